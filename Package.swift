@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Why each library is here:
+//   fuse3    the kernel's file system interface (libfuse 3.14, low-level API).
+//   sqlite3  what changes or is looked up by something else: versions, heads, settings, the log of heads.
+//   zstd     compression of chunks, map nodes and attribute metadata.
+//   crypto   SHA-256 with the processor's own instructions, for digests and merge ids (OpenSSL).
+//   xxhash   XXH3-64, the checksum of every record on disk: faster than the disk, where SHA-256 is not.
+func library(_ name: String, pkgConfig: String, apt: String) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+let package = Package(
+  name: "llvs",
+  products: [
+    .library(name: "LLVS", targets: ["LLVS"]),
+    .executable(name: "llvs", targets: ["llvs"]),
+  ],
+  targets: [
+    library("CFuse3", pkgConfig: "fuse3", apt: "libfuse3-dev"),
+    library("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+    library("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev"),
+    library("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
+    library("CXXHash", pkgConfig: "libxxhash", apt: "libxxhash-dev"),
+    .target(name: "CShims", dependencies: ["CFuse3", "CCrypto"]),
+
+    .target(
+      name: "Platform", dependencies: ["CShims"], swiftSettings: [.strictMemorySafety()]),
+    .target(
+      name: "LLVS", dependencies: ["Platform", "CShims", "CSQLite", "CZstd", "CCrypto", "CXXHash"]),
+    .target(
+      name: "FuseSession", dependencies: ["Platform", "CShims", "CFuse3"],
+      swiftSettings: [.strictMemorySafety()]),
+    .target(name: "FileTree", dependencies: ["LLVS", "Platform"]),
+    .target(name: "LLVSMount", dependencies: ["FileTree", "FuseSession", "LLVS", "Platform"]),
+    .target(
+      name: "LLVSTool", dependencies: ["LLVSMount", "FileTree", "FuseSession", "LLVS", "Platform"]),
+    .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
+
+    .target(
+      name: "TestSupport", dependencies: ["LLVS", "Platform"], path: "Tests/TestSupport"),
+    .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
+    .testTarget(name: "LLVSTests", dependencies: ["LLVS", "Platform", "TestSupport"]),
+    .testTarget(name: "FuseSessionTests", dependencies: ["FuseSession", "Platform", "TestSupport"]),
+    .testTarget(
+      name: "FileTreeTests", dependencies: ["FileTree", "LLVS", "Platform", "TestSupport"]),
+    .testTarget(name: "LayeringTests", dependencies: []),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.type != .system {
+  guard target.name != "CShims" else { continue }
+  target.swiftSettings =
+    (target.swiftSettings ?? []) + [
+      // `any` is written where an existential is paid for.
+      .enableUpcomingFeature("ExistentialAny"),
+      // A C module never leaks into a public signature by accident.
+      .enableUpcomingFeature("InternalImportsByDefault"),
+      // Members come from modules that the file itself imports.
+      .enableUpcomingFeature("MemberImportVisibility"),
+    ]
+}

@@ -1,0 +1,78 @@
+/// The attributes of a value or directory that somebody recorded; an absent field was never recorded.
+public struct Attributes: Hashable, Sendable {
+  /// A point in time as a file system keeps it.
+  public struct Time: Hashable, Comparable, Sendable {
+    /// Seconds since 1970, UTC.
+    public var seconds: Int64
+    /// Nanoseconds, 0 to 999,999,999.
+    public var nanoseconds: UInt32
+
+    /// Creates a time.
+    public init(seconds: Int64, nanoseconds: UInt32) {
+      self.seconds = seconds
+      self.nanoseconds = nanoseconds
+    }
+
+    /// Whether the first comes before the second.
+    public static func < (a: Time, b: Time) -> Bool {
+      (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
+    }
+  }
+
+  /// A device's number.
+  public struct Device: Hashable, Sendable {
+    /// The major number.
+    public var major: UInt32
+    /// The minor number.
+    public var minor: UInt32
+
+    /// Creates a device number.
+    public init(major: UInt32, minor: UInt32) {
+      self.major = major
+      self.minor = minor
+    }
+  }
+
+  /// An extended attribute in the `user.` name space.
+  public struct Extended: Hashable, Sendable {
+    /// The name, prefix included; at most 255 bytes.
+    public var name: [UInt8]
+    /// The value; at most 65,536 bytes.
+    public var value: [UInt8]
+
+    /// Creates an extended attribute.
+    public init(name: [UInt8], value: [UInt8]) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// Permission bits, 0 to 0o7777.
+  public var mode: UInt32?
+  /// When the bytes last changed.
+  public var mtime: Time?
+  /// The owner, where it differs from the mounting user.
+  public var uid: UInt32?
+  /// The group, where it differs from the mounting user's.
+  public var gid: UInt32?
+  /// The number of a device node.
+  public var device: Device?
+  /// Names with one link id are hard links of one file; 16 bytes.
+  public var linkID: [UInt8]?
+  /// Extended attributes in ascending order of name, each name once.
+  public var extended: [Extended]
+
+  /// Creates attributes, by default with nothing recorded.
+  public init(
+    mode: UInt32? = nil, mtime: Time? = nil, uid: UInt32? = nil, gid: UInt32? = nil,
+    device: Device? = nil, linkID: [UInt8]? = nil, extended: [Extended] = []
+  ) {
+    self.mode = mode
+    self.mtime = mtime
+    self.uid = uid
+    self.gid = gid
+    self.device = device
+    self.linkID = linkID
+    self.extended = extended
+  }
+}

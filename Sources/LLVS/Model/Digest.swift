@@ -1,0 +1,57 @@
+/// A SHA-256 digest, compared and ordered as 32 bytes.
+public struct Digest: Hashable, Comparable, Sendable {
+  /// The bytes as four big-endian words, most significant first.
+  package let words: (UInt64, UInt64, UInt64, UInt64)
+
+  package init(words: (UInt64, UInt64, UInt64, UInt64)) {
+    self.words = words
+  }
+
+  /// Creates a digest from 32 bytes; nil for any other count.
+  public init?(bytes: some Sequence<UInt8>) {
+    var parts: [UInt64] = [0, 0, 0, 0]
+    var count = 0
+    for byte in bytes {
+      guard count < 32 else { return nil }
+      parts[count / 8] = parts[count / 8] << 8 | UInt64(byte)
+      count += 1
+    }
+    guard count == 32 else { return nil }
+    words = (parts[0], parts[1], parts[2], parts[3])
+  }
+
+  /// The 32 bytes.
+  public var bytes: [UInt8] {
+    [words.0, words.1, words.2, words.3].flatMap { word in
+      (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) }
+    }
+  }
+
+  /// 64 lower-case hex digits.
+  public var hex: String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(64)
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Whether both are the same, byte for byte.
+  public static func == (a: Digest, b: Digest) -> Bool {
+    a.words == b.words
+  }
+
+  /// Feeds what ``==`` compares to the hasher.
+  public func hash(into hasher: inout Hasher) {
+    // The bytes are uniform already: one word of them is hash enough.
+    hasher.combine(words.0)
+  }
+
+  /// Whether the first comes before the second.
+  public static func < (a: Digest, b: Digest) -> Bool {
+    a.words < b.words
+  }
+}

@@ -1,0 +1,27 @@
+/// A version's number in this store: 1, 2, 3 ... in the order they were stored.
+///
+/// Numbers are local, dense and never reused; a version's predecessors have smaller numbers.
+package struct VersionNumber: Hashable, Comparable, Sendable {
+  package let rawValue: UInt32
+
+  package init(_ rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  package static func < (a: VersionNumber, b: VersionNumber) -> Bool {
+    a.rawValue < b.rawValue
+  }
+}
+
+/// Where a record stands: its segment, its offset there, and how long it is, header included.
+package struct Location: Hashable, Sendable {
+  package let segment: UInt32
+  package let length: UInt32
+  package let offset: UInt64
+
+  package init(segment: UInt32, offset: UInt64, length: UInt32) {
+    self.segment = segment
+    self.offset = offset
+    self.length = length
+  }
+}

@@ -1,0 +1,75 @@
+/// A value: bytes under an id, as one version holds them.
+public struct Value: Hashable, Sendable {
+  /// The key of a value, compared as the bytes of its UTF-8: composed and decomposed accents are two keys.
+  public struct ID: Hashable, Comparable, Sendable {
+    /// The bytes; valid UTF-8 in every key that came through a public initialiser or the wire.
+    package let bytes: [UInt8]
+
+    package init(bytes: [UInt8]) {
+      self.bytes = bytes
+    }
+
+    /// Creates a key from its text.
+    public init(_ text: String) {
+      bytes = Array(text.utf8)
+    }
+
+    /// The key's text.
+    public var rawValue: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// Whether the first comes before the second.
+    public static func < (a: ID, b: ID) -> Bool {
+      a.bytes.lexicographicallyPrecedes(b.bytes)
+    }
+  }
+
+  /// Names a value at the version that stored its bytes.
+  public struct Reference: Hashable, Sendable {
+    /// The key.
+    public var valueId: ID
+    /// The version that stored the bytes.
+    public var storedVersionId: Version.ID
+
+    /// Creates a reference.
+    public init(valueId: ID, storedVersionId: Version.ID) {
+      self.valueId = valueId
+      self.storedVersionId = storedVersionId
+    }
+  }
+
+  /// One change that a version makes.
+  public enum Change: Hashable, Sendable {
+    /// The value is new.
+    case insert(Value)
+    /// The value has new bytes.
+    case update(Value)
+    /// The value is removed.
+    case remove(ID)
+    /// In a merge: takes what the second predecessor has.
+    case preserve(Reference)
+    /// In a merge: takes the removal that the second predecessor made.
+    case preserveRemoval(ID)
+  }
+
+  /// The key.
+  public var id: ID
+  /// The bytes.
+  public var data: [UInt8]
+  /// The version that stored the bytes; nil for a value not stored yet.
+  public var storedVersionId: Version.ID?
+
+  /// Creates a value that is not stored yet.
+  public init(id: ID, data: [UInt8], storedVersionId: Version.ID? = nil) {
+    self.id = id
+    self.data = data
+    self.storedVersionId = storedVersionId
+  }
+
+  /// The value's reference; nil for a value not stored yet.
+  public var reference: Reference? {
+    storedVersionId.map { Reference(valueId: id, storedVersionId: $0) }
+  }
+}
+
+/// The name of ``Value/ID`` inside the engine.
+package typealias Key = Value.ID

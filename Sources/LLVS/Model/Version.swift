@@ -1,0 +1,111 @@
+/// A version: an immutable state of all values, what it was made from, when, and what is said of it.
+public struct Version: Hashable, Sendable {
+  /// A version's id as spelled, compared as bytes: an upper-case UUID in every version made here.
+  public struct ID: Hashable, Comparable, Sendable {
+    /// The id as spelled.
+    public let rawValue: String
+
+    /// Creates an id from its spelling.
+    public init(_ rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// Whether both are the same, byte for byte.
+    public static func == (a: ID, b: ID) -> Bool {
+      a.rawValue.utf8.elementsEqual(b.rawValue.utf8)
+    }
+
+    /// Feeds what ``==`` compares to the hasher.
+    public func hash(into hasher: inout Hasher) {
+      for byte in rawValue.utf8 { hasher.combine(byte) }
+    }
+
+    /// Whether the first comes before the second.
+    public static func < (a: ID, b: ID) -> Bool {
+      a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
+    }
+  }
+
+  /// The one or two versions that a version was made from.
+  public struct Predecessors: Hashable, Sendable {
+    /// The predecessor whose map the changes transform.
+    public var idOfFirst: ID
+    /// The other side of a merge.
+    public var idOfSecond: ID?
+
+    /// Creates predecessors.
+    public init(idOfFirst: ID, idOfSecond: ID? = nil) {
+      self.idOfFirst = idOfFirst
+      self.idOfSecond = idOfSecond
+    }
+
+    /// Both, first first.
+    public var ids: [ID] { [idOfFirst] + (idOfSecond.map { [$0] } ?? []) }
+  }
+
+  /// The id.
+  public var id: ID
+  /// What it was made from; nil for a root.
+  public var predecessors: Predecessors?
+  /// Seconds since 2001-01-01 UTC, as received bit for bit.
+  public var timestamp: Double
+  /// Bytes of the values it stored; nil where its maker did not say.
+  public var valueDataSize: Int64?
+  /// What is said of it.
+  public var metadata: Metadata
+
+  /// Creates a version.
+  public init(
+    id: ID, predecessors: Predecessors?, timestamp: Double, valueDataSize: Int64? = nil,
+    metadata: Metadata = [:]
+  ) {
+    self.id = id
+    self.predecessors = predecessors
+    self.timestamp = timestamp
+    self.valueDataSize = valueDataSize
+    self.metadata = metadata
+  }
+
+  /// Metadata by key.
+  public typealias Metadata = [MetadataKey: MetadataValue]
+
+  /// The key of a piece of metadata, compared as bytes.
+  public struct MetadataKey: Hashable, Comparable, Sendable {
+    /// The key as spelled.
+    public let rawValue: String
+
+    /// Creates a key.
+    public init(_ rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// The key that carries the name of a version's line.
+    public static let branch = MetadataKey("__llvs_branch")
+
+    /// Whether both are the same, byte for byte.
+    public static func == (a: MetadataKey, b: MetadataKey) -> Bool {
+      a.rawValue.utf8.elementsEqual(b.rawValue.utf8)
+    }
+
+    /// Feeds what ``==`` compares to the hasher.
+    public func hash(into hasher: inout Hasher) {
+      for byte in rawValue.utf8 { hasher.combine(byte) }
+    }
+
+    /// Whether the first comes before the second.
+    public static func < (a: MetadataKey, b: MetadataKey) -> Bool {
+      a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
+    }
+  }
+
+  /// The bytes of a piece of metadata, as a rule the JSON of a value.
+  public struct MetadataValue: Hashable, Sendable {
+    /// The bytes.
+    public var data: [UInt8]
+
+    /// Wraps bytes.
+    public init(data: [UInt8]) {
+      self.data = data
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/// Where map nodes are written and read: append-only, verified on reading.
+package protocol NodeStorage: AnyObject, Sendable {
+  /// Appends a node and returns where it stands; durable only once the transaction around it commits.
+  func writeNode(_ bytes: UnsafeRawBufferPointer) throws(StoreError) -> Location
+
+  /// The bytes of a node, checked against their checksum.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` if the record is damaged, ``StoreError/system(_:)`` if it
+  ///   cannot be read.
+  func readNode(at location: Location) throws(StoreError) -> [UInt8]
+}
+
+/// The root of a map: enough to open it.
+package struct MapRoot: Hashable, Sendable {
+  /// The top node; nil for the empty map, which has no node.
+  package var location: Location?
+  /// The content digest of digest 1.
+  package var digest: Digest
+  /// Entries in the map, directories included.
+  package var count: UInt64
+
+  package init(location: Location?, digest: Digest, count: UInt64) {
+    self.location = location
+    self.digest = digest
+    self.count = count
+  }
+}

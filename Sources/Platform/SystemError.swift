@@ -1,0 +1,25 @@
+import Glibc
+
+/// A failed system call: which one, on what, and its errno.
+public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The errno, as `<errno.h>` numbers it.
+  public let errno: Int32
+  /// The call that failed, for example `"pwrite"`.
+  public let call: String
+  /// The path or object it was about; empty where there is none.
+  public let subject: String
+
+  /// Creates an error from an errno captured right after the call.
+  public init(errno: Int32, call: String, subject: String = "") {
+    self.errno = errno
+    self.call = call
+    self.subject = subject
+  }
+
+  /// The call, what it was about and the system's own words, for example
+  /// `open /a: No such file or directory`.
+  public var description: String {
+    let words = unsafe String(cString: strerror(errno))
+    return subject.isEmpty ? "\(call): \(words)" : "\(call) \(subject): \(words)"
+  }
+}
