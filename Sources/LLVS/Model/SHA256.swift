@@ -1,0 +1,102 @@
+internal import CCrypto
+
+/// SHA-256 over bytes that come in pieces, with the processor's own instructions where it has them.
+///
+/// - Concurrency: a value; each copy goes on by itself.
+package struct SHA256Hasher {
+  private var context = SHA256_CTX()
+
+  package init() {
+    SHA256_Init(&context)
+  }
+
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    guard let start = bytes.baseAddress, bytes.count > 0 else { return }
+    SHA256_Update(&context, start, bytes.count)
+  }
+
+  package mutating func update(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { update($0) }
+  }
+
+  package mutating func update(_ bytes: ArraySlice<UInt8>) {
+    bytes.withUnsafeBytes { update($0) }
+  }
+
+  package mutating func update(_ byte: UInt8) {
+    withUnsafeBytes(of: byte) { update($0) }
+  }
+
+  /// Adds an integer, big-endian, as every format of ours has it.
+  package mutating func update(bigEndian value: some FixedWidthInteger) {
+    withUnsafeBytes(of: value.bigEndian) { update($0) }
+  }
+
+  /// Adds the 32 bytes of a digest.
+  package mutating func update(_ digest: Digest) {
+    let words = digest.words
+    let bytes = (
+      words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
+    )
+    withUnsafeBytes(of: bytes) { update($0) }
+  }
+
+  /// The digest of everything added so far; more may follow.
+  package func finish() -> Digest {
+    var copy = context
+    var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    withUnsafeMutableBytes(of: &words) { out in
+      // The tuple is 32 bytes and SHA256_Final writes 32.
+      _ = SHA256_Final(out.baseAddress?.assumingMemoryBound(to: UInt8.self), &copy)
+    }
+    return Digest(
+      words: (
+        UInt64(bigEndian: words.0), UInt64(bigEndian: words.1), UInt64(bigEndian: words.2),
+        UInt64(bigEndian: words.3)
+      ))
+  }
+}
+
+extension Digest {
+  /// SHA-256 of nothing.
+  package static let ofNothing = SHA256Hasher().finish()
+
+  package static func of(_ bytes: UnsafeRawBufferPointer) -> Digest {
+    var hasher = SHA256Hasher()
+    hasher.update(bytes)
+    return hasher.finish()
+  }
+
+  package static func of(_ bytes: [UInt8]) -> Digest {
+    bytes.withUnsafeBytes { of($0) }
+  }
+
+  package static func of(_ bytes: ArraySlice<UInt8>) -> Digest {
+    bytes.withUnsafeBytes { of($0) }
+  }
+
+  package static func of(_ text: StaticString) -> Digest {
+    of(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  /// Writes the 32 bytes to the start of a buffer that has room for them.
+  package func store(to out: UnsafeMutableRawBufferPointer) {
+    precondition(out.count >= 32, "a digest takes 32 bytes")
+    out.storeBytes(of: words.0.bigEndian, toByteOffset: 0, as: UInt64.self)
+    out.storeBytes(of: words.1.bigEndian, toByteOffset: 8, as: UInt64.self)
+    out.storeBytes(of: words.2.bigEndian, toByteOffset: 16, as: UInt64.self)
+    out.storeBytes(of: words.3.bigEndian, toByteOffset: 24, as: UInt64.self)
+  }
+
+  /// Reads 32 bytes at an offset of a buffer; nil where they are not all there.
+  package init?(loading bytes: UnsafeRawBufferPointer, at offset: Int) {
+    guard offset >= 0, bytes.count >= 32, offset <= bytes.count - 32 else { return nil }
+    self.init(
+      words: (
+        UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)),
+        UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)),
+        UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 16, as: UInt64.self)),
+        UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 24, as: UInt64.self))
+      ))
+  }
+}
