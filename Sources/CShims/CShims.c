@@ -1,1 +1,51 @@
+#define _GNU_SOURCE
 #include "CShims.h"
+
+#include <linux/falloc.h>
+#include <stdio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+int llvs_lock(int fd, int type, int waiting) {
+  struct flock lock = {.l_type = (short)type, .l_whence = SEEK_SET};
+  return fcntl(fd, waiting ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+}
+
+int64_t llvs_seek_data(int fd, int64_t offset) { return lseek(fd, offset, SEEK_DATA); }
+int64_t llvs_seek_hole(int fd, int64_t offset) { return lseek(fd, offset, SEEK_HOLE); }
+
+int llvs_fallocate(int fd, int keep, int punch, int64_t offset, int64_t length) {
+  int mode = (keep || punch ? FALLOC_FL_KEEP_SIZE : 0) | (punch ? FALLOC_FL_PUNCH_HOLE : 0);
+  return fallocate(fd, mode, offset, length);
+}
+
+int llvs_rename(const char *from, const char *to, unsigned flags) {
+  return renameat2(AT_FDCWD, from, AT_FDCWD, to, flags);
+}
+
+int llvs_syncfs(int fd) { return syncfs(fd); }
+
+static int taken(int result, const struct statfs *raw, struct llvs_statfs *out) {
+  if (result == 0) {
+    *out = (struct llvs_statfs){
+        .type = (uint32_t)raw->f_type,
+        .block_size = (uint64_t)raw->f_bsize,
+        .blocks = raw->f_blocks,
+        .free_blocks = raw->f_bfree,
+        .available_blocks = raw->f_bavail,
+        .files = raw->f_files,
+        .free_files = raw->f_ffree,
+    };
+  }
+  return result;
+}
+
+int llvs_statfs(const char *path, struct llvs_statfs *out) {
+  struct statfs raw;
+  return taken(statfs(path, &raw), &raw, out);
+}
+
+int llvs_fstatfs(int fd, struct llvs_statfs *out) {
+  struct statfs raw;
+  return taken(fstatfs(fd, &raw), &raw, out);
+}

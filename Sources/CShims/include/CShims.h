@@ -1,10 +1,12 @@
 #ifndef LLVS_CSHIMS_H
 #define LLVS_CSHIMS_H
 
-// The only C that is written here: macros and variadics that Swift cannot import.
+// The only C that is written here: macros, variadics, and what glibc declares for _GNU_SOURCE only,
+// none of which Swift can import.
 
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 
 /// open(2) and openat(2) are variadic.
@@ -12,9 +14,26 @@ static inline int llvs_openat(int directory, const char *path, int flags, unsign
   return openat(directory, path, flags, mode);
 }
 
-/// fcntl(2) with a `struct flock`: open-file-description locks.
-static inline int llvs_fcntl_lock(int fd, int command, struct flock *lock) {
-  return fcntl(fd, command, lock);
-}
+/// Locks that belong to the open file: type is F_RDLCK, F_WRLCK or F_UNLCK, on the whole file.
+int llvs_lock(int fd, int type, int waiting);
+
+/// lseek(2) with SEEK_DATA and SEEK_HOLE.
+int64_t llvs_seek_data(int fd, int64_t offset);
+int64_t llvs_seek_hole(int fd, int64_t offset);
+
+/// fallocate(2): keeps the size when keep is not 0; punches a hole when punch is not 0.
+int llvs_fallocate(int fd, int keep, int punch, int64_t offset, int64_t length);
+
+/// renameat2(2) on paths; flags 1 is RENAME_NOREPLACE, 2 RENAME_EXCHANGE.
+int llvs_rename(const char *from, const char *to, unsigned flags);
+
+int llvs_syncfs(int fd);
+
+/// What statfs(2) says, as plain numbers.
+struct llvs_statfs {
+  uint64_t type, block_size, blocks, free_blocks, available_blocks, files, free_files;
+};
+int llvs_statfs(const char *path, struct llvs_statfs *out);
+int llvs_fstatfs(int fd, struct llvs_statfs *out);
 
 #endif

@@ -1,0 +1,44 @@
+internal import Glibc
+
+/// The errno values that other modules name, so that none of them needs the C library.
+package enum Errno {
+  package static let operationNotPermitted = EPERM
+  package static let noEntry = ENOENT
+  package static let interrupted = EINTR
+  package static let inputOutput = EIO
+  package static let tooBig = E2BIG
+  package static let badDescriptor = EBADF
+  package static let again = EAGAIN
+  package static let noMemory = ENOMEM
+  package static let accessDenied = EACCES
+  package static let busy = EBUSY
+  package static let exists = EEXIST
+  package static let crossDevice = EXDEV
+  package static let noDevice = ENODEV
+  package static let notDirectory = ENOTDIR
+  package static let isDirectory = EISDIR
+  package static let invalid = EINVAL
+  package static let tooManyOpenFiles = EMFILE
+  package static let systemFilesFull = ENFILE
+  package static let notTerminal = ENOTTY
+  package static let fileTooBig = EFBIG
+  package static let noSpace = ENOSPC
+  package static let illegalSeek = ESPIPE
+  package static let readOnlyFileSystem = EROFS
+  package static let tooManyLinks = EMLINK
+  package static let outOfRange = ERANGE
+  package static let nameTooLong = ENAMETOOLONG
+  package static let notImplemented = ENOSYS
+  package static let notEmpty = ENOTEMPTY
+  package static let tooManySymlinks = ELOOP
+  package static let noData = ENODATA
+  package static let overflow = EOVERFLOW
+  package static let notSupported = EOPNOTSUPP
+  package static let timedOut = ETIMEDOUT
+  package static let hostUnreachable = EHOSTUNREACH
+  package static let notConnected = ENOTCONN
+  package static let stale = ESTALE
+  package static let quota = EDQUOT
+  package static let cancelled = ECANCELED
+  package static let noSuchDeviceOrAddress = ENXIO
+}

@@ -1,0 +1,137 @@
+internal import Glibc
+internal import Synchronization
+
+/// The kinds of calls that a test can make fail.
+package enum SystemCall: String, Hashable, Sendable, CaseIterable {
+  case open, read, write, sync, truncate, allocate, rename, link, unlink, makeDirectory
+  case removeDirectory, status, list, lock
+}
+
+/// The one place where tests force a call to fail, to fall short, or the process to die.
+///
+/// Every call of this module passes here with the path it is about; a fault holds for paths below one
+/// directory, so tests that run side by side do not meet each other's. When nothing is armed the cost is
+/// one relaxed load.
+package enum Faults {
+  /// What happens at the call that was chosen.
+  package enum Action: Hashable, Sendable {
+    /// The call fails with this errno and does nothing.
+    case fail(Int32)
+    /// A write transfers at most this many bytes, as write(2) may.
+    case short(Int)
+    /// A write transfers this many bytes, then the process ends as by kill -9.
+    case dieAfter(Int)
+    /// The process ends as by kill -9, before the call.
+    case die
+  }
+
+  /// A fault: which calls below which directory, from which one on, how many times.
+  package struct Plan: Sendable {
+    package var calls: Set<SystemCall>
+    package var below: String
+    package var nth: Int
+    package var times: Int
+    package var action: Action
+
+    /// - Parameters:
+    ///   - calls: the calls that count.
+    ///   - below: calls on paths that begin with this count.
+    ///   - nth: the first call that fails, from 1.
+    ///   - times: how many calls fail from there on.
+    package init(
+      calls: Set<SystemCall> = Set(SystemCall.allCases), below: String, nth: Int = 1,
+      times: Int = .max, action: Action
+    ) {
+      self.calls = calls
+      self.below = below
+      self.nth = nth
+      self.times = times
+      self.action = action
+    }
+  }
+
+  /// What an armed plan has met.
+  package struct Token: Hashable, Sendable {
+    fileprivate let id: Int
+  }
+
+  private struct Armed {
+    var id: Int
+    var plan: Plan
+    var seen = 0
+  }
+
+  private struct State {
+    var armed: [Armed] = []
+    var next = 1
+  }
+
+  private static let isArmed = Atomic<Bool>(false)
+  // A leaf lock: nothing else is taken while it is held.
+  private static let state = Mutex(State())
+
+  /// Arms a plan until ``disarm(_:)``.
+  package static func arm(_ plan: Plan) -> Token {
+    state.withLock { state in
+      let id = state.next
+      state.next += 1
+      state.armed.append(Armed(id: id, plan: plan))
+      isArmed.store(true, ordering: .sequentiallyConsistent)
+      return Token(id: id)
+    }
+  }
+
+  /// Takes a plan out and returns how many calls it counted.
+  @discardableResult
+  package static func disarm(_ token: Token) -> Int {
+    state.withLock { state in
+      guard let index = state.armed.firstIndex(where: { $0.id == token.id }) else { return 0 }
+      let seen = state.armed.remove(at: index).seen
+      if state.armed.isEmpty { isArmed.store(false, ordering: .sequentiallyConsistent) }
+      return seen
+    }
+  }
+
+  /// Passes a call that transfers no bytes.
+  @inline(__always)
+  static func pass(_ call: SystemCall, _ name: StaticString, _ path: String) throws(SystemError) {
+    guard isArmed.load(ordering: .relaxed) else { return }
+    switch meet(call, path) {
+    case nil, .short: return
+    case .fail(let code): throw SystemError(errno: code, call: "\(name)", subject: path)
+    case .die, .dieAfter: die()
+    }
+  }
+
+  /// Passes a write and returns how many bytes it may transfer and whether the process dies then.
+  @inline(__always)
+  static func passWrite(
+    _ name: StaticString, _ path: String, _ count: Int
+  ) throws(SystemError) -> (count: Int, dies: Bool) {
+    guard isArmed.load(ordering: .relaxed) else { return (count, false) }
+    switch meet(.write, path) {
+    case nil: return (count, false)
+    case .short(let most): return (min(count, max(1, most)), false)
+    case .dieAfter(let most): return (min(count, most), true)
+    case .fail(let code): throw SystemError(errno: code, call: "\(name)", subject: path)
+    case .die: die()
+    }
+  }
+
+  /// Ends the process without running anything, as kill -9 would.
+  static func die() -> Never { _exit(137) }
+
+  private static func meet(_ call: SystemCall, _ path: String) -> Action? {
+    state.withLock { state in
+      var action: Action?
+      for index in state.armed.indices {
+        let plan = state.armed[index].plan
+        guard plan.calls.contains(call), path.hasPrefix(plan.below) else { continue }
+        state.armed[index].seen += 1
+        let seen = state.armed[index].seen
+        if seen >= plan.nth, seen - plan.nth < plan.times, action == nil { action = plan.action }
+      }
+      return action
+    }
+  }
+}

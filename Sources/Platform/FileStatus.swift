@@ -1,0 +1,87 @@
+internal import CShims
+internal import Glibc
+
+/// What stat(2) says of a file.
+package struct FileStatus: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
+    case regular, directory, symlink, fifo, socket, characterDevice, blockDevice, unknown
+  }
+
+  package var device: UInt64
+  package var inode: UInt64
+  package var kind: Kind
+  /// Permission bits, 0 to 0o7777.
+  package var mode: UInt32
+  package var links: UInt64
+  package var uid: UInt32
+  package var gid: UInt32
+  package var size: UInt64
+  /// Bytes allotted on the device.
+  package var allocated: UInt64
+  package var modifiedSeconds: Int64
+  package var modifiedNanoseconds: UInt32
+
+  init(_ raw: stat) {
+    device = UInt64(raw.st_dev)
+    inode = UInt64(raw.st_ino)
+    mode = raw.st_mode & 0o7777
+    links = UInt64(raw.st_nlink)
+    uid = raw.st_uid
+    gid = raw.st_gid
+    size = UInt64(max(0, raw.st_size))
+    allocated = UInt64(max(0, raw.st_blocks)) * 512
+    modifiedSeconds = Int64(raw.st_mtim.tv_sec)
+    modifiedNanoseconds = UInt32(truncatingIfNeeded: raw.st_mtim.tv_nsec)
+    switch raw.st_mode & S_IFMT {
+    case S_IFREG: kind = .regular
+    case S_IFDIR: kind = .directory
+    case S_IFLNK: kind = .symlink
+    case S_IFIFO: kind = .fifo
+    case S_IFSOCK: kind = .socket
+    case S_IFCHR: kind = .characterDevice
+    case S_IFBLK: kind = .blockDevice
+    default: kind = .unknown
+    }
+  }
+}
+
+/// What statfs(2) says of a file system.
+package struct FileSystemStatus: Hashable, Sendable {
+  /// The type's magic number, `f_type`.
+  package var type: UInt64
+  package var blockSize: UInt64
+  package var blocks: UInt64
+  package var freeBlocks: UInt64
+  /// Free blocks for an ordinary user.
+  package var availableBlocks: UInt64
+  package var files: UInt64
+  package var freeFiles: UInt64
+
+  /// Bytes an ordinary user may still write.
+  package var availableBytes: UInt64 {
+    availableBlocks.multipliedReportingOverflow(by: blockSize).partialValue
+  }
+
+  /// The name of a network or user-space file system, on which locks and syncs do not hold what they
+  /// promise; nil for any other.
+  package var unreliableKind: String? {
+    switch type {
+    case 0x6969: "NFS"
+    case 0xFF53_4D42, 0xFE53_4D42: "SMB"
+    case 0x517B: "SMB"
+    case 0x0102_1997: "9p"
+    case 0x6573_5546: "FUSE"
+    default: nil
+    }
+  }
+
+  init(_ raw: llvs_statfs) {
+    type = raw.type
+    blockSize = raw.block_size
+    blocks = raw.blocks
+    freeBlocks = raw.free_blocks
+    availableBlocks = raw.available_blocks
+    files = raw.files
+    freeFiles = raw.free_files
+  }
+}

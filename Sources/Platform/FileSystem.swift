@@ -1,0 +1,192 @@
+internal import CShims
+internal import Glibc
+
+/// Calls on names rather than on open files.
+package enum FileSystem {
+  /// How a rename treats a target that is there.
+  package enum RenameMode: Sendable { case replacing, exclusive, exchanging }
+
+  package static func rename(
+    _ old: String, to new: String, _ mode: RenameMode = .replacing
+  ) throws(SystemError) {
+    try Faults.pass(.rename, "rename", new)
+    let flags: UInt32 =
+      switch mode {
+      case .replacing: 0
+      case .exclusive: 1  // RENAME_NOREPLACE
+      case .exchanging: 2  // RENAME_EXCHANGE
+      }
+    guard unsafe llvs_rename(old, new, flags) == 0 else {
+      throw SystemError(errno: errno, call: "rename", subject: new)
+    }
+  }
+
+  package static func link(_ old: String, to new: String) throws(SystemError) {
+    try Faults.pass(.link, "link", new)
+    guard unsafe Glibc.link(old, new) == 0 else {
+      throw SystemError(errno: errno, call: "link", subject: new)
+    }
+  }
+
+  package static func symlink(_ target: String, at path: String) throws(SystemError) {
+    try Faults.pass(.link, "symlink", path)
+    guard unsafe Glibc.symlink(target, path) == 0 else {
+      throw SystemError(errno: errno, call: "symlink", subject: path)
+    }
+  }
+
+  package static func readlink(_ path: String) throws(SystemError) -> String {
+    try Faults.pass(.status, "readlink", path)
+    var count = 0
+    var code: Int32 = 0
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, used in
+      count = unsafe buffer.withMemoryRebound(to: CChar.self) { text in
+        guard let start = text.baseAddress else { return -1 }
+        return unsafe Glibc.readlink(path, start, text.count)
+      }
+      code = errno
+      used = max(0, count)
+    }
+    guard count >= 0 else { throw SystemError(errno: code, call: "readlink", subject: path) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  package static func unlink(_ path: String) throws(SystemError) {
+    try Faults.pass(.unlink, "unlink", path)
+    guard unsafe Glibc.unlink(path) == 0 else {
+      throw SystemError(errno: errno, call: "unlink", subject: path)
+    }
+  }
+
+  package static func makeDirectory(
+    _ path: String, permissions: UInt32 = 0o755
+  ) throws(SystemError) {
+    try Faults.pass(.makeDirectory, "mkdir", path)
+    guard unsafe mkdir(path, permissions) == 0 else {
+      throw SystemError(errno: errno, call: "mkdir", subject: path)
+    }
+  }
+
+  package static func removeDirectory(_ path: String) throws(SystemError) {
+    try Faults.pass(.removeDirectory, "rmdir", path)
+    guard unsafe rmdir(path) == 0 else {
+      throw SystemError(errno: errno, call: "rmdir", subject: path)
+    }
+  }
+
+  /// What stands at a path; a symbolic link at its end is followed when `following`.
+  package static func status(_ path: String, following: Bool = true) throws(SystemError)
+    -> FileStatus
+  {
+    try Faults.pass(.status, "stat", path)
+    var raw = stat()
+    let flags = following ? 0 : AT_SYMLINK_NOFOLLOW
+    guard unsafe fstatat(AT_FDCWD, path, &raw, flags) == 0 else {
+      throw SystemError(errno: errno, call: "stat", subject: path)
+    }
+    return FileStatus(raw)
+  }
+
+  /// Whether anything stands at a path.
+  package static func exists(_ path: String) throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      _ = try status(path, following: false)
+      return true
+    } catch {
+      if error.errno == ENOENT || error.errno == ENOTDIR { return false }
+      throw error
+    }
+  }
+
+  package static func fileSystem(of path: String) throws(SystemError) -> FileSystemStatus {
+    try Faults.pass(.status, "statfs", path)
+    var raw = llvs_statfs()
+    guard unsafe llvs_statfs(path, &raw) == 0 else {
+      throw SystemError(errno: errno, call: "statfs", subject: path)
+    }
+    return FileSystemStatus(raw)
+  }
+
+  /// The names in a directory, unordered, without `.` and `..`.
+  package static func list(_ path: String) throws(SystemError) -> [String] {
+    try Faults.pass(.list, "opendir", path)
+    guard let directory = unsafe opendir(path) else {
+      throw SystemError(errno: errno, call: "opendir", subject: path)
+    }
+    defer { unsafe _ = closedir(directory) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = unsafe readdir(directory) else {
+        guard errno == 0 else {
+          throw SystemError(errno: errno, call: "readdir", subject: path)
+        }
+        return names
+      }
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+        // d_name is NUL-terminated (readdir(3)).
+        unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+  }
+
+  /// Makes a directory's names durable.
+  package static func syncDirectory(_ path: String) throws(SystemError) {
+    try File(path, [.read, .directory]).sync()
+  }
+
+  /// Replaces a file as a whole: after a crash it holds the old bytes or the new, never a part.
+  package static func replace(
+    _ path: String, with bytes: [UInt8], permissions: UInt32 = 0o644
+  ) throws(SystemError) {
+    let temporary = "\(path).\(SystemRandom.hex(8)).tmp"
+    do throws(SystemError) {
+      let file = try File(
+        temporary, [.readWrite, .create, .exclusive], permissions: permissions)
+      try file.write(bytes, at: 0)
+      try file.sync()
+      try rename(temporary, to: path)
+    } catch {
+      _ = unsafe Glibc.unlink(temporary)
+      throw error
+    }
+    try syncDirectory(directory(of: path))
+  }
+
+  /// All bytes of a file that is no longer than a bound.
+  package static func read(_ path: String, atMost bound: Int) throws(SystemError) -> [UInt8] {
+    let file = try File(path, .read)
+    let bytes = try file.read(bound + 1, at: 0)
+    guard bytes.count <= bound else {
+      throw SystemError(errno: EFBIG, call: "read", subject: path)
+    }
+    return bytes
+  }
+
+  /// Removes a tree of files; what is not there is no error.
+  package static func removeTree(_ path: String) throws(SystemError) {
+    guard try exists(path) else { return }
+    guard try status(path, following: false).kind == .directory else {
+      try unlink(path)
+      return
+    }
+    for name in try list(path) { try removeTree("\(path)/\(name)") }
+    try removeDirectory(path)
+  }
+
+  /// The path with every symbolic link, `.` and `..` resolved.
+  package static func resolve(_ path: String) throws(SystemError) -> String {
+    guard let raw = unsafe realpath(path, nil) else {
+      throw SystemError(errno: errno, call: "realpath", subject: path)
+    }
+    defer { unsafe free(raw) }
+    return unsafe String(cString: raw)
+  }
+
+  /// Everything before the last `/`; `.` where there is none.
+  package static func directory(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
+  }
+}
