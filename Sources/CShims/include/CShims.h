@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 
 /// open(2) and openat(2) are variadic.
 static inline int llvs_openat(int directory, const char *path, int flags, unsigned mode) {
@@ -35,5 +36,11 @@ struct llvs_statfs {
 };
 int llvs_statfs(const char *path, struct llvs_statfs *out);
 int llvs_fstatfs(int fd, struct llvs_statfs *out);
+
+/// prctl(2) is variadic: names the calling thread, by the first 15 bytes.
+static inline void llvs_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+/// Sends libfuse's messages, each formatted, to `sink`: its own interface takes a `va_list`.
+void llvs_fuse_set_log_sink(void (*sink)(int level, const char *text));
 
 #endif

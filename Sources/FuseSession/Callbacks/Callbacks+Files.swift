@@ -1,0 +1,98 @@
+import CFuse3
+import Glibc
+
+extension fuse_lowlevel_ops {
+  /// OPEN, FLUSH, RELEASE, FSYNC, IOCTL.
+  mutating func installHandles(_ set: OperationSet) {
+    if set.contains(.open) {
+      unsafe open = { request, node, info in
+        unsafe operations(request).open(
+          NodeID(node), flags: flags(info), reply: OpenReply(request))
+      }
+    }
+    if set.contains(.flush) {
+      unsafe flush = { request, node, info in
+        unsafe operations(request).flush(
+          NodeID(node), file: file(info), reply: EmptyReply(request))
+      }
+    }
+    if set.contains(.release) {
+      unsafe release = { request, node, info in
+        unsafe operations(request).release(
+          NodeID(node), file: file(info), reply: EmptyReply(request))
+      }
+    }
+    if set.contains(.fsync) {
+      unsafe fsync = { request, node, dataOnly, info in
+        unsafe operations(request).fsync(
+          NodeID(node), file: file(info), dataOnly: dataOnly != 0, reply: EmptyReply(request))
+      }
+    }
+    if set.contains(.ioctl) {
+      unsafe ioctl = { request, node, command, _, info, _, _, _, _ in
+        unsafe operations(request).ioctl(
+          NodeID(node), file: file(info), command: UInt32(truncatingIfNeeded: command),
+          reply: EmptyReply(request))
+      }
+    }
+  }
+
+  /// READ, WRITE, FALLOCATE, COPY_FILE_RANGE, LSEEK.
+  mutating func installData(_ set: OperationSet, splicesWrites: Bool) {
+    if set.contains(.read) {
+      unsafe read = { request, node, size, offset, info in
+        unsafe operations(request).read(
+          NodeID(node), file: file(info), offset: Int64(offset), count: size,
+          reply: DataReply(request))
+      }
+    }
+    if set.contains(.write) { installWrite(splices: splicesWrites) }
+    if set.contains(.fallocate) {
+      unsafe fallocate = { request, node, mode, offset, length, info in
+        unsafe operations(request).fallocate(
+          NodeID(node), file: file(info), mode: mode, offset: Int64(offset),
+          count: Int64(length), reply: EmptyReply(request))
+      }
+    }
+    if set.contains(.copyFileRange) {
+      unsafe copy_file_range = {
+        request, node, offset, info, target, targetOffset, targetInfo, length, _ in
+        unsafe operations(request).copyFileRange(
+          from: NodeID(node), file: file(info), offset: Int64(offset), to: NodeID(target),
+          targetFile: file(targetInfo), targetOffset: Int64(targetOffset), count: length,
+          reply: WriteReply(request))
+      }
+    }
+    if set.contains(.lseek) {
+      unsafe lseek = { request, node, offset, whence, info in
+        unsafe operations(request).lseek(
+          NodeID(node), file: file(info), offset: Int64(offset), whence: whence,
+          reply: OffsetReply(request))
+      }
+    }
+  }
+
+  private mutating func installWrite(splices: Bool) {
+    unsafe write = { request, node, data, size, offset, info in
+      unsafe operations(request).write(
+        NodeID(node), file: file(info), offset: Int64(offset),
+        bytes: UnsafeRawBufferPointer(start: data, count: size), reply: WriteReply(request))
+    }
+    guard splices else { return }
+    unsafe write_buf = { request, node, vector, offset, info in
+      guard let vector = unsafe vector else { return unsafe EmptyReply(unsafe request).error(EIO) }
+      let first = unsafe vector.pointee.buf
+      // libfuse takes short writes out of the pipe itself.
+      if unsafe first.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0 {
+        unsafe operations(request).write(
+          NodeID(node), file: file(info), offset: Int64(offset),
+          bytes: UnsafeRawBufferPointer(start: first.mem, count: first.size),
+          reply: WriteReply(request))
+      } else {
+        unsafe operations(request).write(
+          NodeID(node), file: file(info), offset: Int64(offset), from: WriteSource(vector),
+          reply: WriteReply(request))
+      }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import CFuse3
+import Glibc
+
+extension fuse_lowlevel_ops {
+  /// INIT, LOOKUP, FORGET, GETATTR, STATFS: always there.
+  mutating func installBase() {
+    unsafe self.`init` = { userData, connection in
+      guard let userData = unsafe userData, let connection = unsafe connection else { return }
+      let box = unsafe Unmanaged<SessionBox>.fromOpaque(userData).takeUnretainedValue()
+      box.operations.initialized(unsafe box.connection.negotiate(&connection.pointee))
+    }
+    unsafe lookup = { request, parent, name in
+      unsafe operations(request).lookup(
+        bytes(name), in: NodeID(parent), reply: EntryReply(request))
+    }
+    unsafe forget = { request, node, count in
+      unsafe operations(request).forget(NodeID(node), count: count)
+      unsafe fuse_reply_none(request)
+    }
+    unsafe forget_multi = { request, count, nodes in
+      let nodes = unsafe UnsafeBufferPointer(start: nodes, count: count)
+      unsafe operations(request).forget(
+        nodes.map { Forgotten(node: NodeID($0.ino), count: $0.nlookup) })
+      unsafe fuse_reply_none(request)
+    }
+    unsafe getattr = { request, node, info in
+      unsafe operations(request).getattr(
+        NodeID(node), file: optionalFile(info), reply: AttributesReply(request))
+    }
+    unsafe statfs = { request, node in
+      unsafe operations(request).statfs(NodeID(node), reply: StatisticsReply(request))
+    }
+  }
+
+  mutating func installAttributes(_ set: OperationSet) {
+    if set.contains(.setattr) {
+      unsafe setattr = { request, node, attributes, mask, info in
+        guard let attributes = unsafe attributes else {
+          return unsafe EmptyReply(unsafe request).error(EIO)
+        }
+        unsafe operations(request).setattr(
+          NodeID(node), SetAttributes(attributes.pointee, set: mask), file: optionalFile(info),
+          reply: AttributesReply(request))
+      }
+    }
+    if set.contains(.access) {
+      unsafe access = { request, node, mask in
+        unsafe operations(request).access(NodeID(node), mask: mask, reply: EmptyReply(request))
+      }
+    }
+    if set.contains(.readlink) {
+      unsafe readlink = { request, node in
+        unsafe operations(request).readlink(NodeID(node), reply: DataReply(request))
+      }
+    }
+  }
+
+  mutating func installXattrs(_ set: OperationSet) {
+    if set.contains(.setxattr) {
+      unsafe setxattr = { request, node, name, value, size, flags in
+        unsafe operations(request).setxattr(
+          NodeID(node), bytes(name), value: UnsafeRawBufferPointer(start: value, count: size),
+          flags: flags, reply: EmptyReply(request))
+      }
+    }
+    if set.contains(.getxattr) {
+      unsafe getxattr = { request, node, name, size in
+        unsafe operations(request).getxattr(
+          NodeID(node), bytes(name), reply: XattrReply(request, room: size))
+      }
+    }
+    if set.contains(.listxattr) {
+      unsafe listxattr = { request, node, size in
+        unsafe operations(request).listxattr(
+          NodeID(node), reply: XattrReply(request, room: size))
+      }
+    }
+    if set.contains(.removexattr) {
+      unsafe removexattr = { request, node, name in
+        unsafe operations(request).removexattr(
+          NodeID(node), bytes(name), reply: EmptyReply(request))
+      }
+    }
+  }
+}

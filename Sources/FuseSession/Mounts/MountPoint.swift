@@ -1,0 +1,58 @@
+import CFuse3
+import Glibc
+
+/// What can be said and done about a directory that something is mounted on.
+package enum MountPoint {
+  /// Returns true for a mount whose file system has died: every use of it is ENOTCONN.
+  package static func isStale(_ path: String) -> Bool {
+    var found = stat()
+    guard unsafe stat(path, &found) != 0 else { return false }
+    return errno == ENOTCONN
+  }
+
+  /// Takes a dead mount away, if there is one.
+  ///
+  /// - Returns: True if there was one.
+  /// - Throws: ``FuseError/unmount(path:errno:)`` if it cannot be taken away.
+  @discardableResult
+  package static func removeStale(_ path: String) throws(FuseError) -> Bool {
+    guard isStale(path) else { return false }
+    // Several may lie on top of each other, each from a daemon that died.
+    var layers = 0
+    while isStale(path) {
+      guard layers < 64 else { throw .unmount(path: path, errno: EBUSY) }
+      try unmount(path, lazily: true)
+      layers += 1
+    }
+    return true
+  }
+
+  /// Unmounts what is mounted at a path, as root by umount2(2), else with fusermount3(1).
+  ///
+  /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while in use, EINVAL if nothing is mounted.
+  package static func unmount(_ path: String, lazily: Bool = false) throws(FuseError) {
+    let flags = Int32(UMOUNT_NOFOLLOW) | (lazily ? Int32(MNT_DETACH) : 0)
+    if unsafe umount2(path, flags) == 0 { return }
+    let code = errno
+    guard code == EPERM else { throw .unmount(path: path, errno: code) }
+    let options = lazily ? ["-u", "-z"] : ["-u"]
+    let status = try spawn(["fusermount3"] + options + ["--", path])
+    // It says in words why; in use is by far the likeliest.
+    guard status == 0 else { throw .unmount(path: path, errno: EBUSY) }
+  }
+
+  private static func spawn(_ words: [String]) throws(FuseError) -> Int32 {
+    var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) }
+    unsafe arguments.append(nil)
+    defer { unsafe arguments.forEach { unsafe free($0) } }
+    var process = pid_t()
+    let code = unsafe posix_spawnp(&process, words[0], nil, nil, arguments, environ)
+    guard code == 0 else { throw .system(call: words[0], errno: code) }
+    var status: Int32 = 0
+    while unsafe waitpid(process, &status, 0) < 0 {
+      let code = errno
+      guard code == EINTR else { throw .system(call: "waitpid", errno: code) }
+    }
+    return status
+  }
+}

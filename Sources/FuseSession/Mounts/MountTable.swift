@@ -1,0 +1,103 @@
+import Glibc
+
+/// One line of the kernel's table of mounts.
+package struct MountEntry: Hashable, Sendable {
+  /// The number that names the mount.
+  package let id: UInt32
+  /// The mount it is mounted on.
+  package let parent: UInt32
+  /// The device number as `major:minor`.
+  package let device: String
+  /// Which directory of its file system is shown.
+  package let root: [UInt8]
+  /// Where it is mounted.
+  package let path: [UInt8]
+  /// For example `ext4` or `fuse.llvs`.
+  package let type: String
+  /// The first column of mount(8)'s list: for `fuse.llvs` the store.
+  package let source: [UInt8]
+
+  /// True for every file system in user space.
+  package var isFuse: Bool { type == "fuse" || type == "fuseblk" || type.hasPrefix("fuse.") }
+}
+
+/// The mounts that this process sees, in the order they were made.
+package struct MountTable: Sendable {
+  package let entries: [MountEntry]
+
+  /// Reads `/proc/self/mountinfo`.
+  ///
+  /// - Throws: ``FuseError/system(call:errno:)`` if there is no such table.
+  /// - Complexity: O(*n*) over all mounts.
+  package init() throws(FuseError) {
+    self.init(parsing: try Self.read("/proc/self/mountinfo"))
+  }
+
+  /// Reads a table from bytes; lines that are not of its form are left out.
+  package init(parsing bytes: [UInt8]) {
+    entries = bytes.split(separator: UInt8(ascii: "\n")).compactMap(Self.entry)
+  }
+
+  /// The mount that is seen at a canonical path: the last one made there.
+  package func mount(at path: [UInt8]) -> MountEntry? {
+    entries.last { $0.path == path }
+  }
+
+  // proc_pid_mountinfo(5): id parent device root path options optional... - type source options
+  private static func entry(_ line: ArraySlice<UInt8>) -> MountEntry? {
+    let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    guard words.count >= 10, let dash = words[6...].firstIndex(where: { $0 == [0x2d] }),
+      dash + 2 < words.count, let id = UInt32(String(decoding: words[0], as: UTF8.self)),
+      let parent = UInt32(String(decoding: words[1], as: UTF8.self))
+    else { return nil }
+    return MountEntry(
+      id: id, parent: parent, device: String(decoding: words[2], as: UTF8.self),
+      root: unescaped(words[3]), path: unescaped(words[4]),
+      type: String(decoding: unescaped(words[dash + 1]), as: UTF8.self),
+      source: unescaped(words[dash + 2]))
+  }
+
+  /// Spaces, tabs, line ends and backslashes are written as `\` and three octal digits.
+  static func unescaped(_ word: ArraySlice<UInt8>) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(word.count)
+    var rest = word
+    while let byte = rest.popFirst() {
+      let digits = rest.prefix(3)
+      guard byte == UInt8(ascii: "\\"), digits.count == 3,
+        digits.allSatisfy({ (0x30...0x37).contains($0) })
+      else {
+        result.append(byte)
+        continue
+      }
+      let value = digits.reduce(0) { $0 * 8 + Int($1 & 7) }
+      guard let unescaped = UInt8(exactly: value) else {
+        result.append(byte)
+        continue
+      }
+      result.append(unescaped)
+      rest = rest.dropFirst(3)
+    }
+    return result
+  }
+
+  private static func read(_ path: String) throws(FuseError) -> [UInt8] {
+    let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .system(call: "open \(path)", errno: errno) }
+    defer { close(descriptor) }
+    var result: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65536)
+    while true {
+      let count = unsafe chunk.withUnsafeMutableBytes {
+        unsafe Glibc.read(descriptor, $0.baseAddress, $0.count)
+      }
+      if count < 0 {
+        let code = errno
+        if code == EINTR { continue }
+        throw .system(call: "read \(path)", errno: code)
+      }
+      if count == 0 { return result }
+      result += chunk[..<count]
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/// Which operations a file system serves.
+///
+/// The kernel asks once for one that is absent, learns that it is (ENOSYS) and does without from
+/// then on. POSIX locks and flock(2) are never served: then the kernel's own are used.
+package struct OperationSet: OptionSet, Sendable {
+  package let rawValue: UInt64
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+  private init(bit: UInt64) { rawValue = 1 << bit }
+
+  /// lookup, forget, getattr, statfs: without these there is no file system.
+  package static let base = OperationSet(bit: 0)
+  package static let setattr = OperationSet(bit: 1)
+  package static let readlink = OperationSet(bit: 2)
+  package static let mknod = OperationSet(bit: 3)
+  package static let mkdir = OperationSet(bit: 4)
+  package static let unlink = OperationSet(bit: 5)
+  package static let rmdir = OperationSet(bit: 6)
+  package static let symlink = OperationSet(bit: 7)
+  package static let rename = OperationSet(bit: 8)
+  package static let link = OperationSet(bit: 9)
+  package static let open = OperationSet(bit: 10)
+  package static let read = OperationSet(bit: 11)
+  package static let write = OperationSet(bit: 12)
+  package static let flush = OperationSet(bit: 13)
+  package static let release = OperationSet(bit: 14)
+  package static let fsync = OperationSet(bit: 15)
+  package static let opendir = OperationSet(bit: 16)
+  package static let readdir = OperationSet(bit: 17)
+  package static let readdirplus = OperationSet(bit: 18)
+  package static let releasedir = OperationSet(bit: 19)
+  package static let fsyncdir = OperationSet(bit: 20)
+  package static let setxattr = OperationSet(bit: 21)
+  package static let getxattr = OperationSet(bit: 22)
+  package static let listxattr = OperationSet(bit: 23)
+  package static let removexattr = OperationSet(bit: 24)
+  /// Asked only without `default_permissions`.
+  package static let access = OperationSet(bit: 25)
+  package static let create = OperationSet(bit: 26)
+  package static let fallocate = OperationSet(bit: 27)
+  package static let copyFileRange = OperationSet(bit: 28)
+  package static let lseek = OperationSet(bit: 29)
+  package static let ioctl = OperationSet(bit: 30)
+
+  /// What a tree that is only read needs.
+  package static let reading: OperationSet = [
+    base, readlink, open, read, release, opendir, readdir, readdirplus, releasedir, getxattr,
+    listxattr, ioctl,
+  ]
+  /// All but `access`, which `default_permissions` leaves without work.
+  package static let all: OperationSet = [
+    reading, setattr, mknod, mkdir, unlink, rmdir, symlink, rename, link, write, flush, fsync,
+    fsyncdir, setxattr, removexattr, create, fallocate, copyFileRange, lseek,
+  ]
+}

@@ -1,0 +1,93 @@
+import CFuse3
+import Glibc
+
+/// A stretch of what a read answers.
+@safe package enum DataPart {
+  /// Bytes that stay valid until the reply is sent.
+  case bytes(UnsafeRawBufferPointer)
+  /// A stretch of a file, spliced into the answer where that pays.
+  case file(descriptor: Int32, offset: Int64, count: Int)
+}
+
+/// Answers read and readlink with bytes.
+package struct DataReply: ~Copyable, FuseReply {
+  private var token: ReplyToken
+  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
+  package var request: RequestPointer { token.request }
+  package mutating func markParked() { token.markParked() }
+  package consuming func error(_ errno: Int32) { token.error(errno) }
+
+  /// Answers with bytes; fewer than asked for is the end of the file.
+  package consuming func bytes(_ bytes: UnsafeRawBufferPointer) {
+    unsafe token.finish {
+      unsafe fuse_reply_buf($0, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+    }
+  }
+
+  /// Answers with an array's bytes.
+  package consuming func bytes(_ bytes: borrowing [UInt8]) {
+    unsafe token.finish { request in
+      unsafe bytes.withUnsafeBytes { buffer in
+        unsafe fuse_reply_buf(
+          request, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
+      }
+    }
+  }
+
+  /// Answers with a stretch of a file; a stretch past its end gives fewer bytes.
+  ///
+  /// The bytes move by splice(2) where the session has it and there are at least two pages.
+  package consuming func file(_ descriptor: Int32, offset: Int64, count: Int) {
+    var vector = fuse_bufvec()
+    vector.count = 1
+    unsafe vector.buf.size = count
+    unsafe vector.buf.flags = fuse_buf_flags(
+      rawValue: FUSE_BUF_IS_FD.rawValue | FUSE_BUF_FD_SEEK.rawValue)
+    unsafe vector.buf.fd = descriptor
+    unsafe vector.buf.pos = off_t(offset)
+    unsafe token.finish { unsafe fuse_reply_data($0, &vector, FUSE_BUF_SPLICE_MOVE) }
+  }
+
+  /// Answers with several stretches, one after the other.
+  ///
+  /// Without a file among them they go to the kernel in one writev(2), uncopied.
+  package consuming func parts(_ parts: borrowing [DataPart]) {
+    // `fuse_bufvec` ends in an array of one: room for the others follows it.
+    let room = unsafe MemoryLayout<fuse_bufvec>.size + parts.count * MemoryLayout<fuse_buf>.stride
+    unsafe token.finish { request in
+      unsafe withUnsafeTemporaryAllocation(
+        byteCount: room, alignment: MemoryLayout<fuse_bufvec>.alignment
+      ) { memory in
+        guard let base = memory.baseAddress,
+          let first = unsafe MemoryLayout<fuse_bufvec>.offset(of: \fuse_bufvec.buf)
+        else { return unsafe fuse_reply_err(request, EIO) }
+        unsafe memset(base, 0, room)
+        let vector = unsafe base.bindMemory(to: fuse_bufvec.self, capacity: 1)
+        unsafe vector.pointee.count = parts.count
+        for (index, part) in parts.enumerated() {
+          unsafe (base + first + index * MemoryLayout<fuse_buf>.stride)
+            .storeBytes(of: part.buffer, as: fuse_buf.self)
+        }
+        return unsafe fuse_reply_data(request, vector, FUSE_BUF_SPLICE_MOVE)
+      }
+    }
+  }
+}
+
+extension DataPart {
+  fileprivate var buffer: fuse_buf {
+    var result = unsafe fuse_buf()
+    switch self {
+    case .bytes(let bytes):
+      unsafe result.mem = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+      unsafe result.size = bytes.count
+    case .file(let descriptor, let offset, let count):
+      unsafe result.flags = fuse_buf_flags(
+        rawValue: FUSE_BUF_IS_FD.rawValue | FUSE_BUF_FD_SEEK.rawValue)
+      unsafe result.fd = descriptor
+      unsafe result.pos = off_t(offset)
+      unsafe result.size = count
+    }
+    return unsafe result
+  }
+}

@@ -1,0 +1,142 @@
+import CFuse3
+import Glibc
+
+/// Answers an operation that has no result.
+package struct EmptyReply: ~Copyable, FuseReply {
+  private var token: ReplyToken
+  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
+  package var request: RequestPointer { token.request }
+  package mutating func markParked() { token.markParked() }
+  package consuming func error(_ errno: Int32) { token.error(errno) }
+
+  /// Answers that it is done.
+  package consuming func done() { token.error(0) }
+}
+
+/// Answers with a node: lookup, mknod, mkdir, symlink, link.
+package struct EntryReply: ~Copyable, FuseReply {
+  private var token: ReplyToken
+  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
+  package var request: RequestPointer { token.request }
+  package mutating func markParked() { token.markParked() }
+  package consuming func error(_ errno: Int32) { token.error(errno) }
+
+  /// Answers with a node, whose look-up count must have been raised before: a FORGET may come at once.
+  ///
+  /// - Returns: False if nobody waits any more: the kernel does not count this look-up.
+  @discardableResult
+  package consuming func entry(_ entry: borrowing EntryAttributes) -> Bool {
+    var parameters = entry.parameters
+    return unsafe token.finish { unsafe fuse_reply_entry($0, &parameters) }
+  }
+}
+
+/// Answers getattr and setattr.
+package struct AttributesReply: ~Copyable, FuseReply {
+  private var token: ReplyToken
+  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
+  package var request: RequestPointer { token.request }
+  package mutating func markParked() { token.markParked() }
+  package consuming func error(_ errno: Int32) { token.error(errno) }
+
+  /// Answers with attributes that the kernel may keep for `timeout` seconds.
+  package consuming func attributes(_ attributes: borrowing FileAttributes, timeout: Double) {
+    var stat = attributes.stat
+    unsafe token.finish { unsafe fuse_reply_attr($0, &stat, timeout) }
+  }
+}
+
+/// Answers open and opendir. ENOSYS, where the session allows it, ends opens for its whole life.
+package struct OpenReply: ~Copyable, FuseReply {
+  private var token: ReplyToken
+  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
+  package var request: RequestPointer { token.request }
+  package mutating func markParked() { token.markParked() }
+  package consuming func error(_ errno: Int32) { token.error(errno) }
+
+  /// Answers with a handle.
+  ///
+  /// - Returns: False if nobody waits any more: no RELEASE of the handle will come.
+  @discardableResult
+  package consuming func opened(_ handle: HandleID, _ options: OpenOptions = []) -> Bool {
+    var info = fuse_file_info()
+    info.fh = handle.rawValue
+    options.apply(to: &info)
+    return unsafe token.finish { unsafe fuse_reply_open($0, &info) }
+  }
+}
+
+/// Answers create.
+package struct CreateReply: ~Copyable, FuseReply {
+  private var token: ReplyToken
+  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
+  package var request: RequestPointer { token.request }
+  package mutating func markParked() { token.markParked() }
+  package consuming func error(_ errno: Int32) { token.error(errno) }
+
+  /// Answers with the new node and its handle.
+  ///
+  /// - Returns: False if nobody waits any more: neither look-up nor handle is counted.
+  @discardableResult
+  package consuming func created(
+    _ entry: borrowing EntryAttributes, _ handle: HandleID, _ options: OpenOptions = []
+  ) -> Bool {
+    var parameters = entry.parameters
+    var info = fuse_file_info()
+    info.fh = handle.rawValue
+    options.apply(to: &info)
+    return unsafe token.finish { unsafe fuse_reply_create($0, &parameters, &info) }
+  }
+}
+
+/// Answers write and copy_file_range with how much was taken.
+package struct WriteReply: ~Copyable, FuseReply {
+  private var token: ReplyToken
+  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
+  package var request: RequestPointer { token.request }
+  package mutating func markParked() { token.markParked() }
+  package consuming func error(_ errno: Int32) { token.error(errno) }
+
+  /// Answers that `count` bytes were taken.
+  package consuming func wrote(_ count: Int) {
+    unsafe token.finish { unsafe fuse_reply_write($0, count) }
+  }
+}
+
+/// Answers lseek (`SEEK_DATA`, `SEEK_HOLE`).
+package struct OffsetReply: ~Copyable, FuseReply {
+  private var token: ReplyToken
+  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
+  package var request: RequestPointer { token.request }
+  package mutating func markParked() { token.markParked() }
+  package consuming func error(_ errno: Int32) { token.error(errno) }
+
+  /// Answers with an offset.
+  package consuming func offset(_ offset: Int64) {
+    unsafe token.finish { unsafe fuse_reply_lseek($0, off_t(offset)) }
+  }
+}
+
+/// Answers statfs.
+package struct StatisticsReply: ~Copyable, FuseReply {
+  private var token: ReplyToken
+  init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
+  package var request: RequestPointer { token.request }
+  package mutating func markParked() { token.markParked() }
+  package consuming func error(_ errno: Int32) { token.error(errno) }
+
+  /// Answers with the file system's size and room.
+  package consuming func statistics(_ statistics: FileSystemStatistics) {
+    var result = statvfs()
+    result.f_bsize = UInt(statistics.blockSize)
+    result.f_frsize = UInt(statistics.blockSize)
+    result.f_blocks = UInt(statistics.blocks)
+    result.f_bfree = UInt(statistics.freeBlocks)
+    result.f_bavail = UInt(statistics.availableBlocks)
+    result.f_files = UInt(statistics.files)
+    result.f_ffree = UInt(statistics.freeFiles)
+    result.f_favail = UInt(statistics.freeFiles)
+    result.f_namemax = UInt(statistics.longestName)
+    unsafe token.finish { unsafe fuse_reply_statfs($0, &result) }
+  }
+}

@@ -1,0 +1,42 @@
+import CFuse3
+import Glibc
+
+/// Answers getxattr and listxattr: with the size when that is all that was asked, else with bytes.
+package struct XattrReply: ~Copyable, FuseReply {
+  private var token: ReplyToken
+  /// How much the caller has room for; 0 asks for the size alone.
+  package let room: Int
+
+  init(_ request: fuse_req_t?, room: Int) {
+    unsafe token = ReplyToken(request)
+    self.room = room
+  }
+
+  package var request: RequestPointer { token.request }
+  package mutating func markParked() { token.markParked() }
+  package consuming func error(_ errno: Int32) { token.error(errno) }
+
+  /// Answers with a value, or a list of names each ended by a zero; ERANGE where it has no room.
+  package consuming func value(_ bytes: UnsafeRawBufferPointer) {
+    let room = self.room
+    unsafe token.finish { request in
+      if room == 0 { return unsafe fuse_reply_xattr(request, bytes.count) }
+      guard bytes.count <= room else { return unsafe fuse_reply_err(request, ERANGE) }
+      return unsafe fuse_reply_buf(
+        request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+    }
+  }
+
+  /// Answers with an array's bytes, as ``value(_:)`` does.
+  package consuming func value(_ bytes: borrowing [UInt8]) {
+    let room = self.room
+    unsafe token.finish { request in
+      unsafe bytes.withUnsafeBytes { buffer in
+        if room == 0 { return unsafe fuse_reply_xattr(request, buffer.count) }
+        guard buffer.count <= room else { return unsafe fuse_reply_err(request, ERANGE) }
+        return unsafe fuse_reply_buf(
+          request, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
+      }
+    }
+  }
+}

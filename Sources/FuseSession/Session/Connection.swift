@@ -1,0 +1,44 @@
+import CFuse3
+
+extension ConnectionOptions {
+  /// Chooses from what the kernel offers; called in INIT.
+  ///
+  /// Everything is said here: libfuse's own defaults (killing set-user-id bits, invalidation by
+  /// attributes) are not ours. The writeback cache stays off: with it nobody sees who wrote, or when.
+  func negotiate(_ connection: inout fuse_conn_info) -> ConnectionInfo {
+    var wanted: UInt32 = 0
+    func want(_ capability: Int32, _ condition: Bool = true) {
+      if condition { wanted |= UInt32(bitPattern: capability) }
+    }
+    want(FUSE_CAP_ASYNC_READ)
+    want(FUSE_CAP_ATOMIC_O_TRUNC, atomicTruncate)
+    want(FUSE_CAP_ASYNC_DIO, asynchronousDirectIO)
+    want(FUSE_CAP_PARALLEL_DIROPS, parallelDirectories)
+    want(FUSE_CAP_READDIRPLUS, readdirPlus != .never)
+    want(FUSE_CAP_READDIRPLUS_AUTO, readdirPlus == .automatic)
+    want(FUSE_CAP_SPLICE_WRITE, splicesReplies)
+    want(FUSE_CAP_SPLICE_MOVE, splicesReplies)
+    want(FUSE_CAP_SPLICE_READ, splicesWrites)
+    want(FUSE_CAP_CACHE_SYMLINKS, cachesSymlinks)
+    want(FUSE_CAP_EXPLICIT_INVAL_DATA, explicitInvalidation)
+    want(FUSE_CAP_EXPIRE_ONLY)
+    want(FUSE_CAP_NO_OPEN_SUPPORT, withoutOpens)
+    want(FUSE_CAP_NO_OPENDIR_SUPPORT, withoutOpens)
+    let capable = connection.capable
+    connection.want = wanted & capable
+    connection.max_write = largestWrite
+    connection.max_readahead = min(connection.max_readahead, largestReadahead)
+    connection.max_background = largestBackground
+    connection.congestion_threshold = congestionThreshold
+    connection.time_gran = 1
+    func has(_ capability: Int32) -> Bool { capable & UInt32(bitPattern: capability) != 0 }
+    return ConnectionInfo(
+      protocolMajor: connection.proto_major, protocolMinor: connection.proto_minor,
+      largestWrite: connection.max_write, largestReadahead: connection.max_readahead,
+      allowsNoOpen: has(FUSE_CAP_NO_OPEN_SUPPORT),
+      allowsNoOpendir: has(FUSE_CAP_NO_OPENDIR_SUPPORT),
+      hasReaddirPlus: connection.want & UInt32(bitPattern: FUSE_CAP_READDIRPLUS) != 0,
+      hasExplicitInvalidation: connection.want & UInt32(bitPattern: FUSE_CAP_EXPLICIT_INVAL_DATA)
+        != 0)
+  }
+}

@@ -1,0 +1,23 @@
+import Glibc
+
+/// Why a mount could not be made or ended.
+package enum FuseError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// libfuse would not make a session; its own words.
+  case session(reason: String)
+  /// The file system could not be mounted; libfuse's own words.
+  case mount(path: String, reason: String)
+  /// The file system could not be unmounted.
+  case unmount(path: String, errno: Int32)
+  /// A call of the operating system failed.
+  case system(call: String, errno: Int32)
+
+  package var description: String {
+    switch self {
+    case .session(let reason): "The file system session could not be made: \(reason)."
+    case .mount(let path, let reason): "\(path) could not be mounted: \(reason)."
+    case .unmount(let path, let errno):
+      "\(path) could not be unmounted: \(unsafe String(cString: strerror(errno)))."
+    case .system(let call, let errno): "\(call): \(unsafe String(cString: strerror(errno)))."
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import CFuse3
+import Glibc
+
+/// What a SETATTR asks to change; nil and false are left as they are.
+package struct SetAttributes: Hashable, Sendable {
+  /// A time that is set: to the moment of the call, or to a given one.
+  package enum Time: Hashable, Sendable {
+    case now
+    case at(FileTime)
+  }
+
+  /// The permission bits (the file type bits may be there too and are not to change).
+  package var mode: UInt32?
+  package var uid: UInt32?
+  package var gid: UInt32?
+  package var size: UInt64?
+  package var accessed: Time?
+  package var modified: Time?
+  /// Sent only with the writeback cache.
+  package var changed: FileTime?
+  package var clearsSetUID = false
+  package var clearsSetGID = false
+
+  package init() {}
+
+  init(_ attributes: stat, set: Int32) {
+    if set & FUSE_SET_ATTR_MODE != 0 { mode = attributes.st_mode }
+    if set & FUSE_SET_ATTR_UID != 0 { uid = attributes.st_uid }
+    if set & FUSE_SET_ATTR_GID != 0 { gid = attributes.st_gid }
+    // The kernel has refused negative sizes; one that came anyway must not become a huge one.
+    if set & FUSE_SET_ATTR_SIZE != 0 { size = UInt64(max(0, attributes.st_size)) }
+    if set & FUSE_SET_ATTR_ATIME_NOW != 0 {
+      accessed = .now
+    } else if set & FUSE_SET_ATTR_ATIME != 0 {
+      accessed = .at(FileTime(attributes.st_atim))
+    }
+    if set & FUSE_SET_ATTR_MTIME_NOW != 0 {
+      modified = .now
+    } else if set & FUSE_SET_ATTR_MTIME != 0 {
+      modified = .at(FileTime(attributes.st_mtim))
+    }
+    if set & FUSE_SET_ATTR_CTIME != 0 { changed = FileTime(attributes.st_ctim) }
+    clearsSetUID = set & FUSE_SET_ATTR_KILL_SUID != 0
+    clearsSetGID = set & FUSE_SET_ATTR_KILL_SGID != 0
+  }
+}
