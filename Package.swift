@@ -41,7 +41,9 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["LLVS", "Platform"], path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
-    .testTarget(name: "LLVSTests", dependencies: ["LLVS", "Platform", "TestSupport"]),
+    .testTarget(
+      name: "LLVSTests", dependencies: ["LLVS", "Platform", "TestSupport"],
+      resources: [.copy("Resources")]),
     .testTarget(name: "FuseSessionTests", dependencies: ["FuseSession", "Platform", "TestSupport"]),
     .testTarget(
       name: "FileTreeTests", dependencies: ["FileTree", "LLVS", "Platform", "TestSupport"]),

@@ -1,0 +1,142 @@
+// The fields of digest 1: tag u8, u32 length, bytes, in ascending order, each at most once but
+// extended attributes, which ascend by name. One state has one encoding.
+
+extension Attributes {
+  /// Bounds of what a store takes; what is beyond them is refused before it is stored.
+  package static let maximumNameLength = 255
+  package static let maximumValueLength = 65_536
+  package static let maximumEncodedLength = 131_072
+
+  private enum Tag {
+    static let mode: UInt8 = 1
+    static let mtime: UInt8 = 2
+    static let uid: UInt8 = 3
+    static let gid: UInt8 = 4
+    static let device: UInt8 = 5
+    static let linkID: UInt8 = 6
+    static let extended: UInt8 = 7
+  }
+
+  /// Appends the fields to what covers them.
+  func encode(into bytes: inout [UInt8]) {
+    func header(_ tag: UInt8, _ length: Int, _ bytes: inout [UInt8]) {
+      bytes.append(tag)
+      bytes.append(bigEndian: UInt32(length))
+    }
+    if let mode {
+      header(Tag.mode, 4, &bytes)
+      bytes.append(bigEndian: mode & 0o7777)
+    }
+    if let mtime {
+      header(Tag.mtime, 12, &bytes)
+      bytes.append(bigEndian: mtime.seconds)
+      bytes.append(bigEndian: mtime.nanoseconds)
+    }
+    if let uid {
+      header(Tag.uid, 4, &bytes)
+      bytes.append(bigEndian: uid)
+    }
+    if let gid {
+      header(Tag.gid, 4, &bytes)
+      bytes.append(bigEndian: gid)
+    }
+    if let device {
+      header(Tag.device, 8, &bytes)
+      bytes.append(bigEndian: device.major)
+      bytes.append(bigEndian: device.minor)
+    }
+    if let linkID {
+      header(Tag.linkID, linkID.count, &bytes)
+      bytes.append(contentsOf: linkID)
+    }
+    for attribute in extended {
+      header(Tag.extended, 2 + attribute.name.count + attribute.value.count, &bytes)
+      bytes.append(bigEndian: UInt16(truncatingIfNeeded: attribute.name.count))
+      bytes.append(contentsOf: attribute.name)
+      bytes.append(contentsOf: attribute.value)
+    }
+  }
+
+  /// The fields as digest 1 has them.
+  package var encoded: [UInt8] {
+    var bytes: [UInt8] = []
+    encode(into: &bytes)
+    return bytes
+  }
+
+  /// Why these attributes cannot be stored; nil if they can.
+  package var fault: String? {
+    if let mode, mode > 0o7777 { return "a mode beyond 07777" }
+    if let mtime, mtime.nanoseconds >= 1_000_000_000 { return "nanoseconds beyond a second" }
+    if let linkID, linkID.count != 16 { return "a link id that is not 16 bytes" }
+    var last: [UInt8] = []
+    for attribute in extended {
+      guard Self.isName(attribute.name), last.lexicographicallyPrecedes(attribute.name) else {
+        return "extended attributes with names out of order or not in user."
+      }
+      guard attribute.value.count <= Self.maximumValueLength else {
+        return "an extended attribute over \(Self.maximumValueLength) bytes"
+      }
+      last = attribute.name
+    }
+    if encoded.count > Self.maximumEncodedLength {
+      return "attributes over \(Self.maximumEncodedLength) bytes"
+    }
+    return nil
+  }
+
+  private static func isName(_ name: some Collection<UInt8>) -> Bool {
+    name.count > 5 && name.count <= maximumNameLength && name.starts(with: "user.".utf8)
+      && !name.contains(0)
+  }
+
+  /// Reads fields that take up all of `bytes`; nil for anything but the one encoding of a state.
+  package init?(decoding bytes: UnsafeRawBufferPointer) {
+    self.init()
+    guard bytes.count <= Self.maximumEncodedLength else { return nil }
+    var reader = ByteReader(bytes)
+    var lastTag: UInt8 = 0
+    while reader.remaining > 0 {
+      guard let tag = reader.integer(UInt8.self), let length = reader.integer(UInt32.self),
+        tag > lastTag || (tag == Tag.extended && lastTag == Tag.extended),
+        let field = reader.take(Int(length)), take(tag, field)
+      else { return nil }
+      lastTag = tag
+    }
+  }
+
+  private mutating func take(_ tag: UInt8, _ field: UnsafeRawBufferPointer) -> Bool {
+    switch (tag, field.count) {
+    case (Tag.mode, 4):
+      let value = field.bigEndian(UInt32.self, at: 0)
+      guard value <= 0o7777 else { return false }
+      mode = value
+    case (Tag.mtime, 12):
+      let nanoseconds = field.bigEndian(UInt32.self, at: 8)
+      guard nanoseconds < 1_000_000_000 else { return false }
+      mtime = Time(seconds: field.bigEndian(Int64.self, at: 0), nanoseconds: nanoseconds)
+    case (Tag.uid, 4): uid = field.bigEndian(UInt32.self, at: 0)
+    case (Tag.gid, 4): gid = field.bigEndian(UInt32.self, at: 0)
+    case (Tag.device, 8):
+      device = Device(
+        major: field.bigEndian(UInt32.self, at: 0), minor: field.bigEndian(UInt32.self, at: 4))
+    case (Tag.linkID, 16): linkID = Array(field)
+    case (Tag.extended, _): return takeExtended(field)
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func takeExtended(_ field: UnsafeRawBufferPointer) -> Bool {
+    guard field.count >= 2 else { return false }
+    let nameLength = Int(field.bigEndian(UInt16.self, at: 0))
+    guard field.count >= 2 + nameLength,
+      field.count - 2 - nameLength <= Self.maximumValueLength
+    else { return false }
+    let name = Array(field.part(2, nameLength))
+    guard Self.isName(name) else { return false }
+    if let last = extended.last, !last.name.lexicographicallyPrecedes(name) { return false }
+    extended.append(Extended(name: name, value: Array(field[(2 + nameLength)...])))
+    return true
+  }
+}

@@ -1,0 +1,48 @@
+// The entries of digest 1: kind u8 || u32 key length || key || u64 length || value digest || fields.
+
+extension Entry {
+  /// The longest key that a store takes.
+  package static let maximumKeyLength = 65_535
+
+  /// Appends what digest 1 covers.
+  func encodeContent(into bytes: inout [UInt8]) {
+    bytes.append(kind.rawValue)
+    bytes.append(bigEndian: UInt32(key.bytes.count))
+    bytes.append(contentsOf: key.bytes)
+    bytes.append(bigEndian: stored.length)
+    bytes.append(stored.digest)
+    attributes.encode(into: &bytes)
+  }
+
+  /// SHA-256 of the entry: equal on every replica that holds the same.
+  package var contentDigest: Digest {
+    var bytes: [UInt8] = []
+    encodeContent(into: &bytes)
+    return Digest.of(bytes)
+  }
+
+  /// Whether both are the same to digest 1, whatever each store knows besides.
+  package func hasSameContent(as other: Entry) -> Bool {
+    key == other.key && kind == other.kind && stored.length == other.stored.length
+      && stored.digest == other.stored.digest && attributes == other.attributes
+  }
+
+  /// Why the entry cannot be stored; nil if it can.
+  package var fault: String? {
+    if key.bytes.count > Self.maximumKeyLength {
+      return "a key over \(Self.maximumKeyLength) bytes"
+    }
+    switch stored.content {
+    case .none:
+      if stored.length != 0 { return "bytes without a place" }
+    case .inline(let bytes):
+      if bytes.isEmpty || bytes.count > Self.inlineLimit || stored.length != UInt64(bytes.count) {
+        return "inline bytes of the wrong length"
+      }
+    case .chunk, .tree:
+      if stored.length == 0 { return "a place without bytes" }
+    }
+    if isDirectory && stored.length != 0 { return "a directory with bytes" }
+    return attributes.fault
+  }
+}

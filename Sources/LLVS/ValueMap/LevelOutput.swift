@@ -1,0 +1,89 @@
+/// What rebuilding a level gives the level above: nodes that are gone and nodes that are new.
+///
+/// Old nodes come in as they are consumed, new ones as runs close, both in ascending order. A new node
+/// that equals the old one of the same last key keeps its place and is no edit.
+struct LevelOutput {
+  private struct Consumed {
+    let key: [UInt8]
+    let directory: Bool
+    /// Nil once it is known that no new node can equal it.
+    var node: MapNode?
+    let location: Location
+  }
+
+  private let map: ValueMap
+  /// Above the old root nobody knows the old nodes, so that unchanged ones are named too.
+  private let namesUnchanged: Bool
+  private var consumed: [Consumed] = []
+  private var settled = 0
+  private(set) var edits: [LevelEdit] = []
+
+  init(map: ValueMap, namesUnchanged: Bool) {
+    self.map = map
+    self.namesUnchanged = namesUnchanged
+  }
+
+  mutating func consume(_ node: MapNode, at location: Location) {
+    consumed.append(
+      Consumed(
+        key: node.key(node.count - 1), directory: node.isDirectory(node.count - 1), node: node,
+        location: location))
+  }
+
+  /// The node consumed last has changed.
+  mutating func markChanged() {
+    guard !consumed.isEmpty else { return }
+    consumed[consumed.count - 1].node = nil
+  }
+
+  /// Closes the run: its nodes are written.
+  mutating func close(_ run: inout RunBuffer) throws(StoreError) {
+    guard !run.isEmpty else { return }
+    for range in run.cut() { try emit(run.node(range)) }
+    run.reset()
+  }
+
+  /// No more new nodes come before the next old one.
+  mutating func finishGroup() {
+    for old in consumed[settled...] { drop(old) }
+    consumed.removeAll(keepingCapacity: true)
+    settled = 0
+  }
+
+  private mutating func drop(_ old: Consumed) {
+    if namesUnchanged { return }
+    edits.append(LevelEdit(key: old.key, directory: old.directory, item: nil))
+  }
+
+  private mutating func emit(_ node: MapNode) throws(StoreError) {
+    let last = node.count - 1
+    var location: Location?
+    while settled < consumed.count {
+      let old = consumed[settled]
+      let order = node.compare(last, to: old.key, old.directory)
+      guard order >= 0 else { break }
+      settled += 1
+      guard order > 0 else {
+        if let same = old.node, same.bytes == node.bytes { location = old.location }
+        break
+      }
+      drop(old)
+    }
+    if location != nil && !namesUnchanged { return }
+    let place: Location
+    if let location {
+      place = location
+    } else {
+      place = try node.bytes.withUnsafeBufferPointer { bytes throws(StoreError) in
+        try map.storage.writeNode(UnsafeRawBufferPointer(bytes))
+      }
+      map.cache.insert(node, at: place)
+    }
+    let child = MapChild(location: place, digest: node.digest, count: node.entryCount)
+    let item = node.withKey(last) {
+      MapItem.encode(child, lastKey: $0, directory: node.isDirectory(last))
+    }
+    edits.append(
+      LevelEdit(key: node.key(last), directory: node.isDirectory(last), item: item))
+  }
+}

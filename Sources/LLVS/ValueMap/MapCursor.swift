@@ -1,0 +1,78 @@
+/// Walks the entries of a map in ascending order: key bytes, then a directory after a value.
+///
+/// Holds one node per level. A listing skips what is below a subdirectory "d/sub" by seeking to
+/// "d/sub0" ("0" follows "/").
+///
+/// - Concurrency: a value for one thread at a time.
+package struct MapCursor {
+  private let map: ValueMap
+  private var walk: MapWalk?
+
+  /// Creates a cursor before the first entry; nothing is read until it is moved or asked.
+  package init(_ map: ValueMap) {
+    self.map = map
+  }
+
+  /// Moves to the first entry at or after a key, forward or back.
+  ///
+  /// - Complexity: O(log *n*), less for what is near ahead.
+  package mutating func seek(to key: [UInt8], directory: Bool = false) throws(StoreError) {
+    if let current = walk, !current.isAtEnd, current.level == 0,
+      current.node.compare(current.index, to: key, directory) <= 0
+    {
+      try walk?.seekForward(to: key, directory)
+      return
+    }
+    var fresh = try MapWalk(map)
+    try fresh.seekForward(to: key, directory)
+    walk = fresh
+  }
+
+  /// Moves to the first entry.
+  package mutating func seekToStart() throws(StoreError) {
+    var fresh = try MapWalk(map)
+    while !fresh.isAtEnd, fresh.level > 0 { try fresh.descend() }
+    walk = fresh
+  }
+
+  /// Whether there is no entry here; true before the first seek.
+  package var isAtEnd: Bool { walk?.isAtEnd ?? true }
+
+  /// Calls with the key here, without copying it; nil at the end.
+  @inline(__always)
+  package func withKey<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R? {
+    guard let walk, !walk.isAtEnd else { return nil }
+    return walk.node.withKey(walk.index, body)
+  }
+
+  /// The key here; nil at the end.
+  package var key: Key? { withKey { Key(bytes: Array($0)) } }
+
+  /// The kind of the entry here; nil at the end.
+  package var kind: EntryKind? {
+    guard let walk, !walk.isAtEnd else { return nil }
+    return walk.node.kind(walk.index)
+  }
+
+  /// The entry here; nil at the end.
+  package func entry() throws(StoreError) -> Entry? {
+    guard let walk, !walk.isAtEnd else { return nil }
+    return try map.entry(walk.index, of: walk.node)
+  }
+
+  /// Moves to the next entry.
+  package mutating func advance() throws(StoreError) {
+    guard walk != nil else { return try seekToStart() }
+    guard walk?.isAtEnd == false else { return }
+    walk?.advance()
+    while let current = walk, !current.isAtEnd, current.level > 0 { try walk?.descend() }
+  }
+
+  /// Returns the entry here and moves on; nil at the end. Starts at the first entry.
+  package mutating func next() throws(StoreError) -> Entry? {
+    if walk == nil { try seekToStart() }
+    guard let entry = try entry() else { return nil }
+    try advance()
+    return entry
+  }
+}

@@ -1,0 +1,152 @@
+/// One key at which two maps differ.
+package struct MapChange: Hashable, Sendable {
+  /// What the first map has there.
+  package var old: Entry?
+  /// What the second map has there.
+  package var new: Entry?
+
+  package init(old: Entry?, new: Entry?) {
+    self.old = old
+    self.new = new
+  }
+
+  package var key: Key { (new ?? old)?.key ?? Key(bytes: []) }
+  package var isDirectory: Bool { (new ?? old)?.isDirectory ?? false }
+}
+
+/// The changes from one map to another, in ascending order, found by walking only what differs.
+///
+/// - Concurrency: a value for one thread at a time.
+/// - Complexity: O(*k* log *n*) for *k* changes.
+package struct MapDiff {
+  /// What counts as a change.
+  package enum Comparison: Sendable {
+    /// Anything that this store keeps of an entry, such as its place and revision.
+    case everything
+    /// What digest 1 covers: kind, bytes, attributes.
+    case content
+  }
+
+  private var old: MapWalk
+  private var new: MapWalk
+  private let comparison: Comparison
+  /// Where to stop; nil for nowhere.
+  private let upper: [UInt8]?
+
+  /// Begins a diff of two maps of one store, of all keys or of those that begin with `prefix`.
+  package init(
+    from old: ValueMap, to new: ValueMap, prefix: [UInt8] = [],
+    comparing comparison: Comparison = .everything
+  ) throws(StoreError) {
+    self.comparison = comparison
+    upper = Self.upperBound(prefix)
+    let same =
+      old.root.location == new.root.location
+      || (comparison == .content && old.root.digest == new.root.digest)
+    // Two empty walks have no changes.
+    self.old = try MapWalk(same ? ValueMap(emptyIn: old.storage, cache: old.cache) : old)
+    self.new = try MapWalk(same ? ValueMap(emptyIn: new.storage, cache: new.cache) : new)
+    if !prefix.isEmpty {
+      try self.old.seekForward(to: prefix, false)
+      try self.new.seekForward(to: prefix, false)
+    }
+  }
+
+  /// The least run of bytes after all that begin with `prefix`; nil if there is none.
+  static func upperBound(_ prefix: [UInt8]) -> [UInt8]? {
+    var bound = prefix
+    while let last = bound.popLast() {
+      guard last == 255 else {
+        bound.append(last + 1)
+        return bound
+      }
+    }
+    return nil
+  }
+
+  /// Returns the next change; nil at the end.
+  package mutating func next() throws(StoreError) -> MapChange? {
+    while true {
+      switch (isDone(old), isDone(new)) {
+      case (true, true): return nil
+      case (false, true):
+        while old.level > 0 { try old.descend() }
+        if !isDone(old) { return try takeOld() }
+      case (true, false):
+        while new.level > 0 { try new.descend() }
+        if !isDone(new) { return try takeNew() }
+      case (false, false):
+        if let change = try step() { return change }
+      }
+    }
+  }
+
+  private func isDone(_ walk: MapWalk) -> Bool {
+    guard !walk.isAtEnd else { return true }
+    guard let upper else { return false }
+    if walk.level == 0 { return walk.node.compare(walk.index, to: upper, false) >= 0 }
+    // What a subtree holds comes after the last key of the subtree before it.
+    return walk.index > 0 && walk.node.compare(walk.index - 1, to: upper, false) >= 0
+  }
+
+  private mutating func step() throws(StoreError) -> MapChange? {
+    if old.level != new.level {
+      if old.level > new.level { try old.descend() } else { try new.descend() }
+      return nil
+    }
+    if old.level > 0 {
+      let (a, b) = (old.node.child(old.index), new.node.child(new.index))
+      if a.location == b.location || (comparison == .content && a.digest == b.digest) {
+        old.advance()
+        new.advance()
+      } else {
+        try old.descend()
+        try new.descend()
+      }
+      return nil
+    }
+    let order = old.node.compare(old.index, to: new.node, new.index)
+    if order < 0 { return try takeOld() }
+    if order > 0 { return try takeNew() }
+    defer {
+      old.advance()
+      new.advance()
+    }
+    if isSame() { return nil }
+    return MapChange(
+      old: try old.map.entry(old.index, of: old.node),
+      new: try new.map.entry(new.index, of: new.node))
+  }
+
+  private func isSame() -> Bool {
+    switch comparison {
+    case .everything:
+      old.node.withItem(old.index) { a in
+        new.node.withItem(new.index) { b in a.compare(to: b) == 0 }
+      }
+    case .content: old.node.hasSameContent(old.index, as: new.node, new.index)
+    }
+  }
+
+  private mutating func takeOld() throws(StoreError) -> MapChange {
+    defer { old.advance() }
+    return MapChange(old: try old.map.entry(old.index, of: old.node), new: nil)
+  }
+
+  private mutating func takeNew() throws(StoreError) -> MapChange {
+    defer { new.advance() }
+    return MapChange(old: nil, new: try new.map.entry(new.index, of: new.node))
+  }
+}
+
+extension ValueMap {
+  /// Calls `visit` with every change from `old` to `new`, in ascending order.
+  package static func diff(
+    from old: ValueMap, to new: ValueMap, prefix: [UInt8] = [],
+    comparing comparison: MapDiff.Comparison = .everything,
+    visit: (MapChange) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var diff = try MapDiff(from: old, to: new, prefix: prefix, comparing: comparison)
+    while let change = try diff.next() { try visit(change) }
+  }
+}

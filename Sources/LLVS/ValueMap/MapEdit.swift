@@ -1,0 +1,61 @@
+/// A change of one entry of a map.
+package enum MapEdit: Hashable, Sendable {
+  /// The entry stands at its key, whether or not one stood there.
+  case put(Entry)
+  /// No entry stands at the key, whether or not one stood there.
+  case remove(Key, directory: Bool)
+
+  package var key: Key {
+    switch self {
+    case .put(let entry): entry.key
+    case .remove(let key, _): key
+    }
+  }
+
+  package var isDirectory: Bool {
+    switch self {
+    case .put(let entry): entry.isDirectory
+    case .remove(_, let directory): directory
+    }
+  }
+
+  /// The order of the map: key bytes, then a directory after a value.
+  package static func precedes(_ a: MapEdit, _ b: MapEdit) -> Bool {
+    a.key == b.key ? !a.isDirectory && b.isDirectory : a.key < b.key
+  }
+}
+
+/// A change of one item on one level of a map's tree.
+struct LevelEdit {
+  let key: [UInt8]
+  let directory: Bool
+  /// The item's bytes; nil removes it.
+  let item: [UInt8]?
+}
+
+/// Edits of one level in ascending order, pulled one at a time.
+struct LevelEdits {
+  private let pull: () throws(StoreError) -> LevelEdit?
+  private(set) var first: LevelEdit?
+
+  init(_ pull: @escaping () throws(StoreError) -> LevelEdit?) throws(StoreError) {
+    self.pull = pull
+    first = try pull()
+  }
+
+  init(_ edits: [LevelEdit]) {
+    var rest = edits.makeIterator()
+    first = rest.next()
+    pull = { rest.next() }
+  }
+
+  mutating func removeFirst() throws(StoreError) {
+    let last = first
+    first = try pull()
+    guard let last, let next = first else { return }
+    let ascends =
+      last.key == next.key
+      ? !last.directory && next.directory : last.key.lexicographicallyPrecedes(next.key)
+    guard ascends else { throw .invalid("edits of a map are not in ascending order") }
+  }
+}

@@ -1,0 +1,192 @@
+// The items of a map node as bytes (all integers big-endian).
+//
+//   leaf:   u32 length of the item | u32 length of the content | content, as in digest 1 | local part
+//           local part: u8 0 none, 1 inline (u8 count, bytes), 2 chunk, 3 tree (location);
+//           u32 storing version | u64 inode | u64 revision
+//   inner:  u32 length of the item | u32 key length | last key below | u8 1 if that is a directory
+//           | digest of the child | location of the child | u64 entries below
+//   location: u32 segment | u64 offset | u32 length
+//
+// Every accessor takes items that ``validate(_:level:at:)`` has passed.
+
+enum MapItem {
+  /// Levels above this cannot be reached by keys whose hashes anybody can find.
+  static let maximumLevel = 41
+  static let maximumCount = 256
+
+  // MARK: Reading
+
+  @inline(__always)
+  static func key(
+    _ bytes: UnsafeRawBufferPointer, _ level: Int, at start: Int
+  ) -> UnsafeRawBufferPointer {
+    let field = level == 0 ? start + 9 : start + 4
+    return bytes.part(field + 4, Int(bytes.bigEndian(UInt32.self, at: field)))
+  }
+
+  @inline(__always)
+  static func isDirectory(_ bytes: UnsafeRawBufferPointer, _ level: Int, at start: Int) -> Bool {
+    if level == 0 { return bytes[start + 8] == EntryKind.directory.rawValue }
+    return bytes[start + 8 + Int(bytes.bigEndian(UInt32.self, at: start + 4))] != 0
+  }
+
+  /// The order of the item's key and another: by bytes, then a directory after a value.
+  @inline(__always)
+  static func compare(
+    _ bytes: UnsafeRawBufferPointer, _ level: Int, at start: Int,
+    to key: UnsafeRawBufferPointer, _ directory: Bool
+  ) -> Int {
+    let order = Self.key(bytes, level, at: start).compare(to: key)
+    if order != 0 { return order }
+    return (isDirectory(bytes, level, at: start) ? 1 : 0) - (directory ? 1 : 0)
+  }
+
+  /// The part of a leaf's item that digest 1 covers.
+  @inline(__always)
+  static func content(
+    _ bytes: UnsafeRawBufferPointer, at start: Int
+  ) -> UnsafeRawBufferPointer {
+    bytes.part(start + 8, Int(bytes.bigEndian(UInt32.self, at: start + 4)))
+  }
+
+  static func child(_ bytes: UnsafeRawBufferPointer, at start: Int) -> MapChild {
+    let fixed = start + 9 + Int(bytes.bigEndian(UInt32.self, at: start + 4))
+    return MapChild(
+      location: Location(
+        segment: bytes.bigEndian(UInt32.self, at: fixed + 32),
+        offset: bytes.bigEndian(UInt64.self, at: fixed + 36),
+        length: bytes.bigEndian(UInt32.self, at: fixed + 44)),
+      digest: Digest(
+        words: (
+          bytes.bigEndian(UInt64.self, at: fixed), bytes.bigEndian(UInt64.self, at: fixed + 8),
+          bytes.bigEndian(UInt64.self, at: fixed + 16), bytes.bigEndian(UInt64.self, at: fixed + 24)
+        )),
+      count: bytes.bigEndian(UInt64.self, at: fixed + 48))
+  }
+
+  static func entry(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Entry? {
+    let itemLength = Int(bytes.bigEndian(UInt32.self, at: start))
+    var content = ByteReader(Self.content(bytes, at: start))
+    guard let rawKind = content.integer(UInt8.self), let kind = EntryKind(rawValue: rawKind),
+      let keyLength = content.integer(UInt32.self), let key = content.take(Int(keyLength)),
+      let length = content.integer(UInt64.self), let digest = content.digest(),
+      let fields = content.take(content.remaining), let attributes = Attributes(decoding: fields)
+    else { return nil }
+    let localStart = 8 + content.bytes.count
+    guard itemLength >= localStart else { return nil }
+    var local = ByteReader(bytes.part(start + localStart, itemLength - localStart))
+    let place: Content
+    switch local.integer(UInt8.self) {
+    case 0: place = .none
+    case 1:
+      guard let count = local.integer(UInt8.self), let inline = local.take(Int(count)) else {
+        return nil
+      }
+      place = .inline(Array(inline))
+    case 2:
+      guard let location = local.location() else { return nil }
+      place = .chunk(location)
+    case 3:
+      guard let location = local.location() else { return nil }
+      place = .tree(location)
+    default: return nil
+    }
+    guard let version = local.integer(UInt32.self), let inode = local.integer(UInt64.self),
+      let revision = local.integer(UInt64.self), local.remaining == 0
+    else { return nil }
+    return Entry(
+      key: Key(bytes: Array(key)), kind: kind, attributes: attributes,
+      stored: StoredContent(length: length, digest: digest, content: place),
+      storedVersion: VersionNumber(version), inode: inode, revision: revision)
+  }
+
+  // MARK: Checking
+
+  /// Checks one item of a node and returns where the next one starts; nil if it is damaged.
+  static func validate(
+    _ bytes: UnsafeRawBufferPointer, level: Int, at start: Int
+  ) -> Int? {
+    guard bytes.count - start >= 8 else { return nil }
+    let length = Int(bytes.bigEndian(UInt32.self, at: start))
+    guard length <= bytes.count - start else { return nil }
+    if level > 0 {
+      let keyLength = Int(bytes.bigEndian(UInt32.self, at: start + 4))
+      guard keyLength <= Entry.maximumKeyLength, length == 65 + keyLength,
+        bytes[start + 8 + keyLength] <= 1,
+        bytes.bigEndian(UInt64.self, at: start + 57 + keyLength) > 0
+      else { return nil }
+      return start + length
+    }
+    // 8 of the item's lengths, 45 of an entry without key and fields, 21 of the least local part.
+    let contentLength = Int(bytes.bigEndian(UInt32.self, at: start + 4))
+    guard length >= 74, contentLength >= 45, contentLength <= length - 29,
+      Int(bytes.bigEndian(UInt32.self, at: start + 9))
+        <= min(
+          contentLength - 45, Entry.maximumKeyLength),
+      let entry = entry(bytes, at: start), entry.fault == nil
+    else { return nil }
+    return start + length
+  }
+
+  // MARK: Writing
+
+  static func encode(_ entry: Entry) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(160 + entry.key.bytes.count)
+    bytes.append(contentsOf: repeatElement(0, count: 8))
+    entry.encodeContent(into: &bytes)
+    store(UInt32(bytes.count - 8), in: &bytes, at: 4)
+    switch entry.stored.content {
+    case .none: bytes.append(0)
+    case .inline(let inline):
+      bytes.append(1)
+      bytes.append(UInt8(inline.count))
+      bytes.append(contentsOf: inline)
+    case .chunk(let location):
+      bytes.append(2)
+      append(location, to: &bytes)
+    case .tree(let location):
+      bytes.append(3)
+      append(location, to: &bytes)
+    }
+    bytes.append(bigEndian: entry.storedVersion.rawValue)
+    bytes.append(bigEndian: entry.inode)
+    bytes.append(bigEndian: entry.revision)
+    store(UInt32(bytes.count), in: &bytes, at: 0)
+    return bytes
+  }
+
+  static func encode(
+    _ child: MapChild, lastKey: UnsafeRawBufferPointer, directory: Bool
+  ) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(65 + lastKey.count)
+    bytes.append(bigEndian: UInt32(65 + lastKey.count))
+    bytes.append(bigEndian: UInt32(lastKey.count))
+    bytes.append(contentsOf: lastKey)
+    bytes.append(directory ? 1 : 0)
+    bytes.append(child.digest)
+    append(child.location, to: &bytes)
+    bytes.append(bigEndian: child.count)
+    return bytes
+  }
+
+  private static func append(_ location: Location, to bytes: inout [UInt8]) {
+    bytes.append(bigEndian: location.segment)
+    bytes.append(bigEndian: location.offset)
+    bytes.append(bigEndian: location.length)
+  }
+
+  private static func store(_ value: UInt32, in bytes: inout [UInt8], at offset: Int) {
+    bytes.withUnsafeMutableBytes {
+      $0.storeBytes(of: value.bigEndian, toByteOffset: offset, as: UInt32.self)
+    }
+  }
+}
+
+/// What a node knows of a node below it.
+struct MapChild: Hashable {
+  var location: Location
+  var digest: Digest
+  var count: UInt64
+}

@@ -1,0 +1,179 @@
+/// A node of a map as its bytes and where each item starts; checked once, then read in place.
+///
+/// Bytes: u8 format (1) | u8 level (0 leaf) | u16 items (1 to 256) | items in ascending order of key.
+///
+/// - Concurrency: immutable.
+final class MapNode: Sendable {
+  static let headerLength = 4
+  static let format: UInt8 = 1
+
+  let bytes: [UInt8]
+  /// Where each item starts, and at the end where the last one ends.
+  let starts: [UInt32]
+  let level: Int
+
+  var count: Int { starts.count - 1 }
+
+  /// Takes a node that was just built.
+  init(trusted bytes: [UInt8], starts: [UInt32], level: Int) {
+    self.bytes = bytes
+    self.starts = starts
+    self.level = level
+  }
+
+  /// Checks bytes from outside; nil if they are no node.
+  init?(checking bytes: [UInt8]) {
+    guard
+      let (level, starts) = bytes.withUnsafeBytes({ raw -> (Int, [UInt32])? in
+        guard raw.count > Self.headerLength, raw.count <= Int(UInt32.max), raw[0] == Self.format
+        else { return nil }
+        let level = Int(raw[1])
+        let count = Int(raw.bigEndian(UInt16.self, at: 2))
+        guard level <= MapItem.maximumLevel, count >= 1, count <= MapItem.maximumCount else {
+          return nil
+        }
+        var starts: [UInt32] = []
+        starts.reserveCapacity(count + 1)
+        var start = Self.headerLength
+        for index in 0..<count {
+          guard let next = MapItem.validate(raw, level: level, at: start) else { return nil }
+          if index > 0 {
+            let key = MapItem.key(raw, level, at: start)
+            let directory = MapItem.isDirectory(raw, level, at: start)
+            let last = Int(starts[index - 1])
+            guard MapItem.compare(raw, level, at: last, to: key, directory) < 0 else { return nil }
+          }
+          starts.append(UInt32(start))
+          start = next
+        }
+        guard start == raw.count else { return nil }
+        starts.append(UInt32(start))
+        return (level, starts)
+      })
+    else { return nil }
+    self.bytes = bytes
+    self.starts = starts
+    self.level = level
+  }
+
+  // MARK: Items
+
+  /// The first item at or after a key; ``count`` if there is none.
+  func search(_ key: UnsafeRawBufferPointer, _ directory: Bool) -> Int {
+    bytes.withUnsafeBytes { raw in
+      var low = 0
+      var high = count
+      while low < high {
+        let middle = (low + high) / 2
+        if MapItem.compare(raw, level, at: Int(starts[middle]), to: key, directory) < 0 {
+          low = middle + 1
+        } else {
+          high = middle
+        }
+      }
+      return low
+    }
+  }
+
+  func compare(_ index: Int, to key: UnsafeRawBufferPointer, _ directory: Bool) -> Int {
+    bytes.withUnsafeBytes { MapItem.compare($0, level, at: Int(starts[index]), to: key, directory) }
+  }
+
+  func search(_ key: [UInt8], _ directory: Bool) -> Int {
+    key.withUnsafeBytes { search($0, directory) }
+  }
+
+  func compare(_ index: Int, to key: [UInt8], _ directory: Bool) -> Int {
+    key.withUnsafeBytes { compare(index, to: $0, directory) }
+  }
+
+  /// The order of two items of two nodes.
+  func compare(_ index: Int, to other: MapNode, _ otherIndex: Int) -> Int {
+    other.bytes.withUnsafeBytes { raw in
+      let start = Int(other.starts[otherIndex])
+      return compare(
+        index, to: MapItem.key(raw, other.level, at: start),
+        MapItem.isDirectory(raw, other.level, at: start))
+    }
+  }
+
+  @inline(__always)
+  func withKey<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    bytes.withUnsafeBytes { body(MapItem.key($0, level, at: Int(starts[index]))) }
+  }
+
+  @inline(__always)
+  func withItem<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    bytes.withUnsafeBytes {
+      let start = Int(starts[index])
+      return body($0.part(start, Int(starts[index + 1]) - start))
+    }
+  }
+
+  func key(_ index: Int) -> [UInt8] { withKey(index) { Array($0) } }
+
+  func isDirectory(_ index: Int) -> Bool {
+    bytes.withUnsafeBytes { MapItem.isDirectory($0, level, at: Int(starts[index])) }
+  }
+
+  func child(_ index: Int) -> MapChild {
+    bytes.withUnsafeBytes { MapItem.child($0, at: Int(starts[index])) }
+  }
+
+  /// A leaf's entry; never nil in a node that was checked or built here.
+  func entry(_ index: Int) -> Entry? {
+    bytes.withUnsafeBytes { MapItem.entry($0, at: Int(starts[index])) }
+  }
+
+  func kind(_ index: Int) -> EntryKind? {
+    EntryKind(rawValue: bytes[Int(starts[index]) + 8])
+  }
+
+  /// Whether two leaves hold the same entry to digest 1.
+  func hasSameContent(_ index: Int, as other: MapNode, _ otherIndex: Int) -> Bool {
+    bytes.withUnsafeBytes { a in
+      other.bytes.withUnsafeBytes { b in
+        MapItem.content(a, at: Int(starts[index]))
+          .compare(to: MapItem.content(b, at: Int(other.starts[otherIndex]))) == 0
+      }
+    }
+  }
+
+  // MARK: The whole node
+
+  /// Whether a run of the tree's shape ends with this node by the hash of its last key.
+  var endsRun: Bool { withKey(count - 1) { KeyHash($0).endsRun(atLevel: level) } }
+
+  /// Entries at or below.
+  var entryCount: UInt64 {
+    guard level > 0 else { return UInt64(count) }
+    var sum: UInt64 = 0
+    for index in 0..<count { sum = sum &+ child(index).count }
+    return sum
+  }
+
+  /// The digest of digest 1, from the items.
+  var digest: Digest {
+    bytes.withUnsafeBytes { raw in
+      var hasher = Self.hasher(level: level, count: count)
+      for index in 0..<count {
+        let start = Int(starts[index])
+        hasher.update(
+          level == 0
+            ? Digest.of(MapItem.content(raw, at: start)) : MapItem.child(raw, at: start).digest)
+      }
+      return hasher.finish()
+    }
+  }
+
+  static func hasher(level: Int, count: Int) -> SHA256Hasher {
+    var hasher = SHA256Hasher()
+    hasher.update(Array("llvs map node 1".utf8))
+    hasher.update(UInt8(level))
+    hasher.update(bigEndian: UInt32(count))
+    return hasher
+  }
+
+  /// The digest of the map without entries.
+  static let emptyDigest = hasher(level: 0, count: 0).finish()
+}

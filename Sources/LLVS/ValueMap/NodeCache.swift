@@ -1,0 +1,83 @@
+internal import Synchronization
+
+/// Map nodes in memory, up to a number of bytes; one cache for all maps of a store.
+///
+/// Second chance: a node that was asked for since the hand last passed stays for another round.
+///
+/// - Concurrency: any thread; each shard has a lock of its own, a leaf in every lock order, never held
+///   during I/O.
+package final class NodeCache: Sendable {
+  private final class Shard: Sendable {
+    let state = Mutex(State())
+  }
+
+  private struct Slot {
+    var location: Location
+    var node: MapNode
+    var recent: Bool
+  }
+
+  private struct State {
+    var index: [Location: Int] = [:]
+    var slots: [Slot] = []
+    var hand = 0
+    var bytes = 0
+  }
+
+  private let shards: [Shard]
+  private let budget: Int
+
+  /// Creates a cache of about `budget` bytes.
+  package init(budget: Int) {
+    shards = (0..<16).map { _ in Shard() }
+    self.budget = max(budget / 16, 1)
+  }
+
+  private func shard(_ location: Location) -> Shard {
+    // Offsets are rarely multiples of much; the multiplication spreads what pattern they have.
+    let mixed = (location.offset ^ UInt64(location.segment)) &* 0x9E37_79B9_7F4A_7C15
+    return shards[Int(mixed >> 60)]
+  }
+
+  private static func cost(_ node: MapNode) -> Int {
+    node.bytes.count + 4 * node.starts.count + 160
+  }
+
+  func node(at location: Location) -> MapNode? {
+    shard(location).state.withLock { state in
+      guard let slot = state.index[location] else { return nil }
+      state.slots[slot].recent = true
+      return state.slots[slot].node
+    }
+  }
+
+  func insert(_ node: MapNode, at location: Location) {
+    shard(location).state.withLock { state in
+      guard state.index[location] == nil else { return }
+      state.bytes += Self.cost(node)
+      while state.bytes > budget, !state.slots.isEmpty {
+        if state.hand >= state.slots.count { state.hand = 0 }
+        if state.slots[state.hand].recent {
+          state.slots[state.hand].recent = false
+          state.hand += 1
+          continue
+        }
+        let gone = state.slots[state.hand]
+        state.bytes -= Self.cost(gone.node)
+        state.index[gone.location] = nil
+        let last = state.slots.removeLast()
+        if state.hand < state.slots.count {
+          state.slots[state.hand] = last
+          state.index[last.location] = state.hand
+        }
+      }
+      state.index[location] = state.slots.count
+      state.slots.append(Slot(location: location, node: node, recent: false))
+    }
+  }
+
+  /// Forgets everything, as after segments were compacted.
+  package func removeAll() {
+    for shard in shards { shard.state.withLock { $0 = State() } }
+  }
+}

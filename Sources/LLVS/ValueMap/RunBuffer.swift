@@ -1,0 +1,82 @@
+/// The items of one run while it is built, in the bytes of the node that it becomes as a rule.
+struct RunBuffer {
+  let level: Int
+  private(set) var bytes: [UInt8] = []
+  private(set) var starts: [Int] = []
+
+  init(level: Int) {
+    self.level = level
+    reset()
+  }
+
+  var isEmpty: Bool { starts.isEmpty }
+  var count: Int { starts.count }
+
+  mutating func reset() {
+    bytes.removeAll(keepingCapacity: true)
+    starts.removeAll(keepingCapacity: true)
+    bytes.append(contentsOf: repeatElement(0, count: MapNode.headerLength))
+  }
+
+  mutating func append(_ item: [UInt8]) {
+    starts.append(bytes.count)
+    bytes.append(contentsOf: item)
+  }
+
+  mutating func append(_ index: Int, of node: MapNode) {
+    starts.append(bytes.count)
+    node.withItem(index) { bytes.append(contentsOf: $0) }
+  }
+
+  /// Whether the run ends here by the hash of the last item's key.
+  func lastEndsRun() -> Bool {
+    guard let start = starts.last else { return false }
+    return bytes.withUnsafeBytes {
+      KeyHash(MapItem.key($0, level, at: start)).endsRun(atLevel: level)
+    }
+  }
+
+  /// The ranges of items that become nodes: one, or for a run over 256 items what cutting it in two
+  /// gives, after the item of smallest hash in its middle half, again and again.
+  func cut() -> [Range<Int>] {
+    guard count > MapItem.maximumCount else { return [0..<count] }
+    let hashes = bytes.withUnsafeBytes { raw in
+      starts.map { KeyHash(MapItem.key(raw, level, at: $0)) }
+    }
+    var pieces: [Range<Int>] = []
+    var open = [0..<count]
+    while let range = open.popLast() {
+      guard range.count > MapItem.maximumCount else {
+        pieces.append(range)
+        continue
+      }
+      let first = range.lowerBound + range.count / 4
+      var smallest = first
+      for index in first...(range.lowerBound + 3 * range.count / 4)
+      where !(hashes[smallest] < hashes[index]) {
+        smallest = index
+      }
+      open.append(smallest + 1..<range.upperBound)
+      open.append(range.lowerBound..<smallest + 1)
+    }
+    return pieces
+  }
+
+  /// The node of a range of items.
+  func node(_ range: Range<Int>) -> MapNode {
+    let start = starts[range.lowerBound]
+    let end = range.upperBound == count ? bytes.count : starts[range.upperBound]
+    var node: [UInt8] = []
+    node.reserveCapacity(MapNode.headerLength + end - start)
+    node.append(MapNode.format)
+    node.append(UInt8(level))
+    node.append(bigEndian: UInt16(range.count))
+    node.append(contentsOf: bytes[start..<end])
+    var offsets: [UInt32] = []
+    offsets.reserveCapacity(range.count + 1)
+    let shift = start - MapNode.headerLength
+    for index in range { offsets.append(UInt32(starts[index] - shift)) }
+    offsets.append(UInt32(node.count))
+    return MapNode(trusted: node, starts: offsets, level: level)
+  }
+}

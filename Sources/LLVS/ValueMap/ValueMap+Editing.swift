@@ -1,0 +1,133 @@
+// Edits a map level by level: runs that an edit falls into are built anew, every other node stays where
+// it is. The result depends on the entries alone, never on the edits that led to them.
+
+extension ValueMap {
+  /// Returns the map with sorted edits applied.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if the edits do not ascend strictly by (key, directory) or an
+  ///   entry cannot be stored.
+  /// - Complexity: O(*k* log *n*) for *k* edits.
+  package func applying(edits: [MapEdit]) throws(StoreError) -> ValueMap {
+    var rest = edits.makeIterator()
+    return try applying { rest.next() }
+  }
+
+  /// Returns the map with edits applied that are pulled in ascending order, in bounded memory: the nodes
+  /// of a level, never its entries, are remembered.
+  package func applying(
+    _ next: @escaping () throws(StoreError) -> MapEdit?
+  ) throws(StoreError) -> ValueMap {
+    var edits = try LevelEdits { () throws(StoreError) in
+      guard let edit = try next() else { return nil }
+      switch edit {
+      case .put(let entry):
+        if let fault = entry.fault { throw .invalid(fault) }
+        return LevelEdit(
+          key: entry.key.bytes, directory: entry.isDirectory, item: MapItem.encode(entry))
+      case .remove(let key, let directory):
+        return LevelEdit(key: key.bytes, directory: directory, item: nil)
+      }
+    }
+    guard edits.first != nil else { return self }
+    let oldRoot = try rootNode()
+    var level = 0
+    while true {
+      let isInside = oldRoot.map { level <= $0.level } ?? false
+      let isBelow = oldRoot.map { level < $0.level } ?? false
+      let output = try rebuild(
+        level: level, below: isInside ? oldRoot : nil, edits: &edits, namesUnchanged: !isBelow)
+      if isBelow {
+        guard !output.isEmpty else { return self }
+      } else if output.count <= 1 {
+        return try finished(with: output.first?.item)
+      }
+      guard level < MapItem.maximumLevel else { throw .invalid("a map of too many levels") }
+      edits = LevelEdits(output)
+      level += 1
+    }
+  }
+
+  /// The map whose top is one node: the lowest level that has one is the root.
+  private func finished(with item: [UInt8]?) throws(StoreError) -> ValueMap {
+    guard let item else { return ValueMap(root: .empty, storage: storage, cache: cache) }
+    var top = item.withUnsafeBytes { MapItem.child($0, at: 0) }
+    var node = try node(at: top.location)
+    while node.level > 0, node.count == 1 {
+      top = node.child(0)
+      node = try child(0, of: node)
+    }
+    let root = MapRoot(location: top.location, digest: top.digest, count: top.count)
+    return ValueMap(root: root, storage: storage, cache: cache)
+  }
+
+  private func rebuild(
+    level: Int, below root: MapNode?, edits: inout LevelEdits, namesUnchanged: Bool
+  ) throws(StoreError) -> [LevelEdit] {
+    var output = LevelOutput(map: self, namesUnchanged: namesUnchanged)
+    var run = RunBuffer(level: level)
+    guard let root, let location = self.root.location else {
+      while edits.first != nil { try insertFirst(of: &edits, into: &run, &output) }
+      try output.close(&run)
+      return output.edits
+    }
+    var walk = LevelWalk(map: self, root: root, at: location, level: level)
+    while let first = edits.first {
+      try walk.seek(first.key, first.directory)
+      while !walk.startsRun { try walk.back() }
+      // A group: whole runs of the old tree, up to an end of a run that the edits left standing.
+      while true {
+        try rebuild(walk.node, at: walk.location, isLast: walk.isLast, &edits, &run, &output)
+        if walk.isLast || (run.isEmpty && walk.node.endsRun) { break }
+        try walk.forward()
+      }
+      try output.close(&run)
+      output.finishGroup()
+    }
+    return output.edits
+  }
+
+  /// Passes a node's items on with the edits that fall among them.
+  private func rebuild(
+    _ node: MapNode, at location: Location, isLast: Bool, _ edits: inout LevelEdits,
+    _ run: inout RunBuffer, _ output: inout LevelOutput
+  ) throws(StoreError) {
+    output.consume(node, at: location)
+    for index in 0..<node.count {
+      var replaced = false
+      while let edit = edits.first {
+        let order = node.compare(index, to: edit.key, edit.directory)
+        guard order >= 0 else { break }
+        guard order == 0 else {
+          if edit.item != nil { output.markChanged() }
+          try insertFirst(of: &edits, into: &run, &output)
+          continue
+        }
+        replaced = true
+        if let item = edit.item {
+          if !node.withItem(index, { $0.elementsEqual(item) }) { output.markChanged() }
+          run.append(item)
+        } else {
+          output.markChanged()
+        }
+        try edits.removeFirst()
+        if edit.item != nil, index + 1 == node.count, run.lastEndsRun() { try output.close(&run) }
+        break
+      }
+      guard !replaced else { continue }
+      run.append(index, of: node)
+      // Only the last item of a node can end a run: every other would have ended the node.
+      if index + 1 == node.count, run.lastEndsRun() { try output.close(&run) }
+    }
+    while isLast, edits.first != nil { try insertFirst(of: &edits, into: &run, &output) }
+  }
+
+  private func insertFirst(
+    of edits: inout LevelEdits, into run: inout RunBuffer, _ output: inout LevelOutput
+  ) throws(StoreError) {
+    if let item = edits.first?.item {
+      run.append(item)
+      if run.lastEndsRun() { try output.close(&run) }
+    }
+    try edits.removeFirst()
+  }
+}

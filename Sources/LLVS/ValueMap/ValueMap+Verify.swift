@@ -1,0 +1,58 @@
+extension ValueMap {
+  /// Checks every node: digests anew from the entries, last keys, counts and levels.
+  ///
+  /// Nodes in `seen` were checked in another map and are passed over; those checked here are added. The
+  /// content digest is the shape's too: with it right, entries stand in the nodes where they belong.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` with what is wrong first.
+  /// - Complexity: O(*n*) in nodes not seen; memory for their locations.
+  package func verify(
+    seen: inout Set<Location>, visit: (Entry) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard let location = root.location else {
+      guard root.count == 0, root.digest == MapNode.emptyDigest else {
+        throw .corrupt("a map without nodes claims entries")
+      }
+      return
+    }
+    let top = MapChild(location: location, digest: root.digest, count: root.count)
+    let node = try verified(top)
+    try verify(node, at: location, &seen, visit)
+  }
+
+  /// Reads a node past the cache and compares it with what is said of it above.
+  private func verified(_ child: MapChild) throws(StoreError) -> MapNode {
+    let place = "map node \(child.location.segment):\(child.location.offset)"
+    guard let node = MapNode(checking: try storage.readNode(at: child.location)) else {
+      throw .corrupt("\(place) is malformed")
+    }
+    guard node.digest == child.digest else { throw .corrupt("\(place) has another digest") }
+    guard node.entryCount == child.count else { throw .corrupt("\(place) has another count") }
+    return node
+  }
+
+  private func verify(
+    _ node: MapNode, at location: Location, _ seen: inout Set<Location>,
+    _ visit: (Entry) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard seen.insert(location).inserted else { return }
+    for index in 0..<node.count {
+      guard node.level > 0 else {
+        try visit(try entry(index, of: node))
+        continue
+      }
+      let below = node.child(index)
+      if seen.contains(below.location) { continue }
+      let child = try verified(below)
+      guard child.level == node.level - 1, child.compare(child.count - 1, to: node, index) == 0
+      else {
+        throw .corrupt("map node \(below.location.segment):\(below.location.offset) is misplaced")
+      }
+      if index > 0, child.compare(0, to: node, index - 1) <= 0 {
+        throw .corrupt(
+          "map node \(below.location.segment):\(below.location.offset) is out of order")
+      }
+      try verify(child, at: below.location, &seen, visit)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/// One version's map: an immutable ordered map from keys to entries in the shape of digest 1.
+///
+/// A value over nodes that stand in the store; maps of versions share every node that is equal. A node
+/// changes its place only when something at or below it changed, so equal places mean equal contents.
+///
+/// - Concurrency: immutable; any thread.
+package struct ValueMap: Sendable {
+  package let root: MapRoot
+  package let storage: any NodeStorage
+  package let cache: NodeCache
+
+  package init(root: MapRoot, storage: any NodeStorage, cache: NodeCache) {
+    self.root = root
+    self.storage = storage
+    self.cache = cache
+  }
+
+  /// The map without entries.
+  package init(emptyIn storage: any NodeStorage, cache: NodeCache) {
+    self.init(root: .empty, storage: storage, cache: cache)
+  }
+
+  package var count: UInt64 { root.count }
+  package var isEmpty: Bool { root.location == nil }
+  package var contentDigest: Digest { root.digest }
+
+  /// Returns the entry at a key, of a value or of a directory.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` if a node on the way is damaged.
+  /// - Complexity: O(log *n*).
+  package func entry(at key: Key, directory: Bool = false) throws(StoreError) -> Entry? {
+    guard var node = try rootNode() else { return nil }
+    while true {
+      let (index, order) = key.bytes.withUnsafeBytes { bytes in
+        let index = node.search(bytes, directory)
+        return (index, index < node.count ? node.compare(index, to: bytes, directory) : 1)
+      }
+      guard index < node.count else { return nil }
+      if node.level == 0 { return order == 0 ? try entry(index, of: node) : nil }
+      node = try child(index, of: node)
+    }
+  }
+
+  /// Whether any key begins with these bytes.
+  ///
+  /// - Complexity: O(log *n*).
+  package func contains(prefix: [UInt8]) throws(StoreError) -> Bool {
+    var cursor = MapCursor(self)
+    try cursor.seek(to: prefix)
+    return cursor.withKey { $0.starts(with: prefix) } ?? false
+  }
+
+  // MARK: Nodes
+
+  func rootNode() throws(StoreError) -> MapNode? {
+    guard let location = root.location else { return nil }
+    return try node(at: location)
+  }
+
+  func node(at location: Location) throws(StoreError) -> MapNode {
+    if let node = cache.node(at: location) { return node }
+    guard let node = MapNode(checking: try storage.readNode(at: location)) else {
+      throw .corrupt("map node \(location.segment):\(location.offset) is malformed")
+    }
+    cache.insert(node, at: location)
+    return node
+  }
+
+  func child(_ index: Int, of node: MapNode) throws(StoreError) -> MapNode {
+    let location = node.child(index).location
+    let child = try self.node(at: location)
+    // Levels fall on every way down, so damage cannot lead round in circles.
+    guard child.level == node.level - 1 else {
+      throw .corrupt("map node \(location.segment):\(location.offset) is on the wrong level")
+    }
+    return child
+  }
+
+  func entry(_ index: Int, of node: MapNode) throws(StoreError) -> Entry {
+    guard let entry = node.entry(index) else { throw .corrupt("an entry of a map is malformed") }
+    return entry
+  }
+}
+
+extension MapRoot {
+  /// The root of the map without entries.
+  package static let empty = MapRoot(location: nil, digest: MapNode.emptyDigest, count: 0)
+}
