@@ -1,0 +1,75 @@
+// Which heads are worth a merge (rule 5): a head that says nothing an authored version of another does
+// not say already is contained in it, so that replicas that merge at the same time come to an end.
+
+extension VersionGraph {
+  /// Whether every authored version that `head` holds, back over automatic merges only, is `other` or
+  /// an ancestor of it; a head all of whose history is empty is contained in every other.
+  package func isContained(
+    _ head: HistoryNode, in other: HistoryNode
+  ) throws(StoreError) -> Bool {
+    if head.number == other.number || head.isVoid { return true }
+    for number in try authoredFrontier(of: head)
+    where !(try isAncestorOrSelf(number, of: other.number)) {
+      return false
+    }
+    return true
+  }
+
+  /// The authored versions first met on the ways back from a version, itself included.
+  func authoredFrontier(of head: HistoryNode) throws(StoreError) -> [VersionNumber] {
+    var found: [VersionNumber] = []
+    var seen: Set<VersionNumber> = [head.number]
+    var open = [head]
+    while let node = open.popLast() {
+      guard node.isAutomatic else {
+        found.append(node.number)
+        continue
+      }
+      try node.forEachPredecessor { number throws(StoreError) in
+        if seen.insert(number).inserted { open.append(try self.node(number)) }
+      }
+    }
+    return found
+  }
+
+  /// The heads of a line that no other contains, oldest (timestamp, id) first; of heads that contain
+  /// each other the one of smallest id.
+  package func uncontainedHeads(ofLine line: Branch?) throws(StoreError) -> [HistoryNode] {
+    try uncontained(try heads(ofLine: line))
+  }
+
+  func uncontained(_ heads: [HistoryNode]) throws(StoreError) -> [HistoryNode] {
+    var kept: [HistoryNode] = []
+    for head in heads {
+      var isKept = true
+      for other in heads where isKept && other.number != head.number {
+        guard try isContained(head, in: other) else { continue }
+        isKept = head.id < other.id
+        if isKept { isKept = try isContained(other, in: head) }
+      }
+      if isKept { kept.append(head) }
+    }
+    return kept
+  }
+
+  /// The head that a live tree on a contained head moves to; nil if none contains it.
+  package func container(
+    of head: HistoryNode, among heads: [HistoryNode]
+  ) throws(StoreError) -> HistoryNode? {
+    // Being contained is transitive, so one of those that stay contains it.
+    let kept = try uncontained(heads)
+    guard !kept.contains(where: { $0.number == head.number }) else { return nil }
+    for other in kept.reversed() where try isContained(head, in: other) { return other }
+    return nil
+  }
+
+  /// The two heads of a line to merge next, in the order of predecessors of an automatic merge (by id);
+  /// nil when there is nothing to merge.
+  package func nextMerge(
+    ofLine line: Branch?
+  ) throws(StoreError) -> (first: HistoryNode, second: HistoryNode)? {
+    let heads = try uncontainedHeads(ofLine: line)
+    guard heads.count > 1 else { return nil }
+    return heads[0].id < heads[1].id ? (heads[0], heads[1]) : (heads[1], heads[0])
+  }
+}

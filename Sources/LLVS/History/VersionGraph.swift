@@ -1,0 +1,130 @@
+internal import Synchronization
+
+/// Questions about who descends from whom, answered by reading what lies between.
+///
+/// - Concurrency: any thread; the lock guards the cache alone, a leaf in every lock order, and is not
+///   held while the source reads.
+package final class VersionGraph: Sendable {
+  private struct Cache {
+    /// Two halves: when the recent one is full it becomes the old one, whose rest is forgotten.
+    var recent: [VersionNumber: HistoryNode] = [:]
+    var old: [VersionNumber: HistoryNode] = [:]
+  }
+
+  private let source: any HistorySource
+  private let limit: Int
+  private let cache = Mutex(Cache())
+
+  /// Creates a graph over a source that remembers at most about `limit` nodes.
+  package init(source: any HistorySource, limit: Int = 65_536) {
+    self.source = source
+    self.limit = max(limit / 2, 1)
+  }
+
+  /// What the history knows of a version.
+  package func node(_ number: VersionNumber) throws(StoreError) -> HistoryNode {
+    let known = cache.withLock { $0.recent[number] ?? $0.old[number] }
+    if let known { return known }
+    let node = try source.historyNode(number)
+    let isInOrder =
+      (node.first.map { $0 < number } ?? true) && (node.second.map { $0 < number } ?? true)
+    // Numbers fall on every way back, so damage cannot lead round in circles.
+    guard node.number == number, isInOrder else {
+      throw .corrupt("version number \(number.rawValue) has a predecessor that is not before it")
+    }
+    cache.withLock { cache in
+      if cache.recent.count >= limit {
+        cache.old = cache.recent
+        cache.recent = [:]
+      }
+      cache.recent[number] = node
+    }
+    return node
+  }
+
+  // MARK: Ancestors
+
+  /// Whether the first is the second or one of its ancestors.
+  ///
+  /// - Complexity: O(ancestors of the second younger than the first).
+  package func isAncestorOrSelf(
+    _ ancestor: VersionNumber, of number: VersionNumber
+  ) throws(StoreError) -> Bool {
+    if ancestor == number { return true }
+    guard ancestor < number else { return false }
+    let generation = try node(ancestor).generation
+    var open = [number]
+    var seen: Set<VersionNumber> = [number]
+    while let next = open.popLast() {
+      let node = try node(next)
+      guard node.generation > generation else { continue }
+      for predecessor in [node.first, node.second].compactMap(\.self) {
+        if predecessor == ancestor { return true }
+        if ancestor < predecessor, seen.insert(predecessor).inserted { open.append(predecessor) }
+      }
+    }
+    return false
+  }
+
+  /// The common ancestors, the versions themselves included, that are not ancestors of other common
+  /// ancestors; in ascending order of (timestamp, id).
+  ///
+  /// - Complexity: O(*n* log *n*) in the versions between both and their common ancestors.
+  package func commonAncestors(
+    _ a: VersionNumber, _ b: VersionNumber
+  ) throws(StoreError) -> [HistoryNode] {
+    try commonAncestors([a], [b])
+  }
+
+  /// The same for versions that are merged from several: the ancestors of a side are those of all of it.
+  package func commonAncestors(
+    _ a: [VersionNumber], _ b: [VersionNumber]
+  ) throws(StoreError) -> [HistoryNode] {
+    // Bits: 1 reached from a, 2 from b, 4 below a common ancestor. In order of generation a version is
+    // taken after all that descend from it, when its bits are final.
+    var bits: [VersionNumber: UInt8] = [:]
+    var queue = PriorityQueue<HistoryNode> { $0.generation < $1.generation }
+    var interesting = 0
+    func mark(_ number: VersionNumber, _ mask: UInt8) throws(StoreError) {
+      let before = bits[number]
+      let after = (before ?? 0) | mask
+      bits[number] = after
+      if before == nil { queue.push(try node(number)) }
+      let was = before.map { $0 & 4 == 0 } ?? false
+      let becomes = after & 4 == 0
+      interesting += (becomes ? 1 : 0) - (was ? 1 : 0)
+    }
+    for number in a { try mark(number, 1) }
+    for number in b { try mark(number, 2) }
+    var found: [HistoryNode] = []
+    while interesting > 0, let node = queue.pop() {
+      let mask = bits[node.number] ?? 0
+      if mask & 4 == 0 { interesting -= 1 }
+      if mask & 7 == 3 { found.append(node) }
+      let passed: UInt8 = mask & 3 == 3 ? 7 : mask
+      try node.forEachPredecessor { number throws(StoreError) in try mark(number, passed) }
+    }
+    return found.sorted(by: HistoryNode.mergesBefore)
+  }
+
+  // MARK: Heads
+
+  /// Versions that no version names as predecessor, newest first.
+  package func heads() throws(StoreError) -> [HistoryNode] {
+    try nodes(source.historyHeads()).sorted { HistoryNode.isOlder($1, $0) }
+  }
+
+  /// The newest of all heads.
+  package func mostRecentHead() throws(StoreError) -> HistoryNode? { try heads().first }
+
+  /// Heads of a line (rule 6), contained ones too, oldest (timestamp, id) first.
+  package func heads(ofLine line: Branch?) throws(StoreError) -> [HistoryNode] {
+    try nodes(source.historyHeads(ofLine: line)).sorted(by: HistoryNode.mergesBefore)
+  }
+
+  func nodes(_ numbers: [VersionNumber]) throws(StoreError) -> [HistoryNode] {
+    var nodes: [HistoryNode] = []
+    for number in numbers { nodes.append(try node(number)) }
+    return nodes
+  }
+}

@@ -1,0 +1,80 @@
+internal import Foundation
+
+/// Keys of paths and paths of keys (rule 13 of merging).
+///
+/// A path that is valid UTF-8 in NFC by Unicode 15.0, of assigned code points only, is its own key; any
+/// other is `%llvs%` and the path with escapes. Never depends on other keys.
+package enum KeyCoding {
+  private static let prefix = Array("%llvs%".utf8)
+
+  /// The key that a name made here takes.
+  package static func key(ofPath path: [UInt8]) -> Key {
+    isPlain(path) ? Key(bytes: path) : Key(bytes: escape(path))
+  }
+
+  /// The path that a key encodes; nil if the key is literal, so that its path is its own bytes.
+  package static func path(of key: Key) -> [UInt8]? {
+    if isPlain(key.bytes) { return key.bytes }
+    guard let path = unescape(key.bytes), !isPlain(path), escape(path) == key.bytes else {
+      return nil
+    }
+    return path
+  }
+
+  private static func isPlain(_ path: [UInt8]) -> Bool {
+    if path.starts(with: prefix) { return false }
+    if path.allSatisfy({ $0 < 0x80 }) { return true }
+    guard let text = String(validating: path, as: UTF8.self) else { return false }
+    return text.unicodeScalars.allSatisfy(isAssigned)
+      && text.precomposedStringWithCanonicalMapping.utf8.elementsEqual(path)
+  }
+
+  /// Assigned in Unicode 15.0; newer tables give the same NFC for these, by its stability policy.
+  private static func isAssigned(_ scalar: Unicode.Scalar) -> Bool {
+    let properties = scalar.properties
+    guard properties.generalCategory != .unassigned, let age = properties.age else { return false }
+    return (age.major, age.minor) <= (15, 0)
+  }
+
+  private static func isSafe(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "/"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+
+  private static let digits = Array("0123456789ABCDEF".utf8)
+
+  private static func escape(_ path: [UInt8]) -> [UInt8] {
+    var key = prefix
+    key.reserveCapacity(prefix.count + 3 * path.count)
+    for byte in path {
+      if isSafe(byte) {
+        key.append(byte)
+      } else {
+        key += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return key
+  }
+
+  private static func unescape(_ key: [UInt8]) -> [UInt8]? {
+    guard key.starts(with: prefix) else { return nil }
+    var path: [UInt8] = []
+    var rest = key.dropFirst(prefix.count)
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        path.append(byte)
+        continue
+      }
+      guard let high = rest.popFirst().flatMap(digits.firstIndex),
+        let low = rest.popFirst().flatMap(digits.firstIndex)
+      else { return nil }
+      path.append(UInt8(high << 4 | low))
+    }
+    return path
+  }
+}

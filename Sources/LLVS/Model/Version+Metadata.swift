@@ -1,0 +1,64 @@
+internal import Foundation
+
+extension Version.MetadataValue {
+  /// Wraps the JSON of a value.
+  public init<T: Encodable>(_ value: T) throws {
+    self.init(data: Array(try JSONEncoder().encode(value)))
+  }
+
+  /// Wraps the JSON of a text.
+  public init(_ text: String) {
+    var bytes: [UInt8] = [UInt8(ascii: "\"")]
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        bytes.append(UInt8(ascii: "\\"))
+        bytes.append(byte)
+      case 0..<32:
+        let digits = Array("0123456789abcdef".utf8)
+        bytes += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+    self.init(data: bytes)
+  }
+
+  /// Wraps the JSON of a number.
+  public init(_ number: Int) {
+    self.init(data: Array("\(number)".utf8))
+  }
+
+  /// Wraps the JSON of a truth value.
+  public init(_ flag: Bool) {
+    self.init(data: Array("\(flag)".utf8))
+  }
+
+  /// The value that the JSON holds; nil if it holds none of that type.
+  public func value<T: Decodable>() -> T? {
+    try? JSONDecoder().decode(T.self, from: Data(data))
+  }
+
+  /// The value that the JSON holds; nil if it holds none of that type.
+  public func valueIfDecodable<T: Decodable>() -> T? { value() }
+}
+
+extension Version {
+  /// The line that the version is on; nil for the unnamed one.
+  package var line: Branch? { Self.line(metadata) }
+
+  package static func line(_ metadata: Metadata) -> Branch? {
+    guard let value = metadata[.branch] else { return nil }
+    let bytes = value.data
+    // The JSON of a plain name is the name in quotes: no decoder needed.
+    if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\""),
+      !bytes.dropFirst().dropLast().contains(where: {
+        $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "\"") || $0 < 32 || $0 > 126
+      })
+    {
+      return Branch(rawValue: String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self))
+    }
+    let name: String? = value.value()
+    return name.map { Branch(rawValue: $0) }
+  }
+}

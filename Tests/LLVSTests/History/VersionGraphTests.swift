@@ -1,0 +1,100 @@
+import LLVS
+import Testing
+
+@Suite struct VersionGraphTests {
+  @Test("ancestors and maximal common ancestors are what brute force finds", arguments: 1...12)
+  func ancestors(seed: Int) throws {
+    let sample = SampleGraph.random(seed: UInt64(seed), count: 70)
+    let graph = VersionGraph(source: sample, limit: 20)
+    let ancestors = sample.ancestors()
+    for a in sample.nodes {
+      for b in sample.nodes {
+        let ofB = ancestors[b.number] ?? []
+        #expect(try graph.isAncestorOrSelf(a.number, of: b.number) == ofB.contains(a.number))
+        let common = (ancestors[a.number] ?? []).intersection(ofB)
+        let maximal = common.filter { one in
+          !common.contains { $0 != one && (ancestors[$0] ?? []).contains(one) }
+        }
+        let found = try graph.commonAncestors(a.number, b.number)
+        #expect(Set(found.map(\.number)) == maximal, "seed \(seed)")
+        #expect(found.count == maximal.count)
+      }
+    }
+  }
+
+  @Test(
+    "a walk gives every ancestor once, newest first, none before its descendants", arguments: 1...12
+  )
+  func walk(seed: Int) throws {
+    let sample = SampleGraph.random(seed: UInt64(seed), count: 70)
+    let graph = VersionGraph(source: sample)
+    let ancestors = sample.ancestors()
+    let nodes = sample.nodes
+    for starts in [[nodes[69].number], [nodes[40].number, nodes[60].number], nodes.map(\.number)] {
+      var walk = try HistoryWalk(graph, from: starts)
+      var expected = starts.reduce(into: Set<VersionNumber>()) {
+        $0.formUnion(ancestors[$1] ?? [])
+      }
+      while let node = try walk.next() {
+        // The newest of those all of whose descendants were given.
+        let ready = nodes.filter { one in
+          expected.contains(one.number)
+            && !expected.contains { $0 != one.number && (ancestors[$0] ?? []).contains(one.number) }
+        }
+        #expect(ready.max(by: HistoryNode.isOlder)?.number == node.number, "seed \(seed)")
+        #expect(expected.remove(node.number) != nil)
+      }
+      #expect(expected.isEmpty)
+    }
+  }
+
+  @Test("contained heads are what the rule says, and all else is kept", arguments: 1...30)
+  func containment(seed: Int) throws {
+    let sample = SampleGraph.random(seed: UInt64(seed), count: 40)
+    let graph = VersionGraph(source: sample)
+    let ancestors = sample.ancestors()
+    let nodes = sample.nodes
+    func frontier(_ node: HistoryNode) -> Set<VersionNumber> {
+      guard node.isAutomatic else { return [node.number] }
+      return [node.first, node.second].compactMap(\.self).reduce(into: []) {
+        $0.formUnion(frontier(nodes[Int($1.rawValue) - 1]))
+      }
+    }
+    func contained(_ a: HistoryNode, _ b: HistoryNode) -> Bool {
+      a.isVoid || frontier(a).isSubset(of: ancestors[b.number] ?? [])
+    }
+    for line in [nil, Branch(rawValue: "b")] {
+      let heads = try graph.heads(ofLine: line)
+      let kept = heads.filter { head in
+        !heads.contains { other in
+          other.number != head.number && contained(head, other)
+            && !(contained(other, head) && head.id < other.id)
+        }
+      }
+      #expect(try graph.uncontainedHeads(ofLine: line) == kept)
+      #expect(heads.isEmpty == kept.isEmpty)
+      for head in heads {
+        let container = try graph.container(of: head, among: heads)
+        #expect((container == nil) == kept.contains(head))
+        if let container { #expect(kept.contains(container) && contained(head, container)) }
+      }
+    }
+  }
+
+  @Test("questions about the young end of a long history read little of it")
+  func bounded() throws {
+    let sample = SampleGraph()
+    var tip = sample.add(timestamp: 0)
+    for number in 1..<3000 { tip = sample.add([tip], timestamp: Double(number)) }
+    let a = sample.add([tip], timestamp: 5000)
+    let b = sample.add([tip], timestamp: 5001)
+    let counter = CountingSource(sample)
+    let graph = VersionGraph(source: counter)
+    #expect(try graph.commonAncestors(a, b).map(\.number) == [tip])
+    #expect(try !graph.isAncestorOrSelf(a, of: b))
+    #expect(try graph.isAncestorOrSelf(tip, of: b))
+    var walk = try HistoryWalk(graph, from: [a, b])
+    for _ in 0..<5 { _ = try walk.next() }
+    #expect(counter.reads < 20)
+  }
+}
