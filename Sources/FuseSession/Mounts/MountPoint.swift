@@ -4,9 +4,11 @@ import Glibc
 /// What can be said and done about a directory that something is mounted on.
 package enum MountPoint {
   /// Returns true for a mount whose file system has died: every use of it is ENOTCONN.
+  ///
+  /// Asks statfs(2), which the kernel always passes on: what stat(2) shows may still be cached.
   package static func isStale(_ path: String) -> Bool {
-    var found = stat()
-    guard unsafe stat(path, &found) != 0 else { return false }
+    var found = statvfs()
+    guard unsafe statvfs(path, &found) != 0 else { return false }
     return errno == ENOTCONN
   }
 

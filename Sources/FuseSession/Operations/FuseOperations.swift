@@ -1,8 +1,9 @@
 // A file system as the kernel asks for it, one method for each request (see fuse_lowlevel.h).
 //
 // Methods are called on libfuse's threads, several at once. Names and bytes are valid only during
-// the call: copy what is kept. Each method answers through its reply, last and with no lock held,
-// or parks the reply and returns: a method that waits holds one of few threads.
+// the call: copy what is kept. A name may be longer than NAME_MAX (the kernel's limit is 1024): the
+// file system refuses it. Each method answers through its reply, last and with no lock held, or
+// parks the reply and returns: a method that waits holds one of few threads.
 
 /// What a session calls.
 ///

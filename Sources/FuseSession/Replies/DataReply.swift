@@ -24,8 +24,8 @@ package struct DataReply: ~Copyable, FuseReply {
     }
   }
 
-  /// Answers with an array's bytes.
-  package consuming func bytes(_ bytes: borrowing [UInt8]) {
+  /// Answers with bytes; fewer than asked for is the end of the file.
+  package consuming func bytes(_ bytes: RawSpan) {
     unsafe token.finish { request in
       unsafe bytes.withUnsafeBytes { buffer in
         unsafe fuse_reply_buf(
@@ -33,6 +33,9 @@ package struct DataReply: ~Copyable, FuseReply {
       }
     }
   }
+
+  /// Answers with an array's bytes.
+  package consuming func bytes(_ bytes: borrowing [UInt8]) { unsafe self.bytes(bytes.span.bytes) }
 
   /// Answers with a stretch of a file; a stretch past its end gives fewer bytes.
   ///
