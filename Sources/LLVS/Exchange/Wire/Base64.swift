@@ -1,0 +1,156 @@
+/// Base64 of RFC 4648, padded, without line breaks, in pieces of any size.
+package enum Base64 {
+  private static let alphabet = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  private static let invalid: UInt8 = 0xFF
+  private static let values: [UInt8] = {
+    var values = [UInt8](repeating: invalid, count: 256)
+    for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
+    return values
+  }()
+
+  /// Turns text into bytes; what does not make a whole group waits for the next piece.
+  package struct Decoder {
+    private var group: UInt32 = 0
+    private var inGroup = 0
+    private var padding = 0
+
+    package init() {}
+
+    /// Appends the decoded bytes; false for anything that is not base64.
+    package mutating func decode(_ text: UnsafeRawBufferPointer, into out: inout [UInt8]) -> Bool {
+      guard !text.isEmpty else { return true }
+      out.reserveCapacity(out.count + text.count / 4 * 3 + 3)
+      var index = 0
+      while inGroup != 0 || padding != 0, index < text.count {
+        guard take(text[index], into: &out) else { return false }
+        index += 1
+      }
+      let whole = Base64.values.withUnsafeBufferPointer { values in
+        decodeGroups(text, from: index, values, into: &out)
+      }
+      index += whole
+      while index < text.count {
+        guard take(text[index], into: &out) else { return false }
+        index += 1
+      }
+      return true
+    }
+
+    /// Whole groups without padding; returns how many characters they took.
+    private func decodeGroups(
+      _ text: UnsafeRawBufferPointer, from start: Int, _ values: UnsafeBufferPointer<UInt8>,
+      into out: inout [UInt8]
+    ) -> Int {
+      let groups = (text.count - start) / 4
+      guard groups > 0, inGroup == 0, padding == 0 else { return 0 }
+      var done = 0
+      let decoded = [UInt8](unsafeUninitializedCapacity: groups * 3) { buffer, used in
+        while done < groups {
+          let at = start + done * 4
+          let a = values[Int(text[at])]
+          let b = values[Int(text[at + 1])]
+          let c = values[Int(text[at + 2])]
+          let d = values[Int(text[at + 3])]
+          if (a | b | c | d) == Base64.invalid { break }
+          buffer[done * 3] = a << 2 | b >> 4
+          buffer[done * 3 + 1] = b << 4 | c >> 2
+          buffer[done * 3 + 2] = c << 6 | d
+          done += 1
+        }
+        used = done * 3
+      }
+      out.append(contentsOf: decoded)
+      return done * 4
+    }
+
+    private mutating func take(_ character: UInt8, into out: inout [UInt8]) -> Bool {
+      if character == UInt8(ascii: "=") {
+        padding += 1
+        guard inGroup >= 2, inGroup + padding <= 4 else { return false }
+        guard inGroup + padding == 4 else { return true }
+        // The bits that padding leaves over are zero in the one encoding of some bytes.
+        let spare = UInt32(inGroup == 2 ? 0xF : 0x3)
+        guard group & spare == 0 else { return false }
+        if inGroup == 2 {
+          out.append(UInt8(truncatingIfNeeded: group >> 4))
+        } else {
+          out.append(UInt8(truncatingIfNeeded: group >> 10))
+          out.append(UInt8(truncatingIfNeeded: group >> 2))
+        }
+        return true
+      }
+      let value = Base64.values[Int(character)]
+      guard value != Base64.invalid, padding == 0 else { return false }
+      group = group << 6 | UInt32(value)
+      inGroup += 1
+      if inGroup == 4 {
+        out.append(UInt8(truncatingIfNeeded: group >> 16))
+        out.append(UInt8(truncatingIfNeeded: group >> 8))
+        out.append(UInt8(truncatingIfNeeded: group))
+        group = 0
+        inGroup = 0
+      }
+      return true
+    }
+
+    /// Whether what came so far ends a whole group.
+    package var isComplete: Bool {
+      inGroup == 0 && padding == 0 || inGroup + padding == 4
+    }
+  }
+
+  /// Turns bytes into text.
+  package struct Encoder {
+    private var held: [UInt8] = []
+
+    package init() {}
+
+    /// Appends the text of all whole groups.
+    package mutating func encode(_ bytes: UnsafeRawBufferPointer, into out: inout [UInt8]) {
+      var index = 0
+      while !held.isEmpty, held.count < 3, index < bytes.count {
+        held.append(bytes[index])
+        index += 1
+      }
+      if held.count == 3 {
+        Encoder.append(held[0], held[1], held[2], to: &out)
+        held.removeAll(keepingCapacity: true)
+      }
+      guard index < bytes.count else { return }
+      let groups = (bytes.count - index) / 3
+      out.append(
+        contentsOf: [UInt8](unsafeUninitializedCapacity: groups * 4) { buffer, used in
+          Base64.alphabet.withUnsafeBufferPointer { alphabet in
+            for group in 0..<groups {
+              let at = index + group * 3
+              let (a, b, c) = (bytes[at], bytes[at + 1], bytes[at + 2])
+              buffer[group * 4] = alphabet[Int(a >> 2)]
+              buffer[group * 4 + 1] = alphabet[Int((a & 3) << 4 | b >> 4)]
+              buffer[group * 4 + 2] = alphabet[Int((b & 15) << 2 | c >> 6)]
+              buffer[group * 4 + 3] = alphabet[Int(c & 63)]
+            }
+          }
+          used = groups * 4
+        })
+      held.append(contentsOf: bytes[(index + groups * 3)...])
+    }
+
+    /// Appends what is left, padded.
+    package mutating func finish(into out: inout [UInt8]) {
+      guard !held.isEmpty else { return }
+      let start = out.count
+      Encoder.append(held[0], held.count > 1 ? held[1] : 0, 0, to: &out)
+      out[start + 3] = UInt8(ascii: "=")
+      if held.count == 1 { out[start + 2] = UInt8(ascii: "=") }
+      held.removeAll(keepingCapacity: true)
+    }
+
+    private static func append(_ a: UInt8, _ b: UInt8, _ c: UInt8, to out: inout [UInt8]) {
+      out.append(Base64.alphabet[Int(a >> 2)])
+      out.append(Base64.alphabet[Int((a & 3) << 4 | b >> 4)])
+      out.append(Base64.alphabet[Int((b & 15) << 2 | c >> 6)])
+      out.append(Base64.alphabet[Int(c & 63)])
+    }
+  }
+}

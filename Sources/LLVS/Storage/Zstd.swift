@@ -1,0 +1,45 @@
+internal import CZstd
+
+/// zstd frames as they travel: whole, self-describing, unpacked within a bound.
+package enum Zstd {
+  /// The level of what is sent once and read by all.
+  private static let level: Int32 = 9
+
+  /// Packs bytes into one frame.
+  package static func pack(_ bytes: [UInt8]) throws(StoreError) -> [UInt8] {
+    var isPacked = false
+    let frame = bytes.withUnsafeBytes { raw in
+      [UInt8](unsafeUninitializedCapacity: ZSTD_compressBound(raw.count)) { buffer, used in
+        let size = ZSTD_compress(
+          buffer.baseAddress, buffer.count, raw.baseAddress, raw.count, level)
+        isPacked = ZSTD_isError(size) == 0
+        used = isPacked ? size : 0
+      }
+    }
+    guard isPacked else { throw .noSpace("memory for compression") }
+    return frame
+  }
+
+  /// Unpacks exactly one frame; nil where it is damaged or holds more than `bound` bytes.
+  ///
+  /// No more is allocated than the frame says that it holds, nor than `bound`.
+  package static func unpack(_ frame: [UInt8], atMost bound: Int) -> [UInt8]? {
+    frame.withUnsafeBytes { raw in
+      guard ZSTD_findFrameCompressedSize(raw.baseAddress, raw.count) == raw.count else {
+        return nil
+      }
+      let stated = ZSTD_getFrameContentSize(raw.baseAddress, raw.count)
+      // zstd.h: the two highest values stand for "unknown" and "error".
+      guard stated != UInt64.max - 1 else { return nil }
+      let capacity = stated == UInt64.max ? bound : Int(clamping: stated)
+      guard capacity <= bound else { return nil }
+      var isWhole = false
+      let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, used in
+        let size = ZSTD_decompress(buffer.baseAddress, capacity, raw.baseAddress, raw.count)
+        isWhole = ZSTD_isError(size) == 0
+        used = isWhole ? size : 0
+      }
+      return isWhole ? bytes : nil
+    }
+  }
+}
