@@ -89,6 +89,36 @@ extension File {
     return done
   }
 
+  /// Reads into two buffers, one after the other, in one call where the system fills them whole.
+  ///
+  /// Returns how many bytes were read, fewer than both hold where the file ends before.
+  package func read(
+    into first: UnsafeMutableRawBufferPointer, then second: UnsafeMutableRawBufferPointer,
+    at offset: UInt64
+  ) throws(SystemError) -> Int {
+    try Faults.pass(.read, "preadv", path)
+    var count = -1
+    var code = EINTR
+    while count < 0, code == EINTR {
+      count = unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { vectors in
+        unsafe vectors[0] = iovec(iov_base: first.baseAddress, iov_len: first.count)
+        unsafe vectors[1] = iovec(iov_base: second.baseAddress, iov_len: second.count)
+        return unsafe preadv(descriptor, vectors.baseAddress, 2, off_t(clamping: offset))
+      }
+      code = errno
+    }
+    guard count >= 0 else { throw failed("preadv", code) }
+    guard count > 0, count < first.count + second.count else { return count }
+    // Rare: the file ends here, or a signal came between.
+    if count < first.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: first[count...])
+      count += unsafe try read(into: rest, at: offset + UInt64(count))
+      guard count == first.count else { return count }
+    }
+    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: second[(count - first.count)...])
+    return unsafe try count + read(into: rest, at: offset + UInt64(count))
+  }
+
   /// The bytes of a range, fewer where the file ends before.
   package func read(_ count: Int, at offset: UInt64) throws(SystemError) -> [UInt8] {
     var failure: SystemError?

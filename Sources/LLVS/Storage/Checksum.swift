@@ -1,0 +1,8 @@
+internal import CXXHash
+
+/// XXH3-64, the checksum of everything on disk.
+enum Checksum {
+  static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
+    XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, seed)
+  }
+}

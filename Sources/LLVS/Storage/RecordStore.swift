@@ -1,0 +1,320 @@
+internal import Platform
+internal import Synchronization
+
+/// The append-only segments: records are written once, checked on every read, never changed.
+///
+/// INVARIANT 1 (half of it here, half in `Store+Write.swift`): a record is durable before anything
+/// refers to it. ``sync()`` returns only when every record appended so far is; after a failed write or
+/// sync the segment is abandoned: it is never written or synced again, its records that were not yet
+/// named by a commit never will be, and the transaction is written anew in another segment.
+///
+/// INVARIANT 3: every read verifies the record's checksum before a byte of it is used; what does not
+/// verify throws ``StoreError/corrupt(_:)`` with the segment and the offset.
+///
+/// Where a record stands is never used again in a session, also not after a failed transaction, so a
+/// cache keyed by ``Location`` never holds another record's bytes.
+///
+/// - Concurrency: one thread writes (the holder of the store's write lock); any number read.
+final class RecordStore: NodeStorage, Sendable {
+  /// A segment is left for a new one when it has this many bytes.
+  static let rollover: UInt64 = 256 << 20
+  static let bufferSize = 1 << 20
+
+  private struct Writer {
+    var segment: UInt32 = 0
+    var file: File?
+    /// Records from here on are in `buffer`, the others in the file.
+    var flushed: UInt64 = 0
+    var buffer: [UInt8] = []
+    /// Whether anything was written to the file since its last sync.
+    var isDirty = false
+    /// Whether the directory has not been synced since the file was made.
+    var isNew = false
+    var next: UInt32 = 0
+    /// Segments that were filled since the last sync.
+    var filled: [File] = []
+    var isWritable = false
+  }
+
+  let files: SegmentFiles
+  private let compression = Compression()
+  // Taken by the writing thread, and by readers of records that are still in its buffer; held while
+  // the buffer is flushed. Order: writer, then the locks inside SegmentFiles and Compression.
+  private let writer = Mutex(Writer())
+  /// The open segment and how much of it is in its file, for readers: number in the high 24 bits.
+  private let frontier = Atomic<UInt64>(0)
+
+  /// - Parameter next: a number above those of all segments that any commit names.
+  init(files: SegmentFiles, next: UInt32) {
+    self.files = files
+    writer.withLock { $0.next = next }
+  }
+
+  // MARK: Writing
+
+  /// Lets records be appended; between transactions nothing may be.
+  func beginWriting() { writer.withLock { $0.isWritable = true } }
+
+  func endWriting() { writer.withLock { $0.isWritable = false } }
+
+  func append(_ kind: RecordKind, _ bytes: UnsafeRawBufferPointer) throws(StoreError) -> Location {
+    guard bytes.count <= kind.bound else {
+      throw .invalid("a record of \(bytes.count) bytes is over the bound of \(kind.bound)")
+    }
+    let packed = compression.compressed(bytes, level: 1)
+    if let packed {
+      return try packed.withRawBytes { (payload) throws(StoreError) in
+        try append(
+          RecordHeader(
+            kind: kind, flags: SegmentFormat.isCompressed, payload: payload,
+            rawLength: bytes.count), payload)
+      }
+    }
+    return try append(
+      RecordHeader(kind: kind, flags: 0, payload: bytes, rawLength: bytes.count), bytes)
+  }
+
+  func writeNode(_ bytes: UnsafeRawBufferPointer) throws(StoreError) -> Location {
+    try append(.mapNode, bytes)
+  }
+
+  private func append(
+    _ header: RecordHeader, _ payload: UnsafeRawBufferPointer
+  ) throws(StoreError) -> Location {
+    let length = SegmentFormat.recordHeaderSize + payload.count
+    let outcome = writer.withLock { writer in
+      Result { () throws(StoreError) in
+        guard writer.isWritable else { throw StoreError.readOnly }
+        if writer.file == nil { try open(&writer) }
+        let offset = writer.flushed + UInt64(writer.buffer.count)
+        let location = Location(
+          segment: writer.segment, offset: offset, length: UInt32(length))
+        withUnsafeTemporaryAllocation(
+          byteCount: SegmentFormat.recordHeaderSize, alignment: 8
+        ) { fields in
+          header.write(to: fields)
+          writer.buffer.append(contentsOf: fields)
+        }
+        writer.buffer.append(contentsOf: payload)
+        if writer.buffer.count >= RecordStore.bufferSize { try flush(&writer) }
+        if writer.flushed >= RecordStore.rollover { roll(&writer) }
+        return location
+      }
+    }
+    return try outcome.get()
+  }
+
+  /// Makes every record appended so far durable.
+  ///
+  /// - Throws: ``StoreError/system(_:)``; then none of them may be named by anything.
+  func sync() throws(StoreError) {
+    let (taken, directoryIsDue) = try takeDirty().get()
+    do throws(SystemError) {
+      for file in taken { try file.syncData() }
+      if directoryIsDue { try FileSystem.syncDirectory(files.directory) }
+    } catch {
+      abandon()
+      throw .system(error)
+    }
+  }
+
+  /// Flushes and hands out what has to be synced, so that the lock is not held while syncing.
+  private func takeDirty() -> Result<([File], Bool), StoreError> {
+    writer.withLock { writer in
+      Result { () throws(StoreError) in
+        try flush(&writer)
+        var taken = writer.filled
+        if writer.isDirty, let file = writer.file { taken.append(file) }
+        let directoryIsDue = writer.isNew
+        writer.filled = []
+        writer.isDirty = false
+        writer.isNew = false
+        return (taken, directoryIsDue)
+      }
+    }
+  }
+
+  /// Leaves the open segment for good: after an error nothing more goes into it.
+  func abandon() {
+    writer.withLock { writer in
+      writer.file = nil
+      writer.buffer = []
+      writer.filled = []
+      writer.isDirty = false
+      writer.flushed = 0
+      frontier.store(0, ordering: .releasing)
+    }
+  }
+
+  private func open(_ writer: inout Writer) throws(StoreError) {
+    let number = max(writer.next, 1)
+    guard number < 1 << 24 else { throw .noSpace("the store has used up its segment numbers") }
+    let path = files.path(number)
+    do throws(SystemError) {
+      let file = try File(path, [.readWrite, .create, .exclusive])
+      // The number is spent, also when the header cannot be written.
+      writer.next = number + 1
+      let header = SegmentFormat.header(number: number, store: files.store)
+      try file.write(header, at: 0)
+      writer.segment = number
+      writer.file = file
+      writer.flushed = UInt64(header.count)
+      writer.buffer.reserveCapacity(RecordStore.bufferSize + 65_536)
+      writer.isDirty = true
+      writer.isNew = true
+      files.insert(file, for: number)
+      publish(writer)
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  private func flush(_ writer: inout Writer) throws(StoreError) {
+    guard let file = writer.file, !writer.buffer.isEmpty else { return }
+    do throws(SystemError) {
+      try writer.buffer.withRawBytes { (bytes) throws(SystemError) in
+        try file.write(bytes, at: writer.flushed)
+      }
+    } catch {
+      // What the file holds from `flushed` on is unknown: nothing is ever written behind it.
+      writer.file = nil
+      writer.buffer = []
+      writer.filled = []
+      writer.isDirty = false
+      frontier.store(0, ordering: .releasing)
+      throw .system(error)
+    }
+    writer.flushed += UInt64(writer.buffer.count)
+    writer.buffer.removeAll(keepingCapacity: writer.buffer.count <= 2 * RecordStore.bufferSize)
+    writer.isDirty = true
+    publish(writer)
+  }
+
+  private func roll(_ writer: inout Writer) {
+    if let file = writer.file, writer.isDirty { writer.filled.append(file) }
+    writer.file = nil
+    writer.isDirty = false
+    frontier.store(0, ordering: .releasing)
+  }
+
+  private func publish(_ writer: Writer) {
+    frontier.store(UInt64(writer.segment) << 40 | writer.flushed, ordering: .releasing)
+  }
+
+  /// The next segment's number and the bytes of the open one, for the catalog and statistics.
+  var nextSegment: UInt32 { writer.withLock { $0.next } }
+
+  // MARK: Reading
+
+  func readNode(at location: Location) throws(StoreError) -> [UInt8] {
+    try read(.mapNode, at: location)
+  }
+
+  /// The raw bytes of a record of one kind.
+  func read(_ kind: RecordKind, at location: Location) throws(StoreError) -> [UInt8] {
+    let (header, payload) = try readPacked(at: location)
+    guard header.kind == kind else {
+      throw damage(location, "holds a record of another kind")
+    }
+    guard header.isCompressed else { return payload }
+    var isGood = false
+    let raw = [UInt8](unsafeUninitializedCapacity: header.rawLength) { buffer, used in
+      isGood = payload.withUnsafeBytes {
+        compression.decompress(
+          $0,
+          into: UnsafeMutableRawBufferPointer(
+            rebasing: UnsafeMutableRawBufferPointer(buffer)[..<header.rawLength]))
+      }
+      used = isGood ? header.rawLength : 0
+    }
+    guard isGood else { throw damage(location, "does not decompress") }
+    return raw
+  }
+
+  /// A record's fields and its payload as it is on disk, its checksum verified.
+  func readPacked(at location: Location) throws(StoreError) -> (RecordHeader, [UInt8]) {
+    let size = Int(location.length) - SegmentFormat.recordHeaderSize
+    guard size >= 0, size <= RecordKind.mapNode.bound, location.segment > 0 else {
+      throw damage(location, "is no place of a record")
+    }
+    let seen = frontier.load(ordering: .acquiring)
+    if UInt32(truncatingIfNeeded: seen >> 40) == location.segment,
+      location.offset >= seen & (1 << 40 - 1), let record = buffered(location)
+    {
+      return try record.withRawBytes { (bytes) throws(StoreError) in
+        let payload = UnsafeRawBufferPointer(
+          rebasing: bytes[SegmentFormat.recordHeaderSize...])
+        return (try check(location, bytes, payload), Array(payload))
+      }
+    }
+    let file = try files.file(location.segment)
+    var result: Result<RecordHeader, StoreError>?
+    let payload = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
+      used = 0
+      result = withUnsafeTemporaryAllocation(
+        byteCount: SegmentFormat.recordHeaderSize, alignment: 8
+      ) { fields in
+        Result { () throws(StoreError) in
+          let out = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: size)
+          do throws(SystemError) {
+            let count = try file.read(into: fields, then: out, at: location.offset)
+            guard count == Int(location.length) else {
+              throw SystemError(errno: 0, call: "pread", subject: file.path)
+            }
+          } catch {
+            if error.errno == 0 { throw damage(location, "is beyond the end of the file") }
+            throw .system(error)
+          }
+          let header = try check(
+            location, UnsafeRawBufferPointer(fields), UnsafeRawBufferPointer(out))
+          used = size
+          return header
+        }
+      }
+    }
+    guard let result else { throw damage(location, "cannot be read") }
+    return (try result.get(), payload)
+  }
+
+  /// Where the bytes of a record stand in its file when they are stored plain, for splice.
+  ///
+  /// Nothing is verified: the caller has read the record once, or takes the risk of bytes that changed.
+  func plainBytes(at location: Location) throws(StoreError) -> (
+    file: File, offset: UInt64, length: Int
+  )? {
+    let file = try files.file(location.segment)
+    let (header, _) = try readPacked(at: location)
+    guard !header.isCompressed else { return nil }
+    return (file, location.offset + UInt64(SegmentFormat.recordHeaderSize), header.payloadLength)
+  }
+
+  /// The bytes of a record that is still in the write buffer; nil once it is in the file.
+  private func buffered(_ location: Location) -> [UInt8]? {
+    writer.withLock { writer in
+      guard writer.segment == location.segment, writer.file != nil,
+        location.offset >= writer.flushed
+      else { return nil }
+      let start = Int(location.offset - writer.flushed)
+      let end = start + Int(location.length)
+      guard end <= writer.buffer.count else { return nil }
+      return Array(writer.buffer[start..<end])
+    }
+  }
+
+  private func check(
+    _ location: Location, _ fields: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
+  ) throws(StoreError) -> RecordHeader {
+    guard let header = RecordHeader(fields), header.payloadLength == payload.count else {
+      throw damage(location, "has no record of that length")
+    }
+    guard header.checksum == header.expectedChecksum(payload) else {
+      throw damage(location, "does not match its checksum")
+    }
+    return header
+  }
+
+  func damage(_ location: Location, _ what: String) -> StoreError {
+    .corrupt(
+      "\(files.path(location.segment)) offset \(location.offset) length \(location.length) \(what)")
+  }
+}

@@ -1,0 +1,78 @@
+internal import Platform
+internal import Synchronization
+
+/// The open descriptors of segments, bounded: a store may have thousands.
+final class SegmentFiles: Sendable {
+  private struct Slot {
+    var file: File
+    var used: UInt64
+  }
+
+  private struct State {
+    var slots: [UInt32: Slot] = [:]
+    var clock: UInt64 = 0
+  }
+
+  let directory: String
+  let store: [UInt8]
+  private let bound: Int
+  // A leaf lock; held for look-ups only, never in a system call.
+  private let state = Mutex(State())
+
+  init(directory: String, store: [UInt8], bound: Int = 128) {
+    self.directory = directory
+    self.store = store
+    self.bound = bound
+  }
+
+  func path(_ segment: UInt32) -> String { "\(directory)/\(SegmentFormat.name(of: segment))" }
+
+  /// The segment's file, opened and its header checked if need be.
+  func file(_ segment: UInt32) throws(StoreError) -> File {
+    let known = state.withLock { state -> File? in
+      state.clock += 1
+      state.slots[segment]?.used = state.clock
+      return state.slots[segment]?.file
+    }
+    if let known { return known }
+    let path = path(segment)
+    let file: File
+    let header: [UInt8]
+    do throws(SystemError) {
+      file = try File(path, .read)
+      header = try file.read(SegmentFormat.headerSize, at: 0)
+    } catch {
+      if error.errno == Errno.noEntry { throw .corrupt("\(path) is missing") }
+      throw .system(error)
+    }
+    try SegmentFormat.check(header: header, number: segment, store: store, path: path)
+    insert(file, for: segment)
+    return file
+  }
+
+  func insert(_ file: File, for segment: UInt32) {
+    // Files that fall out close when the last reader lets go of them, outside the lock.
+    let dropped = state.withLock { state -> [File] in
+      state.clock += 1
+      state.slots[segment] = Slot(file: file, used: state.clock)
+      guard state.slots.count > bound else { return [] }
+      let oldest = state.slots.sorted { $0.value.used < $1.value.used }.prefix(bound / 4)
+      return oldest.compactMap { state.slots.removeValue(forKey: $0.key)?.file }
+    }
+    _ = dropped
+  }
+
+  func forget(_ segment: UInt32) {
+    let dropped = state.withLock { $0.slots.removeValue(forKey: segment) }
+    _ = dropped
+  }
+
+  /// The numbers of all segments, ascending.
+  func numbers() throws(StoreError) -> [UInt32] {
+    do throws(SystemError) {
+      return try FileSystem.list(directory).compactMap { SegmentFormat.number(of: $0) }.sorted()
+    } catch {
+      throw .system(error)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+internal import Platform
+
+/// What a record holds; the raw values are on disk.
+enum RecordKind: UInt8, CaseIterable {
+  /// Bytes of a value.
+  case chunk = 1
+  /// A node of the tree of chunks of a long value.
+  case valueNode = 2
+  /// A node of a version's map.
+  case mapNode = 3
+
+  /// No record of the kind is longer when unpacked.
+  var bound: Int {
+    switch self {
+    case .chunk: 262_144
+    case .valueNode: 65_536
+    case .mapNode: 1 << 26
+    }
+  }
+}
+
+/// The layout of a segment file, all integers big-endian:
+///
+///     header   "LLVSSEG" format(u8) number(u32) zero(u32) store id(16) checksum(u64)        40 bytes
+///     record   kind(u8) flags(u8) zero(u16) payload length(u32) raw length(u32) checksum(u64) payload
+///
+/// A record's checksum is XXH3-64 of the payload, seeded with XXH3-64 of the fields before it, so no
+/// length is believed before it was checked together with the bytes.
+enum SegmentFormat {
+  static let version: UInt8 = 1
+  static let headerSize = 40
+  static let recordHeaderSize = 20
+  /// Flag: the payload is one zstd frame of `raw length` bytes.
+  static let isCompressed: UInt8 = 1
+
+  static func name(of segment: UInt32) -> String {
+    let digits = String(segment)
+    return String(repeating: "0", count: max(0, 8 - digits.utf8.count)) + digits + ".seg"
+  }
+
+  /// The number in a segment's file name; nil for any other name.
+  static func number(of name: String) -> UInt32? {
+    guard name.hasSuffix(".seg"), let number = UInt32(name.dropLast(4)), number > 0,
+      name == SegmentFormat.name(of: number)
+    else { return nil }
+    return number
+  }
+
+  static func header(number: UInt32, store: [UInt8]) -> [UInt8] {
+    var bytes = Array("LLVSSEG".utf8) + [version]
+    bytes.append(bigEndian: number)
+    bytes.append(bigEndian: UInt32(0))
+    bytes += store
+    bytes.append(bigEndian: bytes.withUnsafeBytes { Checksum.of($0) })
+    return bytes
+  }
+
+  /// Checks a segment's first bytes.
+  static func check(
+    header bytes: [UInt8], number: UInt32, store: [UInt8], path: String
+  ) throws(StoreError) {
+    guard bytes.count == headerSize, bytes.starts(with: "LLVSSEG".utf8) else {
+      throw .corrupt("\(path): not a segment")
+    }
+    guard bytes[7] <= version else {
+      throw .fromTheFuture("\(path) has format \(bytes[7]), this program knows up to \(version)")
+    }
+    guard bytes == header(number: number, store: store) else {
+      throw .corrupt("\(path): its header belongs to another segment or store, or is damaged")
+    }
+  }
+}
+
+/// The fields before a record's payload.
+struct RecordHeader {
+  var kind: RecordKind
+  var flags: UInt8
+  var payloadLength: Int
+  var rawLength: Int
+  var checksum: UInt64
+
+  var isCompressed: Bool { flags & SegmentFormat.isCompressed != 0 }
+
+  init(kind: RecordKind, flags: UInt8, payload: UnsafeRawBufferPointer, rawLength: Int) {
+    self.kind = kind
+    self.flags = flags
+    payloadLength = payload.count
+    self.rawLength = rawLength
+    checksum = 0
+    checksum = expectedChecksum(payload)
+  }
+
+  /// Parses 20 bytes; nil where a field is out of bounds.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= SegmentFormat.recordHeaderSize, let kind = RecordKind(rawValue: bytes[0]),
+      bytes[1] & ~SegmentFormat.isCompressed == 0, bytes[2] == 0, bytes[3] == 0
+    else { return nil }
+    self.kind = kind
+    flags = bytes[1]
+    payloadLength = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
+    rawLength = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self)))
+    checksum = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 12, as: UInt64.self))
+    guard rawLength <= kind.bound, payloadLength <= rawLength,
+      isCompressed || payloadLength == rawLength
+    else { return nil }
+  }
+
+  func write(to out: UnsafeMutableRawBufferPointer) {
+    out[0] = kind.rawValue
+    out[1] = flags
+    out[2] = 0
+    out[3] = 0
+    out.storeBytes(of: UInt32(payloadLength).bigEndian, toByteOffset: 4, as: UInt32.self)
+    out.storeBytes(of: UInt32(rawLength).bigEndian, toByteOffset: 8, as: UInt32.self)
+    out.storeBytes(of: checksum.bigEndian, toByteOffset: 12, as: UInt64.self)
+  }
+
+  func expectedChecksum(_ payload: UnsafeRawBufferPointer) -> UInt64 {
+    withUnsafeTemporaryAllocation(byteCount: SegmentFormat.recordHeaderSize, alignment: 8) {
+      fields in
+      write(to: fields)
+      let seed = Checksum.of(UnsafeRawBufferPointer(rebasing: fields[..<12]))
+      return Checksum.of(payload, seed: seed)
+    }
+  }
+}
+
+extension [UInt8] {
+  mutating func append(bigEndian value: some FixedWidthInteger) {
+    Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
+  }
+}
