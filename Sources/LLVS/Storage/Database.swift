@@ -159,6 +159,12 @@ final class Statement {
   }
 
   @discardableResult
+  func bind(_ index: Int32, _ value: Double) -> Statement {
+    sqlite3_bind_double(handle, index, value)
+    return self
+  }
+
+  @discardableResult
   func bind(_ index: Int32, _ value: VersionNumber) -> Statement {
     bind(index, Int64(value.rawValue))
   }

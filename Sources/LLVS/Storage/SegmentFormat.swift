@@ -124,9 +124,3 @@ struct RecordHeader {
     }
   }
 }
-
-extension [UInt8] {
-  mutating func append(bigEndian value: some FixedWidthInteger) {
-    Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
-  }
-}

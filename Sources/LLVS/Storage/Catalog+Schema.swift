@@ -1,0 +1,36 @@
+/// The tables of store.sqlite. A change here is a new format version and a migration.
+extension Catalog {
+  static let formatVersion: Int64 = 1
+
+  static let schema = """
+    CREATE TABLE properties(
+      name BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE counters(
+      name BLOB PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE versions(
+      number INTEGER PRIMARY KEY,
+      id BLOB NOT NULL UNIQUE,
+      name BLOB NOT NULL UNIQUE,
+      first INTEGER, second INTEGER,
+      timestamp REAL NOT NULL, bits INTEGER NOT NULL, generation INTEGER NOT NULL,
+      line BLOB NOT NULL, flags INTEGER NOT NULL,
+      map BLOB NOT NULL, data_size INTEGER, stored_at INTEGER NOT NULL,
+      metadata BLOB NOT NULL, changes BLOB);
+    CREATE INDEX versions_by_time ON versions(timestamp, generation, id);
+    CREATE TABLE successors(
+      predecessor INTEGER NOT NULL, number INTEGER NOT NULL,
+      PRIMARY KEY(predecessor, number)) WITHOUT ROWID;
+    CREATE TABLE heads(number INTEGER PRIMARY KEY);
+    CREATE TABLE line_heads(
+      line BLOB NOT NULL, number INTEGER NOT NULL,
+      PRIMARY KEY(line, number)) WITHOUT ROWID;
+    CREATE TABLE head_log(
+      sequence INTEGER PRIMARY KEY, time INTEGER NOT NULL, version INTEGER,
+      map BLOB, reason BLOB NOT NULL);
+    CREATE INDEX head_log_by_time ON head_log(time);
+    CREATE TABLE settings(
+      name BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE peers(
+      name BLOB PRIMARY KEY, address BLOB NOT NULL, state BLOB) WITHOUT ROWID;
+    """
+}

@@ -1,0 +1,115 @@
+internal import Platform
+internal import Synchronization
+
+/// store.sqlite: versions and their order, heads, lines, settings, peers, the log of heads, counters.
+///
+/// It is never on the read path of a file. One connection writes, under the store's write lock; readers
+/// take one of a few others, so nobody waits for the writer (WAL).
+final class Catalog: Sendable {
+  /// A connection on its way between the pool and the one thread that uses it.
+  private struct Loan: @unchecked Sendable { let database: Database }
+
+  let path: String
+  let mode: Store.Mode
+  // Leaf locks; the pool's is held to push and pop only. The writer's is held through a transaction:
+  // its holder waits for the disk, and only other writers wait for it.
+  private let pool = Mutex<[Loan]>([])
+  private let writer: Mutex<Loan?>
+  private static let kept = 6
+
+  /// - Parameter properties: what a new catalog is born with; nil opens one that is there.
+  init(
+    path: String, mode: Store.Mode, creating properties: [String: [UInt8]]?
+  ) throws(StoreError) {
+    self.path = path
+    self.mode = mode
+    writer = Mutex(nil)
+    guard mode == .writer else {
+      let database = try Database(path: path, mode: .readWrite)
+      try database.execute("PRAGMA query_only=1")
+      try Catalog.check(database)
+      pool.withLock { $0.append(Loan(database: database)) }
+      return
+    }
+    let database = try Database(path: path, mode: properties == nil ? .readWrite : .create)
+    try database.execute(
+      """
+      PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;
+      PRAGMA mmap_size=0; PRAGMA trusted_schema=0; PRAGMA cell_size_check=1;
+      PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=67108864;
+      PRAGMA cache_size=-8192;
+      """)
+    if let properties, try database.integer("PRAGMA user_version") == 0 {
+      try database.transaction { () throws(StoreError) in
+        try database.execute(Catalog.schema)
+        for (name, value) in properties {
+          try database.prepared("INSERT INTO properties VALUES(?,?)")
+            .bind(1, Array(name.utf8)).bind(2, value).run()
+        }
+        try database.execute("PRAGMA user_version=\(Catalog.formatVersion)")
+      }
+    }
+    try Catalog.check(database)
+    let loan = Loan(database: database)
+    writer.withLock { $0 = loan }
+  }
+
+  private static func check(_ database: Database) throws(StoreError) {
+    let found = try database.integer("PRAGMA user_version") ?? 0
+    guard found <= formatVersion else {
+      throw .fromTheFuture(
+        "the store has format \(found), this program knows up to \(formatVersion)")
+    }
+    guard found == formatVersion else {
+      throw .corrupt("\(database.path): format \(found) is none of a store's")
+    }
+  }
+
+  /// Runs the body with a connection of its own that sees what is committed.
+  func read<Result>(
+    _ body: (Database) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let database: Database
+    if let loan = pool.withLock({ $0.popLast() }) {
+      database = loan.database
+    } else {
+      database = try Database(path: path, mode: .readWrite)
+      try database.execute(
+        "PRAGMA query_only=1; PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096"
+      )
+    }
+    defer {
+      let loan = Loan(database: database)
+      // A connection that does not fit closes after the lock is given back.
+      let extra = pool.withLock { pool -> Loan? in
+        guard pool.count < Catalog.kept else { return loan }
+        pool.append(loan)
+        return nil
+      }
+      _ = extra
+    }
+    return try body(database)
+  }
+
+  /// Runs the body in one SQLite transaction; it is durable when this returns.
+  func write<Result>(
+    _ body: (Database) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let outcome = writer.withLock { loan in
+      Swift.Result<Unchecked<Result>, StoreError> { () throws(StoreError) in
+        guard let database = loan?.database else { throw StoreError.readOnly }
+        return Unchecked(
+          value: try database.transaction { () throws(StoreError) in try body(database) })
+      }
+    }
+    return try outcome.get().value
+  }
+
+  /// Copies the catalog as it is committed now.
+  func backup(to target: String) throws(StoreError) {
+    try read { (database) throws(StoreError) in try database.copy(to: target) }
+  }
+
+  /// A result that leaves the lock on the thread that took it.
+  private struct Unchecked<Value>: @unchecked Sendable { let value: Value }
+}

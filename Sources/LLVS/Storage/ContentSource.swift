@@ -1,0 +1,60 @@
+/// Bytes on their way into the store.
+package protocol ContentSource {
+  var length: UInt64 { get }
+
+  /// An earlier state of the bytes that is in the store, for ``ContentExtent/unchanged(end:)``.
+  var base: StoredContent? { get }
+
+  /// Fills the buffer from an offset; the range is inside ``length``.
+  func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
+
+  /// What is known, without reading, of the bytes from an offset on; `end` is greater than the offset.
+  func extent(at offset: UInt64) throws(StoreError) -> ContentExtent
+}
+
+/// What is known of a run of bytes.
+package enum ContentExtent: Hashable, Sendable {
+  /// Nothing is known.
+  case data(end: UInt64)
+  /// Zeros.
+  case hole(end: UInt64)
+  /// The same bytes as those of the source's base at the same offsets.
+  case unchanged(end: UInt64)
+
+  package var end: UInt64 {
+    switch self {
+    case .data(let end), .hole(let end), .unchanged(let end): end
+    }
+  }
+}
+
+extension ContentSource {
+  package var base: StoredContent? { nil }
+
+  package func extent(at offset: UInt64) throws(StoreError) -> ContentExtent {
+    .data(end: length)
+  }
+}
+
+/// A value in memory.
+package struct BytesSource: ContentSource {
+  package let bytes: [UInt8]
+  package var length: UInt64 { UInt64(bytes.count) }
+
+  package init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  package func read(
+    at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    guard offset <= length, UInt64(buffer.count) <= length - offset else {
+      throw .invalid("a read beyond the end of a value")
+    }
+    bytes.withUnsafeBytes { raw in
+      let start = Int(offset)
+      buffer.copyMemory(
+        from: UnsafeRawBufferPointer(rebasing: raw[start..<(start + buffer.count)]))
+    }
+  }
+}

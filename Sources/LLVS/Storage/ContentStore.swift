@@ -1,0 +1,253 @@
+package import Platform
+internal import Synchronization
+
+/// The bytes of values: cut, hashed and stored once on the way in, verified and kept on the way out.
+///
+/// - Concurrency: reading from any thread; writing inside a write transaction.
+package final class ContentStore: Sendable {
+  /// Shorter values are not looked up among the chunks: finding one again costs more than it saves.
+  static let sharedFrom = 1024
+
+  let records: RecordStore
+  let index: Index
+  private let nodes = GenerationCache<Location, ValueNode>(budget: 16 << 20)
+  private let chunks = GenerationCache<Location, [UInt8]>(budget: 64 << 20)
+
+  init(records: RecordStore, index: Index) {
+    self.records = records
+    self.index = index
+  }
+
+  // MARK: Reading
+
+  /// Reads bytes of a value and returns how many; fewer than asked for only at its end.
+  package func read(
+    _ stored: StoredContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) -> Int {
+    guard offset < stored.length, !buffer.isEmpty else { return 0 }
+    let count = Int(min(UInt64(buffer.count), stored.length - offset))
+    let out = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+    switch stored.content {
+    case .none: throw .corrupt("a value of \(stored.length) bytes has none in the store")
+    case .inline(let bytes): try copy(bytes, from: offset, to: out, length: stored.length)
+    case .chunk(let location):
+      try copy(chunk(location), from: offset, to: out, length: stored.length)
+    case .tree(let location): try readTree(location, stored, at: offset, into: out)
+    }
+    return count
+  }
+
+  /// All bytes of a value that is no longer than a bound.
+  package func bytes(_ stored: StoredContent, atMost bound: UInt64 = 1 << 30) throws(StoreError)
+    -> [UInt8]
+  {
+    guard stored.length <= bound else {
+      throw .invalid("a value of \(stored.length) bytes is over the bound of \(bound)")
+    }
+    var result: Result<Void, StoreError> = .success(())
+    let bytes = [UInt8](unsafeUninitializedCapacity: Int(stored.length)) { buffer, used in
+      let out = UnsafeMutableRawBufferPointer(
+        start: buffer.baseAddress, count: Int(stored.length))
+      result = Result { () throws(StoreError) in
+        used = try read(stored, at: 0, into: out)
+      }
+    }
+    try result.get()
+    return bytes
+  }
+
+  private func copy(
+    _ bytes: [UInt8], from offset: UInt64, to out: UnsafeMutableRawBufferPointer, length: UInt64
+  ) throws(StoreError) {
+    guard UInt64(bytes.count) == length else {
+      throw .corrupt("a chunk of \(bytes.count) bytes stands where \(length) were stored")
+    }
+    bytes.withUnsafeBytes { raw in
+      let start = Int(offset)
+      out.copyMemory(from: UnsafeRawBufferPointer(rebasing: raw[start..<(start + out.count)]))
+    }
+  }
+
+  private func readTree(
+    _ root: Location, _ stored: StoredContent, at start: UInt64,
+    into out: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    let top = try node(root)
+    guard top.length == stored.length else {
+      throw records.damage(root, "is a tree of \(top.length) bytes, not \(stored.length)")
+    }
+    var done = 0
+    while done < out.count {
+      var node = top
+      var offset = start + UInt64(done)
+      var index = node.index(of: offset)
+      while node.items[index].kind == .node {
+        offset -= node.starts[index]
+        node = try child(of: node, at: index)
+        index = node.index(of: offset)
+      }
+      // Neighbours in the same node are read without another descent.
+      while done < out.count, index < node.items.count {
+        let item = node.items[index]
+        let inside = offset - node.starts[index]
+        let count = Int(min(UInt64(out.count - done), item.length - inside))
+        let part = UnsafeMutableRawBufferPointer(rebasing: out[done..<(done + count)])
+        if let location = item.location {
+          try copy(chunk(location), from: inside, to: part, length: item.length)
+        } else {
+          part.initializeMemory(as: UInt8.self, repeating: 0)
+        }
+        done += count
+        offset += UInt64(count)
+        index += 1
+      }
+    }
+  }
+
+  func node(_ location: Location) throws(StoreError) -> ValueNode {
+    if let known = nodes.value(location) { return known }
+    guard let node = ValueNode(bytes: try records.read(.valueNode, at: location)) else {
+      throw records.damage(location, "is no node of a value")
+    }
+    nodes.insert(location, node, cost: node.cost)
+    return node
+  }
+
+  func child(of node: ValueNode, at index: Int) throws(StoreError) -> ValueNode {
+    let item = node.items[index]
+    guard let location = item.location else {
+      throw .corrupt("a value's tree has a node without a place")
+    }
+    let child = try self.node(location)
+    guard child.level + 1 == node.level, child.length == item.length else {
+      throw records.damage(location, "is another node than its parent says")
+    }
+    return child
+  }
+
+  func chunk(_ location: Location) throws(StoreError) -> [UInt8] {
+    if let known = chunks.value(location) { return known }
+    let bytes = try records.read(.chunk, at: location)
+    chunks.insert(location, bytes, cost: bytes.count + 64)
+    return bytes
+  }
+
+  /// Where bytes from an offset on stand as they are in one file, for splice; nil where they do not.
+  package func plainRun(
+    _ stored: StoredContent, at offset: UInt64
+  ) throws(StoreError) -> (file: File, offset: UInt64, length: Int)? {
+    guard offset < stored.length else { return nil }
+    switch stored.content {
+    case .none, .inline: return nil
+    case .chunk(let location): return try plainRun(location, from: offset)
+    case .tree(let location):
+      var node = try node(location)
+      var offset = offset
+      var index = node.index(of: offset)
+      while node.items[index].kind == .node {
+        offset -= node.starts[index]
+        node = try child(of: node, at: index)
+        index = node.index(of: offset)
+      }
+      guard let chunk = node.items[index].location else { return nil }
+      return try plainRun(chunk, from: offset - node.starts[index])
+    }
+  }
+
+  private func plainRun(
+    _ location: Location, from offset: UInt64
+  ) throws(StoreError) -> (file: File, offset: UInt64, length: Int)? {
+    guard let run = try records.plainBytes(at: location), offset < UInt64(run.length) else {
+      return nil
+    }
+    return (run.file, run.offset + offset, run.length - Int(offset))
+  }
+
+  // MARK: Writing
+
+  /// Stores a value's bytes, in bounded memory whatever its length.
+  package func write(
+    _ source: some ContentSource, in transaction: WriteTransaction
+  ) throws(StoreError) -> StoredContent {
+    let length = source.length
+    guard length > 0 else {
+      return StoredContent(length: 0, digest: .ofNothing, content: .none)
+    }
+    guard length <= UInt64(ValueChunking.singleChunk) else {
+      var writer = try ContentWriter(source: source, store: self, transaction: transaction)
+      return try writer.run()
+    }
+    var outcome: Result<Void, StoreError> = .success(())
+    let bytes = [UInt8](unsafeUninitializedCapacity: Int(length)) { buffer, used in
+      let out = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: Int(length))
+      outcome = Result { () throws(StoreError) in try source.read(at: 0, into: out) }
+      used = if case .success = outcome { Int(length) } else { 0 }
+    }
+    try outcome.get()
+    return try write(bytes, in: transaction)
+  }
+
+  /// Stores a value of at most 65,536 bytes.
+  package func write(
+    _ bytes: [UInt8], in transaction: WriteTransaction
+  ) throws(StoreError) -> StoredContent {
+    guard bytes.count <= ValueChunking.singleChunk else {
+      return try write(BytesSource(bytes), in: transaction)
+    }
+    let digest = Digest.of(bytes)
+    let length = UInt64(bytes.count)
+    if bytes.isEmpty { return StoredContent(length: 0, digest: digest, content: .none) }
+    if bytes.count <= Entry.inlineLimit {
+      return StoredContent(length: length, digest: digest, content: .inline(bytes))
+    }
+    let location = try bytes.withRawBytes { (raw) throws(StoreError) in
+      try writeChunk(raw, digest, in: transaction)
+    }
+    return StoredContent(length: length, digest: digest, content: .chunk(location))
+  }
+
+  /// Stores a chunk, or finds the same bytes where they stand already.
+  func writeChunk(
+    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, in transaction: WriteTransaction
+  ) throws(StoreError) -> Location {
+    let isShared = bytes.count >= ContentStore.sharedFrom
+    if isShared, let known = transaction.newChunk(digest) ?? index.chunk(digest),
+      // The index may be stale or damaged: only equal bytes are a find.
+      let found = try? records.read(.chunk, at: known), found.count == bytes.count,
+      found.withUnsafeBytes({ $0.elementsEqual(bytes) })
+    {
+      return known
+    }
+    let location = try records.append(.chunk, bytes)
+    if isShared { transaction.note(chunk: digest, at: location) }
+    return location
+  }
+
+  // MARK: Metadata
+
+  /// Small metadata stands in the version's row, large is stored as a value.
+  func pack(
+    _ metadata: Version.Metadata, in transaction: WriteTransaction
+  ) throws(StoreError) -> [UInt8] {
+    let bytes = Version.encode(metadata)
+    if bytes.count <= 4096 { return [0] + bytes }
+    var packed: [UInt8] = [1]
+    packed.append(try write(bytes, in: transaction))
+    return packed
+  }
+
+  func unpack(_ packed: [UInt8]) throws(StoreError) -> Version.Metadata {
+    let metadata: Version.Metadata?
+    switch packed.first {
+    case 0: metadata = Version.decodeMetadata(Array(packed.dropFirst()))
+    case 1:
+      guard let stored = Array(packed.dropFirst()).parsed({ $0.storedContent() }) else {
+        throw .corrupt("a version's metadata has no readable place")
+      }
+      metadata = Version.decodeMetadata(try bytes(stored))
+    default: metadata = nil
+    }
+    guard let metadata else { throw .corrupt("a version's metadata cannot be read") }
+    return metadata
+  }
+}

@@ -1,0 +1,39 @@
+package import Platform
+
+/// A value in a file, its holes known without reading.
+package struct FileSource: ContentSource {
+  package let file: File
+  package let length: UInt64
+
+  package init(_ file: File, length: UInt64) {
+    self.file = file
+    self.length = length
+  }
+
+  package func read(
+    at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    do throws(SystemError) {
+      guard try file.read(into: buffer, at: offset) == buffer.count else {
+        throw SystemError(errno: Errno.inputOutput, call: "read (short)", subject: file.path)
+      }
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  package func extent(at offset: UInt64) throws(StoreError) -> ContentExtent {
+    do throws(SystemError) {
+      guard let data = try file.nextData(from: offset), data < length else {
+        return .hole(end: length)
+      }
+      if data > offset { return .hole(end: data) }
+      let hole = try file.nextHole(from: offset) ?? length
+      return .data(end: max(offset + 1, min(hole, length)))
+    } catch {
+      // A file system that keeps no holes.
+      if error.errno == Errno.invalid { return .data(end: length) }
+      throw .system(error)
+    }
+  }
+}

@@ -1,0 +1,214 @@
+internal import Dispatch
+internal import Platform
+internal import Synchronization
+
+/// index.sqlite: where chunks stand and which versions changed which key. Everything in it can be
+/// rebuilt; nothing in it is believed without a look at the record or the map it speaks of.
+///
+/// It is filled off the durable path: what a commit adds is kept in memory and written in the
+/// background, without syncs. A crash loses some of it, and the next open catches up from the watermark.
+final class Index: Sendable {
+  static let formatVersion: Int64 = 1
+
+  private struct Pending {
+    var chunks: [Int64: Location] = [:]
+    var changes: [(key: Int64, version: UInt32)] = []
+    var lastVersion: UInt32 = 0
+    var isScheduled = false
+  }
+
+  /// A connection on its way between the pool and the one thread that uses it.
+  private struct Loan: @unchecked Sendable { let database: Database }
+
+  private let path: String
+  private let isWritable: Bool
+  private let queue = DispatchQueue(label: "llvs.index")
+  // Leaf locks. The writer's is held while a batch is written, by the queue only.
+  private let pending = Mutex(Pending())
+  private let readers = Mutex<[Loan]>([])
+  private let writer = Mutex<Loan?>(nil)
+
+  init(path: String, mode: Store.Mode, storeID: [UInt8]) throws(StoreError) {
+    self.path = path
+    isWritable = mode == .writer
+    guard isWritable else { return }
+    let database: Database
+    do throws(StoreError) {
+      database = try Index.open(path, storeID)
+    } catch {
+      // Damaged, foreign or of another format: made anew.
+      for suffix in ["", "-wal", "-shm", "-journal"] { Index.remove(path + suffix) }
+      database = try Index.open(path, storeID)
+    }
+    let loan = Loan(database: database)
+    writer.withLock { $0 = loan }
+  }
+
+  private static func remove(_ path: String) {
+    // A file that is not there is what is wanted; one that stays fails the next open by name.
+    try? FileSystem.unlink(path)
+  }
+
+  private static func open(_ path: String, _ storeID: [UInt8]) throws(StoreError) -> Database {
+    let database = try Database(path: path, mode: .create)
+    try database.execute(
+      "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA mmap_size=0; PRAGMA cache_size=-16384"
+    )
+    if try database.integer("PRAGMA user_version") == 0 {
+      try database.transaction { () throws(StoreError) in
+        try database.execute(
+          """
+          CREATE TABLE chunks(hash INTEGER PRIMARY KEY, place BLOB NOT NULL);
+          CREATE TABLE changes(
+            key INTEGER NOT NULL, version INTEGER NOT NULL, PRIMARY KEY(key, version)
+          ) WITHOUT ROWID;
+          CREATE TABLE store(id BLOB NOT NULL, last_version INTEGER NOT NULL);
+          PRAGMA user_version=\(formatVersion);
+          """)
+        try database.prepared("INSERT INTO store VALUES(?, 0)").bind(1, storeID).run()
+      }
+    }
+    guard try database.integer("PRAGMA user_version") == formatVersion else {
+      throw .corrupt("\(path) has another format")
+    }
+    let statement = try database.prepared("SELECT id FROM store")
+    guard try statement.step(), statement.bytes(0) == storeID else {
+      throw .corrupt("\(path) belongs to another store")
+    }
+    statement.reset()
+    return database
+  }
+
+  // MARK: Looking up
+
+  /// Where a chunk may stand; the caller compares the bytes.
+  func chunk(_ digest: Digest) -> Location? {
+    let hash = Int64(bitPattern: digest.words.0)
+    if let known = pending.withLock({ $0.chunks[hash] }) { return known }
+    // An index that cannot be read finds nothing: the chunk is stored once more.
+    return try? read { (database) throws(StoreError) -> Location? in
+      let statement = try database.prepared("SELECT place FROM chunks WHERE hash = ?")
+        .bind(1, hash)
+      defer { statement.reset() }
+      guard try statement.step() else { return nil }
+      return statement.bytes(0).parsed { $0.location() }
+    }
+  }
+
+  /// The versions that changed a key, ascending; another key's among them when hashes meet.
+  func versions(changing key: Key) throws(StoreError) -> [VersionNumber] {
+    let hash = Index.hash(key)
+    var numbers = try read { (database) throws(StoreError) in
+      let statement = try database.prepared(
+        "SELECT version FROM changes WHERE key = ? ORDER BY version"
+      ).bind(1, hash)
+      defer { statement.reset() }
+      var numbers: Set<UInt32> = []
+      while try statement.step() { numbers.insert(statement.number(0).rawValue) }
+      return numbers
+    }
+    pending.withLock { pending in
+      for change in pending.changes where change.key == hash { numbers.insert(change.version) }
+    }
+    return numbers.sorted().map { VersionNumber($0) }
+  }
+
+  /// Every version up to this one is in the index or waits to be written to it.
+  func lastVersion() throws(StoreError) -> UInt32 {
+    let written = try read { (database) throws(StoreError) in
+      UInt32(truncatingIfNeeded: try database.integer("SELECT last_version FROM store") ?? 0)
+    }
+    return max(written, pending.withLock { $0.lastVersion })
+  }
+
+  private static func hash(_ key: Key) -> Int64 {
+    Int64(bitPattern: key.bytes.withUnsafeBytes { Checksum.of($0) })
+  }
+
+  private func read<Result>(
+    _ body: (Database) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let database: Database
+    if let loan = readers.withLock({ $0.popLast() }) {
+      database = loan.database
+    } else {
+      database = try Database(path: path, mode: .readWrite)
+      try database.execute("PRAGMA query_only=1; PRAGMA mmap_size=0")
+    }
+    defer {
+      let loan = Loan(database: database)
+      let extra = readers.withLock { readers -> Loan? in
+        guard readers.count < 4 else { return loan }
+        readers.append(loan)
+        return nil
+      }
+      _ = extra
+    }
+    return try body(database)
+  }
+
+  // MARK: Filling
+
+  /// Takes in what a commit added; written later.
+  func note(chunks: [Digest: Location], changes: [(VersionNumber, [Key])]) {
+    guard isWritable, !chunks.isEmpty || !changes.isEmpty else { return }
+    let isDue = pending.withLock { pending in
+      for (digest, place) in chunks {
+        pending.chunks[Int64(bitPattern: digest.words.0)] = place
+      }
+      for (version, keys) in changes {
+        for key in keys { pending.changes.append((Index.hash(key), version.rawValue)) }
+        pending.lastVersion = max(pending.lastVersion, version.rawValue)
+      }
+      guard !pending.isScheduled else { return false }
+      pending.isScheduled = true
+      return true
+    }
+    // Commits that come close together are written together.
+    if isDue {
+      queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [weak self] in self?.flush() }
+    }
+  }
+
+  /// Writes what waits.
+  func flush() {
+    let taken = pending.withLock { pending in
+      pending.isScheduled = false
+      return (pending.chunks, pending.changes, pending.lastVersion)
+    }
+    guard !taken.0.isEmpty || !taken.1.isEmpty || taken.2 > 0 else { return }
+    let isWritten = writer.withLock { loan in
+      guard let database = loan?.database else { return false }
+      return (try? Index.write(taken.0, taken.1, taken.2, to: database)) != nil
+    }
+    // What could not be written waits for the next flush, or for the next open, which catches up.
+    guard isWritten else { return }
+    pending.withLock { pending in
+      for (hash, place) in taken.0 where pending.chunks[hash] == place {
+        pending.chunks[hash] = nil
+      }
+      pending.changes.removeFirst(min(taken.1.count, pending.changes.count))
+    }
+  }
+
+  private static func write(
+    _ chunks: [Int64: Location], _ changes: [(key: Int64, version: UInt32)], _ last: UInt32,
+    to database: Database
+  ) throws(StoreError) {
+    try database.transaction { () throws(StoreError) in
+      // In order of key, neighbours meet in one page.
+      for (hash, place) in chunks.sorted(by: { $0.key < $1.key }) {
+        var bytes: [UInt8] = []
+        bytes.append(place)
+        try database.prepared("INSERT OR REPLACE INTO chunks VALUES(?, ?)")
+          .bind(1, hash).bind(2, bytes).run()
+      }
+      for change in changes.sorted(by: { ($0.key, $0.version) < ($1.key, $1.version) }) {
+        try database.prepared("INSERT OR IGNORE INTO changes VALUES(?, ?)")
+          .bind(1, change.key).bind(2, Int64(change.version)).run()
+      }
+      try database.prepared("UPDATE store SET last_version = max(last_version, ?)")
+        .bind(1, Int64(last)).run()
+    }
+  }
+}

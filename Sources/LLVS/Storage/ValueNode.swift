@@ -1,0 +1,129 @@
+/// A node of the tree of a long value: its items and where each stands.
+///
+/// On disk, big-endian: level(u8) count(u16), then for each item tag(u8) length(u64) and, unless it is
+/// zeros, digest(32) location(16).
+final class ValueNode: Sendable {
+  enum Kind: UInt8 {
+    case chunk = 0
+    case zeros = 1
+    case node = 2
+  }
+
+  struct Item: Hashable {
+    var kind: Kind
+    var length: UInt64
+    /// Of the bytes or the node; nothing for zeros.
+    var digest: Digest?
+    var location: Location?
+  }
+
+  static let shortest = 16
+  static let longest = 256
+
+  let level: UInt8
+  let items: [Item]
+  /// Where each item begins in the node, and at last where the node ends.
+  let starts: [UInt64]
+
+  var length: UInt64 { starts[items.count] }
+
+  init?(level: UInt8, items: [Item]) {
+    var starts: [UInt64] = [0]
+    starts.reserveCapacity(items.count + 1)
+    var end: UInt64 = 0
+    for item in items {
+      let (sum, overflow) = end.addingReportingOverflow(item.length)
+      guard !overflow, item.length > 0 else { return nil }
+      end = sum
+      starts.append(end)
+    }
+    self.level = level
+    self.items = items
+    self.starts = starts
+  }
+
+  convenience init?(bytes: [UInt8]) {
+    let parsed = bytes.parsed { reader -> (UInt8, [Item])? in
+      guard let level = reader.integer(UInt8.self), level < 16,
+        let count = reader.integer(UInt16.self), count > 0, count <= ValueNode.longest
+      else { return nil }
+      var items: [Item] = []
+      items.reserveCapacity(Int(count))
+      for _ in 0..<count {
+        guard let tag = reader.integer(UInt8.self), let kind = Kind(rawValue: tag),
+          let length = reader.integer(UInt64.self)
+        else { return nil }
+        if kind == .zeros {
+          items.append(Item(kind: kind, length: length, digest: nil, location: nil))
+          continue
+        }
+        guard (kind == .node) == (level > 0), let digest = reader.digest(),
+          let location = reader.location(),
+          kind == .node || length <= UInt64(ValueChunking.maximum)
+        else { return nil }
+        items.append(Item(kind: kind, length: length, digest: digest, location: location))
+      }
+      return (level, items)
+    }
+    guard let parsed else { return nil }
+    self.init(level: parsed.0, items: parsed.1)
+  }
+
+  func encoded() -> [UInt8] {
+    var bytes: [UInt8] = [level]
+    bytes.reserveCapacity(3 + items.count * 57)
+    bytes.append(bigEndian: UInt16(items.count))
+    for item in items {
+      bytes.append(item.kind.rawValue)
+      bytes.append(bigEndian: item.length)
+      if let digest = item.digest, let location = item.location {
+        bytes.append(digest)
+        bytes.append(location)
+      }
+    }
+    return bytes
+  }
+
+  /// The node's digest: SHA-256("llvs value node 1" || level || items).
+  var digest: Digest {
+    var bytes = Array("llvs value node 1".utf8)
+    bytes.reserveCapacity(32 + items.count * 41)
+    bytes.append(level)
+    for item in items {
+      bytes.append(item.kind.rawValue)
+      bytes.append(bigEndian: item.length)
+      if let digest = item.digest { bytes.append(digest) }
+    }
+    return Digest.of(bytes)
+  }
+
+  /// The item that holds an offset of the node.
+  func index(of offset: UInt64) -> Int {
+    var low = 0
+    var high = items.count
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if starts[middle] <= offset { low = middle } else { high = middle }
+    }
+    return low
+  }
+
+  /// What a kept node costs in memory.
+  var cost: Int { 128 + items.count * 80 }
+
+  /// The digest of a whole value above 65,536 bytes.
+  static func valueDigest(length: UInt64, top: Digest) -> Digest {
+    var hasher = SHA256Hasher()
+    hasher.update(Array("llvs value 1".utf8))
+    hasher.update(bigEndian: length)
+    hasher.update(top)
+    return hasher.finish()
+  }
+
+  /// Whether a node ends after this item when it has `count` items with it.
+  static func ends(after item: Item, count: Int) -> Bool {
+    if count >= longest { return true }
+    guard count >= shortest, let digest = item.digest else { return false }
+    return digest.words.3 & 0x3F == 0
+  }
+}

@@ -1,0 +1,81 @@
+/// What the catalog holds of a version.
+package struct VersionRecord: Hashable, Sendable {
+  package struct Flags: OptionSet, Hashable, Sendable {
+    package let rawValue: Int64
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+
+    /// Made by rule: the id recomputes from what it is made of.
+    package static let automatic = Flags(rawValue: 1)
+    /// Its map has the digest of its only or first predecessor's; of an empty root, of nothing.
+    package static let changedNothing = Flags(rawValue: 2)
+    /// Made in this store, not received.
+    package static let madeHere = Flags(rawValue: 4)
+    /// Came without `llvs.digest`: from the original.
+    package static let hasNoDigest = Flags(rawValue: 8)
+  }
+
+  /// The name of the line of versions that carry none.
+  package static let unnamedLine = "-"
+
+  package var number: VersionNumber
+  package var id: Version.ID
+  /// The name in `.llvs/versions`; never changes.
+  package var name: String
+  package var first: VersionNumber?
+  package var second: VersionNumber?
+  /// Seconds since 2001, bit for bit as received.
+  package var timestamp: Double
+  package var generation: UInt32
+  package var line: String
+  package var flags: Flags
+  package var map: MapRoot
+  package var valueDataSize: Int64?
+  /// Nanoseconds since 1970 by this machine's clock.
+  package var storedAt: Int64
+  /// Metadata packed inline (first byte 0) or a stored content (first byte 1).
+  var packedMetadata: [UInt8]
+  /// The recorded change list; nil where none was recorded.
+  package var changes: StoredContent?
+
+  package var predecessors: [VersionNumber] {
+    [first, second].compactMap { $0 }
+  }
+}
+
+/// A version to be added: what the caller decides; the rest is computed.
+package struct NewVersion: Sendable {
+  package var number: VersionNumber
+  package var id: Version.ID
+  package var first: VersionNumber?
+  package var second: VersionNumber?
+  package var timestamp: Double
+  package var line: String
+  package var flags: VersionRecord.Flags
+  package var metadata: Version.Metadata
+  package var map: MapRoot
+  package var changes: StoredContent?
+  package var valueDataSize: Int64?
+  /// The keys whose bytes or attributes it changed, for the index of revisions.
+  package var changedKeys: [Key]
+
+  package init(
+    number: VersionNumber, id: Version.ID, first: VersionNumber? = nil,
+    second: VersionNumber? = nil, timestamp: Double,
+    line: String = VersionRecord.unnamedLine, flags: VersionRecord.Flags = [],
+    metadata: Version.Metadata = [:], map: MapRoot, changes: StoredContent? = nil,
+    valueDataSize: Int64? = nil, changedKeys: [Key] = []
+  ) {
+    self.number = number
+    self.id = id
+    self.first = first
+    self.second = second
+    self.timestamp = timestamp
+    self.line = line
+    self.flags = flags
+    self.metadata = metadata
+    self.map = map
+    self.changes = changes
+    self.valueDataSize = valueDataSize
+    self.changedKeys = changedKeys
+  }
+}

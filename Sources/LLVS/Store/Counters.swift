@@ -1,0 +1,56 @@
+internal import Synchronization
+
+/// Numbers that are allotted once and never again, also not after a crash.
+///
+/// The end of a block is committed before a number of the block is handed out; what a crash leaves of
+/// a block is lost, and 64 bits are enough for that.
+final class Counters: Sendable {
+  enum Kind: String, CaseIterable { case inode, revision }
+
+  private struct Range {
+    var next: UInt64
+    var end: UInt64
+  }
+
+  private let catalog: Catalog
+  private static let block: UInt64 = 65_536
+  // Held while a new block is committed, once in 65,536 numbers; order: before the catalog's writer.
+  private let ranges: Mutex<[Kind: Range]>
+
+  init(catalog: Catalog) throws(StoreError) {
+    self.catalog = catalog
+    let starts = try catalog.read { (database) throws(StoreError) in
+      var ranges: [Kind: Range] = [:]
+      for kind in Kind.allCases {
+        let start = UInt64(bitPattern: try catalog.counter(kind.rawValue, in: database))
+        ranges[kind] = Range(next: max(1, start), end: max(1, start))
+      }
+      return ranges
+    }
+    ranges = Mutex(starts)
+  }
+
+  /// The first of `count` numbers in a row.
+  func allot(_ kind: Kind, _ count: UInt64) throws(StoreError) -> UInt64 {
+    let outcome = ranges.withLock { ranges in
+      Result<UInt64, StoreError> { () throws(StoreError) in
+        var range = ranges[kind] ?? Range(next: 1, end: 1)
+        guard count <= UInt64(Int64.max) - range.end else {
+          throw StoreError.noSpace("numbers are used up")
+        }
+        if range.end - range.next < count {
+          let end = range.next + count + Counters.block
+          try catalog.write { (database) throws(StoreError) in
+            try catalog.setCounter(kind.rawValue, Int64(end), in: database)
+          }
+          range.end = end
+        }
+        let first = range.next
+        range.next += count
+        ranges[kind] = range
+        return first
+      }
+    }
+    return try outcome.get()
+  }
+}

@@ -1,0 +1,171 @@
+internal import Platform
+
+/// Opening and making a store.
+///
+/// INVARIANT 4: one writer per store, which holds an exclusive lock of its open file on `STORE/lock` for
+/// life. The process id inside serves the message only: a lock that can be taken is free, nothing else is
+/// a takeover. Readers hold a shared lock on `STORE/readers`.
+extension Store {
+  /// Opens a store.
+  ///
+  /// With `create`, makes one where the directory is not there or empty. `isForced` lets a store be on
+  /// a network file system.
+  package static func open(
+    path given: String, mode: Mode = .writer, create: Bool = false, isForced: Bool = false
+  ) throws(StoreError) -> Store {
+    do throws(SystemError) {
+      if create, try !FileSystem.exists(given) { try FileSystem.makeDirectory(given) }
+    } catch {
+      throw .system(error)
+    }
+    let path = try resolved(given)
+    try refuseUnreliable(path, isForced: isForced)
+    let isNew = try !exists("\(path)/store.sqlite")
+    if isNew {
+      guard create, mode == .writer else { throw .notFound("\(path) holds no store") }
+      try refuseForeign(path)
+    }
+    let lockFile = try mode == .writer ? writerLock(path) : readerLock(path)
+    let identity = try identity(of: lockFile, in: path)
+    let fresh: [String: [UInt8]]? =
+      isNew
+      ? [
+        "store": SystemRandom.bytes(16), "replica": Array(newReplicaID().utf8),
+        "identity": identity,
+      ] : nil
+    do throws(SystemError) {
+      if isNew, try !FileSystem.exists("\(path)/segments") {
+        try FileSystem.makeDirectory("\(path)/segments")
+      }
+    } catch {
+      throw .system(error)
+    }
+    let catalog = try Catalog(path: "\(path)/store.sqlite", mode: mode, creating: fresh)
+    if isNew { try makeDurable(path) }
+
+    let (storeID, replica, known, state) = try catalog.read { (database) throws(StoreError) in
+      let storeID = try catalog.property("store", in: database)
+      let replica = try catalog.property("replica", in: database)
+      let known = try catalog.property("identity", in: database)
+      return (storeID, replica, known, try loadState(catalog, database))
+    }
+    guard let storeID, storeID.count == 16, let replica else {
+      throw .corrupt("\(path)/store.sqlite: the store's own id is missing")
+    }
+    var replicaID = String(decoding: replica, as: UTF8.self)
+    if known != identity, mode == .writer {
+      // The directory was copied or restored: what was promised in the old name holds for the original.
+      let renamed = newReplicaID()
+      replicaID = renamed
+      try catalog.write { (database) throws(StoreError) in
+        try catalog.setProperty("replica", Array(renamed.utf8), in: database)
+        try catalog.setProperty("identity", identity, in: database)
+      }
+    }
+    let files = SegmentFiles(directory: "\(path)/segments", store: storeID)
+    let next = (try files.numbers().last ?? 0) + 1
+    let records = RecordStore(files: files, next: next)
+    let index = try Index(path: "\(path)/index.sqlite", mode: mode, storeID: storeID)
+    return Store(
+      path: path, mode: mode, storeID: storeID, replicaID: replicaID, catalog: catalog,
+      records: records, index: index, counters: try Counters(catalog: catalog),
+      lockFile: lockFile, state: state)
+  }
+
+  private static func resolved(_ path: String) throws(StoreError) -> String {
+    do throws(SystemError) {
+      return try FileSystem.resolve(path)
+    } catch {
+      if error.errno == Errno.noEntry { throw .notFound("\(path) holds no store") }
+      throw .system(error)
+    }
+  }
+
+  private static func exists(_ path: String) throws(StoreError) -> Bool {
+    do throws(SystemError) {
+      return try FileSystem.exists(path)
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  private static func refuseUnreliable(_ path: String, isForced: Bool) throws(StoreError) {
+    do throws(SystemError) {
+      guard !isForced, let kind = try FileSystem.fileSystem(of: path).unreliableKind else { return }
+      throw SystemError(errno: Errno.notSupported, call: kind, subject: path)
+    } catch {
+      guard error.errno == Errno.notSupported else { throw .system(error) }
+      throw .invalid(
+        "\(path) is on \(error.call), where locks and syncs do not hold what a store needs")
+    }
+  }
+
+  /// A directory with other people's files in it does not become a store.
+  private static func refuseForeign(_ path: String) throws(StoreError) {
+    let own: Set = [
+      "lock", "readers", "segments", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm",
+      "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-journal", "lost+found",
+    ]
+    do throws(SystemError) {
+      if let foreign = try FileSystem.list(path).first(where: { !own.contains($0) }) {
+        throw SystemError(errno: Errno.notEmpty, call: foreign)
+      }
+    } catch {
+      guard error.errno == Errno.notEmpty else { throw .system(error) }
+      throw .exists("\(path) is neither a store nor empty: it holds \(error.call)")
+    }
+  }
+
+  private static func writerLock(_ path: String) throws(StoreError) -> File {
+    do throws(SystemError) {
+      let file = try File("\(path)/lock", [.readWrite, .create])
+      guard try file.lock(.exclusive) else {
+        let holder = try file.read(32, at: 0).prefix { $0 >= 0x30 && $0 <= 0x39 }
+        throw SystemError(
+          errno: Errno.busy, call: String(decoding: holder, as: UTF8.self), subject: path)
+      }
+      try file.truncate(to: 0)
+      try file.write(Array("\(SystemProcess.id)\n".utf8), at: 0)
+      return file
+    } catch {
+      guard error.errno == Errno.busy else { throw .system(error) }
+      throw .busy("\(path) is in use by process \(error.call.isEmpty ? "?" : error.call)")
+    }
+  }
+
+  private static func readerLock(_ path: String) throws(StoreError) -> File {
+    do throws(SystemError) {
+      let file = try File("\(path)/readers", [.readWrite, .create])
+      _ = try file.lock(.shared, waiting: true)
+      return file
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// Tells this directory from its copies: device, inode of the directory and of the file `lock`.
+  private static func identity(of lock: File, in path: String) throws(StoreError) -> [UInt8] {
+    do throws(SystemError) {
+      let directory = try FileSystem.status(path)
+      let file = try FileSystem.status("\(path)/lock")
+      var bytes: [UInt8] = []
+      bytes.append(bigEndian: directory.inode)
+      bytes.append(bigEndian: file.inode)
+      return bytes
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  private static func makeDurable(_ path: String) throws(StoreError) {
+    do throws(SystemError) {
+      try FileSystem.syncDirectory("\(path)/segments")
+      try FileSystem.syncDirectory(path)
+      try FileSystem.syncDirectory(FileSystem.directory(of: path))
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  private static func newReplicaID() -> String { SystemRandom.hex(16) }
+}

@@ -1,0 +1,72 @@
+internal import Platform
+internal import Synchronization
+
+/// Committing.
+///
+/// INVARIANT 1: a record is durable before anything refers to it. The order is: append records to the
+/// segments; sync them; one SQLite transaction that names them, durable when it commits; only then is
+/// the new state published to other threads. An error anywhere leaves the last commit in force.
+///
+/// INVARIANT 2: opening after any crash gives the last committed state. Bytes of segments that no
+/// committed version names are ignored; SQLite's log replays its own last commit.
+extension Store {
+  /// Runs the body as the one writer; everything it adds becomes visible at once, or, when it throws,
+  /// nothing does.
+  ///
+  /// The body must not call this again. When this returns, the commit survives a power failure.
+  package func write<Result>(
+    _ body: (WriteTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    guard mode == .writer else { throw .readOnly }
+    let outcome = writeLock.withLock { _ in
+      Swift.Result<Unchecked<Result>, StoreError> { () throws(StoreError) in
+        Unchecked(value: try commit(body))
+      }
+    }
+    return try outcome.get().value
+  }
+
+  private func commit<Result>(
+    _ body: (WriteTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let transaction = WriteTransaction(
+      store: self, lastNumber: published.withLock { $0.lastNumber })
+    records.beginWriting()
+    defer { records.endWriting() }
+    let result = try body(transaction)
+    guard !transaction.namesNothing else { return result }
+    try records.sync()
+    try catalog.write { (database) throws(StoreError) in
+      for record in transaction.added { try catalog.add(record, in: database) }
+      for entry in transaction.heads { try catalog.appendHead(entry, in: database) }
+      for (name, value) in transaction.settings {
+        try catalog.setSetting(name, value, in: database)
+      }
+      for change in transaction.peerChanges {
+        switch change {
+        case .set(let peer): try catalog.setPeer(peer, in: database)
+        case .remove(let name): try catalog.removePeer(name, in: database)
+        }
+      }
+    }
+    published.withLock { state in
+      state.lastNumber += UInt32(transaction.added.count)
+      if let head = transaction.heads.last {
+        state.head = head.version
+        state.headMap = head.map
+      }
+      for (name, value) in transaction.settings { state.settings[name] = value }
+    }
+    index.note(chunks: transaction.newChunks, changes: transaction.changedKeys)
+    return result
+  }
+
+  /// Nanoseconds since 1970.
+  static func now() -> Int64 {
+    let (seconds, nanoseconds) = SystemClock.realtime()
+    return seconds * 1_000_000_000 + Int64(nanoseconds)
+  }
+
+  /// A result that leaves the lock on the thread that took it.
+  private struct Unchecked<Value>: @unchecked Sendable { let value: Value }
+}

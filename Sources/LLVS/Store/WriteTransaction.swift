@@ -1,0 +1,140 @@
+internal import Synchronization
+
+/// Everything that one commit makes visible at once; see ``Store/write(_:)``.
+///
+/// - Concurrency: used by the one thread that runs the body, and not after it.
+package final class WriteTransaction {
+  enum PeerChange {
+    case set(Peer)
+    case remove(String)
+  }
+
+  package let store: Store
+  /// The number that the next reserved version gets.
+  private var nextNumber: UInt32
+  private(set) var added: [VersionRecord] = []
+  private(set) var changedKeys: [(VersionNumber, [Key])] = []
+  private(set) var heads: [HeadLogEntry] = []
+  private(set) var settings: [(String, [UInt8]?)] = []
+  private(set) var peerChanges: [PeerChange] = []
+  private(set) var newChunks: [Digest: Location] = [:]
+
+  init(store: Store, lastNumber: UInt32) {
+    self.store = store
+    nextNumber = lastNumber + 1
+  }
+
+  /// Where map nodes are written.
+  package var nodes: any NodeStorage { store.records }
+
+  /// The number of a version that this transaction will add; added in the order reserved.
+  package func reserveVersion() throws(StoreError) -> VersionNumber {
+    guard nextNumber < .max else { throw .noSpace("version numbers are used up") }
+    defer { nextNumber += 1 }
+    return VersionNumber(nextNumber)
+  }
+
+  /// The first of `count` inode numbers in a row.
+  package func allotInodes(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
+    try store.counters.allot(.inode, count)
+  }
+
+  /// The first of `count` revision numbers in a row.
+  package func allotRevisions(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
+    try store.counters.allot(.revision, count)
+  }
+
+  /// A version that is committed or was added here.
+  package func version(_ number: VersionNumber) throws(StoreError) -> VersionRecord? {
+    if let own = added.first(where: { $0.number == number }) { return own }
+    return try store.version(number)
+  }
+
+  package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
+    if let own = added.first(where: { $0.id == id }) { return own }
+    return try store.version(id)
+  }
+
+  /// Adds a version; it becomes visible when the transaction commits.
+  ///
+  /// Its generation and name are computed here.
+  @discardableResult
+  package func add(_ version: NewVersion) throws(StoreError) -> VersionRecord {
+    let expected = store.published.withLock { $0.lastNumber } + UInt32(added.count) + 1
+    guard version.number.rawValue == expected, version.number.rawValue < nextNumber else {
+      throw .invalid("version numbers are added in the order they were reserved")
+    }
+    guard try self.version(version.id) == nil else {
+      throw .attemptToAddExistingVersion(version.id)
+    }
+    guard version.timestamp.magnitude < 0x1p33 else {
+      throw .invalid("the timestamp \(version.timestamp) is out of range")
+    }
+    var generation: UInt32 = 0
+    for number in [version.first, version.second].compactMap({ $0 }) {
+      guard let predecessor = try self.version(number) else {
+        throw .attemptToAddVersionWithNonexistingPredecessors(version.id)
+      }
+      generation = max(generation, predecessor.generation)
+    }
+    let record = VersionRecord(
+      number: version.number, id: version.id, name: try name(for: version), first: version.first,
+      second: version.second, timestamp: version.timestamp, generation: generation + 1,
+      line: version.line, flags: version.flags, map: version.map,
+      valueDataSize: version.valueDataSize, storedAt: Store.now(),
+      packedMetadata: try store.contents.pack(version.metadata, in: self),
+      changes: version.changes)
+    added.append(record)
+    changedKeys.append((version.number, version.changedKeys))
+    return record
+  }
+
+  private func name(for version: NewVersion) throws(StoreError) -> String {
+    let candidates = VersionName.candidates(
+      timestamp: version.timestamp, id: version.id, number: version.number)
+    for name in candidates where !added.contains(where: { $0.name == name }) {
+      if try store.version(named: name) == nil { return name }
+    }
+    throw .exists("every name for version \(version.id.rawValue) is taken")
+  }
+
+  /// Makes a version the one that the live tree continues from, and logs why.
+  package func setHead(
+    _ version: VersionNumber?, map: MapRoot?, reason: String
+  ) throws(StoreError) {
+    if let version, try self.version(version) == nil {
+      throw .notFound("version number \(version.rawValue)")
+    }
+    heads.append(
+      HeadLogEntry(sequence: 0, time: Store.now(), version: version, map: map, reason: reason))
+  }
+
+  /// Changes a setting; nil removes it.
+  package func set(_ name: String, to value: [UInt8]?) {
+    settings.append((name, value))
+  }
+
+  package func setPeer(_ peer: Peer) { peerChanges.append(.set(peer)) }
+
+  package func removePeer(_ name: String) { peerChanges.append(.remove(name)) }
+
+  var namesNothing: Bool {
+    added.isEmpty && heads.isEmpty && settings.isEmpty && peerChanges.isEmpty
+  }
+
+  // MARK: Content
+
+  /// Stores a value's bytes, streaming.
+  package func write(_ source: some ContentSource) throws(StoreError) -> StoredContent {
+    try store.contents.write(source, in: self)
+  }
+
+  package func write(_ bytes: [UInt8]) throws(StoreError) -> StoredContent {
+    try store.contents.write(bytes, in: self)
+  }
+
+  /// Where this transaction stored a chunk.
+  func newChunk(_ digest: Digest) -> Location? { newChunks[digest] }
+
+  func note(chunk digest: Digest, at location: Location) { newChunks[digest] = location }
+}
