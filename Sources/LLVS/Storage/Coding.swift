@@ -1,50 +1,19 @@
-/// Reads fields of a byte format, big-endian, never beyond the end.
-package struct ByteReader {
-  private let bytes: UnsafeRawBufferPointer
-  package private(set) var offset = 0
+/// The forms that the catalog and the nodes of long values keep, beyond plain integers.
+extension ByteReader {
+  var isAtEnd: Bool { remaining == 0 }
 
-  package init(_ bytes: UnsafeRawBufferPointer) {
-    self.bytes = bytes
+  mutating func bytes(_ count: Int) -> [UInt8]? {
+    take(count).map { Array($0) }
   }
 
-  package var isAtEnd: Bool { offset == bytes.count }
-  package var remaining: Int { bytes.count - offset }
-
-  package mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type = Value.self) -> Value?
-  {
-    let size = MemoryLayout<Value>.size
-    guard remaining >= size else { return nil }
-    defer { offset += size }
-    return Value(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
-  }
-
-  package mutating func take(_ count: Int) -> [UInt8]? {
-    guard count >= 0, remaining >= count else { return nil }
-    defer { offset += count }
-    return Array(bytes[offset..<(offset + count)])
-  }
-
-  package mutating func digest() -> Digest? {
-    guard let digest = Digest(loading: bytes, at: offset) else { return nil }
-    offset += 32
-    return digest
-  }
-
-  package mutating func location() -> Location? {
-    guard let segment = integer(UInt32.self), let length = integer(UInt32.self),
-      let start = integer(UInt64.self)
-    else { return nil }
-    return Location(segment: segment, offset: start, length: length)
-  }
-
-  package mutating func storedContent() -> StoredContent? {
+  mutating func storedContent() -> StoredContent? {
     guard let tag = integer(UInt8.self), let length = integer(UInt64.self), let digest = digest()
     else { return nil }
     let content: Content
     switch tag {
     case 0: content = .none
     case 1:
-      guard length <= UInt64(Entry.inlineLimit), let bytes = take(Int(length)) else { return nil }
+      guard length <= UInt64(Entry.inlineLimit), let bytes = bytes(Int(length)) else { return nil }
       content = .inline(bytes)
     case 2:
       guard let location = location() else { return nil }
@@ -57,7 +26,7 @@ package struct ByteReader {
     return StoredContent(length: length, digest: digest, content: content)
   }
 
-  package mutating func mapRoot() -> MapRoot? {
+  mutating func mapRoot() -> MapRoot? {
     guard let hasNode = integer(UInt8.self), hasNode <= 1 else { return nil }
     var place: Location?
     if hasNode == 1 {
@@ -70,20 +39,13 @@ package struct ByteReader {
 }
 
 extension [UInt8] {
-  package mutating func append(_ digest: Digest) {
-    append(bigEndian: digest.words.0)
-    append(bigEndian: digest.words.1)
-    append(bigEndian: digest.words.2)
-    append(bigEndian: digest.words.3)
-  }
-
-  package mutating func append(_ location: Location) {
+  mutating func append(_ location: Location) {
     append(bigEndian: location.segment)
-    append(bigEndian: location.length)
     append(bigEndian: location.offset)
+    append(bigEndian: location.length)
   }
 
-  package mutating func append(_ stored: StoredContent) {
+  mutating func append(_ stored: StoredContent) {
     switch stored.content {
     case .none: append(0 as UInt8)
     case .inline: append(1 as UInt8)
@@ -99,7 +61,7 @@ extension [UInt8] {
     }
   }
 
-  package mutating func append(_ root: MapRoot) {
+  mutating func append(_ root: MapRoot) {
     append((root.location == nil ? 0 : 1) as UInt8)
     if let location = root.location { append(location) }
     append(root.digest)
@@ -109,7 +71,7 @@ extension [UInt8] {
 
 extension [UInt8] {
   /// Parses all bytes with a reader; nil where something is missing or left over.
-  package func parsed<Value>(_ body: (inout ByteReader) -> Value?) -> Value? {
+  func parsed<Value>(_ body: (inout ByteReader) -> Value?) -> Value? {
     withUnsafeBytes { bytes in
       var reader = ByteReader(bytes)
       guard let value = body(&reader), reader.isAtEnd else { return nil }
@@ -138,8 +100,9 @@ extension Version {
       guard let count = reader.integer(UInt32.self) else { return nil }
       var metadata: Metadata = [:]
       for _ in 0..<count {
-        guard let nameLength = reader.integer(UInt32.self), let name = reader.take(Int(nameLength)),
-          let length = reader.integer(UInt32.self), let value = reader.take(Int(length))
+        guard let nameLength = reader.integer(UInt32.self),
+          let name = reader.bytes(Int(nameLength)),
+          let length = reader.integer(UInt32.self), let value = reader.bytes(Int(length))
         else { return nil }
         metadata[MetadataKey(String(decoding: name, as: UTF8.self))] = MetadataValue(data: value)
       }

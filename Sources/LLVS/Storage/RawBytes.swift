@@ -13,8 +13,4 @@ extension [UInt8] {
     }
     return try outcome.get()
   }
-
-  package mutating func append(bigEndian value: some FixedWidthInteger) {
-    Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
-  }
 }

@@ -34,7 +34,7 @@ public final class Store: Sendable {
 
   let catalog: Catalog
   let records: RecordStore
-  let contents: ContentStore
+  package let contents: ContentStore
   let index: Index
   let counters: Counters
   private let lockFile: File
