@@ -1,0 +1,75 @@
+internal import CShims
+internal import Glibc
+
+/// A lock with a condition: state that threads wait on.
+///
+/// - Concurrency: not recursive. `body` must not call out to anything that takes the same monitor.
+@safe package final class Monitor<State>: @unchecked Sendable {
+  // Unchecked: `state` is touched only while `mutex` is held.
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+  private var state: State
+
+  /// Creates a monitor.
+  package init(_ state: sending State) {
+    self.state = state
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe condition = .allocate(capacity: 1)
+    unsafe pthread_mutex_init(mutex, nil)
+    var attributes = pthread_condattr_t()
+    unsafe pthread_condattr_init(&attributes)
+    // Time-outs are measured on a clock that nobody sets.
+    unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    unsafe pthread_cond_init(condition, &attributes)
+    unsafe pthread_condattr_destroy(&attributes)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(condition)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe condition.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  /// Runs `body` with the lock held.
+  package func withLock<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return try body(&state)
+  }
+
+  /// Wakes every waiting thread, so that each looks again.
+  package func broadcast() {
+    unsafe pthread_cond_broadcast(condition)
+  }
+
+  /// Waits until `body` gives a result, with the lock held each time it is asked.
+  ///
+  /// - Parameters:
+  ///   - nanoseconds: how long to wait at most; nil for ever.
+  ///   - body: returns nil to wait for the next broadcast.
+  /// - Returns: what `body` gave; nil if the time was up first.
+  package func wait<R, E: Error>(
+    nanoseconds: UInt64? = nil, until body: (inout State) throws(E) -> R?
+  ) throws(E) -> R? {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    var deadline = timespec()
+    if let nanoseconds {
+      unsafe clock_gettime(CLOCK_MONOTONIC, &deadline)
+      let total = UInt64(deadline.tv_nsec) + nanoseconds % 1_000_000_000
+      deadline.tv_sec += Int(nanoseconds / 1_000_000_000 + total / 1_000_000_000)
+      deadline.tv_nsec = Int(total % 1_000_000_000)
+    }
+    while true {
+      if let result = try body(&state) { return result }
+      if nanoseconds != nil {
+        if unsafe pthread_cond_timedwait(condition, mutex, &deadline) == ETIMEDOUT {
+          return try body(&state)
+        }
+      } else {
+        unsafe pthread_cond_wait(condition, mutex)
+      }
+    }
+  }
+}
