@@ -1,0 +1,121 @@
+/// A version that somebody made, as opposed to one that a rule makes.
+package struct AuthoredVersion {
+  /// Reserved by ``WriteTransaction/reserveVersion()``, since new entries name it.
+  package var number: VersionNumber
+  /// The predecessor that the map was edited from; nil for a root.
+  package var first: VersionNumber?
+  /// The other side of a merge that somebody asked for.
+  package var second: VersionNumber?
+  /// The first predecessor's map.
+  package var base: ValueMap
+  /// The map of the new version.
+  package var map: ValueMap
+  /// The name of its line; nil for the unnamed one.
+  package var line: Branch?
+  package var author: String?
+  package var message: String?
+  /// What else is said of it.
+  package var metadata: Version.Metadata
+  /// The change list to record for a merge; nil where it follows from the maps.
+  package var changes: StoredContent?
+
+  package init(
+    number: VersionNumber, first: VersionNumber?, second: VersionNumber? = nil, base: ValueMap,
+    map: ValueMap, line: Branch? = nil, author: String? = nil, message: String? = nil,
+    metadata: Version.Metadata = [:], changes: StoredContent? = nil
+  ) {
+    self.number = number
+    self.first = first
+    self.second = second
+    self.base = base
+    self.map = map
+    self.line = line
+    self.author = author
+    self.message = message
+    self.metadata = metadata
+    self.changes = changes
+  }
+}
+
+extension Version.MetadataKey {
+  /// Who made the version: a JSON string.
+  package static let author = Version.MetadataKey("llvs.author")
+  /// What its maker said of it: a JSON string.
+  package static let message = Version.MetadataKey("llvs.message")
+}
+
+extension WriteTransaction {
+  /// How far ahead of this clock a predecessor may be and still be followed, in seconds.
+  private static let followedAhead: Double = 86_400
+
+  /// Adds a version with a random id, a digest, and the attributes that it changes.
+  ///
+  /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)``, or what reading the
+  ///   maps and writing the metadata throws.
+  /// - Complexity: O(*k* log *n*) for *k* changed entries.
+  package func add(_ draft: AuthoredVersion) throws(StoreError) -> VersionRecord {
+    var metadata = draft.metadata
+    if let line = draft.line { metadata[.branch] = Version.MetadataValue(line.rawValue) }
+    if let author = draft.author { metadata[.author] = Version.MetadataValue(author) }
+    if let message = draft.message { metadata[.message] = Version.MetadataValue(message) }
+    metadata[.digest] = Version.MetadataValue(draft.map.contentDigest.hex)
+    let (keys, size) = try describe(draft, in: &metadata)
+    var flags: VersionRecord.Flags = .madeHere
+    if draft.map.contentDigest == draft.base.contentDigest { flags.insert(.changedNothing) }
+    return try add(
+      NewVersion(
+        number: draft.number, id: .random(), first: draft.first, second: draft.second,
+        timestamp: try timestamp(after: [draft.first, draft.second].compactMap { $0 }),
+        line: draft.line?.rawValue ?? VersionRecord.unnamedLine, flags: flags,
+        metadata: metadata, map: draft.map.root, changes: draft.changes, valueDataSize: size,
+        changedKeys: keys))
+  }
+
+  /// The keys that changed and the bytes that were stored; puts attributes into the metadata.
+  private func describe(
+    _ draft: AuthoredVersion, in metadata: inout Version.Metadata
+  ) throws(StoreError) -> ([Key], Int64) {
+    var values = AttributeWriter(.values)
+    var directories = AttributeWriter(.directories)
+    var keys: [Key] = []
+    var size: Int64 = 0
+    var diff = try MapDiff(from: draft.base, to: draft.map)
+    while let change = try diff.next() {
+      let key = change.key
+      if let old = change.old, let new = change.new, old.hasSameContent(as: new),
+        old.storedVersion == new.storedVersion
+      {
+        continue
+      }
+      if keys.last != key { keys.append(key) }
+      if let new = change.new {
+        if new.isDirectory {
+          try directories.append(
+            AttributeItem(key: key, kind: .directory, attributes: new.attributes))
+        } else if new.attributes != Attributes() || new.kind != .regular
+          || change.old.map({ $0.attributes != Attributes() || $0.kind != .regular }) ?? false
+        {
+          try values.append(AttributeItem(key: key, kind: new.kind, attributes: new.attributes))
+        }
+        if new.storedVersion == draft.number { size += Int64(clamping: new.stored.length) }
+      } else if change.old?.isDirectory == true {
+        try directories.append(AttributeItem(key: key, kind: nil, attributes: Attributes()))
+      }
+    }
+    try values.finish(into: &metadata)
+    try directories.finish(into: &metadata)
+    return (keys, size)
+  }
+
+  /// Now, but after every predecessor that is not a day ahead of this clock.
+  package func timestamp(after predecessors: [VersionNumber]) throws(StoreError) -> Double {
+    let now = Double(Store.now()) / 1e9 - 978_307_200
+    var result = now
+    for number in predecessors {
+      guard let version = try version(number) else { continue }
+      guard version.timestamp <= now + Self.followedAhead else { continue }
+      result = max(result, version.timestamp + 1e-6)
+    }
+    return result
+  }
+}
