@@ -14,9 +14,7 @@ extension Version.ID {
 
   /// The id of an automatic version: of a merge, or with no second predecessor of a repair.
   ///
-  /// - Parameters:
-  ///   - first: the predecessor of smaller id.
-  ///   - metadataDigest: see ``Version/metadataDigest(_:unpacking:)``.
+  /// The first is the predecessor of smaller id; ``Version/metadataDigest(_:unpacking:)`` gives the last.
   package static func automaticMerge(
     first: Version.ID, second: Version.ID?, contentDigest: Digest, metadataDigest: Digest
   ) -> Version.ID {
@@ -53,7 +51,7 @@ extension Version.ID {
 extension Version {
   /// SHA-256 over keys and values in order of key, the content digest left out.
   ///
-  /// - Parameter unpack: gives the bytes of compressed values; others are taken as they are.
+  /// `unpack` gives the bytes of compressed values and returns others as they are.
   package static func metadataDigest(
     _ metadata: Metadata, unpack: (MetadataKey, [UInt8]) -> [UInt8] = { $1 }
   ) -> Digest {

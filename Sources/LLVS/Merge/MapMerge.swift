@@ -1,0 +1,278 @@
+/// The merge of two maps over a base, key by key, by walking only what differs.
+///
+/// - Complexity: O(*k* log *n*) for *k* keys at which a side differs from the base.
+struct MapMerge {
+  /// What decides where both sides changed.
+  enum Rule {
+    /// A virtual base: a key on which they clash is absent.
+    case withoutArbiter
+    case arbiter(any ClashArbiter)
+    /// A merge made elsewhere: its own change list decides, everywhere else the first side stays.
+    case recorded([Key: RecordedMergeChange])
+  }
+
+  let base: ValueMap
+  let first: ValueMap
+  let second: ValueMap
+  let firstVersion: HistoryNode
+  let secondVersion: HistoryNode
+  let rule: Rule
+  /// The merge's own number: it stores what an arbiter makes.
+  let number: VersionNumber
+  /// The side that the live tree shows: its live inode numbers stay.
+  let liveSide: MergeSide
+  /// Numbers for revisions that neither side has.
+  let allotRevision: () throws(StoreError) -> UInt64
+
+  private(set) var edits: [MapEdit] = []
+  private(set) var changes: [MergeChange] = []
+  private(set) var dropped: [MergeDrop] = []
+  /// Directories that one side removed, in ascending order: they stay where something was added below.
+  private var contested: [(entry: Entry, side: MergeSide)] = []
+
+  init(
+    base: ValueMap, first: ValueMap, second: ValueMap, firstVersion: HistoryNode,
+    secondVersion: HistoryNode, rule: Rule, number: VersionNumber, liveSide: MergeSide,
+    allotRevision: @escaping () throws(StoreError) -> UInt64
+  ) {
+    self.base = base
+    self.first = first
+    self.second = second
+    self.firstVersion = firstVersion
+    self.secondVersion = secondVersion
+    self.rule = rule
+    self.number = number
+    self.liveSide = liveSide
+    self.allotRevision = allotRevision
+  }
+
+  /// Nil in a virtual base.
+  private var newer: MergeSide? {
+    if case .withoutArbiter = rule { return nil }
+    return HistoryNode.mergesBefore(firstVersion, secondVersion) ? .second : .first
+  }
+
+  /// Merges and returns the map, whose new nodes go where `first` writes.
+  mutating func run() throws(StoreError) -> ValueMap {
+    var toFirst = try MapDiff(from: base, to: first)
+    var toSecond = try MapDiff(from: base, to: second)
+    var a = try toFirst.next()
+    var b = try toSecond.next()
+    var recorded = recordedKeys()[...]
+    while true {
+      let isA = a.map { precedesOrEquals($0, b) } ?? false
+      let isB = b.map { precedesOrEquals($0, a) } ?? false
+      let next = isA ? a : b
+      // A merge made elsewhere may change what both sides hold alike.
+      if let key = recorded.first,
+        next.map({ key < $0.key || (key == $0.key && $0.isDirectory) }) ?? true
+      {
+        recorded.removeFirst()
+        try mergeUnchanged(key)
+        continue
+      }
+      guard let next else { break }
+      if let key = recorded.first, key == next.key { recorded.removeFirst() }
+      // Where only one side differs from the base, the other is the base.
+      let triple = MergeTriple(
+        base: next.old, first: isA ? next.new : next.old,
+        second: isB ? (isA ? b?.new : next.new) : next.old)
+      if next.isDirectory {
+        try mergeDirectory(triple)
+      } else {
+        try mergeValue(next.key, triple)
+      }
+      if isA { a = try toFirst.next() }
+      if isB { b = try toSecond.next() }
+    }
+    return try settleDirectories()
+  }
+
+  private func precedesOrEquals(_ change: MapChange, _ other: MapChange?) -> Bool {
+    guard let other else { return true }
+    if change.key == other.key { return !change.isDirectory || other.isDirectory }
+    return change.key < other.key
+  }
+
+  // MARK: Values
+
+  private func recordedKeys() -> [Key] {
+    guard case .recorded(let changes) = rule else { return [] }
+    return changes.keys.sorted()
+  }
+
+  private mutating func mergeUnchanged(_ key: Key) throws(StoreError) {
+    let entry = try first.entry(at: key)
+    try mergeValue(key, MergeTriple(base: entry, first: entry, second: entry))
+  }
+
+  private mutating func mergeValue(_ key: Key, _ triple: MergeTriple) throws(StoreError) {
+    switch try outcome(key, triple) {
+    case .removed: remove(key, triple)
+    case .first:
+      guard let entry = triple.first else { return remove(key, triple) }
+      try put(entry, from: .first, triple)
+    case .second:
+      guard let entry = triple.second else { return remove(key, triple) }
+      try put(entry, from: .second, triple)
+    case .content(let stored, let kind):
+      var entry = triple.first ?? triple.second ?? MergeTriple.blank(key)
+      entry.stored = stored
+      entry.kind = kind
+      entry.storedVersion = number
+      if kind != .characterDevice && kind != .blockDevice { entry.attributes.device = nil }
+      try put(entry, from: nil, triple)
+    }
+  }
+
+  private mutating func outcome(
+    _ key: Key, _ triple: MergeTriple
+  ) throws(StoreError) -> MergeOutcome {
+    if case .recorded(let changes) = rule { return recordedOutcome(changes[key], triple) }
+    if let plain = triple.plainOutcome { return plain }
+    guard case .arbiter(let arbiter) = rule else { return .removed }
+    let clash = MergeClash(
+      key: key, base: triple.base, first: triple.first, second: triple.second,
+      firstVersion: firstVersion, secondVersion: secondVersion)
+    switch try arbiter.decide(clash) {
+    case .take(let side):
+      dropped.append(
+        MergeDrop(key: key, side: side.other, entry: clash.entry(side.other), isPartial: false))
+      return side == .first ? .first : .second
+    case .content(let stored, let kind, let sides):
+      for side in sides {
+        dropped.append(MergeDrop(key: key, side: side, entry: clash.entry(side), isPartial: true))
+      }
+      return .content(stored, kind: kind)
+    }
+  }
+
+  private func recordedOutcome(
+    _ change: RecordedMergeChange?, _ triple: MergeTriple
+  ) -> MergeOutcome {
+    switch change {
+    case nil: return triple.first == nil ? .removed : .first
+    case .removal: return .removed
+    case .value(let stored, let kind, let version):
+      // The predecessor whose reference it is, else whose bytes, else the first.
+      if let second = triple.second, second.storedVersion == version { return .second }
+      if let first = triple.first, first.storedVersion == version { return .first }
+      let inherited = [triple.first, triple.second].compactMap(\.self)
+      let same = inherited.first { $0.stored.digest == stored.digest } ?? inherited.first
+      return .content(stored, kind: kind ?? same?.kind ?? .regular)
+    }
+  }
+
+  private mutating func remove(_ key: Key, _ triple: MergeTriple) {
+    guard triple.first != nil else { return }
+    edits.append(.remove(key, directory: false))
+    changes.append(triple.second == nil ? .preserveRemoval(key) : .remove(key))
+  }
+
+  private mutating func put(
+    _ source: Entry, from side: MergeSide?, _ triple: MergeTriple
+  ) throws(StoreError) {
+    let merged = try completed(source, from: side, triple)
+    guard merged != triple.first else { return }
+    edits.append(.put(merged))
+    switch side {
+    case .first: break
+    case .second:
+      // With equal references only attributes differ, of which change lists say nothing.
+      if merged.storedVersion != triple.first?.storedVersion
+        || triple.first?.hasSameUnit(as: merged) != true
+      {
+        changes.append(.preserve(merged))
+      }
+    case nil: changes.append(triple.first == nil ? .insert(merged) : .update(merged))
+    }
+  }
+
+  // MARK: Directories
+
+  private mutating func mergeDirectory(_ triple: MergeTriple) throws(StoreError) {
+    switch (triple.first, triple.second) {
+    case (nil, nil): break
+    case (let first?, _?):
+      let merged = try completed(first, from: .first, triple)
+      if merged != first { edits.append(.put(merged)) }
+    case (let first?, nil):
+      if triple.base != nil { contested.append((first, .first)) }
+    case (nil, let second?):
+      if triple.base == nil {
+        edits.append(.put(second))
+      } else {
+        contested.append((second, .second))
+      }
+    }
+  }
+
+  /// Removes or keeps the directories that one side removed, now that it is known what is below them.
+  private mutating func settleDirectories() throws(StoreError) -> ValueMap {
+    let removals = contested.compactMap { item -> MapEdit? in
+      item.side == .first ? .remove(item.entry.key, directory: true) : nil
+    }
+    edits = merging(edits, removals)
+    var map = try first.applying(edits: edits)
+    guard !contested.isEmpty else { return map }
+    var kept: [Entry] = []
+    // Deepest first: a directory that stays holds up those above it.
+    for item in contested.reversed() {
+      let prefix = item.entry.key.bytes + [UInt8(ascii: "/")]
+      let isNeeded = try map.contains(prefix: prefix)
+      if isNeeded || kept.contains(where: { $0.key.bytes.starts(with: prefix) }) {
+        kept.append(item.entry)
+      }
+    }
+    guard !kept.isEmpty else { return map }
+    let restored = Set(kept.map(\.key))
+    let other = edits.filter { !($0.isDirectory && restored.contains($0.key)) }
+    let put = contested.compactMap { item -> MapEdit? in
+      item.side == .second && restored.contains(item.entry.key) ? .put(item.entry) : nil
+    }
+    edits = merging(other, put)
+    map = try first.applying(edits: edits)
+    return map
+  }
+
+  private func merging(_ a: [MapEdit], _ b: [MapEdit]) -> [MapEdit] {
+    b.isEmpty ? a : (a + b).sorted(by: MapEdit.precedes)
+  }
+
+  // MARK: Attributes and numbers
+
+  /// The entry with its merged attributes and the numbers that this store gives it.
+  private func completed(
+    _ source: Entry, from side: MergeSide?, _ triple: MergeTriple
+  ) throws(StoreError) -> Entry {
+    var entry = source
+    if let first = triple.first, let second = triple.second {
+      entry.attributes = .merged(
+        base: triple.base?.attributes, first: first.attributes, second: second.attributes,
+        newer: newer)
+      entry.attributes.device = source.attributes.device
+      let (live, other) = liveSide == .first ? (first, second) : (second, first)
+      entry.inode = live.inode != 0 ? live.inode : other.inode
+    }
+    // Bytes that nobody recorded a time for: the version that stores them tells it (rule 14).
+    if side == nil { entry.attributes.mtime = nil }
+    if let first = triple.first, entry.hasSameContent(as: first) {
+      entry.revision = first.revision
+    } else if let second = triple.second, entry.hasSameContent(as: second) {
+      entry.revision = second.revision
+    } else {
+      entry.revision = try allotRevision()
+    }
+    return entry
+  }
+}
+
+extension MergeTriple {
+  /// An entry with nothing recorded, for a key that neither side has.
+  static func blank(_ key: Key) -> Entry {
+    Entry(
+      key: key, kind: .regular, attributes: Attributes(),
+      stored: StoredContent(length: 0, digest: .ofNothing, content: .none),
+      storedVersion: VersionNumber(0), inode: 0, revision: 0)
+  }
+}

@@ -1,0 +1,76 @@
+/// One of the two versions that are merged.
+package enum MergeSide: Hashable, Sendable {
+  case first
+  case second
+
+  package var other: MergeSide { self == .first ? .second : .first }
+}
+
+/// A key whose bytes, kind or device both sides changed differently, or one changed and one removed.
+package struct MergeClash: Sendable {
+  package let key: Key
+  package let base: Entry?
+  /// Nil where the side removed it.
+  package let first: Entry?
+  package let second: Entry?
+  package let firstVersion: HistoryNode
+  package let secondVersion: HistoryNode
+
+  package func entry(_ side: MergeSide) -> Entry? { side == .first ? first : second }
+
+  /// The side that removed what the other changed; nil where both hold something.
+  package var removedOn: MergeSide? {
+    if first == nil { return .first }
+    return second == nil ? .second : nil
+  }
+}
+
+/// What becomes of a clash.
+package enum MergeDecision: Sendable {
+  /// The side's bytes, or its removal; what the other side has is dropped.
+  case take(MergeSide)
+  /// Bytes made from both, stored by the merge itself, and the sides of which something was dropped.
+  case content(StoredContent, kind: EntryKind, dropping: [MergeSide])
+}
+
+/// Decides clashes; the same answer for the same clash on every replica.
+package protocol ClashArbiter: Sendable {
+  func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision
+}
+
+/// Takes the value that was stored last; a change wins over a removal.
+package struct MostRecentChangeClashArbiter: ClashArbiter {
+  private let graph: VersionGraph
+
+  package init(graph: VersionGraph) {
+    self.graph = graph
+  }
+
+  package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
+    guard let first = clash.first else { return .take(.second) }
+    guard let second = clash.second else { return .take(.first) }
+    let a = try graph.node(first.storedVersion).timestamp
+    let b = try graph.node(second.storedVersion).timestamp
+    return .take(a >= b ? .first : .second)
+  }
+}
+
+/// Takes everything from the side whose version is newer, removals too.
+package struct MostRecentBranchClashArbiter: ClashArbiter {
+  package init() {}
+
+  package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
+    .take(clash.firstVersion.timestamp >= clash.secondVersion.timestamp ? .first : .second)
+  }
+}
+
+/// Takes everything from one side: `ours` and `theirs`, by command only.
+package struct OneSideClashArbiter: ClashArbiter {
+  private let side: MergeSide
+
+  package init(_ side: MergeSide) {
+    self.side = side
+  }
+
+  package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision { .take(side) }
+}

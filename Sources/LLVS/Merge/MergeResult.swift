@@ -1,0 +1,60 @@
+/// One key where a merge differs from its first predecessor, as the change list tells it (rule 10).
+package enum MergeChange: Hashable, Sendable {
+  /// What the second predecessor has there.
+  case preserve(Entry)
+  /// The second predecessor has nothing there.
+  case preserveRemoval(Key)
+  /// New bytes, stored by the merge, where the first predecessor has nothing.
+  case insert(Entry)
+  /// New bytes, stored by the merge.
+  case update(Entry)
+  /// Gone, though the second predecessor has it.
+  case remove(Key)
+}
+
+/// A revision that lost a clash; it stays reachable through the predecessor that holds it.
+package struct MergeDrop: Hashable, Sendable {
+  package let key: Key
+  /// The predecessor that has it.
+  package let side: MergeSide
+  /// Nil where what lost is a removal.
+  package let entry: Entry?
+  /// Whether the merge made bytes of its own there, so that its metadata has to say what it dropped.
+  package let isPartial: Bool
+}
+
+/// What a merge comes to, before it is stored.
+package struct MergeResult: Sendable {
+  package let first: HistoryNode
+  package let second: HistoryNode
+  /// The merged map.
+  package var map: ValueMap
+  /// What leads from the first predecessor's map to the merged one.
+  package var edits: [MapEdit]
+  /// The change list: every value whose bytes differ from the first predecessor's, in order of key.
+  package var changes: [MergeChange]
+  package var dropped: [MergeDrop]
+  /// Keys whose bytes, presence or attributes came from, or were merged with, the second predecessor.
+  package var changedCount: Int { edits.count }
+}
+
+extension Version {
+  /// The version of an automatic merge (rule 3): every replica computes the same.
+  ///
+  /// - Parameters:
+  ///   - result: the merge; its first predecessor has the smaller id.
+  ///   - branch: the metadata of the first predecessor for its line, byte for byte; nil if it has none.
+  ///   - extra: what an arbiter dropped of a value, where it has to be said.
+  package init(automatic result: MergeResult, branch: MetadataValue?, extra: Metadata = [:]) {
+    var metadata = extra
+    metadata[.branch] = branch
+    let digest = result.map.contentDigest
+    let id = ID.automaticMerge(
+      first: result.first.id, second: result.second.id, contentDigest: digest,
+      metadataDigest: Self.metadataDigest(metadata))
+    metadata[.digest] = MetadataValue(digest.hex)
+    self.init(
+      id: id, predecessors: Predecessors(idOfFirst: result.first.id, idOfSecond: result.second.id),
+      timestamp: max(result.first.timestamp, result.second.timestamp), metadata: metadata)
+  }
+}

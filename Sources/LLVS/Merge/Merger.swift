@@ -1,0 +1,157 @@
+/// Where the merge finds the maps of versions.
+package protocol VersionMaps: AnyObject, Sendable {
+  func valueMap(ofVersion number: VersionNumber) throws(StoreError) -> ValueMap
+}
+
+/// What merging two versions takes.
+package enum MergePlan: Hashable, Sendable {
+  /// One is an ancestor of the other, or the same: this one is the outcome, nothing is made.
+  case fastForward(HistoryNode)
+  /// A new version over the common ancestors, in ascending order of (timestamp, id); none means an
+  /// empty base.
+  case merge(bases: [HistoryNode])
+}
+
+/// Plans and makes merges of versions: pure functions of the versions' content and history, so that
+/// replicas that merge the same versions come to the same version, id and all.
+///
+/// - Concurrency: any thread.
+package struct Merger: Sendable {
+  package let graph: VersionGraph
+  private let maps: any VersionMaps
+
+  package init(graph: VersionGraph, maps: any VersionMaps) {
+    self.graph = graph
+    self.maps = maps
+  }
+
+  /// Whether two versions can be merged, and over what.
+  ///
+  /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for histories without a common ancestor, unless every
+  ///   root of both is empty or `allowingUnrelated`.
+  package func plan(
+    _ a: HistoryNode, _ b: HistoryNode, allowingUnrelated: Bool = false
+  ) throws(StoreError) -> MergePlan {
+    let common = try graph.commonAncestors(a.number, b.number)
+    if common.count == 1 {
+      if common[0].number == a.number { return .fastForward(b) }
+      if common[0].number == b.number { return .fastForward(a) }
+    }
+    if common.isEmpty, !allowingUnrelated, !(a.hasEmptyRoots && b.hasEmptyRoots) {
+      throw .noCommonAncestor(a.id, b.id)
+    }
+    return .merge(bases: common)
+  }
+
+  /// How a merge is made.
+  package struct Options {
+    package var arbiter: any ClashArbiter
+    /// The number that the merge will have: it stores what the arbiter makes.
+    package var number: VersionNumber
+    /// The side that the live tree shows, whose live inode numbers stay.
+    package var liveSide: MergeSide
+    package var allotRevision: () throws(StoreError) -> UInt64
+
+    package init(
+      arbiter: any ClashArbiter, number: VersionNumber, liveSide: MergeSide = .first,
+      allotRevision: @escaping () throws(StoreError) -> UInt64
+    ) {
+      self.arbiter = arbiter
+      self.number = number
+      self.liveSide = liveSide
+      self.allotRevision = allotRevision
+    }
+  }
+
+  /// Merges two versions over their bases; new nodes go to `storage`.
+  ///
+  /// For an automatic merge `first` has the smaller id.
+  package func merge(
+    first: HistoryNode, second: HistoryNode, bases: [HistoryNode], options: Options,
+    writingTo storage: any NodeStorage
+  ) throws(StoreError) -> MergeResult {
+    try merge(
+      first: first, second: second, bases: bases, rule: .arbiter(options.arbiter),
+      options: options, writingTo: storage)
+  }
+
+  /// Makes the map of a merge made elsewhere from its change list: bytes as it says, attributes and
+  /// directories by the rules (9 and 14), before the changes that its metadata tells.
+  package func follow(
+    _ recorded: [Key: RecordedMergeChange], first: HistoryNode, second: HistoryNode,
+    options: Options, writingTo storage: any NodeStorage
+  ) throws(StoreError) -> MergeResult {
+    let bases = try graph.commonAncestors(first.number, second.number)
+    return try merge(
+      first: first, second: second, bases: bases, rule: .recorded(recorded), options: options,
+      writingTo: storage)
+  }
+
+  private func merge(
+    first: HistoryNode, second: HistoryNode, bases: [HistoryNode], rule: MapMerge.Rule,
+    options: Options, writingTo storage: any NodeStorage
+  ) throws(StoreError) -> MergeResult {
+    let firstMap = try maps.valueMap(ofVersion: first.number)
+    let target = ValueMap(root: firstMap.root, storage: storage, cache: firstMap.cache)
+    var merge = MapMerge(
+      base: try baseMap(bases.map(\.number), like: firstMap), first: target,
+      second: try maps.valueMap(ofVersion: second.number), firstVersion: first,
+      secondVersion: second, rule: rule, number: options.number, liveSide: options.liveSide,
+      allotRevision: options.allotRevision)
+    let map = try merge.run()
+    return MergeResult(
+      first: first, second: second, map: map, edits: merge.edits, changes: merge.changes,
+      dropped: merge.dropped)
+  }
+
+  // MARK: Bases
+
+  /// The map to merge over: that of the one base, of several merged into a virtual one, or none's.
+  package func baseMap(
+    _ bases: [VersionNumber], like map: ValueMap
+  ) throws(StoreError) -> ValueMap {
+    if bases.isEmpty { return ValueMap(emptyIn: map.storage, cache: map.cache) }
+    if bases.count == 1 { return try maps.valueMap(ofVersion: bases[0]) }
+    var virtual = VirtualBases(
+      merger: self, overlay: OverlayNodes(over: map.storage), cache: NodeCache(budget: 1 << 24))
+    return try virtual.map(of: bases)
+  }
+
+  /// Virtual bases of one merge; those met again on the way back are made once.
+  private struct VirtualBases {
+    let merger: Merger
+    let overlay: OverlayNodes
+    let cache: NodeCache
+    private var made: [[VersionNumber]: MapRoot] = [:]
+
+    init(merger: Merger, overlay: OverlayNodes, cache: NodeCache) {
+      self.merger = merger
+      self.overlay = overlay
+      self.cache = cache
+    }
+
+    private func opened(_ root: MapRoot) -> ValueMap {
+      ValueMap(root: root, storage: overlay, cache: cache)
+    }
+
+    /// Merges versions in the order given, each over what it has in common with those before it.
+    mutating func map(of versions: [VersionNumber]) throws(StoreError) -> ValueMap {
+      guard let last = versions.last else { return opened(.empty) }
+      let lastMap = opened(try merger.maps.valueMap(ofVersion: last).root)
+      let before = Array(versions.dropLast())
+      guard !before.isEmpty else { return lastMap }
+      if let root = made[versions] { return opened(root) }
+      let common = try merger.graph.commonAncestors(before, [last])
+      let base = try map(of: common.map(\.number))
+      // Versions play no part without an arbiter; revisions and inodes of bases are never shown.
+      let node = try merger.graph.node(last)
+      var merge = MapMerge(
+        base: base, first: try map(of: before), second: lastMap, firstVersion: node,
+        secondVersion: node, rule: .withoutArbiter, number: last, liveSide: .first,
+        allotRevision: { () throws(StoreError) in 0 })
+      let map = try merge.run()
+      made[versions] = map.root
+      return map
+    }
+  }
+}

@@ -1,0 +1,35 @@
+internal import Synchronization
+
+/// Map nodes in memory over those of a store: for maps that are worked with but never kept, such as
+/// virtual merge bases and dry runs.
+///
+/// - Concurrency: any thread; the lock is a leaf and not held during I/O.
+package final class OverlayNodes: NodeStorage {
+  /// No segment of a store has this number.
+  private static let segment = UInt32.max
+  /// Places are never taken twice in a process, so that node caches need not know of overlays.
+  private static let nextPlace = Atomic<UInt64>(0)
+
+  private let below: any NodeStorage
+  private let nodes = Mutex<[UInt64: [UInt8]]>([:])
+
+  package init(over below: any NodeStorage) {
+    self.below = below
+  }
+
+  package func writeNode(_ bytes: UnsafeRawBufferPointer) throws(StoreError) -> Location {
+    let node = Array(bytes)
+    let place = Self.nextPlace.add(1, ordering: .relaxed).oldValue
+    nodes.withLock { $0[place] = node }
+    return Location(
+      segment: Self.segment, offset: place, length: UInt32(truncatingIfNeeded: node.count))
+  }
+
+  package func readNode(at location: Location) throws(StoreError) -> [UInt8] {
+    guard location.segment == Self.segment else { return try below.readNode(at: location) }
+    guard let node = nodes.withLock({ $0[location.offset] }) else {
+      throw .corrupt("a map refers to a node that was never kept")
+    }
+    return node
+  }
+}
