@@ -12,6 +12,10 @@ package struct VersionRecord: Hashable, Sendable {
     package static let madeHere = Flags(rawValue: 4)
     /// Came without `llvs.digest`: from the original.
     package static let hasNoDigest = Flags(rawValue: 8)
+    /// Its map and those of all its ancestors are empty; set when it is added.
+    package static let isVoid = Flags(rawValue: 16)
+    /// The map of every root that it comes from is empty; set when it is added.
+    package static let hasEmptyRoots = Flags(rawValue: 32)
   }
 
   /// The name of the line of versions that carry none.

@@ -37,6 +37,11 @@ public final class Store: Sendable {
   package let contents: ContentStore
   let index: Index
   let counters: Counters
+  /// Map nodes of all versions.
+  package let nodeCache: NodeCache
+  /// Who descends from whom, as committed.
+  package let graph: VersionGraph
+  let history: StoreHistory
   private let lockFile: File
 
   // Held through a write transaction, I/O included: only writers take it.
@@ -64,6 +69,9 @@ public final class Store: Sendable {
     self.counters = counters
     self.lockFile = lockFile
     contents = ContentStore(records: records, index: index)
+    nodeCache = NodeCache(budget: 1 << 26)
+    history = StoreHistory(catalog: catalog, nodes: records, cache: nodeCache)
+    graph = VersionGraph(source: history)
     published = Mutex(state)
   }
 

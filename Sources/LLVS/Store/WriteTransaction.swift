@@ -71,16 +71,20 @@ package final class WriteTransaction {
       throw .invalid("the timestamp \(version.timestamp) is out of range")
     }
     var generation: UInt32 = 0
+    var inherited: VersionRecord.Flags = [.isVoid, .hasEmptyRoots]
+    if version.map.count > 0 { inherited.remove(.isVoid) }
+    if version.first == nil && version.map.count > 0 { inherited.remove(.hasEmptyRoots) }
     for number in [version.first, version.second].compactMap({ $0 }) {
       guard let predecessor = try self.version(number) else {
         throw .attemptToAddVersionWithNonexistingPredecessors(version.id)
       }
       generation = max(generation, predecessor.generation)
+      inherited.formIntersection(predecessor.flags)
     }
     let record = VersionRecord(
       number: version.number, id: version.id, name: try name(for: version), first: version.first,
       second: version.second, timestamp: version.timestamp, generation: generation + 1,
-      line: version.line, flags: version.flags, map: version.map,
+      line: version.line, flags: version.flags.union(inherited), map: version.map,
       valueDataSize: version.valueDataSize, storedAt: Store.now(),
       packedMetadata: try store.contents.pack(version.metadata, in: self),
       changes: version.changes)
