@@ -63,13 +63,28 @@ extension VersionGraph {
     return nil
   }
 
-  /// The two heads of a line to merge next, in the order of predecessors of an automatic merge (by id);
-  /// nil when there is nothing to merge.
+  /// The two heads of a line to merge next, oldest (timestamp, id) first, in the order of predecessors of
+  /// an automatic merge (by id); nil when there is nothing to merge.
+  ///
+  /// Heads of unrelated histories are passed over unless `allowingUnrelated`.
   package func nextMerge(
-    ofLine line: Branch?
+    ofLine line: Branch?, allowingUnrelated: Bool = false
   ) throws(StoreError) -> (first: HistoryNode, second: HistoryNode)? {
     let heads = try uncontainedHeads(ofLine: line)
-    guard heads.count > 1 else { return nil }
-    return heads[0].id < heads[1].id ? (heads[0], heads[1]) : (heads[1], heads[0])
+    for (index, first) in heads.enumerated() {
+      for second in heads[(index + 1)...] {
+        if !allowingUnrelated {
+          guard try areRelated(first, second) else { continue }
+        }
+        return first.id < second.id ? (first, second) : (second, first)
+      }
+    }
+    return nil
+  }
+
+  /// Whether two versions have a common ancestor, or no root of either held anything.
+  package func areRelated(_ a: HistoryNode, _ b: HistoryNode) throws(StoreError) -> Bool {
+    if a.hasEmptyRoots && b.hasEmptyRoots { return true }
+    return try !commonAncestors(a.number, b.number).isEmpty
   }
 }

@@ -101,7 +101,9 @@ final class SampleReplica: HistorySource, VersionMaps {
   /// Merges heads as long as there is something to merge; returns how many merges it made.
   func mergeHeads() throws -> Int {
     var made = 0
-    while let (first, second) = try graph.nextMerge(ofLine: nil) {
+    while let (first, second) = try graph.nextMerge(
+      ofLine: nil, allowingUnrelated: true)
+    {
       guard case .merge(let bases) = try merger.plan(first, second, allowingUnrelated: true) else {
         throw StoreError.invalid("heads of which one contains the other are merged")
       }

@@ -1,0 +1,64 @@
+/// The committed versions of a store as the history and merges read them.
+///
+/// - Concurrency: any thread; the catalog has its own connections.
+final class StoreHistory: HistorySource, VersionMaps {
+  private let catalog: Catalog
+  private let nodes: any NodeStorage
+  private let cache: NodeCache
+
+  init(catalog: Catalog, nodes: any NodeStorage, cache: NodeCache) {
+    self.catalog = catalog
+    self.nodes = nodes
+    self.cache = cache
+  }
+
+  func record(_ number: VersionNumber) throws(StoreError) -> VersionRecord {
+    let found = try catalog.read { (database) throws(StoreError) in
+      try catalog.version(number, in: database)
+    }
+    guard let found else { throw .corrupt("there is no version number \(number.rawValue)") }
+    return found
+  }
+
+  func historyNode(_ number: VersionNumber) throws(StoreError) -> HistoryNode {
+    HistoryNode(try record(number))
+  }
+
+  func historyHeads() throws(StoreError) -> [VersionNumber] {
+    try catalog.read { (database) throws(StoreError) in try catalog.heads(in: database) }
+  }
+
+  func historyHeads(ofLine line: Branch?) throws(StoreError) -> [VersionNumber] {
+    try catalog.read { (database) throws(StoreError) in
+      try catalog.heads(ofLine: line?.rawValue ?? VersionRecord.unnamedLine, in: database)
+    }
+  }
+
+  func valueMap(ofVersion number: VersionNumber) throws(StoreError) -> ValueMap {
+    map(try record(number).map)
+  }
+
+  func map(_ root: MapRoot) -> ValueMap {
+    ValueMap(root: root, storage: nodes, cache: cache)
+  }
+}
+
+extension HistoryNode {
+  /// What the history knows of a catalogued version.
+  package init(_ record: VersionRecord) {
+    self.init(
+      number: record.number, id: record.id, first: record.first, second: record.second,
+      generation: record.generation, timestamp: record.timestamp,
+      line: record.line == VersionRecord.unnamedLine ? nil : Branch(rawValue: record.line),
+      isAutomatic: record.flags.contains(.automatic), isVoid: record.flags.contains(.isVoid),
+      hasEmptyRoots: record.flags.contains(.hasEmptyRoots))
+  }
+}
+
+extension Store {
+  /// The map at a root; nothing is read yet.
+  package func map(_ root: MapRoot) -> ValueMap { history.map(root) }
+
+  /// The map of a version.
+  package func map(of record: VersionRecord) -> ValueMap { history.map(record.map) }
+}

@@ -1,0 +1,55 @@
+/// The versions that a write transaction sees: the committed ones and its own.
+///
+/// Unchecked: it goes with its transaction, which one thread uses; it answers nobody else.
+final class TransactionHistory: HistorySource, VersionMaps, @unchecked Sendable {
+  private unowned let transaction: WriteTransaction
+  private let store: Store
+
+  init(_ transaction: WriteTransaction) {
+    self.transaction = transaction
+    store = transaction.store
+  }
+
+  private func own(_ number: VersionNumber) -> VersionRecord? {
+    // Numbers are added in order, without gaps.
+    guard let first = transaction.added.first?.number, number >= first else { return nil }
+    let index = Int(number.rawValue - first.rawValue)
+    return index < transaction.added.count ? transaction.added[index] : nil
+  }
+
+  func historyNode(_ number: VersionNumber) throws(StoreError) -> HistoryNode {
+    if let own = own(number) { return HistoryNode(own) }
+    return try store.graph.node(number)
+  }
+
+  func historyHeads() throws(StoreError) -> [VersionNumber] {
+    let inner = Set(transaction.added.flatMap(\.predecessors))
+    let committed = try store.headNumbers()
+    return (committed + transaction.added.map(\.number)).filter { !inner.contains($0) }
+  }
+
+  func historyHeads(ofLine line: Branch?) throws(StoreError) -> [VersionNumber] {
+    let name = line?.rawValue ?? VersionRecord.unnamedLine
+    let mine = transaction.added.filter { $0.line.utf8.elementsEqual(name.utf8) }
+    let inner = Set(mine.flatMap(\.predecessors))
+    return (try store.headNumbers(ofLine: name) + mine.map(\.number)).filter { !inner.contains($0) }
+  }
+
+  func valueMap(ofVersion number: VersionNumber) throws(StoreError) -> ValueMap {
+    if let own = own(number) { return store.map(of: own) }
+    return try store.history.valueMap(ofVersion: number)
+  }
+}
+
+extension WriteTransaction {
+  /// Who descends from whom, with the versions added here.
+  ///
+  /// Made anew each time: what it remembers must not outlive a transaction that is undone.
+  package var graph: VersionGraph { VersionGraph(source: TransactionHistory(self)) }
+
+  /// Merges versions, also those added here.
+  package var merger: Merger {
+    let history = TransactionHistory(self)
+    return Merger(graph: VersionGraph(source: history), maps: history)
+  }
+}

@@ -1,0 +1,156 @@
+/// What merging comes to: the versions that were made, if any, and where the live tree goes.
+package struct MergeReport: Sendable {
+  package struct Made: Sendable {
+    package var record: VersionRecord
+    package var result: MergeResult
+  }
+
+  /// In the order made; more than one where more than two heads were merged.
+  package var made: [Made] = []
+  /// The version that holds everything merged, also where nothing had to be made.
+  package var outcome: VersionNumber?
+
+  /// Keys that clashed, in all.
+  package var clashCount: Int { made.reduce(0) { $0 + $1.result.dropped.count } }
+}
+
+extension WriteTransaction {
+  /// Merges the heads of a line, oldest first, as every replica does (rules 3 and 5).
+  ///
+  /// `outcome` is the head that then holds `live`, or the line's only head when there is no live tree.
+  ///
+  /// Heads of unrelated histories stay as they are.
+  package func mergeHeads(
+    ofLine line: Branch?, live: VersionNumber?,
+    arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
+  ) throws(StoreError) -> MergeReport {
+    var report = MergeReport()
+    var live = live
+    while true {
+      let merger = self.merger
+      let heads = try merger.graph.heads(ofLine: line)
+      if let number = live {
+        let node = try merger.graph.node(number)
+        // Two heads that say the same, or a head that another was merged into: the live tree follows.
+        live = try merger.graph.container(of: node, among: heads)?.number ?? number
+      }
+      guard let (first, second) = try merger.graph.nextMerge(ofLine: line) else {
+        let left = try merger.graph.uncontainedHeads(ofLine: line)
+        report.outcome = live ?? left.last?.number
+        return report
+      }
+      let (made, successor) = try mergeAutomatically(
+        first, second, live: live, merger, arbiter(merger.graph))
+      if let made { report.made.append(made) }
+      if live == first.number || live == second.number { live = successor }
+    }
+  }
+
+  private func mergeAutomatically(
+    _ first: HistoryNode, _ second: HistoryNode, live: VersionNumber?, _ merger: Merger,
+    _ arbiter: any ClashArbiter
+  ) throws(StoreError) -> (MergeReport.Made?, VersionNumber) {
+    switch try merger.plan(first, second) {
+    case .fastForward(let node):
+      // Of heads neither of which contains the other neither is an ancestor of the other.
+      throw .corrupt("version \(node.id.rawValue) is a head and has a successor")
+    case .merge(let bases):
+      let number = try reserveVersion()
+      let result = try merger.merge(
+        first: first, second: second, bases: bases,
+        options: options(number, live == second.number ? .second : .first, arbiter),
+        writingTo: nodes)
+      let branch = try metadata(of: first.number)[.branch]
+      let version = Version(automatic: result, branch: branch)
+      let record = try add(result, version, number: number, flags: [.automatic, .madeHere])
+      return (MergeReport.Made(record: record, result: result), number)
+    }
+  }
+
+  /// Merges another version into the live tree's because somebody said so: an authored version, or none
+  /// where one holds the other already.
+  ///
+  /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories, unless `allowingUnrelated`.
+  package func merge(
+    _ other: VersionNumber, into live: VersionNumber, allowingUnrelated: Bool = false,
+    line: Branch?, author: String? = nil, message: String? = nil,
+    arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
+  ) throws(StoreError) -> MergeReport {
+    let merger = self.merger
+    let (first, second) = (try merger.graph.node(live), try merger.graph.node(other))
+    var report = MergeReport()
+    switch try merger.plan(first, second, allowingUnrelated: allowingUnrelated) {
+    case .fastForward(let node): report.outcome = node.number
+    case .merge(let bases):
+      let number = try reserveVersion()
+      let result = try merger.merge(
+        first: first, second: second, bases: bases,
+        options: options(number, .first, arbiter(merger.graph)), writingTo: nodes)
+      var metadata: Version.Metadata = [:]
+      if let line { metadata[.branch] = Version.MetadataValue(line.rawValue) }
+      if let author { metadata[.author] = Version.MetadataValue(author) }
+      if let message { metadata[.message] = Version.MetadataValue(message) }
+      metadata[.digest] = Version.MetadataValue(result.map.contentDigest.hex)
+      let version = Version(
+        id: .random(),
+        predecessors: Version.Predecessors(idOfFirst: first.id, idOfSecond: second.id),
+        timestamp: try timestamp(after: [live, other]), metadata: metadata)
+      let record = try add(result, version, number: number, flags: .madeHere)
+      report.made.append(MergeReport.Made(record: record, result: result))
+      report.outcome = number
+    }
+    return report
+  }
+
+  /// What a merge would come to; nothing is kept.
+  package func dryRun(
+    _ first: VersionNumber, _ second: VersionNumber, allowingUnrelated: Bool = false,
+    arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
+  ) throws(StoreError) -> MergeResult? {
+    let merger = self.merger
+    let (a, b) = (try merger.graph.node(first), try merger.graph.node(second))
+    guard
+      case .merge(let bases) = try merger.plan(a, b, allowingUnrelated: allowingUnrelated)
+    else { return nil }
+    return try merger.merge(
+      first: a, second: b, bases: bases,
+      options: Merger.Options(
+        arbiter: arbiter(merger.graph), number: VersionNumber(.max),
+        allotRevision: { () throws(StoreError) in 0 }),
+      writingTo: OverlayNodes(over: nodes))
+  }
+
+  private func options(
+    _ number: VersionNumber, _ live: MergeSide, _ arbiter: any ClashArbiter
+  ) -> Merger.Options {
+    Merger.Options(arbiter: arbiter, number: number, liveSide: live) { () throws(StoreError) in
+      try self.allotRevisions()
+    }
+  }
+
+  private func metadata(of number: VersionNumber) throws(StoreError) -> Version.Metadata {
+    guard let record = try version(number) else { return [:] }
+    return try store.metadata(of: record)
+  }
+
+  private func add(
+    _ result: MergeResult, _ version: Version, number: VersionNumber, flags: VersionRecord.Flags
+  ) throws(StoreError) -> VersionRecord {
+    var keys: [Key] = []
+    for edit in result.edits where keys.last != edit.key { keys.append(edit.key) }
+    var size: Int64 = 0
+    for change in result.changes {
+      switch change {
+      case .insert(let entry), .update(let entry): size += Int64(clamping: entry.stored.length)
+      case .preserve, .preserveRemoval, .remove: break
+      }
+    }
+    return try add(
+      NewVersion(
+        number: number, id: version.id, first: result.first.number, second: result.second.number,
+        timestamp: version.timestamp,
+        line: Version.line(version.metadata)?.rawValue ?? VersionRecord.unnamedLine,
+        flags: flags, metadata: version.metadata, map: result.map.root, valueDataSize: size,
+        changedKeys: keys))
+  }
+}
