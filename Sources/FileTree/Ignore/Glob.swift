@@ -1,0 +1,208 @@
+/// A set of bytes.
+struct ByteSet: Hashable, Sendable {
+  private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+  static let all: ByteSet = {
+    var set = ByteSet()
+    for byte in UInt8.min...UInt8.max { set.insert(byte) }
+    return set
+  }()
+
+  mutating func insert(_ byte: UInt8) {
+    let bit = UInt64(1) << UInt64(byte & 63)
+    switch byte >> 6 {
+    case 0: words.0 |= bit
+    case 1: words.1 |= bit
+    case 2: words.2 |= bit
+    default: words.3 |= bit
+    }
+  }
+
+  func contains(_ byte: UInt8) -> Bool {
+    let bit = UInt64(1) << UInt64(byte & 63)
+    switch byte >> 6 {
+    case 0: return words.0 & bit != 0
+    case 1: return words.1 & bit != 0
+    case 2: return words.2 & bit != 0
+    default: return words.3 & bit != 0
+    }
+  }
+
+  var complement: ByteSet {
+    var set = ByteSet()
+    set.words = (~words.0, ~words.1, ~words.2, ~words.3)
+    return set
+  }
+
+  mutating func formUnion(_ other: ByteSet) {
+    words.0 |= other.words.0
+    words.1 |= other.words.1
+    words.2 |= other.words.2
+    words.3 |= other.words.3
+  }
+
+  static func == (a: ByteSet, b: ByteSet) -> Bool { a.words == b.words }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(words.0)
+    hasher.combine(words.1)
+    hasher.combine(words.2)
+    hasher.combine(words.3)
+  }
+}
+
+/// A pattern for one component of a path: `*`, `?`, `[...]` and bytes.
+struct Glob: Hashable, Sendable {
+  enum Token: Hashable, Sendable {
+    case byte(UInt8)
+    case any
+    case star
+    case oneOf(ByteSet)
+  }
+
+  let tokens: [Token]
+
+  /// Reads a pattern without `/`; nil where a bracket or an escape has no end.
+  init?(_ text: ArraySlice<UInt8>) {
+    var tokens: [Token] = []
+    var rest = text
+    while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "*"):
+        if tokens.last != .star { tokens.append(.star) }
+      case UInt8(ascii: "?"): tokens.append(.any)
+      case UInt8(ascii: "["):
+        guard let set = Glob.bracket(&rest) else { return nil }
+        tokens.append(.oneOf(set))
+      case UInt8(ascii: "\\"):
+        guard let escaped = rest.popFirst() else { return nil }
+        tokens.append(.byte(escaped))
+      default: tokens.append(.byte(byte))
+      }
+    }
+    self.tokens = tokens
+  }
+
+  /// What stands after `[`, up to its `]`.
+  private static func bracket(_ rest: inout ArraySlice<UInt8>) -> ByteSet? {
+    var set = ByteSet()
+    var isNegated = false
+    if rest.first == UInt8(ascii: "!") || rest.first == UInt8(ascii: "^") {
+      isNegated = true
+      rest.removeFirst()
+    }
+    var isFirst = true
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "]"), !isFirst { return isNegated ? set.complement : set }
+      isFirst = false
+      if byte == UInt8(ascii: "["), rest.first == UInt8(ascii: ":") {
+        guard let named = characterClass(&rest) else { return nil }
+        set.formUnion(named)
+        continue
+      }
+      var low = byte
+      if byte == UInt8(ascii: "\\") {
+        guard let escaped = rest.popFirst() else { return nil }
+        low = escaped
+      }
+      var high = low
+      if rest.first == UInt8(ascii: "-"), let end = rest.dropFirst().first,
+        end != UInt8(ascii: "]")
+      {
+        rest.removeFirst(2)
+        high = end
+        if end == UInt8(ascii: "\\") {
+          guard let escaped = rest.popFirst() else { return nil }
+          high = escaped
+        }
+      }
+      if low <= high { for member in low...high { set.insert(member) } }
+    }
+    return nil
+  }
+
+  /// What stands after `[`: `:name:]`.
+  private static func characterClass(_ rest: inout ArraySlice<UInt8>) -> ByteSet? {
+    let name = rest.dropFirst().prefix { $0 != UInt8(ascii: ":") }
+    let after = rest.dropFirst(1 + name.count)
+    guard after.starts(with: ":]".utf8) else { return nil }
+    rest = after.dropFirst(2)
+    let ranges: [ClosedRange<UInt8>]
+    switch String(decoding: name, as: UTF8.self) {
+    case "alpha": ranges = [0x41...0x5A, 0x61...0x7A]
+    case "digit": ranges = [0x30...0x39]
+    case "alnum": ranges = [0x30...0x39, 0x41...0x5A, 0x61...0x7A]
+    case "upper": ranges = [0x41...0x5A]
+    case "lower": ranges = [0x61...0x7A]
+    case "xdigit": ranges = [0x30...0x39, 0x41...0x46, 0x61...0x66]
+    case "space": ranges = [0x09...0x0D, 0x20...0x20]
+    case "blank": ranges = [0x09...0x09, 0x20...0x20]
+    case "punct": ranges = [0x21...0x2F, 0x3A...0x40, 0x5B...0x60, 0x7B...0x7E]
+    case "cntrl": ranges = [0x00...0x1F, 0x7F...0x7F]
+    case "graph": ranges = [0x21...0x7E]
+    case "print": ranges = [0x20...0x7E]
+    default: return nil
+    }
+    var set = ByteSet()
+    for range in ranges { for member in range { set.insert(member) } }
+    return set
+  }
+
+  /// The bytes that what matches can begin with.
+  var firstBytes: ByteSet { Glob.bytes(of: tokens.first) }
+  /// The bytes that what matches can end with.
+  var lastBytes: ByteSet { Glob.bytes(of: tokens.last) }
+
+  private static func bytes(of token: Token?) -> ByteSet {
+    switch token {
+    case .byte(let byte):
+      var set = ByteSet()
+      set.insert(byte)
+      return set
+    case .oneOf(let set): return set
+    case .any, .star, nil: return .all
+    }
+  }
+
+  /// Whether all of a name matches.
+  ///
+  /// - Complexity: O(name * pattern) at worst: only the last star is ever tried again.
+  func matches(_ name: UnsafeRawBufferPointer) -> Bool {
+    tokens.withUnsafeBufferPointer { tokens in
+      var token = 0
+      var index = 0
+      var star = -1
+      var resume = 0
+      while index < name.count {
+        if token < tokens.count {
+          switch tokens[token] {
+          case .star:
+            star = token
+            resume = index
+            token += 1
+            continue
+          case .byte(let byte) where byte == name[index]:
+            token += 1
+            index += 1
+            continue
+          case .any:
+            token += 1
+            index += 1
+            continue
+          case .oneOf(let set) where set.contains(name[index]):
+            token += 1
+            index += 1
+            continue
+          case .byte, .oneOf: break
+          }
+        }
+        guard star >= 0 else { return false }
+        token = star + 1
+        resume += 1
+        index = resume
+      }
+      while token < tokens.count, tokens[token] == .star { token += 1 }
+      return token == tokens.count
+    }
+  }
+}

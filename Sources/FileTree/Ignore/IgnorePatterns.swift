@@ -1,0 +1,97 @@
+/// Names that never enter a version: lines as in gitignore(5), matched on bytes.
+///
+/// The last line that matches decides; what is in an ignored directory is ignored, whatever follows.
+/// Nearly every name is decided by its first and last byte: a table says which lines they leave over.
+///
+/// - Concurrency: immutable; any thread.
+package struct IgnorePatterns: Sendable {
+  /// A line that cannot be read, and is passed over.
+  package struct Fault: Hashable, Sendable {
+    /// Counted from 1.
+    package let line: Int
+    package let text: [UInt8]
+  }
+
+  /// The longest text that is taken, in bytes.
+  package static let maximumLength = 1 << 20
+
+  package let faults: [Fault]
+  private let patterns: [IgnorePattern]
+  /// Bit p % 64 of word p / 64: whether pattern p can match a name with that byte first, or last.
+  private let masks: [(first: [UInt64], last: [UInt64])]
+
+  /// Reads patterns; lines that cannot be read are left out and named in ``faults``.
+  package init(_ text: [UInt8]) {
+    var patterns: [IgnorePattern] = []
+    var faults: [Fault] = []
+    let lines = text.prefix(IgnorePatterns.maximumLength).split(
+      separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() {
+      do throws(IgnorePattern.Fault) {
+        if let pattern = try IgnorePattern(line: line) { patterns.append(pattern) }
+      } catch {
+        faults.append(Fault(line: index + 1, text: Array(line)))
+      }
+    }
+    var masks: [(first: [UInt64], last: [UInt64])] = []
+    for start in stride(from: 0, to: patterns.count, by: 64) {
+      var first = [UInt64](repeating: 0, count: 256)
+      var last = [UInt64](repeating: 0, count: 256)
+      for index in start..<min(start + 64, patterns.count) {
+        let bit = UInt64(1) << UInt64(index - start)
+        let (begins, ends) = (patterns[index].firstBytesOfName, patterns[index].lastBytes)
+        for byte in 0..<256 {
+          if begins.contains(UInt8(byte)) { first[byte] |= bit }
+          if ends.contains(UInt8(byte)) { last[byte] |= bit }
+        }
+      }
+      masks.append((first, last))
+    }
+    self.patterns = patterns
+    self.faults = faults
+    self.masks = masks
+  }
+
+  /// Whether a path, without slashes at its ends, or a directory on the way to it is ignored.
+  ///
+  /// - Complexity: O(components) as a rule.
+  package func ignores(path: [UInt8], isDirectory: Bool = false) -> Bool {
+    guard !patterns.isEmpty, !path.isEmpty else { return false }
+    return path.withUnsafeBytes { path in
+      var start = 0
+      for end in 0..<path.count where path[end] == UInt8(ascii: "/") {
+        let parent = UnsafeRawBufferPointer(rebasing: path[..<end])
+        if decides(parent, nameStart: start, isDirectory: true) { return true }
+        start = end + 1
+      }
+      return decides(path, nameStart: start, isDirectory: isDirectory)
+    }
+  }
+
+  /// Whether a path is ignored whose directories are known not to be.
+  package func ignores(
+    path: UnsafeRawBufferPointer, nameStart: Int, isDirectory: Bool
+  ) -> Bool {
+    decides(path, nameStart: nameStart, isDirectory: isDirectory)
+  }
+
+  private func decides(
+    _ path: UnsafeRawBufferPointer, nameStart: Int, isDirectory: Bool
+  ) -> Bool {
+    guard nameStart < path.count else { return false }
+    let (first, last) = (Int(path[nameStart]), Int(path[path.count - 1]))
+    var word = masks.count - 1
+    while word >= 0 {
+      var candidates = masks[word].first[first] & masks[word].last[last]
+      while candidates != 0 {
+        let bit = 63 - candidates.leadingZeroBitCount
+        candidates &= ~(1 << UInt64(bit))
+        let pattern = patterns[word * 64 + bit]
+        if pattern.isDirectoryOnly && !isDirectory { continue }
+        if pattern.matches(path: path, nameStart: nameStart) { return !pattern.isNegated }
+      }
+      word -= 1
+    }
+    return false
+  }
+}
