@@ -1,0 +1,126 @@
+/// An arbiter as people name it.
+package enum ArbiterChoice: Hashable, Sendable {
+  case mostRecentChange
+  case mostRecentBranch
+  case text
+  case json
+  case keepBoth
+  /// By command only.
+  case ours
+  /// By command only.
+  case theirs
+  /// A merge driver, run by the shell.
+  case exec(String)
+
+  private static let names: [(String, ArbiterChoice)] = [
+    ("most-recent-change", .mostRecentChange), ("most-recent-branch", .mostRecentBranch),
+    ("text", .text), ("json", .json), ("keep-both", .keepBoth), ("ours", .ours),
+    ("theirs", .theirs),
+  ]
+
+  /// Reads a name, or `exec COMMAND`.
+  package init(_ text: String) throws(ControlError) {
+    if let found = ArbiterChoice.names.first(where: { $0.0 == text }) {
+      self = found.1
+      return
+    }
+    guard text.hasPrefix("exec ") else {
+      let known = ArbiterChoice.names.map(\.0).joined(separator: ", ")
+      throw ControlError(.grammar, "no arbiter \"\(text)\": \(known) or exec COMMAND")
+    }
+    let command = String(text.dropFirst(5).drop { $0 == " " })
+    guard !command.isEmpty else { throw ControlError(.grammar, "exec needs a command") }
+    self = .exec(command)
+  }
+
+  package var isForCommandsOnly: Bool { self == .ours || self == .theirs }
+
+  /// What ``init(_:)`` reads.
+  package var text: String {
+    if case .exec(let command) = self { return "exec \(command)" }
+    return ArbiterChoice.names.first { $0.1 == self }?.0 ?? ""
+  }
+}
+
+/// Which arbiter decides for which paths: the last pattern that matches.
+package struct ArbiterRule: Hashable, Sendable {
+  /// As a line of an ignore file; nil for every path.
+  package var pattern: String?
+  package var arbiter: ArbiterChoice
+
+  package init(pattern: String? = nil, arbiter: ArbiterChoice) {
+    self.pattern = pattern
+    self.arbiter = arbiter
+  }
+
+  /// Reads `[PATTERN:]ARBITER,...`; a backslash keeps `,`, `:` and `\` from ending anything.
+  package static func list(_ text: String) throws(ControlError) -> [ArbiterRule] {
+    var rules: [ArbiterRule] = []
+    for part in split(text, at: ",") {
+      guard !part.isEmpty else { throw ControlError(.grammar, "an arbiter is missing in \(text)") }
+      rules.append(try ArbiterRule(part))
+    }
+    return rules
+  }
+
+  private init(_ part: String) throws(ControlError) {
+    let halves = ArbiterRule.split(part, at: ":", most: 1)
+    if halves.count == 2, !part.hasPrefix("exec ") {
+      guard !halves[0].isEmpty else { throw ControlError(.grammar, "a pattern is missing") }
+      pattern = ArbiterRule.unescaped(halves[0])
+      arbiter = try ArbiterChoice(ArbiterRule.unescaped(halves[1]))
+    } else {
+      arbiter = try ArbiterChoice(ArbiterRule.unescaped(part))
+    }
+    guard !arbiter.isForCommandsOnly else {
+      throw ControlError(.grammar, "\(arbiter.text) is for single commands, not a setting")
+    }
+  }
+
+  package var text: String {
+    let name = ArbiterRule.escaped(arbiter.text)
+    return pattern.map { "\(ArbiterRule.escaped($0)):\(name)" } ?? name
+  }
+
+  private static func split(
+    _ text: String, at separator: Character, most: Int = .max
+  ) -> [String] {
+    var parts = [""]
+    var isEscaped = false
+    for character in text {
+      if !isEscaped, character == separator, parts.count <= most {
+        parts.append("")
+        continue
+      }
+      isEscaped = character == "\\" && !isEscaped
+      parts[parts.count - 1].append(character)
+    }
+    return parts
+  }
+
+  private static func unescaped(_ text: String) -> String {
+    var result = ""
+    var isEscaped = false
+    for character in text {
+      if isEscaped {
+        if !",:\\".contains(character) { result.append("\\") }
+        result.append(character)
+        isEscaped = false
+      } else if character == "\\" {
+        isEscaped = true
+      } else {
+        result.append(character)
+      }
+    }
+    return isEscaped ? result + "\\" : result
+  }
+
+  private static func escaped(_ text: String) -> String {
+    var result = ""
+    for character in text {
+      if ",:\\".contains(character) { result.append("\\") }
+      result.append(character)
+    }
+    return result
+  }
+}

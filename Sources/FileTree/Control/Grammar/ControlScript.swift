@@ -1,0 +1,152 @@
+/// The commands of one write, one per line, read one after the other.
+///
+/// Words are split and quoted as in a POSIX shell: blanks separate, single quotes keep everything, double
+/// quotes keep all but `\"`, `\\`, `\$`, `` \` `` and a backslash before the end of a line, a backslash
+/// keeps the next byte. Nothing is expanded. A quoted newline is part of its word. The message of
+/// `commit` is the rest of its line as it stands; one pair of quotes around all of it is taken off.
+/// Empty lines and lines that begin with `#` are passed over.
+package struct ControlScript: Sendable {
+  /// The longest write that is taken.
+  package static let maximumLength = 65_536
+
+  private var rest: ArraySlice<UInt8>
+
+  package init(_ text: [UInt8]) throws(ControlError) {
+    guard text.count <= ControlScript.maximumLength else {
+      throw ControlError(.tooLong, "commands of more than \(ControlScript.maximumLength) bytes")
+    }
+    rest = text[...]
+  }
+
+  /// The next command; nil at the end.
+  ///
+  /// - Throws: ``ControlError`` of kind `grammar`; what follows that line can still be read.
+  package mutating func next() throws(ControlError) -> ControlCommand? {
+    while !rest.isEmpty {
+      skipBlanks()
+      if rest.first == UInt8(ascii: "#") { _ = line() }
+      guard let first = rest.first else { break }
+      if first == UInt8(ascii: "\n") {
+        rest.removeFirst()
+        continue
+      }
+      if let message = try commitMessage() { return .commit(message: message) }
+      let words = try self.words()
+      guard !words.isEmpty else { continue }
+      return try ControlCommand(words: words)
+    }
+    return nil
+  }
+
+  /// All commands of a text.
+  package static func commands(in text: [UInt8]) throws(ControlError) -> [ControlCommand] {
+    var script = try ControlScript(text)
+    var commands: [ControlCommand] = []
+    while let command = try script.next() { commands.append(command) }
+    return commands
+  }
+
+  private mutating func skipBlanks() {
+    rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    // A line that ends as on Windows.
+    if rest.starts(with: "\r\n".utf8) || rest.elementsEqual("\r".utf8) { rest.removeFirst() }
+  }
+
+  private mutating func line() -> ArraySlice<UInt8> {
+    let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+    defer { rest = rest[min(end + 1, rest.endIndex)...] }
+    return rest[..<end]
+  }
+
+  /// The message of a `commit`, whose line is then gone; nil where another command stands.
+  private mutating func commitMessage() throws(ControlError) -> String?? {
+    let name = "commit".utf8
+    guard rest.starts(with: name) else { return nil }
+    let after = rest.dropFirst(name.count).first
+    guard after.map({ $0 <= UInt8(ascii: " ") }) ?? true else { return nil }
+    var text = line().dropFirst(name.count)
+    text = text.drop { $0 <= UInt8(ascii: " ") }
+    while let last = text.last, last <= UInt8(ascii: " ") { text.removeLast() }
+    guard !text.isEmpty else { return .some(nil) }
+    guard !text.contains(0) else { throw ControlError(.grammar, "a message with a NUL byte") }
+    let bytes = ControlScript.unquoted(text) ?? Array(text)
+    guard let message = String(validating: bytes, as: UTF8.self) else {
+      throw ControlError(.grammar, "a message that is not UTF-8")
+    }
+    return message
+  }
+
+  /// A text that is one quoted word, without its quotes.
+  private static func unquoted(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    guard let quote = text.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
+      text.count >= 2, text.last == quote, !text.dropFirst().dropLast().contains(quote)
+    else { return nil }
+    return Array(text.dropFirst().dropLast())
+  }
+
+  /// The words up to the end of the line, which is then gone.
+  private mutating func words() throws(ControlError) -> [[UInt8]] {
+    let start = rest
+    var words: [[UInt8]] = []
+    var word: [UInt8]?
+    while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "\n"):
+        if let word { words.append(word) }
+        return words
+      case UInt8(ascii: " "), UInt8(ascii: "\t"):
+        if let done = word { words.append(done) }
+        word = nil
+      case UInt8(ascii: "\r") where rest.isEmpty || rest.first == UInt8(ascii: "\n"): break
+      case UInt8(ascii: "'"):
+        guard let end = rest.firstIndex(of: UInt8(ascii: "'")) else {
+          throw unfinished(from: start, "a single quote has no end")
+        }
+        word = (word ?? []) + rest[..<end]
+        rest = rest[(end + 1)...]
+      case UInt8(ascii: "\""):
+        guard let quoted = doubleQuoted() else {
+          throw unfinished(from: start, "a double quote has no end")
+        }
+        word = (word ?? []) + quoted
+      case UInt8(ascii: "\\"):
+        guard let escaped = rest.popFirst() else {
+          throw ControlError(.grammar, "nothing follows a backslash")
+        }
+        // A backslash at the end of a line joins it to the next.
+        if escaped != UInt8(ascii: "\n") { word = (word ?? []) + [escaped] }
+      case 0: throw unfinished(from: rest, "a NUL byte")
+      default: word = (word ?? []) + [byte]
+      }
+    }
+    if let word { words.append(word) }
+    return words
+  }
+
+  private mutating func doubleQuoted() -> [UInt8]? {
+    var text: [UInt8] = []
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\"") { return text }
+      guard byte == UInt8(ascii: "\\"), let next = rest.first else {
+        text.append(byte)
+        continue
+      }
+      switch next {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "$"), UInt8(ascii: "`"):
+        text.append(next)
+        rest.removeFirst()
+      case UInt8(ascii: "\n"): rest.removeFirst()
+      default: text.append(byte)
+      }
+    }
+    return nil
+  }
+
+  /// Goes on after the line that a fault is in.
+  private mutating func unfinished(from start: ArraySlice<UInt8>, _ message: String) -> ControlError
+  {
+    rest = start
+    _ = line()
+    return ControlError(.grammar, message)
+  }
+}

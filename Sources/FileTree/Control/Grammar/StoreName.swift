@@ -1,0 +1,36 @@
+/// Names that people give to branches, tags and peers: `[A-Za-z0-9_][A-Za-z0-9._-]*`.
+package enum StoreName {
+  package static let maximumLength = 200
+
+  /// Why a text cannot be such a name; nil if it can.
+  package static func fault(_ name: String) -> String? {
+    let bytes = Array(name.utf8)
+    guard let first = bytes.first else { return "a name is missing" }
+    guard bytes.count <= maximumLength else { return "a name over \(maximumLength) bytes" }
+    guard isWord(first) else { return "\"\(name)\" does not begin with a letter, digit or _" }
+    guard bytes.allSatisfy({ isWord($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") })
+    else { return "\"\(name)\" has other characters than letters, digits, \".\", \"_\" and \"-\"" }
+    guard !name.hasPrefix("llvs.") else { return "names that begin with llvs. are reserved" }
+    return nil
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
+  package static func checked(tag name: String) throws(ControlError) -> String {
+    if let fault = fault(name) { throw ControlError(.grammar, fault) }
+    return name
+  }
+
+  package static func checked(branch name: String) throws(ControlError) -> String {
+    // `merge all` means every line.
+    guard name != "all" else { throw ControlError(.grammar, "no branch can be called all") }
+    return try checked(tag: name)
+  }
+}

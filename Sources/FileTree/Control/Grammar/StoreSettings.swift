@@ -1,0 +1,112 @@
+/// The settings of a store: kept with it, not exchanged.
+package struct StoreSettings: Hashable, Sendable {
+  /// Which mtime a file gets that a merge, switch or restore replaces.
+  package enum ReplacedTime: String, Hashable, Sendable, CaseIterable {
+    case stored, now
+  }
+
+  package enum Name: String, Hashable, Sendable, CaseIterable {
+    case settle, autosync, automerge, arbiter, author, mtime, reserve
+  }
+
+  /// How long nothing is saved or renamed before a version is made; nanoseconds.
+  package var settle: UInt64 = 2_000_000_000
+  /// How often all peers are synced; nanoseconds, nil for never.
+  package var autosync: UInt64?
+  package var automerge = true
+  /// Empty for what the engine chooses by itself.
+  package var arbiters: [ArbiterRule] = []
+  package var author = ""
+  package var mtime = ReplacedTime.stored
+  /// Below so many free bytes automatic versions stop.
+  package var reserve: UInt64 = 256 << 20
+
+  package init() {}
+
+  /// One setting and its new value, checked; an empty value goes back to the default.
+  package struct Assignment: Hashable, Sendable {
+    package let name: Name
+    package let value: String
+
+    package init(name: String, value: String) throws(ControlError) {
+      guard let known = Name(rawValue: name) else {
+        let names = Name.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ControlError(.grammar, "no setting \"\(name)\": \(names)")
+      }
+      self.name = known
+      self.value = value
+      var scratch = StoreSettings()
+      try scratch.assign(self)
+    }
+  }
+
+  /// The settings that a store holds, by name; what cannot be read has its default and is named.
+  package init(stored: [String: [UInt8]], faults: inout [String]) {
+    for name in Name.allCases {
+      guard let bytes = stored[name.rawValue] else { continue }
+      do throws(ControlError) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        try assign(try Assignment(name: name.rawValue, value: text))
+      } catch {
+        faults.append(error.message)
+      }
+    }
+  }
+
+  /// Changes one setting.
+  package mutating func assign(_ assignment: Assignment) throws(ControlError) {
+    let value = assignment.value
+    let standard = StoreSettings()
+    func refused(_ expected: String) -> ControlError {
+      ControlError(.grammar, "\(assignment.name.rawValue)=\(value) is not \(expected)")
+    }
+    switch assignment.name {
+    case .settle:
+      guard !value.isEmpty else { return settle = standard.settle }
+      guard let time = Measure.duration(value), time <= 3_600_000_000_000 else {
+        throw refused("a time up to an hour, such as 2s or 500ms")
+      }
+      settle = time
+    case .autosync:
+      guard !value.isEmpty, value != "off" else { return autosync = nil }
+      guard let time = Measure.duration(value), time >= 1_000_000_000,
+        time <= 31_536_000_000_000_000
+      else { throw refused("off or a time from a second to a year, such as 5m") }
+      autosync = time
+    case .automerge:
+      switch value {
+      case "on", "": automerge = true
+      case "off": automerge = false
+      default: throw refused("on or off")
+      }
+    case .arbiter: arbiters = value.isEmpty ? [] : try ArbiterRule.list(value)
+    case .author:
+      guard value.utf8.count <= 1024, !value.unicodeScalars.contains(where: { $0.value < 0x20 })
+      else { throw refused("a name of one line, up to 1024 bytes") }
+      author = value
+    case .mtime:
+      guard !value.isEmpty else { return mtime = standard.mtime }
+      guard let time = ReplacedTime(rawValue: value) else { throw refused("stored or now") }
+      mtime = time
+    case .reserve:
+      guard !value.isEmpty else { return reserve = standard.reserve }
+      guard let size = Measure.size(value), size <= 1 << 60 else {
+        throw refused("a size, such as 1G")
+      }
+      reserve = size
+    }
+  }
+
+  /// The value of a setting as ``assign(_:)`` reads it.
+  package func text(of name: Name) -> String {
+    switch name {
+    case .settle: Measure.text(duration: settle)
+    case .autosync: autosync.map { Measure.text(duration: $0) } ?? "off"
+    case .automerge: automerge ? "on" : "off"
+    case .arbiter: arbiters.map(\.text).joined(separator: ",")
+    case .author: author
+    case .mtime: mtime.rawValue
+    case .reserve: Measure.text(size: reserve)
+    }
+  }
+}

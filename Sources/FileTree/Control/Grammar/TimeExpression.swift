@@ -1,0 +1,168 @@
+/// A point in time as people name it below `at/`, and the instant meant.
+///
+/// What is asked is "what did the tree show then", so a name that leaves something open means the end of
+/// what it names: a day means its last instant, a minute its last, a second its last. `today` and any
+/// later day thus show the newest, `yesterday` what the day ended with.
+///
+/// - `2026-05-01`, `2026-05-01T10:22`, `2026-05-01T10:22:33`, local; with `Z` or `+02:00` after a time
+///   of day, that zone's.
+/// - `now`, `today`, `yesterday`.
+/// - `-30m`, `-2h`, `-45s`: exactly so long ago. `-3d`, `-2w`: the same time of day so many days ago.
+/// - `@1714550000`: seconds since 1970.
+package struct TimeExpression: Sendable {
+  /// Nanoseconds since 1970, UTC.
+  package typealias Instant = Int64
+
+  private let now: Instant
+  private let calendar: LocalCalendar
+
+  package init(now: Instant, calendar: LocalCalendar = .system) {
+    self.now = now
+    self.calendar = calendar
+  }
+
+  /// The instant that a name means; nil for what is no time.
+  package func instant(_ text: String) -> Instant? {
+    switch text {
+    case "now": return now
+    case "today": return endOfDay(daysAgo: 0)
+    case "yesterday": return endOfDay(daysAgo: 1)
+    default: break
+    }
+    guard text.utf8.allSatisfy({ $0 < 0x80 }), text.utf8.count <= 40 else { return nil }
+    if text.hasPrefix("@") {
+      let digits = text.dropFirst()
+      guard digits.allSatisfy(\.isNumber), let seconds = Int64(digits) else { return nil }
+      return TimeExpression.end(ofSecond: seconds)
+    }
+    if text.hasPrefix("-") { return relative(text.dropFirst()) }
+    return absolute(text)
+  }
+
+  /// The name of the local day that an instant lies in.
+  package func day(of instant: Instant) -> String {
+    let seconds = TimeExpression.seconds(instant)
+    let days = TimeExpression.floored(seconds + calendar.offset(seconds), 86_400)
+    let (year, month, day) = CivilDate.date(days: days)
+    return "\(TimeExpression.padded(year, 4))-\(TimeExpression.padded(Int64(month), 2))-"
+      + TimeExpression.padded(Int64(day), 2)
+  }
+
+  // MARK: Parts
+
+  private func endOfDay(daysAgo: Int64) -> Instant? {
+    let seconds = TimeExpression.seconds(now)
+    let today = TimeExpression.floored(seconds + calendar.offset(seconds), 86_400)
+    return endOfDay(today - daysAgo)
+  }
+
+  private func endOfDay(_ day: Int64) -> Instant? {
+    // The next midnight, and not 24 hours more: days with a change of the clock are longer or shorter.
+    TimeExpression.end(ofSecond: calendar.utc(local: (day + 1) * 86_400) - 1)
+  }
+
+  private func relative(_ text: Substring) -> Instant? {
+    guard let unit = text.last, let count = Int64(text.dropLast()), count >= 0,
+      text.first != "+", count <= 4_000_000_000
+    else { return nil }
+    switch unit {
+    case "s": return TimeExpression.minus(now, seconds: count)
+    case "m": return TimeExpression.minus(now, seconds: count * 60)
+    case "h": return TimeExpression.minus(now, seconds: count * 3600)
+    case "d", "w":
+      let seconds = TimeExpression.seconds(now)
+      let days = count * (unit == "w" ? 7 : 1)
+      let local = seconds + calendar.offset(seconds) - days * 86_400
+      return TimeExpression.minus(now, seconds: seconds - calendar.utc(local: local))
+    default: return nil
+    }
+  }
+
+  private func absolute(_ text: String) -> Instant? {
+    var fields = Fields(text.utf8)
+    guard let year = fields.number(4), fields.skip("-"), let month = fields.number(2),
+      fields.skip("-"), let day = fields.number(2),
+      let days = CivilDate.days(year: year, month: Int(month), day: Int(day))
+    else { return nil }
+    if fields.isAtEnd { return endOfDay(days) }
+    guard fields.skip("T") || fields.skip(" "), let hour = fields.number(2), hour < 24,
+      fields.skip(":"), let minute = fields.number(2), minute < 60
+    else { return nil }
+    var local = days * 86_400 + hour * 3600 + minute * 60
+    var last: Int64 = 59
+    if fields.skip(":") {
+      guard let second = fields.number(2), second < 60 else { return nil }
+      local += second
+      last = 0
+    }
+    if fields.isAtEnd { return TimeExpression.end(ofSecond: calendar.utc(local: local) + last) }
+    guard let offset = fields.zone(), fields.isAtEnd else { return nil }
+    return TimeExpression.end(ofSecond: local - offset + last)
+  }
+
+  // MARK: Arithmetic
+
+  private static func seconds(_ instant: Instant) -> Int64 { floored(instant, 1_000_000_000) }
+
+  private static func floored(_ value: Int64, _ unit: Int64) -> Int64 {
+    let quotient = value / unit
+    return value % unit < 0 ? quotient - 1 : quotient
+  }
+
+  /// The last instant of a second; the ends of what an instant can be for what is beyond.
+  private static func end(ofSecond second: Int64) -> Instant {
+    let (product, overflows) = second.multipliedReportingOverflow(by: 1_000_000_000)
+    guard !overflows else { return second < 0 ? .min : .max }
+    let (sum, carries) = product.addingReportingOverflow(999_999_999)
+    return carries ? .max : sum
+  }
+
+  private static func minus(_ instant: Instant, seconds: Int64) -> Instant {
+    let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (difference, borrows) = instant.subtractingReportingOverflow(product)
+    return overflows || borrows ? .min : difference
+  }
+
+  private static func padded(_ value: Int64, _ width: Int) -> String {
+    let text = String(value)
+    return String(repeating: "0", count: max(0, width - text.count)) + text
+  }
+}
+
+/// Digits and marks of a time, taken one after the other.
+private struct Fields {
+  private var rest: Substring.UTF8View
+
+  init(_ text: String.UTF8View) {
+    rest = text[...]
+  }
+
+  var isAtEnd: Bool { rest.isEmpty }
+
+  mutating func number(_ digits: Int) -> Int64? {
+    guard rest.count >= digits else { return nil }
+    var value: Int64 = 0
+    for byte in rest.prefix(digits) {
+      guard (0x30...0x39).contains(byte) else { return nil }
+      value = value * 10 + Int64(byte - 0x30)
+    }
+    rest = rest.dropFirst(digits)
+    return value
+  }
+
+  mutating func skip(_ mark: Unicode.Scalar) -> Bool {
+    guard rest.first == UInt8(ascii: mark) else { return false }
+    rest = rest.dropFirst()
+    return true
+  }
+
+  /// Seconds east of UTC.
+  mutating func zone() -> Int64? {
+    if skip("Z") { return 0 }
+    let sign: Int64 = skip("+") ? 1 : skip("-") ? -1 : 0
+    guard sign != 0, let hours = number(2), hours <= 14 else { return nil }
+    _ = skip(":")
+    guard let minutes = number(2), minutes < 60 else { return nil }
+    return sign * (hours * 3600 + minutes * 60)
+  }
+}

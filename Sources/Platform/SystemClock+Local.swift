@@ -1,0 +1,13 @@
+internal import Glibc
+
+extension SystemClock {
+  /// Seconds that this process's local clock is ahead of UTC at a time since 1970.
+  package static func localOffset(at seconds: Int64) -> Int64 {
+    // tzset(3): the zone's file may have been replaced since the last call.
+    tzset()
+    var time = time_t(seconds)
+    var parts = unsafe tm()
+    guard unsafe localtime_r(&time, &parts) != nil else { return 0 }
+    return unsafe Int64(parts.tm_gmtoff)
+  }
+}
