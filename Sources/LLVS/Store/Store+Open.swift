@@ -11,8 +11,16 @@ extension Store {
   /// With `create`, makes one where the directory is not there or empty. `isForced` lets a store be on
   /// a network file system.
   package static func open(
-    path given: String, mode: Mode = .writer, create: Bool = false, isForced: Bool = false
+    path: String, mode: Mode = .writer, create: Bool = false, isForced: Bool = false
   ) throws(StoreError) -> Store {
+    let store = Store(try parts(path: path, mode: mode, create: create, isForced: isForced))
+    if mode == .writer { try store.catchUpIndex() }
+    return store
+  }
+
+  static func parts(
+    path given: String, mode: Mode, create: Bool, isForced: Bool
+  ) throws(StoreError) -> Parts {
     do throws(SystemError) {
       if create, try !FileSystem.exists(given) { try FileSystem.makeDirectory(given) }
     } catch {
@@ -66,7 +74,7 @@ extension Store {
     let next = (try files.numbers().last ?? 0) + 1
     let records = RecordStore(files: files, next: next)
     let index = try Index(path: "\(path)/index.sqlite", mode: mode, storeID: storeID)
-    return Store(
+    return Parts(
       path: path, mode: mode, storeID: storeID, replicaID: replicaID, catalog: catalog,
       records: records, index: index, counters: try Counters(catalog: catalog),
       lockFile: lockFile, state: state)

@@ -36,12 +36,12 @@ public final class Store: Sendable {
   let records: RecordStore
   package let contents: ContentStore
   let index: Index
-  let counters: Counters
-  /// Map nodes of all versions.
-  package let nodeCache: NodeCache
-  /// Who descends from whom, as committed.
+  /// Questions about descent, over what is committed.
   package let graph: VersionGraph
+  /// Map nodes in memory, for all maps of the store.
+  package let nodeCache: NodeCache
   let history: StoreHistory
+  let counters: Counters
   private let lockFile: File
 
   // Held through a write transaction, I/O included: only writers take it.
@@ -55,25 +55,38 @@ public final class Store: Sendable {
   /// Where map nodes are read, and written inside a transaction.
   package var nodes: any NodeStorage { records }
 
-  init(
-    path: String, mode: Mode, storeID: [UInt8], replicaID: String, catalog: Catalog,
-    records: RecordStore, index: Index, counters: Counters, lockFile: File, state: State
-  ) {
-    self.path = path
-    self.mode = mode
-    self.storeID = storeID
-    self.replicaID = replicaID
-    self.catalog = catalog
-    self.records = records
-    self.index = index
-    self.counters = counters
-    self.lockFile = lockFile
-    contents = ContentStore(records: records, index: index)
-    nodeCache = NodeCache(budget: 1 << 26)
-    history = StoreHistory(catalog: catalog, nodes: records, cache: nodeCache)
-    graph = VersionGraph(source: history)
-    published = Mutex(state)
+  /// What opening found.
+  struct Parts {
+    var path: String
+    var mode: Mode
+    var storeID: [UInt8]
+    var replicaID: String
+    var catalog: Catalog
+    var records: RecordStore
+    var index: Index
+    var counters: Counters
+    var lockFile: File
+    var state: State
   }
+
+  init(_ parts: Parts) {
+    path = parts.path
+    mode = parts.mode
+    storeID = parts.storeID
+    replicaID = parts.replicaID
+    catalog = parts.catalog
+    records = parts.records
+    index = parts.index
+    counters = parts.counters
+    lockFile = parts.lockFile
+    nodeCache = NodeCache(budget: 64 << 20)
+    contents = ContentStore(records: parts.records, index: parts.index)
+    history = StoreHistory(catalog: parts.catalog, nodes: parts.records, cache: nodeCache)
+    graph = VersionGraph(source: history)
+    published = Mutex(parts.state)
+  }
+
+  deinit { index.flush() }
 
   /// What is committed now; a reader sees what the writer of another process committed.
   package func state() throws(StoreError) -> State {

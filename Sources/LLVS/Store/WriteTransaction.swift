@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Everything that one commit makes visible at once; see ``Store/write(_:)``.
 ///
 /// - Concurrency: used by the one thread that runs the body, and not after it.
@@ -17,10 +15,15 @@ package final class WriteTransaction {
   private(set) var heads: [HeadLogEntry] = []
   private(set) var settings: [(String, [UInt8]?)] = []
   private(set) var peerChanges: [PeerChange] = []
+  /// The number of the newest committed version.
+  private let base: UInt32
+  private var addedByID: [Version.ID: Int] = [:]
+  private var names: Set<String> = []
   private(set) var newChunks: [Digest: Location] = [:]
 
   init(store: Store, lastNumber: UInt32) {
     self.store = store
+    base = lastNumber
     nextNumber = lastNumber + 1
   }
 
@@ -46,12 +49,15 @@ package final class WriteTransaction {
 
   /// A version that is committed or was added here.
   package func version(_ number: VersionNumber) throws(StoreError) -> VersionRecord? {
-    if let own = added.first(where: { $0.number == number }) { return own }
+    if number.rawValue > base {
+      let index = Int(number.rawValue - base) - 1
+      return index < added.count ? added[index] : nil
+    }
     return try store.version(number)
   }
 
   package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
-    if let own = added.first(where: { $0.id == id }) { return own }
+    if let index = addedByID[id] { return added[index] }
     return try store.version(id)
   }
 
@@ -60,7 +66,7 @@ package final class WriteTransaction {
   /// Its generation and name are computed here.
   @discardableResult
   package func add(_ version: NewVersion) throws(StoreError) -> VersionRecord {
-    let expected = store.published.withLock { $0.lastNumber } + UInt32(added.count) + 1
+    let expected = base + UInt32(added.count) + 1
     guard version.number.rawValue == expected, version.number.rawValue < nextNumber else {
       throw .invalid("version numbers are added in the order they were reserved")
     }
@@ -88,6 +94,8 @@ package final class WriteTransaction {
       valueDataSize: version.valueDataSize, storedAt: Store.now(),
       packedMetadata: try store.contents.pack(version.metadata, in: self),
       changes: version.changes)
+    addedByID[record.id] = added.count
+    names.insert(record.name)
     added.append(record)
     changedKeys.append((version.number, version.changedKeys))
     return record
@@ -96,7 +104,7 @@ package final class WriteTransaction {
   private func name(for version: NewVersion) throws(StoreError) -> String {
     let candidates = VersionName.candidates(
       timestamp: version.timestamp, id: version.id, number: version.number)
-    for name in candidates where !added.contains(where: { $0.name == name }) {
+    for name in candidates where !names.contains(name) {
       if try store.version(named: name) == nil { return name }
     }
     throw .exists("every name for version \(version.id.rawValue) is taken")

@@ -10,14 +10,17 @@ struct StoreTests {
   @discardableResult
   func addVersion(
     to store: Store, id: String, after first: VersionNumber? = nil, second: VersionNumber? = nil,
-    timestamp: Double = 800_000_000, line: String = VersionRecord.unnamedLine,
+    timestamp: Double = 800_000_000, line: String? = nil,
     metadata: Version.Metadata = [:]
   ) throws -> VersionRecord {
-    try store.write { (transaction) throws(StoreError) in
+    var metadata = metadata
+    if let line { metadata[.branch] = Version.MetadataValue(line) }
+    return try store.write { (transaction) throws(StoreError) in
       try transaction.add(
         NewVersion(
           number: try transaction.reserveVersion(), id: Version.ID(id), first: first,
-          second: second, timestamp: timestamp, line: line, metadata: metadata,
+          second: second, timestamp: timestamp,
+          line: line ?? VersionRecord.unnamedLine, metadata: metadata,
           map: StoreTests.emptyMap))
     }
   }

@@ -1,0 +1,90 @@
+/// What versions changed: the names of the original.
+extension Store {
+  /// Returns the changes that a version made of its first predecessor's values, with the bytes of what
+  /// it stored, in ascending order of key.
+  ///
+  /// For a merge they are those recorded when it was made.
+  ///
+  /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store.
+  public func valueChanges(
+    madeInVersionIdentifiedBy id: Version.ID
+  ) throws(StoreError) -> [Value.Change] {
+    guard let record = try version(id) else { throw .missingVersion(id) }
+    var changes: [Value.Change] = []
+    try forEachChange(madeIn: record) { (change) throws(StoreError) in
+      changes.append(try self.change(change, in: record))
+    }
+    return changes
+  }
+
+  /// Returns the changes that turn the values of one version into those of another.
+  ///
+  /// The two may stand in any relation.
+  ///
+  /// - Throws: ``StoreError/missingVersion(_:)`` if one of them is not in the store.
+  public func valueChanges(
+    madeBetween first: Version.ID, and second: Version.ID
+  ) throws(StoreError) -> [Value.Change] {
+    guard let from = try version(first) else { throw .missingVersion(first) }
+    guard let to = try version(second) else { throw .missingVersion(second) }
+    var changes: [Value.Change] = []
+    try forEachChange(from: map(of: from), to: map(of: to)) { (change) throws(StoreError) in
+      changes.append(try self.change(change, in: to))
+    }
+    return changes
+  }
+
+  /// Calls the body with the lines of a version's change list, in ascending order of key, streaming
+  /// where it was not recorded.
+  package func forEachChange(
+    madeIn record: VersionRecord, _ body: (RecordedChange) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    if let stored = record.changes {
+      guard let changes = ChangeList.decode(try contents.bytes(stored)) else {
+        throw .corrupt("the change list of version \(record.id.rawValue) cannot be read")
+      }
+      for change in changes { try body(change) }
+      return
+    }
+    let first = try record.first.map { number throws(StoreError) in try version(number) } ?? nil
+    try forEachChange(from: map(first?.map ?? .empty), to: map(of: record), body)
+  }
+
+  private func forEachChange(
+    from old: ValueMap, to new: ValueMap, _ body: (RecordedChange) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try ValueMap.diff(from: old, to: new) { (change) throws(StoreError) in
+      guard !change.isDirectory else { return }
+      switch (change.old, change.new) {
+      case (nil, .some(let new)): try body(.insert(new.key))
+      case (.some(let old), nil): try body(.remove(old.key))
+      case (.some(let old), .some(let new)):
+        // A change of attributes alone keeps the version that stored the bytes.
+        if old.storedVersion != new.storedVersion || old.stored.digest != new.stored.digest {
+          try body(.update(new.key))
+        }
+      case (nil, nil): return
+      }
+    }
+  }
+
+  private func change(
+    _ recorded: RecordedChange, in record: VersionRecord
+  ) throws(StoreError) -> Value.Change {
+    switch recorded {
+    case .remove(let key): return .remove(key)
+    case .preserveRemoval(let key): return .preserveRemoval(key)
+    case .preserve(let key, let version):
+      return .preserve(Value.Reference(valueId: key, storedVersionId: version))
+    case .insert(let key), .update(let key):
+      guard let entry = try map(of: record).entry(at: key) else {
+        throw .corrupt(
+          "the change list of version \(record.id.rawValue) names \(key.rawValue), its map does not"
+        )
+      }
+      let value = try value(entry)
+      if case .insert = recorded { return .insert(value) }
+      return .update(value)
+    }
+  }
+}

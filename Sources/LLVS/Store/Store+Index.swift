@@ -1,0 +1,50 @@
+internal import Synchronization
+
+/// Which versions changed a key; catching the index up.
+extension Store {
+  /// The versions that stored the value's bytes or changed its attributes, oldest first.
+  ///
+  /// - Complexity: O(log *n*) for each.
+  package func versions(changing key: Key) throws(StoreError) -> [VersionRecord] {
+    var records: [VersionRecord] = []
+    for number in try index.versions(changing: key) {
+      guard let record = try version(number), try changes(record, key) else { continue }
+      records.append(record)
+    }
+    return records
+  }
+
+  /// Whether a version's map holds other content at a key than its first predecessor's.
+  private func changes(_ record: VersionRecord, _ key: Key) throws(StoreError) -> Bool {
+    let new = try map(of: record).entry(at: key)
+    guard let first = record.first, let before = try version(first) else { return new != nil }
+    let old = try map(of: before).entry(at: key)
+    guard let old, let new else { return old != nil || new != nil }
+    return old.storedVersion != new.storedVersion || !old.hasSameContent(as: new)
+  }
+
+  /// Brings into the index what a crash kept out of it.
+  func catchUpIndex() throws(StoreError) {
+    let last = published.withLock { $0.lastNumber }
+    var next = try index.lastVersion() + 1
+    while next <= last {
+      let number = VersionNumber(next)
+      guard let record = try version(number) else {
+        throw .corrupt("version number \(next) is missing")
+      }
+      index.note(chunks: [:], changes: [(number, try changedKeys(of: record))])
+      next += 1
+    }
+  }
+
+  /// The keys at which a version differs from its first predecessor, directories left out.
+  func changedKeys(of record: VersionRecord) throws(StoreError) -> [Key] {
+    let before = try record.first.map { number throws(StoreError) in try version(number) } ?? nil
+    var keys: [Key] = []
+    try ValueMap.diff(from: map(before?.map ?? .empty), to: map(of: record)) {
+      (change) throws(StoreError) in
+      if !change.isDirectory { keys.append(change.key) }
+    }
+    return keys
+  }
+}
