@@ -167,4 +167,23 @@ struct FuseSessionTests {
       #expect(fileSystem.calls("open") == 1)
     }
   }
+
+  @Test("handlers that take long hold up nobody else", .timeLimit(.minutes(1)))
+  func slowHandlers() throws {
+    let fileSystem = MemoryFileSystem()
+    fileSystem.plant("slow", Array("slow".utf8))
+    fileSystem.state.withLock { $0.openOptions = .directIO }
+    fileSystem.plant("quick", Array("quick".utf8))
+    try Mounted.with(fileSystem) { mount in
+      let slow = Thread.detached {
+        try? mount.shell("for i in {1..8}; do cat slow > /dev/null & done; wait; echo done")
+      }
+      #expect(eventually { fileSystem.calls("read") > 7 })
+      let start = ContinuousClock.now
+      let quick = try mount.shell("for i in {1..20}; do cat quick; done")
+      #expect(quick.output == String(repeating: "quick", count: 20))
+      #expect(ContinuousClock.now - start < .seconds(1))
+      #expect(slow.value()?.output == "done\n")
+    }
+  }
 }

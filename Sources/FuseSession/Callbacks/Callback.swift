@@ -3,6 +3,7 @@
 
 import CFuse3
 import Glibc
+import Synchronization
 
 /// What the C side holds: retained when the session is made, released after it is destroyed.
 final class SessionBox: Sendable {
@@ -10,6 +11,8 @@ final class SessionBox: Sendable {
   let operations: any FuseOperations
   let connection: ConnectionOptions
   let parked = ParkedRequests()
+  /// Set while the session serves.
+  let loop = Mutex<RequestLoop?>(nil)
 
   init(operations: any FuseOperations, connection: ConnectionOptions) {
     self.operations = operations

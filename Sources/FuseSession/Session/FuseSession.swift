@@ -106,16 +106,25 @@ package final class FuseSession: Sendable {
       state = .serving(path: path)
       return path
     }
-    guard path != nil else { throw .session(reason: "it is not mounted") }
+    guard let path else { throw .session(reason: "it is not mounted") }
     let notifierThread = try notifier.start(pointer)
-    let status = serve()
+    let loop = RequestLoop(pointer, threads: Int(clamping: box.connection.threads))
+    box.loop.withLock { $0 = loop }
+    let status: Int32
+    do throws(FuseError) {
+      status = try loop.run()
+    } catch {
+      status = EAGAIN
+    }
+    // Where the kernel did not end it, programs must not wait for answers that will not come.
+    if status != 0 { _ = try? MountPoint.unmount(path, lazily: true) }
     notifier.close(notifierThread)
     box.parked.close()
     // Closes the descriptor; what is mounted there no more is left alone.
     unsafe fuse_session_unmount(pointer.raw)
     state.withLock { $0 = .ended }
     state.notifyAll()
-    if status < 0 { throw .system(call: "fuse_session_loop_mt", errno: -status) }
+    if status != 0 { throw .system(call: "read /dev/fuse", errno: status) }
   }
 
   /// Serves on a thread of its own and returns at once.
@@ -147,20 +156,18 @@ package final class FuseSession: Sendable {
     try MountPoint.unmount(path, lazily: lazily)
   }
 
+  /// Says that the calling handler will take long (a disk's sync, a lock that others hold for long),
+  /// so that another thread takes requests meanwhile.
+  ///
+  /// Without it others wait for a millisecond before that is noticed.
+  ///
+  /// - Complexity: O(1), cheap where another thread waits for requests already.
+  package func aboutToBlock() { box.loop.withLock { $0 }?.aboutToBlock() }
+
   /// Waits until ``run()`` is through with its work.
   package func waitUntilEnded() {
     state.wait(until: {
       if case .ended = $0 { true } else { false }
     }) { _ in }
-  }
-
-  private func serve() -> Int32 {
-    guard let configuration = unsafe fuse_loop_cfg_create() else { return -ENOMEM }
-    defer { unsafe fuse_loop_cfg_destroy(configuration) }
-    unsafe fuse_loop_cfg_set_clone_fd(configuration, box.connection.clonesDescriptor ? 1 : 0)
-    unsafe fuse_loop_cfg_set_max_threads(configuration, max(1, box.connection.threads))
-    // Threads stay: to make and end them costs more than they do.
-    unsafe fuse_loop_cfg_set_idle_threads(configuration, max(1, box.connection.threads))
-    return unsafe fuse_session_loop_mt(pointer.raw, configuration)
   }
 }

@@ -64,10 +64,8 @@ package struct ConnectionOptions: Sendable {
   /// How many requests the kernel may send in the background (readahead, direct I/O).
   package var largestBackground: UInt32 = 64
   package var congestionThreshold: UInt32 = 48
-  /// How many threads take requests.
+  /// The most threads that take requests; as many run as there is work for.
   package var threads: UInt32 = 10
-  /// Each thread has a descriptor of its own of the kernel's connection.
-  package var clonesDescriptor = true
 
   package init() {}
 }

@@ -32,6 +32,12 @@ struct PosixThread: ~Copyable {
     var thread = pthread_t()
     // Retained here, released by the thread.
     let box = unsafe Unmanaged.passRetained(Body(name: name, run: body))
+    // Signals are for the program's own thread: here they would only disturb reads.
+    var all = sigset_t()
+    var old = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_SETMASK, &all, &old)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &old, nil) }
     let status = unsafe pthread_create(
       &thread, nil,
       { argument in

@@ -1,0 +1,224 @@
+// The threads that take requests from the kernel.
+//
+// The kernel wakes the threads that wait for requests in turn. With several waiting, each request of
+// a single program wakes a thread that last ran long ago, often on another processor; measured, a
+// round trip then takes two to three times as long as with one thread. So one thread waits, answers
+// what it took and waits again; others sleep until they are needed, which a warden finds out:
+//
+// - at every tick while there are requests: if one is pending, nobody waits for it and none was
+//   taken since the last tick (the thread that should is held up in a handler), another is called;
+//   so it is when there is one pending at several ticks in a row (more than one thread can answer);
+// - a handler that knows that it will take long says so beforehand (`aboutToBlock`).
+//
+// A thread that was called goes back to sleep when, after a request, another waits and nothing is
+// pending. An unforeseen delay of one handler holds up others for a tick or two.
+//
+// The warden also keeps the thread that answers on the processor of the program that asks, as long as
+// one is enough: the one sleeps while the other works, and to wake a sleeping processor costs more
+// than the rest of a round trip.
+//
+// `waiting` is raised by whoever calls a thread, so that none is called twice for one need. The
+// monitor's lock is held for counting only.
+
+import CFuse3
+import CShims
+import Glibc
+import Synchronization
+
+final class RequestLoop: Sendable {
+  private struct State {
+    var threads = 0
+    var sleeping = 0
+    /// Calls that no sleeping thread has answered yet.
+    var calls = 0
+    var isWardenAsleep = true
+    var isOver = false
+    var error: Int32 = 0
+  }
+
+  /// How long the warden lets a request wait that nobody takes, in microseconds.
+  private static let tick: UInt32 = 500
+  /// At how many ticks in a row a request must be found pending, although requests are being taken,
+  /// for another thread to be called: single programs leave one pending now and then.
+  private static let overloadTicks = 6
+  /// After how many ticks without a request it goes to sleep.
+  private static let quietTicks = 20
+
+  private let session: SessionPointer
+  private let descriptor: Int32
+  private let mostThreads: Int
+  private let monitor = Monitor(State())
+  /// How many threads wait for a request, or are on their way to.
+  private let waiting = Atomic<Int>(0)
+  private let taken = Atomic<UInt64>(0)
+  /// Who made the last request, and the thread that took it.
+  private let caller = Atomic<Int32>(0)
+  private let taker = Atomic<Int32>(0)
+  private let wardenSleeps = Atomic<Bool>(true)
+
+  init(_ session: SessionPointer, threads: Int) {
+    self.session = session
+    unsafe descriptor = fuse_session_fd(session.raw)
+    mostThreads = max(1, threads)
+  }
+
+  /// Serves on this thread and others until the kernel has no more requests; returns 0 or an errno.
+  func run() throws(FuseError) -> Int32 {
+    let warden = try PosixThread(name: "llvs-warden") { [self] in watch() }
+    monitor.withLock { $0.threads = 1 }
+    waiting.add(1, ordering: .sequentiallyConsistent)
+    serve()
+    warden.join()
+    // The threads are detached; the session may go only when the last has left it.
+    return monitor.wait(until: { $0.threads == 0 }) { $0.error }
+  }
+
+  /// Has another thread wait for requests if none does; called by a handler that will take long.
+  func aboutToBlock() {
+    if waiting.load(ordering: .sequentiallyConsistent) == 0 { call() }
+  }
+
+  /// The life of one thread; it starts as one that waits.
+  private func serve() {
+    var buffer = unsafe fuse_buf()
+    while unsafe take(&buffer) {
+      unsafe fuse_session_process_buf(session.raw, &buffer)
+      if !goesOn() { break }
+    }
+    unsafe free(buffer.mem)
+    monitor.withLock { $0.threads -= 1 }
+    monitor.notifyAll()
+  }
+
+  private func noteCaller(of buffer: fuse_buf, _ thread: Int32) {
+    taker.store(thread, ordering: .relaxed)
+    // linux/fuse.h: fuse_in_header has the caller's thread id at byte 32.
+    guard unsafe buffer.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, unsafe buffer.size >= 40
+    else { return }
+    unsafe caller.store(buffer.mem.load(fromByteOffset: 32, as: Int32.self), ordering: .relaxed)
+  }
+
+  /// Waits for a request; returns false at the end.
+  private func take(_ buffer: inout fuse_buf) -> Bool {
+    var status: Int32
+    repeat {
+      status = unsafe fuse_session_receive_buf(session.raw, &buffer)
+    } while status == -EINTR || status == -EAGAIN
+    waiting.subtract(1, ordering: .sequentiallyConsistent)
+    guard status > 0 else {
+      end(status)
+      return false
+    }
+    taken.add(1, ordering: .sequentiallyConsistent)
+    if wardenSleeps.load(ordering: .sequentiallyConsistent) { wakeWarden() }
+    return true
+  }
+
+  /// Decides, after a request, between waiting for the next and sleeping; false at the end.
+  private func goesOn() -> Bool {
+    if waiting.load(ordering: .sequentiallyConsistent) == 0 || isPending {
+      waiting.add(1, ordering: .sequentiallyConsistent)
+      return true
+    }
+    monitor.withLock { $0.sleeping += 1 }
+    return monitor.wait(until: { $0.calls > 0 || $0.isOver }) { state in
+      state.sleeping -= 1
+      // Whoever called has counted this thread as waiting.
+      if state.calls > 0 { state.calls -= 1 }
+      return !state.isOver
+    }
+  }
+
+  private var isPending: Bool {
+    var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return unsafe Glibc.poll(&poll, 1, 0) > 0 && poll.revents & Int16(POLLIN) != 0
+  }
+
+  /// Has one more thread wait for requests.
+  private func call() {
+    enum Answer { case wake, start, none }
+    let answer: Answer = monitor.withLock { state in
+      if state.isOver { return .none }
+      if state.sleeping > state.calls {
+        state.calls += 1
+        waiting.add(1, ordering: .sequentiallyConsistent)
+        return .wake
+      }
+      guard state.threads < mostThreads else { return .none }
+      state.threads += 1
+      waiting.add(1, ordering: .sequentiallyConsistent)
+      return .start
+    }
+    switch answer {
+    case .none: break
+    case .wake: monitor.notifyAll()
+    case .start:
+      do throws(FuseError) {
+        try PosixThread.detach(name: "llvs-fuse") { [self] in serve() }
+      } catch {
+        // Those that there are go on; the next need tries again.
+        waiting.subtract(1, ordering: .sequentiallyConsistent)
+        monitor.withLock { $0.threads -= 1 }
+      }
+    }
+  }
+
+  private func end(_ status: Int32) {
+    monitor.withLock { state in
+      state.isOver = true
+      if status < 0, state.error == 0 { state.error = -status }
+    }
+    // Threads that wait in the kernel for requests see the end by themselves: it is the same for all.
+    unsafe fuse_session_exit(session.raw)
+    monitor.notifyAll()
+  }
+
+  private func wakeWarden() {
+    monitor.withLock { state in
+      state.isWardenAsleep = false
+      wardenSleeps.store(false, ordering: .sequentiallyConsistent)
+    }
+    monitor.notifyAll()
+  }
+
+  /// The life of the warden.
+  private func watch() {
+    var lastTaken: UInt64 = 0
+    var quiet = 0
+    var unattended = 0
+    var placement = Placement(model: llvs_thread_id())
+    while true {
+      let isOver = monitor.wait(until: { !$0.isWardenAsleep || $0.isOver }) { $0.isOver }
+      if isOver { return }
+      usleep(Self.tick)
+      let now = taken.load(ordering: .sequentiallyConsistent)
+      if waiting.load(ordering: .sequentiallyConsistent) == 0, isPending {
+        unattended += 1
+        if now == lastTaken || unattended >= Self.overloadTicks {
+          placement.end()
+          call()
+          unattended = 0
+        }
+      } else {
+        unattended = 0
+      }
+      let isIdle = now == lastTaken && waiting.load(ordering: .sequentiallyConsistent) > 0
+      quiet = isIdle ? quiet + 1 : 0
+      if now != lastTaken {
+        placement.follow(
+          caller.load(ordering: .relaxed), with: taker.load(ordering: .relaxed))
+      }
+      lastTaken = now
+      if quiet >= Self.quietTicks {
+        quiet = 0
+        placement.end()
+        monitor.withLock { state in
+          state.isWardenAsleep = true
+          wardenSleeps.store(true, ordering: .sequentiallyConsistent)
+        }
+        // A request that came before the flag was up has not woken anybody.
+        if taken.load(ordering: .sequentiallyConsistent) != lastTaken { wakeWarden() }
+      }
+    }
+  }
+}
