@@ -64,6 +64,18 @@ extension Attributes {
     return bytes
   }
 
+  /// How long ``encoded`` is.
+  private var encodedLength: Int {
+    var length = mode == nil ? 0 : 9
+    if mtime != nil { length += 17 }
+    if uid != nil { length += 9 }
+    if gid != nil { length += 9 }
+    if device != nil { length += 13 }
+    if linkID != nil { length += 21 }
+    for attribute in extended { length += 7 + attribute.name.count + attribute.value.count }
+    return length
+  }
+
   /// Why these attributes cannot be stored; nil if they can.
   package var fault: String? {
     if let mode, mode > 0o7777 { return "a mode beyond 07777" }
@@ -79,7 +91,7 @@ extension Attributes {
       }
       last = attribute.name
     }
-    if encoded.count > Self.maximumEncodedLength {
+    if encodedLength > Self.maximumEncodedLength {
       return "attributes over \(Self.maximumEncodedLength) bytes"
     }
     return nil

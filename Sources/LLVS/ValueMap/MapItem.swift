@@ -120,12 +120,37 @@ enum MapItem {
     // 8 of the item's lengths, 45 of an entry without key and fields, 21 of the least local part.
     let contentLength = Int(bytes.bigEndian(UInt32.self, at: start + 4))
     guard length >= 74, contentLength >= 45, contentLength <= length - 29,
-      Int(bytes.bigEndian(UInt32.self, at: start + 9))
-        <= min(
-          contentLength - 45, Entry.maximumKeyLength),
-      let entry = entry(bytes, at: start), entry.fault == nil
+      isEntry(
+        content(bytes, at: start), bytes.part(start + 8 + contentLength, length - 8 - contentLength)
+      )
     else { return nil }
     return start + length
+  }
+
+  /// Checks a leaf's item without making an entry of it: every cold read of a node does this for all.
+  private static func isEntry(
+    _ content: UnsafeRawBufferPointer, _ local: UnsafeRawBufferPointer
+  ) -> Bool {
+    var content = ByteReader(content)
+    guard let rawKind = content.integer(UInt8.self), let kind = EntryKind(rawValue: rawKind),
+      let keyLength = content.integer(UInt32.self), keyLength <= Entry.maximumKeyLength,
+      content.take(Int(keyLength)) != nil, let length = content.integer(UInt64.self),
+      content.take(32) != nil, let fields = content.take(content.remaining),
+      Attributes(decoding: fields) != nil, kind != .directory || length == 0
+    else { return false }
+    var local = ByteReader(local)
+    switch local.integer(UInt8.self) {
+    case 0:
+      guard length == 0 else { return false }
+    case 1:
+      guard let count = local.integer(UInt8.self), count > 0, count <= Entry.inlineLimit,
+        length == UInt64(count), local.take(Int(count)) != nil
+      else { return false }
+    case 2, 3:
+      guard length > 0, local.take(16) != nil else { return false }
+    default: return false
+    }
+    return local.remaining == 20
   }
 
   // MARK: Writing

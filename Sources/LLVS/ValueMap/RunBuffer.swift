@@ -6,6 +6,9 @@ struct RunBuffer {
 
   init(level: Int) {
     self.level = level
+    // A run of mean length fits, so that building it seldom grows the buffer.
+    bytes.reserveCapacity(16_384)
+    starts.reserveCapacity(128)
     reset()
   }
 
