@@ -3,7 +3,9 @@
 // Methods are called on libfuse's threads, several at once. Names and bytes are valid only during
 // the call: copy what is kept. A name may be longer than NAME_MAX (the kernel's limit is 1024): the
 // file system refuses it. Each method answers through its reply, last and with no lock held, or
-// parks the reply and returns: a method that waits holds one of few threads.
+// parks the reply and returns: a method that waits holds one of few threads. What a method starts
+// (a thread, a program) inherits that all signals are blocked and that the thread may be kept on one
+// processor: such things are better started elsewhere.
 
 /// What a session calls.
 ///

@@ -44,6 +44,8 @@ struct PosixThread: ~Copyable {
         guard let argument = unsafe argument else { return nil }
         let body = unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
         unsafe llvs_name_thread(body.name)
+        // Who starts it may be kept on one processor (`Placement`); the first thread never is.
+        _ = llvs_let_thread_roam(0, getpid())
         body.run()
         return nil
       }, box.toOpaque())

@@ -62,12 +62,18 @@ final class RequestLoop: Sendable {
     mostThreads = max(1, threads)
   }
 
-  /// Serves on this thread and others until the kernel has no more requests; returns 0 or an errno.
+  /// Serves until the kernel has no more requests; returns 0 or an errno.
   func run() throws(FuseError) -> Int32 {
     let warden = try PosixThread(name: "llvs-warden") { [self] in watch() }
     monitor.withLock { $0.threads = 1 }
     waiting.add(1, ordering: .sequentiallyConsistent)
-    serve()
+    do throws(FuseError) {
+      // Never the caller's own thread: it would come back bound to a processor.
+      try PosixThread(name: "llvs-fuse") { [self] in serve() }.join()
+    } catch {
+      monitor.withLock { $0.threads = 0 }
+      end(-EAGAIN)
+    }
     warden.join()
     // The threads are detached; the session may go only when the last has left it.
     return monitor.wait(until: { $0.threads == 0 }) { $0.error }
@@ -186,7 +192,8 @@ final class RequestLoop: Sendable {
     var lastTaken: UInt64 = 0
     var quiet = 0
     var unattended = 0
-    var placement = Placement(model: llvs_thread_id())
+    var placement = Placement(model: getpid())
+    defer { placement.end() }
     while true {
       let isOver = monitor.wait(until: { !$0.isWardenAsleep || $0.isOver }) { $0.isOver }
       if isOver { return }
