@@ -46,6 +46,36 @@ extension WriteTransaction {
     }
   }
 
+  /// Merges versions of this store into one as an automatic merge would, oldest first: the sides of a
+  /// cut, whose writers had last seen different versions.
+  ///
+  /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories.
+  package func mergeSides(
+    _ sides: [VersionNumber], live: VersionNumber?,
+    arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
+  ) throws(StoreError) -> MergeReport {
+    var report = MergeReport()
+    var live = live
+    var rest: [HistoryNode] = []
+    for side in sides { rest.append(try merger.graph.node(side)) }
+    rest.sort(by: HistoryNode.mergesBefore)
+    while rest.count > 1 {
+      let pair = [rest.removeFirst(), rest.removeFirst()].sorted { $0.id < $1.id }
+      let merger = self.merger
+      if case .fastForward(let node) = try merger.plan(pair[0], pair[1]) {
+        rest.insert(node, at: 0)
+        continue
+      }
+      let (made, successor) = try mergeAutomatically(
+        pair[0], pair[1], live: live, merger, arbiter(merger.graph))
+      if let made { report.made.append(made) }
+      if live == pair[0].number || live == pair[1].number { live = successor }
+      rest.insert(try self.merger.graph.node(successor), at: 0)
+    }
+    report.outcome = rest.first?.number
+    return report
+  }
+
   private func mergeAutomatically(
     _ first: HistoryNode, _ second: HistoryNode, live: VersionNumber?, _ merger: Merger,
     _ arbiter: any ClashArbiter

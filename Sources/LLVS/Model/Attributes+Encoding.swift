@@ -18,7 +18,7 @@ extension Attributes {
   }
 
   /// Appends the fields to what covers them.
-  func encode(into bytes: inout [UInt8]) {
+  package func encode(into bytes: inout [UInt8]) {
     func header(_ tag: UInt8, _ length: Int, _ bytes: inout [UInt8]) {
       bytes.append(tag)
       bytes.append(bigEndian: UInt32(length))

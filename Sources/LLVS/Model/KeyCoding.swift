@@ -48,6 +48,9 @@ package enum KeyCoding {
 
   private static let digits = Array("0123456789ABCDEF".utf8)
 
+  /// The escaped form of a path or of a path's beginning, whether or not it needs one.
+  package static func escaped(_ path: [UInt8]) -> [UInt8] { escape(path) }
+
   private static func escape(_ path: [UInt8]) -> [UInt8] {
     var key = prefix
     key.reserveCapacity(prefix.count + 3 * path.count)

@@ -30,6 +30,9 @@ package final class WriteTransaction {
   /// Where map nodes are written.
   package var nodes: any NodeStorage { store.records }
 
+  /// The number that the next reserved version will get.
+  package var nextVersion: VersionNumber { VersionNumber(nextNumber) }
+
   /// The number of a version that this transaction will add; added in the order reserved.
   package func reserveVersion() throws(StoreError) -> VersionNumber {
     guard nextNumber < .max else { throw .noSpace("version numbers are used up") }
