@@ -1,0 +1,62 @@
+/// Appends integers (big-endian) and counted bytes to a record.
+struct ByteWriter {
+  private(set) var bytes: [UInt8] = []
+
+  init(reserving capacity: Int = 64) {
+    bytes.reserveCapacity(capacity)
+  }
+
+  mutating func put<T: FixedWidthInteger>(_ value: T) {
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  mutating func put(_ value: Bool) {
+    bytes.append(value ? 1 : 0)
+  }
+
+  /// Counted bytes: a u32 and the bytes.
+  mutating func put(counted value: [UInt8]) {
+    put(UInt32(truncatingIfNeeded: value.count))
+    bytes.append(contentsOf: value)
+  }
+}
+
+/// Reads what ``ByteWriter`` wrote; every read is bounded and says when bytes are missing.
+struct ByteReader {
+  struct Malformed: Error {}
+
+  private let bytes: [UInt8]
+  private var position: Int
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    position = 0
+  }
+
+  var isAtEnd: Bool { position == bytes.count }
+
+  mutating func get<T: FixedWidthInteger>(_ type: T.Type = T.self) throws(Malformed) -> T {
+    let size = MemoryLayout<T>.size
+    guard bytes.count - position >= size else { throw Malformed() }
+    var value: T = 0
+    for byte in bytes[position..<(position + size)] {
+      // A shift by 8 of a one-byte type leaves zero, which is what is wanted.
+      value = (value << 8) | T(truncatingIfNeeded: byte)
+    }
+    position += size
+    return value
+  }
+
+  mutating func getBool() throws(Malformed) -> Bool {
+    let value: UInt8 = try get()
+    guard value <= 1 else { throw Malformed() }
+    return value == 1
+  }
+
+  mutating func getCounted(atMost limit: Int) throws(Malformed) -> [UInt8] {
+    let count = Int(try get(UInt32.self))
+    guard count <= limit, bytes.count - position >= count else { throw Malformed() }
+    defer { position += count }
+    return Array(bytes[position..<(position + count)])
+  }
+}

@@ -1,0 +1,187 @@
+import LLVS
+
+// Journal format 1. A change is a kind byte and its fields in the order below; every count is bounded
+// when it is read. A kind is never given another meaning.
+
+extension Change {
+  private enum Kind: UInt8 {
+    case bind = 1
+    case create, write, resize, punch, save, setAttributes, rename, remove, cutMark, epoch, synced
+    case node, override, detached
+  }
+
+  /// The bytes of a name, an attribute set and a path at most.
+  private static let nameLimit = 255
+  private static let pathLimit = 1 << 16
+
+  /// The size of every `write` record: kind, inode, extent, checksum, time, epoch, flags.
+  static let writeRecordSize = 1 + 8 + 28 + 8 + 12 + 8 + 1
+
+  /// The change as the journal keeps it.
+  func encoded() -> [UInt8] {
+    var out = ByteWriter(reserving: 96)
+    switch self {
+    case .bind(let inode, let parent, let name):
+      out.put(Kind.bind.rawValue)
+      out.put(inode)
+      out.put(parent)
+      out.put(counted: name)
+    case .create(
+      let inode, let parent, let name, let kind, let attributes, let target, let time, let saved):
+      out.put(Kind.create.rawValue)
+      out.put(inode)
+      out.put(parent)
+      out.put(counted: name)
+      out.put(kind.rawValue)
+      out.put(attributes: attributes)
+      out.put(counted: target)
+      out.put(time: time)
+      out.put(saved)
+    case .write(let inode, let extent, let checksum, let time, let epoch, let flags):
+      out.put(Kind.write.rawValue)
+      out.put(inode)
+      out.put(extent: extent)
+      out.put(checksum)
+      out.put(time: time)
+      out.put(epoch)
+      out.put(flags.rawValue)
+    case .resize(let inode, let size, let time, let epoch, let flags):
+      out.put(Kind.resize.rawValue)
+      out.put(inode)
+      out.put(size)
+      out.put(time: time)
+      out.put(epoch)
+      out.put(flags.rawValue)
+    case .punch(let inode, let range, let time, let epoch):
+      out.put(Kind.punch.rawValue)
+      out.put(inode)
+      out.put(range.lowerBound)
+      out.put(range.upperBound)
+      out.put(time: time)
+      out.put(epoch)
+    case .save(let inode, let time, let epoch):
+      out.put(Kind.save.rawValue)
+      out.put(inode)
+      out.put(time: time)
+      out.put(epoch)
+    case .setAttributes(let inode, let attributes, let time, let explicitTime):
+      out.put(Kind.setAttributes.rawValue)
+      out.put(inode)
+      out.put(attributes: attributes)
+      out.put(time: time)
+      out.put(explicitTime)
+    case .rename(let fromParent, let from, let toParent, let to, let exchange, let time, let epoch):
+      out.put(Kind.rename.rawValue)
+      out.put(fromParent)
+      out.put(counted: from)
+      out.put(toParent)
+      out.put(counted: to)
+      out.put(exchange)
+      out.put(time: time)
+      out.put(epoch)
+    case .remove(let parent, let name, let time, let epoch):
+      out.put(Kind.remove.rawValue)
+      out.put(parent)
+      out.put(counted: name)
+      out.put(time: time)
+      out.put(epoch)
+    case .cutMark(let id):
+      out.put(Kind.cutMark.rawValue)
+      out.put(id)
+    case .epoch(let id, let predecessor):
+      out.put(Kind.epoch.rawValue)
+      out.put(id)
+      out.put(predecessor)
+    case .synced(let position):
+      out.put(Kind.synced.rawValue)
+      out.put(position)
+    case .node(let image):
+      out.put(Kind.node.rawValue)
+      out.put(image: image)
+    case .override(let parent, let name, let inode, let epoch):
+      out.put(Kind.override.rawValue)
+      out.put(parent)
+      out.put(counted: name)
+      out.put(inode)
+      out.put(epoch)
+    case .detached(let inode, let parent, let name, let successor, let epoch):
+      out.put(Kind.detached.rawValue)
+      out.put(inode)
+      out.put(parent)
+      out.put(counted: name)
+      out.put(successor)
+      out.put(epoch)
+    }
+    return out.bytes
+  }
+
+  /// Reads a change back.
+  ///
+  /// - Throws: ``ByteReader/Malformed`` for anything that ``encoded()`` does not make.
+  init(decoding bytes: [UInt8]) throws(ByteReader.Malformed) {
+    var input = ByteReader(bytes)
+    guard let kind = Kind(rawValue: try input.get()) else { throw ByteReader.Malformed() }
+    switch kind {
+    case .bind:
+      self = .bind(
+        inode: try input.get(), parent: try input.get(),
+        name: try input.getCounted(atMost: Self.nameLimit))
+    case .create:
+      self = .create(
+        inode: try input.get(), parent: try input.get(),
+        name: try input.getCounted(atMost: Self.nameLimit), kind: try input.getKind(),
+        attributes: try input.getAttributes(),
+        target: try input.getCounted(atMost: Self.pathLimit), time: try input.getTime(),
+        saved: try input.getBool())
+    case .write:
+      self = .write(
+        inode: try input.get(), extent: try input.getExtent(), checksum: try input.get(),
+        time: try input.getTime(), epoch: try input.get(),
+        flags: WriteFlags(rawValue: try input.get()))
+    case .resize:
+      self = .resize(
+        inode: try input.get(), size: try input.get(), time: try input.getTime(),
+        epoch: try input.get(), flags: WriteFlags(rawValue: try input.get()))
+    case .punch:
+      let inode: UInt64 = try input.get()
+      let low: UInt64 = try input.get()
+      let high: UInt64 = try input.get()
+      guard low <= high else { throw ByteReader.Malformed() }
+      self = .punch(
+        inode: inode, range: low..<high, time: try input.getTime(), epoch: try input.get())
+    case .save:
+      self = .save(inode: try input.get(), time: try input.getTime(), epoch: try input.get())
+    case .setAttributes:
+      self = .setAttributes(
+        inode: try input.get(), attributes: try input.getAttributes(), time: try input.getTime(),
+        explicitTime: try input.getBool())
+    case .rename:
+      self = .rename(
+        fromParent: try input.get(), from: try input.getCounted(atMost: Self.nameLimit),
+        toParent: try input.get(), to: try input.getCounted(atMost: Self.nameLimit),
+        exchange: try input.getBool(), time: try input.getTime(), epoch: try input.get())
+    case .remove:
+      self = .remove(
+        parent: try input.get(), name: try input.getCounted(atMost: Self.nameLimit),
+        time: try input.getTime(), epoch: try input.get())
+    case .cutMark:
+      self = .cutMark(id: try input.get())
+    case .epoch:
+      self = .epoch(id: try input.get(), predecessor: try input.get())
+    case .synced:
+      self = .synced(position: try input.get())
+    case .node:
+      self = .node(try input.getImage())
+    case .override:
+      self = .override(
+        parent: try input.get(), name: try input.getCounted(atMost: Self.nameLimit),
+        inode: try input.get(), epoch: try input.get())
+    case .detached:
+      self = .detached(
+        inode: try input.get(), parent: try input.get(),
+        name: try input.getCounted(atMost: Self.nameLimit), successor: try input.get(),
+        epoch: try input.get())
+    }
+    guard input.isAtEnd else { throw ByteReader.Malformed() }
+  }
+}

@@ -1,0 +1,257 @@
+import LLVS
+import Platform
+
+// The journal of pending changes: what makes a write survive the daemon, and an fsync the power.
+//
+// INVARIANT J1: a change is answered only after its record is with the kernel (`commit`), so a killed
+//   daemon loses nothing that was answered.
+// INVARIANT J2: bytes that a record refers to are with the kernel before the record is.
+// INVARIANT J3: bytes in a data file are never overwritten; a file goes only when nothing refers to it.
+// INVARIANT J4: `sync` returns only after everything recorded before it is on the disk: first staging
+//   files, then the journal. After a failed sync the journal refuses everything: the next mount replays.
+// INVARIANT J5: a new generation replaces the old one by rename(2) after it and what it refers to is on
+//   the disk, so there is always one whole generation.
+//
+// Lock order: LiveTree.lock -> Journal.state. Nothing is held while a file is read, written or synced.
+
+/// The append-only record of what happened to the live tree since its last checkpoint.
+final class Journal: Sendable {
+  /// How far behind the last record a position is; grows for the life of the journal object.
+  typealias Position = UInt64
+
+  struct State {
+    var generation: UInt32
+    var file: File
+    /// Bytes of the file that are with the kernel or being written.
+    var fileEnd: UInt64
+    var buffer: [UInt8] = []
+    /// Total bytes appended and written, over all generations.
+    var appended: Position = 0
+    var written: Position = 0
+    var isWriting = false
+    var syncedPosition: Position = 0
+    var allocated: UInt64 = 0
+    var failure: SystemError?
+    var stage: File?
+    var stageNumber: UInt32 = 0
+    var stageEnd: UInt64 = 0
+    var stagesToSync: [UInt32: File] = [:]
+    /// Payloads staged and not recorded yet, by data file: a file with any must stay.
+    var unrecorded: [UInt32: Int] = [:]
+    var files: [UInt32: File]
+    var nextNumber: UInt32
+    var cutMarks: UInt64
+  }
+
+  static let stageLimit: UInt64 = 256 << 20
+  /// A larger payload goes to a staging file, so that the journal stays quick to replay.
+  static let inlineLimit = 32 << 10
+
+  let directory: String
+  let state: Monitor<State>
+
+  init(directory: String, state: sending State) {
+    self.directory = directory
+    self.state = Monitor(state)
+  }
+
+  static func journalName(_ number: UInt32) -> String { "\(padded(number)).journal" }
+  static func stageName(_ number: UInt32) -> String { "\(padded(number)).stage" }
+
+  private static func padded(_ number: UInt32) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, 10 - digits.count)) + digits
+  }
+
+  // MARK: - Appending
+
+  /// Makes sure that the disk has room for a record of `bytes`, before anything changes.
+  func reserve(_ bytes: Int) throws(FSError) {
+    let margin: UInt64 = 2 << 20
+    let plan: (File, UInt64, UInt64)? = try state.withLock { (s) throws(FSError) in
+      if let failure = s.failure { throw FSError.system(failure) }
+      let end = s.fileEnd + UInt64(s.buffer.count) + UInt64(bytes) + margin
+      guard end > s.allocated else { return nil }
+      return (s.file, s.allocated, end + (8 << 20))
+    }
+    guard let (file, from, to) = plan else { return }
+    do throws(SystemError) {
+      try file.allocate(from..<to, keepingSize: true)
+    } catch {
+      // A file system without fallocate(2) reports a full disk at the write instead.
+      guard error.errno == Errno.notSupported else { throw FSError.system(error) }
+    }
+    state.withLock { s in if s.file === file { s.allocated = max(s.allocated, to) } }
+  }
+
+  /// Appends a change to the buffer; call with the tree's lock held, so that the order of records is
+  /// the order of changes.
+  @discardableResult
+  func append(_ change: Change) -> Position {
+    let meta = change.encoded()
+    let header = JournalFrame.header(meta: meta, dataLength: 0)
+    return state.withLock { s in
+      s.buffer.append(contentsOf: header)
+      s.buffer.append(contentsOf: meta)
+      s.appended += UInt64(header.count + meta.count)
+      return s.appended
+    }
+  }
+
+  /// Appends bytes of a file inside the record itself and says where they will stand.
+  func append(
+    inline data: UnsafeRawBufferPointer, checksum: UInt64, inode: UInt64, start: UInt64,
+    time: Attributes.Time, epoch: UInt64, flags: Change.WriteFlags
+  ) -> (Extent, Position) {
+    state.withLock { s in
+      var extent = Extent(
+        start: start, length: UInt64(data.count), offset: 0, source: s.generation)
+      // A write record has one size, so where the bytes will stand is known before it is made.
+      extent.offset =
+        s.fileEnd + UInt64(s.buffer.count)
+        + UInt64(JournalFrame.headerSize + Change.writeRecordSize)
+      let bytes = Change.write(
+        inode: inode, extent: extent, checksum: checksum, time: time, epoch: epoch, flags: flags
+      ).encoded()
+      s.buffer.append(contentsOf: JournalFrame.header(meta: bytes, dataLength: data.count))
+      s.buffer.append(contentsOf: bytes)
+      s.buffer.append(contentsOf: data)
+      s.appended += UInt64(JournalFrame.headerSize + bytes.count + data.count)
+      return (extent, s.appended)
+    }
+  }
+
+  /// Writes everything up to `position` to the kernel; one thread writes for all that wait.
+  func commit(through position: Position) throws(FSError) {
+    while true {
+      enum Step {
+        case done
+        case write(File, [UInt8], UInt64)
+      }
+      let step: Step? = try state.wait { (s) throws(FSError) -> Step? in
+        if s.written >= position { return .done }
+        if let failure = s.failure { throw FSError.system(failure) }
+        if s.isWriting { return nil }
+        s.isWriting = true
+        let bytes = s.buffer
+        s.buffer = []
+        let at = s.fileEnd
+        s.fileEnd += UInt64(bytes.count)
+        return .write(s.file, bytes, at)
+      }
+      guard case .write(let file, let bytes, let at)? = step else { return }
+      var failure: SystemError?
+      do throws(SystemError) {
+        try file.write(bytes, at: at)
+      } catch {
+        failure = error
+      }
+      state.withLock { s in
+        s.isWriting = false
+        if let failure {
+          s.failure = s.failure ?? failure
+        } else {
+          s.written += UInt64(bytes.count)
+        }
+      }
+      state.broadcast()
+    }
+  }
+
+  /// Writes everything appended so far to the kernel.
+  func commitAll() throws(FSError) {
+    try commit(through: state.withLock { $0.appended })
+  }
+
+  // MARK: - Large payloads
+
+  /// Writes bytes to a staging file and says where; no record refers to them yet, so
+  /// ``recorded(_:)`` must follow.
+  func stage(_ data: UnsafeRawBufferPointer) throws(FSError) -> (source: UInt32, offset: UInt64) {
+    while true {
+      let place: (File, UInt32, UInt64)? = state.withLock { s in
+        guard let file = s.stage, s.stageEnd < Self.stageLimit else { return nil }
+        let offset = s.stageEnd
+        s.stageEnd += UInt64(data.count)
+        s.stagesToSync[s.stageNumber] = file
+        s.unrecorded[s.stageNumber, default: 0] += 1
+        return (file, s.stageNumber, offset)
+      }
+      if let (file, number, offset) = place {
+        do throws(SystemError) {
+          try file.write(data, at: offset)
+        } catch {
+          recorded(number)
+          throw FSError.system(error)
+        }
+        return (number, offset)
+      }
+      try openStage()
+    }
+  }
+
+  /// A staged payload is recorded, or given up.
+  func recorded(_ number: UInt32) {
+    state.withLock { s in
+      let rest = (s.unrecorded[number] ?? 0) - 1
+      s.unrecorded[number] = rest > 0 ? rest : nil
+    }
+  }
+
+  private func openStage() throws(FSError) {
+    let number = state.withLock { s in
+      defer { s.nextNumber += 1 }
+      return s.nextNumber
+    }
+    do throws(SystemError) {
+      let file = try File(
+        "\(directory)/\(Self.stageName(number))", [.readWrite, .create, .exclusive],
+        permissions: 0o600)
+      state.withLock { s in
+        s.files[number] = file
+        s.stage = file
+        s.stageNumber = number
+        s.stageEnd = 0
+      }
+    } catch {
+      throw FSError.system(error)
+    }
+  }
+
+  /// An open data file by its number.
+  func file(_ number: UInt32) -> File? {
+    state.withLock { $0.files[number] }
+  }
+
+  // MARK: - Durability
+
+  /// Brings everything recorded so far to the disk.
+  func sync() throws(FSError) {
+    let target = state.withLock { $0.appended }
+    try commit(through: target)
+    let work: (File, [UInt32: File], Position)? = state.withLock { s in
+      guard s.syncedPosition < target else { return nil }
+      let stages = s.stagesToSync
+      s.stagesToSync = [:]
+      return (s.file, stages, s.written)
+    }
+    guard let (file, stages, position) = work else { return }
+    do throws(SystemError) {
+      for stage in stages.values { try stage.syncData() }
+      try file.syncData()
+    } catch {
+      // fsyncgate: after a failed sync nothing is known of the pages; never ask again.
+      state.withLock { s in s.failure = s.failure ?? error }
+      state.broadcast()
+      throw FSError.system(error)
+    }
+    state.withLock { s in s.syncedPosition = max(s.syncedPosition, position) }
+    // Only tells a torn tail from damage when it is replayed, so it need not be on the disk itself.
+    append(.synced(position: position))
+  }
+
+  /// Whether something recorded is not on the disk yet.
+  var hasUnsynced: Bool {
+    state.withLock { $0.syncedPosition < $0.appended && $0.appended > 0 }
+  }
+}

@@ -1,0 +1,74 @@
+import LLVS
+
+/// What stands at the head of a journal file: the tree that its changes are made on.
+struct JournalHeader: Hashable, Sendable {
+  static let format: UInt32 = 1
+  static let magic: [UInt8] = Array("llvsjrn1".utf8)
+
+  /// The kernel's boot id when the file was begun: equal means that no power was lost since.
+  var bootID: [UInt8]
+  /// The version the live tree continues from; 0 before the first.
+  var head: UInt32
+  /// The live map's root.
+  var root: MapRoot
+  /// The cut that this generation follows; a cut mark above it is newer than the checkpoint.
+  var cut: UInt64
+
+  func encoded() -> [UInt8] {
+    var out = ByteWriter(reserving: 160)
+    for byte in Self.magic { out.put(byte) }
+    out.put(Self.format)
+    out.put(counted: bootID)
+    out.put(head)
+    out.put(optional: root.location) { $0.put(location: $1) }
+    for word in [
+      root.digest.words.0, root.digest.words.1, root.digest.words.2, root.digest.words.3,
+    ] {
+      out.put(word)
+    }
+    out.put(root.count)
+    out.put(cut)
+    return out.bytes
+  }
+
+  init(bootID: [UInt8], head: UInt32, root: MapRoot, cut: UInt64) {
+    self.bootID = bootID
+    self.head = head
+    self.root = root
+    self.cut = cut
+  }
+
+  /// Reads a header back.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` if it is none, ``StoreError/fromTheFuture(_:)`` for a
+  ///   format that this program does not know.
+  init(decoding bytes: [UInt8]) throws(StoreError) {
+    do throws(ByteReader.Malformed) {
+      var input = ByteReader(bytes)
+      for byte in Self.magic {
+        guard try input.get(UInt8.self) == byte else { throw ByteReader.Malformed() }
+      }
+      guard try input.get(UInt32.self) == Self.format else { throw ByteReader.Malformed() }
+      bootID = try input.getCounted(atMost: 64)
+      head = try input.get()
+      let location = try input.getBool() ? try input.getLocation() : nil
+      let digest = Digest(
+        words: (try input.get(), try input.get(), try input.get(), try input.get()))
+      root = MapRoot(location: location, digest: digest, count: try input.get())
+      cut = try input.get()
+    } catch {
+      throw Self.fault(bytes)
+    }
+  }
+
+  /// Why bytes are no header of this format.
+  private static func fault(_ bytes: [UInt8]) -> StoreError {
+    guard bytes.starts(with: magic), bytes.count >= magic.count + 4 else {
+      return .corrupt("the journal has no header")
+    }
+    let found = bytes[magic.count..<(magic.count + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    return found > format
+      ? .fromTheFuture("the journal has format \(found)")
+      : .corrupt("the journal's header is damaged")
+  }
+}

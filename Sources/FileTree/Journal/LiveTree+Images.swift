@@ -1,0 +1,141 @@
+import LLVS
+
+// Nodes to and from the images that a checkpoint keeps.
+
+extension LiveTree {
+  /// The records that rebuild everything pending; call with the lock held.
+  func checkpointChanges() -> [Change] {
+    var changes: [Change] = []
+    for (id, predecessor) in epochs.sorted(by: { $0.key < $1.key }) {
+      changes.append(.epoch(id: id, predecessor: predecessor?.rawValue ?? 0))
+    }
+    append(childrenOf: root, to: &changes)
+    for detached in detachedNodes.values where detached.node.file?.saved != nil {
+      changes.append(.node(image(of: detached.node)))
+      changes.append(
+        .detached(
+          inode: detached.node.inode, parent: detached.parent, name: detached.name,
+          successor: detached.successor, epoch: detached.epoch))
+    }
+    return changes
+  }
+
+  private func append(childrenOf node: LiveNode, to changes: inout [Change]) {
+    for (name, override) in node.directory?.overrides ?? [:] {
+      guard let child = override.node else {
+        changes.append(
+          .override(parent: node.inode, name: name, inode: 0, epoch: override.epoch))
+        continue
+      }
+      child.isJournaled = true
+      changes.append(.node(image(of: child)))
+      changes.append(
+        .override(parent: node.inode, name: name, inode: child.inode, epoch: override.epoch))
+      append(childrenOf: child, to: &changes)
+    }
+  }
+
+  private func image(of node: LiveNode) -> NodeImage {
+    let file = node.file
+    return NodeImage(
+      inode: node.inode, kind: node.kind, parent: node.parent?.inode ?? 0, name: node.name,
+      attributes: node.attributes, ctime: node.ctime, entry: node.entry.map(EntryImage.init),
+      attributesChanged: node.attributesChanged, explicitTime: node.explicitTime,
+      isMoved: node.isMoved, renewsInode: node.renewsInode,
+      basePath: node.directory?.basePath, content: file?.content, unsaved: file?.unsaved ?? false,
+      neverSaved: file?.neverSaved ?? false, steady: file?.steady ?? true,
+      writerEpoch: file?.writerEpoch ?? 0, saved: file?.saved.map(image(of:)),
+      counted: file?.counted.map(image(of:)))
+  }
+
+  private func image(of saved: SavedState) -> SavedImage {
+    SavedImage(
+      content: saved.content, mtime: saved.mtime, explicitTime: saved.explicitTime,
+      time: saved.time, epoch: saved.takenIn ?? saved.epoch)
+  }
+
+  /// Rebuilds a node from its image.
+  func restore(_ image: NodeImage, tick: UInt64) {
+    guard image.inode != Self.rootInode, nodes[image.inode] == nil else { return }
+    let parent = nodes[image.parent]
+    let node = LiveNode(
+      inode: image.inode, kind: image.kind, parent: parent, name: image.name,
+      entry: image.entry?.entry(inode: image.inode, kind: image.kind),
+      attributes: image.attributes, ctime: image.ctime,
+      directory: image.kind == .directory ? LiveDirectory(basePath: image.basePath) : nil)
+    node.attributesChanged = image.attributesChanged
+    node.explicitTime = image.explicitTime
+    node.isMoved = image.isMoved
+    node.renewsInode = image.renewsInode
+    node.isJournaled = true
+    node.stamp = stamp
+    if let content = image.content {
+      let file = LiveFile(content: content)
+      file.unsaved = image.unsaved
+      file.neverSaved = image.neverSaved
+      file.steady = image.steady
+      file.writerEpoch = image.writerEpoch
+      file.lastWriteTick = tick
+      file.explicitTime = image.explicitTime
+      file.saved = image.saved.map { savedState($0, tick) }
+      file.counted = image.counted.map { savedState($0, tick) }
+      node.file = file
+      if file.unsaved { unsavedNodes[node.inode] = node }
+    }
+    nodes[node.inode] = node
+  }
+
+  private func savedState(_ image: SavedImage, _ tick: UInt64) -> SavedState {
+    SavedState(
+      content: image.content, mtime: image.mtime, explicitTime: image.explicitTime,
+      time: image.time, tick: tick, epoch: image.epoch)
+  }
+
+  /// Every data file that something in memory refers to; call with the lock held.
+  func referencedDataFiles() -> Set<UInt32> {
+    var found: Set<UInt32> = []
+    func note(_ content: FileContent?) {
+      content?.extents.forEach { if $0.source != Extent.base { found.insert($0.source) } }
+    }
+    for node in nodes.values {
+      note(node.file?.content)
+      note(node.file?.saved?.content)
+      note(node.file?.counted?.content)
+    }
+    return found
+  }
+}
+
+/// What a checkpoint keeps of a node's entry in the base.
+struct EntryImage: Hashable, Sendable {
+  var key: [UInt8]
+  var attributes: Attributes
+  var stored: StoredContent
+  var storedVersion: UInt32
+  var revision: UInt64
+
+  init(_ entry: Entry) {
+    key = entry.key.bytes
+    attributes = entry.attributes
+    stored = entry.stored
+    storedVersion = entry.storedVersion.rawValue
+    revision = entry.revision
+  }
+
+  init(
+    key: [UInt8], attributes: Attributes, stored: StoredContent, storedVersion: UInt32,
+    revision: UInt64
+  ) {
+    self.key = key
+    self.attributes = attributes
+    self.stored = stored
+    self.storedVersion = storedVersion
+    self.revision = revision
+  }
+
+  func entry(inode: UInt64, kind: EntryKind) -> Entry {
+    Entry(
+      key: Key(bytes: key), kind: kind, attributes: attributes, stored: stored,
+      storedVersion: VersionNumber(storedVersion), inode: inode, revision: revision)
+  }
+}

@@ -1,0 +1,195 @@
+// Where the bytes of a pending file stand, as data.
+//
+// Extents are plain values in blocks of at most `blockLimit`, so a copy (a save) shares all blocks
+// and a later change copies one block; inserting into a file of many extents costs one block, not the
+// whole list. What no extent covers reads as zeros.
+
+/// A run of a file's bytes and where they stand.
+struct Extent: Hashable, Sendable {
+  /// What an extent's `source` may be besides the number of a data file.
+  static let base: UInt32 = 0
+
+  /// The first byte's offset in the file.
+  var start: UInt64
+  /// Bytes, at least 1.
+  var length: UInt64
+  /// The first byte's offset in the source.
+  var offset: UInt64
+  /// ``base`` for the value under the file, else a data file's number.
+  var source: UInt32
+
+  init(start: UInt64, length: UInt64, offset: UInt64, source: UInt32) {
+    self.start = start
+    self.length = length
+    self.offset = offset
+    self.source = source
+  }
+
+  /// The first offset behind the extent.
+  var end: UInt64 { start + length }
+
+  /// The part of the extent inside `range`, which must overlap it.
+  func clipped(to range: Range<UInt64>) -> Extent {
+    let from = max(start, range.lowerBound)
+    let to = min(end, range.upperBound)
+    return Extent(start: from, length: to - from, offset: offset + (from - start), source: source)
+  }
+
+  /// Whether `next` goes on where this one ends, in the file and in the source.
+  func continues(into next: Extent) -> Bool {
+    next.start == end && next.source == source && next.offset == offset + length
+  }
+}
+
+/// The extents of a file in ascending order, none overlapping.
+struct ExtentList: Hashable, Sendable {
+  private static let blockLimit = 256
+  private var blocks: [[Extent]] = []
+
+  init() {}
+
+  /// A list of one extent that shows a base value of `length` bytes.
+  init(baseLength length: UInt64) {
+    if length > 0 {
+      blocks = [[Extent(start: 0, length: length, offset: 0, source: Extent.base)]]
+    }
+  }
+
+  /// Whether nothing is covered.
+  var isEmpty: Bool { blocks.isEmpty }
+
+  /// The number of extents.
+  var count: Int { blocks.reduce(0) { $0 + $1.count } }
+
+  /// Calls `body` with every extent in order.
+  func forEach(_ body: (Extent) -> Void) {
+    for block in blocks { for extent in block { body(extent) } }
+  }
+
+  /// The parts of extents that lie in `range`, in order.
+  ///
+  /// - Complexity: O(log *n* + *k*) for *k* extents returned.
+  func extents(in range: Range<UInt64>) -> [Extent] {
+    var found: [Extent] = []
+    guard !range.isEmpty, var block = blockIndex(of: range.lowerBound) else { return found }
+    var index = Self.firstIndex(in: blocks[block], endingAfter: range.lowerBound)
+    while block < blocks.count {
+      while index < blocks[block].count {
+        let extent = blocks[block][index]
+        if extent.start >= range.upperBound { return found }
+        found.append(extent.clipped(to: range))
+        index += 1
+      }
+      block += 1
+      index = 0
+    }
+    return found
+  }
+
+  /// Puts `extent` over whatever its range held.
+  ///
+  /// - Complexity: O(log *n* + block) for a list of *n* extents, plus what is replaced.
+  mutating func put(_ extent: Extent) {
+    guard extent.length > 0 else { return }
+    if let last = blocks.indices.last, let tail = blocks[last].last, tail.end <= extent.start {
+      append(extent, toBlock: last, after: tail)
+      return
+    }
+    clear(extent.start..<extent.end)
+    insert(extent)
+  }
+
+  /// Makes `range` read as zeros.
+  mutating func clear(_ range: Range<UInt64>) {
+    guard !range.isEmpty, var block = blockIndex(of: range.lowerBound) else { return }
+    while block < blocks.count {
+      guard let first = blocks[block].first, first.start < range.upperBound else { return }
+      let low = Self.firstIndex(in: blocks[block], endingAfter: range.lowerBound)
+      var high = low
+      var kept: [Extent] = []
+      while high < blocks[block].count, blocks[block][high].start < range.upperBound {
+        let extent = blocks[block][high]
+        if extent.start < range.lowerBound {
+          kept.append(extent.clipped(to: extent.start..<range.lowerBound))
+        }
+        if extent.end > range.upperBound {
+          kept.append(extent.clipped(to: range.upperBound..<extent.end))
+        }
+        high += 1
+      }
+      if low < high || !kept.isEmpty {
+        blocks[block].replaceSubrange(low..<high, with: kept)
+      }
+      if blocks[block].isEmpty {
+        blocks.remove(at: block)
+      } else {
+        block += 1
+      }
+    }
+  }
+
+  /// Drops everything at and behind `size`.
+  mutating func truncate(to size: UInt64) {
+    clear(size..<UInt64.max)
+  }
+
+  // MARK: - Blocks
+
+  private mutating func append(_ extent: Extent, toBlock last: Int, after tail: Extent) {
+    if tail.continues(into: extent) {
+      blocks[last][blocks[last].count - 1].length += extent.length
+    } else if blocks[last].count < Self.blockLimit {
+      blocks[last].append(extent)
+    } else {
+      blocks.append([extent])
+    }
+  }
+
+  private mutating func insert(_ extent: Extent) {
+    guard let block = blockIndex(of: extent.start) ?? blocks.indices.last else {
+      blocks = [[extent]]
+      return
+    }
+    let index = Self.firstIndex(in: blocks[block], endingAfter: extent.start)
+    if index > 0, blocks[block][index - 1].continues(into: extent) {
+      blocks[block][index - 1].length += extent.length
+      return
+    }
+    blocks[block].insert(extent, at: index)
+    if blocks[block].count > Self.blockLimit {
+      let half = blocks[block].count / 2
+      let tail = Array(blocks[block][half...])
+      blocks[block].removeSubrange(half...)
+      blocks.insert(tail, at: block + 1)
+    }
+  }
+
+  /// The first block that ends behind `offset`; nil if none does.
+  private func blockIndex(of offset: UInt64) -> Int? {
+    var low = 0
+    var high = blocks.count
+    while low < high {
+      let middle = (low + high) / 2
+      if let last = blocks[middle].last, last.end <= offset {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low < blocks.count ? low : nil
+  }
+
+  private static func firstIndex(in block: [Extent], endingAfter offset: UInt64) -> Int {
+    var low = 0
+    var high = block.count
+    while low < high {
+      let middle = (low + high) / 2
+      if block[middle].end <= offset {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
+  }
+}

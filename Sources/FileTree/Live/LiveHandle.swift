@@ -1,0 +1,50 @@
+import LLVS
+
+/// An open file of the live tree.
+package final class LiveHandle: @unchecked Sendable {
+  // Unchecked: everything that changes is guarded by `LiveTree.lock`.
+
+  let node: LiveNode
+  /// How the file was opened.
+  package struct Mode: OptionSet, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    package static let read = Mode(rawValue: 1)
+    package static let write = Mode(rawValue: 2)
+    package static let append = Mode(rawValue: 4)
+    package static let truncate = Mode(rawValue: 8)
+    /// The open made the file.
+    package static let created = Mode(rawValue: 16)
+  }
+
+  package let mode: Mode
+  /// The epoch at open.
+  private let opened: UInt64
+  /// The newest save that this handle made.
+  var lastSave: SavedState?
+  /// Wrote or resized since its last flush.
+  var wroteSinceFlush = false
+  /// Ever wrote or resized.
+  var wrote = false
+  var flushes = 0
+
+  init(node: LiveNode, mode: Mode, epoch: UInt64) {
+    self.node = node
+    self.mode = mode
+    opened = epoch
+  }
+
+  /// The inode number of the file.
+  package var inode: UInt64 { node.inode }
+
+  /// The epoch that the writer has seen: at open, then that which its own last save went into.
+  var seenEpoch: UInt64 {
+    guard let lastSave else { return opened }
+    return lastSave.takenIn ?? lastSave.epoch
+  }
+
+  /// Whether a write through it is a log's or database's rather than a new file's.
+  var isSteady: Bool {
+    mode.contains(.append) || mode.isDisjoint(with: [.created, .truncate])
+  }
+}

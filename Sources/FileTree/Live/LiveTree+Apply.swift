@@ -1,0 +1,284 @@
+import LLVS
+import Platform
+
+// Applying changes to memory: the one code that live operations and replay share.
+// All of it runs with `lock` held, or alone at replay.
+
+extension LiveTree {
+  /// Applies a change and records it; call with the lock held, after every check.
+  ///
+  /// Nodes that the change names must have been given to ``ensureJournaled(_:)``.
+  @discardableResult
+  func perform(_ change: Change) -> Journal.Position {
+    apply(change)
+    return journal.append(change)
+  }
+
+  /// Makes sure that the journal knows a node of the base before a change names it.
+  func ensureJournaled(_ node: LiveNode) {
+    guard !node.isJournaled else { return }
+    node.isJournaled = true
+    guard let parent = node.parent else { return }
+    ensureJournaled(parent)
+    touch(node)
+    journal.append(.bind(inode: node.inode, parent: parent.inode, name: node.name))
+  }
+
+  /// Applies a change to memory. `bind` and the checkpoint's records belong to replay alone.
+  func apply(_ change: Change) {
+    stamp += 1
+    let tick = SystemClock.monotonic()
+    switch change {
+    case .create(
+      let inode, let parent, let name, let kind, let attributes, let target, let time, let saved):
+      applyCreate(
+        inode: inode, parent: parent, name: name, kind: kind, attributes: attributes,
+        target: target, time: time, saved: saved, tick: tick)
+    case .write(let inode, let extent, _, let time, let epoch, let flags):
+      guard let node = nodes[inode] else { return }
+      let file = openForChange(node, epoch: epoch, flags: flags, time: time, tick: tick)
+      file.content.write(extent)
+    case .resize(let inode, let size, let time, let epoch, let flags):
+      guard let node = nodes[inode] else { return }
+      let file = openForChange(node, epoch: epoch, flags: flags, time: time, tick: tick)
+      file.content.resize(to: size)
+      if flags.contains(.savedAtOnce) { applySave(node, time: time, epoch: epoch, tick: tick) }
+    case .punch(let inode, let range, let time, let epoch):
+      guard let node = nodes[inode] else { return }
+      let file = openForChange(node, epoch: epoch, flags: .steady, time: time, tick: tick)
+      file.content.punchHole(range)
+    case .save(let inode, let time, let epoch):
+      guard let node = nodes[inode] else { return }
+      applySave(node, time: time, epoch: epoch, tick: tick)
+    case .setAttributes(let inode, let attributes, let time, let explicitTime):
+      guard let node = nodes[inode] else { return }
+      applyAttributes(node, attributes, time: time, explicitTime: explicitTime, tick: tick)
+    case .rename(let fromParent, let from, let toParent, let to, let exchange, let time, let epoch):
+      guard let fromNode = nodes[fromParent], let toNode = nodes[toParent] else { return }
+      applyRename(
+        fromNode, from, toNode, to, exchange: exchange, time: time, epoch: epoch, tick: tick)
+    case .remove(let parent, let name, let time, let epoch):
+      guard let directory = nodes[parent] else { return }
+      let node = inMemoryChild(of: directory, name)
+      putOverride(directory, name, nil, time: time, epoch: epoch, tick: tick)
+      if let node { unlink(node, time: time) }
+    case .epoch(let id, let predecessor):
+      epoch = max(epoch, id)
+      // A replayed cut that was committed has said already what its epoch stands on.
+      guard epochs[id] == nil else { return }
+      epochs.updateValue(predecessor == 0 ? nil : VersionNumber(predecessor), forKey: id)
+    case .detached(let inode, let parent, let name, let successor, let epoch):
+      guard let node = nodes[inode] else { return }
+      detachedNodes[inode] = Detached(
+        node: node, parent: parent, name: name, successor: successor, epoch: epoch)
+    case .bind, .cutMark, .synced, .node, .override:
+      return
+    }
+  }
+
+  // MARK: - Names
+
+  private func applyCreate(
+    inode: UInt64, parent: UInt64, name: [UInt8], kind: EntryKind, attributes: Attributes,
+    target: [UInt8], time: Attributes.Time, saved: Bool, tick: UInt64
+  ) {
+    guard let directory = nodes[parent] else { return }
+    let node = LiveNode(
+      inode: inode, kind: kind, parent: directory, name: name, entry: nil, attributes: attributes,
+      ctime: time, directory: kind == .directory ? LiveDirectory(basePath: nil) : nil)
+    node.isJournaled = true
+    nodes[inode] = node
+    if kind == .regular || kind == .symlink {
+      let file = LiveFile(content: FileContent())
+      if kind == .symlink, let stored = StoredContent.held(target) {
+        file.content = FileContent(stored: stored)
+      }
+      file.neverSaved = true
+      node.file = file
+      if saved {
+        applySave(node, time: time, epoch: epoch, tick: tick)
+      } else {
+        file.unsaved = true
+        file.steady = false
+        file.writerEpoch = epoch
+        file.lastWriteTick = tick
+        unsavedNodes[inode] = node
+      }
+    }
+    putOverride(directory, name, node, time: time, epoch: epoch, tick: tick)
+  }
+
+  /// The node at a name: one that a change names is bound, and so stands in the overrides.
+  func inMemoryChild(of directory: LiveNode, _ name: [UInt8]) -> LiveNode? {
+    directory.directory?.overrides[name]?.node
+  }
+
+  /// Puts a node, or its absence, at a name.
+  func putOverride(
+    _ parent: LiveNode, _ name: [UInt8], _ node: LiveNode?, time: Attributes.Time, epoch: UInt64,
+    tick: UInt64
+  ) {
+    guard let directory = parent.directory else { return }
+    if node == nil, directory.basePath == nil {
+      directory.overrides[name] = nil
+    } else {
+      directory.overrides[name] = Override(node: node, epoch: epoch, stamp: stamp)
+    }
+    node?.isTouched = true
+    directory.stamp += 1
+    parent.ctime = time
+    if parent.explicitTime || parent.attributes.mtime != nil {
+      parent.attributesChanged = parent.attributesChanged || parent.entry?.attributes.mtime != nil
+    }
+    parent.attributes.mtime = time
+    parent.explicitTime = false
+    parent.stamp = stamp
+    touch(parent)
+    active(tick)
+  }
+
+  /// Puts a node into its parent's overrides, and so on up: the way a cut finds it.
+  func touch(_ start: LiveNode) {
+    var node = start
+    while !node.isTouched, let parent = node.parent {
+      node.isTouched = true
+      if parent.directory?.overrides[node.name] == nil {
+        parent.directory?.overrides[node.name] = Override(
+          node: node, epoch: epoch, stamp: stamp)
+      }
+      node = parent
+    }
+  }
+
+  /// Notes that something is pending.
+  func active(_ tick: UInt64) {
+    lastActivity = tick
+    hasTakeable = true
+    notePending(tick)
+  }
+
+  private func notePending(_ tick: UInt64) {
+    guard firstPending == nil else { return }
+    firstPending = tick
+    wake?()
+  }
+
+  /// Takes the last name from a node.
+  func unlink(_ node: LiveNode, time: Attributes.Time) {
+    node.ctime = time
+    node.isTouched = false
+    unsavedNodes[node.inode] = nil
+    node.directory?.overrides = [:]
+    let parent = node.parent
+    node.move(to: nil, as: node.name)
+    dropIfUnused(node)
+    if let parent { dropIfUnused(parent) }
+  }
+
+  private func applyRename(
+    _ fromParent: LiveNode, _ from: [UInt8], _ toParent: LiveNode, _ to: [UInt8],
+    exchange: Bool, time: Attributes.Time, epoch: UInt64, tick: UInt64
+  ) {
+    guard let node = inMemoryChild(of: fromParent, from) else { return }
+    let other = inMemoryChild(of: toParent, to)
+    if node === other { return }
+    if exchange, let other {
+      node.move(to: toParent, as: to)
+      other.move(to: fromParent, as: from)
+      other.ctime = time
+      other.stamp = stamp
+      other.isMoved = true
+      putOverride(fromParent, from, other, time: time, epoch: epoch, tick: tick)
+    } else {
+      putOverride(fromParent, from, nil, time: time, epoch: epoch, tick: tick)
+      node.move(to: toParent, as: to)
+      if let other { unlink(other, time: time) }
+    }
+    putOverride(toParent, to, node, time: time, epoch: epoch, tick: tick)
+    node.ctime = time
+    node.stamp = stamp
+    node.isMoved = true
+  }
+
+  // MARK: - Bytes
+
+  /// The pending side of a file that is about to change.
+  private func openForChange(
+    _ node: LiveNode, epoch: UInt64, flags: Change.WriteFlags, time: Attributes.Time, tick: UInt64
+  ) -> LiveFile {
+    let file = pendingFile(of: node)
+    if let saved = file.saved, !file.unsaved {
+      saved.brokenTick = saved.brokenTick ?? tick
+      if tick >= saved.tick, tick - saved.tick >= settings.settle { file.counted = saved }
+    }
+    if file.unsaved {
+      file.steady = file.steady && flags.contains(.steady)
+      file.writerEpoch = min(file.writerEpoch, epoch)
+    } else {
+      file.steady = flags.contains(.steady)
+      file.writerEpoch = epoch
+    }
+    file.unsaved = true
+    file.explicitTime = false
+    file.lastWriteTick = tick
+    node.attributes.mtime = time
+    node.ctime = time
+    node.stamp = stamp
+    unsavedNodes[node.inode] = node
+    if node.parent != nil { touch(node) }
+    notePending(tick)
+    return file
+  }
+
+  /// The pending side of a file, made from its base where there is none yet.
+  func pendingFile(of node: LiveNode) -> LiveFile {
+    if let file = node.file { return file }
+    let file = LiveFile(content: node.content)
+    node.file = file
+    return file
+  }
+
+  func applySave(_ node: LiveNode, time: Attributes.Time, epoch: UInt64, tick: UInt64) {
+    guard let file = node.file else { return }
+    file.saved = SavedState(
+      content: file.content, mtime: node.attributes.mtime, explicitTime: file.explicitTime,
+      time: time, tick: tick, epoch: epoch)
+    file.unsaved = false
+    file.neverSaved = false
+    file.steady = true
+    node.stamp = stamp
+    unsavedNodes[node.inode] = nil
+    active(tick)
+  }
+
+  private func applyAttributes(
+    _ node: LiveNode, _ attributes: Attributes, time: Attributes.Time, explicitTime: Bool,
+    tick: UInt64
+  ) {
+    node.attributes = attributes
+    node.attributesChanged = true
+    node.ctime = time
+    node.stamp = stamp
+    if explicitTime {
+      node.explicitTime = true
+      if let file = node.file {
+        file.explicitTime = true
+        if !file.unsaved, let saved = file.saved {
+          saved.mtime = attributes.mtime
+          saved.explicitTime = true
+        }
+      }
+    }
+    if node.parent != nil { touch(node) }
+    active(tick)
+  }
+}
+
+extension StoredContent {
+  /// Bytes that a pending node holds itself, until a version stores them: a link's target.
+  static func held(_ bytes: [UInt8]) -> StoredContent? {
+    guard bytes.count <= 4096 else { return nil }
+    return StoredContent(
+      length: UInt64(bytes.count), digest: Digest.of(bytes), content: .inline(bytes))
+  }
+}

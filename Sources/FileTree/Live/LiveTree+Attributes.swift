@@ -1,0 +1,203 @@
+import LLVS
+import Platform
+
+// Attributes and extended attributes.
+
+extension LiveTree {
+  /// Changes a node's attributes: setattr without a size.
+  ///
+  /// - Throws: ``FSError/notPermitted`` for an owner that is not kept yet.
+  package func setattr(
+    _ inode: UInt64, _ change: StatusChange, through handle: LiveHandle? = nil
+  ) throws(FSError) -> NodeStatus {
+    var status: NodeStatus?
+    if let size = change.size { status = try resize(inode, to: size, through: handle) }
+    let only = change.mode ?? change.uid ?? change.gid
+    guard only != nil || change.mtime != nil || change.atime != nil else {
+      if let status { return status }
+      return try getattr(inode)
+    }
+    // The mtime of a truncation came with it.
+    if change.size != nil, change.mtimeIsNow, only == nil, let status { return status }
+    try journal.reserve(4096)
+    let (result, position) = try lock.withLock {
+      _ throws(FSError) -> (NodeStatus, Journal.Position?) in
+      let node = try node(inode)
+      node.atime = change.atime ?? node.atime
+      var attributes = node.attributes
+      if let mode = change.mode { attributes.mode = mode & 0o7777 }
+      if let uid = change.uid { attributes.uid = uid == defaults.uid ? nil : uid }
+      if let gid = change.gid { attributes.gid = gid == defaults.gid ? nil : gid }
+      if let mtime = change.mtime { attributes.mtime = mtime }
+      guard only != nil || change.mtime != nil else { return (self.status(of: node), nil) }
+      let position = record(attributes, of: node, explicitTime: change.mtime != nil)
+      return (self.status(of: node), position)
+    }
+    if let position { try journal.commit(through: position) }
+    return result
+  }
+
+  private func record(
+    _ attributes: Attributes, of node: LiveNode, explicitTime: Bool
+  ) -> Journal.Position {
+    ensureJournaled(node)
+    return perform(
+      .setAttributes(
+        inode: node.inode, attributes: attributes, time: Self.now(), explicitTime: explicitTime))
+  }
+
+  // MARK: - Extended attributes
+
+  static let extendedValueLimit = 65_536
+  private static let userPrefix = Array("user.".utf8)
+  private static let ownPrefix = Array("user.llvs.".utf8)
+
+  private func checkExtended(_ name: [UInt8]) throws(FSError) {
+    guard name.count <= 255 else { throw .outOfRange }
+    guard name.starts(with: Self.userPrefix), name.count > Self.userPrefix.count else {
+      throw .notSupported
+    }
+  }
+
+  /// The value of an extended attribute.
+  ///
+  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.`.
+  package func getxattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
+    guard name.starts(with: Self.userPrefix) else {
+      // Asked on every write; the answer must not cost a look at anything.
+      if name.starts(with: Array("security.".utf8)) { throw .noData }
+      throw .notSupported
+    }
+    guard !name.starts(with: Self.ownPrefix) else { return try ownAttribute(inode, name) }
+    return try lock.withLock { _ throws(FSError) in
+      let node = try node(inode)
+      guard let found = node.attributes.extended.first(where: { $0.name == name }) else {
+        throw .noData
+      }
+      return found.value
+    }
+  }
+
+  /// The names of all extended attributes, each followed by a zero byte.
+  package func listxattr(_ inode: UInt64) throws(FSError) -> [UInt8] {
+    try lock.withLock { _ throws(FSError) in
+      try node(inode).attributes.extended.flatMap { $0.name + [0] }
+    }
+  }
+
+  /// How setxattr(2) treats a name that is there, or is not.
+  package enum ExtendedMode: Sendable {
+    case either
+    case create
+    case replace
+  }
+
+  /// Sets an extended attribute.
+  ///
+  /// - Throws: ``FSError/exists``, ``FSError/noData``, ``FSError/tooBig``, ``FSError/notSupported``.
+  package func setxattr(
+    _ inode: UInt64, _ name: [UInt8], _ value: [UInt8], mode: ExtendedMode
+  ) throws(FSError) {
+    try checkExtended(name)
+    guard value.count <= Self.extendedValueLimit else { throw .tooBig }
+    guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
+    try journal.reserve(4096 + value.count)
+    let position = try lock.withLock { _ throws(FSError) -> Journal.Position? in
+      let node = try node(inode)
+      guard node.kind == .regular || node.kind == .directory else { throw .notPermitted }
+      var attributes = node.attributes
+      let index = attributes.extended.firstIndex { !$0.name.lexicographicallyPrecedes(name) }
+      let present = index.map { attributes.extended[$0].name == name } ?? false
+      if mode == .create, present { throw .exists }
+      if mode == .replace, !present { throw .noData }
+      let item = Attributes.Extended(name: name, value: value)
+      if present, let index {
+        if attributes.extended[index].value == value { return nil }
+        attributes.extended[index] = item
+      } else {
+        let total = attributes.extended.reduce(0) { $0 + $1.name.count + $1.value.count }
+        guard total + name.count + value.count <= 1 << 20 else { throw .noSpace }
+        attributes.extended.insert(item, at: index ?? attributes.extended.count)
+      }
+      return record(attributes, of: node, explicitTime: false)
+    }
+    if let position { try journal.commit(through: position) }
+  }
+
+  /// Removes an extended attribute.
+  package func removexattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) {
+    try checkExtended(name)
+    guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
+    try journal.reserve(4096)
+    let position = try lock.withLock { _ throws(FSError) -> Journal.Position in
+      let node = try node(inode)
+      var attributes = node.attributes
+      guard let index = attributes.extended.firstIndex(where: { $0.name == name }) else {
+        throw .noData
+      }
+      attributes.extended.remove(at: index)
+      return record(attributes, of: node, explicitTime: false)
+    }
+    try journal.commit(through: position)
+  }
+
+  /// `user.llvs.key`, `.state`, `.version` and `.revisions`: answered, never listed.
+  private func ownAttribute(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
+    let (path, state, version, view) = try lock.withLock {
+      _ throws(FSError) -> ([UInt8], String, VersionNumber?, TreeView) in
+      let node = try node(inode)
+      guard let path = node.path else { throw .noData }
+      return (path, stateName(of: node), node.entry?.storedVersion, base)
+    }
+    do throws(StoreError) {
+      switch String(decoding: name.dropFirst(Self.ownPrefix.count), as: UTF8.self) {
+      case "key": return try view.key(forNewPath: path).bytes
+      case "state": return Array(state.utf8)
+      case "version":
+        guard let version, let record = try store.version(version) else {
+          throw StoreError.cancelled
+        }
+        return Array(record.name.utf8)
+      case "revisions":
+        let key = try view.key(forNewPath: path)
+        return Array(String(try store.versions(changing: key).count).utf8)
+      default: throw StoreError.cancelled
+      }
+    } catch .cancelled {
+      throw .noData
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// committed, pending, unsaved or scratch; call with the lock held.
+  func stateName(of node: LiveNode) -> String {
+    if isScratch(node) { return "scratch" }
+    if node.file?.unsaved == true { return "unsaved" }
+    return isPending(node) ? "pending" : "committed"
+  }
+
+  /// Whether a node itself differs from the base; call with the lock held.
+  func isPending(_ node: LiveNode) -> Bool {
+    guard node.isTouched, node.inode != Self.rootInode else { return false }
+    if node.entry == nil, node.directory?.basePath == nil { return true }
+    if node.attributesChanged || node.file?.saved != nil || node.file?.unsaved == true {
+      return true
+    }
+    return node.isMoved
+  }
+
+  /// Whether a name on a node's way matches an ignore pattern and no version has it; lock held.
+  func isScratch(_ start: LiveNode) -> Bool {
+    var node = start
+    while let parent = node.parent {
+      if node.entry == nil, node.directory?.basePath == nil, let path = node.path,
+        ignore.ignores(path: path, isDirectory: node.kind == .directory)
+      {
+        return true
+      }
+      node = parent
+    }
+    return false
+  }
+}

@@ -1,0 +1,131 @@
+import LLVS
+import Platform
+
+// Making names: create, mkdir, symlink.
+
+/// Who asks, for the owner of what is made.
+package struct Caller: Sendable {
+  package var uid: UInt32
+  package var gid: UInt32
+  package var process: Int32
+
+  package init(uid: UInt32, gid: UInt32, process: Int32) {
+    self.uid = uid
+    self.gid = gid
+    self.process = process
+  }
+}
+
+extension LiveTree {
+  /// A component that nobody may make: the hidden directory's.
+  package static let reservedName = Array(".llvs".utf8)
+
+  /// Takes an inode number that no name ever had.
+  func newInode() throws(FSError) -> UInt64 {
+    while true {
+      let taken: UInt64? = lock.withLock { _ in
+        guard let first = spareInodes.first else { return nil }
+        spareInodes = (first + 1)..<spareInodes.upperBound
+        return first
+      }
+      if let taken { return taken }
+      do throws(StoreError) {
+        let more = try store.allotInodes(4096)
+        lock.withLock { _ in if spareInodes.isEmpty { spareInodes = more..<(more + 4096) } }
+      } catch {
+        throw .store(error)
+      }
+    }
+  }
+
+  /// A number for a name of the base that has none; call with the lock held.
+  ///
+  /// Numbers are allotted thousands at a time, so the store is asked under the lock next to never.
+  func takeSpareInode() -> UInt64 {
+    if spareInodes.isEmpty, let first = try? store.allotInodes(65_536) {
+      spareInodes = first..<(first + 65_536)
+    }
+    guard let first = spareInodes.first else { return 0 }
+    spareInodes = (first + 1)..<spareInodes.upperBound
+    return first
+  }
+
+  private func make(
+    _ parent: UInt64, _ name: [UInt8], kind: EntryKind, mode: UInt32, target: [UInt8] = [],
+    caller: Caller, saved: Bool, open: LiveHandle.Mode? = nil
+  ) throws(FSError) -> (NodeStatus, LiveHandle?) {
+    guard name != Self.reservedName else { throw .exists }
+    try journal.reserve(1024 + target.count)
+    let inode = try newInode()
+    let (result, position) = try withChild(parent, name) {
+      (directory, child) throws(FSError) -> ((NodeStatus, LiveHandle?), Journal.Position) in
+      guard child == nil else { throw .exists }
+      guard directory.inode == Self.rootInode || directory.parent != nil else { throw .noEntry }
+      let now = Self.now()
+      var attributes = Attributes(mode: kind == .symlink ? nil : mode & 0o7777)
+      attributes.mtime = kind == .directory ? nil : now
+      if caller.uid != defaults.uid { attributes.uid = caller.uid }
+      let directoryMode = directory.attributes.mode ?? 0o755
+      let group =
+        directoryMode & 0o2000 != 0 ? directory.attributes.gid ?? defaults.gid : caller.gid
+      if group != defaults.gid { attributes.gid = group }
+      if kind == .directory, directoryMode & 0o2000 != 0 {
+        attributes.mode = (attributes.mode ?? 0) | 0o2000
+      }
+      ensureJournaled(directory)
+      let position = perform(
+        .create(
+          inode: inode, parent: directory.inode, name: name, kind: kind, attributes: attributes,
+          target: target, time: now, saved: saved))
+      guard let node = nodes[inode] else { throw .io }
+      node.lookups += 1
+      var handle: LiveHandle?
+      if let open {
+        handle = LiveHandle(node: node, mode: open.union(.created), epoch: epoch)
+        node.handles += 1
+        node.writers += 1
+      }
+      return ((status(of: node), handle), position)
+    }
+    try journal.commit(through: position)
+    return result
+  }
+
+  /// Makes and opens a regular file; counts a look-up.
+  ///
+  /// - Throws: ``FSError/exists``, ``FSError/noEntry``, ``FSError/nameTooLong``, ``FSError/system(_:)``
+  ///   for a full disk.
+  package func create(
+    _ parent: UInt64, _ name: [UInt8], mode: UInt32, open: LiveHandle.Mode, caller: Caller
+  ) throws(FSError) -> (NodeStatus, LiveHandle) {
+    let (status, handle) = try make(
+      parent, name, kind: .regular, mode: mode, caller: caller, saved: false, open: open)
+    guard let handle else { throw .io }
+    return (status, handle)
+  }
+
+  /// Makes an empty regular file that is saved at once: mknod(2).
+  package func makeFile(
+    _ parent: UInt64, _ name: [UInt8], mode: UInt32, caller: Caller
+  ) throws(FSError) -> NodeStatus {
+    try make(parent, name, kind: .regular, mode: mode, caller: caller, saved: true).0
+  }
+
+  /// Makes a directory; counts a look-up.
+  package func makeDirectory(
+    _ parent: UInt64, _ name: [UInt8], mode: UInt32, caller: Caller
+  ) throws(FSError) -> NodeStatus {
+    try make(parent, name, kind: .directory, mode: mode, caller: caller, saved: true).0
+  }
+
+  /// Makes a symbolic link; counts a look-up.
+  package func makeSymlink(
+    _ parent: UInt64, _ name: [UInt8], target: [UInt8], caller: Caller
+  ) throws(FSError) -> NodeStatus {
+    guard !target.isEmpty else { throw .noEntry }
+    guard target.count <= 4095 else { throw .nameTooLong }
+    return try make(
+      parent, name, kind: .symlink, mode: 0o777, target: target, caller: caller, saved: true
+    ).0
+  }
+}

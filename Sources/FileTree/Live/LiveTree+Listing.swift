@@ -1,0 +1,87 @@
+package import LLVS
+import Platform
+
+// Reading directories: the names as they were when the listing was begun.
+
+/// The names of a directory at one instant.
+///
+/// Offsets are positions: offset *n* is the name after the first *n*, `.` and `..` included, so
+/// telldir(3) and seekdir(3) work whatever happens to the directory.
+///
+/// - Complexity: 16 bytes and the name for each entry while it is open.
+package final class DirectoryListing: Sendable {
+  /// One name.
+  package struct Item: Sendable {
+    package var name: [UInt8]
+    package var kind: EntryKind
+    package var inode: UInt64
+  }
+
+  package let items: [Item]
+
+  init(items: [Item]) {
+    self.items = items
+  }
+}
+
+extension LiveTree {
+  /// Lists a directory: `.` and `..` first.
+  package func list(_ inode: UInt64) throws(FSError) -> DirectoryListing {
+    while true {
+      let (view, basePath, overrides, stamp, above) = try lock.withLock {
+        _ throws(FSError) -> (TreeView, [UInt8]?, [[UInt8]: (UInt64, EntryKind)?], UInt64, UInt64)
+        in
+        let node = try directory(inode)
+        let overrides = (node.directory?.overrides ?? [:]).mapValues { override in
+          override.node.map { ($0.inode, $0.kind) }
+        }
+        return (
+          base, node.directory?.basePath, overrides, baseStamp,
+          node.parent?.inode ?? Self.rootInode
+        )
+      }
+      var items = [
+        DirectoryListing.Item(name: [0x2E], kind: .directory, inode: inode),
+        DirectoryListing.Item(name: [0x2E, 0x2E], kind: .directory, inode: above),
+      ]
+      var implied: [(Int, [UInt8])] = []
+      if let basePath {
+        do throws(StoreError) {
+          var listing = view.list(basePath)
+          while let item = try listing.next() {
+            guard overrides.isEmpty || overrides[item.name] == nil else { continue }
+            if let inode = item.entry?.inode, inode != 0 {
+              items.append(.init(name: item.name, kind: item.kind, inode: inode))
+            } else {
+              implied.append((items.count, item.name))
+              items.append(.init(name: item.name, kind: item.kind, inode: 0))
+            }
+          }
+        } catch {
+          throw .store(error)
+        }
+        let isCurrent = lock.withLock { _ -> Bool in
+          guard baseStamp == stamp else { return false }
+          for (index, name) in implied {
+            let path = basePath.isEmpty ? name : basePath + [0x2F] + name
+            items[index].inode = impliedInode(path)
+          }
+          return true
+        }
+        guard isCurrent else { continue }
+      }
+      for (name, child) in overrides {
+        if let (inode, kind) = child { items.append(.init(name: name, kind: kind, inode: inode)) }
+      }
+      return DirectoryListing(items: items)
+    }
+  }
+
+  /// The number of a directory that no entry stands for; call with the lock held.
+  func impliedInode(_ path: [UInt8]) -> UInt64 {
+    if let known = impliedInodes[path] { return known }
+    let inode = takeSpareInode()
+    impliedInodes[path] = inode
+    return inode
+  }
+}

@@ -1,0 +1,134 @@
+package import LLVS
+import Platform
+
+// Finding a name: overrides first, then the base, which is read with no lock held.
+
+extension LiveTree {
+  /// What the base has at a name, and what must not have changed for it to be used.
+  struct Resolution {
+    var baseStamp: UInt64
+    var basePath: [UInt8]?
+    var found: TreeView.Found?
+  }
+
+  /// Looks a name up in the base, unless an override settles it.
+  func resolve(_ parent: UInt64, _ name: [UInt8]) throws(FSError) -> Resolution {
+    let (view, stamp, path) = try lock.withLock {
+      _ throws(FSError) -> (TreeView, UInt64, [UInt8]?) in
+      let node = try directory(parent)
+      guard let directory = node.directory, directory.overrides[name] == nil else {
+        return (base, baseStamp, nil)
+      }
+      return (base, baseStamp, directory.basePath)
+    }
+    guard let path else { return Resolution(baseStamp: stamp, basePath: nil, found: nil) }
+    do throws(StoreError) {
+      return Resolution(
+        baseStamp: stamp, basePath: path, found: try view.child(of: path, named: name))
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// The child at a name; call with the lock held.
+  ///
+  /// - Returns: `.some(nil)` if there is none, nil if `resolution` is out of date.
+  func child(of parent: LiveNode, _ name: [UInt8], _ resolution: Resolution) -> LiveNode?? {
+    guard let directory = parent.directory else { return .some(nil) }
+    if let override = directory.overrides[name] { return .some(override.node) }
+    guard let basePath = directory.basePath else { return .some(nil) }
+    guard resolution.baseStamp == baseStamp, resolution.basePath == basePath else { return nil }
+    guard let found = resolution.found else { return .some(nil) }
+    return .some(materialise(found, parent: parent, name: name, basePath: basePath))
+  }
+
+  /// The node for something in the base; call with the lock held.
+  func materialise(
+    _ found: TreeView.Found, parent: LiveNode, name: [UInt8], basePath: [UInt8]
+  ) -> LiveNode {
+    let path = basePath.isEmpty ? name : basePath + [UInt8(ascii: "/")] + name
+    let entry: Entry?
+    let isDirectory: Bool
+    switch found {
+    case .value(let value): (entry, isDirectory) = (value, false)
+    case .directory(let value): (entry, isDirectory) = (value, true)
+    }
+    let inode: UInt64
+    if let entry, entry.inode != 0 { inode = entry.inode } else { inode = impliedInode(path) }
+    if let known = nodes[inode] { return known }
+    let node = LiveNode(
+      inode: inode, kind: isDirectory ? .directory : entry?.kind ?? .regular, parent: parent,
+      name: name, entry: entry, attributes: entry?.attributes ?? Attributes(),
+      ctime: storedTime(entry), directory: isDirectory ? LiveDirectory(basePath: path) : nil)
+    nodes[inode] = node
+    return node
+  }
+
+  /// When the version that stored an entry was made: shown where no other time is recorded.
+  func storedTime(_ entry: Entry?) -> Attributes.Time {
+    guard let number = entry?.storedVersion ?? head else {
+      return Attributes.Time(seconds: 0, nanoseconds: 0)
+    }
+    if let known = storedTimes[number] { return known }
+    // One version's row, and only the first time it is met: SQLite's own cache answers as a rule.
+    let timestamp = (try? store.version(number))??.timestamp ?? 0
+    let time = Attributes.Time(referenceTimestamp: timestamp)
+    if storedTimes.count > 65_536 { storedTimes = [:] }
+    storedTimes[number] = time
+    return time
+  }
+
+  /// Runs `body` with the lock held, a directory, and the child at a name.
+  func withChild<R>(
+    _ parent: UInt64, _ name: [UInt8], _ body: (LiveNode, LiveNode?) throws(FSError) -> R
+  ) throws(FSError) -> R {
+    guard name.count <= 255 else { throw .nameTooLong }
+    while true {
+      let resolution = try resolve(parent, name)
+      let result: R? = try lock.withLock { _ throws(FSError) -> R? in
+        let directory = try directory(parent)
+        guard let child = child(of: directory, name, resolution) else { return nil }
+        defer { if let child { dropIfUnused(child) } }
+        return try body(directory, child)
+      }
+      if let result { return result }
+    }
+  }
+
+  /// Finds a name and counts a look-up, which the kernel gives back by `forget`.
+  ///
+  /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/nameTooLong``.
+  package func lookup(_ parent: UInt64, _ name: [UInt8]) throws(FSError) -> NodeStatus {
+    try withChild(parent, name) { (_, child) throws(FSError) in
+      guard let child else { throw .noEntry }
+      child.lookups += 1
+      return status(of: child)
+    }
+  }
+
+  /// The inode number of the directory above one, for `..`.
+  package func parent(of inode: UInt64) throws(FSError) -> UInt64 {
+    try lock.withLock { _ throws(FSError) in
+      try node(inode).parent?.inode ?? Self.rootInode
+    }
+  }
+
+  /// A node's path from the root; nil for one without a name.
+  package func path(of inode: UInt64) -> [UInt8]? {
+    lock.withLock { _ in nodes[inode]?.path }
+  }
+}
+
+extension Attributes.Time {
+  /// The time of a timestamp that counts seconds since 2001-01-01 UTC.
+  package init(referenceTimestamp timestamp: Double) {
+    let since1970 = timestamp + 978_307_200
+    guard since1970.isFinite, abs(since1970) < 9e15 else {
+      self.init(seconds: 0, nanoseconds: 0)
+      return
+    }
+    let seconds = since1970.rounded(.down)
+    let nanoseconds = min(999_999_999, max(0, (since1970 - seconds) * 1e9))
+    self.init(seconds: Int64(seconds), nanoseconds: UInt32(nanoseconds))
+  }
+}

@@ -1,0 +1,187 @@
+import LLVS
+import Platform
+
+// Taking names away: unlink, rmdir, rename.
+
+extension LiveTree {
+  /// Removes a name that is not a directory's.
+  ///
+  /// - Throws: ``FSError/noEntry``, ``FSError/isDirectory``.
+  package func unlink(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
+    try journal.reserve(1024)
+    let position = try withChild(parent, name) { (directory, child) throws(FSError) in
+      guard let child else { throw .noEntry }
+      guard child.kind != .directory else { throw .isDirectory }
+      ensureJournaled(child)
+      return perform(
+        .remove(parent: directory.inode, name: name, time: Self.now(), epoch: epoch))
+    }
+    try journal.commit(through: position)
+  }
+
+  /// Removes an empty directory.
+  ///
+  /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/notEmpty``.
+  package func removeDirectory(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
+    try journal.reserve(1024)
+    while true {
+      let found = try withChild(parent, name) { (_, child) throws(FSError) -> Emptiness in
+        guard let child else { throw .noEntry }
+        guard child.kind == .directory else { throw .notDirectory }
+        return emptiness(of: child)
+      }
+      try checkEmpty(found)
+      let position = try withChild(parent, name) {
+        (directory, child) throws(FSError) -> Journal.Position? in
+        guard let child, child.inode == found.inode,
+          child.directory?.stamp == found.stamp, baseStamp == found.baseStamp
+        else { return nil }
+        ensureJournaled(child)
+        return perform(
+          .remove(parent: directory.inode, name: name, time: Self.now(), epoch: epoch))
+      }
+      if let position { return try journal.commit(through: position) }
+    }
+  }
+
+  /// What has to be looked at to know whether a directory is empty, and what must not have changed.
+  struct Emptiness {
+    var inode: UInt64
+    var stamp: UInt64
+    var baseStamp: UInt64
+    var view: TreeView
+    var basePath: [UInt8]?
+    var hasOverride: Bool
+    var hidden: Set<[UInt8]>
+  }
+
+  /// Call with the lock held.
+  func emptiness(of node: LiveNode) -> Emptiness {
+    let directory = node.directory
+    var hidden: Set<[UInt8]> = []
+    var hasOverride = false
+    for (name, override) in directory?.overrides ?? [:] {
+      if override.node != nil { hasOverride = true } else { hidden.insert(name) }
+    }
+    return Emptiness(
+      inode: node.inode, stamp: directory?.stamp ?? 0, baseStamp: baseStamp, view: base,
+      basePath: directory?.basePath, hasOverride: hasOverride, hidden: hidden)
+  }
+
+  /// Call without the lock: reads the base.
+  func checkEmpty(_ emptiness: Emptiness) throws(FSError) {
+    guard !emptiness.hasOverride else { throw .notEmpty }
+    guard let path = emptiness.basePath else { return }
+    do throws(StoreError) {
+      var listing = emptiness.view.list(path)
+      while let item = try listing.next() {
+        if !emptiness.hidden.contains(item.name) { throw StoreError.busy("not empty") }
+      }
+    } catch .busy {
+      throw .notEmpty
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// What rename(2) may be asked to do.
+  package enum RenameMode: Sendable {
+    case replacing
+    case noReplace
+    case exchange
+  }
+
+  /// Renames as rename(2) and renameat2(2) do.
+  ///
+  /// - Throws: ``FSError/noEntry``, ``FSError/exists``, ``FSError/isDirectory``,
+  ///   ``FSError/notDirectory``, ``FSError/notEmpty``, ``FSError/invalid`` into itself.
+  package func rename(
+    _ fromParent: UInt64, _ from: [UInt8], _ toParent: UInt64, _ to: [UInt8], mode: RenameMode
+  ) throws(FSError) {
+    guard from.count <= 255, to.count <= 255 else { throw .nameTooLong }
+    guard to != Self.reservedName, from != Self.reservedName else { throw .readOnly }
+    try journal.reserve(2048)
+    while true {
+      let fromResolution = try resolve(fromParent, from)
+      let toResolution = try resolve(toParent, to)
+      enum Step {
+        case again
+        case done(Journal.Position?)
+        case examine(Emptiness)
+      }
+      var examined: Emptiness?
+      func attempt() throws(FSError) -> Step {
+        try lock.withLock { _ throws(FSError) -> Step in
+          let source = try directory(fromParent)
+          let target = try directory(toParent)
+          guard let found = child(of: source, from, fromResolution),
+            let over = child(of: target, to, toResolution)
+          else { return .again }
+          defer {
+            if let found { dropIfUnused(found) }
+            if let over { dropIfUnused(over) }
+          }
+          guard let node = found else { throw .noEntry }
+          guard target.inode == Self.rootInode || target.parent != nil else { throw .noEntry }
+          try checkRename(node, over: over, into: target, mode: mode)
+          if node === over { return .done(nil) }
+          if let over, over.kind == .directory, mode == .replacing {
+            let now = emptiness(of: over)
+            guard let examined, examined.inode == now.inode, examined.stamp == now.stamp,
+              examined.baseStamp == now.baseStamp
+            else { return .examine(now) }
+          }
+          ensureJournaled(node)
+          if let over { ensureJournaled(over) }
+          ensureJournaled(target)
+          return .done(
+            perform(
+              .rename(
+                fromParent: source.inode, from: from, toParent: target.inode, to: to,
+                exchange: mode == .exchange, time: Self.now(), epoch: epoch)))
+        }
+      }
+      var step = try attempt()
+      if case .examine(let emptiness) = step {
+        try checkEmpty(emptiness)
+        examined = emptiness
+        step = try attempt()
+      }
+      switch step {
+      case .done(let position):
+        if let position { try journal.commit(through: position) }
+        return
+      case .again, .examine:
+        continue
+      }
+    }
+  }
+
+  private func checkRename(
+    _ node: LiveNode, over: LiveNode?, into target: LiveNode, mode: RenameMode
+  ) throws(FSError) {
+    if mode == .noReplace, over != nil { throw .exists }
+    if mode == .exchange, over == nil { throw .noEntry }
+    func isInside(_ inner: LiveNode, _ outer: LiveNode) -> Bool {
+      var step: LiveNode? = inner
+      while let here = step {
+        if here === outer { return true }
+        step = here.parent
+      }
+      return false
+    }
+    if node.kind == .directory, isInside(target, node) { throw .invalid }
+    guard let over, over !== node else { return }
+    if mode == .exchange {
+      if over.kind == .directory, let parent = node.parent, isInside(parent, over) {
+        throw .invalid
+      }
+      return
+    }
+    if node.kind == .directory, over.kind != .directory { throw .notDirectory }
+    if node.kind != .directory, over.kind == .directory {
+      throw isInside(node, over) ? .notEmpty : .isDirectory
+    }
+    if over.kind == .directory, isInside(node, over) { throw .notEmpty }
+  }
+}

@@ -1,0 +1,178 @@
+package import LLVS
+import Platform
+
+// The live tree: the head's map, with what is pending laid over it.
+//
+// A directory's names are the base's children of its `basePath`, corrected by its `overrides`. A node
+// differs from the base, or lies above one that does, if and only if it stands in its parent's overrides
+// ("touched"), so what is pending is found by walking overrides from the root and nothing else.
+//
+// Lock order: LiveTree.lock -> Journal.state. The lock is held for memory only: the base is read, the
+// journal written and the kernel told outside it. What was read outside is used only if `baseStamp`
+// and the directory's stamp are what they were.
+
+/// The writable tree of a mount, as data: knows nothing of FUSE.
+///
+/// - Concurrency: every operation may be called from any thread.
+package final class LiveTree: @unchecked Sendable {
+  // Unchecked: all mutable state is guarded by `lock`.
+
+  /// The root's inode number, which is also FUSE's.
+  package static let rootInode: UInt64 = 1
+
+  /// How a tree shows what nobody recorded.
+  package struct Defaults: Sendable {
+    package var uid: UInt32
+    package var gid: UInt32
+
+    package init(uid: UInt32, gid: UInt32) {
+      self.uid = uid
+      self.gid = gid
+    }
+  }
+
+  package let store: Store
+  let journal: Journal
+  let defaults: Defaults
+  let lock = Monitor(())
+
+  // MARK: Guarded by `lock`
+
+  var nodes: [UInt64: LiveNode] = [:]
+  let root: LiveNode
+  /// The head's tree.
+  var base: TreeView
+  /// Changes whenever ``base`` does.
+  var baseStamp: UInt64 = 1
+  /// The version the tree continues from; nil before the first.
+  var head: VersionNumber?
+  /// The epoch that changes are made in now, and the predecessors of all that changes still name.
+  var epoch: UInt64
+  var epochs: [UInt64: VersionNumber?]
+  /// Grows with every change.
+  var stamp: UInt64 = 0
+  /// Files with unsaved bytes, by inode.
+  var unsavedNodes: [UInt64: LiveNode] = [:]
+  /// Open nodes whose name a merge gave to another.
+  var detachedNodes: [UInt64: Detached] = [:]
+  /// When something was last saved, made, renamed or removed, on the monotonic clock.
+  var lastActivity: UInt64 = 0
+  /// When the first change came since the last cut; nil while nothing is pending.
+  var firstPending: UInt64?
+  /// Something was saved, made, renamed or removed since the last cut.
+  var hasTakeable = false
+  var spareInodes: Range<UInt64> = 0..<0
+  /// Inode numbers of directories that no entry stands for, by path.
+  var impliedInodes: [[UInt8]: UInt64] = [:]
+  var ignore: IgnorePatterns
+  var settings: StoreSettings
+  /// When versions were made, for entries without a recorded time.
+  var storedTimes: [VersionNumber: Attributes.Time] = [:]
+  /// Called once when something becomes pending, with the lock held.
+  var wake: (@Sendable () -> Void)?
+
+  /// A node that lives on for its handles after a merge gave its name to another.
+  struct Detached {
+    let node: LiveNode
+    let parent: UInt64
+    let name: [UInt8]
+    /// The inode that stands at the name now.
+    let successor: UInt64
+    let epoch: UInt64
+  }
+
+  init(
+    store: Store, journal: Journal, defaults: Defaults, base: TreeView, head: VersionNumber?,
+    epoch: UInt64, epochs: [UInt64: VersionNumber?], ignore: IgnorePatterns,
+    settings: StoreSettings
+  ) {
+    self.store = store
+    self.journal = journal
+    self.defaults = defaults
+    self.base = base
+    self.head = head
+    self.epoch = epoch
+    self.epochs = epochs
+    self.ignore = ignore
+    self.settings = settings
+    root = LiveNode(
+      inode: Self.rootInode, kind: .directory, parent: nil, name: [], entry: nil,
+      attributes: Attributes(mode: 0o755), ctime: Self.now(),
+      directory: LiveDirectory(basePath: []))
+    root.lookups = 1
+    root.isTouched = true
+    root.isJournaled = true
+    nodes[Self.rootInode] = root
+  }
+
+  static func now() -> Attributes.Time {
+    let time = SystemClock.realtime()
+    return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
+
+  /// The node of a number that the kernel was given.
+  ///
+  /// - Throws: ``FSError/stale`` for a number nobody was given.
+  func node(_ inode: UInt64) throws(FSError) -> LiveNode {
+    guard let node = nodes[inode] else { throw .stale }
+    return node
+  }
+
+  func directory(_ inode: UInt64) throws(FSError) -> LiveNode {
+    let node = try node(inode)
+    guard node.kind == .directory else { throw .notDirectory }
+    return node
+  }
+
+  /// Drops a node that nothing needs any more, and its parents likewise.
+  func dropIfUnused(_ start: LiveNode) {
+    var node = start
+    while node.lookups == 0, node.handles == 0, node.pins == 0, !node.isTouched,
+      node.inode != Self.rootInode, detachedNodes[node.inode] == nil
+    {
+      nodes[node.inode] = nil
+      guard let parent = node.parent else { return }
+      node.move(to: nil, as: node.name)
+      node = parent
+    }
+  }
+
+  // MARK: - Status
+
+  func status(of node: LiveNode) -> NodeStatus {
+    let stored = node.attributes
+    let mode: UInt32
+    switch node.kind {
+    case .directory: mode = stored.mode ?? 0o755
+    case .symlink: mode = 0o777
+    default: mode = stored.mode ?? 0o644
+    }
+    let mtime = stored.mtime ?? node.ctime
+    return NodeStatus(
+      inode: node.inode, kind: node.kind, mode: mode,
+      links: node.parent == nil && node.inode != Self.rootInode ? 0 : 1,
+      uid: stored.uid ?? defaults.uid, gid: stored.gid ?? defaults.gid,
+      device: stored.device ?? Attributes.Device(major: 0, minor: 0),
+      size: node.kind == .directory ? 4096 : node.size, mtime: mtime, ctime: node.ctime,
+      atime: node.atime ?? mtime)
+  }
+
+  /// A node's attributes.
+  package func getattr(_ inode: UInt64) throws(FSError) -> NodeStatus {
+    try lock.withLock { _ throws(FSError) in status(of: try node(inode)) }
+  }
+
+  // MARK: - The kernel's memory
+
+  /// The kernel forgets `count` look-ups of a node.
+  package func forget(_ inode: UInt64, count: UInt64) {
+    lock.withLock { _ in
+      guard let node = nodes[inode], inode != Self.rootInode else { return }
+      node.lookups -= min(node.lookups, count)
+      dropIfUnused(node)
+    }
+  }
+
+  /// How many nodes are in memory.
+  package var nodeCount: Int { lock.withLock { _ in nodes.count } }
+}

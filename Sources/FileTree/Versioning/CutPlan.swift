@@ -1,0 +1,67 @@
+import LLVS
+
+/// The saved state of the live tree at one instant, as differences from the base.
+///
+/// Made by a walk over what is pending, in memory alone; turned into versions afterwards, while the tree
+/// goes on changing: everything in it is a copy that shares.
+struct CutPlan {
+  /// A node as the cut found it.
+  struct NodeState {
+    let node: LiveNode
+    /// The node's stamp when the plan was made: the same later means no change since.
+    let stamp: UInt64
+    let kind: EntryKind
+    let attributes: Attributes
+    let explicitTime: Bool
+    /// What the base holds for it.
+    let entry: Entry?
+    /// The newest save, which counts if it was followed by enough quiet.
+    let newest: SavedState?
+    /// The save to take if the newest does not count.
+    let fallback: SavedState?
+    let savedByCommand: Bool
+
+    /// The save that the cut takes; nil for the base's bytes.
+    func chosen(settle: UInt64) -> SavedState? {
+      guard let newest else { return fallback }
+      if savedByCommand { return newest }
+      if let broken = newest.brokenTick, broken < newest.tick &+ settle { return fallback }
+      return newest
+    }
+  }
+
+  enum Action {
+    /// Nothing of the base's value or directory at the path remains.
+    case removeTree
+    /// The node stands at the path.
+    case put(NodeState, isInPlace: Bool)
+    /// What the base has below another path stands below this one, but for some names.
+    case copyTree(from: [UInt8], except: Set<[UInt8]>)
+  }
+
+  struct Item {
+    let path: [UInt8]
+    let epoch: UInt64
+    let action: Action
+  }
+
+  /// The cut's number, which its mark in the journal bears.
+  let id: UInt64
+  /// The tree's stamp at the instant: what has a greater one came later.
+  let stamp: UInt64
+  /// The epoch that began at the instant: what comes later has seen what the cut takes.
+  let nextEpoch: UInt64
+  /// The tree the plan is a difference from.
+  let base: TreeView
+  let head: VersionNumber?
+  /// Parents before children.
+  var items: [Item] = []
+  /// Paths of files with bytes that no save covers.
+  var unsaved: [[UInt8]] = []
+  /// The directories that had overrides, and where they stood.
+  var directories: [(LiveNode, [UInt8])] = []
+  /// Detached nodes whose bytes the plan takes.
+  var detached: [LiveNode] = []
+  /// The predecessor that each epoch stands for.
+  var predecessors: [UInt64: VersionNumber?] = [:]
+}

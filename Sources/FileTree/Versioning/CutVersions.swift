@@ -1,0 +1,158 @@
+import LLVS
+import Platform
+
+/// What a cut took in, in numbers and first names.
+package struct CutSummary: Sendable {
+  package var changed = 0
+  package var new = 0
+  package var removed = 0
+  /// A few of the paths.
+  package var names: [String] = []
+
+  package init() {}
+
+  /// For example `3 changed, 1 new: notes/a, notes/b ...`.
+  package var text: String {
+    var parts: [String] = []
+    if changed > 0 { parts.append("\(changed) changed") }
+    if new > 0 { parts.append("\(new) new") }
+    if removed > 0 { parts.append("\(removed) removed") }
+    if parts.isEmpty { return "nothing changed" }
+    let total = changed + new + removed
+    return parts.joined(separator: ", ") + ": " + names.joined(separator: ", ")
+      + (total > names.count ? " ..." : "")
+  }
+}
+
+/// Makes the versions of a cut: one for each predecessor that writers had last seen, merged.
+struct CutVersions {
+  struct Made {
+    /// The head after the cut.
+    var head: VersionNumber?
+    /// The version made on the plan's head, and its map.
+    var own: VersionNumber?
+    var ownMap: ValueMap?
+    /// The newest version that was made.
+    var newest: VersionRecord?
+    var entries: [UInt64: Entry] = [:]
+    var summary = CutSummary()
+  }
+
+  let tree: LiveTree
+  let plan: CutPlan
+  let settle: UInt64
+  let message: String?
+
+  func add(to transaction: WriteTransaction) throws(StoreError) -> Made {
+    var made = Made(head: plan.head)
+    let groups = try grouped()
+    var sides: [VersionNumber] = []
+    for (predecessor, items) in groups {
+      guard let side = try version(on: predecessor, items, transaction, &made) else { continue }
+      sides.append(side)
+    }
+    if sides.isEmpty { return made }
+    var heads = sides
+    if made.own == nil, let head = plan.head { heads.insert(head, at: 0) }
+    let merged = try transaction.mergeSides(heads, live: made.own ?? plan.head)
+    made.newest = merged.made.last?.record ?? made.newest
+    made.head = merged.outcome
+    return made
+  }
+
+  /// The items by the predecessor they are made on, ancestors first.
+  private func grouped() throws(StoreError) -> [(VersionNumber?, [CutPlan.Item])] {
+    var groups: [VersionNumber?: [CutPlan.Item]] = [:]
+    for item in plan.items {
+      var predecessor = plan.predecessors[item.epoch] ?? plan.head
+      if predecessor != plan.head, try isUntouched(item.path, since: predecessor) {
+        predecessor = plan.head
+      }
+      groups[predecessor, default: []].append(item)
+    }
+    return groups.sorted { a, b in (a.key?.rawValue ?? 0) < (b.key?.rawValue ?? 0) }
+      .map { ($0.key, $0.value) }
+  }
+
+  /// Whether what stands at a path is what the older predecessor had there: then the change made on it
+  /// and merged is the change made on the head.
+  private func isUntouched(
+    _ path: [UInt8], since predecessor: VersionNumber?
+  ) throws(StoreError) -> Bool {
+    guard let head = plan.head else { return true }
+    guard let predecessor else { return try plan.base.find(path: path) == nil }
+    guard try tree.store.graph.isAncestorOrSelf(predecessor, of: head),
+      let record = try tree.store.version(predecessor)
+    else { return false }
+    let old = tree.store.map(record.map)
+    let key = try plan.base.key(forNewPath: path)
+    guard same(try old.entry(at: key), try plan.base.map.entry(at: key)),
+      same(
+        try old.entry(at: key, directory: true), try plan.base.map.entry(at: key, directory: true))
+    else { return false }
+    var below = try MapDiff(
+      from: old, to: plan.base.map, prefix: key.bytes + [0x2F], comparing: .content)
+    return try below.next() == nil
+  }
+
+  private func same(_ a: Entry?, _ b: Entry?) -> Bool {
+    switch (a, b) {
+    case (nil, nil): true
+    case (let a?, let b?): a.hasSameContent(as: b)
+    default: false
+    }
+  }
+
+  private func version(
+    on predecessor: VersionNumber?, _ items: [CutPlan.Item], _ transaction: WriteTransaction,
+    _ made: inout Made
+  ) throws(StoreError) -> VersionNumber? {
+    let isOnHead = predecessor == plan.head
+    let record: VersionRecord? =
+      if let predecessor { try tree.store.version(predecessor) } else { nil }
+    let base = isOnHead ? plan.base.map : tree.store.map(record?.map ?? .empty)
+    let number = transaction.nextVersion
+    var builder = EditBuilder(
+      tree: tree, view: isOnHead ? plan.base : TreeView(map: base), transaction: transaction,
+      number: number, settle: settle)
+    for item in items { try builder.add(item) }
+    made.entries.merge(builder.entries) { $1 }
+    guard builder.changesContent else { return nil }
+    let edits = builder.sortedEdits()
+    let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
+      .applying(edits: edits)
+    guard map.contentDigest != base.contentDigest else { return nil }
+    try count(edits, base, &made.summary)
+    let author = tree.lock.withLock { _ in tree.settings.author }
+    let version = try transaction.add(
+      AuthoredVersion(
+        number: try transaction.reserveVersion(), first: predecessor, base: base, map: map,
+        line: record.flatMap {
+          $0.line == VersionRecord.unnamedLine ? nil : Branch(rawValue: $0.line)
+        },
+        author: author.isEmpty ? nil : author, message: message))
+    made.newest = version
+    if isOnHead {
+      made.own = version.number
+      made.ownMap = map
+    }
+    return version.number
+  }
+
+  private func count(
+    _ edits: [MapEdit], _ base: ValueMap, _ summary: inout CutSummary
+  ) throws(StoreError) {
+    for edit in edits {
+      let old = try base.entry(at: edit.key, directory: edit.isDirectory)
+      switch edit {
+      case .put(let entry):
+        if let old, old.hasSameContent(as: entry) { continue }
+        if old == nil { summary.new += 1 } else { summary.changed += 1 }
+      case .remove:
+        guard old != nil else { continue }
+        summary.removed += 1
+      }
+      if summary.names.count < 5 { summary.names.append(edit.key.rawValue) }
+    }
+  }
+}

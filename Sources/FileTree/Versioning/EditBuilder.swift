@@ -1,0 +1,168 @@
+import LLVS
+
+/// Turns a plan's items into edits of one predecessor's map, and stores the bytes they need.
+struct EditBuilder {
+  private struct Place: Hashable {
+    var key: Key
+    var directory: Bool
+  }
+
+  private let tree: LiveTree
+  private let view: TreeView
+  private let transaction: WriteTransaction
+  private let number: VersionNumber
+  private let settle: UInt64
+  private var edits: [Place: MapEdit] = [:]
+  private var revisions: Range<UInt64> = 0..<0
+  /// Entries of the plan's nodes in the new map, by inode.
+  private(set) var entries: [UInt64: Entry] = [:]
+  /// Whether anything but inode numbers changes.
+  private(set) var changesContent = false
+
+  init(
+    tree: LiveTree, view: TreeView, transaction: WriteTransaction, number: VersionNumber,
+    settle: UInt64
+  ) {
+    self.tree = tree
+    self.view = view
+    self.transaction = transaction
+    self.number = number
+    self.settle = settle
+  }
+
+  /// The edits in the map's order, without those that change nothing.
+  func sortedEdits() -> [MapEdit] {
+    edits.values.sorted(by: MapEdit.precedes)
+  }
+
+  mutating func add(_ item: CutPlan.Item) throws(StoreError) {
+    switch item.action {
+    case .removeTree:
+      try removeAll(at: item.path, keepingDirectory: false)
+    case .copyTree(let from, let except):
+      try copy(from: from, to: item.path, except: except)
+    case .put(let state, let isInPlace):
+      try put(state, at: item.path, isInPlace: isInPlace)
+    }
+  }
+
+  // MARK: - Removing and copying
+
+  private mutating func remove(_ entry: Entry) {
+    edits[Place(key: entry.key, directory: entry.isDirectory)] =
+      .remove(entry.key, directory: entry.isDirectory)
+    changesContent = true
+  }
+
+  private mutating func removeAll(
+    at path: [UInt8], keepingDirectory: Bool
+  ) throws(StoreError) {
+    switch try view.find(path: path) {
+    case nil: return
+    case .value(let entry): remove(entry)
+    case .directory(let entry):
+      if let entry, !keepingDirectory { remove(entry) }
+      var below = view.entries(below: path)
+      while let (_, inner) = try below.next() { remove(inner) }
+    }
+  }
+
+  private mutating func copy(
+    from source: [UInt8], to target: [UInt8], except: Set<[UInt8]>
+  ) throws(StoreError) {
+    var below = view.entries(below: source)
+    while let (relative, entry) = try below.next() {
+      let first = relative.firstIndex(of: 0x2F).map { Array(relative[..<$0]) } ?? relative
+      guard !except.contains(first) else { continue }
+      var copy = entry
+      copy.key = try view.key(forNewPath: target + [0x2F] + relative)
+      copy.storedVersion = number
+      copy.revision = try nextRevision()
+      edits[Place(key: copy.key, directory: copy.isDirectory)] = .put(copy)
+      entries[copy.inode] = copy
+      changesContent = true
+    }
+  }
+
+  // MARK: - Putting
+
+  private mutating func put(
+    _ state: CutPlan.NodeState, at path: [UInt8], isInPlace: Bool
+  ) throws(StoreError) {
+    let isDirectory = state.kind == .directory
+    var old: Entry?
+    switch try view.find(path: path) {
+    case .value(let entry)?:
+      if isDirectory { remove(entry) } else { old = entry }
+    case .directory(let entry)?:
+      if !isDirectory || !isInPlace { try removeAll(at: path, keepingDirectory: isDirectory) }
+      if isDirectory { old = entry }
+    case nil: break
+    }
+    let key: Key = if let old { old.key } else { try view.key(forNewPath: path) }
+    guard let entry = try entry(for: state, key: key, old: old) else { return }
+    entries[state.node.inode] = entry
+    let place = Place(key: key, directory: isDirectory)
+    if let old, entry == old {
+      edits[place] = nil
+    } else {
+      edits[place] = .put(entry)
+      if old.map({ !$0.hasSameContent(as: entry) }) ?? true { changesContent = true }
+    }
+  }
+
+  private mutating func entry(
+    for state: CutPlan.NodeState, key: Key, old: Entry?
+  ) throws(StoreError) -> Entry? {
+    let chosen = state.chosen(settle: settle)
+    var stored = StoredContent(length: 0, digest: .ofNothing, content: .none)
+    var attributes = state.attributes
+    if state.kind == .directory {
+      attributes.mtime = state.explicitTime ? attributes.mtime : nil
+    } else if let chosen {
+      stored = try store(chosen.content)
+      attributes.mtime = chosen.mtime
+    } else {
+      guard let base = state.entry else { return nil }
+      stored = base.stored
+      if !state.explicitTime { attributes.mtime = base.attributes.mtime }
+    }
+    var storedVersion = number
+    if let old, old.kind == state.kind, old.stored.digest == stored.digest,
+      old.stored.length == stored.length
+    {
+      stored = old.stored
+      storedVersion = old.storedVersion
+      if state.kind != .directory, !(chosen?.explicitTime ?? state.explicitTime) {
+        // Writing the same bytes again is no change by itself.
+        var same = attributes
+        same.mtime = old.attributes.mtime
+        if same == old.attributes { attributes = old.attributes }
+      }
+    }
+    var entry = Entry(
+      key: key, kind: state.kind, attributes: attributes, stored: stored,
+      storedVersion: storedVersion, inode: state.node.inode, revision: old?.revision ?? 0)
+    if old.map({ !$0.hasSameContent(as: entry) }) ?? true { entry.revision = try nextRevision() }
+    return entry
+  }
+
+  private func store(_ content: FileContent) throws(StoreError) -> StoredContent {
+    if let stored = content.unchangedBase {
+      guard case .inline(let bytes) = stored.content, bytes.count > Entry.inlineLimit else {
+        return stored
+      }
+      return try transaction.write(bytes)
+    }
+    return try transaction.write(ContentReader(tree: tree, content: content))
+  }
+
+  private mutating func nextRevision() throws(StoreError) -> UInt64 {
+    if revisions.isEmpty {
+      let first = try transaction.allotRevisions(256)
+      revisions = first..<(first + 256)
+    }
+    defer { revisions = (revisions.lowerBound + 1)..<revisions.upperBound }
+    return revisions.lowerBound
+  }
+}

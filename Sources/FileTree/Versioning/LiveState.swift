@@ -1,0 +1,39 @@
+import LLVS
+
+/// What the store knows of the live tree: written by the transaction that changes the head.
+struct LiveState {
+  /// The version the tree continues from.
+  var head: VersionNumber?
+  /// The head's map with the live tree's inode numbers.
+  var map: ValueMap
+  /// The last cut that was committed; its mark is in the journal.
+  var cut: UInt64
+  /// The version that holds what that cut took, where it made one on the head of its time.
+  var ownVersion: VersionNumber?
+
+  private static let cutSetting = "live.cut"
+  private static let ownSetting = "live.own"
+
+  init(of store: Store) throws(StoreError) {
+    let state = try store.state()
+    head = state.head
+    map = store.map(state.headMap ?? .empty)
+    cut = Self.number(state.settings[Self.cutSetting]) ?? 0
+    ownVersion = Self.number(state.settings[Self.ownSetting]).map {
+      VersionNumber(UInt32(truncatingIfNeeded: $0))
+    }
+  }
+
+  private static func number(_ bytes: [UInt8]?) -> UInt64? {
+    bytes.flatMap { UInt64(String(decoding: $0, as: UTF8.self)) }
+  }
+
+  /// Records a cut in the transaction that commits it.
+  static func record(
+    cut: UInt64, ownVersion: VersionNumber?, in transaction: WriteTransaction
+  ) {
+    transaction.set(cutSetting, to: Array(String(cut).utf8))
+    transaction.set(
+      ownSetting, to: ownVersion.map { Array(String($0.rawValue).utf8) })
+  }
+}

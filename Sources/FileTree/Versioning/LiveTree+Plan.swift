@@ -1,0 +1,242 @@
+import LLVS
+import Platform
+
+// Taking the plan of a cut: section 4, rules 1 to 5 of the contract.
+
+extension LiveTree {
+  /// Why a cut is made.
+  package enum CutReason: Sendable {
+    /// A command, unmount or SIGTERM asks: every save counts.
+    case command
+    /// Nothing was saved or renamed for `settle`.
+    case quiet
+    /// The first pending change is 60 s old: logs and databases are taken as they stand.
+    case overdue
+  }
+
+  /// How long the writes of a file that was made or emptied must have paused to be taken, unsaved.
+  static let abandonedNanoseconds: UInt64 = 60_000_000_000
+
+  /// Marks the instant of a cut and takes the plan.
+  ///
+  /// - Complexity: O(pending), in memory.
+  func plan(_ reason: CutReason, id: UInt64) -> CutPlan {
+    lock.withLock { _ in
+      let tick = SystemClock.monotonic()
+      savePaused(tick, reason)
+      hasTakeable = false
+      firstPending = unsavedNodes.isEmpty ? nil : tick
+      stamp += 1
+      let predecessors = epochs
+      var plan = CutPlan(
+        id: id, stamp: stamp, nextEpoch: epoch + 1, base: base, head: head,
+        predecessors: predecessors)
+      journal.append(.cutMark(id: id))
+      walk(root, at: [], isInPlace: true, reason, &plan)
+      takeDetached(reason, &plan)
+      perform(.epoch(id: epoch + 1, predecessor: head?.rawValue ?? 0))
+      for item in plan.items {
+        if case .put(let state, _) = item.action { noteSeen(state, in: plan) }
+      }
+      return plan
+    }
+  }
+
+  /// Takes the plan of a cut whose mark replay has met, with every save that may have counted.
+  func planForReplay(id: UInt64) -> CutPlan {
+    stamp += 1
+    var plan = CutPlan(
+      id: id, stamp: stamp, nextEpoch: epoch + 1, base: base, head: head, predecessors: epochs)
+    walk(root, at: [], isInPlace: true, .command, &plan)
+    takeDetached(.command, &plan)
+    return plan
+  }
+
+  /// Saves files whose writes have paused, and at an overdue cut logs and databases as they stand.
+  private func savePaused(_ tick: UInt64, _ reason: CutReason) {
+    let settle = settings.settle
+    for node in Array(unsavedNodes.values) {
+      guard let file = node.file, node.parent != nil, tick >= file.lastWriteTick else { continue }
+      let pause = tick - file.lastWriteTick
+      let isDue =
+        file.steady
+        ? pause >= settle || reason == .overdue : pause >= Self.abandonedNanoseconds
+      if isDue { _ = save(node, by: nil) }
+    }
+  }
+
+  /// Whoever goes on writing a file that the cut takes has seen what it takes.
+  func noteSeen(_ state: CutPlan.NodeState, in plan: CutPlan) {
+    guard let file = state.node.file,
+      let taken = state.chosen(settle: settings.settle)
+    else { return }
+    taken.takenIn = plan.nextEpoch
+    if let newest = file.saved, newest !== taken { newest.epoch = plan.nextEpoch }
+    if file.unsaved { file.writerEpoch = plan.nextEpoch }
+  }
+
+  private func walk(
+    _ node: LiveNode, at path: [UInt8], isInPlace: Bool, _ reason: CutReason,
+    _ plan: inout CutPlan
+  ) {
+    guard let directory = node.directory else { return }
+    plan.directories.append((node, path))
+    for (name, override) in directory.overrides {
+      let childPath = path.isEmpty ? name : path + [0x2F] + name
+      guard let child = override.node else {
+        if isInPlace {
+          plan.items.append(
+            CutPlan.Item(path: childPath, epoch: override.epoch, action: .removeTree))
+        }
+        continue
+      }
+      if isIgnored(child, at: childPath) { continue }
+      if child.kind == .directory {
+        walkDirectory(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
+      } else {
+        take(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
+      }
+    }
+  }
+
+  func isIgnored(_ node: LiveNode, at path: [UInt8]) -> Bool {
+    node.entry == nil && node.directory?.basePath == nil
+      && ignore.ignores(path: path, isDirectory: node.kind == .directory)
+  }
+
+  private func walkDirectory(
+    _ node: LiveNode, at path: [UInt8], _ override: Override, isInPlace: Bool,
+    _ reason: CutReason, _ plan: inout CutPlan
+  ) {
+    let staysInPlace = isInPlace && node.directory?.basePath == path
+    if !staysInPlace || node.attributesChanged {
+      plan.items.append(
+        CutPlan.Item(
+          path: path, epoch: override.epoch,
+          action: .put(state(of: node, reason), isInPlace: staysInPlace)))
+    }
+    if !staysInPlace, let basePath = node.directory?.basePath {
+      // A name whose file was never saved keeps what the base has there.
+      let except = (node.directory?.overrides ?? [:]).filter { _, override in
+        override.node.map { $0.file?.neverSaved != true || $0.file?.saved != nil } ?? true
+      }
+      plan.items.append(
+        CutPlan.Item(
+          path: path, epoch: override.epoch,
+          action: .copyTree(from: basePath, except: Set(except.keys))))
+    }
+    walk(node, at: path, isInPlace: staysInPlace, reason, &plan)
+  }
+
+  private func take(
+    _ node: LiveNode, at path: [UInt8], _ override: Override, isInPlace: Bool,
+    _ reason: CutReason, _ plan: inout CutPlan
+  ) {
+    if node.file?.unsaved == true { plan.unsaved.append(path) }
+    let saved = node.file?.saved
+    if saved == nil, node.entry == nil { return }
+    let isUnmoved = isInPlace && !node.isMoved
+    if saved == nil, isUnmoved, !node.attributesChanged { return }
+    plan.items.append(
+      CutPlan.Item(
+        path: path,
+        epoch: saved.map { min($0.epoch, override.epoch) } ?? override.epoch,
+        action: .put(state(of: node, reason), isInPlace: isUnmoved && node.entry != nil)))
+  }
+
+  private func state(of node: LiveNode, _ reason: CutReason) -> CutPlan.NodeState {
+    let file = node.file
+    let isCommand = reason == .command
+    // A save that a write followed counts only for a command, or if it had its quiet before.
+    let newest = file?.unsaved == true && !isCommand ? file?.counted : file?.saved
+    return CutPlan.NodeState(
+      node: node, stamp: node.stamp, kind: node.kind, attributes: node.attributes,
+      explicitTime: node.explicitTime, entry: node.entry, newest: newest,
+      fallback: file?.counted, savedByCommand: isCommand)
+  }
+
+  /// Takes detached files that were saved, as changes of the names they had.
+  private func takeDetached(_ reason: CutReason, _ plan: inout CutPlan) {
+    for detached in detachedNodes.values {
+      guard let file = detached.node.file, let saved = file.saved, saved.takenIn == nil,
+        let parent = nodes[detached.parent], parent.isLinked, let above = parent.path
+      else { continue }
+      // Removed or renamed here since: the name is no longer what the merge made of it.
+      if let override = parent.directory?.overrides[detached.name],
+        override.node?.inode != detached.successor
+      {
+        continue
+      }
+      let path = above.isEmpty ? detached.name : above + [0x2F] + detached.name
+      plan.items.append(
+        CutPlan.Item(
+          path: path, epoch: min(saved.epoch, detached.epoch),
+          action: .put(state(of: detached.node, reason), isInPlace: true)))
+      plan.detached.append(detached.node)
+    }
+  }
+}
+
+extension LiveTree {
+  /// When an automatic cut is due next, and why; nil while nothing is pending.
+  func nextCut() -> (tick: UInt64, reason: CutReason)? {
+    lock.withLock { _ in
+      guard let firstPending else { return nil }
+      let settle = settings.settle
+      var quiet = hasTakeable ? lastActivity &+ settle : UInt64.max
+      for node in unsavedNodes.values {
+        guard let file = node.file, node.parent != nil else { continue }
+        let paused = file.lastWriteTick &+ (file.steady ? settle : Self.abandonedNanoseconds)
+        quiet = min(quiet, max(paused, lastActivity &+ settle))
+      }
+      let overdue = firstPending &+ Self.abandonedNanoseconds
+      return overdue < quiet ? (overdue, .overdue) : (quiet, .quiet)
+    }
+  }
+
+  /// What is pending, for status: changed, new and removed names, and files with unsaved bytes.
+  package struct Pending: Sendable {
+    package var changed = 0
+    package var new = 0
+    package var removed = 0
+    package var unsaved: [[UInt8]] = []
+    /// When the next version is due, in nanoseconds from now; nil while nothing is pending.
+    package var due: UInt64?
+  }
+
+  /// Counts what is pending.
+  ///
+  /// - Complexity: O(pending), in memory.
+  package func pending() -> Pending {
+    var result = lock.withLock { _ -> Pending in
+      var result = Pending()
+      count(root, at: [], &result)
+      for node in unsavedNodes.values {
+        if let path = node.path, !isScratch(node) { result.unsaved.append(path) }
+      }
+      return result
+    }
+    if let next = nextCut() {
+      let now = SystemClock.monotonic()
+      result.due = next.tick > now ? next.tick - now : 0
+    }
+    return result
+  }
+
+  private func count(_ node: LiveNode, at path: [UInt8], _ result: inout Pending) {
+    for (name, override) in node.directory?.overrides ?? [:] {
+      guard let child = override.node else {
+        result.removed += 1
+        continue
+      }
+      let childPath = path.isEmpty ? name : path + [0x2F] + name
+      if isIgnored(child, at: childPath) { continue }
+      if child.entry == nil, child.directory?.basePath == nil {
+        result.new += 1
+      } else if isPending(child) {
+        result.changed += 1
+      }
+      count(child, at: childPath, &result)
+    }
+  }
+}
