@@ -72,6 +72,15 @@ final class Database {
     }
   }
 
+  /// What `PRAGMA integrity_check` finds wrong; nothing in a sound database.
+  func integrityCheck() throws(StoreError) -> [String] {
+    let statement = try prepared("PRAGMA integrity_check(100)")
+    defer { statement.reset() }
+    var lines: [String] = []
+    while try statement.step() { lines.append(statement.text(0)) }
+    return lines == ["ok"] ? [] : lines
+  }
+
   /// Runs the body in a transaction that takes the write lock at once.
   func transaction<Result>(
     _ body: () throws(StoreError) -> Result
