@@ -92,6 +92,9 @@ package enum Faults {
     }
   }
 
+  /// Whether any plan is armed.
+  static var isOn: Bool { isArmed.load(ordering: .relaxed) }
+
   /// Passes a call that transfers no bytes.
   @inline(__always)
   static func pass(_ call: SystemCall, _ name: StaticString, _ path: String) throws(SystemError) {

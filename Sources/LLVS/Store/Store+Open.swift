@@ -127,7 +127,14 @@ extension Store {
   private static func writerLock(_ path: String) throws(StoreError) -> File {
     do throws(SystemError) {
       let file = try File("\(path)/lock", [.readWrite, .create])
-      guard try file.lock(.exclusive) else {
+      var isTaken = try file.lock(.exclusive)
+      // A holder that has gone may live on for a moment in a child that it forked and that has not
+      // reached its exec: an open file's lock is the child's too.
+      for _ in 0..<20 where !isTaken {
+        SystemClock.sleep(nanoseconds: 10_000_000)
+        isTaken = try file.lock(.exclusive)
+      }
+      guard isTaken else {
         let holder = try file.read(32, at: 0).prefix { $0 >= 0x30 && $0 <= 0x39 }
         throw SystemError(
           errno: Errno.busy, call: String(decoding: holder, as: UTF8.self), subject: path)

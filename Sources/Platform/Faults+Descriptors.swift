@@ -1,0 +1,43 @@
+internal import Glibc
+
+/// The seam for a C library that makes its own calls on descriptors: the results and errno are those of
+/// the system's functions.
+extension Faults {
+  /// pwrite(2), or write(2) without an offset.
+  package static func write(
+    to descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, at offset: Int64?
+  ) -> Int {
+    let most: (count: Int, dies: Bool)
+    do throws(SystemError) {
+      most = try passWrite("pwrite", path(of: descriptor), count)
+    } catch {
+      errno = error.errno
+      return -1
+    }
+    let written =
+      if let offset { unsafe pwrite(descriptor, bytes, most.count, off_t(offset)) } else {
+        unsafe Glibc.write(descriptor, bytes, most.count)
+      }
+    if most.dies { die() }
+    return written
+  }
+
+  /// fdatasync(2).
+  package static func sync(_ descriptor: Int32) -> Int32 {
+    do throws(SystemError) {
+      try pass(.sync, "fdatasync", path(of: descriptor))
+    } catch {
+      errno = error.errno
+      return -1
+    }
+    return fdatasync(descriptor)
+  }
+
+  private static func path(of descriptor: Int32) -> String {
+    guard isOn else { return "" }
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count)
+    return String(
+      decoding: buffer.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}
