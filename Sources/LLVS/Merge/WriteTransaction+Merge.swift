@@ -163,7 +163,8 @@ extension WriteTransaction {
     return try store.metadata(of: record)
   }
 
-  private func add(
+  /// Adds the version of a merge, with its change list as every route tells it.
+  func add(
     _ result: MergeResult, _ version: Version, number: VersionNumber, flags: VersionRecord.Flags
   ) throws(StoreError) -> VersionRecord {
     var keys: [Key] = []
@@ -180,7 +181,35 @@ extension WriteTransaction {
         number: number, id: version.id, first: result.first.number, second: result.second.number,
         timestamp: version.timestamp,
         line: Version.line(version.metadata)?.rawValue ?? VersionRecord.unnamedLine,
-        flags: flags, metadata: version.metadata, map: result.map.root, valueDataSize: size,
+        flags: flags, metadata: version.metadata, map: result.map.root,
+        changes: try write(ChangeList.encode(try recorded(result.changes))), valueDataSize: size,
         changedKeys: keys))
+  }
+
+  private func recorded(_ changes: [MergeChange]) throws(StoreError) -> [RecordedChange] {
+    var recorded: [RecordedChange] = []
+    recorded.reserveCapacity(changes.count)
+    var ids: [VersionNumber: Version.ID] = [:]
+    for change in changes {
+      switch change {
+      case .preserve(let entry):
+        let id: Version.ID
+        if let known = ids[entry.storedVersion] {
+          id = known
+        } else {
+          guard let record = try version(entry.storedVersion) else {
+            throw .corrupt("an entry names version number \(entry.storedVersion.rawValue)")
+          }
+          id = record.id
+          ids[entry.storedVersion] = id
+        }
+        recorded.append(.preserve(entry.key, storedVersion: id))
+      case .preserveRemoval(let key): recorded.append(.preserveRemoval(key))
+      case .insert(let entry): recorded.append(.insert(entry.key))
+      case .update(let entry): recorded.append(.update(entry.key))
+      case .remove(let key): recorded.append(.remove(key))
+      }
+    }
+    return recorded
   }
 }

@@ -1,0 +1,144 @@
+/// Merging with an arbiter of the program's own: the names of the original.
+extension Store {
+  /// Merges two versions: three-way over their common ancestor, two-way where there is none.
+  ///
+  /// Makes no version where one is an ancestor of the other. The version made is authored: two stores that
+  /// merge the same versions in this way make two.
+  ///
+  /// - Parameters:
+  ///   - firstId: the version whose values the merge starts from.
+  ///   - secondId: the other version.
+  ///   - arbiter: decides where both changed a value; called without locks held.
+  ///   - metadata: what is said of the merge.
+  /// - Returns: the version that holds both.
+  /// - Throws: ``StoreError/missingVersion(_:)``; ``StoreError/unresolvedConflict(_:)`` if the arbiter does
+  ///   not name a conflicting value; what the arbiter throws.
+  @discardableResult
+  public func merge(
+    version firstId: Version.ID, with secondId: Version.ID,
+    resolvingWith arbiter: some MergeArbiter, metadata: Version.Metadata = [:]
+  ) throws -> Version {
+    try merge(firstId, secondId, arbiter, metadata, isUnrelatedAllowed: true)
+  }
+
+  /// Merges two versions that have a common ancestor.
+  ///
+  /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` if they have none; else as
+  ///   ``merge(version:with:resolvingWith:metadata:)``.
+  @discardableResult
+  public func mergeRelated(
+    version firstId: Version.ID, with secondId: Version.ID,
+    resolvingWith arbiter: some MergeArbiter, metadata: Version.Metadata = [:]
+  ) throws -> Version {
+    try merge(firstId, secondId, arbiter, metadata, isUnrelatedAllowed: false)
+  }
+
+  private func merge(
+    _ firstId: Version.ID, _ secondId: Version.ID, _ arbiter: some MergeArbiter,
+    _ metadata: Version.Metadata, isUnrelatedAllowed: Bool
+  ) throws -> Version {
+    guard let first = try version(firstId) else { throw StoreError.missingVersion(firstId) }
+    guard let second = try version(secondId) else { throw StoreError.missingVersion(secondId) }
+    let (a, b) = (HistoryNode(first), HistoryNode(second))
+    let merger = Merger(graph: graph, maps: history)
+    let plan = try merger.plan(a, b, allowingUnrelated: isUnrelatedAllowed)
+    guard case .merge(let bases) = plan else {
+      return try version(from: plan == .fastForward(a) ? first : second)
+    }
+    let base = try merger.baseMap(bases.map(\.number), like: map(of: first))
+    let forks = try forks(base: base, first: map(of: first), second: map(of: second))
+    let ancestor = try bases.last.map { try version(from: history.record($0.number)) }
+    let merge = Merge(
+      commonAncestor: ancestor,
+      versions: (try version(from: first), try version(from: second)),
+      forksByValueIdentifier: forks.mapValues(\.fork))
+    var resolved: [Key: Value.Change] = [:]
+    for change in try arbiter.changes(toResolve: merge, in: self) { resolved[change.key] = change }
+    let record = try write { (transaction) throws(StoreError) in
+      try transaction.merge(a, b, bases: bases, forks: forks, resolved, metadata)
+    }
+    return try version(from: record)
+  }
+
+  private func forks(
+    base: ValueMap, first: ValueMap, second: ValueMap
+  ) throws(StoreError) -> [Key: ForkedValue] {
+    var triples: [Key: MergeTriple] = [:]
+    try ValueMap.diff(from: base, to: first) { (change) throws(StoreError) in
+      guard !change.isDirectory else { return }
+      triples[change.key] = MergeTriple(base: change.old, first: change.new, second: change.old)
+    }
+    try ValueMap.diff(from: base, to: second) { (change) throws(StoreError) in
+      guard !change.isDirectory else { return }
+      var triple = triples[change.key] ?? MergeTriple(base: change.old, first: change.old)
+      triple.second = change.new
+      triples[change.key] = triple
+    }
+    return triples.compactMapValues { triple in
+      Value.Fork(
+        base: triple.base?.storedVersion, first: triple.first?.storedVersion,
+        second: triple.second?.storedVersion
+      ).map { ForkedValue(fork: $0, triple: triple) }
+    }
+  }
+}
+
+/// A fork with what each side holds.
+struct ForkedValue {
+  let fork: Value.Fork
+  let triple: MergeTriple
+}
+
+extension WriteTransaction {
+  func merge(
+    _ first: HistoryNode, _ second: HistoryNode, bases: [HistoryNode],
+    forks: [Key: ForkedValue], _ resolved: [Key: Value.Change], _ given: Version.Metadata
+  ) throws(StoreError) -> VersionRecord {
+    let number = try reserveVersion()
+    var recorded: [Key: RecordedMergeChange] = [:]
+    for (key, forked) in forks where resolved[key] == nil {
+      switch forked.fork {
+      case .inserted(.second), .updated(.second):
+        recorded[key] = forked.triple.second.map {
+          .value($0.stored, kind: $0.kind, storedBy: $0.storedVersion)
+        }
+      case .removed(.second): recorded[key] = .removal
+      case .inserted(.first), .updated(.first), .removed(.first), .twiceRemoved: break
+      case .twiceInserted, .twiceUpdated, .removedAndUpdated:
+        // Equal bytes need nobody to decide.
+        guard let a = forked.triple.first, let b = forked.triple.second, a.hasSameUnit(as: b)
+        else { throw .unresolvedConflict(key) }
+      }
+    }
+    for (key, change) in resolved {
+      switch change {
+      case .insert(let value), .update(let value):
+        recorded[key] = .value(try write(value.data), kind: nil, storedBy: number)
+      case .remove, .preserveRemoval: recorded[key] = .removal
+      case .preserve(let reference): recorded[key] = try preserved(reference)
+      }
+    }
+    let result = try merger.follow(
+      recorded, first: first, second: second,
+      options: Merger.Options(
+        arbiter: OneSideClashArbiter(.first), number: number,
+        allotRevision: { () throws(StoreError) in try self.allotRevisions() }),
+      writingTo: nodes)
+    var metadata = given
+    metadata[.digest] = Version.MetadataValue(result.map.contentDigest.hex)
+    let version = Version(
+      id: .random(), predecessors: .init(idOfFirst: first.id, idOfSecond: second.id),
+      timestamp: try timestamp(after: [first.number, second.number]), metadata: metadata)
+    return try add(result, version, number: number, flags: .madeHere)
+  }
+
+  private func preserved(
+    _ reference: Value.Reference
+  ) throws(StoreError) -> RecordedMergeChange {
+    guard let record = try version(reference.storedVersionId),
+      let entry = try store.map(of: record).entry(at: reference.valueId),
+      entry.storedVersion == record.number
+    else { throw .invalid("there is no value of \(reference.valueId.rawValue) to preserve") }
+    return .value(entry.stored, kind: entry.kind, storedBy: entry.storedVersion)
+  }
+}
