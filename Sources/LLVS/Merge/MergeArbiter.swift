@@ -6,6 +6,7 @@ public protocol MergeArbiter {
   ///   - merge: the versions and the forks of their values.
   ///   - store: the store that holds them, for reading.
   /// - Returns: one change for each value it decides; values not named are merged by themselves.
+  /// - Throws: what ends the merge; nothing of it is then stored.
   func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change]
 }
 

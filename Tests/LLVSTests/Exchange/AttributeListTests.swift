@@ -1,4 +1,5 @@
 import LLVS
+import TestSupport
 import Testing
 
 @Suite("Attributes on the wire")

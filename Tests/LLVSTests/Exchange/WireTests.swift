@@ -1,6 +1,7 @@
 import Foundation
 import LLVS
 import Platform
+import TestSupport
 import Testing
 
 @Suite("The original's wire")

@@ -1,5 +1,6 @@
 import LLVS
 import Synchronization
+import TestSupport
 
 /// A history in memory, for tests.
 final class SampleGraph: HistorySource {

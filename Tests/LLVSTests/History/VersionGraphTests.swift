@@ -1,7 +1,8 @@
 import LLVS
 import Testing
 
-@Suite struct VersionGraphTests {
+@Suite(.timeLimit(.minutes(1)))
+struct VersionGraphTests {
   @Test("ancestors and maximal common ancestors are what brute force finds", arguments: 1...12)
   func ancestors(seed: Int) throws {
     let sample = SampleGraph.random(seed: UInt64(seed), count: 70)

@@ -2,7 +2,8 @@ import LLVS
 import Testing
 
 /// Merges of two versions over their common predecessor.
-@Suite struct MapMergeTests {
+@Suite(.timeLimit(.minutes(1)))
+struct MapMergeTests {
   private let replica = SampleReplica()
 
   private struct Outcome {

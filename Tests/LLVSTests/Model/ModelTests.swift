@@ -1,7 +1,9 @@
 import LLVS
+import TestSupport
 import Testing
 
-@Suite struct ModelTests {
+@Suite(.timeLimit(.minutes(1)))
+struct ModelTests {
   @Test("ids of automatic versions are the published ones")
   func ids() throws {
     for vector in try DigestVectors.load().ids {

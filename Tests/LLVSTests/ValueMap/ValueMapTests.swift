@@ -1,7 +1,9 @@
 import LLVS
+import TestSupport
 import Testing
 
-@Suite struct ValueMapTests {
+@Suite(.timeLimit(.minutes(3)))
+struct ValueMapTests {
   @Test("the published trees have their published digests")
   func vectors() throws {
     for tree in try DigestVectors.load().trees {
@@ -119,6 +121,39 @@ import Testing
       ) { change throws(StoreError) in found.append(change) }
       #expect(found == expected, comment)
     }
+  }
+
+  @Test("a run that chosen keys make long is cut alike whatever the edits", arguments: 1...3)
+  func longRuns(seed: Int) throws {
+    var random = SeededRandom(seed: UInt64(seed))
+    // Keys whose hash ends no run on level 0, and a few that do.
+    var names: [String] = []
+    var number = 0
+    while names.count < 1500 {
+      number += 1
+      let low = Digest.of(Array("llvs key 1chosen \(number)".utf8)).bytes[31] & 63
+      if low != 0 || number % 7 == 0 { names.append("chosen \(number)") }
+    }
+    var model: [String: Entry] = [:]
+    var map = Samples.empty()
+    for step in 0..<30 {
+      var edits: [String: MapEdit] = [:]
+      for _ in 0..<([1, 2, 60].randomElement(using: &random) ?? 1) * (step < 8 ? 5 : 1) {
+        let name = names.randomElement(using: &random) ?? ""
+        if step > 15, Bool.random(using: &random) {
+          edits[name] = .remove(Key(name), directory: false)
+          model[name] = nil
+        } else {
+          let entry = Samples.value(name, [UInt8.random(in: 0...255, using: &random)])
+          edits[name] = .put(entry)
+          model[name] = entry
+        }
+      }
+      map = try map.applying(edits: edits.values.sorted(by: MapEdit.precedes))
+      let expected = model.values.sorted(by: Samples.precedes)
+      #expect(map.contentDigest == NaiveTree.digest(expected), "seed \(seed) step \(step)")
+    }
+    #expect(model.count > 256)
   }
 
   @Test("one edit of a large map writes a path of nodes and leaves the rest in place")
