@@ -18,7 +18,7 @@ package enum MergePlan: Hashable, Sendable {
 /// - Concurrency: any thread.
 package struct Merger: Sendable {
   package let graph: VersionGraph
-  private let maps: any VersionMaps
+  let maps: any VersionMaps
 
   package init(graph: VersionGraph, maps: any VersionMaps) {
     self.graph = graph

@@ -70,8 +70,9 @@ package struct ValueMap: Sendable {
     let location = node.child(index).location
     let child = try self.node(at: location)
     // Levels fall on every way down, so damage cannot lead round in circles.
-    guard child.level == node.level - 1 else {
-      throw .corrupt("map node \(location.segment):\(location.offset) is on the wrong level")
+    // And its last key is the one that led here, so that every key has its one place.
+    guard child.level == node.level - 1, child.compare(child.count - 1, to: node, index) == 0 else {
+      throw .corrupt("map node \(location.segment):\(location.offset) is not the one meant here")
     }
     return child
   }

@@ -122,7 +122,11 @@ final class SampleReplica: HistorySource, VersionMaps {
         case .preserveRemoval(let key), .remove(let key): changes[key] = .some(nil)
         }
       }
-      try add(version, map: result.map, changes: changes)
+      let node = try add(version, map: result.map, changes: changes)
+      // What a merge dropped can be told from the store, whoever made it.
+      guard try merger.drops(of: node) == result.dropped else {
+        throw StoreError.invalid("what \(version.id.rawValue) dropped is told otherwise")
+      }
       made += 1
     }
     return made
