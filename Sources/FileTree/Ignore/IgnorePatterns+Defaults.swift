@@ -6,6 +6,9 @@ extension IgnorePatterns {
   /// files that are renamed over their target (`sed` -i, rsync's `.name.XXXXXX`, `lu*.tmp`). Were such a
   /// name ignored, a story called `sedatives`, message 4913 of a mail folder or a game's `slot.save`
   /// would silently never be kept.
+  /// The setting that keeps a store's own patterns.
+  package static let settingName = "ignore"
+
   package static let defaultText = Array(
     """
     # Files that never enter a version: kept here, never sent. Lines as in .gitignore.

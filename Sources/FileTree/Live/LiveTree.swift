@@ -105,7 +105,7 @@ package final class LiveTree: @unchecked Sendable {
     nodes[Self.rootInode] = root
   }
 
-  static func now() -> Attributes.Time {
+  package static func now() -> Attributes.Time {
     let time = SystemClock.realtime()
     return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
   }
@@ -175,4 +175,11 @@ package final class LiveTree: @unchecked Sendable {
 
   /// How many nodes are in memory.
   package var nodeCount: Int { lock.withLock { _ in nodes.count } }
+
+  /// Brings everything that is pending to the disk.
+  ///
+  /// - Throws: ``FSError/system(_:)``.
+  package func sync() throws(FSError) {
+    try journal.sync()
+  }
 }

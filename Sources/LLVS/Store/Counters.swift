@@ -5,7 +5,12 @@ internal import Synchronization
 /// The end of a block is committed before a number of the block is handed out; what a crash leaves of
 /// a block is lost, and 64 bits are enough for that.
 final class Counters: Sendable {
-  enum Kind: String, CaseIterable { case inode, revision }
+  enum Kind: String, CaseIterable {
+    case inode, revision
+
+    /// Number 1 is the root directory's, and a few more are kept for what may need a fixed one.
+    var first: UInt64 { self == .inode ? 16 : 1 }
+  }
 
   private struct Range {
     var next: UInt64
@@ -23,7 +28,7 @@ final class Counters: Sendable {
       var ranges: [Kind: Range] = [:]
       for kind in Kind.allCases {
         let start = UInt64(bitPattern: try catalog.counter(kind.rawValue, in: database))
-        ranges[kind] = Range(next: max(1, start), end: max(1, start))
+        ranges[kind] = Range(next: max(kind.first, start), end: max(kind.first, start))
       }
       return ranges
     }
@@ -34,7 +39,7 @@ final class Counters: Sendable {
   func allot(_ kind: Kind, _ count: UInt64) throws(StoreError) -> UInt64 {
     let outcome = ranges.withLock { ranges in
       Result<UInt64, StoreError> { () throws(StoreError) in
-        var range = ranges[kind] ?? Range(next: 1, end: 1)
+        var range = ranges[kind] ?? Range(next: kind.first, end: kind.first)
         guard count <= UInt64(Int64.max) - range.end else {
           throw StoreError.noSpace("numbers are used up")
         }

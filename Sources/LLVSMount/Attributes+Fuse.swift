@@ -1,0 +1,75 @@
+import FileTree
+import FuseSession
+import LLVS
+
+// The tree's attributes as the kernel's.
+
+extension EntryKind {
+  /// The file type bits of st_mode.
+  var typeBits: UInt32 {
+    switch self {
+    case .regular: 0o100000
+    case .symlink: 0o120000
+    case .fifo: 0o010000
+    case .socket: 0o140000
+    case .characterDevice: 0o020000
+    case .blockDevice: 0o060000
+    case .directory: 0o040000
+    }
+  }
+}
+
+extension FileTime {
+  init(_ time: Attributes.Time) {
+    self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
+}
+
+extension Attributes.Time {
+  init(_ time: FileTime) {
+    self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
+}
+
+extension NodeStatus {
+  /// The attributes as FUSE sends them.
+  var attributes: FileAttributes {
+    var result = FileAttributes(inode: inode, mode: kind.typeBits | mode)
+    result.linkCount = links
+    result.uid = uid
+    result.gid = gid
+    result.device = UInt64(device.major) << 8 | UInt64(device.minor)
+    result.size = size
+    result.blocks = (size + 511) / 512
+    result.modified = FileTime(mtime)
+    result.changed = FileTime(ctime)
+    result.accessed = FileTime(atime)
+    return result
+  }
+
+  /// A live entry: it stays valid until the kernel is told otherwise.
+  var liveEntry: EntryAttributes {
+    EntryAttributes(node: NodeID(inode), attributes: attributes)
+  }
+}
+
+extension SetAttributes {
+  /// What is to be changed, with the clock's time where the caller named none.
+  var change: StatusChange {
+    var result = StatusChange()
+    result.mode = mode
+    result.uid = uid
+    result.gid = gid
+    result.size = size
+    result.mtime = modified.map(Self.time)
+    result.atime = accessed.map(Self.time)
+    return result
+  }
+
+  private static func time(_ time: Time) -> Attributes.Time {
+    switch time {
+    case .now: LiveTree.now()
+    case .at(let named): Attributes.Time(named)
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import FileTree
+import LLVS
+import Platform
+
+// The one place where an error of the file tree or the store becomes an errno.
+
+extension FSError {
+  /// The errno that the kernel is answered with.
+  package var errno: Int32 {
+    switch self {
+    case .notPermitted: Errno.operationNotPermitted
+    case .noEntry: Errno.noEntry
+    case .interrupted: Errno.interrupted
+    case .io: Errno.inputOutput
+    case .noDevice: Errno.noSuchDeviceOrAddress
+    case .tooBig: Errno.tooBig
+    case .wouldBlock: Errno.again
+    case .accessDenied: Errno.accessDenied
+    case .busy: Errno.busy
+    case .exists: Errno.exists
+    case .crossDevice: Errno.crossDevice
+    case .notDirectory: Errno.notDirectory
+    case .isDirectory: Errno.isDirectory
+    case .invalid: Errno.invalid
+    case .fileTooBig: Errno.fileTooBig
+    case .noSpace: Errno.noSpace
+    case .readOnly: Errno.readOnlyFileSystem
+    case .tooManyLinks: Errno.tooManyLinks
+    case .outOfRange: Errno.outOfRange
+    case .nameTooLong: Errno.nameTooLong
+    case .notEmpty: Errno.notEmpty
+    case .noData: Errno.noData
+    case .notSupported: Errno.notSupported
+    case .hostUnreachable: Errno.hostUnreachable
+    case .timedOut: Errno.timedOut
+    case .cancelled: Errno.cancelled
+    case .stale: Errno.stale
+    case .notImplemented: Errno.notImplemented
+    case .store(let error): error.errno
+    case .system(let error): error.errno
+    }
+  }
+}
+
+extension StoreError {
+  /// The errno of what a store said; EIO is for damage alone.
+  package var errno: Int32 {
+    switch self {
+    case .missingVersion, .notFound, .attemptToLocateUnversionedValue: Errno.noEntry
+    case .attemptToStoreValueWithNoVersion, .invalid, .unresolvedConflict: Errno.invalid
+    case .noCommonAncestor: Errno.crossDevice
+    case .attemptToAddExistingVersion, .exists: Errno.exists
+    case .attemptToAddVersionWithNonexistingPredecessors: Errno.invalid
+    case .corrupt: Errno.inputOutput
+    case .fromTheFuture: Errno.notSupported
+    case .busy: Errno.busy
+    case .unreachable: Errno.hostUnreachable
+    case .timedOut: Errno.timedOut
+    case .cancelled: Errno.interrupted
+    case .readOnly: Errno.readOnlyFileSystem
+    case .noSpace: Errno.noSpace
+    case .system(let error): error.errno
+    }
+  }
+}

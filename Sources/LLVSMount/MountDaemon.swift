@@ -1,0 +1,152 @@
+package import FileTree
+import FuseSession
+package import LLVS
+import Platform
+
+// The life of a mount: from an open store to a tree that answers, and back.
+//
+// The end, whoever asks for it: what is saved is cut into a version, the kernel lets go, the threads that
+// serve it are joined, a last cut takes what arrived meanwhile, and the store's lock is given up last, so
+// that who waits for it finds everything done.
+
+/// A mounted store.
+package final class MountDaemon: Sendable {
+  package let store: Store
+  package let tree: LiveTree
+  package let versioner: Versioner
+  package let log: EventLog
+  package let recovery: LiveTree.Recovery
+  private let session: FuseSession
+  private let mountPoint: String
+  private let isEnding = Monitor(false)
+
+  /// Opens the store and mounts it; requests are served once ``serve()`` runs.
+  ///
+  /// - Throws: ``MountError``; nothing stays mounted or locked then.
+  package init(_ request: MountRequest) throws(MountError) {
+    mountPoint = try Self.prepared(request)
+    do throws(StoreError) {
+      store = try Self.opened(request)
+      let settings = try store.state().settings
+      var faults: [String] = []
+      log = EventLog(directory: store.path)
+      (tree, recovery) = try LiveTree.open(
+        store,
+        defaults: LiveTree.Defaults(uid: SystemProcess.user, gid: SystemProcess.group),
+        ignore: settings[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
+        settings: StoreSettings(stored: settings, faults: &faults))
+      for fault in faults { log.add("error", fault) }
+    } catch {
+      throw .store(error)
+    }
+    for loss in recovery.losses { log.add("error", loss) }
+    let reference = SessionReference()
+    versioner = Versioner(tree: tree, log: log) { told in
+      guard let session = reference.value else { return }
+      for one in told {
+        switch one {
+        case .node(let inode): session.notifier.invalidate(NodeID(inode))
+        case .entry(let parent, let name): session.notifier.invalidate(name, in: NodeID(parent))
+        }
+      }
+      session.notifier.flush()
+    }
+    var options = MountOptions(source: request.source ?? store.path)
+    options.allowOther = request.allowsOthers
+    options.others = request.others
+    do throws(FuseError) {
+      session = try FuseSession(
+        MountOperations(tree: tree, session: reference),
+        serving: MountOperations.served, mount: options)
+      reference.value = session
+      try session.mount(at: mountPoint)
+    } catch {
+      throw .session(error)
+    }
+  }
+
+  private static func prepared(_ request: MountRequest) throws(MountError) -> String {
+    do throws(FuseError) {
+      _ = try MountPoint.removeStale(request.mountPoint)
+    } catch {
+      throw .session(error)
+    }
+    let isDirectory: Bool?
+    let resolved: String
+    do throws(SystemError) {
+      let isThere = try FileSystem.exists(request.mountPoint)
+      isDirectory = isThere ? try FileSystem.status(request.mountPoint).kind == .directory : nil
+      resolved = isThere ? try FileSystem.resolve(request.mountPoint) : request.mountPoint
+    } catch {
+      throw .place("\(error)")
+    }
+    guard let isDirectory else { throw .place("\(request.mountPoint) is not there") }
+    guard isDirectory else { throw .place("\(request.mountPoint) is not a directory") }
+    return resolved
+  }
+
+  /// How long to wait for a holder that says it is finishing, in nanoseconds.
+  private static let patience: UInt64 = 120_000_000_000
+
+  private static func opened(_ request: MountRequest) throws(StoreError) -> Store {
+    let start = SystemClock.monotonic()
+    while true {
+      do throws(StoreError) {
+        return try Store.open(
+          path: request.store, mode: .writer, create: request.creates,
+          isForced: request.isForced)
+      } catch .busy(let reason) {
+        guard reason.contains("finishing"),
+          SystemClock.monotonic() - start < patience
+        else { throw .busy(reason) }
+        SystemClock.sleep(nanoseconds: 100_000_000)
+      }
+    }
+  }
+
+  // MARK: - Serving
+
+  /// Serves until the file system is unmounted, then takes the last cut.
+  package func serve() throws(MountError) {
+    do throws(FuseError) {
+      try session.run()
+    } catch {
+      throw .session(error)
+    }
+    finish()
+  }
+
+  /// Unmounts after a cut: what SIGTERM and `llvs unmount` ask for.
+  package func end() {
+    let isFirst = isEnding.withLock { isEnding in
+      defer { isEnding = true }
+      return !isEnding
+    }
+    guard isFirst else { return }
+    // Mapped pages arrive through the mount while it still stands.
+    if let root = try? File(mountPoint, [.read, .directory]) { try? root.syncFileSystem() }
+    cut()
+    do throws(FuseError) {
+      try session.requestUnmount(lazily: true)
+    } catch {
+      log.add("error", "\(error)")
+    }
+  }
+
+  private func cut() {
+    do throws(StoreError) {
+      _ = try versioner.cut(.command)
+    } catch {
+      log.add("error", "the last cut failed: \(error)")
+    }
+  }
+
+  private func finish() {
+    cut()
+    do throws(FSError) {
+      try tree.sync()
+    } catch {
+      log.add("error", "the journal could not be synced: \(error)")
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import FileTree
+import FuseSession
+import LLVS
+import Platform
+
+// Attributes, extended attributes, and the file system's numbers.
+
+extension MountOperations {
+  func getattr(_ node: NodeID, file: OpenFile?, reply: consuming AttributesReply) {
+    do throws(FSError) {
+      let status = try tree.getattr(node.rawValue)
+      reply.attributes(status.attributes, timeout: EntryAttributes.forever)
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func setattr(
+    _ node: NodeID, _ changes: SetAttributes, file: OpenFile?, reply: consuming AttributesReply
+  ) {
+    do throws(FSError) {
+      let handle = file.flatMap { (OpenObject.object($0.handle) as? OpenLiveFile)?.handle }
+      let status = try tree.setattr(node.rawValue, changes.change, through: handle)
+      reply.attributes(status.attributes, timeout: EntryAttributes.forever)
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func getxattr(
+    _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming XattrReply
+  ) {
+    do throws(FSError) {
+      reply.value(try tree.getxattr(node.rawValue, Self.bytes(name)))
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func listxattr(_ node: NodeID, reply: consuming XattrReply) {
+    do throws(FSError) {
+      reply.value(try tree.listxattr(node.rawValue))
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func setxattr(
+    _ node: NodeID, _ name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, flags: Int32,
+    reply: consuming EmptyReply
+  ) {
+    let mode: LiveTree.ExtendedMode
+    switch flags {
+    case 0: mode = .either
+    case 1: mode = .create
+    case 2: mode = .replace
+    default: return reply.error(Errno.invalid)
+    }
+    answer(reply) { () throws(FSError) in
+      try tree.setxattr(node.rawValue, Self.bytes(name), Array(value), mode: mode)
+    }
+  }
+
+  func removexattr(
+    _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming EmptyReply
+  ) {
+    answer(reply) { () throws(FSError) in
+      try tree.removexattr(node.rawValue, Self.bytes(name))
+    }
+  }
+
+  func statfs(_ node: NodeID, reply: consuming StatisticsReply) {
+    do throws(SystemError) {
+      let disk = try FileSystem.fileSystem(of: tree.store.path)
+      var numbers = FileSystemStatistics()
+      numbers.blockSize = disk.blockSize
+      numbers.blocks = disk.blocks
+      numbers.freeBlocks = disk.freeBlocks
+      numbers.availableBlocks = disk.availableBlocks
+      numbers.files = disk.files
+      numbers.freeFiles = disk.freeFiles
+      reply.statistics(numbers)
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import FileTree
+import FuseSession
+import Platform
+
+// Bytes: open, read, write and what follows.
+
+extension MountOperations {
+  private static func mode(_ flags: Int32) -> LiveHandle.Mode {
+    var mode: LiveHandle.Mode = []
+    switch flags & OpenFlags.accessMode {
+    case OpenFlags.readOnly: mode = .read
+    case OpenFlags.writeOnly: mode = .write
+    default: mode = [.read, .write]
+    }
+    if flags & OpenFlags.append != 0 { mode.insert(.append) }
+    if flags & OpenFlags.truncate != 0, mode.contains(.write) { mode.insert(.truncate) }
+    return mode
+  }
+
+  private static func live(_ file: OpenFile) -> LiveHandle? {
+    (OpenObject.object(file.handle) as? OpenLiveFile)?.handle
+  }
+
+  func open(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
+    do throws(FSError) {
+      let handle = try tree.open(node.rawValue, mode: Self.mode(flags))
+      let number = OpenLiveFile(handle).number()
+      // Nobody but this mount changes bytes, and a merge says which: cached pages stay good.
+      if !reply.opened(number, handle.mode.contains(.write) ? .keepCache : [.keepCache, .noFlush]) {
+        try? tree.release(handle)
+        OpenObject.close(number)
+      }
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func create(
+    _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, flags: Int32,
+    reply: consuming CreateReply
+  ) {
+    let caller = Self.caller(reply)
+    do throws(FSError) {
+      let (status, handle) = try tree.create(
+        parent.rawValue, Self.bytes(name), mode: mode, open: Self.mode(flags), caller: caller)
+      let number = OpenLiveFile(handle).number()
+      if !reply.created(status.liveEntry, number, .keepCache) {
+        try? tree.release(handle)
+        tree.forget(status.inode, count: 1)
+        OpenObject.close(number)
+      }
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func read(
+    _ node: NodeID, file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
+  ) {
+    guard offset >= 0, count >= 0, count <= 16 << 20 else { return reply.error(Errno.invalid) }
+    var pending = Optional(reply)
+    withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
+      do throws(FSError) {
+        let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+        switch try tree.read(node.rawValue, at: UInt64(offset), into: room) {
+        case .copied(let got):
+          pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
+        case .stored(let source, let at, let count):
+          pending.take()?.file(source.descriptor, offset: Int64(clamping: at), count: count)
+        }
+      } catch {
+        pending.take()?.error(error.errno)
+      }
+    }
+  }
+
+  func write(
+    _ node: NodeID, file: OpenFile, offset: Int64, bytes: UnsafeRawBufferPointer,
+    reply: consuming WriteReply
+  ) {
+    guard offset >= 0, let handle = Self.live(file) else { return reply.error(Errno.invalid) }
+    do throws(FSError) {
+      try tree.write(handle, at: UInt64(offset), bytes, mapped: file.isFromPageCache)
+      reply.wrote(bytes.count)
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func flush(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
+    answer(reply) { () throws(FSError) in
+      if let handle = Self.live(file) { try tree.flush(handle) }
+    }
+  }
+
+  func release(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
+    let handle = Self.live(file)
+    answer(reply) { () throws(FSError) in
+      if let handle { try tree.release(handle) }
+    }
+    OpenObject.close(file.handle)
+  }
+
+  func fsync(_ node: NodeID, file: OpenFile, dataOnly: Bool, reply: consuming EmptyReply) {
+    session.value?.aboutToBlock()
+    answer(reply) { () throws(FSError) in
+      if let handle = Self.live(file) { try tree.fsync(handle) }
+    }
+  }
+
+  func fallocate(
+    _ node: NodeID, file: OpenFile, mode: Int32, offset: Int64, count: Int64,
+    reply: consuming EmptyReply
+  ) {
+    guard offset >= 0, count > 0, let handle = Self.live(file) else {
+      return reply.error(Errno.invalid)
+    }
+    let (end, overflows) = offset.addingReportingOverflow(count)
+    guard !overflows else { return reply.error(Errno.fileTooBig) }
+    let punches = mode & AllocationFlags.punchHole != 0
+    let keeps = mode & AllocationFlags.keepSize != 0
+    guard mode & ~(AllocationFlags.punchHole | AllocationFlags.keepSize) == 0, !punches || keeps
+    else { return reply.error(Errno.notSupported) }
+    answer(reply) { () throws(FSError) in
+      try tree.allocate(
+        handle, range: UInt64(offset)..<UInt64(end), punching: punches, keepingSize: keeps)
+    }
+  }
+
+  func readlink(_ node: NodeID, reply: consuming DataReply) {
+    do throws(FSError) {
+      let target = try tree.readlink(node.rawValue)
+      reply.bytes(target)
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+}
+
+/// open(2) flags as Linux numbers them.
+enum OpenFlags {
+  static let accessMode: Int32 = 0o3
+  static let readOnly: Int32 = 0
+  static let writeOnly: Int32 = 1
+  static let truncate: Int32 = 0o1000
+  static let append: Int32 = 0o2000
+}
+
+/// fallocate(2) modes as Linux numbers them.
+enum AllocationFlags {
+  static let keepSize: Int32 = 1
+  static let punchHole: Int32 = 2
+}

@@ -1,0 +1,91 @@
+import FileTree
+import FuseSession
+import Platform
+
+// Reading directories.
+
+extension MountOperations {
+  private static func directory(_ file: OpenFile) -> OpenLiveDirectory? {
+    OpenObject.object(file.handle) as? OpenLiveDirectory
+  }
+
+  func opendir(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
+    let number = OpenLiveDirectory(inode: node.rawValue).number()
+    // The kernel keeps the listing until a name changes through it or it is told of a change.
+    if !reply.opened(number, [.cacheReaddir, .keepCache]) { OpenObject.close(number) }
+  }
+
+  func readdir(
+    _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply
+  ) {
+    guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
+    var reply = reply
+    do throws(FSError) {
+      let items = try directory.names(tree, from: offset).items
+      var index = Int(clamping: max(0, offset))
+      while index < items.count {
+        let item = items[index]
+        index += 1
+        guard
+          item.name.withUnsafeBytes({
+            reply.add($0, inode: item.inode, mode: item.kind.typeBits, next: Int64(index))
+          })
+        else { break }
+      }
+      reply.finish()
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func readdirplus(
+    _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryPlusReply
+  ) {
+    guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
+    var reply = reply
+    var given: [UInt64] = []
+    do throws(FSError) {
+      let items = try directory.names(tree, from: offset).items
+      var index = Int(clamping: max(0, offset))
+      while index < items.count {
+        let item = items[index]
+        index += 1
+        if index <= 2 {
+          // `.` and `..` count no look-up.
+          guard let status = try? tree.getattr(item.inode) else { continue }
+          guard
+            item.name.withUnsafeBytes({ reply.add($0, status.liveEntry, next: Int64(index)) })
+          else { break }
+          continue
+        }
+        let status: NodeStatus
+        do throws(FSError) {
+          status = try tree.lookup(node.rawValue, item.name)
+        } catch .noEntry {
+          continue
+        }
+        guard
+          item.name.withUnsafeBytes({ reply.add($0, status.liveEntry, next: Int64(index)) })
+        else {
+          tree.forget(status.inode, count: 1)
+          break
+        }
+        given.append(status.inode)
+      }
+      if !reply.finish() { for inode in given { tree.forget(inode, count: 1) } }
+    } catch {
+      for inode in given { tree.forget(inode, count: 1) }
+      reply.error(error.errno)
+    }
+  }
+
+  func releasedir(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
+    reply.done()
+    OpenObject.close(file.handle)
+  }
+
+  func fsyncdir(_ node: NodeID, file: OpenFile, dataOnly: Bool, reply: consuming EmptyReply) {
+    session.value?.aboutToBlock()
+    answer(reply) { () throws(FSError) in try tree.fsyncDirectory() }
+  }
+}

@@ -1,0 +1,120 @@
+import FileTree
+import FuseSession
+import Platform
+
+// Names: look-ups, and what makes and takes names.
+
+extension MountOperations {
+  func lookup(
+    _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply
+  ) {
+    do throws(FSError) {
+      let status = try tree.lookup(parent.rawValue, Self.bytes(name))
+      if !reply.entry(status.liveEntry) { tree.forget(status.inode, count: 1) }
+    } catch .noEntry {
+      // The kernel remembers that there is no such name; a merge that brings one tells it.
+      reply.entry(.absent(timeout: EntryAttributes.forever))
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func forget(_ node: NodeID, count: UInt64) {
+    tree.forget(node.rawValue, count: count)
+  }
+
+  /// Answers with a node that was made, and gives the look-up back if nobody waits any more.
+  private func answer(
+    _ reply: consuming EntryReply, _ body: () throws(FSError) -> NodeStatus
+  ) {
+    do throws(FSError) {
+      let status = try body()
+      if !reply.entry(status.liveEntry) { tree.forget(status.inode, count: 1) }
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func mknod(
+    _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, device: UInt64,
+    reply: consuming EntryReply
+  ) {
+    guard mode & 0o170000 == 0o100000 || mode & 0o170000 == 0 else {
+      return reply.error(Errno.operationNotPermitted)
+    }
+    let caller = Self.caller(reply)
+    answer(reply) { () throws(FSError) in
+      try tree.makeFile(parent.rawValue, Self.bytes(name), mode: mode, caller: caller)
+    }
+  }
+
+  func mkdir(
+    _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, reply: consuming EntryReply
+  ) {
+    let caller = Self.caller(reply)
+    answer(reply) { () throws(FSError) in
+      try tree.makeDirectory(parent.rawValue, Self.bytes(name), mode: mode, caller: caller)
+    }
+  }
+
+  func symlink(
+    _ name: UnsafeRawBufferPointer, in parent: NodeID, target: UnsafeRawBufferPointer,
+    reply: consuming EntryReply
+  ) {
+    let caller = Self.caller(reply)
+    answer(reply) { () throws(FSError) in
+      try tree.makeSymlink(
+        parent.rawValue, Self.bytes(name), target: Array(target), caller: caller)
+    }
+  }
+
+  func link(
+    _ node: NodeID, as name: UnsafeRawBufferPointer, in parent: NodeID,
+    reply: consuming EntryReply
+  ) {
+    reply.error(Errno.operationNotPermitted)
+  }
+
+  func unlink(
+    _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply
+  ) {
+    answer(reply) { () throws(FSError) in
+      try tree.unlink(parent.rawValue, Self.bytes(name))
+    }
+  }
+
+  func rmdir(
+    _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply
+  ) {
+    answer(reply) { () throws(FSError) in
+      try tree.removeDirectory(parent.rawValue, Self.bytes(name))
+    }
+  }
+
+  func rename(
+    _ name: UnsafeRawBufferPointer, in parent: NodeID, to newName: UnsafeRawBufferPointer,
+    in newParent: NodeID, flags: RenameFlags, reply: consuming EmptyReply
+  ) {
+    let mode: LiveTree.RenameMode
+    switch flags {
+    case []: mode = .replacing
+    case .noReplace: mode = .noReplace
+    case .exchange: mode = .exchange
+    default: return reply.error(Errno.invalid)
+    }
+    answer(reply) { () throws(FSError) in
+      try tree.rename(
+        parent.rawValue, Self.bytes(name), newParent.rawValue, Self.bytes(newName), mode: mode)
+    }
+  }
+
+  /// Answers with success or the error's number.
+  func answer(_ reply: consuming EmptyReply, _ body: () throws(FSError) -> Void) {
+    do throws(FSError) {
+      try body()
+      reply.done()
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+}

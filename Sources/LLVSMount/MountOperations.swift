@@ -1,0 +1,41 @@
+import FileTree
+import FuseSession
+import LLVS
+import Platform
+
+// What the kernel asks, answered by the live tree; everything numbered from 2^40 belongs to `.llvs`.
+
+/// The mounted file system.
+///
+/// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
+final class MountOperations: FuseOperations {
+  let tree: LiveTree
+  /// The session that serves this, to tell it of work that blocks.
+  let session: SessionReference
+
+  init(tree: LiveTree, session: SessionReference) {
+    self.tree = tree
+    self.session = session
+  }
+
+  /// What the kernel is told to ask; locks stay with the kernel, and it checks permissions itself.
+  static let served: OperationSet = .all.subtracting([.lseek, .copyFileRange, .access])
+
+  /// Copies a name, which is valid only during its request.
+  static func bytes(_ name: UnsafeRawBufferPointer) -> [UInt8] { Array(name) }
+
+  static func caller(_ reply: borrowing some FuseReply & ~Copyable) -> FileTree.Caller {
+    let caller = reply.caller
+    return FileTree.Caller(uid: caller.uid, gid: caller.gid, process: caller.pid)
+  }
+}
+
+/// The session, which is made from the operations and so after them.
+final class SessionReference: Sendable {
+  private let reference = Monitor<FuseSession?>(nil)
+
+  var value: FuseSession? {
+    get { reference.withLock { $0 } }
+    set { reference.withLock { $0 = newValue } }
+  }
+}

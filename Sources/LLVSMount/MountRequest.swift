@@ -1,0 +1,33 @@
+package import FuseSession
+package import LLVS
+
+/// What to mount where, and how.
+package struct MountRequest: Sendable {
+  /// The store's directory.
+  package var store: String
+  /// The directory to mount it on.
+  package var mountPoint: String
+  /// Makes the store if the directory is not there or empty.
+  package var creates = true
+  /// Lets other users in; needs `user_allow_other` in fuse.conf for an ordinary user.
+  package var allowsOthers = false
+  /// Mounts although the store is on a network file system.
+  package var isForced = false
+  /// What /proc/mounts shows as the source; the store's path unless given.
+  package var source: String?
+  /// Further options for the kernel, as mount(8) spells them.
+  package var others: [String] = []
+
+  package init(store: String, mountPoint: String) {
+    self.store = store
+    self.mountPoint = mountPoint
+  }
+}
+
+/// Why a store could not be mounted, in a sentence.
+package enum MountError: Error, Sendable {
+  /// The mount point is no directory, is in use, or stands in the wrong place.
+  case place(String)
+  case store(StoreError)
+  case session(FuseError)
+}

@@ -1,0 +1,65 @@
+internal import CShims
+internal import Glibc
+
+/// Threads of the operating system, for work that blocks.
+package enum SystemThread {
+  private final class Body {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+
+  /// Starts a thread that nobody waits for, with every signal blocked.
+  ///
+  /// - Throws: EAGAIN when there are too many threads.
+  package static func detach(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    var thread = pthread_t()
+    var all = sigset_t()
+    var old = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_SETMASK, &all, &old)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &old, nil) }
+    // Retained here, released by the thread.
+    let box = unsafe Unmanaged.passRetained(Body(body))
+    let status = unsafe pthread_create(
+      &thread, nil,
+      { argument in
+        guard let argument = unsafe argument else { return nil }
+        let body = unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+        // A thread may be started by one that is kept on a processor; it is not to stay there.
+        _ = llvs_let_thread_roam(0, getpid())
+        body.run()
+        return nil
+      }, box.toOpaque())
+    guard status == 0 else {
+      unsafe box.release()
+      throw SystemError(errno: status, call: "pthread_create")
+    }
+    pthread_detach(thread)
+  }
+}
+
+/// Signals that a thread of our own takes.
+package enum Signals {
+  /// SIGTERM, SIGINT and SIGHUP: requests to end.
+  package static let endings: [Int32] = [SIGTERM, SIGINT, SIGHUP]
+
+  /// Blocks signals in this thread and all that it starts; call before the first is started.
+  package static func block(_ signals: [Int32]) {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    for signal in signals { unsafe sigaddset(&set, signal) }
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    // A peer that goes away while it is written to is an error of the write, not an end.
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Waits for one of the signals, which must be blocked, and returns it.
+  package static func wait(for signals: [Int32]) -> Int32 {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    for signal in signals { unsafe sigaddset(&set, signal) }
+    var taken: Int32 = 0
+    while unsafe sigwait(&set, &taken) != 0 {}
+    return taken
+  }
+}
