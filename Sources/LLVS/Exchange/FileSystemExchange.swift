@@ -1,0 +1,94 @@
+public import Foundation
+internal import Platform
+internal import Synchronization
+
+/// Exchanges a store's versions through a folder in the original's format: `versions/ID` holds what a
+/// version is, `changes/ID` what it changed.
+///
+/// The folder may be on a stick, a share, or in a directory that another program synchronises. Nothing
+/// in it is trusted, and nothing that is there is written again.
+///
+/// - Concurrency: callable from any thread; two exchanges of one store wait for each other where they
+///   commit.
+public final class FileSystemExchange: Exchange {
+  /// The store.
+  public let store: Store
+  private let folder: String
+
+  /// The folder.
+  public var rootDirectoryURL: URL { URL(fileURLWithPath: folder, isDirectory: true) }
+
+  /// Creates an exchange through a folder, which is made if it is not there.
+  ///
+  /// - Parameters:
+  ///   - rootDirectoryURL: the folder.
+  ///   - store: the store.
+  ///   - usesFileCoordination: without effect here; other systems ask before they read and write.
+  public init(rootDirectoryURL: URL, store: Store, usesFileCoordination: Bool = false) {
+    folder = rootDirectoryURL.path
+    self.store = store
+    // Where it cannot be made, the first exchange says so.
+    try? FileManager.default.createDirectory(
+      at: rootDirectoryURL, withIntermediateDirectories: true)
+  }
+
+  /// Creates an exchange through a folder that has to be there: an absent one is a stick not plugged in.
+  package init(existingFolder path: String, store: Store) {
+    folder = path
+    self.store = store
+  }
+
+  /// Takes in the versions that are there and not here.
+  ///
+  /// Versions that break a rule are left out with their descendants.
+  public func retrieve() async throws -> [Version.ID] {
+    try await onThread { exchange, control in
+      try exchange.retrieve(control: control).remoteIDs
+    }
+  }
+
+  /// Writes the versions that are here and not there.
+  public func send() async throws -> [Version.ID] {
+    try await onThread { exchange, control in try exchange.send(control: control).sent }
+  }
+
+  /// Takes in what is there, and tells what came, what was refused and why.
+  package func retrieve(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    let remote = FolderRemote(path: folder, replica: store.replicaID, control: control)
+    return try store.retrieve(from: remote, control: control)
+  }
+
+  /// Writes what is missing there.
+  package func send(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    let remote = FolderRemote(path: folder, replica: store.replicaID, control: control)
+    return try store.send(to: remote, control: control)
+  }
+
+  /// Runs work that blocks on a thread of its own, so that no thread of the pool ever waits for a disk.
+  private func onThread<Result: Sendable>(
+    _ body: @escaping @Sendable (FileSystemExchange, ExchangeControl) throws -> Result
+  ) async throws -> Result {
+    let flag = CancellationFlag()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let thread = Thread {
+          let control = ExchangeControl(isCancelled: { flag.isSet })
+          continuation.resume(with: Swift.Result { try body(self, control) })
+        }
+        thread.stackSize = 8 << 20
+        thread.start()
+      }
+    } onCancel: {
+      flag.set()
+    }
+  }
+}
+
+/// Set once, from any thread.
+private final class CancellationFlag: Sendable {
+  private let value = Atomic<Bool>(false)
+
+  var isSet: Bool { value.load(ordering: .relaxed) }
+
+  func set() { value.store(true, ordering: .relaxed) }
+}

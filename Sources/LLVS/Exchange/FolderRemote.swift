@@ -1,0 +1,211 @@
+internal import Platform
+
+/// A folder in the original's format: `versions/ID` and `changes/ID`.
+///
+/// INVARIANT 1: a version's file appears only after its changes are durable, under its name at once and
+/// whole. Temporary files stand in a hidden directory beside the two, never in them, since older programs
+/// read every name there.
+/// INVARIANT 2: a version's file that is there is never written again.
+/// INVARIANT 3: only regular files are opened, and never so that opening can block.
+package final class FolderRemote: WireRemote {
+  private let path: String
+  private let outgoing: String
+  private let control: ExchangeControl
+  private var written: [WireKind: [String]] = [:]
+  private var isPrepared = false
+
+  /// Files up to this many bytes are read when they are opened.
+  private static let readAhead = 262_144
+
+  /// A remote at a folder, which has to be there; `replica` tells this store's temporary files from
+  /// another's.
+  package init(path: String, replica: String, control: ExchangeControl = ExchangeControl()) {
+    self.path = path
+    self.control = control
+    outgoing = "\(path)/.llvs-outgoing-\(replica)"
+  }
+
+  deinit { abandon() }
+
+  private func translated(_ error: SystemError) -> StoreError {
+    switch error.errno {
+    case Errno.noSpace: .noSpace("\(path): \(error)")
+    case Errno.noEntry, Errno.notDirectory, Errno.inputOutput, Errno.noDevice, Errno.stale:
+      .unreachable("\(path): \(error)")
+    default: .system(error)
+    }
+  }
+
+  private func checkFolder() throws(StoreError) {
+    do throws(SystemError) {
+      guard try FileSystem.status(path).kind == .directory else {
+        throw SystemError(errno: Errno.notDirectory, call: "stat", subject: path)
+      }
+    } catch {
+      if error.errno == Errno.noEntry { throw .unreachable("\(path) is not there") }
+      throw translated(error)
+    }
+  }
+
+  package func versionIDs() throws(StoreError) -> [Version.ID] {
+    try checkFolder()
+    do throws(SystemError) {
+      guard try FileSystem.exists("\(path)/versions") else { return [] }
+      return try FileSystem.list("\(path)/versions").compactMap { name in
+        guard !FolderRemote.isTemporary(name) else { return nil }
+        let id = Version.ID(name)
+        return WireName.fault(of: id) == nil ? id : nil
+      }
+    } catch {
+      throw translated(error)
+    }
+  }
+
+  /// Names that programs which synchronise folders use while they write.
+  private static func isTemporary(_ name: String) -> Bool {
+    name.hasPrefix(".") || name.hasPrefix("~") || name.hasSuffix(".tmp")
+      || name.hasSuffix(".part") || name.hasSuffix(".partial")
+  }
+
+  package func open(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> WireInput? {
+    if let fault = WireName.fault(of: id) { throw .invalid(fault) }
+    let name = "\(kind.rawValue)/\(id.rawValue)"
+    let file: File
+    var start: [UInt8]
+    do throws(SystemError) {
+      // Opening a device can do something; of what is none, opening a FIFO could wait.
+      let kind = try FileSystem.status("\(path)/\(name)", following: false).kind
+      guard kind == .regular else { throw SystemError(errno: Errno.invalid, call: "", subject: "") }
+      file = try File("\(path)/\(name)", [.read, .nonBlocking, .noFollow])
+      guard try file.status().kind == .regular else {
+        throw SystemError(errno: Errno.invalid, call: "", subject: "")
+      }
+      start = try file.read(FolderRemote.readAhead, at: 0)
+    } catch {
+      switch error.errno {
+      case Errno.noEntry:
+        try checkFolder()
+        return nil
+      case Errno.invalid, Errno.tooManySymlinks: throw .invalid("\(name): not a regular file")
+      default: throw translated(error)
+      }
+    }
+    let isWhole = start.count < FolderRemote.readAhead
+    var offset = 0
+    let control = control
+    return WireInput(name: name) { [self] (out) throws(StoreError) in
+      try control.check()
+      if offset < start.count {
+        let count = min(out.count, start.count - offset)
+        start.withUnsafeBytes {
+          out.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<(offset + count)]))
+        }
+        offset += count
+        return count
+      }
+      start = []
+      guard !isWhole else { return 0 }
+      do throws(SystemError) {
+        let count = try file.read(into: out, at: UInt64(max(offset, FolderRemote.readAhead)))
+        offset = max(offset, FolderRemote.readAhead) + count
+        return count
+      } catch {
+        throw translated(error)
+      }
+    }
+  }
+
+  // MARK: Writing
+
+  private func prepare() throws(StoreError) {
+    guard !isPrepared else { return }
+    try checkFolder()
+    do throws(SystemError) {
+      for kind in WireKind.allCases {
+        let directory = "\(path)/\(kind.rawValue)"
+        if try !FileSystem.exists(directory) { try FileSystem.makeDirectory(directory) }
+      }
+      // What a send that ended badly left behind.
+      try FileSystem.removeTree(outgoing)
+      try FileSystem.makeDirectory(outgoing)
+    } catch {
+      throw translated(error)
+    }
+    isPrepared = true
+  }
+
+  package func write(
+    _ kind: WireKind, _ id: Version.ID, _ body: (WireOutput) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    if let fault = WireName.fault(of: id) { throw .invalid(fault) }
+    try prepare()
+    let file: File
+    do throws(SystemError) {
+      file = try File(
+        "\(outgoing)/\(kind.rawValue)-\(id.rawValue)", [.readWrite, .create, .truncate])
+    } catch {
+      throw translated(error)
+    }
+    var offset: UInt64 = 0
+    let output = WireOutput { [self] (bytes) throws(StoreError) in
+      try control.check()
+      do throws(SystemError) {
+        try file.write(bytes, at: offset)
+      } catch {
+        throw translated(error)
+      }
+      offset += UInt64(bytes.count)
+    }
+    try body(output)
+    try output.flush()
+    written[kind, default: []].append(id.rawValue)
+  }
+
+  package func publish() throws(StoreError) {
+    guard !written.isEmpty else { return }
+    do throws(SystemError) {
+      // One sync for all files of the batch, whose bytes so come before their names.
+      try File(outgoing, [.read, .directory]).syncFileSystem()
+      for kind in [WireKind.changes, .version] {
+        for name in written[kind] ?? [] { try move(name, to: kind) }
+        try FileSystem.syncDirectory("\(path)/\(kind.rawValue)")
+      }
+    } catch {
+      throw translated(error)
+    }
+    written = [:]
+  }
+
+  private func move(_ name: String, to kind: WireKind) throws(SystemError) {
+    let source = "\(outgoing)/\(kind.rawValue)-\(name)"
+    let target = "\(path)/\(kind.rawValue)/\(name)"
+    if kind == .changes {
+      // The version's file is not there, so nobody reads these yet: a torn list is made whole.
+      try FileSystem.rename(source, to: target)
+      return
+    }
+    do throws(SystemError) {
+      try FileSystem.rename(source, to: target, .exclusive)
+    } catch {
+      switch error.errno {
+      case Errno.exists: try FileSystem.unlink(source)
+      case Errno.invalid, Errno.notSupported, Errno.notImplemented:
+        // A file system without exclusive renames.
+        if try FileSystem.exists(target) {
+          try FileSystem.unlink(source)
+        } else {
+          try FileSystem.rename(source, to: target)
+        }
+      default: throw error
+      }
+    }
+  }
+
+  package func abandon() {
+    guard isPrepared else { return }
+    // What cannot be removed is removed by the next send.
+    try? FileSystem.removeTree(outgoing)
+    written = [:]
+    isPrepared = false
+  }
+}

@@ -1,0 +1,79 @@
+internal import Platform
+
+/// Bytes that come in pieces: kept in memory while they are few, else in a file without a name.
+///
+/// - Concurrency: for one thread at a time.
+final class Spool {
+  private let directory: String
+  private let memoryLimit: Int
+  private var bytes: [UInt8] = []
+  private var file: File?
+  private(set) var length: UInt64 = 0
+
+  init(directory: String, memoryLimit: Int = 1 << 20) {
+    self.directory = directory
+    self.memoryLimit = memoryLimit
+  }
+
+  func append(_ piece: UnsafeRawBufferPointer) throws(StoreError) {
+    bytes.append(contentsOf: piece)
+    length += UInt64(piece.count)
+    if bytes.count > memoryLimit { try spill() }
+  }
+
+  private func spill() throws(StoreError) {
+    do throws(SystemError) {
+      let file: File
+      if let known = self.file { file = known } else { file = try makeFile() }
+      self.file = file
+      try file.write(bytes, at: length - UInt64(bytes.count))
+    } catch {
+      throw .system(error)
+    }
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  private func makeFile() throws(SystemError) -> File {
+    let path = "\(directory)/incoming-\(SystemRandom.hex(8))"
+    let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
+    try FileSystem.unlink(path)
+    return file
+  }
+
+  /// Everything, in memory or in a file; the spool is empty again.
+  func take() throws(StoreError) -> (bytes: [UInt8], file: File?, length: UInt64) {
+    if file != nil, !bytes.isEmpty { try spill() }
+    defer {
+      bytes = []
+      file = nil
+      length = 0
+    }
+    return (bytes, file, length)
+  }
+}
+
+/// Stores values that come in pieces.
+final class TransactionSink: WireValueSink {
+  private let transaction: WriteTransaction
+  private let spool: Spool
+
+  init(_ transaction: WriteTransaction) {
+    self.transaction = transaction
+    spool = Spool(directory: transaction.store.path)
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    try spool.append(bytes)
+  }
+
+  func finish() throws(StoreError) -> StoredContent {
+    let (bytes, file, length) = try spool.take()
+    guard let file else { return try transaction.write(bytes) }
+    return try transaction.write(FileSource(file, length: length))
+  }
+
+  /// Forgets a value that came in part.
+  func reset() throws(StoreError) {
+    _ = try spool.take()
+  }
+}

@@ -1,0 +1,191 @@
+/// Sending: versions that are here and not there are written, predecessors first.
+extension Store {
+  /// Versions that become visible there at once.
+  private static let sendCount = 256
+
+  /// Writes every version that a remote lacks, but heads that others contain (rule 5).
+  ///
+  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  package func send(
+    to remote: some WireRemote, control: ExchangeControl = ExchangeControl()
+  ) throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    control.report(.listing, 0, of: 0)
+    report.remoteIDs = try remote.versionIDs()
+    let numbers = try versionsToSend(without: Set(report.remoteIDs), control)
+    var start = 0
+    do throws(StoreError) {
+      while start < numbers.count {
+        let end = min(start + Store.sendCount, numbers.count)
+        var ids: [Version.ID] = []
+        for number in numbers[start..<end] {
+          try control.check()
+          guard let record = try version(number) else {
+            throw .corrupt("there is no version number \(number.rawValue)")
+          }
+          try write(record, to: remote)
+          ids.append(record.id)
+        }
+        try remote.publish()
+        report.sent += ids
+        start = end
+        control.report(.sending, start, of: numbers.count)
+      }
+    } catch {
+      remote.abandon()
+      throw error
+    }
+    remote.abandon()
+    return report
+  }
+
+  /// How many versions a remote with these ids lacks.
+  package func countToSend(without known: Set<Version.ID>) throws(StoreError) -> Int {
+    try versionsToSend(without: known, ExchangeControl()).count
+  }
+
+  /// The ancestors of all heads that no other contains, without those known, in order of number.
+  private func versionsToSend(
+    without known: Set<Version.ID>, _ control: ExchangeControl
+  ) throws(StoreError) -> [VersionNumber] {
+    var open: [VersionNumber] = []
+    // The unnamed line, and a line with an empty name, which no listing of lines goes on after.
+    for line in [nil, Branch(rawValue: "")] {
+      open += try graph.uncontainedHeads(ofLine: line).map(\.number)
+    }
+    var last: String?
+    while true {
+      let lines = try lines(after: last, limit: 256)
+      guard let end = lines.last else { break }
+      last = end
+      for line in lines where line != VersionRecord.unnamedLine {
+        open += try graph.uncontainedHeads(ofLine: Branch(rawValue: line)).map(\.number)
+      }
+    }
+    var seen = Set(open)
+    var missing: [VersionNumber] = []
+    while let number = open.popLast() {
+      try control.check()
+      let node = try graph.node(number)
+      if !known.contains(node.id) { missing.append(number) }
+      for predecessor in [node.first, node.second].compactMap(\.self)
+      where seen.insert(predecessor).inserted {
+        open.append(predecessor)
+      }
+    }
+    return missing.sorted()
+  }
+
+  /// Writes a version's two files.
+  private func write(_ record: VersionRecord, to remote: some WireRemote) throws(StoreError) {
+    try remote.write(.changes, record.id) { (output) throws(StoreError) in
+      try writeChanges(of: record, to: output)
+    }
+    let version = try version(from: record)
+    try remote.write(.version, record.id) { (output) throws(StoreError) in
+      try version.write(to: output)
+    }
+  }
+
+  /// Writes the change list of a version: the recorded one, or what follows from the maps.
+  package func writeChanges(
+    of record: VersionRecord, to output: WireOutput
+  ) throws(StoreError) {
+    var writer = ChangeWriter(output, of: record.id)
+    let map = map(of: record)
+    if record.second == nil || record.changes != nil {
+      try forEachChange(madeIn: record) { (change) throws(StoreError) in
+        try write(change, of: record, map, to: &writer)
+      }
+    } else {
+      try writeMerge(record, map, to: &writer)
+    }
+    try writer.finish()
+  }
+
+  private func write(
+    _ change: RecordedChange, of record: VersionRecord, _ map: ValueMap,
+    to writer: inout ChangeWriter
+  ) throws(StoreError) {
+    switch change {
+    case .remove(let key): try writer.remove(key)
+    case .preserveRemoval(let key): try writer.preserveRemoval(key)
+    case .preserve(let key, let id): try writer.preserve(key, storedIn: id)
+    case .insert(let key), .update(let key):
+      guard let entry = try map.entry(at: key) else {
+        throw .corrupt("version \(record.id.rawValue) has lost its value at \(key.rawValue)")
+      }
+      let pieces = {
+        [contents] (take: (UnsafeRawBufferPointer) throws(StoreError) -> Void)
+          throws(StoreError) in
+        try contents.forEachPiece(of: entry.stored, take)
+      }
+      if case .insert = change {
+        try writer.insert(key, data: pieces)
+      } else {
+        try writer.update(key, data: pieces)
+      }
+    }
+  }
+
+  /// What a merge changes of its first predecessor: `preserve` for what an ancestor stored (rule 10).
+  private func writeMerge(
+    _ record: VersionRecord, _ map: ValueMap, to writer: inout ChangeWriter
+  ) throws(StoreError) {
+    guard
+      let first = try record.first.flatMap({ number throws(StoreError) in try version(number) }),
+      let second = try record.second.flatMap({ number throws(StoreError) in try version(number) })
+    else { throw .corrupt("version \(record.id.rawValue) has lost a predecessor") }
+    let other = self.map(of: second)
+    var diff = try MapDiff(from: self.map(of: first), to: map)
+    while let change = try diff.next() {
+      guard !change.isDirectory else { continue }
+      let key = change.key
+      guard let new = change.new else {
+        if try other.entry(at: key) == nil {
+          try writer.preserveRemoval(key)
+        } else {
+          try writer.remove(key)
+        }
+        continue
+      }
+      if let old = change.old, old.storedVersion == new.storedVersion,
+        old.stored.digest == new.stored.digest
+      {
+        continue
+      }
+      if new.storedVersion == record.number {
+        let line = change.old == nil ? RecordedChange.insert(key) : .update(key)
+        try write(line, of: record, map, to: &writer)
+      } else {
+        try writer.preserve(key, storedIn: try id(of: new.storedVersion))
+      }
+    }
+  }
+}
+
+extension ContentStore {
+  /// Calls with the bytes of a value, piece by piece.
+  func forEachPiece(
+    of stored: StoredContent, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    if stored.length <= 262_144 {
+      let bytes = try bytes(stored)
+      if !bytes.isEmpty { try bytes.withPiece(body) }
+      return
+    }
+    var buffer = [UInt8](repeating: 0, count: 262_144)
+    var offset: UInt64 = 0
+    while offset < stored.length {
+      let outcome = buffer.withUnsafeMutableBytes { raw in
+        Result<Int, StoreError> { () throws(StoreError) in
+          let count = try read(stored, at: offset, into: raw)
+          guard count > 0 else { throw .corrupt("a value ends before its length") }
+          try body(UnsafeRawBufferPointer(rebasing: raw[..<count]))
+          return count
+        }
+      }
+      offset += UInt64(try outcome.get())
+    }
+  }
+}
