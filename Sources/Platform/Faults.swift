@@ -33,11 +33,8 @@ package enum Faults {
     package var times: Int
     package var action: Action
 
-    /// - Parameters:
-    ///   - calls: the calls that count.
-    ///   - below: calls on paths that begin with this count.
-    ///   - nth: the first call that fails, from 1.
-    ///   - times: how many calls fail from there on.
+    /// Calls of these kinds on paths that begin with `below` count; from the `nth` on, from 1, so many
+    /// `times` they fail.
     package init(
       calls: Set<SystemCall> = Set(SystemCall.allCases), below: String, nth: Int = 1,
       times: Int = .max, action: Action

@@ -17,7 +17,7 @@ final class Catalog: Sendable {
   private let writer: Mutex<Loan?>
   private static let kept = 6
 
-  /// - Parameter properties: what a new catalog is born with; nil opens one that is there.
+  /// Opens a catalog, or with `properties`, what a new one is born with, makes it where it is not there.
   init(
     path: String, mode: Store.Mode, creating properties: [String: [UInt8]]?
   ) throws(StoreError) {

@@ -44,7 +44,7 @@ final class RecordStore: NodeStorage, Sendable {
   /// The open segment and how much of it is in its file, for readers: number in the high 24 bits.
   private let frontier = Atomic<UInt64>(0)
 
-  /// - Parameter next: a number above those of all segments that any commit names.
+  /// Begins at segment `next`, a number above those of all segments that any commit names.
   init(files: SegmentFiles, next: UInt32) {
     self.files = files
     writer.withLock { $0.next = next }

@@ -20,7 +20,7 @@ extension Store {
   /// Others may go on reading and writing. The catalog is copied first: everything it names is on disk
   /// then, and segments only ever grow.
   ///
-  /// - Parameter progress: called with the bytes of segments copied so far and in all; false cancels.
+  /// `progress` is called with the bytes of segments copied so far and in all; false cancels.
   package func backup(
     to target: String, progress: (_ done: UInt64, _ total: UInt64) -> Bool = { _, _ in true }
   ) throws(StoreError) {

@@ -8,6 +8,7 @@ extension Store {
   ///   - updatedValues: values with new bytes.
   ///   - removedIds: keys whose values go away.
   ///   - metadata: what is said of the version.
+  /// - Returns: the version that was made.
   /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` if the predecessor is
   ///   not in the store.
   @discardableResult

@@ -22,6 +22,7 @@ extension Store {
   /// What is damaged is named and the rest is checked all the same. Others may read and write meanwhile.
   ///
   /// - Parameter progress: called with the versions checked so far and their number; false cancels.
+  /// - Returns: what is damaged, and how much was checked.
   /// - Throws: ``StoreError/cancelled``, or what reading the catalog throws.
   /// - Complexity: O(bytes stored); memory for the place of each record.
   public func verify(

@@ -49,6 +49,7 @@ public final class StoreCoordinator: Sendable {
   ///   - branch: the line that the version is on.
   ///   - metadata: what is said of the version.
   /// - Returns: the version that was made.
+  /// - Throws: what making a version throws.
   @discardableResult
   public func save(
     inserting insertedValues: [Value] = [], updating updatedValues: [Value] = [],

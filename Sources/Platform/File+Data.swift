@@ -1,0 +1,164 @@
+internal import CShims
+internal import Glibc
+
+// Reading and writing at offsets: whole, whatever signals and short transfers come between.
+
+extension File {
+  /// Reads until the buffer is full or the file ends, and returns how many bytes were read.
+  package func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(SystemError) -> Int {
+    var done = 0
+    while done < buffer.count {
+      try Faults.pass(.read, "pread", path)
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let count = unsafe pread(
+        descriptor, rest.baseAddress, rest.count, off_t(clamping: offset) + off_t(done))
+      let code = errno
+      if count < 0 {
+        guard code == EINTR else { throw failed("pread", code) }
+        continue
+      }
+      guard count > 0 else { break }
+      done += count
+    }
+    return done
+  }
+
+  /// Reads into two buffers, one after the other, in one call where the system fills them whole.
+  ///
+  /// Returns how many bytes were read, fewer than both hold where the file ends before.
+  package func read(
+    into first: UnsafeMutableRawBufferPointer, then second: UnsafeMutableRawBufferPointer,
+    at offset: UInt64
+  ) throws(SystemError) -> Int {
+    try Faults.pass(.read, "preadv", path)
+    var count = -1
+    var code = EINTR
+    while count < 0, code == EINTR {
+      count = unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { vectors in
+        unsafe vectors[0] = iovec(iov_base: first.baseAddress, iov_len: first.count)
+        unsafe vectors[1] = iovec(iov_base: second.baseAddress, iov_len: second.count)
+        return unsafe preadv(descriptor, vectors.baseAddress, 2, off_t(clamping: offset))
+      }
+      code = errno
+    }
+    guard count >= 0 else { throw failed("preadv", code) }
+    guard count > 0, count < first.count + second.count else { return count }
+    // Rare: the file ends here, or a signal came between.
+    if count < first.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: first[count...])
+      count += unsafe try read(into: rest, at: offset + UInt64(count))
+      guard count == first.count else { return count }
+    }
+    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: second[(count - first.count)...])
+    return unsafe try count + read(into: rest, at: offset + UInt64(count))
+  }
+
+  /// The bytes of a range, fewer where the file ends before.
+  package func read(_ count: Int, at offset: UInt64) throws(SystemError) -> [UInt8] {
+    var failure: SystemError?
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
+      do throws(SystemError) {
+        used = unsafe try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+
+  /// Writes all bytes.
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(SystemError) {
+    var done = 0
+    while done < bytes.count {
+      let (most, dies) = try Faults.passWrite("pwrite", path, bytes.count - done)
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done..<(done + most)])
+      let count = unsafe pwrite(
+        descriptor, rest.baseAddress, rest.count, off_t(clamping: offset) + off_t(done))
+      let code = errno
+      if dies { Faults.die() }
+      if count < 0 {
+        guard code == EINTR else { throw failed("pwrite", code) }
+        continue
+      }
+      done += count
+    }
+  }
+
+  package func write(_ bytes: [UInt8], at offset: UInt64) throws(SystemError) {
+    try unsafe withBytes(of: bytes) { (raw) throws(SystemError) in
+      try unsafe write(raw, at: offset)
+    }
+  }
+
+  /// Writes several buffers one after the other, in one call where the system takes them whole.
+  package func write(
+    gathering buffers: [UnsafeRawBufferPointer], at offset: UInt64
+  ) throws(SystemError) {
+    var total = 0
+    for index in 0..<(unsafe buffers.count) { total += unsafe buffers[index].count }
+    let (most, dies) = try Faults.passWrite("pwritev", path, total)
+    var done = 0
+    if most == total, !dies, unsafe buffers.count <= 1024 {
+      let vectors = unsafe buffers.map {
+        unsafe iovec(
+          iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count)
+      }
+      let count = unsafe pwritev(
+        descriptor, vectors, unsafe Int32(vectors.count), off_t(clamping: offset))
+      let code = errno
+      if count < 0, code != EINTR { throw failed("pwritev", code) }
+      done = max(0, count)
+    }
+    // What is left, or everything when a test asked for a short write, goes buffer by buffer.
+    var start = 0
+    for index in 0..<(unsafe buffers.count) {
+      let buffer = unsafe buffers[index]
+      let from = min(max(0, done - start), buffer.count)
+      if from < buffer.count {
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[from...])
+        try unsafe write(rest, at: offset + UInt64(start + from))
+      }
+      start += buffer.count
+    }
+  }
+
+  /// The first offset at or after this one that holds data; nil where only holes follow.
+  package func nextData(from offset: UInt64) throws(SystemError) -> UInt64? {
+    let found = llvs_seek_data(descriptor, Int64(clamping: offset))
+    let code = errno
+    if found < 0 {
+      guard code == ENXIO else { throw failed("lseek", code) }
+      return nil
+    }
+    return UInt64(found)
+  }
+
+  /// The first offset at or after this one that is in a hole; the file's end counts as one.
+  package func nextHole(from offset: UInt64) throws(SystemError) -> UInt64? {
+    let found = llvs_seek_hole(descriptor, Int64(clamping: offset))
+    let code = errno
+    if found < 0 {
+      guard code == ENXIO else { throw failed("lseek", code) }
+      return nil
+    }
+    return UInt64(found)
+  }
+}
+
+/// The raw bytes of an array, with the typed error of the body.
+@inline(__always)
+func withBytes<Result, Failure: Error>(
+  of bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+) throws(Failure) -> Result {
+  let outcome: Swift.Result<Result, Failure> = unsafe bytes.withUnsafeBytes { raw in
+    do throws(Failure) {
+      return .success(try unsafe body(raw))
+    } catch {
+      return .failure(error)
+    }
+  }
+  return try outcome.get()
+}

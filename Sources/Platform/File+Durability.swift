@@ -1,0 +1,71 @@
+internal import CShims
+internal import Glibc
+
+extension File {
+  /// Makes the data durable, and the metadata needed to read it (fdatasync).
+  package func syncData() throws(SystemError) {
+    try Faults.pass(.sync, "fdatasync", path)
+    guard fdatasync(descriptor) == 0 else { throw failed("fdatasync", errno) }
+  }
+
+  /// Makes the file or the directory durable (fsync).
+  package func sync() throws(SystemError) {
+    try Faults.pass(.sync, "fsync", path)
+    guard fsync(descriptor) == 0 else { throw failed("fsync", errno) }
+  }
+
+  /// Makes everything on the file's file system durable (syncfs).
+  package func syncFileSystem() throws(SystemError) {
+    try Faults.pass(.sync, "syncfs", path)
+    guard llvs_syncfs(descriptor) == 0 else { throw failed("syncfs", errno) }
+  }
+
+  package func truncate(to size: UInt64) throws(SystemError) {
+    try Faults.pass(.truncate, "ftruncate", path)
+    var code: Int32 = 0
+    repeat {
+      code = ftruncate(descriptor, off_t(clamping: size)) == 0 ? 0 : errno
+    } while code == EINTR
+    guard code == 0 else { throw failed("ftruncate", code) }
+  }
+
+  /// Allots space for a range, without changing the size when `keepingSize` (fallocate).
+  package func allocate(
+    _ range: Range<UInt64>, keepingSize: Bool
+  ) throws(SystemError) {
+    try fallocated(range, keeping: keepingSize, punching: false)
+  }
+
+  /// Makes a range a hole that reads as zeros; the size stays.
+  package func punchHole(_ range: Range<UInt64>) throws(SystemError) {
+    try fallocated(range, keeping: true, punching: true)
+  }
+
+  private func fallocated(
+    _ range: Range<UInt64>, keeping: Bool, punching: Bool
+  ) throws(SystemError) {
+    guard !range.isEmpty else { return }
+    try Faults.pass(.allocate, "fallocate", path)
+    var code: Int32 = 0
+    repeat {
+      let result = llvs_fallocate(
+        descriptor, keeping ? 1 : 0, punching ? 1 : 0, Int64(clamping: range.lowerBound),
+        Int64(clamping: range.upperBound - range.lowerBound))
+      code = result == 0 ? 0 : errno
+    } while code == EINTR
+    guard code == 0 else { throw failed("fallocate", code) }
+  }
+
+  package func status() throws(SystemError) -> FileStatus {
+    try Faults.pass(.status, "fstat", path)
+    var raw = stat()
+    guard unsafe fstat(descriptor, &raw) == 0 else { throw failed("fstat", errno) }
+    return FileStatus(raw)
+  }
+
+  package func fileSystem() throws(SystemError) -> FileSystemStatus {
+    var raw = llvs_statfs()
+    guard unsafe llvs_fstatfs(descriptor, &raw) == 0 else { throw failed("fstatfs", errno) }
+    return FileSystemStatus(raw)
+  }
+}
