@@ -1,0 +1,38 @@
+import Dispatch
+import LLVS
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct StoreConcurrencyTests {
+  @Test("readers see whole versions while others are made, and never wait for ever")
+  func readersAndWriter() throws {
+    let directory = try TemporaryDirectory()
+    let store = try Store.open(path: directory.file("s"), create: true)
+    let keys = (0..<20).map { Value.ID("k\($0)") }
+    @Sendable func values(_ round: Int) -> [Value] {
+      keys.map { Value(id: $0, data: [UInt8](repeating: UInt8(round), count: 3000)) }
+    }
+    try store.makeVersion(basedOnPredecessor: nil, inserting: values(0))
+    let failures = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 4) { lane in
+      do {
+        for round in 1...30 {
+          guard let head = try store.mostRecentHead else { continue }
+          if lane == 0 {
+            try store.makeVersion(basedOnPredecessor: head.id, updating: values(round))
+            continue
+          }
+          let first = try keys.map { try store.value(id: $0, at: head.id)?.data }
+          if Set(first).count != 1 { failures.withLock { $0.append("mixed at \(round)") } }
+        }
+      } catch {
+        failures.withLock { $0.append("\(error)") }
+      }
+    }
+    #expect(failures.withLock { $0 } == [])
+    #expect(try store.verify().isSound)
+    #expect(try store.state().lastNumber == 31)
+  }
+}
