@@ -1,9 +1,9 @@
 package import LLVS
 
-/// The names of one directory of a ``TreeView``, streaming.
+/// The names of one directory of a ``TreeView``, streaming: first those of literal keys, then those that
+/// only escaped keys have. A displaced key comes where its own would have come.
 ///
-/// - Complexity: O(1) memory beyond the escaped names; O(log *n*) for each subdirectory that is only
-///   implied, less for everything else.
+/// - Complexity: O(1) memory; O(log *n*) for each subdirectory, less for everything else.
 package struct TreeListing {
   /// One name.
   package struct Item: Sendable {
@@ -20,141 +20,132 @@ package struct TreeListing {
   private let view: TreeView
   private let directory: [UInt8]
   private let pathPrefix: [UInt8]
-  private let isBelowMark: Bool
   private var cursor: MapCursor
   private var phase = Phase.start
-  private var escapedPrefix: [UInt8] = []
-  private var shownEscaped: Set<[UInt8]> = []
+  /// What the keys of this phase begin with.
+  private var prefix: [UInt8]
+  /// Found with the last item and to be given next.
+  private var pending: [Item] = []
 
   init(view: TreeView, directory: [UInt8]) {
     self.view = view
     self.directory = directory
     pathPrefix = directory.isEmpty ? [] : directory + [0x2F]
-    isBelowMark =
-      directory.isEmpty || pathPrefix.starts(with: DisplacedName.prefix)
+    prefix = pathPrefix
     cursor = MapCursor(view.map)
   }
 
   /// The next name; nil at the end.
   package mutating func next() throws(StoreError) -> Item? {
     while true {
+      if let item = pending.popLast() { return item }
       switch phase {
       case .start:
         phase = .literal
-        try cursor.seek(to: pathPrefix)
-      case .literal:
-        guard let key = cursor.key, key.bytes.starts(with: pathPrefix) else {
+        try cursor.seek(to: prefix)
+      case .literal, .escaped:
+        if let key = cursor.key, key.bytes.starts(with: prefix) {
+          try take(key)
+        } else if phase == .literal, try view.hasEscaped() {
+          phase = .escaped
+          prefix = TreeView.escapedPrefix(pathPrefix)
+          try cursor.seek(to: prefix)
+        } else {
           phase = .end
-          if try view.hasEscaped() {
-            phase = .escaped
-            escapedPrefix = TreeView.escapedPrefix(pathPrefix)
-            try cursor.seek(to: escapedPrefix)
-          }
-          continue
         }
-        if let item = try literal(key) { return item }
-      case .escaped:
-        guard let key = cursor.key, key.bytes.starts(with: escapedPrefix) else {
-          phase = .end
-          continue
-        }
-        if let item = try escaped(key) { return item }
-      case .end:
-        return nil
+      case .end: return nil
       }
     }
   }
 
-  // MARK: - Literal keys
-
-  private mutating func literal(_ key: Key) throws(StoreError) -> Item? {
-    if isBelowMark, key.bytes.starts(with: DisplacedName.prefix),
-      TreeView.ownPath(key) != key.bytes
-    {
-      try cursor.advance()
-      return nil
-    }
-    let rest = key.bytes[pathPrefix.count...]
-    let slash = rest.firstIndex(of: 0x2F)
-    let name = Array(rest[..<(slash ?? rest.endIndex)])
-    guard DisplacedName.isName(name) else { return try displacedHere(key) }
-    if slash != nil {
-      // The group of a subdirectory: an entry of its own, which sorts before, was shown by that.
-      let path = pathPrefix + name
-      let hasEntry = try view.map.entry(at: Key(bytes: path), directory: true) != nil
-      try cursor.seek(to: path + [0x30])
-      return hasEntry ? nil : Item(name: name, kind: .directory, entry: nil)
-    }
-    guard let entry = try cursor.entry() else { return nil }
-    try cursor.advance()
-    if entry.isDirectory { return Item(name: name, kind: .directory, entry: entry) }
-    if try mayBeDirectory(key), try view.directoryAt(key.bytes) != nil {
-      return Item(name: try view.displacedName(of: key), kind: entry.kind, entry: entry)
-    }
-    return Item(name: name, kind: entry.kind, entry: entry)
-  }
-
-  /// Whether a directory may stand at a value's path too: what the next key, now under the cursor, says.
-  private func mayBeDirectory(_ key: Key) throws(StoreError) -> Bool {
-    if try view.hasEscaped() { return true }
-    let count = key.bytes.count
-    return cursor.withKey { next in
-      guard next.count >= count, next.prefix(count).elementsEqual(key.bytes) else { return false }
-      return next.count == count || next[count] <= 0x2F
-    } ?? false
-  }
-
-  /// A key whose component here is no name: shown here under a name of its own.
-  private mutating func displacedHere(_ key: Key) throws(StoreError) -> Item? {
-    let entry = try cursor.entry()
-    try cursor.advance()
-    // A directory that cannot be named holds nothing that is shown in it.
-    guard let entry, !entry.isDirectory else { return nil }
-    return Item(name: try view.displacedName(of: key), kind: entry.kind, entry: entry)
-  }
-
-  // MARK: - Escaped keys
-
-  private mutating func escaped(_ key: Key) throws(StoreError) -> Item? {
-    let path = TreeView.ownPath(key)
-    guard path != key.bytes, path.starts(with: pathPrefix) else {
-      try cursor.advance()
-      return nil
-    }
+  private mutating func take(_ key: Key) throws(StoreError) {
+    let isEscaped = phase == .escaped
+    guard try view.isOfForm(key, isEscaped) else { return try cursor.advance() }
+    let path = isEscaped ? TreeView.ownPath(key) : key.bytes
     let rest = path[pathPrefix.count...]
     let slash = rest.firstIndex(of: 0x2F)
     let name = Array(rest[..<(slash ?? rest.endIndex)])
-    guard DisplacedName.isName(name) else { return try displacedHere(key) }
-    let childPath = pathPrefix + name
-    if slash != nil {
-      try cursor.seek(to: TreeView.escapedPrefix(childPath) + [0x30])
-      return try directoryOnce(name, childPath)
+    guard DisplacedName.isName(name) else {
+      // Every key below a component that is no name is shown here; directories without a name are not.
+      if let entry = try cursor.entry(), !entry.isDirectory { try addDisplaced(entry) }
+      return try cursor.advance()
     }
-    guard let entry = try cursor.entry() else { return nil }
-    try cursor.advance()
-    if entry.isDirectory { return try directoryOnce(name, childPath) }
-    if try view.isDisplaced(key) {
-      return Item(name: try view.displacedName(of: key), kind: entry.kind, entry: entry)
+    let child = pathPrefix + name
+    let start = isEscaped ? TreeView.escapedPrefix(child) : child
+    if slash == nil {
+      try add(name, try exactClaim(start, isEscaped), child, isEscaped)
+    } else {
+      try takeGroup(name, child, start, isEscaped)
     }
-    return Item(name: name, kind: entry.kind, entry: entry)
   }
 
-  /// A directory that escaped keys show, unless literal keys have shown it.
-  private mutating func directoryOnce(
-    _ name: [UInt8], _ path: [UInt8]
-  ) throws(StoreError) -> Item? {
-    guard shownEscaped.insert(name).inserted else { return nil }
-    let literal = Key(bytes: path)
-    if TreeView.ownPath(literal) == path {
-      if try view.map.entry(at: literal, directory: true) != nil { return nil }
-      var group = MapCursor(view.map)
-      try group.seek(to: path + [0x2F])
-      while let key = group.key, key.bytes.starts(with: path + [0x2F]) {
-        if TreeView.ownPath(key) == key.bytes { return nil }
-        try group.advance()
+  // MARK: Claims under the cursor
+
+  /// The entries at a key, over which the cursor goes, and whether anything lies below.
+  private mutating func exactClaim(
+    _ start: [UInt8], _ isEscaped: Bool
+  ) throws(StoreError) -> PathClaim {
+    var claim = PathClaim()
+    while cursor.withKey({ $0.elementsEqual(start) }) ?? false, let entry = try cursor.entry() {
+      if entry.isDirectory { claim.directory = entry } else { claim.value = entry }
+      try cursor.advance()
+    }
+    let next = cursor.withKey { next -> UInt8? in
+      guard next.count > start.count, next.prefix(start.count).elementsEqual(start) else {
+        return nil
+      }
+      return next[start.count]
+    }
+    guard case .some(.some(let byte)) = next, byte <= 0x2F else { return claim }
+    var probe = cursor
+    claim.hasBelow = try view.hasKeys(below: start, isEscaped, &probe)
+    // What lies below follows at once: it is not met again.
+    if byte == 0x2F { try cursor.seek(to: start + [0x30]) }
+    return claim
+  }
+
+  /// The keys below a name that has no entry, or had one before, as the first of them is met.
+  private mutating func takeGroup(
+    _ name: [UInt8], _ child: [UInt8], _ start: [UInt8], _ isEscaped: Bool
+  ) throws(StoreError) {
+    let own = try isEscaped ? view.escapedClaim(to: child) : view.literalClaim(to: child)
+    try cursor.seek(to: start + [0x30])
+    guard own.value == nil, own.directory == nil, own.hasBelow else { return }
+    try add(name, own, child, isEscaped)
+  }
+
+  // MARK: Items
+
+  /// Adds what a claim shows once the claim of the other form is known.
+  private mutating func add(
+    _ name: [UInt8], _ claim: PathClaim, _ path: [UInt8], _ isEscaped: Bool
+  ) throws(StoreError) {
+    var claims = PathClaims()
+    if isEscaped {
+      claims.escaped = claim
+      claims.literal = try view.literalClaim(to: path)
+    } else {
+      claims.literal = claim
+      if try view.hasEscaped() { claims.escaped = try view.escapedClaim(to: path) }
+    }
+    // The literal keys' turn came first, and showed what wins.
+    let isFirst = !isEscaped || claims.literal.isEmpty
+    switch claims.winner {
+    case nil: break
+    case .directory(let entry):
+      if let value = claim.value { try addDisplaced(value) }
+      if isFirst { pending.append(Item(name: name, kind: .directory, entry: entry)) }
+    case .value(let entry):
+      if isFirst {
+        pending.append(Item(name: name, kind: entry.kind, entry: entry))
+      } else if let value = claim.value {
+        try addDisplaced(value)
       }
     }
-    guard case .directory(let entry)? = try view.directoryAt(path) else { return nil }
-    return Item(name: name, kind: .directory, entry: entry)
+  }
+
+  private mutating func addDisplaced(_ entry: Entry) throws(StoreError) {
+    let name = try view.displacedName(of: entry.key, in: directory)
+    pending.append(Item(name: name, kind: entry.kind, entry: entry))
   }
 }

@@ -71,7 +71,10 @@ package struct TreeView: Sendable {
   package func find(path: [UInt8]) throws(StoreError) -> Found? {
     guard !path.isEmpty else { return .directory(nil) }
     guard let slash = path.lastIndex(of: 0x2F) else { return try child(of: [], named: path) }
-    return try child(of: Array(path[..<slash]), named: Array(path[(slash + 1)...]))
+    let directory = Array(path[..<slash])
+    let parts = directory.split(separator: 0x2F, omittingEmptySubsequences: false)
+    guard parts.allSatisfy({ DisplacedName.isName($0) }) else { return nil }
+    return try child(of: directory, named: Array(path[(slash + 1)...]))
   }
 
   /// What stands at its own path.
@@ -79,53 +82,7 @@ package struct TreeView: Sendable {
     of directory: [UInt8], named name: [UInt8]
   ) throws(StoreError) -> Found? {
     guard DisplacedName.isName(name) else { return nil }
-    let path = join(directory, name)
-    if let found = try directoryAt(path) { return found }
-    for key in try candidates(path) {
-      if let entry = try map.entry(at: key) { return .value(entry) }
-    }
-    return nil
-  }
-
-  /// The keys that would stand at a path, in the order of their right to it.
-  private func candidates(_ path: [UInt8]) throws(StoreError) -> [Key] {
-    let literal = Key(bytes: path)
-    let encoded = KeyCoding.key(ofPath: path)
-    if encoded == literal { return [literal] }
-    let isLiteral = KeyCoding.path(of: literal).map { $0 == path } ?? true
-    guard try hasEscaped() else { return isLiteral ? [literal] : [] }
-    return isLiteral ? [literal, encoded] : [encoded]
-  }
-
-  /// The directory at a path, if there is one.
-  func directoryAt(_ path: [UInt8]) throws(StoreError) -> Found? {
-    for key in try candidates(path) {
-      if let entry = try map.entry(at: key, directory: true) { return .directory(entry) }
-    }
-    return try hasKeys(below: path) ? .directory(nil) : nil
-  }
-
-  private func hasKeys(below path: [UInt8]) throws(StoreError) -> Bool {
-    let prefix = path + [0x2F]
-    if prefix.starts(with: DisplacedName.prefix) {
-      var cursor = MapCursor(map)
-      try cursor.seek(to: prefix)
-      while let key = cursor.key, key.bytes.starts(with: prefix) {
-        if Self.ownPath(key) == key.bytes { return true }
-        try cursor.advance()
-      }
-    } else if try map.contains(prefix: prefix) {
-      return true
-    }
-    guard try hasEscaped() else { return false }
-    let escaped = Self.escapedPrefix(prefix)
-    var cursor = MapCursor(map)
-    try cursor.seek(to: escaped)
-    while let key = cursor.key, key.bytes.starts(with: escaped) {
-      if Self.ownPath(key) != key.bytes { return true }
-      try cursor.advance()
-    }
-    return false
+    return try claims(to: join(directory, name)).winner
   }
 
   // MARK: - Keys and paths
@@ -145,31 +102,17 @@ package struct TreeView: Sendable {
     let path = Self.ownPath(key)
     let parts = path.split(separator: 0x2F, omittingEmptySubsequences: false)
     guard parts.allSatisfy({ DisplacedName.isName($0) }) else { return true }
-    if try directoryAt(path) != nil { return true }
-    for candidate in try candidates(path) {
-      if candidate == key { return false }
-      if try map.entry(at: candidate) != nil { return true }
-    }
-    return false
+    guard case .value(let entry)? = try claims(to: path).winner else { return true }
+    return entry.key != key
   }
 
   /// Where a key of the map is shown.
   ///
   /// - Complexity: O(log *n*).
   package func path(of key: Key) throws(StoreError) -> [UInt8] {
-    guard try isDisplaced(key) else { return Self.ownPath(key) }
-    if try map.entry(at: key) == nil { return Self.ownPath(key) }
-    return try displacedPath(of: key)
-  }
-
-  private func displacedPath(of key: Key) throws(StoreError) -> [UInt8] {
+    guard try map.entry(at: key) != nil, try isDisplaced(key) else { return Self.ownPath(key) }
     let home = Self.home(of: Self.ownPath(key))
-    var index = 0
-    while true {
-      let name = DisplacedName.candidate(index, for: key)
-      if try normalChild(of: home, named: name) == nil { return join(home, name) }
-      index += 1
-    }
+    return join(home, try displacedName(of: key, in: home))
   }
 
   /// The deepest directory that a path reaches through valid names.
@@ -179,10 +122,14 @@ package struct TreeView: Sendable {
     return Array(valid.joined(separator: [0x2F]))
   }
 
-  /// The name that a displaced key has in its directory.
-  func displacedName(of key: Key) throws(StoreError) -> [UInt8] {
-    let path = try displacedPath(of: key)
-    return path.lastIndex(of: 0x2F).map { Array(path[($0 + 1)...]) } ?? path
+  /// The name that a displaced key has in the directory that shows it: the first that is free.
+  func displacedName(of key: Key, in home: [UInt8]) throws(StoreError) -> [UInt8] {
+    var index = 0
+    while true {
+      let name = DisplacedName.candidate(index, for: key)
+      if try normalChild(of: home, named: name) == nil { return name }
+      index += 1
+    }
   }
 
   /// The key that a name made here takes: the one shown at the path already, else the path encoded.
