@@ -43,11 +43,9 @@ package struct TreeView: Sendable {
 
   // MARK: - Looking up
 
-  /// What stands at a name of a directory.
+  /// What stands at a name of a directory, whose path has no slashes at its ends and is empty for the
+  /// root.
   ///
-  /// - Parameters:
-  ///   - directory: its path without slashes at the ends; empty for the root.
-  ///   - name: a single component.
   /// - Complexity: O(log *n*).
   package func child(
     of directory: [UInt8], named name: [UInt8]
