@@ -82,7 +82,29 @@ package final class MountDaemon: Sendable {
     }
     guard let isDirectory else { throw .place("\(request.mountPoint) is not there") }
     guard isDirectory else { throw .place("\(request.mountPoint) is not a directory") }
+    try checkRelation(of: resolved, to: request.store)
     return resolved
+  }
+
+  /// A mount must not cover its store, nor lie in it, nor stand twice.
+  private static func checkRelation(of mountPoint: String, to store: String) throws(MountError) {
+    let relation: PathRelation
+    let present: MountEntry?
+    do throws(FuseError) {
+      relation = try PathRelation.of(mountPoint: mountPoint, toStore: store)
+      present = try MountTable().mount(at: Array(mountPoint.utf8))
+    } catch {
+      throw .session(error)
+    }
+    switch relation {
+    case .separate: break
+    case .equal: throw .place("\(mountPoint) is the store itself")
+    case .above: throw .place("\(mountPoint) is above the store, which it would hide")
+    case .inside: throw .place("\(mountPoint) is inside the store")
+    }
+    if present?.type == "fuse.llvs" {
+      throw .place("a store is mounted on \(mountPoint) already")
+    }
   }
 
   /// How long to wait for a holder that says it is finishing, in nanoseconds.
@@ -142,6 +164,7 @@ package final class MountDaemon: Sendable {
   }
 
   private func finish() {
+    store.announceFinishing()
     cut()
     do throws(FSError) {
       try tree.sync()

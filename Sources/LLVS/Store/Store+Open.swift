@@ -22,7 +22,9 @@ extension Store {
     path given: String, mode: Mode, create: Bool, isForced: Bool
   ) throws(StoreError) -> Parts {
     do throws(SystemError) {
-      if create, try !FileSystem.exists(given) { try FileSystem.makeDirectory(given) }
+      if create, try !FileSystem.exists(given) {
+        try FileSystem.makeDirectory(given, permissions: 0o700)
+      }
     } catch {
       throw .system(error)
     }
@@ -135,17 +137,28 @@ extension Store {
         isTaken = try file.lock(.exclusive)
       }
       guard isTaken else {
-        let holder = try file.read(32, at: 0).prefix { $0 >= 0x30 && $0 <= 0x39 }
+        let text = String(decoding: try file.read(64, at: 0), as: UTF8.self)
+        let words = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
+        let holder = words.first.flatMap { UInt32($0) }.map { "\($0)" } ?? "?"
         throw SystemError(
-          errno: Errno.busy, call: String(decoding: holder, as: UTF8.self), subject: path)
+          errno: Errno.busy,
+          call: words.last == "finishing" ? "\(holder), which is finishing" : holder,
+          subject: path)
       }
       try file.truncate(to: 0)
       try file.write(Array("\(SystemProcess.id)\n".utf8), at: 0)
       return file
     } catch {
       guard error.errno == Errno.busy else { throw .system(error) }
-      throw .busy("\(path) is in use by process \(error.call.isEmpty ? "?" : error.call)")
+      throw .busy("\(path) is in use by process \(error.call)")
     }
+  }
+
+  /// Says in the lock's text that the holder is about to let go, so that who wants the store waits.
+  ///
+  /// Only words for people and for who waits: the lock itself is what counts.
+  package func announceFinishing() {
+    try? lockFile.write(Array("\(SystemProcess.id) finishing\n".utf8), at: 0)
   }
 
   private static func readerLock(_ path: String) throws(StoreError) -> File {

@@ -42,7 +42,7 @@ public final class Store: Sendable {
   package let nodeCache: NodeCache
   let history: StoreHistory
   let counters: Counters
-  private let lockFile: File
+  let lockFile: File
 
   // Held through a write transaction, I/O included: only writers take it.
   let writeLock = Mutex<Void>(())
