@@ -171,6 +171,30 @@ struct ForeignFolderTests {
     #expect(try !FileSystem.exists(directory.file("none")))
   }
 
+  @Test("what is here and there is compared, and what differs is named")
+  func verify() throws {
+    let insert = #"[{"insert":{"id":"k","data":"QQ=="}}]"#
+    for id in ["A", "B", "C", "D"] { try put(version: id, changes: insert) }
+    _ = try retrieve()
+    func faults() throws -> [String] {
+      try store.verify(against: FolderRemote(path: folder, replica: "r")).map(\.reason)
+    }
+    #expect(try faults().isEmpty)
+    try put("changes/A", #"[{"insert":{"id":"k","data":"Qg=="}}]"#)
+    try put("changes/B", #"[{"remove":"k"}]"#)
+    try put("versions/C", #"{"version":{"identifier":"C","timestamp":2}}"#)
+    let digest = Data("\"00\"".utf8).base64EncodedString()
+    try put(
+      "versions/D",
+      #"{"version":{"identifier":"D","timestamp":1,"metadata":["llvs.digest",{"data":"\#(digest)"}]}}"#
+    )
+    let found = try faults()
+    #expect(found.count == 4)
+    #expect(
+      found.map { $0.prefix(10) } == ["changes/A:", "changes/B:", "versions/C", "versions/D"])
+    #expect(found.last?.contains("\"00\"") == true)
+  }
+
   @Test("stopping stops, and whole versions stay")
   func cancel() throws {
     for number in 0..<20 { try put(version: "V\(number)") }

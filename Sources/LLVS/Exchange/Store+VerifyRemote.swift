@@ -1,0 +1,106 @@
+/// Comparing: versions that are both here and there are read again and have to say the same (rule 2).
+extension Store {
+  /// Compares every version of a remote that is here too, and names what differs.
+  ///
+  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  /// - Complexity: reads everything that both have.
+  package func verify(
+    against remote: some WireRemote, control: ExchangeControl = ExchangeControl()
+  ) throws(StoreError) -> [ExchangeReport.Fault] {
+    var faults: [ExchangeReport.Fault] = []
+    let ids = try remote.versionIDs().sorted()
+    for (index, id) in ids.enumerated() {
+      try control.check()
+      control.report(.reading, index, of: ids.count)
+      guard let record = try version(id) else { continue }
+      do throws(StoreError) {
+        if let reason = try difference(of: record, from: remote) {
+          faults.append(ExchangeReport.Fault(id: id, reason: reason))
+        }
+      } catch {
+        guard case .invalid(let reason) = error else { throw error }
+        faults.append(ExchangeReport.Fault(id: id, reason: reason))
+      }
+    }
+    return faults
+  }
+
+  private func difference(
+    of record: VersionRecord, from remote: some WireRemote
+  ) throws(StoreError) -> String? {
+    let name = "versions/\(record.id.rawValue)"
+    guard let input = try remote.open(.version, record.id) else { return nil }
+    let theirs = try Version(reading: input)
+    let ours = try version(from: record)
+    if let said = theirs.metadata[.digest] {
+      let text = String(decoding: said.data.prefix(80), as: UTF8.self)
+      guard text == "\"\(record.map.digest.hex)\"" else {
+        return "\(name): its content is \(record.map.digest.hex) here and \(text) there"
+      }
+    }
+    guard theirs.id == ours.id, theirs.predecessors == ours.predecessors else {
+      return "\(name): it has other predecessors there"
+    }
+    guard theirs.timestamp.bitPattern == ours.timestamp.bitPattern else {
+      return "\(name): it has the time \(ours.timestamp) here and \(theirs.timestamp) there"
+    }
+    guard theirs.metadata == ours.metadata else { return "\(name): it has other metadata there" }
+    return try differenceOfChanges(record, from: remote)
+  }
+
+  private func differenceOfChanges(
+    _ record: VersionRecord, from remote: some WireRemote
+  ) throws(StoreError) -> String? {
+    let name = "changes/\(record.id.rawValue)"
+    guard let input = try remote.open(.changes, record.id) else { return nil }
+    let map = map(of: record)
+    var reader = ChangeReader(input, into: DigestSink())
+    while let change = try reader.next() {
+      let key = change.key
+      let entry = try map.entry(at: key)
+      switch change {
+      case .remove, .preserveRemoval:
+        guard entry == nil else { return "\(name): it removes \(key.rawValue) there" }
+      case .preserve(_, let id):
+        // A reference that no predecessor had was stored by the version itself (rule 10).
+        guard let entry,
+          try self.id(of: entry.storedVersion) == id || entry.storedVersion == record.number
+        else { return "\(name): \(key.rawValue) is another value there" }
+      case .insert(_, let stored), .update(_, let stored):
+        guard let entry else { return "\(name): it has \(key.rawValue) there, and not here" }
+        let sink = DigestSink()
+        try contents.forEachPiece(of: entry.stored) { (piece) throws(StoreError) in
+          sink.append(piece)
+        }
+        guard sink.finish() == stored else {
+          return "\(name): \(key.rawValue) has other bytes there"
+        }
+      }
+    }
+    return nil
+  }
+}
+
+/// Keeps the hash of a value and its length instead of its bytes.
+private final class DigestSink: WireValueSink {
+  struct Seen: Equatable {
+    let length: UInt64
+    let digest: Digest
+  }
+
+  private var hasher = SHA256Hasher()
+  private var length: UInt64 = 0
+
+  func append(_ bytes: UnsafeRawBufferPointer) {
+    hasher.update(bytes)
+    length += UInt64(bytes.count)
+  }
+
+  func finish() -> Seen {
+    defer {
+      hasher = SHA256Hasher()
+      length = 0
+    }
+    return Seen(length: length, digest: hasher.finish())
+  }
+}
