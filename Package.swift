@@ -44,9 +44,14 @@ let package = Package(
     .testTarget(
       name: "LLVSTests", dependencies: ["LLVS", "Platform", "TestSupport"],
       resources: [.copy("Resources")]),
-    .testTarget(name: "FuseSessionTests", dependencies: ["FuseSession", "Platform", "TestSupport"]),
+    .testTarget(
+      name: "FuseSessionTests", dependencies: ["FuseSession", "Platform", "TestSupport"]),
     .testTarget(
       name: "FileTreeTests", dependencies: ["FileTree", "LLVS", "Platform", "TestSupport"]),
+    // Runs the program itself, so it is built with the tests.
+    .testTarget(
+      name: "LLVSMountTests",
+      dependencies: ["llvs", "LLVSMount", "FileTree", "LLVS", "Platform", "TestSupport"]),
     .testTarget(name: "LayeringTests", dependencies: []),
   ],
   swiftLanguageModes: [.v6]
