@@ -2,6 +2,9 @@
 extension Store {
   /// How many versions one commit takes in, and so how long others wait to write.
   private static let batchCount = 256
+  /// Versions that are not taken: true for those refused, false for those not there yet.
+  private typealias Barred = [Version.ID: Bool]
+
   /// Metadata over this is read again when its version is stored, and not kept until then.
   private static let keptMetadata = 16_384
 
@@ -31,7 +34,9 @@ extension Store {
       }
     }
     let order = try arranged(found, &report)
-    var barred = Set(report.refused.map(\.id) + report.waiting.map(\.id))
+    var barred: Barred = [:]
+    for fault in report.waiting { barred[fault.id] = false }
+    for fault in report.refused { barred[fault.id] = true }
     var next = 0
     while next < order.count {
       let end = min(next + Store.batchCount, order.count)
@@ -114,7 +119,7 @@ extension Store {
   /// Stores some versions in one commit.
   private func take(
     _ batch: ArraySlice<IncomingVersion>, from remote: some WireRemote, _ control: ExchangeControl,
-    _ barred: inout Set<Version.ID>, _ report: inout ExchangeReport
+    _ barred: inout Barred, _ report: inout ExchangeReport
   ) throws(StoreError) {
     // Opened before the commit begins, so that others do not wait for the remote more than they must.
     var opened: [(Version, WireInput)] = []
@@ -122,16 +127,15 @@ extension Store {
     var excluded = barred
     for incoming in batch {
       try control.check()
-      if let cause = incoming.predecessors.first(where: { excluded.contains($0) }) {
-        excluded.insert(incoming.id)
-        Store.bar(incoming.id, after: cause, &refused, &waiting)
+      if let cause = incoming.predecessors.first(where: { excluded[$0] != nil }) {
+        Store.bar(incoming.id, after: cause, &excluded, &refused, &waiting)
         continue
       }
       do throws(StoreError) {
         var version = incoming.version
         if version == nil { version = try Store.version(incoming.id, from: remote) }
         guard let version, let input = try remote.open(.changes, incoming.id) else {
-          excluded.insert(incoming.id)
+          excluded[incoming.id] = false
           let reason = "changes/\(incoming.id.rawValue): it is not there yet"
           waiting.append(ExchangeReport.Fault(id: incoming.id, reason: reason))
           continue
@@ -139,7 +143,7 @@ extension Store {
         opened.append((version, input))
       } catch {
         guard case .invalid(let reason) = error else { throw error }
-        excluded.insert(incoming.id)
+        excluded[incoming.id] = true
         refused.append(ExchangeReport.Fault(id: incoming.id, reason: reason))
       }
     }
@@ -148,9 +152,8 @@ extension Store {
       var taken: [Version.ID] = []
       for (version, input) in opened {
         try control.check()
-        if let cause = version.predecessors?.ids.first(where: { excluded.contains($0) }) {
-          excluded.insert(version.id)
-          Store.bar(version.id, after: cause, &refused, &waiting)
+        if let cause = version.predecessors?.ids.first(where: { excluded[$0] != nil }) {
+          Store.bar(version.id, after: cause, &excluded, &refused, &waiting)
           continue
         }
         // Made here, or taken from another peer, since the listing.
@@ -160,7 +163,7 @@ extension Store {
           taken.append(version.id)
         } catch {
           guard case .invalid(let reason) = error else { throw error }
-          excluded.insert(version.id)
+          excluded[version.id] = true
           let file = reason.hasPrefix("changes/") ? "" : "versions/\(version.id.rawValue): "
           refused.append(ExchangeReport.Fault(id: version.id, reason: file + reason))
         }
@@ -174,10 +177,11 @@ extension Store {
   }
 
   private static func bar(
-    _ id: Version.ID, after cause: Version.ID, _ refused: inout [ExchangeReport.Fault],
-    _ waiting: inout [ExchangeReport.Fault]
+    _ id: Version.ID, after cause: Version.ID, _ barred: inout Barred,
+    _ refused: inout [ExchangeReport.Fault], _ waiting: inout [ExchangeReport.Fault]
   ) {
-    let isRefused = refused.contains { $0.id == cause }
+    let isRefused = barred[cause] ?? false
+    barred[id] = isRefused
     let state = isRefused ? "was refused" : "is not there yet"
     let fault = ExchangeReport.Fault(
       id: id, reason: "versions/\(id.rawValue): its predecessor \(cause.rawValue) \(state)")

@@ -5,8 +5,14 @@ package final class StoreRemote: WireRemote {
   private let store: Store
   private let control: ExchangeControl
 
-  package init(_ store: Store, control: ExchangeControl = ExchangeControl()) {
+  private let scratch: String
+
+  /// Long files are put together in a directory that can be written, as a rule the retrieving store's.
+  package init(
+    _ store: Store, scratchDirectory: String, control: ExchangeControl = ExchangeControl()
+  ) {
     self.store = store
+    scratch = scratchDirectory
     self.control = control
   }
 
@@ -25,7 +31,7 @@ package final class StoreRemote: WireRemote {
   package func open(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> WireInput? {
     guard let record = try store.version(id) else { return nil }
     let name = "\(store.path): \(kind.rawValue)/\(id.rawValue)"
-    let spool = Spool(directory: "/tmp", memoryLimit: 16 << 20)
+    let spool = Spool(directory: scratch, memoryLimit: 16 << 20)
     let output = WireOutput { [control] (bytes) throws(StoreError) in
       try control.check()
       try spool.append(bytes)

@@ -133,10 +133,10 @@ struct FileSystemExchangeTests {
   func storeAsPeer() throws {
     let (a, b) = (try store("a"), try store("b"))
     let root = try a.makeVersion(
-      basedOnPredecessor: nil, inserting: [Value(id: .init("k"), data: noise(100_000))])
-    let report = try b.retrieve(from: StoreRemote(a))
+      basedOnPredecessor: nil, inserting: [Value(id: .init("k"), data: noise(20_000_000))])
+    let report = try b.retrieve(from: StoreRemote(a, scratchDirectory: b.path))
     #expect(report.taken == [root.id])
-    #expect(try b.value(id: .init("k"), at: root.id)?.data == noise(100_000))
+    #expect(try b.value(id: .init("k"), at: root.id)?.data == noise(20_000_000))
   }
 
   @Test("the library's names work")
