@@ -133,10 +133,10 @@ struct FileSystemExchangeTests {
   func storeAsPeer() throws {
     let (a, b) = (try store("a"), try store("b"))
     let root = try a.makeVersion(
-      basedOnPredecessor: nil, inserting: [Value(id: .init("k"), data: noise(20_000_000))])
+      basedOnPredecessor: nil, inserting: [Value(id: .init("k"), data: noise(13_000_000))])
     let report = try b.retrieve(from: StoreRemote(a, scratchDirectory: b.path))
     #expect(report.taken == [root.id])
-    #expect(try b.value(id: .init("k"), at: root.id)?.data == noise(20_000_000))
+    #expect(try b.value(id: .init("k"), at: root.id)?.data == noise(13_000_000))
   }
 
   @Test("the library's names work")
@@ -154,7 +154,7 @@ struct FileSystemExchangeTests {
 
   private func noise(_ count: Int) -> [UInt8] {
     var random = SeededRandom(seed: UInt64(count))
-    return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    return random.bytes(count)
   }
 }
 
