@@ -102,7 +102,8 @@ extension LiveTree {
     _ reader: inout JournalReader, generation: UInt32, header: JournalHeader, state: LiveState,
     _ recovery: inout Recovery
   ) throws(StoreError) {
-    var isCurrent = header.cut == state.cut
+    // A cut that found nothing to take began a generation of its own without the store's knowing.
+    var isCurrent = header.cut >= state.cut
     let wasKilled = header.bootID == Self.bootID() && !header.bootID.isEmpty
     var unchecked: [UInt64: [(Extent, UInt64)]] = [:]
     reading: while true {
@@ -128,6 +129,7 @@ extension LiveTree {
         case .synced:
           unchecked = [:]
         case .cutMark(let id):
+          journal.state.withLock { $0.cutMarks = max($0.cutMarks, id) }
           if id == state.cut, !isCurrent {
             try rebase(onto: state)
             isCurrent = true
