@@ -98,18 +98,23 @@ extension WriteTransaction {
   }
 
   /// Merges another version into the live tree's because somebody said so: an authored version, or none
-  /// where one holds the other already.
+  /// where one holds the other already; with `keepingLine`, one is also made where `other` is on another
+  /// line and holds `live`, so that the outcome is on the line given.
   ///
   /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories, unless `allowingUnrelated`.
   package func merge(
     _ other: VersionNumber, into live: VersionNumber, allowingUnrelated: Bool = false,
-    line: Branch?, author: String? = nil, message: String? = nil,
+    line: Branch?, keepingLine: Bool = false, author: String? = nil, message: String? = nil,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
   ) throws(StoreError) -> MergeReport {
     let merger = self.merger
     let (first, second) = (try merger.graph.node(live), try merger.graph.node(other))
     var report = MergeReport()
-    switch try merger.plan(first, second, allowingUnrelated: allowingUnrelated) {
+    var plan = try merger.plan(first, second, allowingUnrelated: allowingUnrelated)
+    if case .fastForward(let node) = plan, keepingLine, node != first, node.line != line {
+      plan = .merge(bases: [first])
+    }
+    switch plan {
     case .fastForward(let node): report.outcome = node.number
     case .merge(let bases):
       let number = try reserveVersion()
