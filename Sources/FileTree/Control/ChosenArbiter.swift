@@ -1,0 +1,46 @@
+import LLVS
+
+/// The arbiters of the settings: the last rule whose pattern matches the path decides.
+struct ChosenArbiter: ClashArbiter {
+  private let rules: [(pattern: IgnorePatterns?, arbiter: any ClashArbiter)]
+
+  /// How an arbiter that people name is made for a history.
+  typealias Maker = @Sendable (VersionGraph) -> any ClashArbiter
+
+  /// The maker for one name.
+  ///
+  /// - Throws: ``ControlError/Kind/grammar`` for arbiters that there are none of yet.
+  static func plain(_ choice: ArbiterChoice) throws(ControlError) -> Maker {
+    switch choice {
+    case .mostRecentChange: { MostRecentChangeClashArbiter(graph: $0) }
+    case .mostRecentBranch: { _ in MostRecentBranchClashArbiter() }
+    // The live tree's version is the first side of a merge that a command asks for.
+    case .ours: { _ in OneSideClashArbiter(.first) }
+    case .theirs: { _ in OneSideClashArbiter(.second) }
+    case .text, .json, .keepBoth, .exec:
+      throw ControlError(.grammar, "the arbiter \(choice.text) is not supported yet")
+    }
+  }
+
+  /// The maker for the rules of the settings; rules without an arbiter are passed over.
+  static func maker(_ rules: [ArbiterRule]) -> Maker {
+    let known = rules.compactMap { rule -> (IgnorePatterns?, Maker)? in
+      guard let maker = try? plain(rule.arbiter) else { return nil }
+      return (rule.pattern.map { IgnorePatterns(Array($0.utf8)) }, maker)
+    }
+    return { graph in
+      guard !known.isEmpty else { return MostRecentChangeClashArbiter(graph: graph) }
+      return ChosenArbiter(
+        rules: [(nil, MostRecentChangeClashArbiter(graph: graph))]
+          + known.map { (pattern: $0.0, arbiter: $0.1(graph)) })
+    }
+  }
+
+  func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
+    let path = KeyCoding.path(of: clash.key) ?? clash.key.bytes
+    for rule in rules.reversed() where rule.pattern?.ignores(path: path) ?? true {
+      return try rule.arbiter.decide(clash)
+    }
+    return .take(.first)
+  }
+}

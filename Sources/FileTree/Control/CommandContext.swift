@@ -1,0 +1,47 @@
+/// How far a command is.
+package struct CommandProgress: Hashable, Sendable {
+  /// A few words: what is being done.
+  package var what: String
+  package var done: Int
+  /// 0 where nobody knows.
+  package var total: Int
+
+  package init(_ what: String, done: Int, total: Int) {
+    self.what = what
+    self.done = done
+    self.total = total
+  }
+}
+
+/// What a command is given by who asked for it.
+package struct CommandContext: Sendable {
+  /// Asked often; true ends the command with ``ControlError/Kind/interrupted``.
+  package var isCancelled: @Sendable () -> Bool
+  package var progress: @Sendable (CommandProgress) -> Void
+
+  package init(
+    isCancelled: @escaping @Sendable () -> Bool = { false },
+    progress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
+  ) {
+    self.isCancelled = isCancelled
+    self.progress = progress
+  }
+
+  func check() throws(ControlError) {
+    if isCancelled() { throw ControlError(.interrupted, "interrupted") }
+  }
+}
+
+/// What a command came to.
+package struct CommandResult: Sendable {
+  /// A line, or a few, without the last newline.
+  package var text: String
+  package var fields: [ReplyField]
+
+  package init(_ text: String, _ fields: [ReplyField] = []) {
+    self.text = text
+    self.fields = fields
+  }
+
+  package var json: String { ReplyValue.record(fields).json }
+}

@@ -1,0 +1,264 @@
+package import LLVS
+import Platform
+
+extension ControlService {
+  enum Half { case retrieve, send }
+
+  /// What exchanging with some peers came to.
+  struct ExchangeOutcome {
+    var lines: [String] = []
+    var fields: [ReplyValue] = []
+    var failure: ControlError?
+
+    mutating func fail(_ error: ControlError) {
+      failure = failure ?? error
+      lines.append(error.message)
+    }
+  }
+
+  func exchange(
+    _ names: [String], _ halves: [Half], _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    let peers = try peers(named: names)
+    guard !peers.isEmpty else {
+      throw ControlError(.notFound, "there are no peers; write an address to .llvs/peers/NAME")
+    }
+    var outcome = ExchangeOutcome()
+    for half in halves {
+      try run(half, with: peers, context, &outcome)
+      guard half == .retrieve, settings.automerge else { continue }
+      // What cannot be merged by itself waits for somebody to say how.
+      let merged = try mergeHeads(
+        context, ChosenArbiter.maker(settings.arbiters), refusingUnrelated: false)
+      if merged.text != "nothing to merge" { outcome.lines.append(merged.text) }
+    }
+    return try reply(outcome)
+  }
+
+  func sync(
+    _ names: [String], _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    let peers = try peers(named: names)
+    var outcome = ExchangeOutcome()
+    let committed = try commit(nil)
+    outcome.lines.append(committed.text)
+    try run(.retrieve, with: peers, context, &outcome)
+    do throws(ControlError) {
+      let merged = try mergeHeads(context, ChosenArbiter.maker(settings.arbiters))
+      outcome.lines.append(merged.text)
+    } catch {
+      guard error.kind != .interrupted else { throw error }
+      outcome.fail(error)
+    }
+    try run(.send, with: peers, context, &outcome)
+    return try reply(outcome)
+  }
+
+  private func reply(_ outcome: ExchangeOutcome) throws(ControlError) -> CommandResult {
+    if let failure = outcome.failure { throw failure }
+    return CommandResult(
+      outcome.lines.joined(separator: "; "), [ReplyField("peers", .list(outcome.fields))])
+  }
+
+  /// The peers of these names, or all; each name once.
+  private func peers(named names: [String]) throws(ControlError) -> [Peer] {
+    let all = try translating { () throws(StoreError) in try store.peers() }
+    guard !names.isEmpty else { return all }
+    var found: [Peer] = []
+    for name in names where !found.contains(where: { $0.name == name }) {
+      guard let peer = all.first(where: { $0.name == name }) else {
+        throw ControlError(.notFound, "there is no peer \(name)")
+      }
+      found.append(peer)
+    }
+    return found
+  }
+
+  /// One half with each peer; a peer that fails does not keep the others from theirs.
+  private func run(
+    _ half: Half, with peers: [Peer], _ context: CommandContext, _ outcome: inout ExchangeOutcome
+  ) throws(ControlError) {
+    for peer in peers {
+      do throws(ControlError) {
+        let report = try run(half, with: peer, context)
+        var parts: [String] = []
+        switch half {
+        case .retrieve: parts.append("\(report.taken.count) retrieved")
+        case .send: parts.append("\(report.sent.count) sent")
+        }
+        if let fault = report.refused.first {
+          parts.append("\(report.refused.count) refused (\(fault.reason))")
+        }
+        if !report.waiting.isEmpty { parts.append("\(report.waiting.count) not whole yet") }
+        let text = "\(peer.name): \(parts.joined(separator: ", "))"
+        outcome.lines.append(text)
+        outcome.fields.append(
+          .record([
+            ReplyField("peer", peer.name), ReplyField("retrieved", report.taken.count),
+            ReplyField("sent", report.sent.count), ReplyField("refused", report.refused.count),
+            ReplyField("waiting", report.waiting.count),
+          ]))
+      } catch {
+        if error.kind == .interrupted { throw error }
+        outcome.fail(ControlError(error.kind, "\(peer.name): \(error.message)"))
+      }
+    }
+  }
+
+  private func run(
+    _ half: Half, with peer: Peer, _ context: CommandContext
+  ) throws(ControlError) -> ExchangeReport {
+    do throws(ControlError) {
+      let address = try PeerAddress(peer.address)
+      let key = String(decoding: peer.address, as: UTF8.self)
+      try reserve(key, context)
+      defer { release(key) }
+      let remote = try opener.open(address, store)
+      let newest = try translating { () throws(StoreError) in try store.state().lastNumber }
+      let control = ExchangeControl(
+        isCancelled: context.isCancelled, progress: { Self.tell($0, of: peer, context) })
+      let report = try translating { () throws(StoreError) in
+        switch half {
+        case .retrieve: try remote.retrieve(into: store, control)
+        case .send: try remote.send(from: store, control)
+        }
+      }
+      note(half, report, with: peer, newest: newest)
+      return report
+    } catch {
+      if error.kind != .interrupted { note(error, with: peer) }
+      throw error
+    }
+  }
+
+  private static func tell(
+    _ progress: ExchangeControl.Progress, of peer: Peer, _ context: CommandContext
+  ) {
+    let what =
+      switch progress.phase {
+      case .listing: "listing"
+      case .reading: "reading"
+      case .storing: "storing"
+      case .sending: "sending"
+      }
+    context.progress(
+      CommandProgress("\(peer.name): \(what)", done: progress.done, total: progress.total))
+  }
+
+  // MARK: - One exchange with a place at a time
+
+  private func reserve(_ key: String, _ context: CommandContext) throws(ControlError) {
+    while true {
+      try context.check()
+      let isMine = busyPeers.wait(nanoseconds: 100_000_000) { busy -> Bool? in
+        busy.insert(key).inserted ? true : nil
+      }
+      if isMine == true { return }
+    }
+  }
+
+  private func release(_ key: String) {
+    busyPeers.withLock { _ = $0.remove(key) }
+    busyPeers.broadcast()
+  }
+
+  // MARK: - What is remembered
+
+  private func note(_ half: Half, _ report: ExchangeReport, with peer: Peer, newest: UInt32) {
+    let text =
+      half == .retrieve ? "\(report.taken.count) retrieved" : "\(report.sent.count) sent"
+    if !report.taken.isEmpty || !report.sent.isEmpty {
+      log.add("exchange", "\(peer.name): \(text)")
+    }
+    for fault in report.refused {
+      log.add("error", "\(peer.name): refused \(fault.id.rawValue): \(fault.reason)")
+    }
+    update(peer) { state in
+      state.succeeded = Moment.now()
+      state.failed = nil
+      switch half {
+      case .retrieve: state.taken += UInt32(clamping: report.taken.count)
+      case .send:
+        state.sent = newest
+        state.taken = 0
+      }
+    }
+  }
+
+  private func note(_ error: ControlError, with peer: Peer) {
+    update(peer) { state in
+      state.failed = Moment.now()
+      state.message = error.message
+    }
+  }
+
+  private func update(_ peer: Peer, _ change: (inout PeerState) -> Void) {
+    // What is only remembered must not fail a command that was done.
+    do throws(StoreError) {
+      try store.write { (transaction) throws(StoreError) in
+        guard var current = try store.peers().first(where: { $0.name == peer.name }),
+          current.address == peer.address
+        else { return }
+        var state = PeerState(current.state)
+        change(&state)
+        current.state = state.encoded
+        transaction.setPeer(current)
+      }
+    } catch {
+      log.add("error", "the state of \(peer.name) could not be kept: \(error)")
+    }
+  }
+
+  // MARK: - Peers as files
+
+  /// Gives a peer an address, or another one.
+  ///
+  /// - Throws: ``ControlError/Kind/grammar`` for a bad name or address.
+  package func setPeer(_ name: String, address: [UInt8]) throws(ControlError) {
+    if let fault = StoreName.fault(name) { throw ControlError(.grammar, fault) }
+    _ = try PeerAddress(address)
+    try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        let known = try store.peers().first { $0.name == name }
+        // What is remembered of an address holds for that address.
+        transaction.setPeer(
+          known?.address == address
+            ? Peer(name: name, address: address, state: known?.state)
+            : Peer(name: name, address: address))
+      }
+    }
+  }
+
+  /// Forgets a peer; nothing where there is none.
+  package func removePeer(_ name: String) throws(ControlError) {
+    try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in transaction.removePeer(name) }
+    }
+  }
+
+  /// All peers, by name.
+  package func allPeers() throws(ControlError) -> [Peer] {
+    try translating { () throws(StoreError) in try store.peers() }
+  }
+
+  /// The text of the ignore patterns in force.
+  package func ignoreText() throws(ControlError) -> [UInt8] {
+    try translating { () throws(StoreError) in
+      try store.state().settings[IgnorePatterns.settingName] ?? IgnorePatterns.defaultText
+    }
+  }
+
+  /// Replaces the ignore patterns.
+  package func setIgnoreText(_ text: [UInt8]) throws(ControlError) {
+    guard text.count <= IgnorePatterns.maximumLength else {
+      throw ControlError(.tooLong, "patterns of more than \(IgnorePatterns.maximumLength) bytes")
+    }
+    try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        transaction.set(IgnorePatterns.settingName, to: text)
+      }
+    }
+    let patterns = IgnorePatterns(text)
+    tree.lock.withLock { _ in tree.ignore = patterns }
+  }
+}

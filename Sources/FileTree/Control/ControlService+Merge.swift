@@ -1,0 +1,237 @@
+import LLVS
+
+/// What a merge command came to.
+struct MergeSummary {
+  var heads = 0
+  var values = 0
+  /// Paths of values on which both sides clashed.
+  var clashes: [[UInt8]] = []
+
+  mutating func add(_ report: MergeReport) {
+    for made in report.made {
+      values += made.result.changedCount
+      for key in Set(made.result.dropped.map(\.key)).sorted() {
+        let path = KeyCoding.path(of: key) ?? key.bytes
+        if !clashes.contains(path) { clashes.append(path) }
+      }
+    }
+  }
+
+  var text: String {
+    func count(_ number: Int, _ word: String) -> String {
+      "\(number) \(word)\(number == 1 ? "" : "s")"
+    }
+    var text = "\(count(heads, "head")), \(count(values, "value"))"
+    if !clashes.isEmpty {
+      text += ", \(count(clashes.count, "conflict")): \(ControlService.names(clashes))"
+    }
+    return text
+  }
+}
+
+extension ControlService {
+  func merge(
+    _ merge: ControlCommand.Merge, _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    let arbiter =
+      if let choice = merge.arbiter { try ChosenArbiter.plain(choice) } else {
+        ChosenArbiter.maker(settings.arbiters)
+      }
+    var others: [VersionRecord]?
+    if case .named(let word) = merge.target { others = try named(word) }
+    if merge.isDryRun { return try dryRun(merge, others, arbiter) }
+    try cut()
+    if let others {
+      return try mergeAuthored(
+        merge, context, arbiter, reason: "merge"
+      ) { (_, _) throws(StoreError) in others }
+    }
+    if merge.target == .all || merge.arbiter != nil {
+      return try mergeAuthored(merge, context, arbiter, reason: "merge") {
+        (graph, line) throws(StoreError) in
+        try self.heads(of: graph, line, all: merge.target == .all)
+      }
+    }
+    return try mergeHeads(context, arbiter)
+  }
+
+  /// The versions that a word stands for: a branch's heads, or one version.
+  private func named(_ word: String) throws(ControlError) -> [VersionRecord] {
+    if try newestHead(ofLine: word) != nil {
+      return try translating { () throws(StoreError) in
+        let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(word))
+          .sorted(by: HistoryNode.mergesBefore)
+        var records: [VersionRecord] = []
+        for head in heads {
+          if let record = try store.version(head.number) { records.append(record) }
+        }
+        return records
+      }
+    }
+    return [try version(word)]
+  }
+
+  /// The heads that a merge takes in, oldest first.
+  private func heads(
+    of graph: VersionGraph, _ line: Branch?, all: Bool
+  ) throws(StoreError) -> [VersionRecord] {
+    var nodes = try graph.uncontainedHeads(ofLine: line)
+    if all {
+      if line != nil { nodes += try graph.uncontainedHeads(ofLine: nil) }
+      var last: String?
+      while true {
+        let names = try store.lines(after: last, limit: 256)
+        guard let end = names.last else { break }
+        last = end
+        for name in names
+        where !name.hasPrefix("llvs.") && name != VersionRecord.unnamedLine
+          && Branch(rawValue: name) != line
+        {
+          nodes += try graph.uncontainedHeads(ofLine: Branch(rawValue: name))
+        }
+      }
+    }
+    var records: [VersionRecord] = []
+    for node in nodes.sorted(by: HistoryNode.mergesBefore) {
+      if let record = try store.version(node.number) { records.append(record) }
+    }
+    return records
+  }
+
+  // MARK: - Heads of this line, as every replica merges them
+
+  /// Merges the heads of the live tree's line.
+  ///
+  /// - Throws: `unrelated` where there is nothing but heads of unrelated histories.
+  func mergeHeads(
+    _ context: CommandContext, _ arbiter: @escaping ChosenArbiter.Maker,
+    refusingUnrelated: Bool = true
+  ) throws(ControlError) -> CommandResult {
+    var summary = MergeSummary()
+    var before: VersionNumber?
+    var left: [HistoryNode] = []
+    let outcome = try move("merge", context) { (transaction, head) throws(StoreError) in
+      before = head
+      let line = try self.line(of: head, in: transaction)
+      let report = try transaction.mergeHeads(ofLine: line, live: head, arbiter: arbiter)
+      summary.add(report)
+      summary.heads = report.made.isEmpty ? 0 : report.made.count + 1
+      let graph = transaction.merger.graph
+      left = try graph.uncontainedHeads(ofLine: line).filter { $0.number != report.outcome }
+      return report.outcome
+    }
+    let hasMoved = outcome.head.map { $0.number != before } ?? false
+    if let other = left.first, !hasMoved, refusingUnrelated {
+      throw ControlError(
+        .unrelated,
+        "\(other.id.rawValue) has no common ancestor with the tree; "
+          + "\"merge \(other.id.rawValue) unrelated\" merges it all the same")
+    }
+    return merged(outcome, summary, hasMoved: hasMoved)
+  }
+
+  private func line(
+    of head: VersionNumber?, in transaction: WriteTransaction
+  ) throws(StoreError) -> Branch? {
+    guard let head, let record = try transaction.version(head) else { return nil }
+    return Self.branch(record.line)
+  }
+
+  // MARK: - Merges that somebody asked for in particular
+
+  private func mergeAuthored(
+    _ merge: ControlCommand.Merge, _ context: CommandContext,
+    _ arbiter: @escaping ChosenArbiter.Maker, reason: String,
+    _ others: (VersionGraph, Branch?) throws(StoreError) -> [VersionRecord]
+  ) throws(ControlError) -> CommandResult {
+    var summary = MergeSummary()
+    var before: VersionNumber?
+    let outcome = try move(reason, context) { (transaction, head) throws(StoreError) in
+      before = head
+      let line = try self.line(of: head, in: transaction)
+      var current = head
+      for other in try others(transaction.merger.graph, line) {
+        if context.isCancelled() { throw .cancelled }
+        guard let live = current else {
+          current = other.number
+          continue
+        }
+        if live == other.number { continue }
+        if merge.target == .all, !merge.isUnrelated {
+          let graph = transaction.merger.graph
+          guard try graph.areRelated(try graph.node(live), try graph.node(other.number)) else {
+            continue
+          }
+        }
+        let report = try transaction.merge(
+          other.number, into: live, allowingUnrelated: merge.isUnrelated, line: line,
+          keepingLine: true, author: self.author, arbiter: arbiter)
+        if report.outcome != live { summary.heads += summary.heads == 0 ? 2 : 1 }
+        summary.add(report)
+        current = report.outcome
+      }
+      return current
+    }
+    return merged(outcome, summary, hasMoved: outcome.head.map { $0.number != before } ?? false)
+  }
+
+  private func merged(
+    _ outcome: Versioner.Outcome, _ summary: MergeSummary, hasMoved: Bool
+  ) -> CommandResult {
+    let name = outcome.head?.name ?? "-"
+    let text: String
+    if summary.heads > 0 {
+      text = "\(name) merged \(summary.text)"
+      log.add("merge", text)
+    } else if hasMoved {
+      text = "\(name) taken as it is"
+      log.add("merge", text)
+    } else {
+      text = "nothing to merge"
+    }
+    return CommandResult(
+      text,
+      [
+        ReplyField("version", hasMoved ? .text(name) : .null), ReplyField("heads", summary.heads),
+        ReplyField("values", summary.values), ReplyField("conflicts", summary.clashes),
+        ReplyField("unsaved", outcome.unsaved),
+      ])
+  }
+
+  // MARK: - What it would come to
+
+  private func dryRun(
+    _ merge: ControlCommand.Merge, _ others: [VersionRecord]?,
+    _ arbiter: @escaping ChosenArbiter.Maker
+  ) throws(ControlError) -> CommandResult {
+    var summary = MergeSummary()
+    try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        guard let head = try store.state().head else { return }
+        let graph = transaction.merger.graph
+        let line = try line(of: head, in: transaction)
+        let all = merge.target == .all
+        let named = if let others { others } else { try heads(of: graph, line, all: all) }
+        for other in named where other.number != head {
+          let (a, b) = (try graph.node(head), try graph.node(other.number))
+          if others == nil, try !graph.areRelated(a, b) { continue }
+          guard
+            let result = try transaction.dryRun(
+              head, other.number, allowingUnrelated: merge.isUnrelated, arbiter: arbiter)
+          else { continue }
+          summary.heads += summary.heads == 0 ? 2 : 1
+          summary.values += result.changedCount
+          for key in Set(result.dropped.map(\.key)).sorted() {
+            summary.clashes.append(KeyCoding.path(of: key) ?? key.bytes)
+          }
+        }
+      }
+    }
+    return CommandResult(
+      summary.heads == 0 ? "nothing to merge" : "would merge \(summary.text)",
+      [
+        ReplyField("version", .null), ReplyField("heads", summary.heads),
+        ReplyField("values", summary.values), ReplyField("conflicts", summary.clashes),
+      ])
+  }
+}

@@ -1,0 +1,133 @@
+import LLVS
+import Platform
+
+extension ControlService {
+  /// How the store is, for people and for programs.
+  package struct Status: Sendable {
+    package var text: String
+    package var fields: [ReplyField]
+
+    package var json: String { ReplyValue.record(fields).json }
+  }
+
+  /// How the store is; waits for no command.
+  ///
+  /// - Complexity: O(pending + heads + peers).
+  package func status() throws(ControlError) -> Status {
+    var lines: [(String, String)] = []
+    var fields: [ReplyField] = []
+    try describeHead(&lines, &fields)
+    describePending(&lines, &fields)
+    try describePeers(&lines, &fields)
+    lines.append(("conflicts", "0"))
+    fields.append(ReplyField("conflicts", 0))
+    describeReserve(&lines, &fields)
+    let last = state.withLock { $0.last }
+    lines.append(("last", last ?? "nothing yet"))
+    fields.append(ReplyField("last", last.map { .text($0) } ?? .null))
+    let width = lines.reduce(9) { max($0, min($1.0.count, 24)) }
+    let text = lines.map { name, value in
+      name + String(repeating: " ", count: max(0, width - name.count) + 1) + value
+    }
+    return Status(text: text.joined(separator: "\n"), fields: fields)
+  }
+
+  private func describeHead(
+    _ lines: inout [(String, String)], _ fields: inout [ReplyField]
+  ) throws(ControlError) {
+    guard let head = try headRecord() else {
+      lines.append(("head", "none yet"))
+      fields += [
+        ReplyField("head", .null), ReplyField("line", VersionRecord.unnamedLine),
+        ReplyField("heads", 0), ReplyField("toMerge", 0),
+      ]
+      return
+    }
+    let (heads, others) = try translating { () throws(StoreError) in
+      let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(head.line))
+      let own = try store.graph.node(head.number)
+      var others = 0
+      for other in heads where other.number != own.number {
+        if try !store.graph.isContained(other, in: own) { others += 1 }
+      }
+      return (heads.count, others)
+    }
+    var note = heads == 1 ? "1 head" : "\(heads) heads"
+    if others > 0 { note += ", \(others) to merge" }
+    let line = head.line == VersionRecord.unnamedLine ? "" : " on \(head.line)"
+    lines.append(("head", "\(head.name)\(line)  (\(note))"))
+    fields += [
+      ReplyField("head", head.name), ReplyField("id", head.id.rawValue),
+      ReplyField("line", head.line), ReplyField("heads", heads), ReplyField("toMerge", others),
+    ]
+  }
+
+  private func describePending(
+    _ lines: inout [(String, String)], _ fields: inout [ReplyField]
+  ) {
+    let pending = tree.pending()
+    var text = "\(pending.changed) changed, \(pending.new) new, \(pending.removed) removed"
+    if !pending.unsaved.isEmpty {
+      text += "; \(pending.unsaved.count) not saved yet: \(Self.names(pending.unsaved))"
+    }
+    if let due = pending.due, pending.changed + pending.new + pending.removed > 0 {
+      text += "; next version in \((due + 999_999_999) / 1_000_000_000) s"
+    }
+    lines.append(("pending", text))
+    fields.append(
+      ReplyField(
+        "pending",
+        .record([
+          ReplyField("changed", pending.changed), ReplyField("new", pending.new),
+          ReplyField("removed", pending.removed), ReplyField("unsaved", pending.unsaved),
+          ReplyField(
+            "dueMilliseconds", pending.due.map { .number(Int64($0 / 1_000_000)) } ?? .null),
+        ])))
+  }
+
+  private func describePeers(
+    _ lines: inout [(String, String)], _ fields: inout [ReplyField]
+  ) throws(ControlError) {
+    var values: [ReplyValue] = []
+    let newest = try translating { () throws(StoreError) in try store.state().lastNumber }
+    for peer in try allPeers() {
+      let state = PeerState(peer.state)
+      let count = state.countToSend(newest: newest)
+      var parts: [String] = []
+      if let failed = state.failed {
+        parts.append("failed \(Moment.short(failed)): \(state.message)")
+        if let ok = state.succeeded { parts.append("last ok \(Moment.utc(ok))") }
+      } else if let ok = state.succeeded {
+        parts.append("ok \(Moment.short(ok))")
+      } else {
+        parts.append("never exchanged")
+      }
+      if count > 0 { parts.append("\(count) version\(count == 1 ? "" : "s") to send") }
+      lines.append((peer.name, parts.joined(separator: "; ")))
+      values.append(
+        .record([
+          ReplyField("name", peer.name),
+          ReplyField("address", String(decoding: peer.address, as: UTF8.self)),
+          ReplyField("lastOK", state.succeeded.map { .number($0) } ?? .null),
+          ReplyField("failed", state.failed.map { .number($0) } ?? .null),
+          ReplyField("message", state.message), ReplyField("toSend", count),
+        ]))
+    }
+    fields.append(ReplyField("peers", .list(values)))
+  }
+
+  private func describeReserve(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
+    let isLow = isBelowReserve
+    fields.append(ReplyField("belowReserve", .flag(isLow)))
+    if isLow {
+      let size = Measure.text(size: settings.reserve)
+      lines.append(("space", "less than \(size) is free: no versions are made by themselves"))
+    }
+  }
+
+  /// Whether so little is free that automatic versions stop.
+  package var isBelowReserve: Bool {
+    guard let status = try? FileSystem.fileSystem(of: store.path) else { return false }
+    return status.availableBytes < settings.reserve
+  }
+}

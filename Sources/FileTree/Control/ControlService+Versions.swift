@@ -1,0 +1,171 @@
+package import LLVS
+
+extension ControlService {
+  /// Cuts what is saved, then moves the head, and says nothing of who waits meanwhile.
+  func move(
+    _ reason: String, _ context: CommandContext,
+    _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
+  ) throws(ControlError) -> Versioner.Outcome {
+    try context.check()
+    return try translating { () throws(StoreError) in
+      try versioner.transition(.command, reasonText: reason) {
+        (transaction, head) throws(StoreError) in
+        if context.isCancelled() { throw .cancelled }
+        let target = try goOn(transaction, head)
+        if context.isCancelled() { throw .cancelled }
+        return target
+      }
+    }
+  }
+
+  /// Makes a version of everything saved, so that the next move is one of its own in the log of heads.
+  @discardableResult
+  func cut(message: String? = nil) throws(ControlError) -> Versioner.Outcome {
+    try translating { () throws(StoreError) in try versioner.cut(.command, message: message) }
+  }
+
+  func commit(_ message: String?) throws(ControlError) -> CommandResult {
+    let outcome = try cut(message: message)
+    var text = outcome.cut.map { "\($0.name) \(outcome.summary.text)" } ?? "nothing to commit"
+    if !outcome.unsaved.isEmpty { text += "; not saved yet: \(Self.names(outcome.unsaved))" }
+    return CommandResult(
+      text,
+      [
+        ReplyField("version", outcome.cut.map { .text($0.name) } ?? .null),
+        ReplyField("changed", outcome.summary.changed), ReplyField("new", outcome.summary.new),
+        ReplyField("removed", outcome.summary.removed), ReplyField("unsaved", outcome.unsaved),
+      ])
+  }
+
+  /// The first few paths.
+  static func names(_ paths: [[UInt8]], atMost limit: Int = 5) -> String {
+    let shown = paths.prefix(limit).map { String(decoding: $0, as: UTF8.self) }
+    return shown.joined(separator: ", ") + (paths.count > limit ? " ..." : "")
+  }
+
+  // MARK: - Naming versions
+
+  /// The version that a word means: a name, an id or its beginning, `head`, a branch, `at/TIME`.
+  package func version(_ word: String) throws(ControlError) -> VersionRecord {
+    if word == "head" {
+      guard let head = try headRecord() else {
+        throw ControlError(.notFound, "there is no version yet")
+      }
+      return head
+    }
+    if word.hasPrefix("at/") { return try version(at: String(word.dropFirst(3))) }
+    if let line = try newestHead(ofLine: word) { return line }
+    return try translating { () throws(StoreError) in try store.resolve(word) }
+  }
+
+  private func version(at time: String) throws(ControlError) -> VersionRecord {
+    guard let instant = TimeExpression(now: Moment.now()).instant(time) else {
+      throw ControlError(.grammar, "\"\(time)\" is no time")
+    }
+    let found = try translating { () throws(StoreError) -> VersionRecord? in
+      guard let number = try store.head(at: instant)?.version else { return nil }
+      return try store.version(number)
+    }
+    guard let found else { throw ControlError(.notFound, "there was no version at \(time)") }
+    return found
+  }
+
+  func headRecord() throws(ControlError) -> VersionRecord? {
+    try translating { () throws(StoreError) in
+      guard let number = try store.state().head else { return nil }
+      return try store.version(number)
+    }
+  }
+
+  /// The newest head of a line that no other head contains; nil where there is no such line.
+  func newestHead(ofLine line: String) throws(ControlError) -> VersionRecord? {
+    guard !line.hasPrefix("llvs.") else { return nil }
+    return try translating { () throws(StoreError) in
+      guard try !store.headNumbers(ofLine: line).isEmpty else { return nil }
+      let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(line))
+      guard let newest = heads.max(by: HistoryNode.isOlder) else { return nil }
+      return try store.version(newest.number)
+    }
+  }
+
+  /// A line's name in versions; nil for the unnamed one.
+  static func branch(_ line: String) -> Branch? {
+    line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
+  }
+
+  var author: String? {
+    let author = settings.author
+    return author.isEmpty ? nil : author
+  }
+
+  // MARK: - Lines
+
+  func branch(_ name: String, _ context: CommandContext) throws(ControlError) -> CommandResult {
+    try refuseTaken(name)
+    try cut()
+    let outcome = try move("branch \(name)", context) { (transaction, head) throws(StoreError) in
+      try self.begin(name, on: head, in: transaction)
+    }
+    return moved(outcome, "on \(name)")
+  }
+
+  private func refuseTaken(_ line: String) throws(ControlError) {
+    let isTaken = try translating { () throws(StoreError) in
+      try !store.headNumbers(ofLine: line).isEmpty
+    }
+    if isTaken { throw ControlError(.exists, "there is a branch \(line) already") }
+  }
+
+  /// Adds the empty version that carries a line's name.
+  private func begin(
+    _ line: String, on head: VersionNumber?, in transaction: WriteTransaction
+  ) throws(StoreError) -> VersionNumber {
+    let record =
+      try head.map { (number) throws(StoreError) in try transaction.version(number) } ?? nil
+    let map = store.map(record?.map ?? .empty)
+    return try transaction.add(
+      AuthoredVersion(
+        number: try transaction.reserveVersion(), first: head, base: map, map: map,
+        line: Self.branch(line), author: author)
+    ).number
+  }
+
+  func switchTo(
+    _ target: String, line: String?, _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    let found = try version(target)
+    if let line {
+      if line != VersionRecord.unnamedLine { try refuseTaken(line) }
+    } else {
+      let isHead = try translating { () throws(StoreError) in
+        try store.headNumbers(ofLine: found.line).contains(found.number)
+      }
+      guard isHead else {
+        throw ControlError(
+          .grammar, "\(found.name) is no head; \"switch \(target) as NAME\" starts a line there")
+      }
+    }
+    let cut = try cut()
+    guard cut.unsaved.isEmpty else {
+      throw ControlError(.busy, "not saved yet: \(Self.names(cut.unsaved))")
+    }
+    let outcome = try move("switch \(line ?? target)", context) {
+      (transaction, _) throws(StoreError) in
+      guard let line else { return found.number }
+      return try self.begin(line, on: found.number, in: transaction)
+    }
+    log.add("switch", "\(outcome.head?.name ?? "-") \(line ?? found.line)")
+    return moved(outcome, "on \(line ?? found.line)")
+  }
+
+  func moved(_ outcome: Versioner.Outcome, _ what: String) -> CommandResult {
+    let name = outcome.head?.name
+    return CommandResult(
+      "\(name ?? "no version") \(what)",
+      [
+        ReplyField("version", name.map { .text($0) } ?? .null),
+        ReplyField("line", outcome.head?.line ?? VersionRecord.unnamedLine),
+        ReplyField("unsaved", outcome.unsaved),
+      ])
+  }
+}

@@ -1,0 +1,156 @@
+package import LLVS
+import Platform
+
+// What commands do. Everything that moves the head goes through the versioner, one transition at a time;
+// everything else runs beside it.
+//
+// Lock order: `state` and `busyPeers` are leaves; neither is held while a command works.
+
+/// Executes commands on a store and its live tree, mounted or not.
+///
+/// - Concurrency: any thread, any number of commands at once.
+package final class ControlService: Sendable {
+  package let versioner: Versioner
+  package let log: EventLog
+  let opener: PeerOpener
+
+  struct State {
+    var settings: StoreSettings
+    /// The newest result, as status shows it.
+    var last: String?
+  }
+
+  let state: Monitor<State>
+  /// Addresses that are exchanged with now.
+  let busyPeers = Monitor<Set<String>>([])
+  /// Told when settings change.
+  let settingsChanged: Monitor<UInt64> = Monitor(0)
+
+  package var tree: LiveTree { versioner.tree }
+  package var store: Store { versioner.tree.store }
+
+  /// The settings in force.
+  package var settings: StoreSettings { state.withLock { $0.settings } }
+
+  package init(versioner: Versioner, log: EventLog, opener: PeerOpener = .standard) {
+    self.versioner = versioner
+    self.log = log
+    self.opener = opener
+    let tree = versioner.tree
+    state = Monitor(State(settings: tree.lock.withLock { _ in tree.settings }))
+  }
+
+  /// Runs a command to its end.
+  ///
+  /// - Throws: ``ControlError``; what the command was about is then as it was, and parts of it that were
+  ///   complete (a commit before a failed exchange) stay.
+  package func run(
+    _ command: ControlCommand, context: CommandContext = CommandContext()
+  ) throws(ControlError) -> CommandResult {
+    do throws(ControlError) {
+      try context.check()
+      let result = try execute(command, context)
+      if !command.onlyTells { note("ok \(command.title): \(result.text)") }
+      return result
+    } catch {
+      noteFailure(of: command.title, error)
+      throw error
+    }
+  }
+
+  /// Notes that a line could not be read.
+  func noteFailure(of title: String?, _ error: ControlError) {
+    let subject = title.map { error.message.hasPrefix($0) ? "" : "\($0): " } ?? ""
+    note("error: \(subject)\(error.message)")
+    if error.kind != .grammar && error.kind != .interrupted && error.kind != .refused {
+      log.add("error", "\(subject)\(error.message)")
+    }
+  }
+
+  private func note(_ text: String) {
+    let line = text.split(separator: "\n").first.map(String.init) ?? text
+    state.withLock { $0.last = line }
+  }
+
+  private func execute(
+    _ command: ControlCommand, _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    switch command {
+    case .commit(let message): return try commit(message)
+    case .retrieve(let peers): return try exchange(peers, [.retrieve], context)
+    case .send(let peers): return try exchange(peers, [.send], context)
+    case .exchange(let peers): return try exchange(peers, [.retrieve, .send], context)
+    case .sync(let peers): return try sync(peers, context)
+    case .merge(let merge): return try self.merge(merge, context)
+    case .restore(let version, let paths): return try restore(version, paths, context)
+    case .undo: return try undo(context)
+    case .redo: return try redo(context)
+    case .branch(let name): return try branch(name, context)
+    case .switchTo(let target, let line): return try switchTo(target, line: line, context)
+    case .set(let assignments): return try set(assignments)
+    case .verify(let peer): return try verify(peer, context)
+    case .status:
+      let status = try self.status()
+      return CommandResult(status.text, status.fields)
+    case .log(let count): return lastLog(count ?? 10)
+    case .help: return help()
+    case .tag, .settle, .compact, .purge:
+      throw ControlError(.grammar, "\(command.title) is not supported yet")
+    }
+  }
+
+  private func lastLog(_ count: Int) -> CommandResult {
+    let lines = String(decoding: log.text(), as: UTF8.self).split(separator: "\n").suffix(count)
+    return CommandResult(
+      lines.joined(separator: "\n"),
+      [ReplyField("lines", .list(lines.map { .text(String($0)) }))])
+  }
+
+  private func help() -> CommandResult {
+    let lines = ControlCommand.usage.map(\.usage)
+    return CommandResult(
+      lines.joined(separator: "\n"), [ReplyField("usage", .list(lines.map { .text($0) }))])
+  }
+
+  // MARK: - Settings
+
+  private func set(_ assignments: [StoreSettings.Assignment]) throws(ControlError) -> CommandResult
+  {
+    for assignment in assignments where assignment.name == .arbiter && !assignment.value.isEmpty {
+      for rule in try ArbiterRule.list(assignment.value) {
+        _ = try ChosenArbiter.plain(rule.arbiter)
+      }
+    }
+    var changed: [String] = []
+    // Two commands that set at once: the second begins from what the first made.
+    let result = state.withLock { state -> Result<StoreSettings, ControlError> in
+      var settings = state.settings
+      do throws(ControlError) {
+        for assignment in assignments { try settings.assign(assignment) }
+      } catch {
+        return .failure(error)
+      }
+      state.settings = settings
+      return .success(settings)
+    }
+    let settings = try result.get()
+    for assignment in assignments {
+      changed.append("\(assignment.name.rawValue)=\(settings.text(of: assignment.name))")
+    }
+    try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        for assignment in assignments {
+          transaction.set(
+            assignment.name.rawValue,
+            to: assignment.value.isEmpty ? nil : Array(assignment.value.utf8))
+        }
+      }
+    }
+    tree.lock.withLock { _ in tree.settings = settings }
+    settingsChanged.withLock { $0 += 1 }
+    settingsChanged.broadcast()
+    return CommandResult(
+      changed.joined(separator: " "),
+      assignments.map { ReplyField($0.name.rawValue, settings.text(of: $0.name)) })
+  }
+}

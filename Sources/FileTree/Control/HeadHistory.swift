@@ -1,0 +1,129 @@
+import LLVS
+
+// Undo and redo over the log of heads.
+//
+// Each entry of the log is a position. Undo and redo add entries that say which position they lead back
+// to ("undo 12", "redo 14"), so where one stands follows from the newest entry, and what redo leads to
+// from the entries since the last ordinary one.
+
+/// Finds what undo and redo lead to.
+struct HeadHistory {
+  private let store: Store
+
+  init(_ store: Store) {
+    self.store = store
+  }
+
+  struct Step {
+    /// The entry whose change is taken back or made again.
+    var change: HeadLogEntry
+    /// The entry whose head is the outcome.
+    var target: HeadLogEntry
+
+    /// Whether the tree was carried to another line, and so is carried back.
+    var isMove: Bool {
+      change.reason.hasPrefix("switch ") || change.reason.hasPrefix("branch ")
+    }
+  }
+
+  /// What undo does; nil where nothing came before.
+  func undo() throws(StoreError) -> Step? {
+    guard let newest = try store.headLog(limit: 1).first else { return nil }
+    let change = try position(of: newest)
+    var before = change.sequence
+    while let entry = try store.headLog(before: before, limit: 1).first {
+      let target = try position(of: entry)
+      if target.version != change.version, target.version != nil {
+        return Step(change: change, target: target)
+      }
+      before = min(entry.sequence, target.sequence)
+    }
+    return nil
+  }
+
+  /// What redo does; nil where nothing was undone since the last change.
+  func redo() throws(StoreError) -> Step? {
+    var steps: [HeadLogEntry] = []
+    var before = Int64.max
+    var cursor: Int64?
+    while cursor == nil, let entry = try store.headLog(before: before, limit: 1).first {
+      if Self.target(of: entry) == nil { cursor = entry.sequence } else { steps.append(entry) }
+      before = entry.sequence
+    }
+    guard var position = cursor else { return nil }
+    var undone: [Int64] = []
+    for step in steps.reversed() {
+      guard let target = Self.target(of: step) else { continue }
+      if step.reason.hasPrefix("undo ") { undone.append(position) } else { _ = undone.popLast() }
+      position = target
+    }
+    guard let last = undone.last, let entry = try entry(last) else { return nil }
+    return Step(change: entry, target: entry)
+  }
+
+  /// The ordinary entry that an entry stands for.
+  private func position(of entry: HeadLogEntry) throws(StoreError) -> HeadLogEntry {
+    var entry = entry
+    while let target = Self.target(of: entry), target < entry.sequence {
+      guard let next = try self.entry(target) else { return entry }
+      entry = next
+    }
+    return entry
+  }
+
+  private func entry(_ sequence: Int64) throws(StoreError) -> HeadLogEntry? {
+    guard sequence < .max else { return nil }
+    return try store.headLog(before: sequence + 1, limit: 1).first
+      .flatMap { $0.sequence == sequence ? $0 : nil }
+  }
+
+  private static func target(of entry: HeadLogEntry) -> Int64? {
+    let words = entry.reason.split(separator: " ")
+    guard words.count == 2, words[0] == "undo" || words[0] == "redo" else { return nil }
+    return Int64(words[1])
+  }
+}
+
+extension ControlService {
+  func undo(_ context: CommandContext) throws(ControlError) -> CommandResult {
+    try cut()
+    let step = try translating { () throws(StoreError) in try HeadHistory(store).undo() }
+    guard let step else { throw ControlError(.notFound, "there is nothing to undo") }
+    return try go(step, "undo \(step.target.sequence)", context)
+  }
+
+  func redo(_ context: CommandContext) throws(ControlError) -> CommandResult {
+    try cut()
+    let step = try translating { () throws(StoreError) in try HeadHistory(store).redo() }
+    guard let step else { throw ControlError(.notFound, "there is nothing to redo") }
+    return try go(step, "redo \(step.target.sequence)", context)
+  }
+
+  private func go(
+    _ step: HeadHistory.Step, _ reason: String, _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    let target = try translating { () throws(StoreError) -> VersionRecord in
+      guard let number = step.target.version, let record = try store.version(number) else {
+        throw .corrupt("the log of heads names a version that is not there")
+      }
+      return record
+    }
+    guard step.isMove else { return try restore(target, reason: reason, context) }
+    let destination = try place(of: target)
+    let outcome = try move(reason, context) { (_, _) throws(StoreError) in destination.number }
+    return moved(outcome, "on \(destination.line)")
+  }
+
+  /// Where a tree that was on a version goes on: there, or at the head of its line that came of it.
+  private func place(of target: VersionRecord) throws(ControlError) -> VersionRecord {
+    try translating { () throws(StoreError) in
+      let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(target.line))
+      var place: HistoryNode?
+      for head in heads where try store.graph.isAncestorOrSelf(target.number, of: head.number) {
+        if place.map({ HistoryNode.isOlder($0, head) }) ?? true { place = head }
+      }
+      guard let place else { return target }
+      return try store.version(place.number) ?? target
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import LLVS
+
+/// What is remembered of the exchanges with a peer: the state that its row in the store carries.
+struct PeerState: Hashable, Sendable {
+  /// When an exchange last succeeded, in nanoseconds since 1970.
+  var succeeded: Int64?
+  /// When the last one failed; nil once one succeeded after it.
+  var failed: Int64?
+  var message = ""
+  /// Versions up to this number are there.
+  var sent: UInt32 = 0
+  /// Versions with greater numbers that came from there.
+  var taken: UInt32 = 0
+
+  init() {}
+
+  /// Reads what ``encoded`` wrote; what cannot be read is as if it had never been.
+  init(_ bytes: [UInt8]?) {
+    guard let bytes else { return }
+    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+      guard let equals = line.firstIndex(of: "=") else { continue }
+      let value = String(line[line.index(after: equals)...])
+      switch line[..<equals] {
+      case "ok": succeeded = Int64(value)
+      case "failed": failed = Int64(value)
+      case "message": message = value
+      case "sent": sent = UInt32(value) ?? 0
+      case "taken": taken = UInt32(value) ?? 0
+      default: break
+      }
+    }
+  }
+
+  var encoded: [UInt8] {
+    var lines: [String] = []
+    if let succeeded { lines.append("ok=\(succeeded)") }
+    if let failed {
+      lines.append("failed=\(failed)")
+      lines.append("message=" + message.split(separator: "\n").joined(separator: " "))
+    }
+    lines.append("sent=\(sent)")
+    lines.append("taken=\(taken)")
+    return Array(lines.joined(separator: "\n").utf8)
+  }
+
+  /// How many versions are not there yet, as far as can be told without asking.
+  func countToSend(newest: UInt32) -> Int {
+    max(0, Int(newest) - Int(sent) - Int(taken))
+  }
+}

@@ -1,0 +1,43 @@
+/// Where a peer is, as people write it.
+package enum PeerAddress: Hashable, Sendable {
+  /// A directory: a folder in the original's format, or another store.
+  case directory(String)
+
+  private static let planned = [
+    "http", "https", "webdav", "webdavs", "s3", "ssh", "sftp", "rclone",
+  ]
+
+  /// Reads the text of a peer's file: one line with an absolute path or a `file://` address.
+  package init(_ text: [UInt8]) throws(ControlError) {
+    guard let text = String(validating: text, as: UTF8.self) else {
+      throw ControlError(.grammar, "an address that is not UTF-8")
+    }
+    let lines = text.split(whereSeparator: \.isNewline)
+      .map { String($0).trimmed }.filter { !$0.isEmpty }
+    guard let line = lines.first else { throw ControlError(.grammar, "an address is missing") }
+    guard lines.count == 1 else { throw ControlError(.grammar, "an address is one line") }
+    guard line.utf8.count <= 4096, !line.utf8.contains(where: { $0 < 0x20 }) else {
+      throw ControlError(.grammar, "an address that is too long or has control characters")
+    }
+    let path = line.hasPrefix("file:///") ? String(line.dropFirst(7)) : line
+    if path.hasPrefix("/") {
+      self = .directory(path)
+      return
+    }
+    let scheme = line.prefix { $0 != ":" }
+    let kind = scheme.split(separator: "+").last.map { $0.lowercased() } ?? ""
+    if scheme.count < line.count, Self.planned.contains(kind) {
+      throw ControlError(.grammar, "\(kind) addresses are not supported yet")
+    }
+    throw ControlError(.grammar, "\"\(line)\" is no address: an absolute path of a directory")
+  }
+}
+
+extension String {
+  fileprivate var trimmed: String {
+    var text = Substring(self)
+    while text.first?.isWhitespace == true { text.removeFirst() }
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return String(text)
+  }
+}
