@@ -38,13 +38,14 @@ struct StorePeer: PeerExchanging {
     into store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
     let other = try Store.open(path: path, mode: .reader)
-    return try store.retrieve(from: StoreRemote(other, control: control), control: control)
+    return try store.retrieve(
+      from: StoreRemote(other, scratchDirectory: store.path, control: control), control: control)
   }
 
   func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     let other = try Store.open(path: path, mode: .writer)
     var report = try other.retrieve(
-      from: StoreRemote(store, control: control), control: control)
+      from: StoreRemote(store, scratchDirectory: other.path, control: control), control: control)
     report.sent = report.taken
     report.taken = []
     return report

@@ -1,0 +1,76 @@
+package import LLVS
+import Platform
+
+/// Syncs with all peers at the interval of the setting `autosync`, give or take a quarter, so that a fleet
+/// on equal timers does not stay in step.
+///
+/// - Concurrency: a thread of its own.
+package final class Autosync: Sendable {
+  private struct State {
+    var isStopping = false
+    var hasEnded = false
+  }
+
+  private let service: ControlService
+  private let state = Monitor(State())
+
+  package init(_ service: ControlService) {
+    self.service = service
+  }
+
+  /// Starts the thread.
+  ///
+  /// - Throws: ``StoreError/system(_:)`` where there can be no thread.
+  package func start() throws(StoreError) {
+    do throws(SystemError) {
+      try SystemThread.detach { [self] in run() }
+    } catch {
+      state.withLock { $0.hasEnded = true }
+      throw .system(error)
+    }
+  }
+
+  /// Ends the thread, and an exchange that it is in, and waits until it has.
+  package func stop() {
+    state.withLock { $0.isStopping = true }
+    state.broadcast()
+    service.settingsChanged.broadcast()
+    _ = state.wait { $0.hasEnded ? true : nil }
+  }
+
+  /// An interval and its jitter, in nanoseconds.
+  static func jittered(_ interval: UInt64) -> UInt64 {
+    let quarter = interval / 4
+    return interval - quarter + UInt64.random(in: 0...(2 * quarter))
+  }
+
+  private var isStopping: Bool { state.withLock { $0.isStopping } }
+
+  private func run() {
+    defer {
+      state.withLock { $0.hasEnded = true }
+      state.broadcast()
+    }
+    while !isStopping {
+      let seen = service.settingsChanged.withLock { $0 }
+      let interval = service.settings.autosync
+      // Another setting begins another interval.
+      let isChanged = service.settingsChanged.wait(nanoseconds: interval.map(Self.jittered)) {
+        (changes) -> Bool? in
+        changes != seen || isStopping ? true : nil
+      }
+      if isStopping { return }
+      if isChanged != true, interval != nil { sync() }
+    }
+  }
+
+  private func sync() {
+    do throws(ControlError) {
+      guard try !service.allPeers().isEmpty else { return }
+      let context = CommandContext(isCancelled: { [self] in isStopping })
+      _ = try service.run(.sync(peers: []), context: context)
+    } catch {
+      // Noted in the log and in status by the service.
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import Platform
+
+/// Threads for work that blocks: as many as there is work; a thread without any ends after ten seconds.
+///
+/// - Concurrency: any thread.
+package final class WorkerPool: Sendable {
+  private struct State {
+    var queue: [@Sendable () -> Void] = []
+    /// Threads that wait for work.
+    var idle = 0
+    var running = 0
+  }
+
+  /// Threads beyond this wait in the queue.
+  private let limit: Int
+  private let state = Monitor(State())
+
+  package init(limit: Int = 1024) {
+    self.limit = limit
+  }
+
+  /// Runs work on a thread of its own, soon.
+  package func run(_ work: @escaping @Sendable () -> Void) {
+    let needsThread = state.withLock { state -> Bool in
+      state.queue.append(work)
+      guard state.queue.count > state.idle, state.running < limit else { return false }
+      state.running += 1
+      return true
+    }
+    state.broadcast()
+    guard needsThread else { return }
+    do throws(SystemError) {
+      try SystemThread.detach { [self] in serve() }
+    } catch {
+      // Another thread takes it when it is free; where there is none, it is done here and now.
+      let mine = state.withLock { state -> (@Sendable () -> Void)? in
+        state.running -= 1
+        return state.running == 0 ? state.queue.popLast() : nil
+      }
+      mine?()
+    }
+  }
+
+  private func serve() {
+    while let work = next() { work() }
+  }
+
+  private func next() -> (@Sendable () -> Void)? {
+    state.withLock { $0.idle += 1 }
+    let found = state.wait(nanoseconds: 10_000_000_000) { state -> (@Sendable () -> Void)? in
+      guard !state.queue.isEmpty else { return nil }
+      state.idle -= 1
+      return state.queue.removeFirst()
+    }
+    if let found { return found }
+    return state.withLock { state in
+      state.idle -= 1
+      // Work that came between the end of the wait and now is not left lying.
+      if !state.queue.isEmpty { return state.queue.removeFirst() }
+      state.running -= 1
+      return nil
+    }
+  }
+}
