@@ -16,6 +16,9 @@ package final class MountDaemon: Sendable {
   package let versioner: Versioner
   package let log: EventLog
   package let recovery: LiveTree.Recovery
+  package let control: ControlService
+  private let autosaver: Autosaver
+  private let autosync: Autosync
   private let session: FuseSession
   private let mountPoint: String
   private let isEnding = Monitor(false)
@@ -51,6 +54,9 @@ package final class MountDaemon: Sendable {
       }
       session.notifier.flush()
     }
+    control = ControlService(versioner: versioner, log: log)
+    autosaver = Autosaver(control)
+    autosync = Autosync(control)
     var options = MountOptions(source: request.source ?? store.path)
     options.allowOther = request.allowsOthers
     options.others = request.others
@@ -130,12 +136,18 @@ package final class MountDaemon: Sendable {
 
   /// Serves until the file system is unmounted, then takes the last cut.
   package func serve() throws(MountError) {
+    do throws(StoreError) {
+      try autosaver.start()
+      try autosync.start()
+    } catch {
+      throw .store(error)
+    }
+    defer { finish() }
     do throws(FuseError) {
       try session.run()
     } catch {
       throw .session(error)
     }
-    finish()
   }
 
   /// Unmounts after a cut: what SIGTERM and `llvs unmount` ask for.
@@ -165,6 +177,8 @@ package final class MountDaemon: Sendable {
 
   private func finish() {
     store.announceFinishing()
+    autosync.stop()
+    autosaver.stop()
     cut()
     do throws(FSError) {
       try tree.sync()
