@@ -34,6 +34,8 @@ package final class Autosync: Sendable {
   package func stop() {
     state.withLock { $0.isStopping = true }
     state.broadcast()
+    // Taken once, so that the thread either sees the end or waits already.
+    service.settingsChanged.withLock { _ in }
     service.settingsChanged.broadcast()
     _ = state.wait { $0.hasEnded ? true : nil }
   }

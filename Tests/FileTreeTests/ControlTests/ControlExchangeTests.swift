@@ -1,0 +1,101 @@
+import FileTree
+import LLVS
+import Platform
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Commands that exchange", .timeLimit(.minutes(2)))
+struct ControlExchangeTests {
+  private func pair() throws -> (ControlWorkspace, ControlWorkspace, String) {
+    let (a, b) = (try ControlWorkspace(), try ControlWorkspace())
+    let folder = a.directory.file("folder")
+    try FileSystem.makeDirectory(folder)
+    for space in [a, b] { try space.service.setPeer("usb", address: Array("\(folder)\n".utf8)) }
+    return (a, b, folder)
+  }
+
+  @Test("two stores that sync through a folder show the same")
+  func folder() throws {
+    let (a, b, _) = try pair()
+    try a.write("a", "from a")
+    try a.run("sync usb")
+    try b.run("sync")
+    #expect(try b.read("a") == "from a")
+    try b.write("b", "from b")
+    try a.write("c", "from a")
+    try b.run("sync")
+    try a.run("sync")
+    try b.run("sync")
+    #expect(try a.read("b") == "from b")
+    #expect(try b.read("c") == "from a")
+    #expect(try a.head == b.head)
+    #expect(try a.service.version("head").map.digest == b.service.version("head").map.digest)
+    #expect(try a.run("verify usb").text.contains("sound"))
+    #expect(try a.service.status().text.contains("usb       ok "))
+  }
+
+  @Test("a clash is a result, and ours and theirs are as they say")
+  func clash() throws {
+    let (a, b, _) = try pair()
+    try a.write("a", "base")
+    try a.run("sync")
+    try b.run("sync")
+    try a.run("set automerge=off")
+    try a.write("a", "of a")
+    try b.write("a", "of b")
+    try b.run("sync")
+    try a.run("commit")
+    try a.run("retrieve")
+    #expect(try a.service.status().text.contains("(2 heads, 1 to merge)"))
+    let dry = try a.run("merge --dry-run")
+    #expect(dry.text.contains("would merge 2 heads"))
+    #expect(try a.read("a") == "of a")
+    let merged = try a.run("merge using theirs")
+    #expect(merged.text.contains("1 conflict: a"))
+    #expect(try a.read("a") == "of b")
+    #expect(try a.run("merge").text.contains("nothing to merge"))
+    #expect(try a.failure("merge using text") == .grammar)
+  }
+
+  @Test("an unrelated history stays out until somebody says otherwise")
+  func unrelated() throws {
+    let (a, b, _) = try pair()
+    try a.write("a", "of a")
+    try a.run("sync")
+    try b.write("b", "of b")
+    #expect(try b.failure("sync") == .unrelated)
+    #expect(try b.read("a") == nil)
+    #expect(try b.read("b") == "of b")
+    let other = try #require(try a.head)
+    #expect(try b.failure("merge \(other)") == .unrelated)
+    try b.run("merge \(other) unrelated")
+    #expect(try b.read("a") == "of a")
+    #expect(try b.read("b") == "of b")
+  }
+
+  @Test("another store is a peer")
+  func store() throws {
+    let (a, b, _) = try pair()
+    try a.service.setPeer("b", address: Array(b.store.path.utf8))
+    try b.write("b", "of b")
+    try b.run("commit")
+    try a.run("retrieve b")
+    #expect(try a.read("b") == "of b")
+    #expect(try a.failure("send b") == .busy)
+    #expect(throws: ControlError.self) {
+      try a.service.setPeer("c", address: Array("relative/path".utf8))
+    }
+  }
+
+  @Test("a peer that is not there is named, and the others are served")
+  func absent() throws {
+    let (a, b, _) = try pair()
+    try a.service.setPeer("gone", address: Array("/nowhere/at/all".utf8))
+    try a.write("a", "one")
+    #expect(try a.failure("sync") == .unreachable)
+    #expect(try a.service.status().text.contains("/nowhere/at/all is not there"))
+    try b.run("sync")
+    #expect(try b.read("a") == "one")
+  }
+}

@@ -1,0 +1,200 @@
+import FileTree
+import LLVS
+import TestSupport
+import Testing
+
+@Suite("Commands", .timeLimit(.minutes(2)))
+struct ControlServiceTests {
+  @Test("a commit takes what is saved and names what is not")
+  func commit() throws {
+    let space = try ControlWorkspace()
+    try space.write("a", "one")
+    let open = try space.write("b", "half", isSaved: false)
+    let result = try space.run("commit first words")
+    #expect(result.text.contains("1 new: a"))
+    #expect(result.text.contains("not saved yet: b"))
+    let record = try space.service.version("head")
+    let message: String? = try space.store.metadata(of: record)[.message]?.value()
+    #expect(message == "first words")
+    #expect(try space.run("commit").text.contains("nothing to commit"))
+    try space.tree.flush(open)
+    try space.tree.release(open)
+    #expect(try space.run("commit").text.contains("1 new: b"))
+  }
+
+  @Test("a branch goes its own way and is merged on the line that asks for it")
+  func branches() throws {
+    let space = try ControlWorkspace()
+    try space.write("a", "one")
+    try space.run("commit")
+    try space.run("branch work")
+    #expect(try space.failure("branch work") == .exists)
+    try space.write("b", "on work")
+    try space.run("commit")
+    try space.run("switch -")
+    #expect(try space.read("b") == nil)
+    #expect(try space.read("a") == "one")
+    try space.run("merge work")
+    #expect(try space.read("b") == "on work")
+    #expect(try space.service.version("head").line == "-")
+    try space.run("switch work")
+    #expect(try space.service.version("head").line == "work")
+    #expect(try space.failure("switch nowhere") == .notFound)
+  }
+
+  @Test("a switch with a file that is not saved is refused and names it")
+  func switchBusy() throws {
+    let space = try ControlWorkspace()
+    try space.write("a", "one")
+    try space.run("commit")
+    try space.run("branch work")
+    let open = try space.write("open.txt", "half", isSaved: false)
+    do {
+      try space.run("switch -")
+      Issue.record("the switch was done")
+    } catch let error as ControlError {
+      #expect(error.kind == .busy)
+      #expect(error.message.contains("open.txt"))
+    }
+    try space.tree.release(open)
+    try space.run("switch -")
+  }
+
+  @Test("a version that is no head needs a name to go on from")
+  func switchAs() throws {
+    let space = try ControlWorkspace()
+    try space.write("a", "one")
+    try space.run("commit")
+    let first = try #require(try space.head)
+    try space.write("a", "two")
+    try space.run("commit")
+    #expect(try space.failure("switch \(first)") == .grammar)
+    try space.run("switch \(first) as old")
+    #expect(try space.read("a") == "one")
+    #expect(try space.service.version("head").line == "old")
+    #expect(try space.failure("switch \(first) as old") == .exists)
+  }
+
+  @Test("a restore makes a new version with the old content, whole or at a path")
+  func restore() throws {
+    let space = try ControlWorkspace()
+    try space.write("a", "one")
+    try space.write("b", "one")
+    try space.run("commit")
+    let first = try space.service.version("head")
+    try space.write("a", "two")
+    try space.remove("b")
+    try space.write("c", "new")
+    try space.run("commit")
+    try space.run("restore \(first.name) a")
+    #expect(try space.read("a") == "one")
+    #expect(try space.read("b") == nil)
+    #expect(try space.read("c") == "new")
+    try space.run("revert \(first.id.rawValue)")
+    #expect(try space.read("b") == "one")
+    #expect(try space.read("c") == nil)
+    let restored = try space.service.version("head")
+    #expect(restored.map.digest == first.map.digest)
+    #expect(restored.number != first.number)
+    #expect(try space.failure("restore \(first.name) nothing") == .notFound)
+    #expect(try space.run("restore \(first.name)").text.contains("nothing to restore"))
+    // The restored bytes are this version's own: nothing refers past a predecessor.
+    let changes = try space.store.valueChanges(madeInVersionIdentifiedBy: restored.id)
+    #expect(!changes.isEmpty)
+    for change in changes {
+      switch change {
+      case .insert, .update, .remove: break
+      case .preserve, .preserveRemoval: Issue.record("a restore preserves")
+      }
+    }
+  }
+
+  @Test("undo goes back step by step and redo forward, pending changes first")
+  func undo() throws {
+    let space = try ControlWorkspace()
+    for text in ["one", "two", "three"] {
+      try space.write("a", text)
+      if text != "three" { try space.run("commit") }
+    }
+    try space.run("undo")
+    #expect(try space.read("a") == "two")
+    try space.run("undo")
+    #expect(try space.read("a") == "one")
+    #expect(try space.failure("undo") == .notFound)
+    try space.run("redo")
+    #expect(try space.read("a") == "two")
+    try space.run("redo")
+    #expect(try space.read("a") == "three")
+    #expect(try space.failure("redo") == .notFound)
+    try space.run("undo")
+    try space.write("a", "four")
+    #expect(try space.failure("redo") == .notFound)
+    #expect(try space.read("a") == "four")
+    try space.run("undo")
+    #expect(try space.read("a") == "two")
+  }
+
+  @Test("undo after a switch goes back to the line, not to its content")
+  func undoSwitch() throws {
+    let space = try ControlWorkspace()
+    try space.write("a", "one")
+    try space.run("commit")
+    try space.run("branch work")
+    try space.write("a", "two")
+    try space.run("commit")
+    let work = try #require(try space.head)
+    try space.run("switch -")
+    #expect(try space.read("a") == "one")
+    try space.run("undo")
+    #expect(try space.head == work)
+    #expect(try space.read("a") == "two")
+    try space.run("redo")
+    #expect(try space.read("a") == "one")
+  }
+
+  @Test("settings are checked, kept and in force at once")
+  func set() throws {
+    let space = try ControlWorkspace()
+    try space.run("set settle=1s author=Ada automerge=off")
+    #expect(space.service.settings.settle == 1_000_000_000)
+    #expect(try space.store.state().settings["author"] == Array("Ada".utf8))
+    #expect(try space.failure("set settle=soon") == .grammar)
+    #expect(try space.failure("set arbiter=json") == .grammar)
+    try space.run("set arbiter=*.txt:most-recent-branch")
+    try space.write("a", "one")
+    try space.run("commit")
+    let author: String? = try space.store.metadata(of: try space.service.version("head"))[.author]?
+      .value()
+    #expect(author == "Ada")
+    try space.run("set author=")
+    #expect(try space.store.state().settings["author"] == nil)
+  }
+
+  @Test(
+    "what is not there yet says so", arguments: ["tag x", "settle a ours", "compact", "purge a"])
+  func unsupported(_ line: String) throws {
+    #expect(try ControlWorkspace().failure(line) == .grammar)
+  }
+
+  @Test("status tells the head, what is pending and the newest result")
+  func status() throws {
+    let space = try ControlWorkspace()
+    #expect(try space.service.status().text.contains("head      none yet"))
+    try space.write("a", "one")
+    #expect(try space.service.status().text.contains("1 new"))
+    try space.run("commit")
+    _ = try space.failure("sync usb")
+    let status = try space.service.status()
+    #expect(status.text.contains("(1 head)"))
+    #expect(status.text.hasSuffix("last      error: sync usb: there is no peer usb"))
+    #expect(status.json.contains("\"heads\":1"))
+  }
+
+  @Test("the store is verified")
+  func verify() throws {
+    let space = try ControlWorkspace()
+    try space.write("a", String(repeating: "x", count: 100_000))
+    try space.run("commit")
+    #expect(try space.run("verify").text.contains("sound: 1 versions"))
+  }
+}
