@@ -1,0 +1,125 @@
+import Foundation
+
+/// `llvs bench`: measures what the store and the mount promise, each beside a reference in the same run.
+package enum Bench {
+  static let help = """
+    llvs bench [ROW...] [--json FILE] [--scale small|full] [--dir DIR]
+
+    Measures each row beside its reference (libfuse's passthrough_ll over the same disk, the disk itself,
+    git, an append with fdatasync), several rounds in turn, and prints medians, ratios, and what is asked.
+
+    ROW          \(BenchRow.all.map(\.id).joined(separator: " ")); all unless named
+    --json FILE  writes the figures as JSON too
+    --scale      small (about two minutes, the default) or full (up to twenty)
+    --dir DIR    works in a new directory below DIR; /var/tmp unless given
+
+    """
+
+  /// Runs the verb and returns the exit code: 0 when every row that can run here ran, whatever its
+  /// figures; 1 when one failed; 2 for wrong arguments.
+  package static func run(_ arguments: [String]) -> Int32 {
+    if arguments.first == BenchDaemon.verb {
+      return BenchDaemon.run(Array(arguments.dropFirst()))
+    }
+    var options = BenchOptions()
+    do throws(BenchError) {
+      guard try options.parse(arguments) else {
+        print(help, terminator: "")
+        return 0
+      }
+    } catch {
+      complain("\(error)")
+      return 2
+    }
+    do {
+      return try measure(options) ? 0 : 1
+    } catch {
+      complain("\(error)")
+      return 1
+    }
+  }
+
+  private static func measure(_ options: BenchOptions) throws -> Bool {
+    let place = try BenchPlace(below: options.directory)
+    defer { place.remove() }
+    let context = BenchContext(place: place, scale: options.scale)
+    var report = BenchReport(scale: options.scale)
+    var isWhole = true
+    report.printHeading()
+    for row in options.rows {
+      do {
+        for figure in try row.measure(context) { report.add(figure, to: row) }
+      } catch let error as BenchError {
+        report.skip(row, because: "\(error)")
+        if case .failed = error { isWhole = false }
+      } catch {
+        report.skip(row, because: "\(error)")
+        isWhole = false
+      }
+      // One row's remains are not to slow the next.
+      context.endRow()
+    }
+    if let file = options.json { try report.json().write(to: URL(fileURLWithPath: file)) }
+    return isWhole
+  }
+
+  private static func complain(_ text: String) {
+    FileHandle.standardError.write(Data("llvs: bench: \(text).\n".utf8))
+  }
+}
+
+/// Why a row has no figures.
+enum BenchError: Error, CustomStringConvertible {
+  /// What it needs is not on this machine.
+  case unavailable(String)
+  case failed(String)
+  case usage(String)
+
+  var description: String {
+    switch self {
+    case .unavailable(let reason): "cannot run here: \(reason)"
+    case .failed(let reason), .usage(let reason): reason
+    }
+  }
+}
+
+/// What the command line asks for.
+struct BenchOptions {
+  var rows = BenchRow.all
+  var json: String?
+  var scale = BenchScale.small
+  var directory = "/var/tmp"
+
+  /// Reads the arguments; false if help is asked for.
+  mutating func parse(_ arguments: [String]) throws(BenchError) -> Bool {
+    var named: [BenchRow] = []
+    var rest = arguments[...]
+    while let word = rest.popFirst() {
+      switch word {
+      case "--help", "-h": return false
+      case "--json": json = try value(word, &rest)
+      case "--dir": directory = try value(word, &rest)
+      case "--scale":
+        let name = try value(word, &rest)
+        guard let known = BenchScale(rawValue: name) else {
+          throw .usage("there is no scale \(name): small or full")
+        }
+        scale = known
+      default:
+        guard let row = BenchRow.all.first(where: { $0.id == word }) else {
+          throw .usage("there is no row \(word); see llvs bench --help")
+        }
+        named.append(row)
+      }
+    }
+    if !named.isEmpty { rows = named }
+    return true
+  }
+
+  private func value(
+    _ option: String, _ rest: inout ArraySlice<String>
+  ) throws(BenchError) -> String {
+    guard let value = rest.popFirst() else { throw .usage("\(option) needs a value") }
+    return value
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import FuseSession
+import Platform
+
+/// A directory that is measured.
+protocol Contender: AnyObject {
+  var name: String { get }
+  var path: String { get }
+  /// The process that serves it, if any does.
+  var process: Process? { get }
+  func start() throws
+  func stop()
+}
+
+extension Contender {
+  /// Leaves nothing of it in any cache.
+  func restart(cold place: BenchPlace) throws {
+    stop()
+    try place.dropCaches()
+    try start()
+  }
+
+  func waitUntilMounted() throws {
+    let end = SystemClock.monotonic() + 120_000_000_000
+    while try MountTable().mount(at: Array(path.utf8)) == nil {
+      guard process?.isRunning == true else {
+        throw BenchError.unavailable("\(name) did not mount (is /dev/fuse there?)")
+      }
+      guard SystemClock.monotonic() < end else {
+        throw BenchError.failed("\(name) did not mount within two minutes")
+      }
+      SystemClock.sleep(nanoseconds: 5_000_000)
+    }
+    _ = try FileSystem.status(path)
+  }
+}
+
+/// A store of ours, served by this program in another process.
+final class OwnMount: Contender {
+  let name = "llvs"
+  let store: String
+  let path: String
+  private(set) var process: Process?
+
+  init(store: String, at path: String) {
+    self.store = store
+    self.path = path
+  }
+
+  func start() throws {
+    process = try BenchProcess.start(["/proc/self/exe", "bench", BenchDaemon.verb, store, path])
+    try waitUntilMounted()
+  }
+
+  func stop() {
+    guard let process else { return }
+    self.process = nil
+    process.terminate()
+    process.waitUntilExit()
+  }
+}
+
+/// libfuse's own example, compiled from where the distribution has put it.
+final class Passthrough: Contender {
+  let name = "passthrough_ll"
+  let path: String
+  private let program: String
+  private let source: String
+  private(set) var process: Process?
+
+  init(_ program: String, source: String, at path: String) {
+    self.program = program
+    self.source = source
+    self.path = path
+  }
+
+  static func build(in place: BenchPlace) -> Result<String, BenchError> {
+    let source = "/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c"
+    let program = "\(place.path)/keep-passthrough_ll"
+    do {
+      guard try FileSystem.exists(source) else {
+        return .failure(.unavailable("\(source) is not there (libfuse3-dev)"))
+      }
+      try BenchProcess.call([
+        "sh", "-c",
+        "cc -O2 -o '\(program)' '\(source)' $(pkg-config fuse3 --cflags --libs)",
+      ])
+      return .success(program)
+    } catch {
+      return .failure(.unavailable("passthrough_ll.c does not compile (\(error))"))
+    }
+  }
+
+  func start() throws {
+    process = try BenchProcess.start([
+      program, "-f", "-o", "source=\(source),cache=always,writeback", path,
+    ])
+    try waitUntilMounted()
+  }
+
+  func stop() {
+    guard let process else { return }
+    self.process = nil
+    try? MountPoint.unmount(path)
+    if (try? MountTable().mount(at: Array(path.utf8))) != nil { process.terminate() }
+    process.waitUntilExit()
+  }
+}
+
+/// The disk itself.
+final class PlainDirectory: Contender {
+  let name = "disk"
+  let path: String
+  let process: Process? = nil
+
+  init(_ path: String) {
+    self.path = path
+  }
+
+  func start() {}
+  func stop() {}
+}

@@ -1,0 +1,143 @@
+import Platform
+
+/// Rows that are measured through mounts.
+enum MountRows {
+  private static let block: [UInt8] = {
+    var random = BenchRandom(4096)
+    return random.bytes(4096)
+  }()
+
+  /// Creates, writes and closes small files.
+  static func create(_ context: BenchContext) throws -> [BenchFigure] {
+    let contenders = try context.mounts()
+    let count = context.scale.pick(5000, 10_000)
+    let times = try BenchTimer.race(rounds: 5, contenders.count) { runner, round in
+      let files = try Workload.layout(
+        count, below: "\(contenders[runner].path)/round\(round)")
+      return try Workload.create(files, block) / Double(count)
+    }
+    let work = "create + write + close 4 KiB, a file"
+    return [
+      BenchFigure(
+        work: work, ours: times[0], reference: times[1], against: contenders[1].name,
+        goal: .faster(atLeast: 2, aim: 3)),
+      BenchFigure(
+        work: work, ours: times[0], reference: times[2], against: contenders[2].name,
+        goal: .faster(atLeast: 0, aim: 1)),
+    ]
+  }
+
+  /// Walks a tree, cold and warm.
+  static func walk(_ context: BenchContext) throws -> [BenchFigure] {
+    let contenders = try context.mounts()
+    let count = context.scale.pick(10_000, 100_000)
+    let directories = count / 100
+    var files: [[String]] = []
+    for contender in contenders {
+      let made = try Workload.layout(count, below: "\(contender.path)/tree")
+      _ = try Workload.create(made, [UInt8](repeating: 46, count: 100))
+      files.append(made)
+    }
+    let kinds: [(String, (Int) throws -> Double)] = [
+      ("stat", { try Workload.status(files[$0]) }),
+      ("readdir", { try Workload.list("\(contenders[$0].path)/tree", directories: directories) }),
+      (
+        "readdir and stat",
+        { try Workload.walk("\(contenders[$0].path)/tree", directories: directories) }
+      ),
+    ]
+    var figures: [BenchFigure] = []
+    for (name, run) in kinds {
+      let cold = try BenchTimer.race(rounds: 3, contenders.count) { runner, _ in
+        try contenders[runner].restart(cold: context.place)
+        return try run(runner) / Double(count)
+      }
+      let warm = try BenchTimer.race(rounds: 3, contenders.count) { runner, _ in
+        try run(runner) / Double(count)
+      }
+      figures.append(
+        BenchFigure(
+          work: "\(name) walk, cold, an entry", ours: cold[0], reference: cold[1],
+          against: contenders[1].name, goal: .faster(atLeast: 1, aim: 1.2)))
+      figures.append(
+        BenchFigure(
+          work: "\(name) walk, warm, an entry", ours: warm[0], reference: warm[1],
+          against: contenders[1].name, goal: .faster(atLeast: 3, aim: 3)))
+      figures.append(
+        BenchFigure(
+          work: "\(name) walk, warm, an entry", ours: warm[0], reference: warm[2],
+          against: contenders[2].name, goal: .times(atMost: .infinity, aim: 1)))
+    }
+    return figures
+  }
+
+  /// Reads small files, cold and warm.
+  static func read(_ context: BenchContext) throws -> [BenchFigure] {
+    let contenders = try context.mounts()
+    let count = context.scale.pick(5000, 10_000)
+    var files: [[String]] = []
+    for contender in contenders {
+      let made = try Workload.layout(count, below: "\(contender.path)/tree")
+      _ = try Workload.create(made, block)
+      files.append(made)
+    }
+    let cold = try BenchTimer.race(rounds: 3, contenders.count) { runner, _ in
+      try contenders[runner].restart(cold: context.place)
+      return try Workload.read(files[runner], size: block.count) / Double(count)
+    }
+    let warm = try BenchTimer.race(rounds: 5, contenders.count) { runner, _ in
+      try Workload.read(files[runner], size: block.count) / Double(count)
+    }
+    let goal = BenchGoal.faster(atLeast: 1.2, aim: 2)
+    return [
+      BenchFigure(
+        work: "open + read 4 KiB + close, cold, a file", ours: cold[0], reference: cold[1],
+        against: contenders[1].name, goal: goal),
+      BenchFigure(
+        work: "open + read 4 KiB + close, warm, a file", ours: warm[0], reference: warm[1],
+        against: contenders[1].name, goal: goal),
+      BenchFigure(
+        work: "open + read 4 KiB + close, warm, a file", ours: warm[0], reference: warm[2],
+        against: contenders[2].name),
+    ]
+  }
+
+  /// Writes and reads one large file.
+  static func large(_ context: BenchContext) throws -> [BenchFigure] {
+    let contenders = try context.mounts()
+    let size = context.scale.pick(256 << 20, 1 << 30)
+    let blocks = context.scale.pick(5000, 20_000)
+    let gibibytes = Double(size) / Double(1 << 30)
+    func race(_ rounds: Int, _ body: (String, Int) throws -> Double) throws -> [Double] {
+      try BenchTimer.race(rounds: rounds, 2) { runner, round in
+        try body("\(contenders[runner].path)/large", round)
+      }
+    }
+    let written = try race(2) { path, _ in
+      if try FileSystem.exists(path) { try FileSystem.unlink(path) }
+      try context.place.dropCaches()
+      return try Workload.write(path, size: size) / gibibytes
+    }
+    let scattered = try race(3) { path, round in
+      try context.place.dropCaches()
+      return try Workload.scatter(path, size: size, count: blocks, seed: UInt64(round))
+        / Double(blocks)
+    }
+    let cold = try BenchTimer.race(rounds: 2, 2) { runner, _ in
+      try contenders[runner].restart(cold: context.place)
+      return try Workload.readThrough("\(contenders[runner].path)/large", size: size) / gibibytes
+    }
+    let warm = try race(3) { path, _ in
+      try Workload.readThrough(path, size: size) / gibibytes
+    }
+    let write = BenchGoal.faster(atLeast: 0.9, aim: 1)
+    let read = BenchGoal.faster(atLeast: 1.2, aim: 2)
+    return [
+      ("write, a GiB", written, write), ("random write of 4 KiB", scattered, write),
+      ("read, cold, a GiB", cold, read), ("read, warm, a GiB", warm, read),
+    ].map { work, times, goal in
+      BenchFigure(
+        work: work, ours: times[0], reference: times[1], against: contenders[1].name, goal: goal)
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import FileTree
+import LLVS
+import Platform
+
+/// A live tree with many files, written as the kernel would have it written.
+final class SampleTree {
+  private let tree: LiveTree
+  private var files: [(parent: UInt64, name: [UInt8])] = []
+  private static let caller = Caller(uid: 0, gid: 0, process: 1)
+
+  /// Makes the directories; the files come with the first writing.
+  init(_ tree: LiveTree, count: Int) throws(FSError) {
+    self.tree = tree
+    var parent = LiveTree.rootInode
+    for index in 0..<count {
+      if index % 100 == 0 {
+        parent = try tree.makeDirectory(
+          LiveTree.rootInode, Array("d\(1000 + index / 100)".utf8), mode: 0o755,
+          caller: Self.caller
+        ).inode
+      }
+      files.append((parent, Array("file\(1000 + index % 100)".utf8)))
+    }
+  }
+
+  /// Writes every file anew, and saves it.
+  func writeAll(_ content: () -> [UInt8]) throws(FSError) {
+    for (parent, name) in files {
+      let (status, handle) = try opened(parent, name)
+      let bytes = content()
+      let outcome = bytes.withUnsafeBytes { raw in
+        Result<Void, FSError> { () throws(FSError) in
+          try tree.write(handle, at: 0, raw, mapped: false)
+        }
+      }
+      try outcome.get()
+      try tree.flush(handle)
+      try tree.release(handle)
+      tree.forget(status.inode, count: 1)
+    }
+  }
+
+  private func opened(
+    _ parent: UInt64, _ name: [UInt8]
+  ) throws(FSError) -> (NodeStatus, LiveHandle) {
+    do throws(FSError) {
+      let status = try tree.lookup(parent, name)
+      return (status, try tree.open(status.inode, mode: [.write]))
+    } catch .noEntry {
+      return try tree.create(parent, name, mode: 0o644, open: [.write], caller: Self.caller)
+    }
+  }
+}
+
+/// Texts such as a program's source, and edits of them.
+struct SampleSource {
+  private var texts: [[ArraySlice<UInt8>]]
+  private var random = BenchRandom(11)
+
+  init(files: Int) {
+    texts = []
+    for _ in 0..<files {
+      let text = random.text(lines: 60 + Int(random.next() % 240))
+      texts.append(text.split(separator: 0x0A))
+    }
+  }
+
+  static func key(_ index: Int) -> Key {
+    Key("Sources/Module\(index / 50)/File\(index).swift")
+  }
+
+  func bytes(_ index: Int) -> [UInt8] {
+    var bytes = Array(texts[index].joined(separator: [0x0A]))
+    bytes.append(0x0A)
+    return bytes
+  }
+
+  /// Changes a few lines of one to four files and returns which.
+  mutating func edit() -> [Int] {
+    var changed: Set<Int> = []
+    for _ in 0..<(1 + random.next() % 4) {
+      let index = Int(random.next() % UInt64(texts.count))
+      changed.insert(index)
+      for _ in 0..<(1 + random.next() % 6) {
+        let place = Int(random.next() % UInt64(texts[index].count))
+        let line = random.text(lines: 1).dropLast()
+        if random.next() % 3 == 0 {
+          texts[index].insert(line, at: place)
+        } else {
+          texts[index][place] = line
+        }
+      }
+    }
+    return changed.sorted()
+  }
+
+  /// What the files of a directory and of those below take, in whole blocks.
+  static func bytesOnDisk(_ path: String) throws -> Double {
+    var total = 0.0
+    for name in try FileSystem.list(path) {
+      let status = try FileSystem.status("\(path)/\(name)", following: false)
+      total += Double(status.allocated)
+      if status.kind == .directory { total += try bytesOnDisk("\(path)/\(name)") }
+    }
+    return total
+  }
+}

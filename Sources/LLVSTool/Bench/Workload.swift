@@ -1,0 +1,106 @@
+import Platform
+
+/// What is done to a directory; each returns the seconds that it took.
+enum Workload {
+  /// Paths of files, a hundred in a directory, below a directory that is made here.
+  static func layout(_ count: Int, below path: String) throws -> [String] {
+    try FileSystem.makeDirectory(path)
+    var files: [String] = []
+    files.reserveCapacity(count)
+    for index in 0..<count {
+      let directory = "\(path)/d\(1000 + index / 100)"
+      if index % 100 == 0 { try FileSystem.makeDirectory(directory) }
+      files.append("\(directory)/file\(1000 + index % 100)")
+    }
+    return files
+  }
+
+  /// Creates, writes and closes.
+  static func create(_ files: [String], _ bytes: [UInt8]) throws -> Double {
+    try BenchTimer.seconds {
+      for path in files {
+        try File(path, [.readWrite, .create, .exclusive]).write(bytes, at: 0)
+      }
+    }
+  }
+
+  static func status(_ files: [String]) throws -> Double {
+    try BenchTimer.seconds { for path in files { _ = try FileSystem.status(path) } }
+  }
+
+  /// Lists every directory.
+  static func list(_ directory: String, directories: Int) throws -> Double {
+    try BenchTimer.seconds {
+      for index in 0..<directories { _ = try FileSystem.list("\(directory)/d\(1000 + index)") }
+    }
+  }
+
+  /// Lists every directory and asks for the attributes of what is in it.
+  static func walk(_ directory: String, directories: Int) throws -> Double {
+    try BenchTimer.seconds {
+      for index in 0..<directories {
+        let path = "\(directory)/d\(1000 + index)"
+        for name in try FileSystem.list(path) {
+          _ = try FileSystem.status("\(path)/\(name)", following: false)
+        }
+      }
+    }
+  }
+
+  /// Opens, reads and closes.
+  static func read(_ files: [String], size: Int) throws -> Double {
+    try withBuffer(size) { buffer in
+      try BenchTimer.seconds {
+        for path in files {
+          guard try File(path, .read).read(into: buffer, at: 0) == size else {
+            throw BenchError.failed("\(path) is not as long as it was written")
+          }
+        }
+      }
+    }
+  }
+
+  /// Writes one file from its beginning to its end.
+  static func write(_ path: String, size: Int) throws -> Double {
+    var random = BenchRandom(UInt64(size))
+    let block = random.bytes(1 << 20)
+    return try BenchTimer.seconds {
+      let file = try File(path, [.readWrite, .create])
+      for offset in stride(from: 0, to: size, by: block.count) {
+        try file.write(block, at: UInt64(offset))
+      }
+    }
+  }
+
+  static func readThrough(_ path: String, size: Int) throws -> Double {
+    try withBuffer(1 << 20) { buffer in
+      try BenchTimer.seconds {
+        let file = try File(path, .read)
+        for offset in stride(from: 0, to: size, by: buffer.count) {
+          _ = try file.read(into: buffer, at: UInt64(offset))
+        }
+      }
+    }
+  }
+
+  /// Overwrites blocks of 4 KiB at random places.
+  static func scatter(_ path: String, size: Int, count: Int, seed: UInt64) throws -> Double {
+    var random = BenchRandom(seed)
+    let block = random.bytes(4096)
+    return try BenchTimer.seconds {
+      let file = try File(path, .readWrite)
+      for _ in 0..<count {
+        let place = random.next() % UInt64(size / 4096)
+        try file.write(block, at: place * 4096)
+      }
+    }
+  }
+
+  private static func withBuffer<Result>(
+    _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws -> Result
+  ) rethrows -> Result {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 4096)
+    defer { buffer.deallocate() }
+    return try body(buffer)
+  }
+}
