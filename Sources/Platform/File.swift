@@ -11,6 +11,7 @@ package final class File: Sendable {
     package init(rawValue: Int32) { self.rawValue = rawValue }
 
     package static let read = Mode(rawValue: O_RDONLY)
+    package static let write = Mode(rawValue: O_WRONLY)
     package static let readWrite = Mode(rawValue: O_RDWR)
     package static let create = Mode(rawValue: O_CREAT)
     /// With ``create``: fails if the name is there.

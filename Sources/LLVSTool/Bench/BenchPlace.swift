@@ -23,7 +23,7 @@ final class BenchPlace {
   func dropCaches() throws {
     try File(path, [.read, .directory]).syncFileSystem()
     do throws(SystemError) {
-      try File("/proc/sys/vm/drop_caches", [.readWrite]).write(Array("3\n".utf8), at: 0)
+      try File("/proc/sys/vm/drop_caches", .write).write(Array("3\n".utf8), at: 0)
     } catch {
       throw BenchError.unavailable("the kernel's caches cannot be dropped (\(error))")
     }
@@ -70,6 +70,15 @@ final class BenchContext {
       try contender.start()
     }
     return made
+  }
+
+  /// How many files a row may have: `passthrough_ll` holds a descriptor for each that the kernel knows.
+  func files(atMost count: Int) throws -> Int {
+    let text = String(
+      decoding: try FileSystem.read("/proc/self/limits", atMost: 65_536), as: UTF8.self)
+    let line = text.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+    let limit = line?.split(separator: " ").dropFirst(4).first.flatMap { Int($0) } ?? 1024
+    return max(100, min(count, limit * 9 / 10 / 100 * 100))
   }
 
   func endRow() {

@@ -6,7 +6,7 @@ extension MountRows {
   /// Walks and reads a version below `.llvs/versions`.
   static func history(_ context: BenchContext) throws -> [BenchFigure] {
     let contenders = try context.mounts()
-    let count = context.scale.pick(10_000, 20_000)
+    let count = try context.files(atMost: context.scale.pick(5000, 10_000))
     let size = 4096
     var random = BenchRandom(1)
     let bytes = random.bytes(size)

@@ -10,8 +10,11 @@ enum MountRows {
   /// Creates, writes and closes small files.
   static func create(_ context: BenchContext) throws -> [BenchFigure] {
     let contenders = try context.mounts()
-    let count = context.scale.pick(5000, 10_000)
+    let count = try context.files(atMost: context.scale.pick(5000, 10_000))
     let times = try BenchTimer.race(rounds: 5, contenders.count) { runner, round in
+      // What the kernel remembers of the round before costs `passthrough_ll` a descriptor each.
+      contenders[runner].stop()
+      try contenders[runner].start()
       let files = try Workload.layout(
         count, below: "\(contenders[runner].path)/round\(round)")
       return try Workload.create(files, block) / Double(count)
@@ -30,7 +33,7 @@ enum MountRows {
   /// Walks a tree, cold and warm.
   static func walk(_ context: BenchContext) throws -> [BenchFigure] {
     let contenders = try context.mounts()
-    let count = context.scale.pick(10_000, 100_000)
+    let count = try context.files(atMost: context.scale.pick(10_000, 100_000))
     let directories = count / 100
     var files: [[String]] = []
     for contender in contenders {
@@ -74,7 +77,7 @@ enum MountRows {
   /// Reads small files, cold and warm.
   static func read(_ context: BenchContext) throws -> [BenchFigure] {
     let contenders = try context.mounts()
-    let count = context.scale.pick(5000, 10_000)
+    let count = try context.files(atMost: context.scale.pick(5000, 10_000))
     var files: [[String]] = []
     for contender in contenders {
       let made = try Workload.layout(count, below: "\(contender.path)/tree")
