@@ -1,1 +1,3 @@
+import Foundation
 import LLVSTool
+exit(Bench.run(Array(CommandLine.arguments.dropFirst(2))))

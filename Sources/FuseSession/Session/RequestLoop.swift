@@ -87,7 +87,9 @@ final class RequestLoop: Sendable {
   /// The life of one thread; it starts as one that waits.
   private func serve() {
     var buffer = unsafe fuse_buf()
+    let thread = llvs_thread_id()
     while unsafe take(&buffer) {
+      unsafe noteCaller(of: buffer, thread)
       unsafe fuse_session_process_buf(session.raw, &buffer)
       if !goesOn() { break }
     }
