@@ -49,6 +49,7 @@ internal import Glibc
   ///   - nanoseconds: how long to wait at most; nil for ever.
   ///   - body: returns nil to wait for the next broadcast.
   /// - Returns: what `body` gave; nil if the time was up first.
+  /// - Throws: what `body` throws.
   package func wait<R, E: Error>(
     nanoseconds: UInt64? = nil, until body: (inout State) throws(E) -> R?
   ) throws(E) -> R? {
