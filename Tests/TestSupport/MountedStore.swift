@@ -109,6 +109,10 @@ package final class MountedStore {
       throw Failure(description: "the daemon did not end: \(daemonLog)")
     }
     self.process = nil
+    guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+      throw Failure(
+        description: "the daemon ended with \(process.terminationStatus): \(daemonLog)")
+    }
   }
 
   /// The names of all versions, oldest first.
