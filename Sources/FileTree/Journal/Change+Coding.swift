@@ -92,18 +92,19 @@ extension Change {
       out.put(Kind.epoch.rawValue)
       out.put(id)
       out.put(predecessor)
-    case .synced(let position):
+    case .synced(let end):
       out.put(Kind.synced.rawValue)
-      out.put(position)
+      out.put(end)
     case .node(let image):
       out.put(Kind.node.rawValue)
       out.put(image: image)
-    case .override(let parent, let name, let inode, let epoch):
+    case .override(let parent, let name, let inode, let epoch, let hidesBase):
       out.put(Kind.override.rawValue)
       out.put(parent)
       out.put(counted: name)
       out.put(inode)
       out.put(epoch)
+      out.put(hidesBase)
     case .detached(let inode, let parent, let name, let successor, let epoch):
       out.put(Kind.detached.rawValue)
       out.put(inode)
@@ -169,13 +170,13 @@ extension Change {
     case .epoch:
       self = .epoch(id: try input.get(), predecessor: try input.get())
     case .synced:
-      self = .synced(position: try input.get())
+      self = .synced(end: try input.get())
     case .node:
       self = .node(try input.getImage())
     case .override:
       self = .override(
         parent: try input.get(), name: try input.getCounted(atMost: Self.nameLimit),
-        inode: try input.get(), epoch: try input.get())
+        inode: try input.get(), epoch: try input.get(), hidesBase: try input.getBool())
     case .detached:
       self = .detached(
         inode: try input.get(), parent: try input.get(),

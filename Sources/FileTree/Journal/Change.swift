@@ -47,12 +47,12 @@ enum Change: Hashable, Sendable {
   case cutMark(id: UInt64)
   /// From here on changes are made on this version (0: on an empty tree).
   case epoch(id: UInt64, predecessor: UInt32)
-  /// Everything before this record is on the disk.
-  case synced(position: UInt64)
+  /// Everything before this byte of the journal file, and what it refers to, is on the disk.
+  case synced(end: UInt64)
   /// A node as a checkpoint keeps it.
   case node(NodeImage)
   /// What stands at a name differently from the base; `inode` 0 is a removed name.
-  case override(parent: UInt64, name: [UInt8], inode: UInt64, epoch: UInt64)
+  case override(parent: UInt64, name: [UInt8], inode: UInt64, epoch: UInt64, hidesBase: Bool)
   /// A node whose name was given to another by a merge while it was open.
   case detached(inode: UInt64, parent: UInt64, name: [UInt8], successor: UInt64, epoch: UInt64)
 }
@@ -89,4 +89,21 @@ struct NodeImage: Hashable, Sendable {
   var writerEpoch: UInt64
   var saved: SavedImage?
   var counted: SavedImage?
+}
+
+extension Change {
+  /// The time of day at which it happened, where it says so.
+  var time: Attributes.Time? {
+    switch self {
+    case .create(_, _, _, _, _, _, let time, _): time
+    case .write(_, _, _, let time, _, _): time
+    case .resize(_, _, let time, _, _): time
+    case .punch(_, _, let time, _): time
+    case .save(_, let time, _): time
+    case .setAttributes(_, _, let time, _): time
+    case .rename(_, _, _, _, _, let time, _): time
+    case .remove(_, _, let time, _): time
+    case .bind, .cutMark, .epoch, .synced, .node, .override, .detached: nil
+    }
+  }
 }

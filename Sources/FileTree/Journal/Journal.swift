@@ -28,7 +28,10 @@ final class Journal: Sendable {
     /// Total bytes appended and written, over all generations.
     var appended: Position = 0
     var written: Position = 0
+    /// How far the file is with the kernel.
+    var writtenEnd: UInt64 = 0
     var isWriting = false
+    var isSyncing = false
     var syncedPosition: Position = 0
     var allocated: UInt64 = 0
     var failure: SystemError?
@@ -152,6 +155,7 @@ final class Journal: Sendable {
           s.failure = s.failure ?? failure
         } else {
           s.written += UInt64(bytes.count)
+          s.writtenEnd = at + UInt64(bytes.count)
         }
       }
       state.broadcast()
@@ -161,6 +165,18 @@ final class Journal: Sendable {
   /// Writes everything appended so far to the kernel.
   func commitAll() throws(FSError) {
     try commit(through: state.withLock { $0.appended })
+  }
+
+  /// Waits until extents' bytes are with the kernel: those of earlier files and staging files are.
+  func commit(_ extents: [Extent]) throws(FSError) {
+    guard extents.contains(where: { $0.source != Extent.base }) else { return }
+    let target = state.withLock { s -> Position? in
+      let waits = extents.contains {
+        $0.source == s.generation && $0.offset + $0.length > s.writtenEnd
+      }
+      return waits ? s.appended : nil
+    }
+    if let target { try commit(through: target) }
   }
 
   // MARK: - Large payloads
@@ -207,6 +223,8 @@ final class Journal: Sendable {
       let file = try File(
         "\(directory)/\(Self.stageName(number))", [.readWrite, .create, .exclusive],
         permissions: 0o600)
+      // The name has to last as long as the bytes; once for many writes.
+      try FileSystem.syncDirectory(directory)
       state.withLock { s in
         s.files[number] = file
         s.stage = file
@@ -226,32 +244,64 @@ final class Journal: Sendable {
   // MARK: - Durability
 
   /// Brings everything recorded so far to the disk.
+  ///
+  /// One thread syncs at a time: a second one must not take the first one's unfinished work as done.
   func sync() throws(FSError) {
     let target = state.withLock { $0.appended }
     try commit(through: target)
-    let work: (File, [UInt32: File], Position)? = state.withLock { s in
-      guard s.syncedPosition < target else { return nil }
-      let stages = s.stagesToSync
-      s.stagesToSync = [:]
-      return (s.file, stages, s.written)
+    struct Work {
+      var file: File
+      var stages: [UInt32: File]
+      var position: Position
+      var end: UInt64
     }
-    guard let (file, stages, position) = work else { return }
+    enum Step {
+      case done
+      case sync(Work)
+    }
+    let step = try state.wait { (s) throws(FSError) -> Step? in
+      if let failure = s.failure { throw FSError.system(failure) }
+      if s.syncedPosition >= target { return .done }
+      if s.isSyncing { return nil }
+      s.isSyncing = true
+      defer { s.stagesToSync = [:] }
+      return .sync(
+        Work(file: s.file, stages: s.stagesToSync, position: s.written, end: s.writtenEnd))
+    }
+    guard case .sync(let work)? = step else { return }
+    defer {
+      state.withLock { $0.isSyncing = false }
+      state.broadcast()
+    }
     do throws(SystemError) {
-      for stage in stages.values { try stage.syncData() }
-      try file.syncData()
+      for stage in work.stages.values { try stage.syncData() }
+      try work.file.syncData()
     } catch {
       // fsyncgate: after a failed sync nothing is known of the pages; never ask again.
       state.withLock { s in s.failure = s.failure ?? error }
-      state.broadcast()
       throw FSError.system(error)
     }
-    state.withLock { s in s.syncedPosition = max(s.syncedPosition, position) }
-    // Only tells a torn tail from damage when it is replayed, so it need not be on the disk itself.
-    append(.synced(position: position))
+    let mark = Change.synced(end: work.end).encoded()
+    let header = JournalFrame.header(meta: mark, dataLength: 0)
+    state.withLock { s in
+      s.syncedPosition = max(s.syncedPosition, work.position)
+      guard s.file === work.file else { return }
+      // Only tells a torn tail from damage when it is replayed, so it need not be on the disk itself.
+      let isAllDurable = s.syncedPosition == s.appended
+      s.buffer.append(contentsOf: header)
+      s.buffer.append(contentsOf: mark)
+      s.appended += UInt64(header.count + mark.count)
+      if isAllDurable { s.syncedPosition = s.appended }
+    }
+  }
+
+  /// Whether a checkpoint would hardly save anything.
+  var isSmall: Bool {
+    state.withLock { $0.stage == nil && $0.fileEnd + UInt64($0.buffer.count) < 256 << 10 }
   }
 
   /// Whether something recorded is not on the disk yet.
   var hasUnsynced: Bool {
-    state.withLock { $0.syncedPosition < $0.appended && $0.appended > 0 }
+    state.withLock { $0.syncedPosition < $0.appended }
   }
 }

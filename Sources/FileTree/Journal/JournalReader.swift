@@ -74,7 +74,7 @@ struct JournalReader {
     return (meta, dataOffset)
   }
 
-  /// Whether a whole sync mark stands anywhere behind an offset: then what is before it was durable.
+  /// Whether a whole sync mark stands behind an offset and says that what begins there was durable.
   private func hasMark(after start: UInt64) throws(SystemError) -> Bool {
     let pattern: [UInt8] = [0, 0, 0, 9, 0, 0, 0, 0]
     var at = start
@@ -87,7 +87,7 @@ struct JournalReader {
           let meta = Array(block[(index + 16)..<(index + 25)])
           var input = ByteReader(Array(block[(index + 8)..<(index + 16)]))
           if JournalFrame.checksum(lengths: pattern, meta: meta) == (try? input.get(UInt64.self)),
-            case .synced? = try? Change(decoding: meta)
+            case .synced(let end)? = try? Change(decoding: meta), end > start
           {
             return true
           }

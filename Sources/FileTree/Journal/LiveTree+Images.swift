@@ -10,7 +10,9 @@ extension LiveTree {
       changes.append(.epoch(id: id, predecessor: predecessor?.rawValue ?? 0))
     }
     append(childrenOf: root, to: &changes)
-    for detached in detachedNodes.values where detached.node.file?.saved != nil {
+    // Open ones too: what is saved through their handles later is a change of the name they had.
+    for detached in detachedNodes.values {
+      detached.node.isJournaled = true
       changes.append(.node(image(of: detached.node)))
       changes.append(
         .detached(
@@ -24,13 +26,17 @@ extension LiveTree {
     for (name, override) in node.directory?.overrides ?? [:] {
       guard let child = override.node else {
         changes.append(
-          .override(parent: node.inode, name: name, inode: 0, epoch: override.epoch))
+          .override(
+            parent: node.inode, name: name, inode: 0, epoch: override.epoch,
+            hidesBase: override.hidesBase))
         continue
       }
       child.isJournaled = true
       changes.append(.node(image(of: child)))
       changes.append(
-        .override(parent: node.inode, name: name, inode: child.inode, epoch: override.epoch))
+        .override(
+          parent: node.inode, name: name, inode: child.inode, epoch: override.epoch,
+          hidesBase: override.hidesBase))
       append(childrenOf: child, to: &changes)
     }
   }
@@ -79,6 +85,7 @@ extension LiveTree {
       file.explicitTime = image.explicitTime
       file.saved = image.saved.map { savedState($0, tick) }
       file.counted = image.counted.map { savedState($0, tick) }
+      if file.unsaved { file.saved?.brokenTick = tick }
       node.file = file
       if file.unsaved { unsavedNodes[node.inode] = node }
     }
@@ -101,6 +108,10 @@ extension LiveTree {
       note(node.file?.content)
       note(node.file?.saved?.content)
       note(node.file?.counted?.content)
+    }
+    for detached in detachedNodes.values {
+      note(detached.node.file?.content)
+      note(detached.node.file?.saved?.content)
     }
     return found
   }

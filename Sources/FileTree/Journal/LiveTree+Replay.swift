@@ -44,7 +44,7 @@ extension LiveTree {
       state: Journal.State(
         generation: found.number, file: found.file, fileEnd: 0, allocated: 0,
         files: found.files, nextNumber: (found.files.keys.max() ?? found.number) + 1,
-        cutMarks: header.cut))
+        cutMarks: max(header.cut, state.cut)))
     let tree = LiveTree(
       store: store, journal: journal, defaults: defaults,
       base: TreeView(map: store.map(header.root)), head: head, epoch: 1,
@@ -53,10 +53,14 @@ extension LiveTree {
       &reader, generation: found.number, header: header, state: state, &recovery)
     journal.state.withLock { s in
       s.fileEnd = reader.offset
+      s.writtenEnd = reader.offset
       s.allocated = reader.offset
     }
     do throws(FSError) {
-      try tree.checkpoint(cut: state.cut)
+      let prepared = try journal.prepareGeneration(expecting: tree.checkpointSize())
+      try journal.begin(prepared, locked: { body in tree.lock.withLock { _ in body() } }) {
+        tree.checkpoint(cut: state.cut)
+      }
     } catch {
       throw error.asStoreError
     }
@@ -102,10 +106,14 @@ extension LiveTree {
     _ reader: inout JournalReader, generation: UInt32, header: JournalHeader, state: LiveState,
     _ recovery: inout Recovery
   ) throws(StoreError) {
-    // A cut that found nothing to take began a generation of its own without the store's knowing.
-    var isCurrent = header.cut >= state.cut
+    let (seconds, nanoseconds) = SystemClock.realtime()
+    replayShift =
+      Int64(clamping: SystemClock.monotonic()) &- (seconds &* 1_000_000_000)
+      &- Int64(nanoseconds)
+    defer { replayShift = nil }
     let wasKilled = header.bootID == Self.bootID() && !header.bootID.isEmpty
-    var unchecked: [UInt64: [(Extent, UInt64)]] = [:]
+    var committed: CutPlan?
+    var unchecked: [(at: UInt64, extent: Extent, checksum: UInt64)] = []
     reading: while true {
       switch try reader.next() {
       case .end: break reading
@@ -113,44 +121,60 @@ extension LiveTree {
         recovery.losses.append(
           "the journal is damaged at byte \(offset); changes recorded behind it are lost")
         break reading
-      case .change(let change, _):
+      case .change(let change, let position):
         recovery.records += 1
         switch change {
         case .bind(let inode, let parent, let name):
           try rebind(inode: inode, parent: parent, name: name)
         case .node(let image):
           restore(image, tick: SystemClock.monotonic())
-        case .override(let parent, let name, let inode, let epoch):
+        case .override(let parent, let name, let inode, let epoch, let hidesBase):
           guard let directory = nodes[parent]?.directory else { continue }
           stamp += 1
           let node = inode == 0 ? nil : nodes[inode]
           node?.isTouched = true
-          directory.overrides[name] = Override(node: node, epoch: epoch, stamp: stamp)
-        case .synced:
-          unchecked = [:]
+          directory.overrides[name] = Override(
+            node: node, epoch: epoch, stamp: stamp, hidesBase: hidesBase)
+          notePending(SystemClock.monotonic())
+        case .synced(let end):
+          unchecked.removeAll { $0.at < end }
         case .cutMark(let id):
+          isPlanning = true
           journal.state.withLock { $0.cutMarks = max($0.cutMarks, id) }
-          if id == state.cut, !isCurrent {
-            try rebase(onto: state)
-            isCurrent = true
-          }
-        case .write(let inode, let extent, let checksum, _, _, _):
+          if id == state.cut, header.cut < state.cut { committed = planForReplay(id: id) }
+        case .write(_, let extent, let checksum, _, _, _):
           apply(change)
           if extent.source != generation, !wasKilled {
-            unchecked[inode, default: []].append((extent, checksum))
+            unchecked.append((position, extent, checksum))
           }
         default:
           apply(change)
         }
       }
     }
-    for (inode, extents) in unchecked { revertIfTorn(inode, extents, &recovery) }
-    if !isCurrent {
-      // The mark of a cut that was committed is always written before it is.
+    isPlanning = false
+    revertTorn(unchecked.filter { !isWhole($0.extent, $0.checksum) }.map(\.extent), &recovery)
+    if let committed {
+      // What the plan took is known now; what came after it is laid over the cut's outcome.
+      try rebase(committed, onto: state)
+    } else if header.cut < state.cut {
+      // The mark of a cut that was committed is always on the disk before it is.
       recovery.losses.append(
         "the journal does not hold the mark of cut \(state.cut); pending changes stand on \(header.cut)"
       )
-      try rebase(onto: state)
+    }
+    if head != state.head || base.map.root.digest != state.map.root.digest {
+      // The head was moved while nothing was mounted.
+      let foreign = try LiveMap.differences(from: base.map, to: state.map)
+      _ = install(
+        Installation(
+          base: TreeView(map: state.map), head: state.head, entries: [:], foreign: foreign),
+        after: nil)
+    }
+    for detached in detachedNodes.values where detached.node.file?.saved == nil {
+      detachedNodes[detached.node.inode] = nil
+      unsavedNodes[detached.node.inode] = nil
+      dropIfUnused(detached.node)
     }
   }
 
@@ -164,32 +188,57 @@ extension LiveTree {
     touch(node)
   }
 
-  /// A file whose staged bytes did not reach the disk goes back to its last state that did.
-  private func revertIfTorn(
-    _ inode: UInt64, _ extents: [(Extent, UInt64)], _ recovery: inout Recovery
-  ) {
-    guard let node = nodes[inode], let file = node.file else { return }
-    for (extent, checksum) in extents {
-      guard let source = journal.file(extent.source),
-        let bytes = try? source.read(Int(extent.length), at: extent.offset),
-        bytes.count == Int(extent.length), Checksum.of(bytes) == checksum
-      else {
-        let name = node.path.map { String(decoding: $0, as: UTF8.self) } ?? "#\(inode)"
-        recovery.losses.append(
-          "\(name): its last bytes did not reach the disk before the power failed")
-        unsavedNodes[inode] = nil
-        let whole = file.counted
-        node.file = whole.map { saved in
-          let kept = LiveFile(content: saved.content)
-          kept.saved = saved
-          return kept
+  private func isWhole(_ extent: Extent, _ checksum: UInt64) -> Bool {
+    guard let source = journal.file(extent.source),
+      let bytes = try? source.read(Int(clamping: extent.length), at: extent.offset)
+    else { return false }
+    return UInt64(bytes.count) == extent.length && Checksum.of(bytes) == checksum
+  }
+
+  /// A file whose staged bytes did not reach the disk, or whose data file is gone, goes back to its last
+  /// state that is wholly there.
+  private func revertTorn(_ torn: [Extent], _ recovery: inout Recovery) {
+    var bad: [UInt32: [Range<UInt64>]] = [:]
+    for extent in torn {
+      bad[extent.source, default: []].append(extent.offset..<(extent.offset + extent.length))
+    }
+    var sizes: [UInt32: UInt64] = [:]
+    func isWhole(_ content: FileContent) -> Bool {
+      var whole = true
+      content.extents.forEach { extent in
+        guard whole, extent.source != Extent.base else { return }
+        if sizes[extent.source] == nil {
+          sizes[extent.source] =
+            journal.file(extent.source).flatMap { try? $0.status().size } ?? 0
         }
-        if whole == nil, node.entry == nil, let parent = node.parent {
-          parent.directory?.overrides[node.name] = nil
+        let range = extent.offset..<(extent.offset + extent.length)
+        whole =
+          range.upperBound <= sizes[extent.source] ?? 0
+          && !(bad[extent.source]?.contains { $0.overlaps(range) } ?? false)
+      }
+      return whole
+    }
+    for node in Array(nodes.values) {
+      guard let file = node.file else { continue }
+      if let saved = file.saved, !isWhole(saved.content) { file.saved = nil }
+      if let counted = file.counted, !isWhole(counted.content) { file.counted = nil }
+      guard !isWhole(file.content) else { continue }
+      let name = node.path.map { String(decoding: $0, as: UTF8.self) } ?? "#\(node.inode)"
+      recovery.losses.append("\(name): its last bytes are not on the disk")
+      unsavedNodes[node.inode] = nil
+      guard let whole = file.saved ?? file.counted else {
+        node.file = nil
+        if node.entry == nil, let parent = node.parent {
+          parent.directory?.overrides[node.name] = Override(
+            node: nil, epoch: epoch, stamp: stamp,
+            hidesBase: parent.directory?.overrides[node.name]?.hidesBase ?? false)
           unlink(node, time: Self.now())
         }
-        return
+        continue
       }
+      let kept = LiveFile(content: whole.content)
+      kept.saved = whole
+      node.file = kept
     }
   }
 
@@ -197,10 +246,10 @@ extension LiveTree {
 
   /// Lays what is pending over the head that a committed cut made: what the cut took is recognised
   /// by its bytes and attributes.
-  private func rebase(onto state: LiveState) throws(StoreError) {
+  private func rebase(_ taken: CutPlan, onto state: LiveState) throws(StoreError) {
     let view = TreeView(map: state.map)
     var entries: [UInt64: Entry] = [:]
-    var plan = planForReplay(id: state.cut)
+    var plan = taken
     var kept: [CutPlan.Item] = []
     for item in plan.items {
       guard case .put(let nodeState, _) = item.action else {
@@ -214,12 +263,18 @@ extension LiveTree {
       }
     }
     plan.items = kept
+    let own = try state.ownVersion.flatMap { (number) throws(StoreError) in
+      try store.version(number)
+    }
+    let before = own.map { store.map($0.map) } ?? plan.base.map
     let installation = Installation(
-      base: view, head: state.head, ownVersion: state.ownVersion, entries: entries, foreign: [])
+      base: view, head: state.head, ownVersion: state.ownVersion, entries: entries,
+      foreign: try LiveMap.differences(from: before, to: state.map), learnsNumbers: true)
     _ = install(installation, after: plan)
     for node in nodes.values where node.entry != nil && !node.isMoved {
-      guard let path = node.path else { continue }
-      node.entry = try entry(in: view, at: path, kind: node.kind)
+      guard let path = node.path, let found = try entry(in: view, at: path, kind: node.kind)
+      else { continue }
+      node.entry = found
     }
   }
 
@@ -236,7 +291,7 @@ extension LiveTree {
   private func wasTaken(
     _ state: CutPlan.NodeState, as entry: Entry
   ) throws(StoreError) -> Bool {
-    guard let chosen = state.chosen(settle: settings.settle) else { return true }
+    guard let chosen = state.taken else { return true }
     let content = chosen.content
     guard content.size == entry.stored.length else { return false }
     if let stored = content.unchangedBase { return stored.digest == entry.stored.digest }

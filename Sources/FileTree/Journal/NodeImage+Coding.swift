@@ -180,7 +180,7 @@ extension ByteReader {
       name: try getCounted(atMost: 255), attributes: try getAttributes(), ctime: try getTime(),
       entry: try getBool() ? try getEntry() : nil, attributesChanged: try getBool(),
       explicitTime: try getBool(), isMoved: try getBool(), renewsInode: try getBool(),
-      basePath: try getBool() ? try getCounted(atMost: 1 << 16) : nil,
+      basePath: try getBool() ? try getCounted(atMost: 1 << 24) : nil,
       content: try getBool() ? try getContent() : nil, unsaved: try getBool(),
       neverSaved: try getBool(), steady: try getBool(), writerEpoch: try get(),
       saved: try getBool() ? try getSaved() : nil,

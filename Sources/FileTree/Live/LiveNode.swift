@@ -46,6 +46,8 @@ final class LiveFile {
   var lastWriteTick: UInt64 = 0
   /// The mtime that the unsaved bytes gave the file was set by utimensat(2).
   var explicitTime = false
+  /// Unsaved bytes came from a mapping, so any writable handle's close saves them.
+  var mapped = false
   /// The newest save.
   var saved: SavedState?
   /// The newest save that was followed by `settle` without a write, if ``saved`` is newer.
@@ -64,6 +66,9 @@ struct Override {
   var epoch: UInt64
   /// The tree's stamp when it changed.
   var stamp: UInt64
+  /// Whether the base has something at the name: then its absence must be remembered, and no pattern
+  /// makes it scratch.
+  var hidesBase: Bool
 }
 
 /// The pending side of a directory.
@@ -113,7 +118,7 @@ final class LiveNode {
   var explicitTime = false
   /// Grows with every change; tells an install whether a cut saw the newest state.
   var stamp: UInt64 = 0
-  /// Took over a name from a node that is still open: the base must learn its number.
+  /// The base has another number at its name: the next head that is set must learn this one.
   var renewsInode = false
   /// Renamed since the base: it stands at another name than there.
   var isMoved = false

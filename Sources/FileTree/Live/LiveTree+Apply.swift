@@ -27,7 +27,7 @@ extension LiveTree {
   /// Applies a change to memory. `bind` and the checkpoint's records belong to replay alone.
   func apply(_ change: Change) {
     stamp += 1
-    let tick = SystemClock.monotonic()
+    let tick = tick(of: change)
     switch change {
     case .create(
       let inode, let parent, let name, let kind, let attributes, let target, let time, let saved):
@@ -68,12 +68,21 @@ extension LiveTree {
       guard epochs[id] == nil else { return }
       epochs.updateValue(predecessor == 0 ? nil : VersionNumber(predecessor), forKey: id)
     case .detached(let inode, let parent, let name, let successor, let epoch):
-      guard let node = nodes[inode] else { return }
+      guard let node = nodes[inode], node.parent == nil else { return }
       detachedNodes[inode] = Detached(
         node: node, parent: parent, name: name, successor: successor, epoch: epoch)
     case .bind, .cutMark, .synced, .node, .override:
       return
     }
+  }
+
+  /// When a change happened, on the monotonic clock: at replay what its time of day comes to.
+  private func tick(of change: Change) -> UInt64 {
+    guard let replayShift, let time = change.time else { return SystemClock.monotonic() }
+    let (sum, overflows) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    guard !overflows else { return SystemClock.monotonic() }
+    let shifted = sum &+ Int64(time.nanoseconds) &+ replayShift
+    return UInt64(min(max(shifted, 1), Int64(clamping: SystemClock.monotonic())))
   }
 
   // MARK: - Names
@@ -119,10 +128,12 @@ extension LiveTree {
     tick: UInt64
   ) {
     guard let directory = parent.directory else { return }
-    if node == nil, directory.basePath == nil {
+    let hides = directory.overrides[name]?.hidesBase ?? false
+    if node == nil, !hides, !isPlanning {
       directory.overrides[name] = nil
     } else {
-      directory.overrides[name] = Override(node: node, epoch: epoch, stamp: stamp)
+      directory.overrides[name] = Override(
+        node: node, epoch: epoch, stamp: stamp, hidesBase: hides)
     }
     node?.isTouched = true
     directory.stamp += 1
@@ -144,7 +155,7 @@ extension LiveTree {
       node.isTouched = true
       if parent.directory?.overrides[node.name] == nil {
         parent.directory?.overrides[node.name] = Override(
-          node: node, epoch: epoch, stamp: stamp)
+          node: node, epoch: epoch, stamp: stamp, hidesBase: true)
       }
       node = parent
     }
@@ -157,7 +168,7 @@ extension LiveTree {
     notePending(tick)
   }
 
-  private func notePending(_ tick: UInt64) {
+  func notePending(_ tick: UInt64) {
     guard firstPending == nil else { return }
     firstPending = tick
     wake?()
@@ -168,7 +179,9 @@ extension LiveTree {
     node.ctime = time
     node.isTouched = false
     unsavedNodes[node.inode] = nil
+    // Nothing is found in a directory without a name, whatever the base has where it stood.
     node.directory?.overrides = [:]
+    node.directory?.basePath = nil
     let parent = node.parent
     node.move(to: nil, as: node.name)
     dropIfUnused(node)
@@ -207,6 +220,14 @@ extension LiveTree {
     _ node: LiveNode, epoch: UInt64, flags: Change.WriteFlags, time: Attributes.Time, tick: UInt64
   ) -> LiveFile {
     let file = pendingFile(of: node)
+    if file.saved == nil, node.explicitTime, node.entry != nil, !file.unsaved {
+      // The time that utimensat(2) gave the saved bytes stays theirs.
+      let saved = SavedState(
+        content: file.content, mtime: node.attributes.mtime, explicitTime: true, time: time,
+        tick: tick, epoch: epoch)
+      file.saved = saved
+      file.counted = saved
+    }
     if let saved = file.saved, !file.unsaved {
       saved.brokenTick = saved.brokenTick ?? tick
       if tick >= saved.tick, tick - saved.tick >= settings.settle { file.counted = saved }
@@ -219,12 +240,15 @@ extension LiveTree {
       file.writerEpoch = epoch
     }
     file.unsaved = true
+    file.mapped = file.mapped || flags.contains(.mapped)
     file.explicitTime = false
+    node.explicitTime = false
     file.lastWriteTick = tick
     node.attributes.mtime = time
     node.ctime = time
     node.stamp = stamp
     unsavedNodes[node.inode] = node
+    guard node.parent != nil || detachedNodes[node.inode] != nil else { return file }
     if node.parent != nil { touch(node) }
     notePending(tick)
     return file
@@ -245,6 +269,7 @@ extension LiveTree {
       time: time, tick: tick, epoch: epoch)
     file.unsaved = false
     file.neverSaved = false
+    file.mapped = false
     file.steady = true
     node.stamp = stamp
     unsavedNodes[node.inode] = nil

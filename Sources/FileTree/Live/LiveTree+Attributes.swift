@@ -191,8 +191,8 @@ extension LiveTree {
   func isScratch(_ start: LiveNode) -> Bool {
     var node = start
     while let parent = node.parent {
-      if node.entry == nil, node.directory?.basePath == nil, let path = node.path,
-        ignore.ignores(path: path, isDirectory: node.kind == .directory)
+      if let override = parent.directory?.overrides[node.name], override.node === node,
+        let path = node.path, isIgnored(node, override, at: path)
       {
         return true
       }

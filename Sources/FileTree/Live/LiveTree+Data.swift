@@ -28,7 +28,13 @@ extension LiveTree {
       if mode.contains(.write) { node.writers += 1 }
       return (handle, position)
     }
-    if let position { try journal.commit(through: position) }
+    guard let position else { return handle }
+    do throws(FSError) {
+      try journal.commit(through: position)
+    } catch {
+      try? release(handle)
+      throw error
+    }
     return handle
   }
 
@@ -44,6 +50,7 @@ extension LiveTree {
   package func read(
     _ inode: UInt64, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(FSError) -> ReadResult {
+    var last: FileContent?
     while true {
       let content = try lock.withLock { _ throws(FSError) in
         let node = try node(inode)
@@ -54,7 +61,10 @@ extension LiveTree {
         return try read(content, at: offset, into: buffer, mayDefer: true)
       } catch .stale {
         // A cut took the bytes into the store and dropped the data file: look again.
-        continue
+        guard content != last else {
+          throw .store(.corrupt("a pending file's data file is missing"))
+        }
+        last = content
       }
     }
   }
@@ -67,7 +77,7 @@ extension LiveTree {
     guard offset < content.size else { return .copied(0) }
     let count = Int(min(UInt64(buffer.count), content.size - offset))
     let extents = content.extents.extents(in: offset..<(offset + UInt64(count)))
-    if extents.contains(where: { $0.source != Extent.base }) { try journal.commitAll() }
+    try journal.commit(extents)
     if mayDefer, extents.count == 1, let only = extents.first, only.source != Extent.base,
       only.length == UInt64(count), count >= 32 << 10
     {
@@ -116,7 +126,11 @@ extension LiveTree {
 
   /// Writes bytes; they are with the host's kernel when it returns.
   ///
-  /// - Parameter mapped: the bytes come from a mapping, so no handle says who wrote them.
+  /// - Parameters:
+  ///   - handle: the file.
+  ///   - offset: where the first byte goes.
+  ///   - bytes: the bytes.
+  ///   - mapped: the bytes come from a mapping, so no handle says who wrote them.
   /// - Throws: ``FSError/fileTooBig``, ``FSError/system(_:)`` for a full disk: nothing has changed.
   package func write(
     _ handle: LiveHandle, at offset: UInt64, _ bytes: UnsafeRawBufferPointer, mapped: Bool = false
@@ -236,7 +250,7 @@ extension LiveTree {
       handle.flushes += 1
       let wrote = handle.wroteSinceFlush
       handle.wroteSinceFlush = false
-      if wrote { return save(handle.node, by: handle) }
+      if wrote || handle.node.file?.mapped == true { return save(handle.node, by: handle) }
       if handle.flushes >= 2 { return saveEmptied(handle) }
       return nil
     }
@@ -258,7 +272,8 @@ extension LiveTree {
       var position: Journal.Position?
       if handle.mode.contains(.write) {
         // Mapped stores arrive after close's FLUSH: the release of a writer takes them too.
-        position = handle.wroteSinceFlush ? save(node, by: handle) : saveEmptied(handle)
+        let saves = handle.wroteSinceFlush || node.file?.mapped == true
+        position = saves ? save(node, by: handle) : saveEmptied(handle)
         handle.wroteSinceFlush = false
         node.writers -= 1
       }
@@ -280,10 +295,8 @@ extension LiveTree {
   /// Saves the file and brings it, its name and everything before to the disk.
   package func fsync(_ handle: LiveHandle) throws(FSError) {
     lock.withLock { _ in
-      if handle.mode.contains(.write) || handle.node.file?.unsaved == true {
-        handle.wroteSinceFlush = false
-        _ = save(handle.node, by: handle)
-      }
+      handle.wroteSinceFlush = false
+      _ = save(handle.node, by: handle)
     }
     try journal.sync()
   }

@@ -55,12 +55,19 @@ extension LiveTree {
     }
     let inode: UInt64
     if let entry, entry.inode != 0 { inode = entry.inode } else { inode = impliedInode(path) }
-    if let known = nodes[inode] { return known }
+    if let known = nodes[inode], known.parent === parent, known.name == name { return known }
+    // A number that another name bears in memory is never shown twice.
+    let own = nodes[inode] == nil ? inode : impliedInode(path)
+    if let known = nodes[own] { return known }
     let node = LiveNode(
-      inode: inode, kind: isDirectory ? .directory : entry?.kind ?? .regular, parent: parent,
+      inode: own, kind: isDirectory ? .directory : entry?.kind ?? .regular, parent: parent,
       name: name, entry: entry, attributes: entry?.attributes ?? Attributes(),
       ctime: storedTime(entry), directory: isDirectory ? LiveDirectory(basePath: path) : nil)
-    nodes[inode] = node
+    if let replaced = replacedTimes[own] {
+      node.attributes.mtime = replaced
+      node.ctime = replaced
+    }
+    nodes[own] = node
     return node
   }
 

@@ -68,6 +68,13 @@ package final class LiveTree: @unchecked Sendable {
   var settings: StoreSettings
   /// When versions were made, for entries without a recorded time.
   var storedTimes: [VersionNumber: Attributes.Time] = [:]
+  /// A plan was taken and neither installed nor given up: what it names may come to be in the base, so
+  /// every absence is remembered meanwhile.
+  var isPlanning = false
+  /// When merges gave bytes to names, by inode, where the setting `mtime=now` says to show that.
+  var replacedTimes: [UInt64: Attributes.Time] = [:]
+  /// Replay's difference between the monotonic clock and the time of day; nil in a live tree.
+  var replayShift: Int64?
   /// Called once when something becomes pending, with the lock held.
   var wake: (@Sendable () -> Void)?
 

@@ -16,17 +16,53 @@ struct CutPlan {
     /// What the base holds for it.
     let entry: Entry?
     /// The newest save, which counts if it was followed by enough quiet.
-    let newest: SavedState?
+    let newest: Save?
     /// The save to take if the newest does not count.
-    let fallback: SavedState?
+    let fallback: Save?
     let savedByCommand: Bool
-
+    /// The oldest epoch that anything pending of the file was made in.
+    let priorEpoch: UInt64
     /// The save that the cut takes; nil for the base's bytes.
-    func chosen(settle: UInt64) -> SavedState? {
-      guard let newest else { return fallback }
-      if savedByCommand { return newest }
-      if let broken = newest.brokenTick, broken < newest.tick &+ settle { return fallback }
-      return newest
+    private(set) var taken: Save?
+
+    init(
+      node: LiveNode, entry: Entry?, newest: Save?, fallback: Save?, savedByCommand: Bool,
+      priorEpoch: UInt64
+    ) {
+      self.node = node
+      stamp = node.stamp
+      kind = node.kind
+      attributes = node.attributes
+      explicitTime = node.explicitTime
+      self.entry = entry
+      self.newest = newest
+      self.fallback = fallback
+      self.savedByCommand = savedByCommand
+      self.priorEpoch = priorEpoch
+    }
+
+    /// Decides which save counts, once it is known; call with the tree's lock held.
+    mutating func choose(settle: UInt64) {
+      taken = newest ?? fallback
+      guard let newest, !savedByCommand else { return }
+      if let broken = newest.state.brokenTick, broken < newest.state.tick &+ settle {
+        taken = fallback
+      }
+    }
+  }
+
+  /// A save as it was at the instant of the cut.
+  struct Save {
+    let state: SavedState
+    let content: FileContent
+    let mtime: Attributes.Time?
+    let explicitTime: Bool
+
+    init(_ state: SavedState) {
+      self.state = state
+      content = state.content
+      mtime = state.mtime
+      explicitTime = state.explicitTime
     }
   }
 
@@ -42,7 +78,14 @@ struct CutPlan {
   struct Item {
     let path: [UInt8]
     let epoch: UInt64
-    let action: Action
+    var action: Action
+  }
+
+  /// A name that shows a node whose number the base does not have there.
+  struct Renewal {
+    let path: [UInt8]
+    let isDirectory: Bool
+    let node: LiveNode
   }
 
   /// The cut's number, which its mark in the journal bears.
@@ -62,6 +105,11 @@ struct CutPlan {
   var directories: [(LiveNode, [UInt8])] = []
   /// Detached nodes whose bytes the plan takes.
   var detached: [LiveNode] = []
+  var renewals: [Renewal] = []
+  /// Names that were absent at the instant.
+  var absent: Set<[UInt8]> = []
+  /// Where directories of the base stand now, by where they stood.
+  var moves: [[UInt8]: [UInt8]] = [:]
   /// The predecessor that each epoch stands for.
   var predecessors: [UInt64: VersionNumber?] = [:]
 }

@@ -35,12 +35,17 @@ struct CutVersions {
     /// The newest version that was made.
     var newest: VersionRecord?
     var entries: [UInt64: Entry] = [:]
+    /// The part of ``entries`` that was put on older predecessors, and so was merged.
+    var stale: [UInt64: Entry] = [:]
+    /// The nodes that the plan put at places, which keep their numbers there.
+    var placed: [MapPlace: UInt64] = [:]
+    /// Nodes whose numbers differ from the base's and nothing else does.
+    var renumbered: Set<UInt64> = []
     var summary = CutSummary()
   }
 
   let tree: LiveTree
   let plan: CutPlan
-  let settle: UInt64
   let message: String?
 
   func add(to transaction: WriteTransaction) throws(StoreError) -> Made {
@@ -65,7 +70,9 @@ struct CutVersions {
     var groups: [VersionNumber?: [CutPlan.Item]] = [:]
     for item in plan.items {
       var predecessor = plan.predecessors[item.epoch] ?? plan.head
-      if predecessor != plan.head, try isUntouched(item.path, since: predecessor) {
+      var isWhole = true
+      if case .put(_, true) = item.action { isWhole = false }
+      if predecessor != plan.head, try isUntouched(item.path, since: predecessor, isWhole) {
         predecessor = plan.head
       }
       groups[predecessor, default: []].append(item)
@@ -77,7 +84,7 @@ struct CutVersions {
   /// Whether what stands at a path is what the older predecessor had there: then the change made on it
   /// and merged is the change made on the head.
   private func isUntouched(
-    _ path: [UInt8], since predecessor: VersionNumber?
+    _ path: [UInt8], since predecessor: VersionNumber?, _ isWhole: Bool
   ) throws(StoreError) -> Bool {
     guard let head = plan.head else { return true }
     guard let predecessor else { return try plan.base.find(path: path) == nil }
@@ -90,6 +97,7 @@ struct CutVersions {
       same(
         try old.entry(at: key, directory: true), try plan.base.map.entry(at: key, directory: true))
     else { return false }
+    guard isWhole else { return true }
     var below = try MapDiff(
       from: old, to: plan.base.map, prefix: key.bytes + [0x2F], comparing: .content)
     return try below.next() == nil
@@ -114,9 +122,16 @@ struct CutVersions {
     let number = transaction.nextVersion
     var builder = EditBuilder(
       tree: tree, view: isOnHead ? plan.base : TreeView(map: base), transaction: transaction,
-      number: number, settle: settle)
+      number: number)
     for item in items { try builder.add(item) }
+    try builder.finish()
     made.entries.merge(builder.entries) { $1 }
+    if !isOnHead { made.stale.merge(builder.entries) { $1 } }
+    made.renumbered.formUnion(builder.renumbered)
+    let detached = Set(plan.detached.map(\.inode))
+    for (place, inode) in builder.placed where !detached.contains(inode) {
+      made.placed[place] = inode
+    }
     guard builder.changesContent else { return nil }
     let edits = builder.sortedEdits()
     let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)

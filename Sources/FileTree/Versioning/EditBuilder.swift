@@ -2,37 +2,60 @@ import LLVS
 
 /// Turns a plan's items into edits of one predecessor's map, and stores the bytes they need.
 struct EditBuilder {
-  private struct Place: Hashable {
-    var key: Key
-    var directory: Bool
-  }
-
   private let tree: LiveTree
   private let view: TreeView
   private let transaction: WriteTransaction
   private let number: VersionNumber
-  private let settle: UInt64
-  private var edits: [Place: MapEdit] = [:]
+  private var edits: [MapPlace: MapEdit] = [:]
   private var revisions: Range<UInt64> = 0..<0
   /// Entries of the plan's nodes in the new map, by inode.
   private(set) var entries: [UInt64: Entry] = [:]
+  /// The nodes that the plan puts at places of the map.
+  private(set) var placed: [MapPlace: UInt64] = [:]
+  /// Nodes that put the same bytes and attributes under another number.
+  private(set) var renumbered: Set<UInt64> = []
   /// Whether anything but inode numbers changes.
   private(set) var changesContent = false
+  /// Directories in which names come or go, and those whose time was set by utimensat(2).
+  private var renamedIn: Set<[UInt8]> = []
+  private var timed: Set<[UInt8]> = []
 
   init(
-    tree: LiveTree, view: TreeView, transaction: WriteTransaction, number: VersionNumber,
-    settle: UInt64
+    tree: LiveTree, view: TreeView, transaction: WriteTransaction, number: VersionNumber
   ) {
     self.tree = tree
     self.view = view
     self.transaction = transaction
     self.number = number
-    self.settle = settle
   }
 
   /// The edits in the map's order, without those that change nothing.
   func sortedEdits() -> [MapEdit] {
     edits.values.sorted(by: MapEdit.precedes)
+  }
+
+  /// Call after the last item: a directory's recorded time goes when a name in it came or went.
+  mutating func finish() throws(StoreError) {
+    for path in renamedIn.subtracting(timed) where !path.isEmpty {
+      guard case .directory(let found?)? = try view.find(path: path) else { continue }
+      let place = MapPlace(found)
+      var entry = found
+      switch edits[place] {
+      case .put(let changed)?: entry = changed
+      case .remove?: continue
+      case nil: break
+      }
+      guard entry.attributes.mtime != nil else { continue }
+      entry.attributes.mtime = nil
+      entry.revision = try nextRevision()
+      edits[place] = .put(entry)
+      if entry.inode != 0 { entries[entry.inode] = entry }
+      changesContent = true
+    }
+  }
+
+  private static func parent(of path: [UInt8]) -> [UInt8] {
+    path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
   }
 
   mutating func add(_ item: CutPlan.Item) throws(StoreError) {
@@ -49,7 +72,7 @@ struct EditBuilder {
   // MARK: - Removing and copying
 
   private mutating func remove(_ entry: Entry) {
-    edits[Place(key: entry.key, directory: entry.isDirectory)] =
+    edits[MapPlace(entry)] =
       .remove(entry.key, directory: entry.isDirectory)
     changesContent = true
   }
@@ -57,7 +80,9 @@ struct EditBuilder {
   private mutating func removeAll(
     at path: [UInt8], keepingDirectory: Bool
   ) throws(StoreError) {
-    switch try view.find(path: path) {
+    let found = try view.find(path: path)
+    if found != nil, !keepingDirectory { renamedIn.insert(Self.parent(of: path)) }
+    switch found {
     case nil: return
     case .value(let entry): remove(entry)
     case .directory(let entry):
@@ -78,8 +103,8 @@ struct EditBuilder {
       copy.key = try view.key(forNewPath: target + [0x2F] + relative)
       copy.storedVersion = number
       copy.revision = try nextRevision()
-      edits[Place(key: copy.key, directory: copy.isDirectory)] = .put(copy)
-      entries[copy.inode] = copy
+      edits[MapPlace(copy)] = .put(copy)
+      if copy.inode != 0 { entries[copy.inode] = copy }
       changesContent = true
     }
   }
@@ -102,23 +127,31 @@ struct EditBuilder {
     let key: Key = if let old { old.key } else { try view.key(forNewPath: path) }
     guard let entry = try entry(for: state, key: key, old: old) else { return }
     entries[state.node.inode] = entry
-    let place = Place(key: key, directory: isDirectory)
+    let place = MapPlace(entry)
+    placed[place] = state.node.inode
+    if old == nil { renamedIn.insert(Self.parent(of: path)) }
+    if isDirectory, state.explicitTime { timed.insert(path) }
     if let old, entry == old {
       edits[place] = nil
     } else {
       edits[place] = .put(entry)
-      if old.map({ !$0.hasSameContent(as: entry) }) ?? true { changesContent = true }
+      if let old, old.hasSameContent(as: entry) {
+        if old.inode != entry.inode { renumbered.insert(entry.inode) }
+      } else {
+        changesContent = true
+      }
     }
   }
 
   private mutating func entry(
     for state: CutPlan.NodeState, key: Key, old: Entry?
   ) throws(StoreError) -> Entry? {
-    let chosen = state.chosen(settle: settle)
+    let chosen = state.taken
     var stored = StoredContent(length: 0, digest: .ofNothing, content: .none)
     var attributes = state.attributes
     if state.kind == .directory {
-      attributes.mtime = state.explicitTime ? attributes.mtime : nil
+      let recorded = (old ?? state.entry)?.attributes.mtime
+      attributes.mtime = state.explicitTime ? attributes.mtime : recorded
     } else if let chosen {
       stored = try store(chosen.content)
       attributes.mtime = chosen.mtime
@@ -164,5 +197,21 @@ struct EditBuilder {
     }
     defer { revisions = (revisions.lowerBound + 1)..<revisions.upperBound }
     return revisions.lowerBound
+  }
+}
+
+/// A place of a map: a key, for a value or for a directory.
+struct MapPlace: Hashable {
+  var key: Key
+  var isDirectory: Bool
+
+  init(key: Key, isDirectory: Bool) {
+    self.key = key
+    self.isDirectory = isDirectory
+  }
+
+  init(_ entry: Entry) {
+    key = entry.key
+    isDirectory = entry.isDirectory
   }
 }

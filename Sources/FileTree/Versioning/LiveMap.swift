@@ -1,33 +1,99 @@
 import LLVS
 
 /// A head's map on its way under the live tree.
-enum LiveMap {
-  /// The map to show for a head, in which names that the tree shows already keep their inode numbers,
-  /// and what differs from what the tree shows, parents before children.
+///
+/// INVARIANT: in a map that the live tree shows no two names have one inode number, a name that it showed
+/// before keeps its number unless its kind changes, and a name that comes has one that no name ever had.
+struct LiveMap {
+  /// What the live tree expects: the map of the cut, or of the head before.
+  let shown: ValueMap
+  /// The nodes that stand at places whatever the maps say.
+  let placed: [MapPlace: UInt64]
+  /// The least number that was allotted after the shown head was set.
+  let freshInodes: UInt64
+  let transaction: WriteTransaction
+
+  /// The map to show for a head, and what differs from what the tree shows, parents before children.
   ///
   /// - Complexity: O(*k* log *n*) for *k* differences.
-  static func adopt(
-    _ target: ValueMap, from shown: ValueMap, writingTo nodes: any NodeStorage
-  ) throws(StoreError) -> (ValueMap, [ForeignChange]) {
+  func adopt(_ target: ValueMap) throws(StoreError) -> (ValueMap, [ForeignChange]) {
     var patches: [MapEdit] = []
     var foreign: [ForeignChange] = []
+    var rest = placed
     let before = TreeView(map: shown)
     let after = TreeView(map: target)
+    var parent: (path: [UInt8], inode: UInt64) = ([], LiveTree.rootInode)
     var diff = try MapDiff(from: shown, to: target)
     while let change = try diff.next() {
       var new = change.new
-      if let old = change.old, var entry = new, old.inode != 0, entry.inode != old.inode {
-        entry.inode = old.inode
-        patches.append(.put(entry))
-        new = entry
+      if var entry = new {
+        let wanted = try number(for: entry, replacing: change.old)
+        rest[MapPlace(entry)] = nil
+        if entry.inode != wanted {
+          entry.inode = wanted
+          patches.append(.put(entry))
+          new = entry
+        }
       }
       if let old = change.old, let new, old.hasSameContent(as: new) { continue }
-      let path = try (new == nil ? before : after).path(of: change.key)
-      foreign.append(ForeignChange(path: path, old: change.old, new: new))
+      let path =
+        change.isDirectory
+        ? TreeView.ownPath(change.key) : try (new == nil ? before : after).path(of: change.key)
+      let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
+      if above != parent.path { parent = (above, try Self.inode(ofDirectory: above, in: before)) }
+      foreign.append(
+        ForeignChange(path: path, parent: parent.inode, old: change.old, new: new))
+    }
+    for (place, inode) in rest {
+      guard var entry = try target.entry(at: place.key, directory: place.isDirectory),
+        entry.inode != inode
+      else { continue }
+      entry.inode = inode
+      patches.append(.put(entry))
     }
     guard !patches.isEmpty else { return (target, foreign) }
-    let patched = try ValueMap(root: target.root, storage: nodes, cache: target.cache)
+    patches.sort(by: MapEdit.precedes)
+    let patched = try ValueMap(root: target.root, storage: transaction.nodes, cache: target.cache)
       .applying(edits: patches)
     return (patched, foreign)
+  }
+
+  private func number(for entry: Entry, replacing old: Entry?) throws(StoreError) -> UInt64 {
+    if let inode = placed[MapPlace(entry)] { return inode }
+    if let old {
+      if old.inode != 0, old.kind == entry.kind { return old.inode }
+    } else if entry.inode != 0, entry.inode >= freshInodes {
+      return entry.inode
+    }
+    return try transaction.allotInodes()
+  }
+
+  /// The number of a directory of a map; 0 where only names below it say that it is there.
+  static func inode(ofDirectory path: [UInt8], in view: TreeView) throws(StoreError) -> UInt64 {
+    if path.isEmpty { return LiveTree.rootInode }
+    guard case .directory(let entry?)? = try view.find(path: path) else { return 0 }
+    return entry.inode
+  }
+
+  /// What differs between two maps that both have the live tree's numbers.
+  static func differences(
+    from shown: ValueMap, to target: ValueMap
+  ) throws(StoreError) -> [ForeignChange] {
+    var foreign: [ForeignChange] = []
+    let before = TreeView(map: shown)
+    let after = TreeView(map: target)
+    var diff = try MapDiff(from: shown, to: target, comparing: .content)
+    while let change = try diff.next() {
+      let path =
+        change.isDirectory
+        ? TreeView.ownPath(change.key)
+        : try (change.new == nil ? before : after).path(of: change.key)
+      let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
+      foreign.append(
+        ForeignChange(
+          path: path, parent: try inode(ofDirectory: above, in: before), old: change.old,
+          new: change.new))
+    }
+    return foreign
   }
 }

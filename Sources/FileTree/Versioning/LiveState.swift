@@ -11,6 +11,10 @@ struct LiveState {
   /// The version that holds what that cut took, where it made one on the head of its time.
   var ownVersion: VersionNumber?
 
+  /// Numbers from here on were allotted after the last head was set, so no name has borne them.
+  var freshInodes: UInt64
+
+  private static let freshSetting = "live.fresh"
   private static let cutSetting = "live.cut"
   private static let ownSetting = "live.own"
 
@@ -19,6 +23,7 @@ struct LiveState {
     head = state.head
     map = store.map(state.headMap ?? .empty)
     cut = Self.number(state.settings[Self.cutSetting]) ?? 0
+    freshInodes = Self.number(state.settings[Self.freshSetting]) ?? 0
     ownVersion = Self.number(state.settings[Self.ownSetting]).map {
       VersionNumber(UInt32(truncatingIfNeeded: $0))
     }
@@ -31,7 +36,9 @@ struct LiveState {
   /// Records a cut in the transaction that commits it.
   static func record(
     cut: UInt64, ownVersion: VersionNumber?, in transaction: WriteTransaction
-  ) {
+  ) throws(StoreError) {
+    let fresh = try transaction.allotInodes()
+    transaction.set(freshSetting, to: Array(String(fresh).utf8))
     transaction.set(cutSetting, to: Array(String(cut).utf8))
     transaction.set(
       ownSetting, to: ownVersion.map { Array(String($0.rawValue).utf8) })

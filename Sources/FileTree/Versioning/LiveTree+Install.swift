@@ -6,6 +6,8 @@ import Platform
 /// One difference between the tree that the live tree expects and the new head's.
 struct ForeignChange {
   var path: [UInt8]
+  /// The number of the directory that holds it; 0 for one that no entry stands for, or that is new.
+  var parent: UInt64
   var old: Entry?
   var new: Entry?
 }
@@ -19,56 +21,85 @@ struct Installation {
   /// The entries that the plan's nodes have in the new base.
   var entries: [UInt64: Entry]
   /// What differs from the plan's outcome: what merges and switches brought, parents first.
-  var foreign: [ForeignChange]
+  var foreign: [ForeignChange] = []
+  /// Nodes whose numbers the base has not learned.
+  var renumbered: Set<UInt64> = []
+  /// Whether the base has learned the numbers of all nodes that the plan names.
+  var learnsNumbers = false
 }
 
 extension LiveTree {
   /// Puts a head under the tree and drops what it covers; returns what the kernel must be told.
   ///
-  /// Call without the lock, one at a time. Pending changes keep their predecessors.
+  /// Call with the lock held, one at a time. Pending changes keep their predecessors.
   func install(_ installation: Installation, after plan: CutPlan?) -> [Invalidation] {
-    lock.withLock { _ in
-      var told: [Invalidation] = []
-      if let plan { settlePlan(plan, installation) }
-      base = installation.base
-      baseStamp += 1
-      head = installation.head
-      stamp += 1
-      for change in installation.foreign { installForeign(change, &told) }
-      let own = installation.ownVersion ?? plan?.head
-      if let plan { epochs[plan.nextEpoch] = .some(own) }
-      if plan == nil || own != installation.head {
-        epoch += 1
-        epochs[epoch] = .some(installation.head)
-      }
-      // What the oldest handles have seen is then taken for the oldest epoch that is kept.
-      if epochs.count > 20_000, let oldest = epochs.keys.max().map({ $0 - 10_000 }) {
-        epochs = epochs.filter { $0.key >= oldest }
-      }
-      return told
+    var told: [Invalidation] = []
+    stamp += 1
+    if let plan { settlePlan(plan, installation) }
+    isPlanning = false
+    base = installation.base
+    baseStamp += 1
+    head = installation.head
+    let own = installation.ownVersion ?? plan?.head
+    if let plan {
+      // Whoever had seen the plan's head has seen the version made on it: the same bytes were shown.
+      for (id, seen) in epochs where seen == plan.head { epochs[id] = .some(own) }
+      epochs[plan.nextEpoch] = .some(own)
     }
+    // A file that a merge detaches here has seen what was before.
+    for change in installation.foreign { installForeign(change, &told) }
+    if plan == nil || own != installation.head {
+      epoch += 1
+      epochs[epoch] = .some(installation.head)
+    }
+    // What the oldest handles have seen is then taken for the oldest epoch that is kept.
+    if epochs.count > 20_000, let oldest = epochs.keys.max().map({ $0 - 10_000 }) {
+      epochs = epochs.filter { $0.key >= oldest }
+    }
+    return told
   }
 
   // MARK: - What the cut took
 
   private func settlePlan(_ plan: CutPlan, _ installation: Installation) {
+    var present: Set<[UInt8]> = []
     for item in plan.items {
       guard case .put(let state, _) = item.action else { continue }
-      settle(state, at: item.path, entry: installation.entries[state.node.inode])
+      let entry = installation.entries[state.node.inode]
+      if entry != nil { present.insert(item.path) }
+      settle(state, at: item.path, entry: entry)
+      if installation.renumbered.contains(state.node.inode) { state.node.renewsInode = true }
+      if installation.learnsNumbers { state.node.renewsInode = false }
     }
+    if installation.learnsNumbers { for one in plan.renewals { one.node.renewsInode = false } }
+    moveClean(plan, installation)
     for (node, path) in plan.directories.reversed() {
       guard let directory = node.directory else { continue }
-      if node.parent != nil || node.inode == Self.rootInode { directory.basePath = path }
+      let isHere = node.parent != nil || node.inode == Self.rootInode
+      if isHere { directory.basePath = path }
+      if node.stamp <= plan.stamp { node.isMoved = false }
       for (name, override) in directory.overrides {
-        guard let child = override.node else {
-          if override.stamp <= plan.stamp { directory.overrides[name] = nil }
+        let childPath = path.isEmpty ? name : path + [0x2F] + name
+        if override.stamp > plan.stamp {
+          // Changed again since: what the base has there is what the cut took, or took away.
+          if present.contains(childPath) {
+            directory.overrides[name]?.hidesBase = true
+          } else if plan.absent.contains(childPath) {
+            directory.overrides[name]?.hidesBase = false
+          }
           continue
         }
-        if override.stamp <= plan.stamp, isSettled(child) {
+        guard let child = override.node else {
+          directory.overrides[name] = nil
+          continue
+        }
+        if isSettled(child) {
           directory.overrides[name] = nil
           child.isTouched = false
           child.isJournaled = false
           dropIfUnused(child)
+        } else if present.contains(childPath) {
+          directory.overrides[name]?.hidesBase = true
         }
       }
     }
@@ -77,6 +108,26 @@ extension LiveTree {
       node.file?.saved = nil
       node.file?.counted = nil
       dropIfUnused(node)
+    }
+  }
+
+  /// Directories that the plan did not meet moved with those above them; copied entries are new ones.
+  private func moveClean(_ plan: CutPlan, _ installation: Installation) {
+    guard !plan.moves.isEmpty else { return }
+    let met = Set(plan.directories.map { ObjectIdentifier($0.0) })
+    for node in nodes.values {
+      if !node.isTouched, let entry = installation.entries[node.inode] { node.entry = entry }
+      guard let old = node.directory?.basePath, !met.contains(ObjectIdentifier(node)) else {
+        continue
+      }
+      var above = old[...]
+      while !above.isEmpty {
+        if let new = plan.moves[Array(above)] {
+          node.directory?.basePath = new + old[above.endIndex...]
+          break
+        }
+        above = above[..<(above.lastIndex(of: 0x2F) ?? above.startIndex)]
+      }
     }
   }
 
@@ -90,7 +141,7 @@ extension LiveTree {
     if isUnchanged {
       node.attributesChanged = false
       node.explicitTime = false
-      if node.kind == .directory, node.attributes.mtime != nil, entry.attributes.mtime == nil {
+      if node.kind == .directory, node.attributes.mtime != nil {
         // A directory's shown mtime is the live one until it is dropped from memory.
         var shown = entry.attributes
         shown.mtime = node.attributes.mtime
@@ -100,16 +151,15 @@ extension LiveTree {
       }
     }
     guard let file = node.file else { return }
-    let taken = state.chosen(settle: settings.settle)
-    if file.saved === taken { file.saved = nil }
+    if let taken = state.taken?.state, file.saved === taken { file.saved = nil }
     file.counted = nil
-    if isUnchanged, !file.unsaved, file.saved == nil { node.file = nil }
+    file.neverSaved = false
     if file.saved == nil, !file.unsaved { node.file = nil }
   }
 
   /// Whether a node is exactly what the base holds at its name.
   private func isSettled(_ node: LiveNode) -> Bool {
-    guard !node.isMoved, !node.attributesChanged, node.file == nil || node.file?.saved == nil,
+    guard !node.isMoved, !node.attributesChanged, !node.renewsInode, node.file?.saved == nil,
       node.file?.unsaved != true
     else { return false }
     guard let directory = node.directory else { return node.entry != nil }
@@ -123,31 +173,51 @@ extension LiveTree {
     let slash = change.path.lastIndex(of: 0x2F)
     let name = slash.map { Array(change.path[($0 + 1)...]) } ?? change.path
     let parentPath = slash.map { Array(change.path[..<$0]) } ?? []
-    guard let parent = knownDirectory(parentPath) else { return }
-    let override = parent.directory?.overrides[name]
-    // A pending name shows its pending bytes until its cut.
-    if let override, override.node == nil || override.node.map(isPending) == true {
-      if let node = override.node, change.new == nil { node.entry = nil }
-      return
+    if settings.mtime == .now, let new = change.new, new.kind == .regular,
+      !sameBytes(change.old, new)
+    {
+      noteReplaced(new.inode)
     }
+    guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
+    let override = parent.directory?.overrides[name]
+    if override != nil { parent.directory?.overrides[name]?.hidesBase = change.new != nil }
+    // A pending name shows its pending bytes until its cut.
+    if let override, override.node.map(isPending) ?? true { return }
     let node =
       override?.node
-      ?? change.old.flatMap { nodes[$0.inode] }.flatMap { $0.parent === parent ? $0 : nil }
+      ?? (change.old ?? change.new).flatMap { nodes[$0.inode] }
+      .flatMap { $0.parent === parent && $0.name == name ? $0 : nil }
     told.append(.entry(parent: parent.inode, name: name))
     guard let node else { return }
     guard let new = change.new, new.kind == node.kind else {
+      // What was made in a directory that others removed stays, and the directory with it.
+      if let below = node.directory?.overrides.values, below.contains(where: { $0.node != nil }) {
+        node.entry = nil
+        parent.directory?.overrides[name]?.stamp = stamp
+        return
+      }
       parent.directory?.overrides[name] = nil
       unlink(node, time: Self.now())
       return
     }
-    if node.handles > 0, node.kind != .directory, !sameBytes(node.entry, new) {
+    let changesBytes = !sameBytes(node.entry, new)
+    if node.handles > 0, node.kind != .directory, changesBytes {
       detach(node, parent: parent, name: name, new: new)
       return
     }
     node.entry = new
+    let shown = node.kind == .directory ? node.attributes.mtime : nil
     node.attributes = new.attributes
+    if let shown, new.attributes.mtime == nil { node.attributes.mtime = shown }
     node.ctime = Self.now()
+    if changesBytes, let replaced = replacedTimes[new.inode] { node.attributes.mtime = replaced }
     told.append(.node(node.inode))
+  }
+
+  /// With `mtime=now` what a merge replaced shows when that was; it is no change, and not recorded.
+  private func noteReplaced(_ inode: UInt64) {
+    if replacedTimes.count >= 1 << 20 { replacedTimes = [:] }
+    replacedTimes[inode] = Self.now()
   }
 
   private func sameBytes(_ a: Entry?, _ b: Entry) -> Bool {
@@ -156,16 +226,20 @@ extension LiveTree {
 
   /// Gives a name to a new node and lets the old one live on for its handles.
   private func detach(_ node: LiveNode, parent: LiveNode, name: [UInt8], new: Entry) {
-    guard let inode = spareInodes.first else { return }
-    spareInodes = (inode + 1)..<spareInodes.upperBound
+    let inode = takeSpareInode()
     let successor = LiveNode(
       inode: inode, kind: new.kind, parent: parent, name: name, entry: new,
       attributes: new.attributes, ctime: Self.now(), directory: nil)
     nodes[inode] = successor
+    if let replaced = replacedTimes[new.inode] {
+      replacedTimes[inode] = replaced
+      successor.attributes.mtime = replaced
+    }
     successor.isTouched = true
     successor.renewsInode = true
     touch(parent)
-    parent.directory?.overrides[name] = Override(node: successor, epoch: epoch, stamp: stamp)
+    parent.directory?.overrides[name] = Override(
+      node: successor, epoch: epoch, stamp: stamp, hidesBase: true)
     node.isTouched = false
     node.move(to: nil, as: name)
     detachedNodes[node.inode] = Detached(
@@ -173,34 +247,13 @@ extension LiveTree {
     if node.file == nil { node.file = LiveFile(content: node.content) }
   }
 
-  /// The node of a directory of the base, if it is in memory and still stands there.
-  private func knownDirectory(_ path: [UInt8]) -> LiveNode? {
+  /// The node of a directory of the base, if it is in memory, wherever it stands now.
+  private func knownDirectory(_ inode: UInt64, at path: [UInt8]) -> LiveNode? {
     if path.isEmpty { return root }
-    var node = root
-    for name in path.split(separator: 0x2F) {
-      let name = Array(name)
-      if let override = node.directory?.overrides[name] {
-        guard let child = override.node, child.kind == .directory else { return nil }
-        node = child
-      } else if let known = childIndex(of: node, name) {
-        node = known
-      } else {
-        return nil
-      }
+    let number = inode != 0 ? inode : impliedInodes[path]
+    guard let node = number.flatMap({ nodes[$0] }), node.directory?.basePath == path else {
+      return nil
     }
     return node
-  }
-
-  /// A clean directory in memory by its name.
-  private func childIndex(of parent: LiveNode, _ name: [UInt8]) -> LiveNode? {
-    let path = (parent.directory?.basePath).map { $0.isEmpty ? name : $0 + [0x2F] + name }
-    guard let path, let inode = impliedInodes[path] ?? knownInode(path) else { return nil }
-    return nodes[inode].flatMap { $0.parent === parent && $0.name == name ? $0 : nil }
-  }
-
-  /// The inode number of a directory entry of the base; reads the map, whose upper nodes are in memory.
-  private func knownInode(_ path: [UInt8]) -> UInt64? {
-    guard case .directory(let entry?)? = try? base.find(path: path) else { return nil }
-    return entry.inode
   }
 }

@@ -25,15 +25,14 @@ extension LiveTree {
       let tick = SystemClock.monotonic()
       savePaused(tick, reason)
       hasTakeable = false
-      firstPending = unsavedNodes.isEmpty ? nil : tick
+      isPlanning = true
+      firstPending = unsavedNodes.values.contains { $0.parent != nil } ? tick : nil
       stamp += 1
-      let predecessors = epochs
       var plan = CutPlan(
         id: id, stamp: stamp, nextEpoch: epoch + 1, base: base, head: head,
-        predecessors: predecessors)
+        predecessors: epochs)
       journal.append(.cutMark(id: id))
-      walk(root, at: [], isInPlace: true, reason, &plan)
-      takeDetached(reason, &plan)
+      gather(reason, &plan)
       perform(.epoch(id: epoch + 1, predecessor: head?.rawValue ?? 0))
       for item in plan.items {
         if case .put(let state, _) = item.action { noteSeen(state, in: plan) }
@@ -45,11 +44,27 @@ extension LiveTree {
   /// Takes the plan of a cut whose mark replay has met, with every save that may have counted.
   func planForReplay(id: UInt64) -> CutPlan {
     stamp += 1
+    isPlanning = true
     var plan = CutPlan(
       id: id, stamp: stamp, nextEpoch: epoch + 1, base: base, head: head, predecessors: epochs)
-    walk(root, at: [], isInPlace: true, .command, &plan)
-    takeDetached(.command, &plan)
+    gather(.command, &plan)
+    apply(.epoch(id: epoch + 1, predecessor: head?.rawValue ?? 0))
     return plan
+  }
+
+  private func gather(_ reason: CutReason, _ plan: inout CutPlan) {
+    walk(root, at: [], isInPlace: true, reason, &plan)
+    takeDetached(reason, &plan)
+    choose(&plan)
+  }
+
+  /// Decides which saves count: after the plan, and again when what follows a cut had its quiet.
+  func choose(_ plan: inout CutPlan) {
+    for index in plan.items.indices {
+      guard case .put(var state, let isInPlace) = plan.items[index].action else { continue }
+      state.choose(settle: settings.settle)
+      plan.items[index].action = .put(state, isInPlace: isInPlace)
+    }
   }
 
   /// Saves files whose writes have paused, and at an overdue cut logs and databases as they stand.
@@ -66,14 +81,33 @@ extension LiveTree {
   }
 
   /// Whoever goes on writing a file that the cut takes has seen what it takes.
-  func noteSeen(_ state: CutPlan.NodeState, in plan: CutPlan) {
-    guard let file = state.node.file,
-      let taken = state.chosen(settle: settings.settle)
-    else { return }
+  private func noteSeen(_ state: CutPlan.NodeState, in plan: CutPlan) {
+    guard let file = state.node.file, let taken = state.taken?.state else { return }
     taken.takenIn = plan.nextEpoch
     if let newest = file.saved, newest !== taken { newest.epoch = plan.nextEpoch }
     if file.unsaved { file.writerEpoch = plan.nextEpoch }
   }
+
+  /// Takes back what planning a cut that failed has noted: everything stays pending, on what its
+  /// writers had seen before.
+  func abandon(_ plan: CutPlan) {
+    lock.withLock { _ in
+      isPlanning = false
+      hasTakeable = true
+      firstPending = firstPending ?? SystemClock.monotonic()
+      for item in plan.items {
+        guard case .put(let state, _) = item.action else { continue }
+        for save in [state.newest, state.fallback] where save?.state.takenIn == plan.nextEpoch {
+          save?.state.takenIn = nil
+        }
+        guard let file = state.node.file else { continue }
+        if let saved = file.saved { saved.epoch = min(saved.epoch, state.priorEpoch) }
+        if file.unsaved { file.writerEpoch = min(file.writerEpoch, state.priorEpoch) }
+      }
+    }
+  }
+
+  // MARK: - The walk
 
   private func walk(
     _ node: LiveNode, at path: [UInt8], isInPlace: Bool, _ reason: CutReason,
@@ -84,14 +118,16 @@ extension LiveTree {
     for (name, override) in directory.overrides {
       let childPath = path.isEmpty ? name : path + [0x2F] + name
       guard let child = override.node else {
+        plan.absent.insert(childPath)
         if isInPlace {
           plan.items.append(
             CutPlan.Item(path: childPath, epoch: override.epoch, action: .removeTree))
         }
         continue
       }
-      if isIgnored(child, at: childPath) { continue }
-      if child.kind == .directory {
+      if isIgnored(child, override, at: childPath) {
+        walkScratch(child, at: childPath, reason, &plan)
+      } else if child.kind == .directory {
         walkDirectory(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
       } else {
         take(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
@@ -99,9 +135,26 @@ extension LiveTree {
     }
   }
 
-  func isIgnored(_ node: LiveNode, at path: [UInt8]) -> Bool {
-    node.entry == nil && node.directory?.basePath == nil
+  /// Whether a pattern keeps what stands at a name out of versions: no name of the base, and no directory
+  /// whose children the base holds.
+  func isIgnored(_ node: LiveNode, _ override: Override, at path: [UInt8]) -> Bool {
+    !override.hidesBase && node.directory?.basePath == nil
       && ignore.ignores(path: path, isDirectory: node.kind == .directory)
+  }
+
+  /// Takes directories of the base that were moved below a scratch one: they stay versioned.
+  private func walkScratch(
+    _ node: LiveNode, at path: [UInt8], _ reason: CutReason, _ plan: inout CutPlan
+  ) {
+    for (name, override) in node.directory?.overrides ?? [:] {
+      guard let child = override.node, let below = child.directory else { continue }
+      let childPath = path + [0x2F] + name
+      if below.basePath != nil {
+        walkDirectory(child, at: childPath, override, isInPlace: false, reason, &plan)
+      } else {
+        walkScratch(child, at: childPath, reason, &plan)
+      }
+    }
   }
 
   private func walkDirectory(
@@ -124,6 +177,10 @@ extension LiveTree {
         CutPlan.Item(
           path: path, epoch: override.epoch,
           action: .copyTree(from: basePath, except: Set(except.keys))))
+      plan.moves[basePath] = path
+    }
+    if node.renewsInode {
+      plan.renewals.append(CutPlan.Renewal(path: path, isDirectory: true, node: node))
     }
     walk(node, at: path, isInPlace: staysInPlace, reason, &plan)
   }
@@ -133,6 +190,9 @@ extension LiveTree {
     _ reason: CutReason, _ plan: inout CutPlan
   ) {
     if node.file?.unsaved == true { plan.unsaved.append(path) }
+    if node.renewsInode {
+      plan.renewals.append(CutPlan.Renewal(path: path, isDirectory: false, node: node))
+    }
     let saved = node.file?.saved
     if saved == nil, node.entry == nil { return }
     let isUnmoved = isInPlace && !node.isMoved
@@ -149,10 +209,12 @@ extension LiveTree {
     let isCommand = reason == .command
     // A save that a write followed counts only for a command, or if it had its quiet before.
     let newest = file?.unsaved == true && !isCommand ? file?.counted : file?.saved
+    var prior = file?.saved?.epoch ?? UInt64.max
+    if let file, file.unsaved { prior = min(prior, file.writerEpoch) }
     return CutPlan.NodeState(
-      node: node, stamp: node.stamp, kind: node.kind, attributes: node.attributes,
-      explicitTime: node.explicitTime, entry: node.entry, newest: newest,
-      fallback: file?.counted, savedByCommand: isCommand)
+      node: node, entry: node.entry, newest: newest.map { CutPlan.Save($0) },
+      fallback: file?.counted.map { CutPlan.Save($0) }, savedByCommand: isCommand,
+      priorEpoch: prior)
   }
 
   /// Takes detached files that were saved, as changes of the names they had.
@@ -226,11 +288,11 @@ extension LiveTree {
   private func count(_ node: LiveNode, at path: [UInt8], _ result: inout Pending) {
     for (name, override) in node.directory?.overrides ?? [:] {
       guard let child = override.node else {
-        result.removed += 1
+        if override.hidesBase { result.removed += 1 }
         continue
       }
       let childPath = path.isEmpty ? name : path + [0x2F] + name
-      if isIgnored(child, at: childPath) { continue }
+      if isIgnored(child, override, at: childPath) { continue }
       if child.entry == nil, child.directory?.basePath == nil {
         result.new += 1
       } else if isPending(child) {

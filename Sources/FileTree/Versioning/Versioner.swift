@@ -1,6 +1,12 @@
 package import LLVS
 import Platform
 
+// INVARIANT V1: the cut's mark is on the disk before the store can name the cut.
+// INVARIANT V2: whatever may fail for want of room is done before the store commits; after it the tree is
+//   installed and the journal begun anew under one hold of the tree's lock, so a record never stands in a
+//   generation that begins before the head it was made on.
+// INVARIANT V3: a failure before the store commits leaves everything pending as it was.
+
 /// Moves the live tree's head: cuts what is saved into versions, and goes on to merges, switches and
 /// restores, each in one transaction of the store and one installation in the tree.
 ///
@@ -48,16 +54,31 @@ package final class Versioner: Sendable {
   package func cut(_ reason: LiveTree.CutReason, message: String? = nil) throws(StoreError)
     -> Outcome
   {
-    try transition(reason, message: message) { (_, head) throws(StoreError) in head }
+    try transition(reason, message: message, isOnlyCut: true) { (_, head) throws(StoreError) in
+      head
+    }
   }
 
   /// Cuts, then moves the head to where `goOn` says, all in one transaction.
   ///
-  /// - Parameter goOn: is given the transaction and the head after the cut, and returns the new head.
+  /// - Parameters:
+  ///   - reason: why the cut is made.
+  ///   - message: what the version says of itself.
+  ///   - reasonText: what the log of heads says.
+  ///   - goOn: is given the transaction and the head after the cut, and returns the new head.
+  /// - Returns: what was done.
   /// - Throws: whatever the store or `goOn` throws; the head is then where it was and everything that was
   ///   pending still is.
   package func transition(
     _ reason: LiveTree.CutReason, message: String? = nil, reasonText: String = "cut",
+    _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
+  ) throws(StoreError) -> Outcome {
+    try transition(
+      reason, message: message, reasonText: reasonText, isOnlyCut: false, goOn)
+  }
+
+  private func transition(
+    _ reason: LiveTree.CutReason, message: String?, reasonText: String = "cut", isOnlyCut: Bool,
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(StoreError) -> Outcome {
     try exclusively { () throws(StoreError) in
@@ -65,97 +86,178 @@ package final class Versioner: Sendable {
         s.cutMarks += 1
         return s.cutMarks
       }
-      let plan = tree.plan(reason, id: id)
+      var plan = tree.plan(reason, id: id)
+      if isOnlyCut, plan.items.isEmpty, plan.renewals.isEmpty, tree.journal.isSmall {
+        tree.lock.withLock { _ in tree.isPlanning = false }
+        let head = try plan.head.flatMap { (head) throws(StoreError) in
+          try tree.store.version(head)
+        }
+        return Outcome(head: head, unsaved: plan.unsaved)
+      }
+      var prepared: Journal.Preparation?
+      let commit: Commit
       do throws(StoreError) {
-        return try run(plan, reason, message: message, reasonText: reasonText, goOn)
+        if reason == .overdue {
+          // Which saves count is known once they had their quiet.
+          SystemClock.sleep(nanoseconds: tree.lock.withLock { _ in tree.settings.settle })
+          tree.lock.withLock { _ in tree.choose(&plan) }
+        }
+        prepared = try prepare()
+        commit = try made(plan, message: message, reasonText: reasonText, goOn)
       } catch {
+        if let prepared { tree.journal.discard(prepared) }
         tree.abandon(plan)
         throw error
       }
+      return installed(commit, plan, prepared)
     }
   }
 
-  private func run(
-    _ plan: CutPlan, _ reason: LiveTree.CutReason, message: String?, reasonText: String,
-    _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
-  ) throws(StoreError) -> Outcome {
-    let settle = tree.lock.withLock { _ in tree.settings.settle }
-    // Which saves count is known once they had their quiet.
-    if reason == .overdue { SystemClock.sleep(nanoseconds: settle) }
+  /// What the store has committed.
+  private struct Commit {
+    var installation: Installation
+    var outcome: Outcome
+    /// The last cut that the store knows.
+    var cut: UInt64
+    var told: [Invalidation] = []
+  }
+
+  /// Brings the mark to the disk, and makes room for what follows a commit.
+  private func prepare() throws(StoreError) -> Journal.Preparation {
     do throws(FSError) {
-      // The mark is on the disk before the store can name it.
-      try tree.journal.sync()
+      try tree.prepareInodes()
+      return try tree.journal.prepareGeneration(expecting: tree.checkpointSize())
     } catch {
       throw error.asStoreError
     }
-    var outcome = Outcome(unsaved: plan.unsaved)
+  }
+
+  private func made(
+    _ plan: CutPlan, message: String?, reasonText: String,
+    _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
+  ) throws(StoreError) -> Commit {
     let store = tree.store
-    let installed = try store.write { (transaction) throws(StoreError) -> Installation? in
-      let made = try CutVersions(tree: tree, plan: plan, settle: settle, message: message)
-        .add(to: transaction)
-      outcome.cut = made.newest
-      outcome.summary = made.summary
+    let state = try LiveState(of: store)
+    return try store.write { (transaction) throws(StoreError) -> Commit in
+      let made = try CutVersions(tree: tree, plan: plan, message: message).add(to: transaction)
+      var outcome = Outcome(cut: made.newest, unsaved: plan.unsaved, summary: made.summary)
       let head = try goOn(transaction, made.head)
-      var installation = Installation(
-        base: plan.base, head: head, ownVersion: made.own, entries: made.entries, foreign: [])
-      guard head != plan.head || made.own != nil else { return installation }
-      let record = try head.map { (number) throws(StoreError) in
+      outcome.head = try head.flatMap { (number) throws(StoreError) in
         try transaction.version(number)
       }
-      let target = store.map(record??.map ?? .empty)
-      let (map, foreign) = try LiveMap.adopt(
-        target, from: made.ownMap ?? plan.base.map, writingTo: transaction.nodes)
+      var installation = Installation(
+        base: plan.base, head: head, ownVersion: made.own, entries: made.entries)
+      guard head != plan.head || made.own != nil else {
+        installation.renumbered = made.renumbered
+        return Commit(installation: installation, outcome: outcome, cut: state.cut)
+      }
+      var placed = made.placed
+      for renewal in plan.renewals {
+        let key = try plan.base.key(forNewPath: renewal.path)
+        let place = MapPlace(key: key, isDirectory: renewal.isDirectory)
+        placed[place] = placed[place] ?? renewal.node.inode
+      }
+      let adoption = LiveMap(
+        shown: made.ownMap ?? plan.base.map, placed: placed, freshInodes: state.freshInodes,
+        transaction: transaction)
+      let (map, foreign) = try adoption.adopt(store.map(outcome.head?.map ?? .empty))
       installation.base = TreeView(map: map)
       installation.foreign = foreign
+      installation.learnsNumbers = true
+      var commit = Commit(installation: installation, outcome: outcome, cut: plan.id)
+      try reconcile(made.stale, &commit)
       try transaction.setHead(head, map: map.root, reason: reasonText)
-      LiveState.record(cut: plan.id, ownVersion: made.own, in: transaction)
-      return installation
+      try LiveState.record(cut: plan.id, ownVersion: made.own, in: transaction)
+      return commit
     }
-    if let installed {
-      try tree.prepareInodes()
-      let told = tree.install(installed, after: plan)
+  }
+
+  /// What was put on older predecessors and merged may not be what the head has there.
+  private func reconcile(
+    _ stale: [UInt64: Entry], _ commit: inout Commit
+  ) throws(StoreError) {
+    guard !stale.isEmpty else { return }
+    let view = commit.installation.base
+    var foreign: [ForeignChange] = []
+    var settled: Set<MapPlace> = []
+    for (inode, entry) in stale {
+      let final = try view.map.entry(at: entry.key, directory: entry.isDirectory)
+      settled.insert(MapPlace(entry))
+      if let final, final.hasSameContent(as: entry) {
+        commit.installation.entries[inode] = final
+      } else {
+        let path = TreeView.ownPath(entry.key)
+        let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
+        foreign.append(
+          ForeignChange(
+            path: path, parent: try LiveMap.inode(ofDirectory: above, in: view), old: entry,
+            new: final))
+      }
+      // Names that the kernel was told are absent while the directory was only this tree's.
+      guard entry.isDirectory else { continue }
+      var listing = view.list(TreeView.ownPath(entry.key))
+      while let item = try listing.next() {
+        commit.told.append(.entry(parent: inode, name: item.name))
+      }
+    }
+    let others = commit.installation.foreign.filter { change in
+      guard let entry = change.old ?? change.new else { return false }
+      return !settled.contains(MapPlace(entry))
+    }
+    commit.installation.foreign = (others + foreign).sorted {
+      $0.path.lexicographicallyPrecedes($1.path)
+    }
+  }
+
+  /// Puts what was committed under the tree; nothing here undoes the commit.
+  private func installed(
+    _ commit: Commit, _ plan: CutPlan, _ prepared: Journal.Preparation?
+  ) -> Outcome {
+    var told = commit.told
+    if let prepared {
       do throws(FSError) {
-        try tree.checkpoint(cut: plan.id)
+        try tree.journal.begin(prepared, locked: { body in tree.lock.withLock { _ in body() } }) {
+          [tree] in
+          told += tree.install(commit.installation, after: plan)
+          return tree.checkpoint(cut: commit.cut)
+        }
       } catch {
         log.add("error", "the journal could not begin anew: \(error)")
       }
-      if !told.isEmpty { notify(told) }
-      outcome.head = try installed.head.flatMap { (number) throws(StoreError) in
-        try store.version(number)
-      }
     }
-    if let version = outcome.cut {
-      log.add("version", "\(version.name) \(outcome.summary.text)")
+    if !told.isEmpty { notify(told) }
+    if let version = commit.outcome.cut {
+      log.add("version", "\(version.name) \(commit.outcome.summary.text)")
     }
-    return outcome
+    return commit.outcome
   }
 }
 
 extension LiveTree {
-  /// Takes back what planning a cut that failed has noted: everything stays pending.
-  func abandon(_ plan: CutPlan) {
-    lock.withLock { _ in
-      hasTakeable = true
-      firstPending = firstPending ?? SystemClock.monotonic()
-    }
-  }
-
   /// Makes sure that an installation can give out inode numbers.
-  func prepareInodes() throws(StoreError) {
-    let isLow = lock.withLock { _ in spareInodes.count < 1024 }
+  func prepareInodes() throws(FSError) {
+    let isLow = lock.withLock { _ in spareInodes.upperBound - spareInodes.lowerBound < 1024 }
     guard isLow else { return }
-    let first = try store.allotInodes(8192)
-    lock.withLock { _ in spareInodes = first..<(first + 8192) }
+    do throws(StoreError) {
+      let first = try store.allotInodes(8192)
+      lock.withLock { _ in spareInodes = first..<(first + 8192) }
+    } catch {
+      throw .store(error)
+    }
   }
 
-  /// Begins a new generation of the journal with what is still pending.
-  func checkpoint(cut: UInt64) throws(FSError) {
-    let header = lock.withLock { _ in
-      JournalHeader(
-        bootID: Self.bootID(), head: head?.rawValue ?? 0, root: base.map.root, cut: cut)
+  /// About how many bytes a checkpoint takes now.
+  func checkpointSize() -> Int {
+    lock.withLock { _ in
+      checkpointChanges().reduce(256) { $0 + $1.encoded().count + JournalFrame.headerSize }
     }
-    try journal.beginGeneration(
-      header: header, locked: { body in lock.withLock { _ in body() } },
-      gather: { [self] in (checkpointChanges(), referencedDataFiles()) })
+  }
+
+  /// What a generation of the journal begins with now; call with the lock held.
+  func checkpoint(cut: UInt64) -> Journal.Checkpoint {
+    Journal.Checkpoint(
+      header: JournalHeader(
+        bootID: Self.bootID(), head: head?.rawValue ?? 0, root: base.map.root, cut: cut),
+      changes: checkpointChanges(), referenced: referencedDataFiles())
   }
 }
