@@ -135,7 +135,7 @@ extension LiveTree {
           node?.isTouched = true
           directory.overrides[name] = Override(
             node: node, epoch: epoch, stamp: stamp, hidesBase: hidesBase)
-          notePending(SystemClock.monotonic())
+          active(SystemClock.monotonic())
         case .synced(let end):
           unchecked.removeAll { $0.at < end }
         case .cutMark(let id):
