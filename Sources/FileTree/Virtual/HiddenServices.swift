@@ -1,0 +1,48 @@
+/// What `.llvs` shows and changes that others know: given by who executes commands.
+///
+/// - Concurrency: each is called from any thread, with no lock held.
+package struct HiddenServices: Sendable {
+  /// A peer as its file shows it.
+  package struct Peer: Hashable, Sendable {
+    package var name: String
+    package var address: [UInt8]
+
+    package init(name: String, address: [UInt8]) {
+      self.name = name
+      self.address = address
+    }
+  }
+
+  package typealias Text = @Sendable () throws(FSError) -> [UInt8]
+
+  /// What `status` and `status.json` show.
+  package var status: Text
+  package var statusJSON: Text
+  package var log: Text
+  /// The ignore patterns in force.
+  package var ignore: Text
+  package var setIgnore: @Sendable ([UInt8]) throws(FSError) -> Void
+  package var peers: @Sendable () throws(FSError) -> [Peer]
+  /// Adds a peer or changes its address.
+  ///
+  /// - Throws: ``FSError/invalid`` for a text that is no address.
+  package var setPeer: @Sendable (Peer) throws(FSError) -> Void
+  package var removePeer: @Sendable (String) throws(FSError) -> Void
+
+  package init(
+    status: @escaping Text, statusJSON: @escaping Text, log: @escaping Text,
+    ignore: @escaping Text, setIgnore: @escaping @Sendable ([UInt8]) throws(FSError) -> Void,
+    peers: @escaping @Sendable () throws(FSError) -> [Peer],
+    setPeer: @escaping @Sendable (Peer) throws(FSError) -> Void,
+    removePeer: @escaping @Sendable (String) throws(FSError) -> Void
+  ) {
+    self.status = status
+    self.statusJSON = statusJSON
+    self.log = log
+    self.ignore = ignore
+    self.setIgnore = setIgnore
+    self.peers = peers
+    self.setPeer = setPeer
+    self.removePeer = removePeer
+  }
+}

@@ -1,0 +1,96 @@
+import LLVS
+
+// Attributes of what lies below `.llvs`.
+
+extension HiddenTree {
+  /// A node's attributes.
+  package func getattr(_ inode: UInt64) throws(FSError) -> NodeStatus {
+    try status(of: try nodes.node(inode), nil)
+  }
+
+  /// Whether a node's name and attributes hold for good.
+  func isLasting(_ node: HiddenNode) -> Bool {
+    switch node.content {
+    case .directory(_, let path, let base):
+      // At the top of a view of a subdirectory, the path is that of a directory that can be renamed.
+      path.count > base || node.root == LiveTree.rootInode
+    case .value: true
+    case .snapshotHidden: true
+    default: false
+    }
+  }
+
+  func status(of node: HiddenNode, _ known: Entry?) throws(FSError) -> NodeStatus {
+    switch node.content {
+    case .hidden, .peers: return own(node, .directory, mode: 0o755)
+    case .heads, .branches, .versions, .times, .history:
+      return own(node, .directory, mode: 0o555)
+    case .link(let target):
+      return own(node, .symlink, mode: 0o777, size: UInt64(target.count))
+    case .readme:
+      return own(node, .regular, mode: 0o444, size: UInt64(HiddenText.readme.count))
+    case .control: return own(node, .regular, mode: 0o600, time: LiveTree.now())
+    case .status, .statusJSON: return own(node, .regular, mode: 0o444, time: LiveTree.now())
+    case .log:
+      return own(
+        node, .regular, mode: 0o444, size: UInt64(try services.log().count), time: LiveTree.now())
+    case .writable(let file):
+      let state = file.place.look(file)
+      return own(
+        node, .regular, mode: state.mode, size: UInt64(state.bytes.count), time: state.mtime)
+    case .value(let number, let key):
+      if let known { return try status(of: known, inode: node.inode) }
+      return try status(of: try entry(number, key), inode: node.inode)
+    case .directory(let number, let path, _):
+      var entry = known
+      if entry == nil { entry = try directoryEntry(number, path) }
+      if let entry { return try status(of: entry, inode: node.inode) }
+      return own(node, .directory, mode: 0o755, time: try snapshots.time(of: number))
+    case .snapshotHidden(let number, _, _), .parents(let number, _, _):
+      return own(node, .directory, mode: 0o555, time: try snapshots.time(of: number))
+    case .info(let number, _), .changes(let number, _):
+      return own(node, .regular, mode: 0o444, time: try snapshots.time(of: number))
+    }
+  }
+
+  func directoryEntry(
+    _ number: VersionNumber, _ path: [UInt8]
+  ) throws(FSError) -> Entry? {
+    guard !path.isEmpty else { return nil }
+    let view = try snapshots.snapshot(number).view
+    let found = try reading { () throws(StoreError) in try view.find(path: path) }
+    guard case .directory(let entry)? = found else { return nil }
+    return entry
+  }
+
+  private func own(
+    _ node: HiddenNode, _ kind: EntryKind, mode: UInt32, size: UInt64? = nil,
+    time: Attributes.Time? = nil
+  ) -> NodeStatus {
+    let time = time ?? born
+    return NodeStatus(
+      inode: node.inode, kind: kind, mode: mode, links: 1, uid: live.defaults.uid,
+      gid: live.defaults.gid, size: size ?? (kind == .directory ? 4096 : 0), mtime: time,
+      ctime: time, atime: time)
+  }
+
+  /// An entry of a version: the same in every version that holds this revision.
+  private func status(of entry: Entry, inode: UInt64) throws(FSError) -> NodeStatus {
+    let attributes = entry.attributes
+    let stored = try snapshots.time(of: entry.storedVersion)
+    let mtime = attributes.mtime ?? stored
+    let mode: UInt32
+    switch entry.kind {
+    case .directory: mode = attributes.mode ?? 0o755
+    case .symlink: mode = 0o777
+    default: mode = attributes.mode ?? 0o644
+    }
+    // Two links say that the bytes may stand in other versions too: du, tar and rsync look.
+    return NodeStatus(
+      inode: inode, kind: entry.kind, mode: mode, links: entry.isDirectory ? 1 : 2,
+      uid: attributes.uid ?? live.defaults.uid, gid: attributes.gid ?? live.defaults.gid,
+      device: attributes.device ?? Attributes.Device(major: 0, minor: 0),
+      size: entry.isDirectory ? 4096 : entry.stored.length, mtime: mtime, ctime: stored,
+      atime: mtime)
+  }
+}
