@@ -62,7 +62,9 @@ package final class MountDaemon: Sendable {
     options.others = request.others
     do throws(FuseError) {
       session = try FuseSession(
-        MountOperations(tree: tree, session: reference),
+        MountOperations(
+          tree: tree, hidden: HiddenTree(live: tree, services: control.hiddenServices),
+          control: control, pool: WorkerPool(), session: reference),
         serving: MountOperations.served, mount: options)
       reference.value = session
       try session.mount(at: mountPoint)

@@ -8,6 +8,11 @@ import Platform
 extension MountOperations {
   func getattr(_ node: NodeID, file: OpenFile?, reply: consuming AttributesReply) {
     do throws(FSError) {
+      if Self.isHidden(node) {
+        let entry = try hidden.entry(of: node.rawValue)
+        return reply.attributes(
+          entry.status.attributes, timeout: entry.isLasting ? EntryAttributes.forever : 0)
+      }
       let status = try tree.getattr(node.rawValue)
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
     } catch {
@@ -19,6 +24,12 @@ extension MountOperations {
     _ node: NodeID, _ changes: SetAttributes, file: OpenFile?, reply: consuming AttributesReply
   ) {
     do throws(FSError) {
+      if Self.isHidden(node) {
+        let open = file.flatMap { OpenObject.object($0.handle) as? OpenHiddenFile }
+        let status = try hidden.setattr(
+          node.rawValue, changes.change, through: open?.file)
+        return reply.attributes(status.attributes, timeout: 0)
+      }
       let handle = file.flatMap { (OpenObject.object($0.handle) as? OpenLiveFile)?.handle }
       let status = try tree.setattr(node.rawValue, changes.change, through: handle)
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
@@ -31,7 +42,10 @@ extension MountOperations {
     _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming XattrReply
   ) {
     do throws(FSError) {
-      reply.value(try tree.getxattr(node.rawValue, Self.bytes(name)))
+      let name = Self.bytes(name)
+      reply.value(
+        Self.isHidden(node)
+          ? try hidden.getxattr(node.rawValue, name) : try tree.getxattr(node.rawValue, name))
     } catch {
       reply.error(error.errno)
     }
@@ -39,7 +53,9 @@ extension MountOperations {
 
   func listxattr(_ node: NodeID, reply: consuming XattrReply) {
     do throws(FSError) {
-      reply.value(try tree.listxattr(node.rawValue))
+      reply.value(
+        Self.isHidden(node)
+          ? try hidden.listxattr(node.rawValue) : try tree.listxattr(node.rawValue))
     } catch {
       reply.error(error.errno)
     }
@@ -49,6 +65,7 @@ extension MountOperations {
     _ node: NodeID, _ name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, flags: Int32,
     reply: consuming EmptyReply
   ) {
+    guard !Self.isHidden(node) else { return reply.error(Errno.readOnlyFileSystem) }
     let mode: LiveTree.ExtendedMode
     switch flags {
     case 0: mode = .either
@@ -64,6 +81,7 @@ extension MountOperations {
   func removexattr(
     _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming EmptyReply
   ) {
+    guard !Self.isHidden(node) else { return reply.error(Errno.readOnlyFileSystem) }
     answer(reply) { () throws(FSError) in
       try tree.removexattr(node.rawValue, Self.bytes(name))
     }

@@ -22,6 +22,7 @@ extension MountOperations {
   }
 
   func open(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
+    guard !Self.isHidden(node) else { return hiddenOpen(node, flags: flags, reply: reply) }
     do throws(FSError) {
       let handle = try tree.open(node.rawValue, mode: Self.mode(flags))
       let number = OpenLiveFile(handle).number()
@@ -39,6 +40,9 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, flags: Int32,
     reply: consuming CreateReply
   ) {
+    guard !Self.isHidden(parent) else {
+      return hiddenCreate(Self.bytes(name), in: parent, mode: mode, reply: reply)
+    }
     let caller = Self.caller(reply)
     do throws(FSError) {
       let (status, handle) = try tree.create(
@@ -58,6 +62,9 @@ extension MountOperations {
     _ node: NodeID, file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
   ) {
     guard offset >= 0, count >= 0, count <= 16 << 20 else { return reply.error(Errno.invalid) }
+    guard !Self.isHidden(node) else {
+      return hiddenRead(file, offset: offset, count: count, reply: reply)
+    }
     var pending = Optional(reply)
     withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
       do throws(FSError) {
@@ -78,7 +85,11 @@ extension MountOperations {
     _ node: NodeID, file: OpenFile, offset: Int64, bytes: UnsafeRawBufferPointer,
     reply: consuming WriteReply
   ) {
-    guard offset >= 0, let handle = Self.live(file) else { return reply.error(Errno.invalid) }
+    guard offset >= 0 else { return reply.error(Errno.invalid) }
+    guard !Self.isHidden(node) else {
+      return hiddenWrite(file, offset: offset, bytes: bytes, reply: reply)
+    }
+    guard let handle = Self.live(file) else { return reply.error(Errno.invalid) }
     do throws(FSError) {
       try tree.write(handle, at: UInt64(offset), bytes, mapped: file.isFromPageCache)
       reply.wrote(bytes.count)
@@ -88,12 +99,14 @@ extension MountOperations {
   }
 
   func flush(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
+    guard !Self.isHidden(node) else { return hiddenFlush(file, reply: reply) }
     answer(reply) { () throws(FSError) in
       if let handle = Self.live(file) { try tree.flush(handle) }
     }
   }
 
   func release(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
+    guard !Self.isHidden(node) else { return hiddenRelease(file, reply: reply) }
     let handle = Self.live(file)
     answer(reply) { () throws(FSError) in
       if let handle { try tree.release(handle) }
@@ -102,6 +115,7 @@ extension MountOperations {
   }
 
   func fsync(_ node: NodeID, file: OpenFile, dataOnly: Bool, reply: consuming EmptyReply) {
+    guard !Self.isHidden(node) else { return hiddenFlush(file, reply: reply) }
     session.value?.aboutToBlock()
     answer(reply) { () throws(FSError) in
       if let handle = Self.live(file) { try tree.fsync(handle) }
@@ -112,6 +126,7 @@ extension MountOperations {
     _ node: NodeID, file: OpenFile, mode: Int32, offset: Int64, count: Int64,
     reply: consuming EmptyReply
   ) {
+    guard !Self.isHidden(node) else { return reply.error(Errno.notSupported) }
     guard offset >= 0, count > 0, let handle = Self.live(file) else {
       return reply.error(Errno.invalid)
     }
@@ -129,7 +144,9 @@ extension MountOperations {
 
   func readlink(_ node: NodeID, reply: consuming DataReply) {
     do throws(FSError) {
-      let target = try tree.readlink(node.rawValue)
+      let target =
+        Self.isHidden(node)
+        ? try hidden.readlink(node.rawValue) : try tree.readlink(node.rawValue)
       reply.bytes(target)
     } catch {
       reply.error(error.errno)

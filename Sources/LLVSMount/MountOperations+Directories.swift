@@ -10,6 +10,7 @@ extension MountOperations {
   }
 
   func opendir(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
+    guard !Self.isHidden(node) else { return hiddenOpendir(node, reply: reply) }
     let number = OpenLiveDirectory(inode: node.rawValue).number()
     // The kernel keeps the listing until a name changes through it or it is told of a change.
     if !reply.opened(number, [.cacheReaddir, .keepCache]) { OpenObject.close(number) }
@@ -18,6 +19,9 @@ extension MountOperations {
   func readdir(
     _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply
   ) {
+    if let open = OpenObject.object(file.handle) as? OpenHiddenDirectory {
+      return hiddenReaddir(open.directory, offset: offset, reply: reply)
+    }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
     var reply = reply
     do throws(FSError) {
@@ -41,6 +45,9 @@ extension MountOperations {
   func readdirplus(
     _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryPlusReply
   ) {
+    if let open = OpenObject.object(file.handle) as? OpenHiddenDirectory {
+      return hiddenReaddirplus(open.directory, offset: offset, reply: reply)
+    }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
     var reply = reply
     var given: [UInt64] = []
@@ -85,6 +92,7 @@ extension MountOperations {
   }
 
   func fsyncdir(_ node: NodeID, file: OpenFile, dataOnly: Bool, reply: consuming EmptyReply) {
+    guard !Self.isHidden(node) else { return reply.done() }
     session.value?.aboutToBlock()
     answer(reply) { () throws(FSError) in try tree.fsyncDirectory() }
   }

@@ -8,8 +8,12 @@ extension MountOperations {
   func lookup(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply
   ) {
+    let name = Self.bytes(name)
+    guard !Self.isHidden(parent), name != LiveTree.reservedName else {
+      return hiddenLookup(name, in: parent, reply: reply)
+    }
     do throws(FSError) {
-      let status = try tree.lookup(parent.rawValue, Self.bytes(name))
+      let status = try tree.lookup(parent.rawValue, name)
       if !reply.entry(status.liveEntry) { tree.forget(status.inode, count: 1) }
     } catch .noEntry {
       // The kernel remembers that there is no such name; a merge that brings one tells it.
@@ -20,7 +24,11 @@ extension MountOperations {
   }
 
   func forget(_ node: NodeID, count: UInt64) {
-    tree.forget(node.rawValue, count: count)
+    if Self.isHidden(node) {
+      hidden.forget(node.rawValue, count: count)
+    } else {
+      tree.forget(node.rawValue, count: count)
+    }
   }
 
   /// Answers with a node that was made, and gives the look-up back if nobody waits any more.
@@ -39,6 +47,9 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, device: UInt64,
     reply: consuming EntryReply
   ) {
+    guard !Self.isHidden(parent) else {
+      return refuseToMake(Self.bytes(name), in: parent, reply: reply)
+    }
     guard mode & 0o170000 == 0o100000 || mode & 0o170000 == 0 else {
       return reply.error(Errno.operationNotPermitted)
     }
@@ -52,6 +63,9 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, reply: consuming EntryReply
   ) {
     let caller = Self.caller(reply)
+    guard !Self.isHidden(parent) else {
+      return refuseToMake(Self.bytes(name), in: parent, reply: reply)
+    }
     answer(reply) { () throws(FSError) in
       try tree.makeDirectory(parent.rawValue, Self.bytes(name), mode: mode, caller: caller)
     }
@@ -62,6 +76,9 @@ extension MountOperations {
     reply: consuming EntryReply
   ) {
     let caller = Self.caller(reply)
+    guard !Self.isHidden(parent) else {
+      return refuseToMake(Self.bytes(name), in: parent, reply: reply)
+    }
     answer(reply) { () throws(FSError) in
       try tree.makeSymlink(
         parent.rawValue, Self.bytes(name), target: Array(target), caller: caller)
@@ -72,14 +89,19 @@ extension MountOperations {
     _ node: NodeID, as name: UnsafeRawBufferPointer, in parent: NodeID,
     reply: consuming EntryReply
   ) {
-    reply.error(Errno.operationNotPermitted)
+    // Hard links are not kept yet; a name of history cannot be one of the live tree's at all.
+    reply.error(Self.isHidden(node) ? Errno.readOnlyFileSystem : Errno.operationNotPermitted)
   }
 
   func unlink(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply
   ) {
     answer(reply) { () throws(FSError) in
-      try tree.unlink(parent.rawValue, Self.bytes(name))
+      if Self.isHidden(parent) {
+        try hidden.unlink(parent.rawValue, Self.bytes(name))
+      } else {
+        try tree.unlink(parent.rawValue, Self.bytes(name))
+      }
     }
   }
 
@@ -87,7 +109,14 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply
   ) {
     answer(reply) { () throws(FSError) in
-      try tree.removeDirectory(parent.rawValue, Self.bytes(name))
+      let name = Self.bytes(name)
+      if Self.isHidden(parent) {
+        try hidden.removeDirectory(parent.rawValue, name)
+      } else if name == LiveTree.reservedName {
+        throw .notPermitted
+      } else {
+        try tree.removeDirectory(parent.rawValue, name)
+      }
     }
   }
 
@@ -103,6 +132,11 @@ extension MountOperations {
     default: return reply.error(Errno.invalid)
     }
     answer(reply) { () throws(FSError) in
+      if Self.isHidden(parent), Self.isHidden(newParent) {
+        return try hidden.rename(
+          parent.rawValue, Self.bytes(name), newParent.rawValue, Self.bytes(newName), mode: mode)
+      }
+      guard !Self.isHidden(parent), !Self.isHidden(newParent) else { throw .readOnly }
       try tree.rename(
         parent.rawValue, Self.bytes(name), newParent.rawValue, Self.bytes(newName), mode: mode)
     }

@@ -13,8 +13,19 @@ final class MountOperations: FuseOperations {
   /// The session that serves this, to tell it of work that blocks.
   let session: SessionReference
 
-  init(tree: LiveTree, session: SessionReference) {
+  let hidden: HiddenTree
+  let control: ControlService
+  /// Where commands run, so that no thread that serves requests waits for one.
+  let pool: WorkerPool
+
+  init(
+    tree: LiveTree, hidden: HiddenTree, control: ControlService, pool: WorkerPool,
+    session: SessionReference
+  ) {
     self.tree = tree
+    self.hidden = hidden
+    self.control = control
+    self.pool = pool
     self.session = session
   }
 

@@ -32,6 +32,9 @@ package final class HiddenDirectory: Sendable {
   // Taken out while a thread reads from it; another then begins anew.
   private let source: Mutex<Source?>
 
+  /// Whether the names never change, so that the kernel may keep the listing.
+  package var isLasting: Bool { tree.isLasting(node) && node.content.isHistory }
+
   init(tree: HiddenTree, node: HiddenNode, above: UInt64) {
     self.tree = tree
     self.node = node

@@ -8,6 +8,12 @@ extension HiddenTree {
     try status(of: try nodes.node(inode), nil)
   }
 
+  /// A node's attributes, and whether they hold for good; counts no look-up.
+  package func entry(of inode: UInt64) throws(FSError) -> HiddenEntry {
+    let node = try nodes.node(inode)
+    return HiddenEntry(status: try status(of: node, nil), isLasting: isLasting(node))
+  }
+
   /// Whether a node's name and attributes hold for good.
   func isLasting(_ node: HiddenNode) -> Bool {
     switch node.content {

@@ -1,0 +1,269 @@
+import FileTree
+import FuseSession
+import Platform
+
+// `.llvs`: what is numbered from 2^40 on, and the one name in live directories that leads there. The
+// methods of the protocol hand over to these.
+
+extension MountOperations {
+  /// Whether a request is about the hidden tree.
+  static func isHidden(_ node: NodeID) -> Bool { HiddenTree.owns(node.rawValue) }
+
+  func hiddenLookup(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
+    do throws(FSError) {
+      let entry =
+        Self.isHidden(parent)
+        ? try hidden.lookup(parent.rawValue, name) : try hidden.hidden(of: parent.rawValue)
+      if !reply.entry(entry.fuseEntry) { hidden.forget(entry.status.inode, count: 1) }
+    } catch {
+      // Aliases and settings come and go: an absent name is not remembered.
+      reply.error(error.errno)
+    }
+  }
+
+  /// Below `.llvs` only files of the writable places can be made, by create.
+  func refuseToMake(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
+    do throws(FSError) {
+      try hidden.refuseToMake(parent.rawValue, name)
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  // MARK: - Directories
+
+  func hiddenOpendir(_ node: NodeID, reply: consuming OpenReply) {
+    do throws(FSError) {
+      let directory = try hidden.openDirectory(node.rawValue)
+      let number = OpenHiddenDirectory(directory).number()
+      let options: OpenOptions = directory.isLasting ? [.cacheReaddir, .keepCache] : []
+      if !reply.opened(number, options) { OpenObject.close(number) }
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  /// How many names are found at a time: about what a reply holds.
+  private static let batch = 64
+
+  func hiddenReaddir(
+    _ directory: HiddenDirectory, offset: Int64, reply: consuming DirectoryReply
+  ) {
+    var reply = reply
+    var at = UInt64(clamping: offset)
+    do throws(FSError) {
+      filling: while true {
+        let items = try directory.next(after: at, limit: Self.batch)
+        for item in items {
+          let fits = item.name.withUnsafeBytes {
+            reply.add(
+              $0, inode: item.inode, mode: item.kind.typeBits, next: Int64(clamping: item.next))
+          }
+          guard fits else { break filling }
+          at = item.next
+        }
+        if items.isEmpty { break }
+      }
+      reply.finish()
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func hiddenReaddirplus(
+    _ directory: HiddenDirectory, offset: Int64, reply: consuming DirectoryPlusReply
+  ) {
+    var reply = reply
+    var at = UInt64(clamping: offset)
+    var given: [UInt64] = []
+    do throws(FSError) {
+      filling: while true {
+        let items = try directory.next(after: at, limit: Self.batch)
+        for item in items {
+          guard try add(item, of: directory, to: &reply, &given) else { break filling }
+          at = item.next
+        }
+        if items.isEmpty { break }
+      }
+      if !reply.finish() { for inode in given { hidden.forget(inode, count: 1) } }
+    } catch {
+      for inode in given { hidden.forget(inode, count: 1) }
+      reply.error(error.errno)
+    }
+  }
+
+  /// Adds a name with its attributes; false when the reply is full.
+  private func add(
+    _ item: HiddenDirectory.Item, of directory: HiddenDirectory,
+    to reply: inout DirectoryPlusReply, _ given: inout [UInt64]
+  ) throws(FSError) -> Bool {
+    if item.name == [0x2E] || item.name == [0x2E, 0x2E] {
+      // These count no look-up.
+      let status =
+        HiddenTree.owns(item.inode)
+        ? try hidden.getattr(item.inode) : try tree.getattr(item.inode)
+      var entry = status.liveEntry
+      entry.entryTimeout = 0
+      entry.attributeTimeout = 0
+      return item.name.withUnsafeBytes {
+        reply.add($0, entry, next: Int64(clamping: item.next))
+      }
+    }
+    let entry: HiddenEntry
+    do throws(FSError) {
+      entry = try directory.lookup(item)
+    } catch .noEntry {
+      return true
+    }
+    let fits = item.name.withUnsafeBytes {
+      reply.add($0, entry.fuseEntry, next: Int64(clamping: item.next))
+    }
+    if fits {
+      given.append(entry.status.inode)
+    } else {
+      hidden.forget(entry.status.inode, count: 1)
+    }
+    return fits
+  }
+
+  // MARK: - Files
+
+  func hiddenOpen(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
+    let writes = flags & OpenFlags.accessMode != OpenFlags.readOnly
+    do throws(FSError) {
+      let file = try hidden.open(
+        node.rawValue, writing: writes, truncating: flags & OpenFlags.truncate != 0)
+      let object: OpenObject
+      let options: OpenOptions
+      switch file.kind {
+      case .control:
+        object = OpenControl(ControlSession(control, pool: pool))
+        options = .directIO
+      case .value:
+        object = OpenHiddenFile(file)
+        options = [.keepCache, .noFlush]
+      case .generated, .writable:
+        object = OpenHiddenFile(file)
+        options = .directIO
+      }
+      let number = object.number()
+      if !reply.opened(number, options) {
+        file.release()
+        OpenObject.close(number)
+      }
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func hiddenCreate(
+    _ name: [UInt8], in parent: NodeID, mode: UInt32, reply: consuming CreateReply
+  ) {
+    do throws(FSError) {
+      let (entry, file) = try hidden.create(parent.rawValue, name, mode: mode)
+      let number = OpenHiddenFile(file).number()
+      if !reply.created(entry.fuseEntry, number, .directIO) {
+        file.release()
+        hidden.forget(entry.status.inode, count: 1)
+        OpenObject.close(number)
+      }
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func hiddenRead(
+    _ file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
+  ) {
+    switch OpenObject.object(file.handle) {
+    case let open as OpenHiddenFile:
+      var pending = Optional(reply)
+      withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
+        do throws(FSError) {
+          let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+          let got = try open.file.read(at: UInt64(offset), into: room)
+          pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
+        } catch {
+          pending.take()?.error(error.errno)
+        }
+      }
+    case let open as OpenControl:
+      controlRead(open.session, offset: offset, count: count, reply: reply)
+    default:
+      reply.error(Errno.invalid)
+    }
+  }
+
+  func hiddenWrite(
+    _ file: OpenFile, offset: Int64, bytes: UnsafeRawBufferPointer, reply: consuming WriteReply
+  ) {
+    switch OpenObject.object(file.handle) {
+    case let open as OpenHiddenFile:
+      do throws(FSError) {
+        try open.file.write(at: UInt64(offset), bytes)
+        reply.wrote(bytes.count)
+      } catch {
+        reply.error(error.errno)
+      }
+    case let open as OpenControl:
+      controlWrite(open.session, bytes, reply: reply)
+    default:
+      reply.error(Errno.invalid)
+    }
+  }
+
+  func hiddenFlush(_ file: OpenFile, reply: consuming EmptyReply) {
+    // Commands run in WRITE, never here: every inherited descriptor that closes sends a flush.
+    let open = OpenObject.object(file.handle) as? OpenHiddenFile
+    answer(reply) { () throws(FSError) in try open?.file.flush() }
+  }
+
+  func hiddenRelease(_ file: OpenFile, reply: consuming EmptyReply) {
+    (OpenObject.object(file.handle) as? OpenHiddenFile)?.file.release()
+    reply.done()
+    OpenObject.close(file.handle)
+  }
+
+  // MARK: - The control file
+
+  /// A status may have to look at the disk, so it is read on a thread of the pool.
+  private func controlRead(
+    _ session: ControlSession, offset: Int64, count: Int, reply: consuming DataReply
+  ) {
+    let parked = ParkedReply(reply) { $0.take()?.error(Errno.interrupted) }
+    pool.run {
+      do throws(ControlError) {
+        let bytes = try session.read(at: UInt64(clamping: offset), count: count)
+        parked.take()?.bytes(bytes)
+      } catch {
+        parked.take()?.error(error.asFSError.errno)
+      }
+    }
+  }
+
+  /// Runs commands elsewhere; a signal to the writer stops them, and the write says EINTR once nothing
+  /// of them is under way.
+  private func controlWrite(
+    _ session: ControlSession, _ bytes: UnsafeRawBufferPointer, reply: consuming WriteReply
+  ) {
+    let pending = Monitor<(ControlSession.Pending?, Bool)>((nil, false))
+    let parked = ParkedReply(reply) { _ in
+      let running = pending.withLock { state -> ControlSession.Pending? in
+        state.1 = true
+        return state.0
+      }
+      running?.cancel()
+    }
+    let started = session.write(Array(bytes)) { result in
+      switch result {
+      case .success(let count): parked.take()?.wrote(count)
+      case .failure(let error): parked.take()?.error(error.asFSError.errno)
+      }
+    }
+    let isInterrupted = pending.withLock { state -> Bool in
+      state.0 = started
+      return state.1
+    }
+    if isInterrupted { started.cancel() }
+  }
+}

@@ -1,0 +1,39 @@
+import FileTree
+import FuseSession
+
+/// An open directory of the hidden tree.
+final class OpenHiddenDirectory: OpenObject {
+  let directory: HiddenDirectory
+
+  init(_ directory: HiddenDirectory) {
+    self.directory = directory
+  }
+}
+
+/// An open file of the hidden tree.
+final class OpenHiddenFile: OpenObject {
+  let file: HiddenFile
+
+  init(_ file: HiddenFile) {
+    self.file = file
+  }
+}
+
+/// An open control file.
+final class OpenControl: OpenObject {
+  let session: ControlSession
+
+  init(_ session: ControlSession) {
+    self.session = session
+  }
+}
+
+extension HiddenEntry {
+  /// The entry as FUSE sends it: history stays as it is, everything else is asked for each time.
+  var fuseEntry: EntryAttributes {
+    EntryAttributes(
+      node: NodeID(status.inode), attributes: status.attributes,
+      entryTimeout: isLasting ? EntryAttributes.forever : 0,
+      attributeTimeout: isLasting ? EntryAttributes.forever : 0)
+  }
+}
