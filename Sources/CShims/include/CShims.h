@@ -49,4 +49,13 @@ int llvs_keep_thread_on(int thread, int processor);
 /// Lets a thread run wherever the thread `model` may.
 int llvs_let_thread_roam(int thread, int model);
 
+/// llistxattr(2), lgetxattr(2), lsetxattr(2).
+int64_t llvs_list_extended(const char *path, char *names, size_t size);
+int64_t llvs_get_extended(const char *path, const char *name, void *value, size_t size);
+int llvs_set_extended(const char *path, const char *name, const void *value, size_t size);
+
+/// mknod(2), and the device number of lstat(2); makedev(3) and its like are macros.
+int llvs_make_node(const char *path, unsigned mode, unsigned major, unsigned minor);
+int llvs_device_number(const char *path, unsigned *major_number, unsigned *minor_number);
+
 #endif

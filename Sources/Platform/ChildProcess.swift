@@ -1,0 +1,82 @@
+internal import Glibc
+
+/// A process that this one started.
+package struct ChildProcess: Sendable {
+  package let id: Int32
+
+  /// Starts this program anew in a session of its own, without input and output; what it has to say goes
+  /// to a file.
+  ///
+  /// - Throws: what posix_spawn(3) says.
+  package static func startDetached(
+    arguments: [String], errors: File
+  ) throws(SystemError) -> ChildProcess {
+    var attributes = posix_spawnattr_t()
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawnattr_init(&attributes)
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer {
+      unsafe posix_spawnattr_destroy(&attributes)
+      unsafe posix_spawn_file_actions_destroy(&actions)
+    }
+    // spawn.h: POSIX_SPAWN_SETSID, which the importer does not see.
+    unsafe posix_spawnattr_setflags(&attributes, 0x80)
+    unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+    unsafe posix_spawn_file_actions_adddup2(&actions, errors.descriptor, 2)
+    var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
+    unsafe words.append(nil)
+    defer { unsafe words.forEach { unsafe free($0) } }
+    var process = pid_t()
+    let code = unsafe posix_spawn(
+      &process, "/proc/self/exe", &actions, &attributes, words, environ)
+    guard code == 0 else { throw SystemError(errno: code, call: "posix_spawn") }
+    return ChildProcess(id: process)
+  }
+
+  /// Runs a program to its end with this process's input and output.
+  ///
+  /// - Returns: its exit code; 128 and more for a signal.
+  package static func run(_ arguments: [String]) throws(SystemError) -> Int32 {
+    guard let program = arguments.first else { return 0 }
+    var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
+    unsafe words.append(nil)
+    defer { unsafe words.forEach { unsafe free($0) } }
+    var process = pid_t()
+    let code = unsafe posix_spawnp(&process, program, nil, nil, words, environ)
+    guard code == 0 else { throw SystemError(errno: code, call: "posix_spawnp", subject: program) }
+    while true {
+      if let code = try ChildProcess(id: process).exitCode(waiting: true) { return code }
+    }
+  }
+
+  /// Its exit code, 128 and more for a signal; nil while it runs.
+  package func exitCode(waiting: Bool = false) throws(SystemError) -> Int32? {
+    var status: Int32 = 0
+    while true {
+      let found = unsafe waitpid(id, &status, waiting ? 0 : WNOHANG)
+      if found == 0 { return nil }
+      if found == id { break }
+      let code = errno
+      guard code == EINTR else { throw SystemError(errno: code, call: "waitpid") }
+    }
+    let signal = status & 0x7F
+    return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+  }
+}
+
+extension SystemProcess {
+  /// Asks a process to end, as kill(1) does.
+  package static func terminate(_ id: Int32) throws(SystemError) {
+    guard id > 1, kill(id, SIGTERM) != 0 else { return }
+    throw SystemError(errno: errno, call: "kill", subject: "\(id)")
+  }
+
+  /// Ends the process.
+  package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
+
+  /// The directory that relative paths start from.
+  package static var workingDirectory: String {
+    (try? FileSystem.resolve(".")) ?? "/"
+  }
+}
