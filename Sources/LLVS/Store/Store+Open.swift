@@ -36,7 +36,8 @@ extension Store {
       try refuseForeign(path)
     }
     let lockFile = try mode == .writer ? writerLock(path) : readerLock(path)
-    let identity = try identity(of: lockFile, in: path)
+    // Readers promise nothing in the replica's name, and a backup has no lock yet.
+    let identity = try mode == .writer ? identity(of: lockFile, in: path) : []
     let fresh: [String: [UInt8]]? =
       isNew
       ? [
