@@ -1,1 +1,34 @@
-// LLVSTool
+/// The command-line tool: reads a command line, carries it out, and says how it went.
+package enum LLVSTool {
+  /// Runs a command line without the program's name.
+  ///
+  /// - Returns: the exit code.
+  package static func run(_ arguments: [String]) -> Int32 {
+    // It has options of its own.
+    if arguments.first == "bench" { return Bench.run(Array(arguments.dropFirst())) }
+    var console = Console(isQuiet: false)
+    do {
+      let line = try CommandLine(arguments)
+      console = Console(isQuiet: line.isQuiet)
+      guard !line.verb.isEmpty else {
+        guard line.wantsHelp else {
+          throw UsageError("no verb is given; \"llvs help\" lists them")
+        }
+        console.tell(Verb.overview)
+        return ExitCode.done.rawValue
+      }
+      guard let verb = Verb.named(line.verb) else {
+        throw UsageError("there is no verb \(line.verb); \"llvs help\" lists them")
+      }
+      if line.wantsHelp {
+        console.tell(verb.description)
+        return ExitCode.done.rawValue
+      }
+      return try verb.run(line, console).rawValue
+    } catch {
+      let failure = Failure(error)
+      console.complain(failure.sentence)
+      return failure.code.rawValue
+    }
+  }
+}

@@ -1,3 +1,4 @@
-import Foundation
 import LLVSTool
-exit(Bench.run(Array(CommandLine.arguments.dropFirst(2))))
+import Platform
+
+SystemProcess.exit(LLVSTool.run(Array(CommandLine.arguments.dropFirst())))

@@ -1,0 +1,24 @@
+package import LLVS
+import Platform
+
+extension ControlService {
+  /// Opens the live tree of a store that is not mounted, so that commands act on it as they would there.
+  ///
+  /// - Throws: what ``LiveTree/open(_:defaults:ignore:settings:)`` throws.
+  package static func open(
+    _ store: Store, opener: PeerOpener = .standard
+  ) throws(StoreError) -> ControlService {
+    let stored = try store.state().settings
+    var faults: [String] = []
+    let settings = StoreSettings(stored: stored, faults: &faults)
+    let (tree, recovery) = try LiveTree.open(
+      store,
+      defaults: LiveTree.Defaults(uid: SystemProcess.user, gid: SystemProcess.group),
+      ignore: stored[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
+      settings: settings)
+    let log = EventLog(directory: store.path)
+    for fault in faults + recovery.losses { log.add("error", fault) }
+    return ControlService(
+      versioner: Versioner(tree: tree, log: log) { _ in }, log: log, opener: opener)
+  }
+}

@@ -1,0 +1,85 @@
+import FileTree
+import FuseSession
+import LLVS
+import LLVSMount
+import Platform
+
+/// What the tool ends with.
+package enum ExitCode: Int32, Sendable {
+  case done = 0
+  /// New conflicts, with `--fail-on-conflict`.
+  case conflict = 1
+  /// The command line cannot be read.
+  case usage = 2
+  /// No such store, version, peer, branch or path.
+  case notFound = 3
+  /// A peer cannot be reached or does not answer.
+  case unreachable = 4
+  /// Histories without a common ancestor.
+  case unrelated = 5
+  /// Somebody holds what is needed, or something is not saved.
+  case busy = 6
+  case noSpace = 7
+  /// Not permitted, read only, or written by a newer program.
+  case notPermitted = 8
+  /// The store is damaged.
+  case damaged = 9
+  case interrupted = 10
+  /// The name is taken.
+  case exists = 11
+  /// The system failed in another way.
+  case failed = 12
+}
+
+/// Why a command line cannot be carried out.
+struct UsageError: Error {
+  var message: String
+  init(_ message: String) { self.message = message }
+}
+
+/// The one place where an error becomes words and an exit code.
+struct Failure {
+  var code: ExitCode
+  /// A clause without its period.
+  var message: String
+
+  private init(_ code: ExitCode, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  init(_ error: any Error) {
+    switch error {
+    case let error as UsageError: self.init(.usage, error.message)
+    case let error as ControlError: self.init(Self.code(error.kind), error.message)
+    case let error as StoreError: self.init(ControlError(error))
+    case let error as SystemError: self.init(ControlError(.system(error)))
+    case let error as FuseError: self.init(.failed, error.description)
+    case MountError.place(let reason): self.init(.failed, reason)
+    case MountError.store(let error): self.init(ControlError(error))
+    case MountError.session(let error): self.init(.failed, error.description)
+    default: self.init(.failed, "\(error)")
+    }
+  }
+
+  private static func code(_ kind: ControlError.Kind) -> ExitCode {
+    switch kind {
+    case .grammar, .tooLong: .usage
+    case .notFound: .notFound
+    case .unreachable, .timedOut: .unreachable
+    case .unrelated: .unrelated
+    case .busy, .refused: .busy
+    case .noSpace: .noSpace
+    case .notPermitted, .readOnly: .notPermitted
+    case .interrupted: .interrupted
+    case .exists: .exists
+    case .damaged: .damaged
+    }
+  }
+
+  /// `llvs: sentence.`
+  var sentence: String {
+    let text = message.hasSuffix(".") ? message : message + "."
+    return "llvs: \(text)"
+  }
+}

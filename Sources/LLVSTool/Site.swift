@@ -1,0 +1,134 @@
+import FileTree
+import FuseSession
+import LLVS
+import Platform
+
+/// Where a command acts: on a mounted store through its control file, else on the store itself.
+enum Site {
+  case mounted(root: String, store: String)
+  case store(String)
+
+  /// The place that a command line names, or the mount that the current directory is in.
+  init(_ line: CommandLine) throws {
+    let table = try MountTable()
+    if let store = line.store {
+      let path = try FileSystem.resolve(store)
+      let mount = table.entries.last {
+        $0.type == "fuse.llvs" && String(decoding: $0.source, as: UTF8.self) == path
+      }
+      self =
+        mount.map { .mounted(root: String(decoding: $0.path, as: UTF8.self), store: path) }
+        ?? .store(path)
+      return
+    }
+    let path = try line.mount.map { try FileSystem.resolve($0) } ?? SystemProcess.workingDirectory
+    let bytes = Array(path.utf8)
+    // The deepest mount that the path is in; of those on one directory the last.
+    var found: MountEntry?
+    for entry in table.entries where Self.contains(entry.path, bytes) {
+      if entry.path.count >= found?.path.count ?? 0 { found = entry }
+    }
+    guard let found, found.type == "fuse.llvs" else {
+      throw ControlError(
+        .notFound, "\(path) is not in a mounted store; name one with --store DIR or --mount DIR")
+    }
+    self = .mounted(
+      root: String(decoding: found.path, as: UTF8.self),
+      store: String(decoding: found.source, as: UTF8.self))
+  }
+
+  private static func contains(_ directory: [UInt8], _ path: [UInt8]) -> Bool {
+    directory == [0x2F] || path == directory
+      || path.starts(with: directory) && path[directory.count] == 0x2F
+  }
+
+  /// The store, for reading: others may have it open too.
+  func reader() throws -> Store {
+    switch self {
+    case .mounted(_, let store), .store(let store):
+      return try Store.open(path: store, mode: .reader)
+    }
+  }
+
+  var storePath: String {
+    switch self {
+    case .mounted(_, let store), .store(let store): store
+    }
+  }
+}
+
+/// What a command said, for people and for programs.
+struct Answer {
+  var text: String
+  var fields: [ReplyField]
+  /// Paths on which a merge clashed, or one that stands for them where only words are known.
+  var hasConflicts: Bool
+}
+
+extension Site {
+  /// Runs a command where it belongs.
+  func run(_ words: [String], _ console: Console) throws -> Answer {
+    switch self {
+    case .store(let path):
+      let command = try ControlCommand(words: words.map { Array($0.utf8) })
+      let service = try ControlService.open(try Store.open(path: path, mode: .writer))
+      let result = try service.run(command, context: console.context)
+      return Answer(
+        text: result.text, fields: result.fields, hasConflicts: Self.conflicts(result.fields))
+    case .mounted(let root, _):
+      // The grammar is checked here, so that a line means what its words say.
+      _ = try ControlCommand(words: words.map { Array($0.utf8) })
+      let reply = try Self.write(Self.line(words), to: root)
+      return Answer(
+        text: reply, fields: [ReplyField("text", reply)],
+        hasConflicts: reply.contains(" conflict: ") || reply.contains(" conflicts: "))
+    }
+  }
+
+  private static func conflicts(_ fields: [ReplyField]) -> Bool {
+    for field in fields where field.name == "conflicts" {
+      if case .list(let paths) = field.value { return !paths.isEmpty }
+    }
+    return false
+  }
+
+  /// The words as a line of the control file.
+  static func line(_ words: [String]) -> String {
+    if words.first == "commit" {
+      let message = words.dropFirst().joined(separator: " ")
+      return "commit " + message.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+    return words.map { word in
+      "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
+        + "'"
+    }.joined(separator: " ")
+  }
+
+  private static func write(_ line: String, to root: String) throws -> String {
+    let file = try File("\(root)/.llvs/control", .readWrite)
+    do {
+      try file.write(Array("\(line)\n".utf8), at: 0)
+    } catch {
+      let reply = (try? text(of: file)) ?? ""
+      let words = reply.split(separator: "\n").last.map(String.init) ?? ""
+      var failure = ControlError(.system(error))
+      if error.errno == Errno.invalid { failure.kind = .grammar }
+      if error.errno == Errno.crossDevice { failure.kind = .unrelated }
+      if error.errno == Errno.interrupted { failure.kind = .interrupted }
+      if words.hasPrefix("error: ") { failure.message = String(words.dropFirst(7)) }
+      throw failure
+    }
+    return try text(of: file).split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0.hasPrefix("ok ") ? $0.dropFirst(3) : $0 }.joined(separator: "\n")
+  }
+
+  private static func text(of file: File) throws -> String {
+    var bytes: [UInt8] = []
+    while true {
+      let part = try file.read(65_536, at: UInt64(bytes.count))
+      if part.isEmpty { break }
+      bytes += part
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,314 @@
+import FileTree
+import LLVS
+import Platform
+
+/// A directory taken into a store as one version.
+///
+/// Files are read in the order of their keys and go into the map as they come: memory holds the names of
+/// the directories on the way down and, for the index, the keys.
+struct TreeImport {
+  private struct Item {
+    enum What { case entry, below }
+    /// The bytes it sorts by among its siblings.
+    var order: [UInt8]
+    var name: String
+    var what: What
+  }
+
+  private struct Level {
+    var path: [UInt8]
+    var directory: String
+    var items: ArraySlice<Item>
+  }
+
+  private let directory: String
+  private let prefix: [UInt8]
+  private let progress: (Int) -> Void
+  /// Files, links and directories met so far.
+  private(set) var count = 0
+  private var levels: [Level] = []
+  /// Entries whose keys are spelled so that they sort elsewhere.
+  private var displaced: [MapEdit] = []
+  private var links: [FileLink: [UInt8]] = [:]
+  private var revisions: Range<UInt64> = 0..<0
+  private var inodes: Range<UInt64> = 0..<0
+  private let user = SystemProcess.user
+  private let group = SystemProcess.group
+
+  private struct FileLink: Hashable {
+    var device: UInt64
+    var inode: UInt64
+  }
+
+  init(directory: String, prefix: [UInt8], progress: @escaping (Int) -> Void) {
+    self.directory = directory
+    self.prefix = prefix
+    self.progress = progress
+  }
+
+  /// Makes the version; nil where the tree holds everything already.
+  mutating func run(in store: Store, message: String?) throws(StoreError) -> VersionRecord? {
+    let isUntouched: Bool
+    do throws(SystemError) {
+      isUntouched = try !FileSystem.exists("\(store.path)/journal")
+    } catch {
+      throw .system(error)
+    }
+    let state = try store.state()
+    if isUntouched, state.head == nil {
+      // Nobody has shown this store yet: its first version needs no live tree to be moved.
+      let made = try store.write { (transaction) throws(StoreError) -> VersionRecord? in
+        guard let record = try add(to: transaction, head: nil, store, message) else { return nil }
+        try transaction.setHead(record.number, map: record.map, reason: "import")
+        return record
+      }
+      return made.map { logged($0, in: EventLog(directory: store.path)) }
+    }
+    let service: ControlService
+    service = try ControlService.open(store)
+    var made: VersionRecord?
+    _ = try service.versioner.transition(.command, reasonText: "import") {
+      (transaction, head) throws(StoreError) in
+      made = try add(to: transaction, head: head, store, message)
+      return made?.number ?? head
+    }
+    return made.map { logged($0, in: service.log) }
+  }
+
+  private func logged(_ record: VersionRecord, in log: EventLog) -> VersionRecord {
+    log.add("version", "\(record.name) imported \(count) entries of \(directory)")
+    return record
+  }
+
+  private mutating func add(
+    to transaction: WriteTransaction, head: VersionNumber?, _ store: Store, _ message: String?
+  ) throws(StoreError) -> VersionRecord? {
+    let record: VersionRecord? = if let head { try transaction.version(head) } else { nil }
+    let base = store.map(record?.map ?? .empty)
+    let view = TreeView(map: base)
+    let number = transaction.nextVersion
+    var parents: [MapEdit] = []
+    var parent: [UInt8] = []
+    for name in prefix.split(separator: 0x2F) {
+      parent += (parent.isEmpty ? [] : [0x2F]) + name
+      guard try view.find(path: parent) == nil else { continue }
+      parents.append(
+        .put(try made(.directory, Attributes(mode: 0o755), parent, nil, number, view, transaction)))
+    }
+    displaced = parents
+    try descend(into: directory, at: prefix)
+    // The closure pulls from a copy, since an escaping one cannot borrow.
+    let puller = Puller(source: self, view: view, number: number, transaction: transaction)
+    var map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
+      .applying { () throws(StoreError) in try puller.next() }
+    self = puller.source
+    if !displaced.isEmpty {
+      displaced.sort(by: MapEdit.precedes)
+      map = try map.applying(edits: displaced)
+    }
+    guard map.contentDigest != base.contentDigest else { return nil }
+    let author = try store.state().settings["author"].map { String(decoding: $0, as: UTF8.self) }
+    return try transaction.add(
+      AuthoredVersion(
+        number: try transaction.reserveVersion(), first: head, base: base, map: map,
+        line: record.flatMap {
+          $0.line == VersionRecord.unnamedLine ? nil : Branch(rawValue: $0.line)
+        }, author: author, message: message ?? "import"))
+  }
+
+  /// Holds the import while the map pulls from it.
+  private final class Puller {
+    var source: TreeImport
+    let view: TreeView
+    let number: VersionNumber
+    let transaction: WriteTransaction
+
+    init(
+      source: TreeImport, view: TreeView, number: VersionNumber, transaction: WriteTransaction
+    ) {
+      self.source = source
+      self.view = view
+      self.number = number
+      self.transaction = transaction
+    }
+
+    func next() throws(StoreError) -> MapEdit? {
+      try source.next(view, number, transaction)
+    }
+  }
+
+  // MARK: - Walking
+
+  private mutating func descend(into directory: String, at path: [UInt8]) throws(StoreError) {
+    do throws(SystemError) {
+      var items: [Item] = []
+      for name in try FileSystem.list(directory) {
+        guard !name.unicodeScalars.contains("\u{FFFD}") else {
+          throw SystemError(
+            errno: Errno.invalid, call: "a name that is not UTF-8, in", subject: directory)
+        }
+        guard name != ".llvs" else { continue }
+        let bytes = Array(name.utf8)
+        items.append(Item(order: bytes, name: name, what: .entry))
+        if try FileSystem.status("\(directory)/\(name)", following: false).kind == .directory {
+          items.append(Item(order: bytes + [0x2F], name: name, what: .below))
+        }
+      }
+      items.sort { $0.order.lexicographicallyPrecedes($1.order) }
+      levels.append(Level(path: path, directory: directory, items: items[...]))
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// The next edit in the order of keys.
+  private mutating func next(
+    _ view: TreeView, _ number: VersionNumber, _ transaction: WriteTransaction
+  ) throws(StoreError) -> MapEdit? {
+    while var level = levels.popLast() {
+      guard let item = level.items.popFirst() else { continue }
+      levels.append(level)
+      let path = (level.path.isEmpty ? [] : level.path + [0x2F]) + Array(item.name.utf8)
+      let file = "\(level.directory)/\(item.name)"
+      switch item.what {
+      case .below: try descend(into: file, at: path)
+      case .entry:
+        guard let edit = try edit(file, path, view, number, transaction) else { continue }
+        count += 1
+        if count % 256 == 0 { progress(count) }
+        if edit.key.bytes == path { return edit }
+        displaced.append(edit)
+      }
+    }
+    return nil
+  }
+
+  // MARK: - One entry
+
+  private mutating func edit(
+    _ file: String, _ path: [UInt8], _ view: TreeView, _ number: VersionNumber,
+    _ transaction: WriteTransaction
+  ) throws(StoreError) -> MapEdit? {
+    let status: FileStatus
+    var attributes: Attributes
+    do throws(SystemError) {
+      status = try FileSystem.status(file, following: false)
+      attributes = try self.attributes(of: file, status)
+    } catch {
+      throw .system(error)
+    }
+    let kind: EntryKind
+    switch status.kind {
+    case .directory: kind = .directory
+    case .symlink: kind = .symlink
+    case .fifo: kind = .fifo
+    case .socket: kind = .socket
+    case .characterDevice: kind = .characterDevice
+    case .blockDevice: kind = .blockDevice
+    case .regular: kind = .regular
+    case .unknown: return nil
+    }
+    let old: Entry?
+    switch try view.map.count == 0 ? nil : view.find(path: path) {
+    case .value(let entry)?: old = entry
+    case .directory(let entry)?: old = entry
+    case nil: old = nil
+    }
+    if status.links > 1, kind != .directory {
+      let link = FileLink(device: status.device, inode: status.inode)
+      let id = links[link] ?? old?.attributes.linkID ?? SystemRandom.bytes(16)
+      links[link] = id
+      attributes.linkID = id
+    }
+    let stored = try bytes(of: file, kind, status, transaction)
+    if let old, old.isDirectory != (kind == .directory) {
+      throw .exists(
+        "\(String(decoding: path, as: UTF8.self)) is "
+          + (old.isDirectory ? "a directory" : "a file") + " in the tree")
+    }
+    var entry = try made(kind, attributes, path, old, number, view, transaction)
+    if let old, old.stored.digest == stored.digest, old.kind == kind {
+      entry.stored = old.stored
+      entry.storedVersion = old.storedVersion
+    } else {
+      entry.stored = stored
+    }
+    if let old, old.hasSameContent(as: entry) { return nil }
+    return .put(entry)
+  }
+
+  private func attributes(
+    of file: String, _ status: FileStatus
+  ) throws(SystemError) -> Attributes {
+    var attributes = Attributes()
+    if status.kind != .symlink { attributes.mode = status.mode }
+    if status.kind != .directory {
+      attributes.mtime = Attributes.Time(
+        seconds: status.modifiedSeconds, nanoseconds: status.modifiedNanoseconds)
+    }
+    if status.uid != user { attributes.uid = status.uid }
+    if status.gid != group { attributes.gid = status.gid }
+    if status.kind == .characterDevice || status.kind == .blockDevice {
+      let number = try FileSystem.deviceNumber(file)
+      attributes.device = Attributes.Device(major: number.major, minor: number.minor)
+    }
+    for name in try FileSystem.extendedNames(file).sorted(by: { $0.lexicographicallyPrecedes($1) })
+    {
+      guard let value = try FileSystem.extended(file, name) else { continue }
+      attributes.extended.append(Attributes.Extended(name: name, value: value))
+    }
+    return attributes
+  }
+
+  private func bytes(
+    of file: String, _ kind: EntryKind, _ status: FileStatus, _ transaction: WriteTransaction
+  ) throws(StoreError) -> StoredContent {
+    switch kind {
+    case .symlink:
+      return try transaction.write(
+        try Self.translated { () throws(SystemError) in
+          Array(try FileSystem.readlink(file).utf8)
+        })
+    case .regular where status.size > 65_536:
+      let source = try Self.translated { () throws(SystemError) in
+        let open = try File(file, [.read, .noFollow, .nonBlocking])
+        return FileSource(open, length: try open.status().size)
+      }
+      return try transaction.write(source)
+    case .regular where status.size > 0:
+      return try transaction.write(
+        try Self.translated { () throws(SystemError) in
+          try File(file, [.read, .noFollow, .nonBlocking]).read(Int(status.size), at: 0)
+        })
+    default: return StoredContent(length: 0, digest: .ofNothing, content: .none)
+    }
+  }
+
+  private static func translated<R>(
+    _ body: () throws(SystemError) -> R
+  ) throws(StoreError) -> R {
+    do throws(SystemError) { return try body() } catch { throw .system(error) }
+  }
+
+  private mutating func made(
+    _ kind: EntryKind, _ attributes: Attributes, _ path: [UInt8], _ old: Entry?,
+    _ number: VersionNumber, _ view: TreeView, _ transaction: WriteTransaction
+  ) throws(StoreError) -> Entry {
+    if revisions.isEmpty {
+      let first = try transaction.allotRevisions(4096)
+      revisions = first..<(first + 4096)
+    }
+    if old == nil, inodes.isEmpty {
+      let first = try transaction.allotInodes(4096)
+      inodes = first..<(first + 4096)
+    }
+    let key: Key =
+      if let old { old.key } else if view.map.count == 0 { KeyCoding.key(ofPath: path) } else {
+        try view.key(forNewPath: path)
+      }
+    return Entry(
+      key: key, kind: kind, attributes: attributes,
+      stored: StoredContent(length: 0, digest: .ofNothing, content: .none), storedVersion: number,
+      inode: old?.inode ?? inodes.removeFirst(), revision: revisions.removeFirst())
+  }
+}

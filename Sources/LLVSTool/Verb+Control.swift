@@ -1,0 +1,112 @@
+import FileTree
+import LLVS
+import Platform
+
+extension Verb {
+  /// A command of the control file, as the verb of that name.
+  @Sendable static func control(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    var words = [line.verb] + line.words
+    if line.verb == "commit", let message = line.options["m"] { words.append(message) }
+    let site = try Site(line)
+    let answer: Answer
+    if line.verb == "status", case .store(let path) = site {
+      answer = try status(path)
+    } else {
+      answer = try site.run(words, console)
+    }
+    if line.isJSON {
+      console.tell(json(answer))
+    } else if line.verb == "status" {
+      console.tell(answer.text)
+    } else {
+      console.say(answer.text)
+    }
+    return line.failsOnConflict && answer.hasConflicts ? .conflict : .done
+  }
+
+  private static func status(_ path: String) throws -> Answer {
+    let service = try ControlService.open(try Store.open(path: path, mode: .writer))
+    let status = try service.status()
+    return Answer(text: status.text, fields: status.fields, hasConflicts: false)
+  }
+
+  private static func json(_ answer: Answer) -> String {
+    var fields = [ReplyField("ok", .flag(true))] + answer.fields
+    if !fields.contains(where: { $0.name == "text" }) {
+      fields.append(ReplyField("text", answer.text))
+    }
+    return ReplyValue.record(fields).json
+  }
+
+  /// Checks the store where it stands, mounted or not; a peer by command.
+  @Sendable static func verify(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    if !line.words.isEmpty { return try control(line, console) }
+    let store = try Site(line).reader()
+    let report = try store.verify { done, total in
+      console.progress(CommandProgress("verifying", done: done, total: total))
+      return true
+    }
+    if line.isJSON {
+      console.tell(
+        ReplyValue.record([
+          ReplyField("ok", .flag(report.isSound)), ReplyField("versions", report.versions),
+          ReplyField("entries", report.entries),
+          ReplyField("bytes", .number(Int64(clamping: report.bytes))),
+          ReplyField("damage", .list(report.damage.map { .text($0) })),
+        ]).json)
+    }
+    for damage in report.damage { console.complain("llvs: \(damage).") }
+    guard report.isSound else { return .damaged }
+    if !line.isJSON {
+      console.say(
+        "sound: \(report.versions) versions, \(report.entries) entries, \(report.bytes) bytes")
+    }
+    return .done
+  }
+
+  @Sendable static func peer(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let words = try line.operands(0...2)
+    let site = try Site(line)
+    if words.count == 2 {
+      switch site {
+      case .mounted(let root, _):
+        let path = "\(root)/.llvs/peers/\(words[0])"
+        if let fault = StoreName.fault(words[0]) { throw UsageError(fault) }
+        if words[1] == "rm" {
+          try FileSystem.unlink(path)
+        } else {
+          _ = try PeerAddress(Array(words[1].utf8))
+          let file = try File(path, [.readWrite, .create, .truncate])
+          try file.write(Array("\(words[1])\n".utf8), at: 0)
+        }
+      case .store(let path):
+        let service = try ControlService.open(try Store.open(path: path, mode: .writer))
+        if words[1] == "rm" {
+          guard try service.allPeers().contains(where: { $0.name == words[0] }) else {
+            throw ControlError(.notFound, "there is no peer \(words[0])")
+          }
+          try service.removePeer(words[0])
+        } else {
+          try service.setPeer(words[0], address: Array(words[1].utf8))
+        }
+      }
+      return .done
+    }
+    let peers = try site.reader().peers().filter { words.isEmpty || $0.name == words[0] }
+    if let name = words.first, peers.isEmpty {
+      throw ControlError(.notFound, "there is no peer \(name)")
+    }
+    func address(_ peer: Peer) -> String {
+      String(decoding: peer.address.prefix { $0 != 0x0A }, as: UTF8.self)
+    }
+    if line.isJSON {
+      let list = peers.map {
+        ReplyValue.record([ReplyField("name", $0.name), ReplyField("address", address($0))])
+      }
+      console.tell(ReplyValue.list(list).json)
+    } else {
+      console.tell(peers.map { "\($0.name)  \(address($0))" }.joined(separator: "\n"))
+    }
+    return .done
+  }
+}

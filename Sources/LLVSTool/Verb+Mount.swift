@@ -1,0 +1,139 @@
+import FileTree
+import FuseSession
+import LLVS
+import LLVSMount
+import Platform
+
+extension Verb {
+  @Sendable static func initialize(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let words = try line.operands(1...1)
+    if try FileSystem.exists("\(words[0])/store.sqlite") {
+      throw ControlError(.exists, "\(words[0]) is a store already")
+    }
+    let store = try Store.open(
+      path: words[0], mode: .writer, create: true, isForced: line.has("force"))
+    console.say("\(store.path) is an empty store")
+    return .done
+  }
+
+  // MARK: - Mounting
+
+  /// What the words and options of `mount` ask for.
+  static func request(_ line: CommandLine) throws -> MountRequest {
+    let words = try line.operands(2...2)
+    var request = MountRequest(store: words[0], mountPoint: words[1])
+    request.isForced = line.has("force")
+    for option in (line.options["o"] ?? "").split(separator: ",").map(String.init) {
+      switch option {
+      case "allow_other": request.allowsOthers = true
+      case "force": request.isForced = true
+      case "nocreate": request.creates = false
+      // What mount(8) and systemd read themselves.
+      case "defaults", "auto", "noauto", "user", "nouser", "users", "nofail", "_netdev", "rw",
+        "owner", "group":
+        break
+      case _ where option.hasPrefix("x-") || option.hasPrefix("comment="): break
+      case _ where option.hasPrefix("fsname="): request.source = String(option.dropFirst(7))
+      default: request.others.append(option)
+      }
+    }
+    return request
+  }
+
+  @Sendable static func mount(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let request = try request(line)
+    return line.has("foreground")
+      ? try serve(request, console) : try startDaemon(line, request, console)
+  }
+
+  private static func serve(_ request: MountRequest, _ console: Console) throws -> ExitCode {
+    // Before the first thread: every thread of the process inherits it.
+    Signals.block(Signals.endings)
+    let daemon = try MountDaemon(request)
+    for loss in daemon.recovery.losses { console.complain("llvs: \(loss).") }
+    try SystemThread.detach {
+      _ = Signals.wait(for: Signals.endings)
+      daemon.end()
+    }
+    try daemon.serve()
+    return .done
+  }
+
+  /// Starts a daemon of its own session, and says so when the tree answers.
+  private static func startDaemon(
+    _ line: CommandLine, _ request: MountRequest, _ console: Console
+  ) throws -> ExitCode {
+    let before = try mount(at: request.mountPoint)
+    let path = "/tmp/llvs-mount-\(SystemRandom.hex(8))"
+    let errors = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
+    try FileSystem.unlink(path)
+    var arguments = ["llvs", "mount", "--foreground"]
+    if line.has("force") { arguments.append("--force") }
+    if let options = line.options["o"] { arguments += ["-o", options] }
+    arguments += ["--", request.store, request.mountPoint]
+    let daemon = try ChildProcess.startDetached(arguments: arguments, errors: errors)
+    while true {
+      if let code = try daemon.exitCode() {
+        let size = min(65_536, try errors.status().size)
+        let words = String(decoding: try errors.read(Int(size), at: 0), as: UTF8.self)
+        console.complain(
+          words.isEmpty ? "llvs: the daemon ended before it served." : String(words.dropLast()))
+        return ExitCode(rawValue: code) ?? .failed
+      }
+      if let now = try mount(at: request.mountPoint), now.id != before?.id {
+        // Answered by the daemon: the tree is there.
+        _ = try FileSystem.status("\(request.mountPoint)/.")
+        _ = try FileSystem.fileSystem(of: request.mountPoint)
+        break
+      }
+      SystemClock.sleep(nanoseconds: 5_000_000)
+    }
+    console.say("\(request.store) is mounted on \(request.mountPoint)")
+    return .done
+  }
+
+  private static func mount(at path: String) throws -> MountEntry? {
+    // A mount whose daemon died cannot be looked at; the daemon takes it away.
+    guard let resolved = try? FileSystem.resolve(path) else { return nil }
+    let entry = try MountTable().mount(at: Array(resolved.utf8))
+    return entry?.type == "fuse.llvs" ? entry : nil
+  }
+
+  // MARK: - Unmounting
+
+  @Sendable static func unmount(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let point = try line.operands(1...1)[0]
+    if try MountPoint.removeStale(point) {
+      console.say("\(point) had lost its daemon and is free")
+      return .done
+    }
+    guard let entry = try mount(at: point) else {
+      throw ControlError(.notFound, "no store is mounted on \(point)")
+    }
+    let lock = "\(String(decoding: entry.source, as: UTF8.self))/lock"
+    let daemon = holder(of: lock)
+    guard let daemon else {
+      try MountPoint.unmount(point)
+      console.say("\(point) is unmounted")
+      return .done
+    }
+    try SystemProcess.terminate(daemon)
+    // The kernel does not wait for a daemon: its lock is free when everything is done.
+    while holder(of: lock) == daemon { SystemClock.sleep(nanoseconds: 20_000_000) }
+    guard try mount(at: point)?.id != entry.id else {
+      throw ControlError(.busy, "\(point) is still mounted though its daemon ended")
+    }
+    console.say("\(point) is unmounted")
+    return .done
+  }
+
+  /// The process that holds a store's lock; nil where it is free.
+  private static func holder(of lock: String) -> Int32? {
+    guard let file = try? File(lock, .readWrite), (try? file.lock(.exclusive)) == false,
+      let text = try? file.read(32, at: 0)
+    else { return nil }
+    let digits = text.prefix { (0x30...0x39).contains($0) }
+    guard let id = Int32(String(decoding: digits, as: UTF8.self)) else { return nil }
+    return SystemProcess.isRunning(id) ? id : nil
+  }
+}

@@ -1,0 +1,63 @@
+import FileTree
+import LLVS
+import Platform
+
+extension Verb {
+  @Sendable static func importTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let directory = try line.operands(1...1)[0]
+    guard try FileSystem.status(directory).kind == .directory else {
+      throw UsageError("\(directory) is not a directory")
+    }
+    let into = (line.options["into"] ?? "").split(separator: "/").map(String.init)
+    guard !into.contains(where: { $0 == ".." || $0 == "." || $0 == ".llvs" }) else {
+      throw UsageError("--into takes a path from the top of the tree")
+    }
+    switch try Site(line) {
+    case .mounted(let root, _):
+      // The kernel must see every name: the files come in as any others do.
+      let target = ([root] + into).joined(separator: "/")
+      let code = try ChildProcess.run(["cp", "-a", "--", "\(directory)/.", "\(target)/"])
+      guard code == 0 else { throw UsageError("cp ended with \(code)") }
+      var words = ["commit"]
+      if let message = line.options["m"] { words.append(message) }
+      console.say(try Site(line).run(words, console).text)
+    case .store(let path):
+      let store = try Store.open(path: path, mode: .writer)
+      guard try FileSystem.resolve(directory) != store.path else {
+        throw UsageError("\(directory) is the store itself")
+      }
+      var source = TreeImport(
+        directory: directory, prefix: Array(into.joined(separator: "/").utf8),
+        progress: { console.progress(CommandProgress("importing", done: $0, total: 0)) })
+      let record = try source.run(in: store, message: line.options["m"])
+      let text = record.map { "\($0.name) holds \(source.count) entries of \(directory)" }
+      if line.isJSON {
+        console.tell(
+          ReplyValue.record([
+            ReplyField("ok", .flag(true)),
+            ReplyField("version", record.map { .text($0.name) } ?? .null),
+            ReplyField("entries", source.count),
+          ]).json)
+      } else {
+        console.say(text ?? "nothing to import: the tree holds all of \(directory)")
+      }
+    }
+    return .done
+  }
+
+  @Sendable static func exportTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let words = try line.operands(2...2)
+    let store = try Site(line).reader()
+    let record = try version(words[0], in: store)
+    var export = TreeExport(
+      store: store, target: words[1],
+      progress: {
+        console.progress(
+          CommandProgress("exporting", done: $0, total: Int(clamping: record.map.count)))
+      })
+    try export.run(record)
+    for complaint in export.complaints { console.complain("llvs: \(complaint).") }
+    console.say("\(record.name) is in \(words[1])")
+    return export.complaints.isEmpty ? .done : .failed
+  }
+}
