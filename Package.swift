@@ -52,6 +52,8 @@ let package = Package(
     .testTarget(
       name: "LLVSMountTests",
       dependencies: ["llvs", "LLVSMount", "FileTree", "LLVS", "Platform", "TestSupport"]),
+    .testTarget(
+      name: "LLVSToolTests", dependencies: ["llvs", "LLVSTool", "Platform", "TestSupport"]),
     .testTarget(name: "LayeringTests", dependencies: []),
   ],
   swiftLanguageModes: [.v6]

@@ -9,6 +9,11 @@ extension Verb {
     if line.verb == "commit", let message = line.options["m"] { words.append(message) }
     let site = try Site(line)
     let answer: Answer
+    if line.verb == "status", line.isJSON, case .mounted(let root, _) = site {
+      let json = try FileSystem.read("\(root)/.llvs/status.json", atMost: 16 << 20)
+      console.tell(String(decoding: json, as: UTF8.self))
+      return .done
+    }
     if line.verb == "status", case .store(let path) = site {
       answer = try status(path)
     } else {

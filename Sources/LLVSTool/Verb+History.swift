@@ -56,6 +56,17 @@ extension Verb {
       }
       return record
     }
+    if word.hasPrefix("at/") {
+      let now = SystemClock.realtime()
+      let time = TimeExpression(now: now.seconds * 1_000_000_000 + Int64(now.nanoseconds))
+      guard let instant = time.instant(String(word.dropFirst(3))) else {
+        throw UsageError("\(word) is no time")
+      }
+      guard let number = try store.head(at: instant)?.version,
+        let record = try store.version(number)
+      else { throw ControlError(.notFound, "there was no version \(word)") }
+      return record
+    }
     let branch = word == VersionRecord.unnamedLine ? nil : Branch(rawValue: word)
     if let newest = try store.graph.uncontainedHeads(ofLine: branch).max(by: HistoryNode.isOlder),
       let record = try store.version(newest.number)

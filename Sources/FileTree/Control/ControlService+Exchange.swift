@@ -8,7 +8,13 @@ extension ControlService {
   struct ExchangeOutcome {
     var lines: [String] = []
     var fields: [ReplyValue] = []
+    /// Paths on which merges clashed.
+    var conflicts = ReplyField("conflicts", [])
     var failure: ControlError?
+
+    mutating func note(_ merged: CommandResult) {
+      conflicts = merged.fields.first { $0.name == "conflicts" } ?? conflicts
+    }
 
     mutating func fail(_ error: ControlError) {
       failure = failure ?? error
@@ -31,6 +37,7 @@ extension ControlService {
       let merged = try mergeHeads(
         context, ChosenArbiter.maker(settings.arbiters), refusingUnrelated: false)
       if merged.text != "nothing to merge" { outcome.lines.append(merged.text) }
+      outcome.note(merged)
     }
     return try reply(outcome)
   }
@@ -46,6 +53,7 @@ extension ControlService {
     do throws(ControlError) {
       let merged = try mergeHeads(context, ChosenArbiter.maker(settings.arbiters))
       outcome.lines.append(merged.text)
+      outcome.note(merged)
     } catch {
       guard error.kind != .interrupted else { throw error }
       outcome.fail(error)
@@ -57,7 +65,8 @@ extension ControlService {
   private func reply(_ outcome: ExchangeOutcome) throws(ControlError) -> CommandResult {
     if let failure = outcome.failure { throw failure }
     return CommandResult(
-      outcome.lines.joined(separator: "; "), [ReplyField("peers", .list(outcome.fields))])
+      outcome.lines.joined(separator: "; "),
+      [ReplyField("peers", .list(outcome.fields)), outcome.conflicts])
   }
 
   /// The peers of these names, or all; each name once.

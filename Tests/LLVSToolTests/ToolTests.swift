@@ -1,0 +1,143 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The program, run in a directory of the test's own.
+private struct Tool {
+  let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  /// Runs a script in which `llvs` is the program.
+  func run(_ script: String) throws -> ShellResult {
+    try shell("llvs() { '\(MountedStore.program)' \"$@\"; }\n\(script)", in: directory.path)
+  }
+
+  func json(_ script: String) throws -> [String: Any] {
+    let result = try run(script)
+    let value = try JSONSerialization.jsonObject(with: Data(result.output.utf8))
+    return try #require(value as? [String: Any])
+  }
+}
+
+@Suite("The command-line tool", .timeLimit(.minutes(3)))
+struct ToolTests {
+  @Test(
+    "exit codes are as documented",
+    arguments: [
+      ("llvs", 2), ("llvs nothing", 2), ("llvs --nothing", 2), ("llvs help", 0),
+      ("llvs sync --help", 0), ("llvs status", 3), ("llvs status --store absent", 3),
+      ("llvs init s", 0), ("llvs init s; llvs init s", 11),
+      ("llvs init s -q; llvs sync nobody --store s", 3),
+      ("llvs init s -q; llvs sync --store s", 0), ("llvs init s -q; llvs tag x --store s", 2),
+      ("llvs init s -q; llvs set settle=soon --store s", 2),
+      ("llvs init s -q; llvs peer p /nowhere/at/all --store s; llvs retrieve --store s", 4),
+      ("mkdir s; touch s/other; llvs init s", 11), ("llvs mount s nowhere", 12),
+    ])
+  func exitCodes(_ script: String, _ code: Int32) throws {
+    let result = try Tool().run(script)
+    #expect(result.status == code, "\(script): \(result.output)")
+  }
+
+  @Test("an error is a sentence on standard error, and nothing stands on standard output")
+  func errors() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      "llvs status --store absent 2>/dev/null; llvs nothing 2>&1 >/dev/null")
+    #expect(result.output.hasPrefix("llvs: there is no verb nothing"))
+    #expect(result.output.hasSuffix(".\n"))
+    #expect(try tool.run("llvs init s --quiet 2>&1").output == "")
+  }
+
+  @Test("a directory that is imported and exported again is the same")
+  func importAndExport() throws {
+    let tool = try Tool()
+    let made = try tool.run(
+      """
+      mkdir -p d/sub/deep d/empty && cd d
+      echo one > a; echo two > a.b; echo three > sub/c; printf '\\303\\251' > 'sub/deep/\u{E9}'
+      : > nothing; ln -s ../a sub/link; ln a hard; mkfifo pipe; head -c 300000 /dev/urandom > big
+      truncate -s 5M sparse; echo end >> sparse; chmod 640 a.b; chmod 700 sub; touch -d @1000 sub/c
+      ln -s "$(printf 'n%.0s' {1..100})" long; echo x > "it's \\"here\\""
+      cd .. && llvs init s -q && llvs import d --store s -m 'all of it' && llvs export head out --store s
+      list() { (cd "$1" && find . ! -type d -printf '%p %y %m %s %n %T@ %l\\n' | sort); }
+      diff <(list d) <(list out) && diff -r --no-dereference --exclude=pipe d out && find out -type d | wc -l
+      llvs import d --store s
+      """)
+    #expect(made.output.contains("\n4\n"), "\(made.output)")
+    #expect(made.output.contains("nothing to import"))
+    let version = try tool.json("llvs show --store s --json")
+    #expect(version["message"] as? String == "all of it")
+    #expect(version["entries"] as? Int == 15)
+    let verified = try tool.json("llvs verify --store s --json")
+    #expect(verified["ok"] as? Bool == true)
+  }
+
+  @Test("commands act on a store that is not mounted, and tell programs in JSON")
+  func offline() throws {
+    let tool = try Tool()
+    _ = try tool.run("mkdir d e && echo 1 > d/a && llvs init s -q && llvs import d --store s -q")
+    _ = try tool.run("echo 2 > d/a; echo b > d/b; llvs import d --store s -q")
+    #expect(try tool.run("llvs diff at/-1d head --store s").status == 3)
+    let undone = try tool.json("llvs undo --store s --json")
+    #expect(undone["changed"] as? Int == 2)
+    #expect(try tool.run("llvs export head out --store s -q; cat out/a; ls out").output == "1\na\n")
+    let status = try tool.json("llvs status --store s --json")
+    #expect(status["heads"] as? Int == 1)
+    let show = try tool.json("llvs show --store s --json")
+    let parent = try #require((show["predecessors"] as? [String])?.first)
+    #expect(try tool.run("llvs diff \(parent) --store s").output == "* a\n- b\n")
+    #expect(
+      try tool.run("llvs diff head \(parent) --store s --stat").output
+        .hasSuffix("1 new, 0 gone, 1 changed, +2 bytes\n"))
+    #expect(try tool.run("llvs log --store s -n 1").output.contains(" restore "))
+    let backup = try tool.run("llvs backup b --store s -q && llvs verify --store b")
+    #expect(backup.status == 0, "\(backup.output)")
+  }
+
+  @Test("two stores sync through a folder, and a conflict ends with 1 where asked for")
+  func sync() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir d folder; echo base > d/a
+      for s in s t; do llvs init $s -q; llvs peer usb "$PWD/folder" --store $s; done
+      llvs import d --store s -q && llvs sync --store s -q && llvs sync --store t -q
+      echo from-s > d/a; llvs import d --store s -q
+      echo from-t > d/a; llvs import d --store t -q
+      llvs sync --store s -q; llvs sync --store t --fail-on-conflict; echo $?
+      llvs sync --store s -q; echo $?
+      llvs export head one --store s -q; llvs export head two --store t -q; diff -r one two && echo same
+      """)
+    #expect(result.output.contains("1 conflict: a"), "\(result.output)")
+    #expect(result.output.hasSuffix("1\n0\nsame\n"), "\(result.output)")
+  }
+
+  @Test(
+    "a mounted store is reached through its control file", .enabled(if: MountedStore.isPossible))
+  func mounted() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir m && llvs mount s m && cd m && trap 'cd ..; llvs unmount m' EXIT
+      echo hello > a && llvs commit "it's a \\"message\\""
+      llvs show --json | grep -o 'it.s a .*message..'
+      llvs branch work && llvs status --store ../s | head -1
+      llvs sync nobody; echo $?
+      llvs status --json | grep -o '"line":"work"'
+      """)
+    #expect(result.status == 0)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    try #require(lines.count == 9, "\(result.output)")
+    #expect(lines[0] == "s is mounted on m")
+    #expect(lines[1].hasSuffix("1 new: a"))
+    #expect(lines[2] == "it's a \\\"message\\\"")
+    #expect(lines[4].contains(" on work  (1 head)"))
+    #expect(lines[5] == "llvs: sync nobody: there is no peer nobody.")
+    #expect(lines[6] == "3")
+    #expect(lines[7] == "\"line\":\"work\"")
+    #expect(lines[8] == "m is unmounted")
+    let show = try tool.json("llvs show --store s --json")
+    #expect(show["line"] as? String == "work")
+  }
+}
