@@ -38,4 +38,25 @@ struct AutosaverTests {
     try space.run("commit")
     #expect(try space.head != nil)
   }
+
+  @Test("peers are synced at the interval that is set, from when it is set")
+  func autosync() throws {
+    let space = try ControlWorkspace()
+    let folder = space.directory.file("folder")
+    try FileSystem.makeDirectory(folder)
+    try space.service.setPeer("usb", address: Array(folder.utf8))
+    try space.write("a", "one")
+    let sync = Autosync(space.service)
+    try sync.start()
+    #expect(try space.head == nil)
+    try space.run("set autosync=1s")
+    #expect(try waitForHead(space, 20) != nil)
+    var isSent = false
+    for _ in 0..<200 where !isSent {
+      isSent = try FileSystem.exists("\(folder)/versions")
+      SystemClock.sleep(nanoseconds: 50_000_000)
+    }
+    #expect(isSent)
+    sync.stop()
+  }
 }

@@ -135,4 +135,29 @@ struct ControlSessionTests {
     peer.isOpen.broadcast()
     _ = done.wait { $0 == 100 ? true : nil }
   }
+
+  @Test("status waits for no transaction")
+  func statusBesideTransaction() throws {
+    let space = try ControlWorkspace()
+    try space.write("a", "one")
+    try space.run("commit")
+    let isInside = Monitor(false)
+    let mayEnd = Monitor(false)
+    let store = space.store
+    pool.run {
+      try? store.write { (transaction) throws(StoreError) in
+        transaction.set("x", to: [1])
+        isInside.withLock { $0 = true }
+        isInside.broadcast()
+        _ = mayEnd.wait(nanoseconds: 20_000_000_000) { $0 ? true : nil }
+      }
+    }
+    _ = isInside.wait { $0 ? true : nil }
+    let start = SystemClock.monotonic()
+    #expect(try text(ControlSession(space.service, pool: pool)).hasPrefix("head"))
+    #expect(try space.read("a") == "one")
+    #expect(SystemClock.monotonic() - start < 5_000_000_000)
+    mayEnd.withLock { $0 = true }
+    mayEnd.broadcast()
+  }
 }
