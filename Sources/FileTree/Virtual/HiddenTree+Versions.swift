@@ -159,10 +159,19 @@ extension HiddenTree {
     }
   }
 
-  /// Seconds since 2001-01-01 UTC.
+  /// Seconds since 2001-01-01 UTC, the greatest Double that is not after an instant: the last of a day
+  /// must not become the first of the next.
   static func referenceTime(_ instant: Int64) -> Double {
-    // Whole seconds and the rest apart, so that nothing is lost of what a Double can hold.
-    Double(instant / 1_000_000_000 - 978_307_200) + Double(instant % 1_000_000_000) / 1e9
+    var seconds = instant / 1_000_000_000
+    var rest = instant % 1_000_000_000
+    if rest < 0 {
+      seconds -= 1
+      rest += 1_000_000_000
+    }
+    let whole = Double(seconds - 978_307_200)
+    let fraction = Double(rest) / 1e9
+    let time = whole + fraction
+    return time - whole > fraction ? time.nextDown : time
   }
 }
 

@@ -1,0 +1,175 @@
+import FileTree
+import LLVS
+import TestSupport
+import Testing
+
+@Suite("The names below .llvs", .timeLimit(.minutes(2)))
+struct HiddenTreeTests {
+  static let names = [
+    "README", "control", "status", "status.json", "log", "heads", "branches", "versions", "at",
+    "history", "peers", "ignore",
+  ]
+
+  @Test(".llvs is in every directory and in no listing, and head is absent until the first version")
+  func names() throws {
+    let space = try HiddenWorkspace()
+    #expect(try space.names("").sorted() == Self.names.sorted())
+    #expect(space.failure("head").map { "\($0)" } == "noEntry")
+    try space.write("src/a.txt", "one")
+    let version = try space.commit("first")
+    #expect(try space.names("").sorted() == (Self.names + ["head"]).sorted())
+    #expect(try space.link("head") == "versions/\(version)")
+    let src = try space.directory("src")
+    #expect(try space.names("", from: src).sorted() == (Self.names + ["head"]).sorted())
+    #expect(
+      try space.tree.list(LiveTree.rootInode).items.allSatisfy { $0.name != Array(".llvs".utf8) })
+    for item in try space.items("versions/\(version)") { #expect(item.name != Array(".llvs".utf8)) }
+    let file = try space.tree.lookup(src, Array("a.txt".utf8)).inode
+    #expect(fault { _ = try space.hidden.hidden(of: file) } == "notDirectory")
+    for path in ["versions/.llvs", "peers/.llvs", ".llvs", "history/.llvs", "at/.llvs"] {
+      #expect(space.failure(path).map { "\($0)" } == "noEntry", "\(path)")
+    }
+  }
+
+  @Test("a listing tells the numbers that look-ups give, and no two things have one number")
+  func numbers() throws {
+    let space = try HiddenWorkspace()
+    try space.write("src/a.txt", "one")
+    try space.write("b.txt", "one")
+    let version = try space.commit()
+    var seen: [UInt64: String] = [:]
+    for path in [
+      "", "versions", "versions/\(version)", "versions/\(version)/src", "heads", "at",
+      "branches", "history", "history/src", "history/b.txt", "peers",
+      "versions/\(version)/.llvs",
+    ] {
+      for item in try space.items(path, page: 2) {
+        let name = String(decoding: item.name, as: UTF8.self)
+        guard name != ".", name != "..", name != "control" else { continue }
+        let entry = try space.find("\(path)/\(name)")
+        #expect(entry.status.inode == item.inode, "\(path)/\(name)")
+        #expect(entry.status.kind == item.kind, "\(path)/\(name)")
+        #expect(HiddenTree.owns(item.inode))
+        let what = path.hasPrefix("history/b") ? "versions/\(version)/b.txt" : "\(path)/\(name)"
+        if let other = seen[item.inode] { #expect(other == what) }
+        seen[item.inode] = what
+      }
+    }
+    let first = try space.find("control")
+    let second = try space.find("control")
+    #expect(first.isControl && first.status.inode != second.status.inode)
+    #expect(try space.find("").status.inode == space.find("").status.inode)
+  }
+
+  @Test("nodes are forgotten with their look-ups, and numbers are not given twice")
+  func forgetting() throws {
+    let space = try HiddenWorkspace()
+    try space.write("src/a.txt", "one")
+    let version = try space.commit()
+    var inodes: [UInt64] = []
+    let hidden = space.hidden
+    var entry = try hidden.hidden(of: LiveTree.rootInode)
+    inodes.append(entry.status.inode)
+    for name in ["versions", version, "src", ".llvs", "parents"] {
+      entry = try hidden.lookup(entry.status.inode, Array(name.utf8))
+      inodes.append(entry.status.inode)
+    }
+    #expect(hidden.nodeCount == 6)
+    // Parents first, as nothing promises otherwise.
+    for inode in inodes { hidden.forget(inode, count: 1) }
+    #expect(hidden.nodeCount == 0)
+    #expect(fault { _ = try hidden.getattr(inodes[3]) } == "stale")
+    let again = try space.find("versions/\(version)/src").status.inode
+    #expect(again != inodes[3])
+    #expect(try hidden.parent(of: again) == space.find("versions/\(version)").status.inode)
+  }
+
+  @Test("the fixed files tell what they should, and are not written")
+  func files() throws {
+    let space = try HiddenWorkspace()
+    try space.write("a", "one")
+    let version = try space.commit()
+    #expect(try space.read("README").split(separator: "\n").count < 50)
+    #expect(try space.read("status").contains(version))
+    #expect(try space.read("status.json").hasPrefix("{"))
+    #expect(try space.read("log").contains(version))
+    #expect(try space.read("ignore").contains("vim"))
+    #expect(
+      Int(try space.find("log").status.size) == (try space.read("log").utf8.count))
+    for path in ["README", "status", "log"] {
+      let inode = try space.find(path).status.inode
+      #expect(fault { _ = try space.hidden.open(inode, writing: true) } == "accessDenied")
+    }
+    let status = try space.hidden.open(try space.find("status").status.inode)
+    guard case .generated = status.kind else {
+      Issue.record("status is \(status.kind)")
+      return
+    }
+  }
+
+  @Test("heads are those that no other contains, branches the newest of each line")
+  func lines() throws {
+    let space = try HiddenWorkspace()
+    try space.write("a", "one")
+    let first = try space.commit()
+    #expect(try space.names("heads") == [first])
+    #expect(try space.link("heads/\(first)") == "../versions/\(first)")
+    #expect(space.failure("heads/none") != nil)
+    try space.space.run("branch work")
+    try space.write("a", "two")
+    let second = try space.commit()
+    #expect(try space.names("branches") == ["-", "work"])
+    #expect(try space.link("branches/-") == "../versions/\(first)")
+    #expect(try space.link("branches/work") == "../versions/\(second)")
+    #expect(try space.names("heads") == [second])
+    #expect(space.failure("branches/llvs.tag").map { "\($0)" } == "noEntry")
+  }
+
+  @Test("a version has one name that is a directory; ids and their beginnings are links to it")
+  func aliases() throws {
+    let space = try HiddenWorkspace()
+    try space.write("a", "one")
+    let version = try space.commit()
+    let record = try #require(try space.store.version(named: version))
+    #expect(try space.find("versions/\(version)").isLasting)
+    #expect(try space.link("versions/\(record.id.rawValue)") == version)
+    #expect(try space.link("versions/\(record.id.rawValue.prefix(8))") == version)
+    #expect(try !space.find("versions/\(record.id.rawValue)").isLasting)
+    #expect(space.failure("versions/nothing").map { "\($0)" } == "noEntry")
+    #expect(space.failure("versions/%FF") != nil)
+  }
+
+  @Test("at shows what was here then, by the log of heads and before it by descent")
+  func times() throws {
+    let space = try HiddenWorkspace()
+    // Before the store's own log: versions as another replica made them.
+    func add(_ id: String, after: VersionNumber?, _ timestamp: Double) throws -> VersionRecord {
+      try space.store.write { (transaction) throws(StoreError) in
+        try transaction.add(
+          NewVersion(
+            number: try transaction.reserveVersion(), id: Version.ID(id), first: after,
+            timestamp: timestamp, map: .empty))
+      }
+    }
+    let base = 599_529_600.0  // 2020-01-01
+    let one = try add("ONE", after: nil, base)
+    let two = try add("TWO", after: one.number, base + 86_400)
+    _ = try add("STRANGER", after: nil, base + 86_500)
+    let three = try add("THREE", after: two.number, base + 5 * 86_400)
+    #expect(space.failure("at/now").map { "\($0)" } == "noEntry")
+    try space.space.run("switch \(three.name)")
+    #expect(try space.link("at/now") == "../versions/\(three.name)")
+    #expect(try space.link("at/2020-01-01") == "../versions/\(one.name)")
+    #expect(try space.link("at/2020-01-02") == "../versions/\(two.name)")
+    #expect(try space.link("at/2020-01-04T10:22") == "../versions/\(two.name)")
+    #expect(try space.link("at/@1577836800") == "../versions/\(one.name)")
+    #expect(space.failure("at/2019-12-31").map { "\($0)" } == "noEntry")
+    #expect(space.failure("at/sometime").map { "\($0)" } == "noEntry")
+    #expect(try space.names("at") == ["2020-01-06", "2020-01-02", "2020-01-01"])
+    #expect(try !space.find("at/2020-01-02").isLasting)
+    try space.write("a", "here")
+    let four = try space.commit()
+    #expect(try space.link("at/today") == "../versions/\(four)")
+    #expect(try space.names("at").count == 4)
+  }
+}
