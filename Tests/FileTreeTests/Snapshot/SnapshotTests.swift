@@ -168,14 +168,11 @@ struct SnapshotTests {
     let directory = try space.hidden.openDirectory(versions)
     var offset: UInt64 = 0
     var seen = 0
-    let clock = ContinuousClock()
-    let time = try clock.measure {
-      while true {
-        let page = try directory.next(after: offset, limit: 1000)
-        guard let last = page.last else { break }
-        seen += page.count
-        offset = last.next
-      }
+    while true {
+      let page = try directory.next(after: offset, limit: 1000)
+      guard let last = page.last else { break }
+      seen += page.count
+      offset = last.next
     }
     #expect(seen == count + 2)
     // Listing makes no nodes.
@@ -184,6 +181,5 @@ struct SnapshotTests {
     #expect(
       middle.map { String(decoding: $0.name, as: UTF8.self) }.first?.hasSuffix("V50000") == true)
     #expect(try directory.lookup(middle[0]).status.inode == middle[0].inode)
-    #expect(time < .seconds(30))
   }
 }
