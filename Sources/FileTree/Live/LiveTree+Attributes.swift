@@ -26,8 +26,7 @@ extension LiveTree {
       node.atime = change.atime ?? node.atime
       var attributes = node.attributes
       if let mode = change.mode { attributes.mode = mode & 0o7777 }
-      if let uid = change.uid { attributes.uid = uid == defaults.uid ? nil : uid }
-      if let gid = change.gid { attributes.gid = gid == defaults.gid ? nil : gid }
+      try give(change, &attributes)
       if let mtime = change.mtime { attributes.mtime = mtime }
       guard only != nil || change.mtime != nil else { return (self.status(of: node), nil) }
       let position = record(attributes, of: node, explicitTime: change.mtime != nil)
@@ -35,6 +34,19 @@ extension LiveTree {
     }
     if let position { try journal.commit(through: position) }
     return result
+  }
+
+  /// Notes a new owner; an ordinary user's tree has one owner, who can only be named again.
+  private func give(
+    _ change: StatusChange, _ attributes: inout Attributes
+  ) throws(FSError) {
+    guard defaults.keepsOwners else {
+      if let uid = change.uid, uid != defaults.uid { throw .notPermitted }
+      if let gid = change.gid, gid != defaults.gid { throw .notPermitted }
+      return
+    }
+    if let uid = change.uid { attributes.uid = uid == defaults.uid ? nil : uid }
+    if let gid = change.gid { attributes.gid = gid == defaults.gid ? nil : gid }
   }
 
   private func record(

@@ -64,11 +64,11 @@ extension LiveTree {
       let now = Self.now()
       var attributes = Attributes(mode: kind == .symlink ? nil : mode & 0o7777)
       attributes.mtime = kind == .directory ? nil : now
-      if caller.uid != defaults.uid { attributes.uid = caller.uid }
+      if defaults.keepsOwners, caller.uid != defaults.uid { attributes.uid = caller.uid }
       let directoryMode = directory.attributes.mode ?? 0o755
       let group =
         directoryMode & 0o2000 != 0 ? directory.attributes.gid ?? defaults.gid : caller.gid
-      if group != defaults.gid { attributes.gid = group }
+      if defaults.keepsOwners, group != defaults.gid { attributes.gid = group }
       if kind == .directory, directoryMode & 0o2000 != 0 {
         attributes.mode = (attributes.mode ?? 0) | 0o2000
       }

@@ -29,6 +29,16 @@ package final class LiveTree: @unchecked Sendable {
       self.uid = uid
       self.gid = gid
     }
+
+    /// Only root can give files away, so only a tree that root mounts keeps owners; an ordinary user's
+    /// shows everything as his.
+    package var keepsOwners: Bool { uid == 0 }
+
+    /// The owner to show for attributes.
+    package func owner(_ attributes: Attributes) -> (uid: UInt32, gid: UInt32) {
+      guard keepsOwners else { return (uid, gid) }
+      return (attributes.uid ?? uid, attributes.gid ?? gid)
+    }
   }
 
   package let store: Store
@@ -155,10 +165,11 @@ package final class LiveTree: @unchecked Sendable {
     default: mode = stored.mode ?? 0o644
     }
     let mtime = stored.mtime ?? node.ctime
+    let owner = defaults.owner(stored)
     return NodeStatus(
       inode: node.inode, kind: node.kind, mode: mode,
       links: node.parent == nil && node.inode != Self.rootInode ? 0 : 1,
-      uid: stored.uid ?? defaults.uid, gid: stored.gid ?? defaults.gid,
+      uid: owner.uid, gid: owner.gid,
       device: stored.device ?? Attributes.Device(major: 0, minor: 0),
       size: node.kind == .directory ? 4096 : node.size, mtime: mtime, ctime: node.ctime,
       atime: node.atime ?? mtime)

@@ -92,9 +92,10 @@ extension HiddenTree {
     default: mode = attributes.mode ?? 0o644
     }
     // Two links say that the bytes may stand in other versions too: du, tar and rsync look.
+    let owner = live.defaults.owner(attributes)
     return NodeStatus(
       inode: inode, kind: entry.kind, mode: mode, links: entry.isDirectory ? 1 : 2,
-      uid: attributes.uid ?? live.defaults.uid, gid: attributes.gid ?? live.defaults.gid,
+      uid: owner.uid, gid: owner.gid,
       device: attributes.device ?? Attributes.Device(major: 0, minor: 0),
       size: entry.isDirectory ? 4096 : entry.stored.length, mtime: mtime, ctime: stored,
       atime: mtime)
