@@ -63,7 +63,7 @@ package final class MountDaemon: Sendable {
     do throws(FuseError) {
       session = try FuseSession(
         MountOperations(
-          tree: tree, hidden: HiddenTree(live: tree, services: control.hiddenServices),
+          tree: tree, hidden: HiddenTree(live: tree, services: HiddenServices(control)),
           control: control, pool: WorkerPool(), session: reference),
         serving: MountOperations.served, mount: options)
       reference.value = session
