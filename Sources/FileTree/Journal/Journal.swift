@@ -305,3 +305,10 @@ final class Journal: Sendable {
     state.withLock { $0.syncedPosition < $0.appended }
   }
 }
+
+extension LiveTree {
+  /// The size of the journal file as far as it is recorded.
+  package var journalEnd: UInt64 {
+    journal.state.withLock { $0.fileEnd + UInt64($0.buffer.count) }
+  }
+}

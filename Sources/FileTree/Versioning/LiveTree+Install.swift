@@ -141,8 +141,9 @@ extension LiveTree {
     if isUnchanged {
       node.attributesChanged = false
       node.explicitTime = false
-      if node.kind == .directory, node.attributes.mtime != nil {
-        // A directory's shown mtime is the live one until it is dropped from memory.
+      if node.kind == .directory || node.file?.unsaved == true, node.attributes.mtime != nil {
+        // A directory's shown mtime is the live one until it is dropped from memory; that of unsaved
+        // bytes is theirs.
         var shown = entry.attributes
         shown.mtime = node.attributes.mtime
         node.attributes = shown

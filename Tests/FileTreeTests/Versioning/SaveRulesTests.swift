@@ -1,0 +1,385 @@
+import FileTree
+import LLVS
+import Platform
+import TestSupport
+import Testing
+
+/// Section 4 of the contract, rules 1 to 5: what counts as saved, and what a cut takes.
+@Suite(.timeLimit(.minutes(2)))
+struct SaveRulesTests {
+  let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  func mounted(settle: UInt64 = 3_600_000_000_000) throws -> MountedTree {
+    var settings = StoreSettings()
+    settings.settle = settle
+    return try MountedTree(directory.path, settings: settings)
+  }
+
+  @Test("a flush of a handle that wrote saves; one of a handle that did not saves nothing")
+  func flushes() throws {
+    let mount = try mounted()
+    let writer = try mount.create("f")
+    let other = try mount.open("f", .write)
+    try mount.write(writer, Array("one".utf8))
+    try mount.close(other)
+    #expect(try mount.cut().unsaved == [Array("f".utf8)])
+    #expect(try mount.head() == [:])
+    try mount.tree.flush(writer)
+    try mount.cut()
+    #expect(try mount.head() == ["f": "one"])
+    // Flushed, and the handle goes on: what follows waits for the next flush.
+    try mount.write(writer, Array("two".utf8))
+    #expect(try mount.cut().unsaved == [Array("f".utf8)])
+    #expect(try mount.head() == ["f": "one"])
+    try mount.tree.fsync(writer)
+    try mount.cut()
+    #expect(try mount.head() == ["f": "two"])
+    try mount.close(writer)
+  }
+
+  @Test("what only emptied a file is saved by its second flush or its release")
+  func emptied() throws {
+    let mount = try mounted()
+    try mount.save("f", "text")
+    try mount.cut()
+    let handle = try mount.open("f", [.write, .truncate])
+    try mount.tree.flush(handle)
+    try mount.cut()
+    #expect(try mount.head() == ["f": "text"])
+    try mount.tree.flush(handle)
+    try mount.cut()
+    #expect(try mount.head() == ["f": ""])
+    try mount.tree.release(handle)
+    let made = try mount.create("g")
+    try mount.tree.flush(made)
+    try mount.cut()
+    #expect(try mount.head() == ["f": ""])
+    try mount.tree.release(made)
+    try mount.cut()
+    #expect(try mount.head() == ["f": "", "g": ""])
+  }
+
+  @Test("a truncation by path is saved at once, unless somebody's bytes are unsaved")
+  func truncation() throws {
+    let mount = try mounted()
+    try mount.save("f", "0123456789")
+    try mount.change("f") { $0.size = 4 }
+    try mount.cut()
+    #expect(try mount.head() == ["f": "0123"])
+    let handle = try mount.open("f", .write)
+    try mount.write(handle, Array("ab".utf8))
+    try mount.change("f") { $0.size = 3 }
+    #expect(try mount.cut().unsaved.count == 1)
+    #expect(try mount.head() == ["f": "0123"])
+    try mount.close(handle)
+    try mount.cut()
+    #expect(try mount.head() == ["f": "ab2"])
+  }
+
+  @Test("bytes from a mapping are saved by whichever writable handle is closed")
+  func mapped() throws {
+    let mount = try mounted()
+    try mount.save("f", "0123")
+    let mapper = try mount.open("f", [.read, .write])
+    let other = try mount.open("f", [.read, .write])
+    try mount.tree.flush(mapper)
+    try [UInt8]("ab".utf8).withUnsafeBytes {
+      try mount.tree.write(other, at: 0, $0, mapped: true)
+    }
+    #expect(try mount.cut().unsaved.count == 1)
+    try mount.tree.release(mapper)
+    try mount.cut()
+    #expect(try mount.head() == ["f": "ab23"])
+    try mount.close(other)
+  }
+
+  @Test("a log is saved when its writes pause; a file that is being made is not")
+  func pauses() throws {
+    let mount = try mounted(settle: 20_000_000)
+    try mount.save("log", "a\n")
+    let log = try mount.open("log", [.write, .append])
+    let new = try mount.create("new")
+    try mount.write(log, Array("b\n".utf8), at: 2)
+    try mount.write(new, Array("half".utf8))
+    SystemClock.sleep(nanoseconds: 40_000_000)
+    #expect(try mount.cut(.quiet).unsaved == [Array("new".utf8)])
+    #expect(try mount.head() == ["log": "a\nb\n"])
+    // As it stands at the overdue cut, though it is being written.
+    try mount.write(log, Array("c\n".utf8), at: 4)
+    try mount.cut(.overdue)
+    #expect(try mount.head() == ["log": "a\nb\nc\n"])
+    try mount.close(log)
+    try mount.close(new)
+  }
+
+  @Test("a save that is written on too soon counts only for a command")
+  func brokenSave() throws {
+    let mount = try mounted()
+    let handle = try mount.create("f")
+    try mount.write(handle, Array("one".utf8))
+    try mount.tree.flush(handle)
+    try mount.write(handle, Array("two".utf8))
+    try mount.cut(.quiet)
+    #expect(try mount.head() == [:])
+    #expect(mount.text("f") == "two")
+    try mount.cut(.command)
+    #expect(try mount.head() == ["f": "one"])
+    try mount.close(handle)
+  }
+
+  @Test("a save that had its quiet is taken while the file is written on")
+  func countedSave() throws {
+    let mount = try mounted(settle: 20_000_000)
+    let handle = try mount.create("f")
+    try mount.write(handle, Array("one".utf8))
+    try mount.tree.flush(handle)
+    SystemClock.sleep(nanoseconds: 30_000_000)
+    try mount.write(handle, Array("two".utf8))
+    try mount.cut(.quiet)
+    #expect(try mount.head() == ["f": "one"])
+    #expect(mount.text("f") == "two")
+    try mount.close(handle)
+    try mount.cut()
+    #expect(try mount.head() == ["f": "two"])
+  }
+
+  @Test("a save broken between an overdue cut's mark and its version does not count")
+  func brokenAfterMark() async throws {
+    let mount = try mounted(settle: 300_000_000)
+    try mount.save("f", "zero")
+    try mount.cut()
+    let handle = try mount.open("f", [.write, .truncate])
+    try mount.write(handle, Array("one".utf8))
+    try mount.tree.flush(handle)
+    let tree = mount.tree
+    try SystemThread.detach {
+      SystemClock.sleep(nanoseconds: 100_000_000)
+      try? Array("two".utf8).withUnsafeBytes { try tree.write(handle, at: 0, $0) }
+    }
+    try mount.cut(.overdue)
+    #expect(try mount.head() == ["f": "zero"])
+    try mount.close(handle)
+    try mount.cut()
+    #expect(try mount.head() == ["f": "two"])
+    #expect(try mount.store.state().lastNumber == 2)
+  }
+
+  @Test("while a file that was never saved stands under a name, versions keep what it held")
+  func neverSaved() throws {
+    let mount = try mounted()
+    try mount.save("f", "old")
+    try mount.cut()
+    let handle = try mount.create("tmp")
+    try mount.write(handle, Array("new".utf8))
+    try mount.rename("tmp", "f")
+    try mount.save("other", "x")
+    try mount.cut()
+    #expect(try mount.head() == ["f": "old", "other": "x"])
+    #expect(mount.text("f") == "new")
+    try mount.close(handle)
+    try mount.cut()
+    #expect(try mount.head() == ["f": "new", "other": "x"])
+  }
+
+  @Test("a file whose last name went is never taken, whoever still writes it")
+  func unlinked() throws {
+    let mount = try mounted()
+    let handle = try mount.create("f")
+    try mount.write(handle, Array("x".utf8))
+    try mount.unlink("f")
+    try mount.write(handle, Array("y".utf8))
+    try mount.tree.flush(handle)
+    try mount.cut()
+    #expect(try mount.head() == [:])
+    #expect(try mount.bytes(ofInode: handle.inode) == Array("y".utf8))
+    try mount.tree.release(handle)
+    #expect(mount.tree.nodeCount == 1)
+  }
+
+  @Test("save by rename is an update, and what was made and went never existed")
+  func netEffect() throws {
+    let mount = try mounted()
+    try mount.makeDirectory("d")
+    try mount.save("d/f", "one")
+    try mount.cut()
+    try mount.save("d/.f.tmp", "two")
+    try mount.rename("d/.f.tmp", "d/f")
+    try mount.save("d/gone", "x")
+    try mount.unlink("d/gone")
+    #expect(mount.tree.pending().removed == 0)
+    let outcome = try mount.cut()
+    #expect(outcome.summary.changed == 1 && outcome.summary.new == 0)
+    #expect(outcome.summary.removed == 0)
+    #expect(try mount.head() == ["d/": "", "d/f": "two"])
+  }
+
+  @Test("the same bytes and attributes are no version, but a time that was set is")
+  func sameBytes() throws {
+    let mount = try mounted()
+    try mount.save("f", "text")
+    try mount.makeDirectory("d")
+    let first = try mount.cut().head?.number
+    try mount.save("f", "text")
+    try mount.change("f") { $0.mode = 0o600 }
+    try mount.change("f") { $0.mode = 0o644 }
+    try mount.save("tmp", "text")
+    try mount.rename("tmp", "f")
+    try mount.rename("d", "e")
+    try mount.rename("e", "d")
+    #expect(try mount.cut().head?.number == first)
+    let time = Attributes.Time(seconds: 1_000_000_000, nanoseconds: 5)
+    try mount.change("f") { $0.mtime = time }
+    #expect(try mount.cut().head?.number != first)
+    #expect(try mount.entry("f")?.attributes.mtime == time)
+    #expect(try mount.status("f").mtime == time)
+  }
+
+  @Test("a file replaced by one of the same bytes keeps the new one's number for good")
+  func renumbered() throws {
+    let mount = try mounted()
+    try mount.save("f", "text")
+    try mount.cut()
+    try mount.save("tmp", "text")
+    let inode = try mount.inode("tmp")
+    try mount.rename("tmp", "f")
+    try mount.cut()
+    #expect(try mount.inode("f") == inode)
+    try mount.save("g", "x")
+    try mount.cut()
+    #expect(try mount.inode("f") == inode)
+  }
+
+  @Test("a directory's time is recorded when it is set, and goes when names in it come or go")
+  func directoryTime() throws {
+    let mount = try mounted()
+    try mount.makeDirectory("d")
+    try mount.save("d/f", "x")
+    try mount.cut()
+    #expect(try mount.entry("d")?.attributes.mtime == nil)
+    let time = Attributes.Time(seconds: 1_000_000_000, nanoseconds: 0)
+    try mount.change("d") { $0.mtime = time }
+    try mount.cut()
+    #expect(try mount.entry("d")?.attributes.mtime == time)
+    try mount.save("d/tmp", "y")
+    try mount.rename("d/tmp", "d/f")
+    try mount.cut()
+    #expect(try mount.entry("d")?.attributes.mtime == time)
+    try mount.save("d/g", "y")
+    try mount.cut()
+    #expect(try mount.entry("d")?.attributes.mtime == nil)
+    try mount.change("d") { $0.mtime = time }
+    try mount.cut()
+    try mount.unlink("d/g")
+    try mount.cut()
+    #expect(try mount.entry("d")?.attributes.mtime == nil)
+  }
+
+  @Test("a time set before further bytes stays with the bytes that were saved")
+  func timeBeforeWrite() throws {
+    let mount = try mounted()
+    try mount.save("f", "text")
+    try mount.cut()
+    let time = Attributes.Time(seconds: 1_000_000_000, nanoseconds: 0)
+    try mount.change("f") { $0.mtime = time }
+    let handle = try mount.open("f", .write)
+    try mount.write(handle, Array("TEXT".utf8))
+    try mount.cut()
+    #expect(try mount.entry("f")?.attributes.mtime == time)
+    #expect(try mount.head() == ["f": "text"])
+    try mount.close(handle)
+    try mount.cut()
+    #expect(try mount.entry("f")?.attributes.mtime != time)
+  }
+
+  @Test("scratch names work and stay out of versions; versioned names match no pattern")
+  func scratch() throws {
+    let mount = try mounted()
+    try mount.save("f", "one")
+    try mount.cut()
+    // As an editor does that keeps a backup.
+    try mount.rename("f", "f~")
+    try mount.save("f", "two")
+    try mount.cut()
+    #expect(try mount.head() == ["f": "two"])
+    #expect(mount.text("f~") == "one")
+    #expect(
+      try mount.tree.getxattr(try lookedUp(mount, "f~"), Array("user.llvs.state".utf8))
+        == Array("scratch".utf8))
+    // Bytes of a scratch file outlive cuts.
+    try mount.save("g~", "kept")
+    try mount.cut()
+    #expect(mount.text("g~") == "kept")
+    // A scratch name that becomes another is versioned.
+    try mount.rename("g~", "g")
+    try mount.cut()
+    #expect(try mount.head() == ["f": "two", "g": "kept"])
+  }
+
+  func lookedUp(_ mount: MountedTree, _ path: String) throws -> UInt64 {
+    try mount.with(path) { try mount.tree.lookup($0, $1).inode }
+  }
+
+  @Test("a versioned directory below a scratch one stays versioned")
+  func directoryInScratch() throws {
+    var settings = StoreSettings()
+    settings.settle = 3_600_000_000_000
+    let mount = try MountedTree(directory.path, settings: settings)
+    try mount.makeDirectory("src")
+    try mount.save("src/f", "x")
+    try mount.cut()
+    try mount.makeDirectory("build~")
+    try mount.rename("src", "build~/src")
+    try mount.cut()
+    #expect(mount.text("build~/src/f") == "x")
+    try mount.save("build~/src/f", "y")
+    try mount.cut()
+    #expect(mount.text("build~/src/f") == "y")
+    #expect(try mount.names() == ["build~"])
+  }
+
+  @Test("a renamed directory is one record, and what the kernel knows below it stays")
+  func directoryRename() throws {
+    let mount = try mounted()
+    try mount.makeDirectory("d")
+    try mount.makeDirectory("d/sub")
+    for index in 0..<300 { try mount.save("d/sub/\(index)", "\(index)") }
+    try mount.cut()
+    let inner = try mount.with("d/sub") { try mount.tree.lookup($0, $1).inode }
+    let file = try mount.with("d/sub/7") { try mount.tree.lookup($0, $1).inode }
+    let before = mount.tree.journalEnd
+    try mount.rename("d", "e")
+    #expect(mount.tree.journalEnd - before < 600)
+    try mount.cut()
+    #expect(mount.text("e/sub/7") == "7")
+    #expect(try mount.tree.list(inner).items.count == 302)
+    #expect(try mount.inode("e/sub") == inner && mount.inode("e/sub/7") == file)
+    #expect(try mount.head().count == 302)
+    // A handle's write below goes where the directory is now.
+    let handle = try mount.tree.open(file, mode: .write)
+    try mount.write(handle, Array("seven".utf8))
+    try mount.close(handle)
+    try mount.cut()
+    #expect(try mount.head()["e/sub/7"] == "seven")
+  }
+
+  @Test("a removed directory that is open shows nothing")
+  func removedDirectory() throws {
+    let mount = try mounted()
+    try mount.makeDirectory("d")
+    try mount.save("d/f", "x")
+    try mount.cut()
+    let inode = try lookedUp(mount, "d")
+    try mount.unlink("d/f")
+    try mount.removeDirectory("d")
+    #expect(try mount.tree.list(inode).items.count == 2)
+    #expect(throws: FSError.self) { try mount.tree.lookup(inode, Array("f".utf8)) }
+    #expect(throws: FSError.self) {
+      try mount.tree.create(
+        inode, Array("g".utf8), mode: 0o644, open: .write, caller: MountedTree.caller)
+    }
+  }
+}
