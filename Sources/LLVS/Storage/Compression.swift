@@ -23,6 +23,12 @@ final class Compression: Sendable {
   /// The compressed bytes, nil where they do not save an eighth.
   func compressed(_ bytes: UnsafeRawBufferPointer, level: Int32) -> [UInt8]? {
     guard bytes.count >= 64 else { return nil }
+    // A capacity below the input's size makes zstd give up early on what does not shrink.
+    return frame(of: bytes, level: level, capacity: bytes.count - bytes.count / 8)
+  }
+
+  /// One frame of at most `capacity` bytes, nil where it would be longer or there is no memory.
+  func frame(of bytes: UnsafeRawBufferPointer, level: Int32, capacity: Int) -> [UInt8]? {
     let taken = contexts.withLock { Loan(pointer: $0.compressing.popLast()) }
     guard let context = taken.pointer ?? ZSTD_createCCtx() else { return nil }
     defer {
@@ -36,16 +42,14 @@ final class Compression: Sendable {
       }
       if !isKept { ZSTD_freeCCtx(context) }
     }
-    // A capacity below the input's size makes zstd give up early on what does not shrink.
-    let capacity = bytes.count - bytes.count / 8
-    var isSmaller = false
+    var isWhole = false
     let result = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, used in
       let size = ZSTD_compressCCtx(
         context, buffer.baseAddress, capacity, bytes.baseAddress, bytes.count, level)
-      isSmaller = ZSTD_isError(size) == 0
-      used = isSmaller ? size : 0
+      isWhole = ZSTD_isError(size) == 0
+      used = isWhole ? size : 0
     }
-    return isSmaller ? result : nil
+    return isWhole ? result : nil
   }
 
   /// Decompresses into exactly the bytes of `out`; false where they do not come out so.

@@ -4,19 +4,18 @@ internal import CZstd
 package enum Zstd {
   /// The level of what is sent once and read by all.
   private static let level: Int32 = 9
+  /// A context that has packed much keeps memory for it: only what is short, as a version's attributes
+  /// are as a rule, is packed with one that is kept.
+  private static let short = 65_536
+  private static let contexts = Compression()
 
   /// Packs bytes into one frame.
   package static func pack(_ bytes: [UInt8]) throws(StoreError) -> [UInt8] {
-    var isPacked = false
     let frame = bytes.withUnsafeBytes { raw in
-      [UInt8](unsafeUninitializedCapacity: ZSTD_compressBound(raw.count)) { buffer, used in
-        let size = ZSTD_compress(
-          buffer.baseAddress, buffer.count, raw.baseAddress, raw.count, level)
-        isPacked = ZSTD_isError(size) == 0
-        used = isPacked ? size : 0
-      }
+      (raw.count <= short ? contexts : Compression()).frame(
+        of: raw, level: level, capacity: ZSTD_compressBound(raw.count))
     }
-    guard isPacked else { throw .noSpace("memory for compression") }
+    guard let frame else { throw .noSpace("memory for compression") }
     return frame
   }
 
