@@ -121,22 +121,9 @@ package final class ControlService: Sendable {
         _ = try ChosenArbiter.plain(rule.arbiter)
       }
     }
-    var changed: [String] = []
-    // Two commands that set at once: the second begins from what the first made.
-    let result = state.withLock { state -> Result<StoreSettings, ControlError> in
-      var settings = state.settings
-      do throws(ControlError) {
-        for assignment in assignments { try settings.assign(assignment) }
-      } catch {
-        return .failure(error)
-      }
-      state.settings = settings
-      return .success(settings)
-    }
-    let settings = try result.get()
-    for assignment in assignments {
-      changed.append("\(assignment.name.rawValue)=\(settings.text(of: assignment.name))")
-    }
+    // All or none: a setting that cannot be is refused before anything is written.
+    var scratch = settings
+    for assignment in assignments { try scratch.assign(assignment) }
     try translating { () throws(StoreError) in
       try store.write { (transaction) throws(StoreError) in
         for assignment in assignments {
@@ -146,7 +133,15 @@ package final class ControlService: Sendable {
         }
       }
     }
+    // What the store holds now, whoever set it: two commands may set at once.
+    let stored = try translating { () throws(StoreError) in try store.state().settings }
+    let settings = state.withLock { state -> StoreSettings in
+      var faults: [String] = []
+      state.settings = StoreSettings(stored: stored, faults: &faults)
+      return state.settings
+    }
     tree.lock.withLock { _ in tree.settings = settings }
+    let changed = assignments.map { "\($0.name.rawValue)=\(settings.text(of: $0.name))" }
     settingsChanged.withLock { $0 += 1 }
     settingsChanged.broadcast()
     return CommandResult(
