@@ -172,7 +172,16 @@ final class MountedTree {
   }
 
   func names(_ path: String = "") throws -> Set<String> {
-    let listing = try tree.list(try status(path).inode)
+    let listing: DirectoryListing
+    if path.isEmpty {
+      listing = try tree.list(LiveTree.rootInode)
+    } else {
+      listing = try with(path) { parent, name in
+        let inode = try tree.lookup(parent, name).inode
+        defer { forget(inode) }
+        return try tree.list(inode)
+      }
+    }
     return Set(listing.items.dropFirst(2).map { String(decoding: $0.name, as: UTF8.self) })
   }
 

@@ -1,0 +1,187 @@
+import FileTree
+import LLVS
+import Platform
+import TestSupport
+import Testing
+
+/// Journals that are torn, flipped, from the future, or lack what they refer to.
+@Suite(.timeLimit(.minutes(3)))
+struct JournalDamageTests {
+  let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  func journal(_ path: String) throws -> String {
+    let folder = path + "/journal"
+    let names = try FileSystem.list(folder).filter { $0.hasSuffix(".journal") }.sorted()
+    return "\(folder)/\(try #require(names.last))"
+  }
+
+  func replace(_ path: String, _ bytes: [UInt8]) throws {
+    try FileSystem.unlink(path)
+    try File(path, [.readWrite, .create, .exclusive]).write(bytes, at: 0)
+  }
+
+  /// A store with a version and a few pending changes, the size of the journal after each.
+  func filled() throws -> (path: String, sizes: [UInt64]) {
+    let mount = try MountedTree(directory.path)
+    try mount.save("base", "base")
+    try mount.cut()
+    var sizes = [mount.tree.journalEnd]
+    for index in 0..<5 {
+      try mount.save("f\(index)", "text \(index)")
+      sizes.append(mount.tree.journalEnd)
+    }
+    return (mount.path, sizes)
+  }
+
+  @Test("cut off at any byte, the journal gives what was whole before it, and goes on")
+  func torn() throws {
+    let (path, sizes) = try filled()
+    let file = try journal(path)
+    let whole = try FileSystem.read(file, atMost: 1 << 24)
+    let used = Array(whole[..<Int(try #require(sizes.last))])
+    for end in stride(from: Int(sizes[0]), through: used.count, by: 7) {
+      let copy = try TemporaryDirectory()
+      try copyTree(path, copy.file("s"))
+      try replace(try journal(copy.file("s")), Array(used[..<end]))
+      let mount = try MountedTree(copy.path)
+      #expect(mount.recovery.losses == [])
+      #expect(mount.text("base") == "base")
+      for index in 0..<5 {
+        let isWhole = UInt64(end) >= sizes[index + 1]
+        if isWhole { #expect(mount.text("f\(index)") == "text \(index)", "at \(end)") }
+        if UInt64(end) <= sizes[index] { #expect(mount.text("f\(index)") == nil, "at \(end)") }
+      }
+    }
+  }
+
+  @Test("a changed byte ends the replay there; with a later mark it is named as damage")
+  func flipped() throws {
+    let (path, sizes) = try filled()
+    let file = try journal(path)
+    let used = Array(
+      try FileSystem.read(file, atMost: 1 << 24)[..<Int(try #require(sizes.last))])
+    for at in stride(from: Int(sizes[0]) + 3, to: used.count, by: 41) {
+      let copy = try TemporaryDirectory()
+      try copyTree(path, copy.file("s"))
+      var bytes = used
+      bytes[at] ^= 0x21
+      try replace(try journal(copy.file("s")), bytes)
+      let mount = try MountedTree(copy.path)
+      #expect(mount.text("base") == "base")
+      for index in 0..<5 where UInt64(at) >= sizes[index + 1] {
+        #expect(mount.text("f\(index)") == "text \(index)", "at \(at)")
+      }
+      for index in 0..<5 {
+        let text = mount.text("f\(index)")
+        #expect(text == nil || text == "" || text == "text \(index)", "at \(at)")
+      }
+    }
+  }
+
+  @Test("damage before a mark of what is durable is told")
+  func damageBeforeMark() throws {
+    let mount = try MountedTree(directory.path)
+    try mount.save("a", "a")
+    let start = Int(mount.tree.journalEnd)
+    try mount.save("b", "b")
+    let handle = try mount.open("b", .read)
+    try mount.tree.fsync(handle)
+    try mount.save("c", "c")
+    let copy = try TemporaryDirectory()
+    try copyTree(mount.path, copy.file("s"))
+    let file = try journal(copy.file("s"))
+    var bytes = try FileSystem.read(file, atMost: 1 << 24)
+    bytes[start + 20] ^= 1
+    try replace(file, bytes)
+    let again = try MountedTree(copy.path)
+    #expect(again.recovery.losses.count == 1)
+    #expect(again.text("a") == "a")
+    // A second sync with nothing new writes nothing.
+    let end = mount.tree.journalEnd
+    try mount.tree.sync()
+    let marked = mount.tree.journalEnd
+    try mount.tree.sync()
+    try mount.tree.sync()
+    #expect(mount.tree.journalEnd == marked && marked >= end)
+  }
+
+  @Test("a missing staging file is told, and takes only what needs it")
+  func missingStage() throws {
+    var random = SeededRandom(seed: 5)
+    let large = random.bytes(200_000)
+    let mount = try MountedTree(directory.path)
+    try mount.save("versioned", large)
+    try mount.cut()
+    try mount.save("small", "small")
+    try mount.save("large", large)
+    let handle = try mount.open("versioned", .write)
+    try mount.write(handle, random.bytes(50_000))
+    let copy = try TemporaryDirectory()
+    try copyTree(mount.path, copy.file("s"))
+    for name in try FileSystem.list(copy.file("s/journal")) where name.hasSuffix(".stage") {
+      try FileSystem.unlink(copy.file("s/journal/\(name)"))
+    }
+    let again = try MountedTree(copy.path)
+    #expect(again.recovery.losses.count == 2)
+    #expect(again.text("small") == "small" && again.text("large") == nil)
+    #expect(try again.bytes("versioned") == large)
+    try again.cut()
+    #expect(try again.head().keys.sorted() == ["small", "versioned"])
+  }
+
+  @Test("a journal from the future and one without a header are refused, untouched")
+  func refused() throws {
+    let (path, _) = try filled()
+    let file = try journal(path)
+    var bytes = try FileSystem.read(file, atMost: 1 << 24)
+    bytes[17] ^= 0xFF
+    try replace(file, bytes)
+    #expect(throws: StoreError.self) { try MountedTree(directory.path) }
+    #expect(try FileSystem.read(file, atMost: 1 << 24) == bytes)
+  }
+
+  @Test("a copy taken at any moment between commit and checkpoint shows the same tree")
+  func betweenCommitAndCheckpoint() throws {
+    let mount = try MountedTree(directory.path)
+    try mount.makeDirectory("d")
+    try mount.save("d/x", "x")
+    try mount.save("f", "f")
+    try mount.cut()
+    try mount.save("f", "changed")
+    try mount.rename("d", "e")
+    try mount.save("new", "new")
+    try mount.change("e/x") { $0.mode = 0o600 }
+    try mount.unlink("f")
+    try mount.save("g", "g")
+    let unsaved = try mount.create("unsaved")
+    try mount.write(unsaved, Array("half".utf8))
+    try mount.tree.sync()
+    // The store commits; the journal's next generation never gets its name.
+    let token = Faults.arm(
+      Faults.Plan(
+        calls: [.rename], below: mount.path + "/journal", times: 1,
+        action: .fail(Errno.inputOutput)))
+    try mount.cut()
+    Faults.disarm(token)
+    let copy = try TemporaryDirectory()
+    try copyTree(mount.path, copy.file("s"))
+    let again = try MountedTree(copy.path)
+    #expect(again.recovery.losses == [])
+    #expect(try again.names() == ["e", "g", "new", "unsaved"])
+    #expect(again.text("unsaved") == "half" && again.text("e/x") == "x")
+    #expect(try again.head().keys.sorted() == ["e/", "e/x", "g", "new"])
+    let number = try again.store.state().lastNumber
+    #expect(again.tree.pending().unsaved == [Array("unsaved".utf8)])
+    try again.cut()
+    // Everything that the cut took is recognised: there is nothing left to make a version of.
+    #expect(try again.store.state().lastNumber == number)
+    try again.save("e/x", "y")
+    try again.cut()
+    #expect(try again.head()["e/x"] == "y")
+    #expect(try again.store.verify().isSound)
+  }
+}
