@@ -9,7 +9,7 @@ private let allowed: [String: Set<String>] = [
   "FileTree": ["LLVS", "Platform"],
   "LLVSMount": ["FileTree", "FuseSession", "LLVS", "Platform"],
   "LLVSTool": ["LLVSMount", "FileTree", "FuseSession", "LLVS", "Platform"],
-  "llvs": ["LLVSTool"],
+  "llvs": ["LLVSTool", "Platform"],
 ]
 
 /// Modules from outside, and who may import them.
