@@ -18,9 +18,6 @@ package enum Bench {
   /// Runs the verb and returns the exit code: 0 when every row that can run here ran, whatever its
   /// figures; 1 when one failed; 2 for wrong arguments.
   package static func run(_ arguments: [String]) -> Int32 {
-    if arguments.first == BenchDaemon.verb {
-      return BenchDaemon.run(Array(arguments.dropFirst()))
-    }
     var options = BenchOptions()
     do throws(BenchError) {
       guard try options.parse(arguments) else {

@@ -48,7 +48,7 @@ final class OwnMount: Contender {
   }
 
   func start() throws {
-    process = try BenchProcess.start(["/proc/self/exe", "bench", BenchDaemon.verb, store, path])
+    process = try BenchProcess.start(["/proc/self/exe", "mount", store, path, "--foreground"])
     try waitUntilMounted()
   }
 
