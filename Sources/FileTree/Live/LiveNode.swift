@@ -4,7 +4,7 @@ import LLVS
 
 /// A saved state of a file: what a version may take.
 final class SavedState {
-  let content: FileContent
+  var content: FileContent
   /// The mtime at the save; changed by a later utimensat(2) while no further byte was written.
   var mtime: Attributes.Time?
   var explicitTime: Bool

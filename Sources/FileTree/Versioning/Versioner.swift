@@ -95,6 +95,8 @@ package final class Versioner: Sendable {
         return Outcome(head: head, unsaved: plan.unsaved)
       }
       var prepared: Journal.Preparation?
+      var staged: [UInt32] = []
+      defer { for number in staged { tree.journal.recorded(number) } }
       let commit: Commit
       do throws(StoreError) {
         if reason == .overdue {
@@ -102,6 +104,7 @@ package final class Versioner: Sendable {
           SystemClock.sleep(nanoseconds: tree.lock.withLock { _ in tree.settings.settle })
           tree.lock.withLock { _ in tree.choose(&plan) }
         }
+        staged = try gather()
         prepared = try prepare()
         commit = try made(plan, message: message, reasonText: reasonText, goOn)
       } catch {
@@ -120,6 +123,14 @@ package final class Versioner: Sendable {
     /// The last cut that the store knows.
     var cut: UInt64
     var told: [Invalidation] = []
+  }
+
+  private func gather() throws(StoreError) -> [UInt32] {
+    do throws(FSError) {
+      return try tree.gatherDataFiles()
+    } catch {
+      throw error.asStoreError
+    }
   }
 
   /// Brings the mark to the disk, and makes room for what follows a commit.
