@@ -33,7 +33,7 @@ package final class HiddenDirectory: Sendable {
   private let source: Mutex<Source?>
 
   /// Whether the names never change, so that the kernel may keep the listing.
-  package var isLasting: Bool { tree.isLasting(node) && node.content.isHistory }
+  package var isLasting: Bool { tree.isFixed(node) && node.content.isHistory }
 
   init(tree: HiddenTree, node: HiddenNode, above: UInt64) {
     self.tree = tree

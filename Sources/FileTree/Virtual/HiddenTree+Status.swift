@@ -22,7 +22,17 @@ extension HiddenTree {
       path.count > base || node.root == LiveTree.rootInode
     case .value: true
     case .snapshotHidden: true
+    // Where every path into history begins: asked for anew, they would cost two round trips each time.
+    case .hidden, .versions: node.root == LiveTree.rootInode
     default: false
+    }
+  }
+
+  /// Whether the names in a directory are the same for good.
+  func isFixed(_ node: HiddenNode) -> Bool {
+    switch node.content {
+    case .hidden, .versions: false
+    default: isLasting(node)
     }
   }
 
