@@ -31,6 +31,20 @@ extension Attributes.Time {
   }
 }
 
+extension Attributes.Device {
+  /// The number as Linux spells it: 12 bits of major at 8, the minor around them.
+  init(number: UInt64) {
+    self.init(
+      major: UInt32(truncatingIfNeeded: number >> 8 & 0xFFF),
+      minor: UInt32(truncatingIfNeeded: number & 0xFF | number >> 12 & 0xFFF00))
+  }
+
+  /// The number as Linux spells it.
+  var number: UInt64 {
+    UInt64(minor & 0xFF) | UInt64(major & 0xFFF) << 8 | UInt64(minor & ~0xFF) << 12
+  }
+}
+
 extension NodeStatus {
   /// The attributes as FUSE sends them.
   var attributes: FileAttributes {
@@ -38,7 +52,7 @@ extension NodeStatus {
     result.linkCount = links
     result.uid = uid
     result.gid = gid
-    result.device = UInt64(device.major) << 8 | UInt64(device.minor)
+    result.device = device.number
     result.size = size
     result.blocks = (size + 511) / 512
     result.modified = FileTime(mtime)

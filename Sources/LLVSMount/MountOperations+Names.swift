@@ -1,5 +1,6 @@
 import FileTree
 import FuseSession
+import LLVS
 import Platform
 
 // Names: look-ups, and what makes and takes names.
@@ -50,12 +51,15 @@ extension MountOperations {
     guard !Self.isHidden(parent) else {
       return refuseToMake(Self.bytes(name), in: parent, reply: reply)
     }
-    guard mode & 0o170000 == 0o100000 || mode & 0o170000 == 0 else {
-      return reply.error(Errno.operationNotPermitted)
-    }
+    let type = mode & 0o170000
+    let kind: EntryKind? =
+      type == 0 ? .regular : EntryKind.allCases.first { $0.typeBits == type }
+    guard let kind else { return reply.error(Errno.invalid) }
     let caller = Self.caller(reply)
     answer(reply) { () throws(FSError) in
-      try tree.makeFile(parent.rawValue, Self.bytes(name), mode: mode, caller: caller)
+      try tree.makeNode(
+        parent.rawValue, Self.bytes(name), kind: kind, mode: mode,
+        device: Attributes.Device(number: device), caller: caller)
     }
   }
 

@@ -97,7 +97,7 @@ extension LiveTree {
       ctime: time, directory: kind == .directory ? LiveDirectory(basePath: nil) : nil)
     node.isJournaled = true
     nodes[inode] = node
-    if kind == .regular || kind == .symlink {
+    if kind != .directory {
       let file = LiveFile(content: FileContent())
       if kind == .symlink, let stored = StoredContent.held(target) {
         file.content = FileContent(stored: stored)

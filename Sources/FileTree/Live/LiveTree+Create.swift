@@ -1,4 +1,4 @@
-import LLVS
+package import LLVS
 import Platform
 
 // Making names: create, mkdir, symlink.
@@ -52,7 +52,7 @@ extension LiveTree {
 
   private func make(
     _ parent: UInt64, _ name: [UInt8], kind: EntryKind, mode: UInt32, target: [UInt8] = [],
-    caller: Caller, saved: Bool, open: LiveHandle.Mode? = nil
+    device: Attributes.Device? = nil, caller: Caller, saved: Bool, open: LiveHandle.Mode? = nil
   ) throws(FSError) -> (NodeStatus, LiveHandle?) {
     guard name != Self.reservedName else { throw .exists }
     try journal.reserve(1024 + target.count)
@@ -64,6 +64,7 @@ extension LiveTree {
       let now = Self.now()
       var attributes = Attributes(mode: kind == .symlink ? nil : mode & 0o7777)
       attributes.mtime = kind == .directory ? nil : now
+      attributes.device = device
       if defaults.keepsOwners, caller.uid != defaults.uid { attributes.uid = caller.uid }
       let directoryMode = directory.attributes.mode ?? 0o755
       let group =
@@ -104,11 +105,22 @@ extension LiveTree {
     return (status, handle)
   }
 
-  /// Makes an empty regular file that is saved at once: mknod(2).
-  package func makeFile(
-    _ parent: UInt64, _ name: [UInt8], mode: UInt32, caller: Caller
+  /// Makes an empty regular file, a FIFO, a socket or a device node, saved at once: mknod(2); counts a
+  /// look-up.
+  ///
+  /// The kernel itself serves what is opened through such a node; the tree keeps only that it is there.
+  ///
+  /// - Throws: ``FSError/invalid`` for another kind.
+  package func makeNode(
+    _ parent: UInt64, _ name: [UInt8], kind: EntryKind, mode: UInt32,
+    device: Attributes.Device? = nil, caller: Caller
   ) throws(FSError) -> NodeStatus {
-    try make(parent, name, kind: .regular, mode: mode, caller: caller, saved: true).0
+    guard kind != .directory, kind != .symlink else { throw .invalid }
+    let isDevice = kind == .characterDevice || kind == .blockDevice
+    return try make(
+      parent, name, kind: kind, mode: mode, device: isDevice ? device : nil, caller: caller,
+      saved: true
+    ).0
   }
 
   /// Makes a directory; counts a look-up.
