@@ -91,7 +91,8 @@ extension WriteTransaction {
         options: options(number, live == second.number ? .second : .first, arbiter),
         writingTo: nodes)
       let branch = try metadata(of: first.number)[.branch]
-      let version = Version(automatic: result, branch: branch)
+      let version = Version(
+        automatic: result, branch: branch, extra: result.droppedMetadata)
       let record = try add(result, version, number: number, flags: [.automatic, .madeHere])
       return (MergeReport.Made(record: record, result: result), number)
     }
@@ -121,7 +122,7 @@ extension WriteTransaction {
       let result = try merger.merge(
         first: first, second: second, bases: bases,
         options: options(number, .first, arbiter(merger.graph)), writingTo: nodes)
-      var metadata: Version.Metadata = [:]
+      var metadata = result.droppedMetadata
       if let line { metadata[.branch] = Version.MetadataValue(line.rawValue) }
       if let author { metadata[.author] = Version.MetadataValue(author) }
       if let message { metadata[.message] = Version.MetadataValue(message) }

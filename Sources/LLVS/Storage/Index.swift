@@ -14,6 +14,7 @@ final class Index: Sendable {
     var chunks: [Int64: Location] = [:]
     var changes: [(key: Int64, version: UInt32)] = []
     var lastVersion: UInt32 = 0
+    var conflicts: (known: KnownDrops, head: Version.ID)?
     var isScheduled = false
   }
 
@@ -68,6 +69,9 @@ final class Index: Sendable {
         try database.prepared("INSERT INTO store VALUES(?, 0)").bind(1, storeID).run()
       }
     }
+    // Unknown to programs that came before it, which leave it alone.
+    try database.execute(
+      "CREATE TABLE IF NOT EXISTS conflicts(head TEXT NOT NULL, drops BLOB NOT NULL)")
     guard try database.integer("PRAGMA user_version") == formatVersion else {
       throw .corrupt("\(path) has another format")
     }
@@ -121,6 +125,35 @@ final class Index: Sendable {
     return max(written, pending.withLock { $0.lastVersion })
   }
 
+  /// The unsettled drops that were noted last, and of which head.
+  func conflicts() -> (known: KnownDrops, id: Version.ID)? {
+    // They are computed anew where they cannot be read.
+    try? read { (database) throws(StoreError) -> (KnownDrops, Version.ID)? in
+      let statement = try database.prepared("SELECT head, drops FROM conflicts")
+      defer { statement.reset() }
+      guard try statement.step(), let known = KnownDrops(encoded: statement.bytes(1)) else {
+        return nil
+      }
+      return (known, Version.ID(String(decoding: statement.bytes(0), as: UTF8.self)))
+    }
+  }
+
+  /// Keeps the unsettled drops of a head; written later.
+  func note(conflicts known: KnownDrops, of head: Version.ID) {
+    guard isWritable else { return }
+    let isDue = pending.withLock { pending in
+      pending.conflicts = (known, head)
+      guard !pending.isScheduled else { return false }
+      pending.isScheduled = true
+      return true
+    }
+    if isDue { flushSoon() }
+  }
+
+  private func flushSoon() {
+    queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [weak self] in self?.flush() }
+  }
+
   private static func hash(_ key: Key) -> Int64 {
     Int64(bitPattern: key.bytes.withUnsafeBytes { Checksum.of($0) })
   }
@@ -165,21 +198,19 @@ final class Index: Sendable {
       return true
     }
     // Commits that come close together are written together.
-    if isDue {
-      queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [weak self] in self?.flush() }
-    }
+    if isDue { flushSoon() }
   }
 
   /// Writes what waits.
   func flush() {
     let taken = pending.withLock { pending in
       pending.isScheduled = false
-      return (pending.chunks, pending.changes, pending.lastVersion)
+      return (pending.chunks, pending.changes, pending.lastVersion, pending.conflicts)
     }
-    guard !taken.0.isEmpty || !taken.1.isEmpty || taken.2 > 0 else { return }
+    guard !taken.0.isEmpty || !taken.1.isEmpty || taken.2 > 0 || taken.3 != nil else { return }
     let isWritten = writer.withLock { loan in
       guard let database = loan?.database else { return false }
-      return (try? Index.write(taken.0, taken.1, taken.2, to: database)) != nil
+      return (try? Index.write(taken.0, taken.1, taken.2, taken.3, to: database)) != nil
     }
     // What could not be written waits for the next flush, or for the next open, which catches up.
     guard isWritten else { return }
@@ -188,12 +219,13 @@ final class Index: Sendable {
         pending.chunks[hash] = nil
       }
       pending.changes.removeFirst(min(taken.1.count, pending.changes.count))
+      if pending.conflicts?.known.head == taken.3?.known.head { pending.conflicts = nil }
     }
   }
 
   private static func write(
     _ chunks: [Int64: Location], _ changes: [(key: Int64, version: UInt32)], _ last: UInt32,
-    to database: Database
+    _ conflicts: (known: KnownDrops, head: Version.ID)?, to database: Database
   ) throws(StoreError) {
     try database.transaction { () throws(StoreError) in
       // In order of key, neighbours meet in one page.
@@ -206,6 +238,11 @@ final class Index: Sendable {
       for change in changes.sorted(by: { ($0.key, $0.version) < ($1.key, $1.version) }) {
         try database.prepared("INSERT OR IGNORE INTO changes VALUES(?, ?)")
           .bind(1, change.key).bind(2, Int64(change.version)).run()
+      }
+      if let conflicts {
+        try database.execute("DELETE FROM conflicts")
+        try database.prepared("INSERT INTO conflicts VALUES(?, ?)")
+          .bind(1, Array(conflicts.head.rawValue.utf8)).bind(2, conflicts.known.encoded).run()
       }
       try database.prepared("UPDATE store SET last_version = max(last_version, ?)")
         .bind(1, Int64(last)).run()

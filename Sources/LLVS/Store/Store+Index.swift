@@ -37,7 +37,8 @@ extension Store {
     }
   }
 
-  /// The keys at which a version differs from its first predecessor, directories left out.
+  /// The keys at which a version differs from its first predecessor, directories left out, and those
+  /// whose conflicts it settles.
   func changedKeys(of record: VersionRecord) throws(StoreError) -> [Key] {
     let before = try record.first.map { number throws(StoreError) in try version(number) } ?? nil
     var keys: [Key] = []
@@ -45,6 +46,6 @@ extension Store {
       (change) throws(StoreError) in
       if !change.isDirectory { keys.append(change.key) }
     }
-    return keys
+    return keys + Version.settledKeys(try metadata(of: record))
   }
 }

@@ -41,6 +41,8 @@ public final class Store: Sendable {
   /// Map nodes in memory, for all maps of the store.
   package let nodeCache: NodeCache
   let history: StoreHistory
+  /// Conflicts of the heads asked about last.
+  let conflictCache = ConflictCache()
   let counters: Counters
   let lockFile: File
 

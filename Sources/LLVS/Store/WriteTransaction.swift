@@ -100,7 +100,8 @@ package final class WriteTransaction {
     addedByID[record.id] = added.count
     names.insert(record.name)
     added.append(record)
-    changedKeys.append((version.number, version.changedKeys))
+    changedKeys.append(
+      (version.number, version.changedKeys + Version.settledKeys(version.metadata)))
     return record
   }
 

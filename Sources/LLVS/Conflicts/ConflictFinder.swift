@@ -1,0 +1,252 @@
+/// Computes which conflicts are open at a head: a function of the history alone, so that every replica
+/// finds the same.
+///
+/// - Concurrency: any thread.
+package struct ConflictFinder: Sendable {
+  private let merger: Merger
+  private let source: any ConflictSource
+
+  package init(merger: Merger, source: any ConflictSource) {
+    self.merger = merger
+    self.source = source
+  }
+
+  private var graph: VersionGraph { merger.graph }
+
+  private struct DropID: Hashable {
+    let key: Key
+    let version: VersionNumber
+    let isRemoval: Bool
+
+    init(_ drop: UnsettledDrop) {
+      key = drop.key
+      version = drop.version
+      isRemoval = drop.isRemoval
+    }
+  }
+
+  // MARK: Unsettled drops
+
+  /// What the ancestors of a head dropped and none of them settled.
+  ///
+  /// - Parameters:
+  ///   - head: the head.
+  ///   - known: the same of another head; used where that is an ancestor.
+  /// - Returns: the drops, in ascending order of (key, version).
+  /// - Throws: what reading the history throws.
+  /// - Complexity: with a known ancestor O(versions since, what their merges differ in, and what is
+  ///   open); without, the same over all of history.
+  package func unsettledDrops(
+    at head: VersionNumber, knowing known: KnownDrops? = nil
+  ) throws(StoreError) -> KnownDrops {
+    if let known, known.head == head { return known }
+    if let known {
+      guard try graph.isAncestorOrSelf(known.head, of: head) else {
+        return try unsettledDrops(at: head)
+      }
+    }
+    let new = try versions(of: head, without: known?.head)
+    var table: [DropID: UnsettledDrop] = [:]
+    for drop in known?.drops ?? [] where try !isSettled(drop, at: head, among: new) {
+      table[DropID(drop)] = drop
+    }
+    for merge in new.values where merge.second != nil {
+      for drop in try drops(of: merge) {
+        let id = DropID(drop)
+        if let old = table[id] {
+          let before = try graph.node(old.merge)
+          if HistoryNode.isOlder(merge, before) { table[id] = drop }
+        } else if try !isSettled(drop, at: head, among: nil) {
+          table[id] = drop
+        }
+      }
+    }
+    let drops = table.values.sorted {
+      $0.key == $1.key
+        ? ($0.version, $0.isRemoval ? 1 : 0) < ($1.version, $1.isRemoval ? 1 : 0) : $0.key < $1.key
+    }
+    return KnownDrops(head: head, drops: drops)
+  }
+
+  /// The head and its ancestors without another's, which is among them.
+  private func versions(
+    of head: VersionNumber, without other: VersionNumber?
+  ) throws(StoreError) -> [VersionNumber: HistoryNode] {
+    // In order of generation, so that a version is taken after all that descend from it.
+    var isOld: [VersionNumber: Bool] = [:]
+    var queue = PriorityQueue<HistoryNode> { $0.generation < $1.generation }
+    var fresh = 0
+    func mark(_ number: VersionNumber, old: Bool) throws(StoreError) {
+      switch isOld[number] {
+      case nil:
+        isOld[number] = old
+        if !old { fresh += 1 }
+        queue.push(try graph.node(number))
+      case false?:
+        if old {
+          isOld[number] = true
+          fresh -= 1
+        }
+      case true?: break
+      }
+    }
+    try mark(head, old: false)
+    if let other { try mark(other, old: true) }
+    var found: [VersionNumber: HistoryNode] = [:]
+    while fresh > 0, let node = queue.pop() {
+      let old = isOld[node.number] ?? false
+      if !old {
+        fresh -= 1
+        found[node.number] = node
+      }
+      try node.forEachPredecessor { number throws(StoreError) in try mark(number, old: old) }
+    }
+    return found
+  }
+
+  private func drops(of merge: HistoryNode) throws(StoreError) -> [UnsettledDrop] {
+    var all = try merger.drops(of: merge)
+    for (side, key) in Version.droppedKeys(try source.metadata(ofVersion: merge.number)) {
+      let entry = try map(side, of: merge)?.entry(at: key)
+      let other = entry == nil ? try map(side.other, of: merge)?.entry(at: key) : entry
+      // A removal of nothing is none.
+      guard other != nil else { continue }
+      all.append(MergeDrop(key: key, side: side, entry: entry, isPartial: true))
+    }
+    var drops: [UnsettledDrop] = []
+    for drop in all {
+      guard let number = predecessor(drop.side, of: merge) else { continue }
+      let version =
+        if let entry = drop.entry { entry.storedVersion } else {
+          try versionRemoving(drop.key, of: number)
+        }
+      drops.append(
+        UnsettledDrop(
+          key: drop.key, isRemoval: drop.entry == nil, version: version, merge: merge.number,
+          side: drop.side))
+    }
+    return drops
+  }
+
+  private func predecessor(_ side: MergeSide, of merge: HistoryNode) -> VersionNumber? {
+    side == .first ? merge.first : merge.second
+  }
+
+  private func map(_ side: MergeSide, of merge: HistoryNode) throws(StoreError) -> ValueMap? {
+    guard let number = predecessor(side, of: merge) else { return nil }
+    return try merger.maps.valueMap(ofVersion: number)
+  }
+
+  /// The version that removed what this one has not: back along predecessors that lack it, the first
+  /// where both do.
+  private func versionRemoving(
+    _ key: Key, of number: VersionNumber
+  ) throws(StoreError) -> VersionNumber {
+    var current = number
+    while true {
+      let node = try graph.node(current)
+      var next: VersionNumber?
+      for predecessor in [node.first, node.second].compactMap(\.self) where next == nil {
+        let map = try merger.maps.valueMap(ofVersion: predecessor)
+        if try map.entry(at: key) == nil { next = predecessor }
+      }
+      guard let next else { return current }
+      current = next
+    }
+  }
+
+  // MARK: Settling
+
+  /// Whether an authored ancestor of the head wrote, removed or settled the key and knew the revision.
+  ///
+  /// `new`: the only versions to be looked at; nil for all.
+  private func isSettled(
+    _ drop: UnsettledDrop, at head: VersionNumber, among new: [VersionNumber: HistoryNode]?
+  ) throws(StoreError) -> Bool {
+    if let new, new.isEmpty { return false }
+    let candidates = try source.versions(touching: drop.key, upTo: head)
+    for number in candidates.reversed() where drop.version < number {
+      if let new, new[number] == nil { continue }
+      let node = try graph.node(number)
+      guard !node.isAutomatic, try graph.isAncestorOrSelf(drop.version, of: number) else {
+        continue
+      }
+      if new == nil, try !graph.isAncestorOrSelf(number, of: head) { continue }
+      if try touches(node, drop) { return true }
+    }
+    return false
+  }
+
+  private func touches(_ node: HistoryNode, _ drop: UnsettledDrop) throws(StoreError) -> Bool {
+    let metadata = try source.metadata(ofVersion: node.number)
+    if node.second != nil {
+      // What a merge says it dropped it has not settled.
+      for (side, key) in Version.droppedKeys(metadata) where key == drop.key {
+        let entry = try map(side, of: node)?.entry(at: key)
+        if (entry == nil) == drop.isRemoval, entry?.storedVersion ?? drop.version == drop.version {
+          return false
+        }
+      }
+    }
+    if Version.settledKeys(metadata).contains(drop.key) { return true }
+    let held = try merger.maps.valueMap(ofVersion: node.number).entry(at: drop.key)
+    if let held { return held.storedVersion == node.number }
+    // Removed here: a merge only takes over what one side has removed.
+    for side in [MergeSide.first, .second] {
+      guard let map = try map(side, of: node) else { continue }
+      if try map.entry(at: drop.key) == nil { return false }
+    }
+    return true
+  }
+
+  // MARK: Conflicts
+
+  /// The open conflicts among unsettled drops, in ascending order of keys; of keys that begin so.
+  package func conflicts(
+    _ known: KnownDrops, prefix: [UInt8] = []
+  ) throws(StoreError) -> [ValueConflict] {
+    let held = try merger.maps.valueMap(ofVersion: known.head)
+    var conflicts: [ValueConflict] = []
+    var rest = known.drops[...]
+    while let key = rest.first?.key {
+      let group = rest.prefix { $0.key == key }
+      rest = rest.dropFirst(group.count)
+      guard key.bytes.starts(with: prefix) else { continue }
+      if let conflict = try conflict(key, Array(group), ours: try held.entry(at: key)) {
+        conflicts.append(conflict)
+      }
+    }
+    return conflicts
+  }
+
+  private func conflict(
+    _ key: Key, _ drops: [UnsettledDrop], ours: Entry?
+  ) throws(StoreError) -> ValueConflict? {
+    var theirs: [ValueConflict.Revision] = []
+    var oldest: HistoryNode?
+    for drop in drops {
+      let merge = try graph.node(drop.merge)
+      let entry = drop.isRemoval ? nil : try map(drop.side, of: merge)?.entry(at: key)
+      guard !isSame(entry, ours) else { continue }
+      theirs.append(
+        ValueConflict.Revision(version: try graph.node(drop.version), entry: entry))
+      if oldest.map({ HistoryNode.isOlder(merge, $0) }) ?? true { oldest = merge }
+    }
+    guard let oldest, let first = oldest.first, let second = oldest.second else { return nil }
+    theirs.sort { HistoryNode.isOlder($1.version, $0.version) }
+    // Equal bytes, stored by several, are shown once.
+    var shown: [ValueConflict.Revision] = []
+    for revision in theirs where !shown.contains(where: { isSame($0.entry, revision.entry) }) {
+      shown.append(revision)
+    }
+    let bases = try graph.commonAncestors(first, second)
+    let map = try merger.maps.valueMap(ofVersion: first)
+    let base = try merger.baseMap(bases.map(\.number), like: map).entry(at: key)
+    return ValueConflict(key: key, base: base, ours: ours, theirs: shown)
+  }
+
+  private func isSame(_ a: Entry?, _ b: Entry?) -> Bool {
+    guard let a, let b else { return a == nil && b == nil }
+    return a.storedVersion == b.storedVersion || a.hasSameUnit(as: b)
+  }
+}

@@ -1,0 +1,46 @@
+/// Concurrent values of one key that nobody has settled: the same on every replica with the same head.
+package struct ValueConflict: Hashable, Sendable {
+  /// A value, or a removal, that a merge dropped.
+  package struct Revision: Hashable, Sendable {
+    /// The version that stored the bytes, or that removed the value.
+    package let version: HistoryNode
+    /// Nil for a removal.
+    package let entry: Entry?
+  }
+
+  package let key: Key
+  /// What the clashing sides came from; nil where there was nothing.
+  package let base: Entry?
+  /// What the tree holds; nil for nothing.
+  package let ours: Entry?
+  /// What was dropped, newest first; never empty.
+  package let theirs: [Revision]
+}
+
+/// A revision that a merge dropped (rule 11), as long as no version settled it (rule 12).
+package struct UnsettledDrop: Hashable, Sendable {
+  package let key: Key
+  /// Whether what was dropped is a removal.
+  package let isRemoval: Bool
+  /// The version that stored the bytes, or that removed the value.
+  package let version: VersionNumber
+  /// The oldest merge that dropped it.
+  package let merge: VersionNumber
+  /// The merge's predecessor that has it.
+  package let side: MergeSide
+}
+
+/// The unsettled drops of one head, from which those of its descendants follow.
+package struct KnownDrops: Hashable, Sendable {
+  package let head: VersionNumber
+  /// In ascending order of (key, version).
+  package let drops: [UnsettledDrop]
+}
+
+/// What conflicts are computed from, beside the history and the maps.
+package protocol ConflictSource: AnyObject, Sendable {
+  func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata
+
+  /// Versions up to a number, those among them that wrote, removed or settled a key; ascending.
+  func versions(touching key: Key, upTo last: VersionNumber) throws(StoreError) -> [VersionNumber]
+}
