@@ -46,12 +46,17 @@ package final class MountDaemon: Sendable {
     let reference = SessionReference()
     versioner = Versioner(tree: tree, log: log) { told in
       guard let session = reference.value else { return }
+      var directories: Set<UInt64> = []
       for one in told {
         switch one {
         case .node(let inode): session.notifier.invalidate(NodeID(inode))
-        case .entry(let parent, let name): session.notifier.invalidate(name, in: NodeID(parent))
+        case .entry(let parent, let name):
+          session.notifier.invalidate(name, in: NodeID(parent))
+          directories.insert(parent)
         }
       }
+      // A name that the kernel never looked up is nothing to it, and leaves the listing that it keeps.
+      for parent in directories { session.notifier.invalidate(NodeID(parent)) }
       session.notifier.flush()
     }
     control = ControlService(versioner: versioner, log: log)
