@@ -86,6 +86,23 @@ struct ExtentList: Hashable, Sendable {
     return found
   }
 
+  /// What covers an offset, from there on, or else the next extent behind it; nil for a hole to the end.
+  ///
+  /// - Complexity: O(log *n*).
+  func extent(from offset: UInt64) -> Extent? {
+    guard let block = blockIndex(of: offset) else { return nil }
+    let index = Self.firstIndex(in: blocks[block], endingAfter: offset)
+    let extent: Extent
+    if index < blocks[block].count {
+      extent = blocks[block][index]
+    } else if block + 1 < blocks.count, let next = blocks[block + 1].first {
+      extent = next
+    } else {
+      return nil
+    }
+    return extent.clipped(to: max(offset, extent.start)..<extent.end)
+  }
+
   /// Puts `extent` over whatever its range held.
   ///
   /// - Complexity: O(log *n* + block) for a list of *n* extents, plus what is replaced.

@@ -24,15 +24,14 @@ struct ContentReader: ContentSource {
   }
 
   func extent(at offset: UInt64) throws(StoreError) -> ContentExtent {
-    let window = offset..<min(content.size, offset + (64 << 20))
-    guard let first = content.extents.extents(in: window).first else {
-      return .hole(end: window.upperBound)
+    guard let first = content.extents.extent(from: offset), first.start < content.size else {
+      return .hole(end: content.size)
     }
     if first.start > offset { return .hole(end: first.start) }
     if first.source == Extent.base, first.offset == first.start {
-      return .unchanged(end: first.end)
+      return .unchanged(end: min(first.end, content.size))
     }
-    return .data(end: first.end)
+    return .data(end: min(first.end, content.size))
   }
 }
 

@@ -19,14 +19,14 @@ struct CutPlan {
     let newest: Save?
     /// The save to take if the newest does not count.
     let fallback: Save?
-    let savedByCommand: Bool
+    let standsAsSaved: Bool
     /// The oldest epoch that anything pending of the file was made in.
     let priorEpoch: UInt64
     /// The save that the cut takes; nil for the base's bytes.
     private(set) var taken: Save?
 
     init(
-      node: LiveNode, entry: Entry?, newest: Save?, fallback: Save?, savedByCommand: Bool,
+      node: LiveNode, entry: Entry?, newest: Save?, fallback: Save?, standsAsSaved: Bool,
       priorEpoch: UInt64
     ) {
       self.node = node
@@ -37,14 +37,14 @@ struct CutPlan {
       self.entry = entry
       self.newest = newest
       self.fallback = fallback
-      self.savedByCommand = savedByCommand
+      self.standsAsSaved = standsAsSaved
       self.priorEpoch = priorEpoch
     }
 
     /// Decides which save counts, once it is known; call with the tree's lock held.
     mutating func choose(settle: UInt64) {
       taken = newest ?? fallback
-      guard let newest, !savedByCommand else { return }
+      guard let newest, !standsAsSaved else { return }
       if let broken = newest.state.brokenTick, broken < newest.state.tick &+ settle {
         taken = fallback
       }

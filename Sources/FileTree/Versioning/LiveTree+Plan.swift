@@ -76,7 +76,10 @@ extension LiveTree {
       let isDue =
         file.steady
         ? pause >= settle || reason == .overdue : pause >= Self.abandonedNanoseconds
-      if isDue { _ = save(node, by: nil) }
+      guard isDue else { continue }
+      _ = save(node, by: nil)
+      // It had its quiet before, or needs none: a write that follows the cut does not break it.
+      file.counted = file.saved
     }
   }
 
@@ -207,13 +210,15 @@ extension LiveTree {
   private func state(of node: LiveNode, _ reason: CutReason) -> CutPlan.NodeState {
     let file = node.file
     let isCommand = reason == .command
-    // A save that a write followed counts only for a command, or if it had its quiet before.
-    let newest = file?.unsaved == true && !isCommand ? file?.counted : file?.saved
+    // A save that a write followed counts only for a command, or if it had its quiet before; of a log or
+    // a database, also when the cut is overdue.
+    let stands = isCommand || reason == .overdue && file?.steady == true
+    let newest = file?.unsaved == true && !stands ? file?.counted : file?.saved
     var prior = file?.saved?.epoch ?? UInt64.max
     if let file, file.unsaved { prior = min(prior, file.writerEpoch) }
     return CutPlan.NodeState(
       node: node, entry: node.entry, newest: newest.map { CutPlan.Save($0) },
-      fallback: file?.counted.map { CutPlan.Save($0) }, savedByCommand: isCommand,
+      fallback: file?.counted.map { CutPlan.Save($0) }, standsAsSaved: stands,
       priorEpoch: prior)
   }
 
