@@ -37,10 +37,20 @@ extension MountedStore {
     _ script: String, seconds: Int = 60, arguments: String = "",
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws -> String {
+    return try run(
+      "python3 '\(try save(script))' \(arguments)", seconds: seconds,
+      sourceLocation: sourceLocation)
+  }
+
+  /// Starts a Python script in the background; what it says is dropped.
+  func launchPython(_ script: String, arguments: String = "") throws {
+    try run("python3 '\(try save(script))' \(arguments) > /dev/null 2>&1 &")
+  }
+
+  private func save(_ script: String) throws -> String {
     let file = directory + "/script-\(UUID().uuidString.prefix(8)).py"
     try Self.prelude.appending(script).write(toFile: file, atomically: true, encoding: .utf8)
-    return try run(
-      "python3 '\(file)' \(arguments)", seconds: seconds, sourceLocation: sourceLocation)
+    return file
   }
 
   /// What Python scripts may use.
@@ -95,10 +105,13 @@ struct StoredVersions {
     store = try Store.open(path: mounted.store, mode: .reader)
   }
 
-  /// All versions, by name.
+  /// All versions, as they were made.
   func all() throws -> [VersionRecord] {
-    try store.versions(afterName: nil, limit: 1_000_000)
+    try store.versions(afterName: nil, limit: 1_000_000).sorted { $0.number < $1.number }
   }
+
+  /// The newest version.
+  func newest() throws -> VersionRecord { try #require(try all().last) }
 
   /// The bytes of a file in a version; nil where there is none.
   func bytes(_ path: String, in version: VersionRecord) throws -> [UInt8]? {
@@ -121,5 +134,42 @@ struct StoredVersions {
       paths.append(String(decoding: next.relative, as: UTF8.self))
     }
     return paths.sorted()
+  }
+}
+
+extension MountedStore {
+  /// Runs a body with a fresh store that is mounted with settings it had before, and unmounts cleanly.
+  static func with(
+    stored settings: [String: String], _ body: (MountedStore) throws -> Void
+  ) throws {
+    let mounted = try MountedStore()
+    defer { mounted.tearDown() }
+    do {
+      let store = try Store.open(path: mounted.store, mode: .writer, create: true)
+      try store.write { (transaction) throws(StoreError) in
+        for (name, value) in settings { transaction.set(name, to: Array(value.utf8)) }
+      }
+    }
+    try mounted.mount()
+    try body(mounted)
+    try mounted.unmount()
+  }
+
+  /// How many versions the store has.
+  func versionCount() throws -> Int { try StoredVersions(self).all().count }
+
+  /// Waits until nothing is pending: the newest version is of what is saved now.
+  func waitForVersion(
+    after count: Int, seconds: Double = 15, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let isMade = eventually(seconds: seconds) { ((try? versionCount()) ?? 0) > count }
+    try #require(isMade, "no version was made: \(daemonLog)", sourceLocation: sourceLocation)
+  }
+
+  /// Checks everything in the store with the program.
+  func verify(sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let result = try TestSupport.shell(
+      "'\(Self.program)' verify --store '\(store)'", seconds: 120)
+    #expect(result.status == 0, "\(result.output)", sourceLocation: sourceLocation)
   }
 }

@@ -6,6 +6,11 @@ package struct ShellResult: Sendable {
   package var output: String
 }
 
+/// Foundation takes a process for running as long as anybody has its descriptors, also a program that a
+/// script leaves in the background.
+private let closeOthers =
+  #"for fd in /proc/self/fd/*; do fd=${fd##*/}; [ $fd -gt 2 ] && eval "exec $fd>&-"; done"#
+
 /// Runs a bash script with a time limit, both outputs together.
 ///
 /// Programs are run under `timeout`, so that one that hangs in a mount fails its test and not the run.
@@ -18,16 +23,23 @@ package func shell(
   // The threads of tests block signals, which programs would inherit.
   process.arguments = [
     "--default-signal", "timeout", "-k", "2", "\(seconds)", "bash", "-c",
-    "cd '\(directory)' || exit 99\n\(script)",
+    "\(closeOthers)\ncd '\(directory)' || exit 99\n\(script)",
   ]
   process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-  let pipe = Pipe()
+  // A file, not a pipe: what a script leaves running in the background would keep a pipe open.
+  let said = "/tmp/llvs-shell-\(UUID().uuidString)"
+  FileManager.default.createFile(atPath: said, contents: nil)
+  guard let handle = FileHandle(forUpdatingAtPath: said) else {
+    throw CocoaError(.fileWriteUnknown)
+  }
+  unlink(said)
   process.standardInput = FileHandle.nullDevice
-  process.standardOutput = pipe
-  process.standardError = pipe
+  process.standardOutput = handle
+  process.standardError = handle
   try process.run()
-  let output = pipe.fileHandleForReading.readDataToEndOfFile()
   process.waitUntilExit()
+  try handle.seek(toOffset: 0)
+  let output = handle.readDataToEndOfFile()
   return ShellResult(
     status: process.terminationStatus, output: String(decoding: output, as: UTF8.self))
 }

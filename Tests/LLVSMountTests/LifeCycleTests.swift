@@ -1,0 +1,156 @@
+import Foundation
+import LLVS
+import Platform
+import TestSupport
+import Testing
+
+extension Mounted {
+  /// Mounting, ending, and what is refused (section 7 of the contract).
+  @Suite(.serialized) struct LifeCycleTests {
+    private func mountResult(
+      _ store: String, _ path: String, options: String = ""
+    ) throws -> ShellResult {
+      try TestSupport.shell(
+        "'\(MountedStore.program)' mount '\(store)' '\(path)' \(options)", seconds: 40)
+    }
+
+    @Test(
+      "SIGTERM makes a version of what is saved, and unsaved bytes come back with the next mount",
+      .timeLimit(.minutes(1)))
+    func terminated() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+        // The writer holds its file open, unsaved, until the mount has gone.
+        try mounted.run(
+          """
+          echo saved > saved
+          python3 -c 'import os, time
+          fd = os.open("unsaved", os.O_CREAT | os.O_TRUNC | os.O_WRONLY); os.write(fd, b"half"); time.sleep(9)' \
+            > /dev/null 2>&1 &
+          until [ "$(cat unsaved 2>/dev/null)" = half ]; do sleep 0.05; done
+          """)
+        try mounted.unmount()
+        let versions = try StoredVersions(mounted)
+        let version = try versions.newest()
+        #expect(try versions.text("saved", in: version) == "saved\n")
+        #expect(try versions.all().count == 1)
+        #expect(try versions.bytes("unsaved", in: version) == nil)
+        try mounted.mount()
+        #expect(try mounted.run("cat saved unsaved") == "saved\nhalf")
+        #expect(try mounted.run("getfattr --only-values -n user.llvs.state unsaved") == "unsaved")
+        try mounted.verify()
+      }
+    }
+
+    @Test(
+      "After a plain umount the version is made in the background, and the next mount waits for it",
+      .timeLimit(.minutes(1)))
+    func plainUnmount() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+        try mounted.run("head -c 40M /dev/urandom > big; echo x > small; cd /; umount \"$OLDPWD\"")
+        try mounted.mount()
+        #expect(try mounted.run("stat -c %s big; cat small") == "41943040\nx\n")
+        #expect(try mounted.versionCount() == 1)
+      }
+    }
+
+    @Test(
+      "llvs mount says that it is up once the tree answers, and llvs unmount waits for the end",
+      .timeLimit(.minutes(1)))
+    func background() throws {
+      let temporary = try TemporaryDirectory()
+      let (store, path) = (temporary.file("store"), temporary.file("mnt"))
+      try FileSystem.makeDirectory(path)
+      let up = try mountResult(store, path)
+      try #require(up.status == 0, "\(up.output)")
+      defer { _ = try? TestSupport.shell("umount -l '\(path)'") }
+      let used = try TestSupport.shell("echo x > f && cat f .llvs/status", in: path)
+      #expect(used.status == 0 && used.output.hasPrefix("x\n"), "\(used.output)")
+      let down = try TestSupport.shell("'\(MountedStore.program)' unmount '\(path)'")
+      #expect(down.status == 0, "\(down.output)")
+      // Its writer's lock is free at once.
+      let versions = try Store.open(path: store, mode: .writer).versions(afterName: nil, limit: 9)
+      #expect(versions.count == 1)
+    }
+
+    @Test("A dead mount is recognised and replaced", .timeLimit(.minutes(1)))
+    func staleMount() throws {
+      try MountedStore.with(stored: [:]) { mounted in
+        try mounted.run("echo x > f")
+        _ = Foundation.kill(mounted.daemon, SIGKILL)
+        #expect(eventually { (try? FileSystem.status(mounted.path + "/f")) == nil })
+        try mounted.mount()
+        #expect(try mounted.run("cat f") == "x\n")
+      }
+    }
+
+    @Test(
+      "A second mount of a store, and a second store on a mount, are refused with their reason",
+      .timeLimit(.minutes(1)))
+    func secondMount() throws {
+      try MountedStore.with(stored: [:]) { mounted in
+        let other = mounted.directory + "/other"
+        try FileSystem.makeDirectory(other)
+        let again = try mountResult(mounted.store, other)
+        #expect(again.status != 0)
+        #expect(again.output.contains("\(mounted.daemon)"), "\(again.output)")
+        let onTop = try mountResult(mounted.directory + "/store2", mounted.path)
+        #expect(onTop.status != 0)
+        #expect(onTop.output.contains("mounted"), "\(onTop.output)")
+        try mounted.run("echo still here > f; cat f")
+      }
+    }
+
+    @Test(
+      "Places that cannot be a store or its mount are refused, and nothing is left behind",
+      .timeLimit(.minutes(1)))
+    func refusedPlaces() throws {
+      let temporary = try TemporaryDirectory()
+      try FileSystem.makeDirectory(temporary.file("mnt"))
+      try FileSystem.makeDirectory(temporary.file("foreign"))
+      try FileSystem.replace(temporary.file("foreign/letter.txt"), with: Array("mine".utf8))
+      try FileSystem.replace(temporary.file("file"), with: Array("a file".utf8))
+      try FileSystem.makeDirectory(temporary.file("parent"))
+      let attempts: [(store: String, path: String, reason: String)] = [
+        ("file", "mnt", "file"), ("foreign", "mnt", "foreign"),
+        ("store", "file", "not a directory"),
+        ("store", "missing", "not there"), ("parent/store", "parent", "above"),
+        ("missing/store", "mnt", "missing"),
+      ]
+      for attempt in attempts {
+        let result = try mountResult(temporary.file(attempt.store), temporary.file(attempt.path))
+        #expect(result.status != 0, "\(attempt): \(result.output)")
+        #expect(result.output.contains(attempt.reason), "\(attempt): \(result.output)")
+      }
+      let made = try TestSupport.shell("'\(MountedStore.program)' init '\(temporary.file("made"))'")
+      #expect(made.status == 0, "\(made.output)")
+      try FileSystem.makeDirectory(temporary.file("made/inside"))
+      for path in ["made", "made/inside"] {
+        let result = try mountResult(temporary.file("made"), temporary.file(path))
+        #expect(result.status != 0, "\(path): \(result.output)")
+        #expect(result.output.contains("store"), "\(path): \(result.output)")
+      }
+      let left = try TestSupport.shell(
+        "ls foreign parent mnt; cat foreign/letter.txt; mount", in: temporary.path)
+      #expect(
+        left.output.hasPrefix("foreign:\nletter.txt\n\nmnt:\n\nparent:\nmine"), "\(left.output)")
+      #expect(!left.output.contains(temporary.path))
+    }
+
+    @Test(
+      "A store copied while it was not in use is another replica, and both go on",
+      .timeLimit(.minutes(1)))
+    func copied() throws {
+      try MountedStore.with(stored: [:]) { mounted in
+        try mounted.run("echo x > f")
+        try mounted.unmount()
+        _ = try TestSupport.shell("cp -a store store.copy", in: mounted.directory)
+        let copy = try Store.open(path: mounted.directory + "/store.copy", mode: .writer)
+        let original = try Store.open(path: mounted.store, mode: .reader)
+        #expect(copy.replicaID != original.replicaID)
+        #expect(copy.storeID == original.storeID)
+        try mounted.mount()
+        try mounted.run("cat f")
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension Mounted {
+  /// Two mounted stores, edited with real programs and synced through one folder until they agree.
+  @Suite(.serialized) struct TwoStoresTests {
+    @Test(
+      "Two trees edited by real programs are the same after syncs, with all attributes",
+      .timeLimit(.minutes(4)))
+    func agree() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { a in
+        try MountedStore.with(stored: ["settle": "1h"]) { b in
+          try a.run("mkdir ../folder; echo $PWD/../folder > .llvs/peers/folder")
+          try b.run("echo '\(a.directory)/folder' > .llvs/peers/folder")
+          try a.run(
+            """
+            mkdir -p docs src; for i in $(seq 60); do echo "line $i" >> docs/long.txt; echo "file $i" > src/$i.c; done
+            ln -s docs/long.txt link; head -c 3M /dev/urandom > blob; mkdir empty; chmod 700 empty; touch -d 2020-02-02 empty
+            setfattr -n user.colour -v red docs/long.txt; chmod 640 src/1.c; touch -d '2019-01-01 01:02:03.123456789' src/2.c
+            echo sync > .llvs/control
+            """)
+          try b.run("echo sync > .llvs/control; cat docs/long.txt | wc -l")
+          try expectEqual(a, b, "after the first sync")
+
+          // Both sides edit at the same time: apart, then in the same file apart, then the same line.
+          try a.run(
+            """
+            vim -N -u NONE -i NONE -es -c '3s/$/ of a/' -c wq docs/long.txt
+            sed -i 's/file/datei/' src/3.c; tar c -C src . | (mkdir copy; tar x -C copy); rm src/5.c
+            cp -a docs docs2; mv src/6.c src/six.c; setfattr -n user.colour -v blue src/7.c; echo a > clash
+            git init -q repo && cd repo && git config user.email a@b && git config user.name A &&
+              echo hello > hello && git add -A && git commit -qm one && cd ..
+            """, seconds: 90)
+          try b.run(
+            """
+            vim -N -u NONE -i NONE -es -c '40s/$/ of b/' -c wq docs/long.txt
+            sed -i 's/file/fichier/' src/4.c; rsync -aX docs/ mirror/; echo b >> src/5.c
+            chmod 755 src/7.c; echo b > clash; mkdir -p deep/er; ln -s ../clash deep/er/up; rm -r empty
+            printf 'tab\\there' > "$(printf 'new\\nline \\351')"
+            """)
+          for _ in 0..<3 {
+            try a.run("echo sync > .llvs/control", seconds: 60)
+            try b.run("echo sync > .llvs/control", seconds: 60)
+          }
+          try expectEqual(a, b, "after both edited")
+          withKnownIssue("texts are not merged line by line yet", isIntermittent: true) {
+            #expect(try a.run("grep -c 'of [ab]' docs/long.txt") == "2\n")
+          }
+          #expect(try a.run("tail -1 src/5.c") == "b\n")
+          #expect(
+            try a.run("stat -c %a src/7.c; getfattr --only-values -n user.colour src/7.c")
+              == "755\nblue")
+          try a.run("cd repo; git fsck --strict; git status --porcelain | wc -l | grep -qx 0")
+          // A clone made on the other side.
+          try b.run(
+            """
+            git clone -q repo clone; cd clone; git config user.email b@b; git config user.name B
+            echo more >> hello; git commit -qam two; git gc -q; cd ..; echo sync > .llvs/control
+            """, seconds: 90)
+          try a.run(
+            "echo sync > .llvs/control; cd clone; git fsck --strict; git log --oneline | wc -l | grep -qx 2"
+          )
+          try expectEqual(a, b, "after the clone")
+          // Nothing more to do: no versions for the sake of versions.
+          let counts = try (a.versionCount(), b.versionCount())
+          try a.run("echo sync > .llvs/control")
+          try b.run("echo sync > .llvs/control")
+          #expect(try (a.versionCount(), b.versionCount()) == counts)
+          #expect(try a.run("readlink .llvs/head") == b.run("readlink .llvs/head"))
+        }
+        try a.verify()
+      }
+    }
+
+    private func expectEqual(
+      _ a: MountedStore, _ b: MountedStore, _ when: Comment
+    ) throws {
+      let differences = try a.run(
+        """
+        rsync -aXn --delete --checksum --itemize-changes ./ '\(b.path)/'
+        diff -r --no-dereference . '\(b.path)' || true
+        """, seconds: 90)
+      // rsync names directories whose time nobody set; those are each store's own.
+      let told = differences.split(separator: "\n").filter { !$0.hasPrefix(".d..t...... ") }
+      #expect(told.isEmpty, when)
+      if !told.isEmpty { Issue.record("\(told.prefix(200).joined(separator: "\n"))") }
+      #expect(
+        try a.run("getfattr -R -h -d . 2>/dev/null | sort")
+          == b.run("getfattr -R -h -d . 2>/dev/null | sort"), when)
+    }
+  }
+}
