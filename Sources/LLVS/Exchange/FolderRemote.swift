@@ -1,4 +1,5 @@
 internal import Platform
+internal import Synchronization
 
 /// A folder in the original's format: `versions/ID` and `changes/ID`.
 ///
@@ -11,8 +12,16 @@ package final class FolderRemote: WireRemote {
   private let path: String
   private let outgoing: String
   private let control: ExchangeControl
-  private var written: [WireKind: [String]] = [:]
-  private var isPrepared = false
+
+  private struct Batch {
+    var written: [WireKind: [String]] = [:]
+    var isPrepared = false
+  }
+
+  // Held while the folder is made ready, once a send; else for memory alone.
+  private let batch = Mutex(Batch())
+  // Who may stop the work is asked by one thread at a time.
+  private let asking = Mutex(())
 
   /// Files up to this many bytes are read when they are opened.
   private static let readAhead = 262_144
@@ -117,8 +126,25 @@ package final class FolderRemote: WireRemote {
 
   // MARK: Writing
 
+  private func check() throws(StoreError) {
+    let outcome = asking.withLock { _ in
+      Result<Void, StoreError> { () throws(StoreError) in try control.check() }
+    }
+    try outcome.get()
+  }
+
   private func prepare() throws(StoreError) {
-    guard !isPrepared else { return }
+    let outcome = batch.withLock { batch in
+      Result<Void, StoreError> { () throws(StoreError) in
+        guard !batch.isPrepared else { return }
+        try makeReady()
+        batch.isPrepared = true
+      }
+    }
+    try outcome.get()
+  }
+
+  private func makeReady() throws(StoreError) {
     try checkFolder()
     do throws(SystemError) {
       for kind in WireKind.allCases {
@@ -128,10 +154,12 @@ package final class FolderRemote: WireRemote {
       // What a send that ended badly left behind.
       try FileSystem.removeTree(outgoing)
       try FileSystem.makeDirectory(outgoing)
+      for kind in WireKind.allCases {
+        try FileSystem.makeDirectory("\(outgoing)/\(kind.rawValue)")
+      }
     } catch {
       throw translated(error)
     }
-    isPrepared = true
   }
 
   package func write(
@@ -142,13 +170,13 @@ package final class FolderRemote: WireRemote {
     let file: File
     do throws(SystemError) {
       file = try File(
-        "\(outgoing)/\(kind.rawValue)-\(id.rawValue)", [.readWrite, .create, .truncate])
+        "\(outgoing)/\(kind.rawValue)/\(id.rawValue)", [.readWrite, .create, .truncate])
     } catch {
       throw translated(error)
     }
     var offset: UInt64 = 0
     let output = WireOutput { [self] (bytes) throws(StoreError) in
-      try control.check()
+      try check()
       do throws(SystemError) {
         try file.write(bytes, at: offset)
       } catch {
@@ -158,10 +186,11 @@ package final class FolderRemote: WireRemote {
     }
     try body(output)
     try output.flush()
-    written[kind, default: []].append(id.rawValue)
+    batch.withLock { $0.written[kind, default: []].append(id.rawValue) }
   }
 
   package func publish() throws(StoreError) {
+    let written = batch.withLock { $0.written }
     guard !written.isEmpty else { return }
     do throws(SystemError) {
       // One sync for all files of the batch, whose bytes so come before their names.
@@ -173,11 +202,11 @@ package final class FolderRemote: WireRemote {
     } catch {
       throw translated(error)
     }
-    written = [:]
+    batch.withLock { $0.written = [:] }
   }
 
   private func move(_ name: String, to kind: WireKind) throws(SystemError) {
-    let source = "\(outgoing)/\(kind.rawValue)-\(name)"
+    let source = "\(outgoing)/\(kind.rawValue)/\(name)"
     let target = "\(path)/\(kind.rawValue)/\(name)"
     if kind == .changes {
       // The version's file is not there, so nobody reads these yet: a torn list is made whole.
@@ -202,10 +231,9 @@ package final class FolderRemote: WireRemote {
   }
 
   package func abandon() {
-    guard isPrepared else { return }
+    guard batch.withLock({ $0.isPrepared }) else { return }
     // What cannot be removed is removed by the next send.
     try? FileSystem.removeTree(outgoing)
-    written = [:]
-    isPrepared = false
+    batch.withLock { $0 = Batch() }
   }
 }

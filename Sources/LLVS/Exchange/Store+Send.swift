@@ -1,7 +1,10 @@
+internal import Dispatch
+internal import Synchronization
+
 /// Sending: versions that are here and not there are written, predecessors first.
 extension Store {
   /// Versions that become visible there at once.
-  private static let sendCount = 256
+  private static let sendCount = 1024
 
   /// Writes every version that a remote lacks, but heads that others contain (rule 5).
   ///
@@ -17,17 +20,17 @@ extension Store {
     do throws(StoreError) {
       while start < numbers.count {
         let end = min(start + Store.sendCount, numbers.count)
-        var ids: [Version.ID] = []
+        var records: [VersionRecord] = []
         for number in numbers[start..<end] {
           try control.check()
           guard let record = try version(number) else {
             throw .corrupt("there is no version number \(number.rawValue)")
           }
-          try write(record, to: remote)
-          ids.append(record.id)
+          records.append(record)
         }
+        try write(records, to: remote)
         try remote.publish()
-        report.sent += ids
+        report.sent += records.map(\.id)
         start = end
         control.report(.sending, start, of: numbers.count)
       }
@@ -76,15 +79,30 @@ extension Store {
     return missing.sorted()
   }
 
-  /// Writes a version's two files.
-  private func write(_ record: VersionRecord, to remote: some WireRemote) throws(StoreError) {
-    try remote.write(.changes, record.id) { (output) throws(StoreError) in
-      try writeChanges(of: record, to: output)
+  /// Writes the two files of each version, one kind on each of two threads: making files is what a send
+  /// takes its time for, and a directory takes them from one thread at a time.
+  private func write(
+    _ records: [VersionRecord], to remote: some WireRemote
+  ) throws(StoreError) {
+    let failure = Mutex<StoreError?>(nil)
+    // A remote takes files of different kinds from two threads at once.
+    nonisolated(unsafe) let target = remote
+    DispatchQueue.concurrentPerform(iterations: WireKind.allCases.count) { index in
+      let kind = WireKind.allCases[index]
+      do throws(StoreError) {
+        for record in records where failure.withLock({ $0 == nil }) {
+          try target.write(kind, record.id) { (output) throws(StoreError) in
+            switch kind {
+            case .changes: try writeChanges(of: record, to: output)
+            case .version: try version(from: record).write(to: output)
+            }
+          }
+        }
+      } catch {
+        failure.withLock { $0 = $0 ?? error }
+      }
     }
-    let version = try version(from: record)
-    try remote.write(.version, record.id) { (output) throws(StoreError) in
-      try version.write(to: output)
-    }
+    if let first = failure.withLock({ $0 }) { throw first }
   }
 
   /// Writes the change list of a version: the recorded one, or what follows from the maps.

@@ -8,7 +8,8 @@ package enum WireKind: String, Sendable, CaseIterable {
 ///
 /// What it holds is not trusted; an implementation answers for transport alone.
 ///
-/// - Concurrency: used by one thread at a time.
+/// - Concurrency: used by one thread at a time, but for ``write(_:_:_:)``: files of different kinds may be
+///   written by two threads at once.
 package protocol WireRemote: AnyObject {
   /// The ids of what is there, in no order; names that cannot be a version's are left out.
   ///
