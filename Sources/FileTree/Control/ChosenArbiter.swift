@@ -10,29 +10,36 @@ struct ChosenArbiter: ClashArbiter {
   /// The maker for one name.
   ///
   /// - Throws: ``ControlError/Kind/grammar`` for arbiters that there are none of yet.
-  static func plain(_ choice: ArbiterChoice) throws(ControlError) -> Maker {
+  static func plain(
+    _ choice: ArbiterChoice, _ contents: ContentStore
+  ) throws(ControlError) -> Maker {
     switch choice {
-    case .mostRecentChange: { MostRecentChangeClashArbiter(graph: $0) }
+    // Keeping both is the one stored last in the tree and the other among the conflicts.
+    case .mostRecentChange, .keepBoth: { MostRecentChangeClashArbiter(graph: $0) }
     case .mostRecentBranch: { _ in MostRecentBranchClashArbiter() }
+    case .text: { ContentArbiter(.text, $0, contents) }
+    case .json: { ContentArbiter(.json, $0, contents) }
     // The live tree's version is the first side of a merge that a command asks for.
     case .ours: { _ in OneSideClashArbiter(.first) }
     case .theirs: { _ in OneSideClashArbiter(.second) }
-    case .text, .json, .keepBoth, .exec:
+    case .exec:
       throw ControlError(.grammar, "the arbiter \(choice.text) is not supported yet")
     }
   }
 
   /// The maker for the rules of the settings; rules without an arbiter are passed over.
-  static func maker(_ rules: [ArbiterRule]) -> Maker {
+  ///
+  /// Where no rule matches, text and JSON are merged, and of the rest the value stored last is taken.
+  static func maker(_ rules: [ArbiterRule], _ contents: ContentStore) -> Maker {
     let known = rules.compactMap { rule -> (IgnorePatterns?, Maker)? in
-      guard let maker = try? plain(rule.arbiter) else { return nil }
+      guard let maker = try? plain(rule.arbiter, contents) else { return nil }
       return (rule.pattern.map { IgnorePatterns(Array($0.utf8)) }, maker)
     }
     return { graph in
-      guard !known.isEmpty else { return MostRecentChangeClashArbiter(graph: graph) }
+      let standard = ContentArbiter(.automatic, graph, contents)
+      guard !known.isEmpty else { return standard }
       return ChosenArbiter(
-        rules: [(nil, MostRecentChangeClashArbiter(graph: graph))]
-          + known.map { (pattern: $0.0, arbiter: $0.1(graph)) })
+        rules: [(nil, standard)] + known.map { (pattern: $0.0, arbiter: $0.1(graph)) })
     }
   }
 

@@ -34,8 +34,8 @@ extension ControlService {
     _ merge: ControlCommand.Merge, _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
     let arbiter =
-      if let choice = merge.arbiter { try ChosenArbiter.plain(choice) } else {
-        ChosenArbiter.maker(settings.arbiters)
+      if let choice = merge.arbiter { try ChosenArbiter.plain(choice, store.contents) } else {
+        standardArbiter
       }
     var others: [VersionRecord]?
     if case .named(let word) = merge.target { others = try named(word) }
@@ -53,6 +53,11 @@ extension ControlService {
       }
     }
     return try mergeHeads(context, arbiter)
+  }
+
+  /// What the settings say.
+  var standardArbiter: ChosenArbiter.Maker {
+    ChosenArbiter.maker(settings.arbiters, store.contents)
   }
 
   /// The versions that a word stands for: a branch's heads, or one version.

@@ -118,7 +118,7 @@ package final class ControlService: Sendable {
   {
     for assignment in assignments where assignment.name == .arbiter && !assignment.value.isEmpty {
       for rule in try ArbiterRule.list(assignment.value) {
-        _ = try ChosenArbiter.plain(rule.arbiter)
+        _ = try ChosenArbiter.plain(rule.arbiter, store.contents)
       }
     }
     // All or none: a setting that cannot be is refused before anything is written.

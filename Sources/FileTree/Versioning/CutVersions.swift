@@ -59,7 +59,10 @@ struct CutVersions {
     if sides.isEmpty { return made }
     var heads = sides
     if made.own == nil, let head = plan.head { heads.insert(head, at: 0) }
-    let merged = try transaction.mergeSides(heads, live: made.own ?? plan.head)
+    let rules = tree.lock.withLock { _ in tree.settings.arbiters }
+    let merged = try transaction.mergeSides(
+      heads, live: made.own ?? plan.head,
+      arbiter: ChosenArbiter.maker(rules, tree.store.contents))
     made.newest = merged.made.last?.record ?? made.newest
     made.head = merged.outcome
     return made

@@ -23,6 +23,8 @@ struct MapMerge {
   let liveSide: MergeSide
   /// Numbers for revisions that neither side has.
   let allotRevision: () throws(StoreError) -> UInt64
+  /// Stores bytes that an arbiter makes.
+  let write: ([UInt8]) throws(StoreError) -> StoredContent
 
   private(set) var edits: [MapEdit] = []
   private(set) var changes: [MergeChange] = []
@@ -33,7 +35,8 @@ struct MapMerge {
   init(
     base: ValueMap, first: ValueMap, second: ValueMap, firstVersion: HistoryNode,
     secondVersion: HistoryNode, rule: Rule, number: VersionNumber, liveSide: MergeSide,
-    allotRevision: @escaping () throws(StoreError) -> UInt64
+    allotRevision: @escaping () throws(StoreError) -> UInt64,
+    write: @escaping ([UInt8]) throws(StoreError) -> StoredContent = MergeDecision.refuse
   ) {
     self.base = base
     self.first = first
@@ -44,6 +47,7 @@ struct MapMerge {
     self.number = number
     self.liveSide = liveSide
     self.allotRevision = allotRevision
+    self.write = write
   }
 
   /// Nil in a virtual base.
@@ -140,11 +144,20 @@ struct MapMerge {
         MergeDrop(key: key, side: side.other, entry: clash.entry(side.other), isPartial: false))
       return side == .first ? .first : .second
     case .content(let stored, let kind, let sides):
-      for side in sides {
-        dropped.append(MergeDrop(key: key, side: side, entry: clash.entry(side), isPartial: true))
-      }
-      return .content(stored, kind: kind)
+      return made(stored, kind, dropping: sides, clash)
+    case .bytes(let bytes, let kind, let sides):
+      return made(try write(bytes), kind, dropping: sides, clash)
     }
+  }
+
+  private mutating func made(
+    _ stored: StoredContent, _ kind: EntryKind, dropping sides: [MergeSide], _ clash: MergeClash
+  ) -> MergeOutcome {
+    for side in sides {
+      dropped.append(
+        MergeDrop(key: clash.key, side: side, entry: clash.entry(side), isPartial: true))
+    }
+    return .content(stored, kind: kind)
   }
 
   private func recordedOutcome(

@@ -31,6 +31,13 @@ package enum MergeDecision: Sendable {
   case take(MergeSide)
   /// Bytes made from both, stored by the merge itself, and the sides of which something was dropped.
   case content(StoredContent, kind: EntryKind, dropping: [MergeSide])
+  /// The same with the bytes themselves, not stored yet.
+  case bytes([UInt8], kind: EntryKind, dropping: [MergeSide])
+
+  /// Stands where bytes are stored for merges whose arbiters make none.
+  package static func refuse(_ bytes: [UInt8]) throws(StoreError) -> StoredContent {
+    throw .invalid("bytes of a merge cannot be stored here")
+  }
 }
 
 /// Decides clashes; the same answer for the same clash on every replica.

@@ -51,15 +51,19 @@ package struct Merger: Sendable {
     /// The side that the live tree shows, whose live inode numbers stay.
     package var liveSide: MergeSide
     package var allotRevision: () throws(StoreError) -> UInt64
+    /// Stores bytes that an arbiter makes.
+    package var write: ([UInt8]) throws(StoreError) -> StoredContent
 
     package init(
       arbiter: any ClashArbiter, number: VersionNumber, liveSide: MergeSide = .first,
-      allotRevision: @escaping () throws(StoreError) -> UInt64
+      allotRevision: @escaping () throws(StoreError) -> UInt64,
+      write: @escaping ([UInt8]) throws(StoreError) -> StoredContent = MergeDecision.refuse
     ) {
       self.arbiter = arbiter
       self.number = number
       self.liveSide = liveSide
       self.allotRevision = allotRevision
+      self.write = write
     }
   }
 
@@ -97,7 +101,7 @@ package struct Merger: Sendable {
       base: try baseMap(bases.map(\.number), like: firstMap), first: target,
       second: try maps.valueMap(ofVersion: second.number), firstVersion: first,
       secondVersion: second, rule: rule, number: options.number, liveSide: options.liveSide,
-      allotRevision: options.allotRevision)
+      allotRevision: options.allotRevision, write: options.write)
     let map = try merge.run()
     return MergeResult(
       first: first, second: second, map: map, edits: merge.edits, changes: merge.changes,

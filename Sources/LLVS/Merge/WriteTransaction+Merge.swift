@@ -152,16 +152,19 @@ extension WriteTransaction {
       first: a, second: b, bases: bases,
       options: Merger.Options(
         arbiter: arbiter(merger.graph), number: VersionNumber(.max),
-        allotRevision: { () throws(StoreError) in 0 }),
+        allotRevision: { () throws(StoreError) in 0 },
+        // What is written and not named by a version does not count.
+        write: { bytes throws(StoreError) in try self.write(bytes) }),
       writingTo: OverlayNodes(over: nodes))
   }
 
   private func options(
     _ number: VersionNumber, _ live: MergeSide, _ arbiter: any ClashArbiter
   ) -> Merger.Options {
-    Merger.Options(arbiter: arbiter, number: number, liveSide: live) { () throws(StoreError) in
-      try self.allotRevisions()
-    }
+    Merger.Options(
+      arbiter: arbiter, number: number, liveSide: live,
+      allotRevision: { () throws(StoreError) in try self.allotRevisions() },
+      write: { bytes throws(StoreError) in try self.write(bytes) })
   }
 
   private func metadata(of number: VersionNumber) throws(StoreError) -> Version.Metadata {

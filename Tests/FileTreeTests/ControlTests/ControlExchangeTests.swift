@@ -55,7 +55,41 @@ struct ControlExchangeTests {
     #expect(merged.text.contains("1 conflict: a"))
     #expect(try a.read("a") == "of b")
     #expect(try a.run("merge").text.contains("nothing to merge"))
-    #expect(try a.failure("merge using text") == .grammar)
+  }
+
+  @Test("texts and JSON that both sides changed in different places become one, without conflict")
+  func contents() throws {
+    let (a, b, _) = try pair()
+    try a.write("a", "one\ntwo\nthree\n")
+    try a.write("b.json", "{\"x\": 1, \"y\": 2}\n")
+    try a.write("c.keep", "one\ntwo\nthree\n")
+    try a.run("sync")
+    try b.run("sync")
+    for space in [a, b] { try space.run("set arbiter=*.keep:keep-both") }
+    try a.write("a", "ONE\ntwo\nthree\n")
+    try a.write("b.json", "{\"x\": 10, \"y\": 2}\n")
+    try a.write("c.keep", "ONE\ntwo\nthree\n")
+    try b.write("a", "one\ntwo\nTHREE\n")
+    try b.write("b.json", "{\"x\": 1, \"y\": 20}\n")
+    try b.write("c.keep", "one\ntwo\nTHREE\n")
+    try a.run("sync")
+    try b.run("commit")
+    // Both merge by themselves, to the same version.
+    let folder = FileSystemExchange(
+      existingFolder: a.directory.file("folder"), store: b.store)
+    _ = try folder.send(control: .init())
+    let merged = try a.run("retrieve")
+    #expect(merged.text.contains("1 conflict: c.keep"))
+    try b.run("retrieve")
+    #expect(try a.head == b.head)
+    #expect(try b.read("a") == "ONE\ntwo\nTHREE\n")
+    #expect(try b.read("b.json") == "{\"x\": 10, \"y\": 20}\n")
+    #expect(try b.read("c.keep") == "one\ntwo\nTHREE\n")
+    for space in [a, b] {
+      let head = try #require(try space.store.state().head)
+      let open = try space.store.openConflicts(at: head)
+      #expect(open.map(\.key) == [Key("c.keep")])
+    }
   }
 
   @Test("an unrelated history stays out until somebody says otherwise")

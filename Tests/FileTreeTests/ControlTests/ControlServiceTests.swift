@@ -159,7 +159,7 @@ struct ControlServiceTests {
     #expect(space.service.settings.settle == 1_000_000_000)
     #expect(try space.store.state().settings["author"] == Array("Ada".utf8))
     #expect(try space.failure("set settle=soon") == .grammar)
-    #expect(try space.failure("set arbiter=json") == .grammar)
+    #expect(try space.failure("set arbiter=ours") == .grammar)
     try space.run("set arbiter=*.txt:most-recent-branch")
     try space.write("a", "one")
     try space.run("commit")

@@ -1,0 +1,204 @@
+/// A JSON value with its place in the text, so that what nobody changed stays as it is written.
+struct JSONText {
+  enum Kind {
+    /// A string, a number or a literal: equal where it is written the same.
+    case scalar
+    case array([Item])
+    case object([Item], index: [ArraySlice<UInt8>: Int])
+  }
+
+  /// An element or a member, with the white space around it.
+  struct Item {
+    /// The key as written, in quotes; empty in arrays.
+    var key: ArraySlice<UInt8>
+    /// From behind the bracket or comma to the item.
+    var lead: Range<Int>
+    /// From the item's start to the value: the key and the colon.
+    var name: Range<Int>
+    var value: JSONText
+    /// From the item to the next comma or bracket.
+    var trail: Range<Int>
+  }
+
+  var kind: Kind
+  var range: Range<Int>
+
+  /// Longer texts are not read.
+  static let maximumLength = 4 << 20
+  static let maximumDepth = 64
+
+  /// Reads a text that holds one object or array; nil where it does not, where a key is there twice or
+  /// written with escapes.
+  static func parse(_ text: [UInt8]) -> JSONText? {
+    guard text.count <= maximumLength else { return nil }
+    var parser = JSONTextParser(text)
+    return parser.document()
+  }
+
+  /// Whether two values say the same; members may stand in any order.
+  static func isSame(_ a: JSONText, in one: [UInt8], _ b: JSONText, in other: [UInt8]) -> Bool {
+    switch (a.kind, b.kind) {
+    case (.scalar, .scalar): return one[a.range] == other[b.range]
+    case (.array(let x), .array(let y)):
+      return x.count == y.count
+        && zip(x, y).allSatisfy { isSame($0.value, in: one, $1.value, in: other) }
+    case (.object(let x, _), .object(let y, let index)):
+      guard x.count == y.count else { return false }
+      return x.allSatisfy { item in
+        guard let place = index[item.key] else { return false }
+        return isSame(item.value, in: one, y[place].value, in: other)
+      }
+    default: return false
+    }
+  }
+}
+
+/// Reads JSON as RFC 8259 has it.
+private struct JSONTextParser {
+  private let text: [UInt8]
+  private var offset = 0
+  private var depth = 0
+
+  init(_ text: [UInt8]) { self.text = text }
+
+  private var next: UInt8? { offset < text.count ? text[offset] : nil }
+
+  mutating func document() -> JSONText? {
+    guard String(validating: text, as: UTF8.self) != nil else { return nil }
+    skipSpace()
+    guard next == UInt8(ascii: "{") || next == UInt8(ascii: "["), let value = value() else {
+      return nil
+    }
+    skipSpace()
+    return offset == text.count ? value : nil
+  }
+
+  private mutating func skipSpace() {
+    while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+      offset += 1
+    }
+  }
+
+  private mutating func value() -> JSONText? {
+    let start = offset
+    switch next {
+    case UInt8(ascii: "{")?: return container(isObject: true)
+    case UInt8(ascii: "[")?: return container(isObject: false)
+    case UInt8(ascii: "\"")?: guard string() else { return nil }
+    case UInt8(ascii: "t")?: guard literal("true") else { return nil }
+    case UInt8(ascii: "f")?: guard literal("false") else { return nil }
+    case UInt8(ascii: "n")?: guard literal("null") else { return nil }
+    default: guard number() else { return nil }
+    }
+    return JSONText(kind: .scalar, range: start..<offset)
+  }
+
+  private mutating func container(isObject: Bool) -> JSONText? {
+    guard depth < JSONText.maximumDepth else { return nil }
+    depth += 1
+    defer { depth -= 1 }
+    let close = UInt8(ascii: isObject ? "}" : "]")
+    let start = offset
+    offset += 1
+    var items: [JSONText.Item] = []
+    var index: [ArraySlice<UInt8>: Int] = [:]
+    while true {
+      let leadStart = offset
+      skipSpace()
+      if next == close, items.isEmpty {
+        offset += 1
+        break
+      }
+      let itemStart = offset
+      var key = text[offset..<offset]
+      if isObject {
+        guard next == UInt8(ascii: "\""), string() else { return nil }
+        key = text[itemStart..<offset]
+        guard !key.contains(UInt8(ascii: "\\")), index[key] == nil else { return nil }
+        index[key] = items.count
+        skipSpace()
+        guard next == UInt8(ascii: ":") else { return nil }
+        offset += 1
+        skipSpace()
+      }
+      let valueStart = offset
+      guard let value = value() else { return nil }
+      let end = offset
+      skipSpace()
+      items.append(
+        JSONText.Item(
+          key: key, lead: leadStart..<itemStart, name: itemStart..<valueStart, value: value,
+          trail: end..<offset))
+      let delimiter = next
+      offset += 1
+      if delimiter == close { break }
+      guard delimiter == UInt8(ascii: ",") else { return nil }
+    }
+    return JSONText(
+      kind: isObject ? .object(items, index: index) : .array(items), range: start..<offset)
+  }
+
+  private mutating func literal(_ word: StaticString) -> Bool {
+    let bytes = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+    guard text[offset...].starts(with: bytes) else { return false }
+    offset += bytes.count
+    return true
+  }
+
+  private mutating func string() -> Bool {
+    offset += 1
+    while let byte = next {
+      offset += 1
+      switch byte {
+      case UInt8(ascii: "\""): return true
+      case 0..<0x20: return false
+      case UInt8(ascii: "\\"):
+        guard let escape = next else { return false }
+        offset += 1
+        switch escape {
+        case UInt8(ascii: "u"):
+          for _ in 0..<4 {
+            guard let digit = next, isHexadecimal(digit) else { return false }
+            offset += 1
+          }
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
+          UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+          break
+        default: return false
+        }
+      default: break
+      }
+    }
+    return false
+  }
+
+  private func isHexadecimal(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+    default: false
+    }
+  }
+
+  private mutating func digits() -> Int {
+    let start = offset
+    while let byte = next, (0x30...0x39).contains(byte) { offset += 1 }
+    return offset - start
+  }
+
+  private mutating func number() -> Bool {
+    if next == UInt8(ascii: "-") { offset += 1 }
+    let start = offset
+    let whole = digits()
+    guard whole == 1 || whole > 1 && text[start] != UInt8(ascii: "0") else { return false }
+    if next == UInt8(ascii: ".") {
+      offset += 1
+      guard digits() > 0 else { return false }
+    }
+    if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
+      offset += 1
+      if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { offset += 1 }
+      guard digits() > 0 else { return false }
+    }
+    return true
+  }
+}

@@ -1,0 +1,107 @@
+/// Where a sequence differs from another: runs of the old one and what stands in their place.
+struct SequenceChange: Hashable {
+  var old: Range<Int>
+  var new: Range<Int>
+}
+
+/// The shortest edit script between two sequences (Myers), within a bound on the work.
+///
+/// The bound is part of how merges come out, which must be the same on every replica: it counts steps,
+/// never time.
+enum SequenceDiff {
+  /// Insertions and removals in all; more counts as too different.
+  static let maximumDistance = 2000
+  /// Comparisons in all.
+  static let maximumSteps = 20_000_000
+
+  /// The changes in ascending order, none touching the next; nil past the bound.
+  static func changes(from old: [Int32], to new: [Int32]) -> [SequenceChange]? {
+    var start = 0
+    while start < old.count, start < new.count, old[start] == new[start] { start += 1 }
+    var (oldEnd, newEnd) = (old.count, new.count)
+    while oldEnd > start, newEnd > start, old[oldEnd - 1] == new[newEnd - 1] {
+      oldEnd -= 1
+      newEnd -= 1
+    }
+    if start == oldEnd || start == newEnd {
+      return start == oldEnd && start == newEnd
+        ? [] : [SequenceChange(old: start..<oldEnd, new: start..<newEnd)]
+    }
+    guard let steps = trace(old[start..<oldEnd], new[start..<newEnd]) else { return nil }
+    return collect(steps, oldCount: oldEnd - start, newCount: newEnd - start, offset: start)
+  }
+
+  /// How far each diagonal got at each distance: at distance d those from -d to d.
+  private static func trace(
+    _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>
+  ) -> [[Int32]]? {
+    let (n, m) = (old.count, new.count)
+    let (oldStart, newStart) = (old.startIndex, new.startIndex)
+    var steps = 0
+    var trace: [[Int32]] = []
+    var reached: [Int32] = [0]
+    for distance in 0...min(n + m, maximumDistance) {
+      var next = [Int32](repeating: -1, count: 2 * distance + 1)
+      for diagonal in stride(from: -distance, through: distance, by: 2) {
+        var x = distance == 0 ? 0 : from(reached, distance, diagonal).x
+        var y = x - diagonal
+        while x < n, y < m, x >= 0, y >= 0, old[oldStart + x] == new[newStart + y] {
+          x += 1
+          y += 1
+          steps += 1
+        }
+        next[diagonal + distance] = Int32(x)
+        if x >= n, y >= m {
+          trace.append(next)
+          return trace
+        }
+        steps += 1
+      }
+      guard steps <= maximumSteps else { return nil }
+      trace.append(next)
+      reached = next
+    }
+    return nil
+  }
+
+  /// Where a diagonal begins at a distance, and whether it comes from a removal.
+  private static func from(
+    _ reached: [Int32], _ distance: Int, _ diagonal: Int
+  ) -> (x: Int, isRemoval: Bool) {
+    func before(_ other: Int) -> Int {
+      let index = other + distance - 1
+      return index >= 0 && index < reached.count ? Int(reached[index]) : -1
+    }
+    let (insertion, removal) = (before(diagonal + 1), before(diagonal - 1))
+    if diagonal == -distance || (diagonal != distance && removal < insertion) {
+      return (insertion, false)
+    }
+    return (removal + 1, true)
+  }
+
+  private static func collect(
+    _ trace: [[Int32]], oldCount: Int, newCount: Int, offset: Int
+  ) -> [SequenceChange] {
+    var (x, y) = (oldCount, newCount)
+    var changes: [SequenceChange] = []
+    for distance in stride(from: trace.count - 1, to: 0, by: -1) {
+      let (start, isRemoval) = from(trace[distance - 1], distance, x - y)
+      // What was equal after the step, then the step itself.
+      let startY = start - (x - y)
+      let change = SequenceChange(
+        old: offset + (isRemoval ? start - 1 : start)..<(offset + start),
+        new: offset + (isRemoval ? startY : startY - 1)..<(offset + startY))
+      if let last = changes.last, last.old.lowerBound == change.old.upperBound,
+        last.new.lowerBound == change.new.upperBound
+      {
+        changes[changes.count - 1] = SequenceChange(
+          old: change.old.lowerBound..<last.old.upperBound,
+          new: change.new.lowerBound..<last.new.upperBound)
+      } else {
+        changes.append(change)
+      }
+      (x, y) = (change.old.lowerBound - offset, change.new.lowerBound - offset)
+    }
+    return changes.reversed()
+  }
+}
