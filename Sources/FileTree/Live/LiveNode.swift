@@ -13,6 +13,11 @@ final class SavedState {
   let tick: UInt64
   /// When the next write came; a save counts for a cut only if that took `settle`.
   var brokenTick: UInt64?
+  /// Saved by fsync(2), which says more than that a descriptor was closed: a database orders its files by
+  /// it, so it counts whatever follows.
+  var isSynced = false
+  /// The bytes of a log or a database, which an overdue cut takes as they stand.
+  var isSteady = false
   /// The epoch that the writer had last seen.
   var epoch: UInt64
   /// The epoch that began at the cut which took this state.

@@ -230,7 +230,9 @@ extension LiveTree {
     }
     if let saved = file.saved, !file.unsaved {
       saved.brokenTick = saved.brokenTick ?? tick
-      if tick >= saved.tick, tick - saved.tick >= settings.settle { file.counted = saved }
+      if saved.isSynced || tick >= saved.tick && tick - saved.tick >= settings.settle {
+        file.counted = saved
+      }
     }
     if file.unsaved {
       file.steady = file.steady && flags.contains(.steady)
@@ -267,6 +269,7 @@ extension LiveTree {
     file.saved = SavedState(
       content: file.content, mtime: node.attributes.mtime, explicitTime: file.explicitTime,
       time: time, tick: tick, epoch: epoch)
+    file.saved?.isSteady = file.steady
     file.unsaved = false
     file.neverSaved = false
     file.mapped = false

@@ -299,6 +299,7 @@ extension LiveTree {
     lock.withLock { _ in
       handle.wroteSinceFlush = false
       _ = save(handle.node, by: handle)
+      handle.node.file?.saved?.isSynced = true
     }
     try journal.sync()
   }

@@ -44,7 +44,7 @@ struct CutPlan {
     /// Decides which save counts, once it is known; call with the tree's lock held.
     mutating func choose(settle: UInt64) {
       taken = newest ?? fallback
-      guard let newest, !standsAsSaved else { return }
+      guard let newest, !standsAsSaved, !newest.state.isSynced else { return }
       if let broken = newest.state.brokenTick, broken < newest.state.tick &+ settle {
         taken = fallback
       }

@@ -212,8 +212,8 @@ extension LiveTree {
     let isCommand = reason == .command
     // A save that a write followed counts only for a command, or if it had its quiet before; of a log or
     // a database, also when the cut is overdue.
-    let stands = isCommand || reason == .overdue && file?.steady == true
-    let newest = file?.unsaved == true && !stands ? file?.counted : file?.saved
+    let newest = file?.unsaved == true && !isCommand ? file?.counted : file?.saved
+    let stands = isCommand || reason == .overdue && newest?.isSteady == true
     var prior = file?.saved?.epoch ?? UInt64.max
     if let file, file.unsaved { prior = min(prior, file.writerEpoch) }
     return CutPlan.NodeState(
