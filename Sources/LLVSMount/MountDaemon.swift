@@ -22,6 +22,10 @@ package final class MountDaemon: Sendable {
   private let session: FuseSession
   private let mountPoint: String
   private let isEnding = Monitor(false)
+  /// Held through the last cut, so that whoever comes second finds it done.
+  private let isFinished = Monitor(false)
+  /// How long programs that have files open may go on once the mount is out of sight, in nanoseconds.
+  private static let grace: UInt64 = 2_000_000_000
 
   /// Opens the store and mounts it; requests are served once ``serve()`` runs.
   ///
@@ -158,12 +162,16 @@ package final class MountDaemon: Sendable {
   }
 
   /// Unmounts after a cut: what SIGTERM and `llvs unmount` ask for.
-  package func end() {
+  ///
+  /// - Returns: whether ``serve()`` comes to its end. If not, programs go on having files open: all is done
+  ///   but for them, what they wrote is in the journal, and the process may exit.
+  @discardableResult
+  package func end() -> Bool {
     let isFirst = isEnding.withLock { isEnding in
       defer { isEnding = true }
       return !isEnding
     }
-    guard isFirst else { return }
+    guard isFirst else { return true }
     // Mapped pages arrive through the mount while it still stands.
     if let root = try? File(mountPoint, [.read, .directory]) { try? root.syncFileSystem() }
     cut()
@@ -172,6 +180,15 @@ package final class MountDaemon: Sendable {
     } catch {
       log.add("error", "\(error)")
     }
+    let start = SystemClock.monotonic()
+    while session.mountPoint != nil {
+      guard SystemClock.monotonic() - start < Self.grace else {
+        finish()
+        return false
+      }
+      SystemClock.sleep(nanoseconds: 5_000_000)
+    }
+    return true
   }
 
   private func cut() {
@@ -183,14 +200,18 @@ package final class MountDaemon: Sendable {
   }
 
   private func finish() {
-    store.announceFinishing()
-    autosync.stop()
-    autosaver.stop()
-    cut()
-    do throws(FSError) {
-      try tree.sync()
-    } catch {
-      log.add("error", "the journal could not be synced: \(error)")
+    isFinished.withLock { isFinished in
+      guard !isFinished else { return }
+      isFinished = true
+      store.announceFinishing()
+      autosync.stop()
+      autosaver.stop()
+      cut()
+      do throws(FSError) {
+        try tree.sync()
+      } catch {
+        log.add("error", "the journal could not be synced: \(error)")
+      }
     }
   }
 }

@@ -53,7 +53,7 @@ extension Verb {
     for loss in daemon.recovery.losses { console.complain("llvs: \(loss).") }
     try SystemThread.detach {
       _ = Signals.wait(for: Signals.endings)
-      daemon.end()
+      if !daemon.end() { SystemProcess.exitAtOnce(0) }
     }
     try daemon.serve()
     return .done
