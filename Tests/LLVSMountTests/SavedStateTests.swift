@@ -157,7 +157,7 @@ extension Mounted {
           	for i in $$(seq 320); do echo step $$i; sleep 0.2; done
           END
           (make >> log 2>&1 &)
-          (tail -n +1 -f log > ../tailed & echo $! > ../tail)
+          (tail -n +1 -F log > ../tailed 2> /dev/null & echo $! > ../tail)
           (exec 3>shell; for i in $(seq 320); do echo $i >&3; /bin/true; sleep 0.2; done) &
           (for i in $(seq 320); do echo part $i; sleep 0.2; done > half) &
           sqlite3 app.db 'pragma journal_mode=wal; create table t(a); create index i on t(a)' > /dev/null
