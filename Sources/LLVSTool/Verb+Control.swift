@@ -21,7 +21,7 @@ extension Verb {
     }
     if line.isJSON {
       console.tell(json(answer))
-    } else if line.verb == "status" {
+    } else if line.verb == "status" || line.verb == "conflicts" {
       console.tell(answer.text)
     } else {
       console.say(answer.text)

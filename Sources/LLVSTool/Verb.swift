@@ -40,6 +40,8 @@ struct Verb: Sendable {
     command("branch", "Starts a named line."),
     command("switch", "Goes on from another version or line; - is the unnamed one."),
     command("tag", "Gives a version a lasting name."), command("settle", "Closes a conflict."),
+    command(
+      "conflicts", "Lists values of which concurrent ones were dropped and none was settled."),
     command("set", "Changes settings of this store."),
     command("compact", "Reclaims space."), command("purge", "Removes a value from history here."),
     Verb(

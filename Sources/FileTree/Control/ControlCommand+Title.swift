@@ -21,6 +21,7 @@ extension ControlCommand {
       line.map { "switch \(target) as \($0)" } ?? "switch \(target)"
     case .tag(let name, _): "tag \(name)"
     case .settle: "settle"
+    case .conflicts: "conflicts"
     case .set(let assignments): Self.title("set", assignments.map(\.name.rawValue))
     case .compact: "compact"
     case .purge: "purge"
@@ -38,7 +39,7 @@ extension ControlCommand {
   /// Whether it only tells, so that status goes on naming what was done before it.
   var onlyTells: Bool {
     switch self {
-    case .status, .log, .help: true
+    case .status, .log, .help, .conflicts: true
     default: false
     }
   }

@@ -66,7 +66,10 @@ extension ControlService {
     if let failure = outcome.failure { throw failure }
     return CommandResult(
       outcome.lines.joined(separator: "; "),
-      [ReplyField("peers", .list(outcome.fields)), outcome.conflicts])
+      [
+        ReplyField("peers", .list(outcome.fields)), outcome.conflicts,
+        ReplyField("openConflicts", try countOpenConflicts()),
+      ])
   }
 
   /// The peers of these names, or all; each name once.

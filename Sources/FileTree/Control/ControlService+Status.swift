@@ -19,8 +19,9 @@ extension ControlService {
     try describeHead(&lines, &fields)
     describePending(&lines, &fields)
     try describePeers(&lines, &fields)
-    lines.append(("conflicts", "0"))
-    fields.append(ReplyField("conflicts", 0))
+    let conflicts = try countOpenConflicts()
+    lines.append(("conflicts", "\(conflicts)"))
+    fields.append(ReplyField("conflicts", conflicts))
     describeReserve(&lines, &fields)
     let last = state.withLock { $0.last }
     lines.append(("last", last ?? "nothing yet"))

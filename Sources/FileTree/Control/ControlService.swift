@@ -94,7 +94,9 @@ package final class ControlService: Sendable {
       return CommandResult(status.text, status.fields)
     case .log(let count): return lastLog(count ?? 10)
     case .help: return help()
-    case .tag, .settle, .compact, .purge:
+    case .settle(let path, let settlement): return try settle(path, settlement, context)
+    case .conflicts(let path): return try conflicts(path)
+    case .tag, .compact, .purge:
       throw ControlError(.grammar, "\(command.title) is not supported yet")
     }
   }

@@ -219,6 +219,19 @@ package struct ConflictFinder: Sendable {
     return conflicts
   }
 
+  /// The keys of the open conflicts among unsettled drops, ascending.
+  package func keys(_ known: KnownDrops) throws(StoreError) -> [Key] {
+    let held = try merger.maps.valueMap(ofVersion: known.head)
+    var keys: [Key] = []
+    for drop in known.drops where keys.last != drop.key {
+      let ours = try held.entry(at: drop.key)
+      let merge = try graph.node(drop.merge)
+      let entry = drop.isRemoval ? nil : try map(drop.side, of: merge)?.entry(at: drop.key)
+      if !isSame(entry, ours) { keys.append(drop.key) }
+    }
+    return keys
+  }
+
   private func conflict(
     _ key: Key, _ drops: [UnsettledDrop], ours: Entry?
   ) throws(StoreError) -> ValueConflict? {

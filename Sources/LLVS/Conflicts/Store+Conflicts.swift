@@ -72,6 +72,12 @@ extension Store {
     return try finder.conflicts(try unsettledDrops(at: head, finder), prefix: prefix)
   }
 
+  /// The keys of the conflicts open at a head, ascending: what ``openConflicts(at:prefix:)`` finds.
+  package func openConflictKeys(at head: VersionNumber) throws(StoreError) -> [Key] {
+    let finder = ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
+    return try finder.keys(try unsettledDrops(at: head, finder))
+  }
+
   private func unsettledDrops(
     at head: VersionNumber, _ finder: ConflictFinder
   ) throws(StoreError) -> KnownDrops {

@@ -90,6 +90,70 @@ struct ControlExchangeTests {
       let open = try space.store.openConflicts(at: head)
       #expect(open.map(\.key) == [Key("c.keep")])
     }
+    #expect(try a.service.status().text.contains("conflicts 1"))
+  }
+
+  /// Two stores in which the same values clashed, one of them a removal.
+  private func clashed() throws -> (ControlWorkspace, ControlWorkspace) {
+    let (a, b, _) = try pair()
+    for name in ["a", "b", "c"] { try a.write(name, "base") }
+    try a.run("sync")
+    try b.run("sync")
+    for name in ["a", "b"] { try a.write(name, "of a") }
+    try a.remove("c")
+    for name in ["a", "b", "c"] { try b.write(name, "of b") }
+    try a.run("sync")
+    try b.run("sync")
+    try a.run("sync")
+    return (a, b)
+  }
+
+  @Test("settled anywhere is settled everywhere")
+  func settle() throws {
+    let (a, b) = try clashed()
+    #expect(try a.read("a") == "of b")
+    let list = "a: base, ours, theirs\nb: base, ours, theirs\nc: base, ours, theirs (removed)"
+    for space in [a, b] {
+      #expect(try space.run("conflicts").text == list)
+      #expect(try space.service.status().text.contains("conflicts 3"))
+    }
+    #expect(try a.failure("settle d") == .notFound)
+    #expect(try a.failure("settle a theirs.2") == .notFound)
+    try a.run("settle a theirs")
+    #expect(try a.read("a") == "of a")
+    try a.run("settle c theirs")
+    #expect(try a.read("c") == nil)
+    #expect(try a.run("conflicts").text == "b: base, ours, theirs")
+    try b.run("settle b ours")
+    #expect(try b.read("b") == "of b")
+    #expect(try b.run("conflicts b").text == "no conflicts")
+    #expect(try b.failure("settle b") == .notFound)
+    try a.run("sync")
+    try b.run("sync")
+    try a.run("sync")
+    for space in [a, b] {
+      #expect(try space.run("conflicts").text == "no conflicts")
+      #expect(try space.read("a") == "of a")
+      #expect(try space.read("c") == nil)
+    }
+    #expect(try a.head == b.head)
+  }
+
+  @Test("a conflict is settled by writing the file, by its base, and by any version's content")
+  func settledOtherwise() throws {
+    let (a, b) = try clashed()
+    try a.write("a", "both")
+    try a.run("commit")
+    #expect(try a.run("conflicts a").text == "no conflicts")
+    try a.run("settle b base")
+    #expect(try a.read("b") == "base")
+    let first = try a.store.versionsNewestFirst(before: nil, limit: 100).last
+    try a.run("settle c \(try #require(first).name)")
+    #expect(try a.read("c") == "base")
+    #expect(try a.run("conflicts").text == "no conflicts")
+    try a.run("sync")
+    try b.run("sync")
+    #expect(try b.run("conflicts").text == "no conflicts")
   }
 
   @Test("an unrelated history stays out until somebody says otherwise")

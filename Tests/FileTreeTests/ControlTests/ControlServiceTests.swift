@@ -171,7 +171,7 @@ struct ControlServiceTests {
   }
 
   @Test(
-    "what is not there yet says so", arguments: ["tag x", "settle a ours", "compact", "purge a"])
+    "what is not there yet says so", arguments: ["tag x", "compact", "purge a"])
   func unsupported(_ line: String) throws {
     #expect(try ControlWorkspace().failure(line) == .grammar)
   }

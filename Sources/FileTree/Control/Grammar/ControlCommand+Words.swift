@@ -13,7 +13,8 @@ extension ControlCommand {
     ("branch", "branch NAME"),
     ("switch", "switch VERSION|BRANCH|- [as NAME]"),
     ("tag", "tag NAME [VERSION]"),
-    ("settle", "settle PATH [ours|theirs|base|VERSION]"),
+    ("settle", "settle PATH [ours|theirs|theirs.N|base|VERSION]"),
+    ("conflicts", "conflicts [PATH]"),
     ("set", "set NAME=VALUE [NAME=VALUE...]"),
     ("compact", "compact [AGE] [--dry-run]"),
     ("purge", "purge PATH"),
@@ -57,6 +58,7 @@ extension ControlCommand {
     case "settle":
       let path = try arguments.path()
       self = .settle(path: path, try Settlement(try arguments.textIfAny()))
+    case "conflicts": self = .conflicts(path: try arguments.pathIfAny())
     case "set": self = .set(try ControlCommand.assignments(&arguments))
     case "compact": self = .compact(try ControlCommand.compact(&arguments))
     case "purge": self = .purge(path: try arguments.path())

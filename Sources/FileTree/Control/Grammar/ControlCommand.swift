@@ -16,6 +16,8 @@ package enum ControlCommand: Hashable, Sendable {
   case switchTo(String, line: String?)
   case tag(String, version: String?)
   case settle(path: [UInt8], Settlement)
+  /// Lists open conflicts, at a path and below it or all.
+  case conflicts(path: [UInt8]?)
   case set([StoreSettings.Assignment])
   case compact(Compact)
   case purge(path: [UInt8])
