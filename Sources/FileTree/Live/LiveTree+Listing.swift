@@ -53,19 +53,18 @@ extension LiveTree {
             if let inode = item.entry?.inode, inode != 0 {
               items.append(.init(name: item.name, kind: item.kind, inode: inode))
             } else {
-              implied.append((items.count, item.name))
+              implied.append(
+                (items.count, basePath.isEmpty ? item.name : basePath + [0x2F] + item.name))
               items.append(.init(name: item.name, kind: item.kind, inode: 0))
             }
           }
+          try learnImplied(implied.map(\.1))
         } catch {
           throw .store(error)
         }
         let isCurrent = lock.withLock { _ -> Bool in
           guard baseStamp == stamp else { return false }
-          for (index, name) in implied {
-            let path = basePath.isEmpty ? name : basePath + [0x2F] + name
-            items[index].inode = impliedInode(path)
-          }
+          for (index, path) in implied { items[index].inode = impliedInode(path) }
           return true
         }
         guard isCurrent else { continue }
@@ -74,6 +73,19 @@ extension LiveTree {
         if let (inode, kind) = child { items.append(.init(name: name, kind: kind, inode: inode)) }
       }
       return DirectoryListing(items: items)
+    }
+  }
+
+  /// Finds out the numbers that the store keeps for directories that no entry stands for; call without
+  /// the lock.
+  func learnImplied(_ paths: [[UInt8]]) throws(StoreError) {
+    let unknown = lock.withLock { _ in paths.filter { impliedInodes[$0] == nil } }
+    guard !unknown.isEmpty else { return }
+    let numbers = try store.inodes(ofImplied: unknown)
+    lock.withLock { _ in
+      for (path, number) in zip(unknown, numbers) where impliedInodes[path] == nil {
+        impliedInodes[path] = number
+      }
     }
   }
 

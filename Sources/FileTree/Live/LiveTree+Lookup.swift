@@ -23,8 +23,11 @@ extension LiveTree {
     }
     guard let path else { return Resolution(baseStamp: stamp, basePath: nil, found: nil) }
     do throws(StoreError) {
-      return Resolution(
-        baseStamp: stamp, basePath: path, found: try view.child(of: path, named: name))
+      let found = try view.child(of: path, named: name)
+      if case .directory(let entry)? = found, entry?.inode ?? 0 == 0 {
+        try learnImplied([path.isEmpty ? name : path + [0x2F] + name])
+      }
+      return Resolution(baseStamp: stamp, basePath: path, found: found)
     } catch {
       throw .store(error)
     }

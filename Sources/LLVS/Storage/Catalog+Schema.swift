@@ -32,5 +32,7 @@ extension Catalog {
       name BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
     CREATE TABLE peers(
       name BLOB PRIMARY KEY, address BLOB NOT NULL, state BLOB) WITHOUT ROWID;
+    CREATE TABLE implied(
+      path BLOB PRIMARY KEY, inode INTEGER NOT NULL) WITHOUT ROWID;
     """
 }

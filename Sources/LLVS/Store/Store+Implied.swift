@@ -1,0 +1,51 @@
+/// Live inode numbers of directories that no entry stands for: versions that were not made through a mount
+/// imply them by their keys alone. Kept by path, since there is nothing else to keep them in.
+extension Store {
+  /// The numbers of directories, in the order of their paths; allots those that have none yet.
+  ///
+  /// A number once given is a path's for good.
+  ///
+  /// - Throws: ``StoreError/readOnly`` where the store is open for reading, or what the disk says.
+  /// - Complexity: O(log *n*) a path; one commit where any is new.
+  package func inodes(ofImplied paths: [[UInt8]]) throws(StoreError) -> [UInt64] {
+    let known = try catalog.read { (database) throws(StoreError) in
+      try paths.map { (path) throws(StoreError) in
+        try catalog.impliedInode(path, in: database)
+      }
+    }
+    let missing = known.count { $0 == nil }
+    guard missing > 0 else { return known.map { $0 ?? 0 } }
+    guard mode == .writer else { throw .readOnly }
+    let first = try allotInodes(UInt64(missing))
+    return try catalog.write { (database) throws(StoreError) in
+      var next = first
+      var numbers: [UInt64] = []
+      for path in paths {
+        // Another thread may have been quicker; a number that is not used is lost, of which there are enough.
+        if let there = try catalog.impliedInode(path, in: database) {
+          numbers.append(there)
+          continue
+        }
+        try catalog.setImpliedInode(path, next, in: database)
+        numbers.append(next)
+        next += 1
+      }
+      return numbers
+    }
+  }
+}
+
+extension Catalog {
+  func impliedInode(_ path: [UInt8], in database: Database) throws(StoreError) -> UInt64? {
+    let statement = try database.prepared("SELECT inode FROM implied WHERE path = ?").bind(1, path)
+    defer { statement.reset() }
+    return try statement.step() ? UInt64(bitPattern: statement.integer(0)) : nil
+  }
+
+  func setImpliedInode(
+    _ path: [UInt8], _ inode: UInt64, in database: Database
+  ) throws(StoreError) {
+    try database.prepared("INSERT INTO implied VALUES(?,?)")
+      .bind(1, path).bind(2, Int64(bitPattern: inode)).run()
+  }
+}
