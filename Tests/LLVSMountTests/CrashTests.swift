@@ -31,17 +31,17 @@ extension Mounted {
               files[path] = b''; flight = None
               for _ in range(r.randrange(3)):
                   data = r.randbytes(r.choice([10, 300, 5000, 140000])); flight = [path]
-                  os.write(fd, data); files[path] += data; flight = None
+                  files[path] += data[:os.write(fd, data)]; flight = None
               if r.random() < 0.3: os.fsync(fd)
               os.close(fd)
           elif kind < 7:
               path = r.choice(sorted(files)); data = b'line %d\n' % r.randrange(10000); flight = [path]
-              fd = os.open(path, os.O_WRONLY | os.O_APPEND); os.write(fd, data); files[path] += data; flight = None
+              fd = os.open(path, os.O_WRONLY | os.O_APPEND); files[path] += data[:os.write(fd, data)]; flight = None
               os.close(fd)
           elif kind < 9:
               path = r.choice(sorted(files)); data = r.randbytes(r.choice([1, 4096])); flight = [path]
               at = r.randrange(len(files[path]) + 1)
-              fd = os.open(path, os.O_RDWR); os.pwrite(fd, data, at)
+              fd = os.open(path, os.O_RDWR); data = data[:os.pwrite(fd, data, at)]
               old = files[path]; files[path] = old[:at] + data + old[at + len(data):]; flight = None
               os.close(fd)
           elif kind < 12:

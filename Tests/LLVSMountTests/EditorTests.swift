@@ -61,7 +61,8 @@ extension Mounted {
           fd = os.open('.goutputstream-X1Y2Z3', os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644)
           os.write(fd, text.encode()); os.fsync(fd); os.close(fd)
           if os.path.exists('notes.txt~'): os.unlink('notes.txt~')
-          os.link('notes.txt', 'notes.txt~')
+          try: os.link('notes.txt', 'notes.txt~')
+          except OSError: os.rename('notes.txt', 'notes.txt~')
           os.rename('.goutputstream-X1Y2Z3', 'notes.txt')
           END
           """#),
