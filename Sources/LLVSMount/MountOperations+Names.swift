@@ -112,11 +112,23 @@ extension MountOperations {
   func rmdir(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply
   ) {
+    if Self.isHidden(parent) {
+      let name = Self.bytes(name)
+      // It may settle a conflict, which makes a version: no thread of the session waits for that.
+      let parked = ParkedReply(reply)
+      pool.run { [hidden] in
+        do throws(FSError) {
+          try hidden.removeDirectory(parent.rawValue, name)
+          parked.take()?.done()
+        } catch {
+          parked.take()?.error(error.errno)
+        }
+      }
+      return
+    }
     answer(reply) { () throws(FSError) in
       let name = Self.bytes(name)
-      if Self.isHidden(parent) {
-        try hidden.removeDirectory(parent.rawValue, name)
-      } else if name == LiveTree.reservedName {
+      if name == LiveTree.reservedName {
         throw .notPermitted
       } else {
         try tree.removeDirectory(parent.rawValue, name)

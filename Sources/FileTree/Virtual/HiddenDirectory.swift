@@ -123,6 +123,7 @@ extension HiddenTree {
     case .peers: return .list(try writableNames(peerFiles))
     case .versions: return .versions(try HiddenListing.OfVersions(self, node))
     case .times: return .days(HiddenListing.OfDays())
+    case .conflicts(let path): return .list(try conflictNames(of: path))
     case .history(let path): return .history(try HiddenListing.OfHistory(self, path))
     case .directory(let number, let path, let base):
       let view = try snapshots.snapshot(number).view

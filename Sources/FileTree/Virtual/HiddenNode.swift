@@ -27,6 +27,8 @@ enum HiddenContent: Hashable, Sendable {
   /// A directory of `history`, by the path from the mount's root; `path` may be a value's, a
   /// directory's or both, in the same or in different versions.
   case history(path: [UInt8])
+  /// A directory of `conflicts`, by the path from the mount's root.
+  case conflicts(path: [UInt8])
   case link(target: [UInt8])
   case readme
   case control
@@ -47,7 +49,7 @@ enum HiddenContent: Hashable, Sendable {
 
   var kind: EntryKind {
     switch self {
-    case .hidden, .heads, .branches, .versions, .times, .peers, .history, .directory,
+    case .hidden, .heads, .branches, .versions, .times, .peers, .history, .conflicts, .directory,
       .snapshotHidden, .parents:
       .directory
     case .link: .symlink

@@ -28,6 +28,9 @@ extension HiddenServices {
       },
       removePeer: { (name) throws(FSError) in
         try asking { () throws(ControlError) in try service.removePeer(name) }
+      },
+      settle: { (path) throws(FSError) in
+        _ = try asking { () throws(ControlError) in try service.settle(path, .asIs) }
       })
   }
 }

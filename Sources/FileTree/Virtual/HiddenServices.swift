@@ -28,13 +28,16 @@ package struct HiddenServices: Sendable {
   /// - Throws: ``FSError/invalid`` for a text that is no address.
   package var setPeer: @Sendable (Peer) throws(FSError) -> Void
   package var removePeer: @Sendable (String) throws(FSError) -> Void
+  /// Settles the conflict at a path as the tree has it.
+  package var settle: @Sendable ([UInt8]) throws(FSError) -> Void
 
   package init(
     status: @escaping Text, statusJSON: @escaping Text, log: @escaping Text,
     ignore: @escaping Text, setIgnore: @escaping @Sendable ([UInt8]) throws(FSError) -> Void,
     peers: @escaping @Sendable () throws(FSError) -> [Peer],
     setPeer: @escaping @Sendable (Peer) throws(FSError) -> Void,
-    removePeer: @escaping @Sendable (String) throws(FSError) -> Void
+    removePeer: @escaping @Sendable (String) throws(FSError) -> Void,
+    settle: @escaping @Sendable ([UInt8]) throws(FSError) -> Void
   ) {
     self.status = status
     self.statusJSON = statusJSON
@@ -44,5 +47,6 @@ package struct HiddenServices: Sendable {
     self.peers = peers
     self.setPeer = setPeer
     self.removePeer = removePeer
+    self.settle = settle
   }
 }

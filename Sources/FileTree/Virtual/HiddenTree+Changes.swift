@@ -5,7 +5,7 @@ import LLVS
 extension HiddenTree {
   /// Names that stand, or may come to stand, in a live directory's `.llvs`.
   private static let reserved: Set<[UInt8]> = Set(
-    HiddenName.allCases.filter { $0 != .ignore }.map(\.bytes) + [Array("conflicts".utf8)])
+    HiddenName.allCases.filter { $0 != .ignore }.map(\.bytes))
 
   /// How a change of a node is refused: EROFS in history, EPERM elsewhere.
   package func refusal(of inode: UInt64) -> FSError {
@@ -35,15 +35,26 @@ extension HiddenTree {
   /// - Throws: ``FSError/noEntry``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
   package func unlink(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
     let directory = try nodes.node(parent)
+    if case .conflicts(let path) = directory.content {
+      guard let found = try conflictChild(of: path, named: name) else { throw .noEntry }
+      // Goes with its directory.
+      if found.content.kind == .directory { throw .isDirectory }
+      return
+    }
     try place(of: directory, changing: name).unlink(name)
   }
 
-  /// Refuses to remove a directory.
-  package func removeDirectory(_ parent: UInt64, _ name: [UInt8]) throws(FSError) -> Never {
+  /// Removes a directory: below `conflicts`, what settles; every other is refused.
+  ///
+  /// - Concurrency: may make a version, and so wait for the kernel: not for a thread that it waits for.
+  package func removeDirectory(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
     let directory = try nodes.node(parent)
     guard let found = try child(of: directory, named: name) else { throw .noEntry }
     guard found.content.kind == .directory else { throw .notDirectory }
-    throw refusal(of: directory)
+    guard case .conflicts = directory.content, case .conflicts(let path) = found.content else {
+      throw refusal(of: directory)
+    }
+    try settle(path)
   }
 
   /// Refuses to make anything but a file: mkdir, mknod, symlink, link.

@@ -15,6 +15,7 @@ enum HiddenName: String, CaseIterable {
   case versions
   case at
   case history
+  case conflicts
   case peers
   case ignore
 
@@ -44,6 +45,7 @@ extension HiddenTree {
       guard let file = try peerFiles.find(name) else { return nil }
       return Found(content: .writable(file), numbering: .given(file.inode))
     case .history(let path): return try historyChild(of: path, named: name)
+    case .conflicts(let path): return try conflictChild(of: path, named: name)
     case .directory(let number, let path, let base):
       return try snapshotChild(number, path, base, named: name)
     case .snapshotHidden(let number, let path, let base):
@@ -98,6 +100,9 @@ extension HiddenTree {
     case .history:
       guard let path = live.path(of: root) else { return nil }
       return Found(content: .history(path: path), numbering: .directory)
+    case .conflicts:
+      guard let path = live.path(of: root) else { return nil }
+      return Found(content: .conflicts(path: path), numbering: .directory)
     }
   }
 

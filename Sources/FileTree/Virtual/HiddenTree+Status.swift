@@ -38,7 +38,7 @@ extension HiddenTree {
 
   func status(of node: HiddenNode, _ known: Entry?) throws(FSError) -> NodeStatus {
     switch node.content {
-    case .hidden, .peers: return own(node, .directory, mode: 0o755)
+    case .hidden, .peers, .conflicts: return own(node, .directory, mode: 0o755)
     case .heads, .branches, .versions, .times, .history:
       return own(node, .directory, mode: 0o555)
     case .link(let target):

@@ -18,6 +18,8 @@ package final class HiddenTree: Sendable {
   let calendar: LocalCalendar
   /// The peers, and whatever editors leave beside them.
   let peerFiles: WritablePlace
+  /// What is known of open conflicts.
+  let conflicts = ConflictDirectories()
   /// The ignore patterns, likewise.
   let ignoreFiles: WritablePlace
   /// When this began: shown as the time of what has none.

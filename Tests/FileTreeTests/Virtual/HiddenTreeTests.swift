@@ -7,7 +7,7 @@ import Testing
 struct HiddenTreeTests {
   static let names = [
     "README", "control", "status", "status.json", "log", "heads", "branches", "versions", "at",
-    "history", "peers", "ignore",
+    "history", "conflicts", "peers", "ignore",
   ]
 
   @Test(".llvs is in every directory and in no listing, and head is absent until the first version")

@@ -1,0 +1,142 @@
+import LLVS
+import Platform
+import Synchronization
+
+// `conflicts/PATH/{base,ours,theirs,theirs.2}`: what clashed and nobody has settled, as plain files. A
+// component that is one of these names, possibly behind `%llvs%` once or more, is shown with one more
+// `%llvs%` before it. The rmdir of PATH settles it as the tree has it; its files go with it, so that
+// removing them first, as rm -r does, changes nothing.
+
+/// What the directories below `conflicts` remember.
+final class ConflictDirectories: Sendable {
+  struct Shown: Sendable {
+    var path: [UInt8]
+    var conflict: ValueConflict
+  }
+
+  struct State {
+    var head: VersionNumber?
+    var shown: [Shown] = []
+    /// Directories whose last conflict was settled by rmdir, and until when they are still found: who
+    /// removes a tree goes on to remove them.
+    var emptied: [[UInt8]: UInt64] = [:]
+  }
+
+  // A leaf lock.
+  let state = Mutex(State())
+}
+
+extension HiddenTree {
+  private static let merged = Array("merged".utf8)
+  private static let emptiedTime: UInt64 = 5_000_000_000
+
+  /// The open conflicts of the head that the live tree shows, in order of keys.
+  private func shownConflicts() throws(FSError) -> [ConflictDirectories.Shown] {
+    guard let head = live.shownHead else { return [] }
+    if let known = conflicts.state.withLock({ $0.head == head ? $0.shown : nil }) { return known }
+    let view = try snapshots.snapshot(head).view
+    let shown = try reading { () throws(StoreError) in
+      var shown: [ConflictDirectories.Shown] = []
+      for conflict in try store.openConflicts(at: head) {
+        shown.append(
+          ConflictDirectories.Shown(path: try view.path(of: conflict.key), conflict: conflict))
+      }
+      return shown
+    }
+    conflicts.state.withLock { state in
+      state.head = head
+      state.shown = shown
+    }
+    return shown
+  }
+
+  /// The files of a conflict: name and entry.
+  private static func files(_ conflict: ValueConflict) -> [(name: [UInt8], entry: Entry)] {
+    var files: [(name: [UInt8], entry: Entry)] = []
+    if let base = conflict.base { files.append((Array("base".utf8), base)) }
+    if let ours = conflict.ours { files.append((Array("ours".utf8), ours)) }
+    for (index, revision) in conflict.theirs.enumerated() {
+      guard let entry = revision.entry else { continue }
+      files.append((Array(ControlService.name(ofTheirs: index).utf8), entry))
+    }
+    return files
+  }
+
+  private static func isOwnName(_ name: some Collection<UInt8>) -> Bool {
+    var rest = Array(name)
+    while rest.starts(with: DisplacedName.prefix) {
+      rest.removeFirst(DisplacedName.prefix.count)
+    }
+    switch String(decoding: rest, as: UTF8.self) {
+    case "base", "ours", "theirs", "merged": return true
+    case let text:
+      return text.hasPrefix("theirs.") && text.dropFirst(7).allSatisfy(\.isNumber)
+    }
+  }
+
+  func conflictChild(of path: [UInt8], named name: [UInt8]) throws(FSError) -> Found? {
+    let shown = try shownConflicts()
+    if let here = shown.first(where: { $0.path == path }),
+      let file = Self.files(here.conflict).first(where: { $0.name == name })
+    {
+      return Self.found(file.entry, in: file.entry.storedVersion)
+    }
+    var component = name
+    if Self.isOwnName(name) {
+      guard name.starts(with: DisplacedName.prefix) else { return nil }
+      component.removeFirst(DisplacedName.prefix.count)
+    }
+    let child = joined(path, component)
+    if !shown.contains(where: { ControlService.isAtOrBelow($0.path, child) }) {
+      let now = SystemClock.monotonic()
+      let isKnown = conflicts.state.withLock { ($0.emptied[child] ?? 0) > now }
+      guard isKnown else { return nil }
+    }
+    return Found(content: .conflicts(path: child), numbering: .directory)
+  }
+
+  func conflictNames(of path: [UInt8]) throws(FSError) -> [HiddenListing.Name] {
+    var names: [HiddenListing.Name] = []
+    var components: Set<[UInt8]> = []
+    for item in try shownConflicts() where ControlService.isAtOrBelow(item.path, path) {
+      guard item.path != path else {
+        names += Self.files(item.conflict).map { file in
+          HiddenListing.Name(
+            name: file.name, kind: file.entry.kind, numbering: .revision(file.entry.revision),
+            found: Self.found(file.entry, in: file.entry.storedVersion))
+        }
+        continue
+      }
+      let rest = path.isEmpty ? item.path[...] : item.path.dropFirst(path.count + 1)
+      components.insert(Array(rest.prefix { $0 != 0x2F }))
+    }
+    for component in components.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      let name = Self.isOwnName(component) ? DisplacedName.prefix + component : component
+      names.append(
+        HiddenListing.Name(
+          name: name, kind: .directory, numbering: .directory,
+          found: Found(
+            content: .conflicts(path: joined(path, component)), numbering: .directory)))
+    }
+    return names
+  }
+
+  /// Settles the conflict at a path as the tree has it.
+  ///
+  /// - Throws: ``FSError/notEmpty`` while there are conflicts below it.
+  func settle(_ path: [UInt8]) throws(FSError) {
+    let shown = try shownConflicts().filter { ControlService.isAtOrBelow($0.path, path) }
+    guard !shown.contains(where: { $0.path != path }) else { throw .notEmpty }
+    if !shown.isEmpty { try services.settle(path) }
+    let now = SystemClock.monotonic()
+    conflicts.state.withLock { state in
+      state.emptied = state.emptied.filter { $0.value > now }
+      state.emptied[path] = nil
+      var above = path
+      while let slash = above.lastIndex(of: 0x2F), state.emptied.count < 256 {
+        above = Array(above[..<slash])
+        state.emptied[above] = now + Self.emptiedTime
+      }
+    }
+  }
+}
