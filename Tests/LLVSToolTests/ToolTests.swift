@@ -29,7 +29,7 @@ struct ToolTests {
       ("llvs sync --help", 0), ("llvs status", 3), ("llvs status --store absent", 3),
       ("llvs init s", 0), ("llvs init s; llvs init s", 11),
       ("llvs init s -q; llvs sync nobody --store s", 3),
-      ("llvs init s -q; llvs sync --store s", 0), ("llvs init s -q; llvs tag x --store s", 2),
+      ("llvs init s -q; llvs sync --store s", 0), ("llvs init s -q; llvs tag x --store s", 3),
       ("llvs init s -q; llvs set settle=soon --store s", 2),
       ("llvs init s -q; llvs peer p /nowhere/at/all --store s; llvs retrieve --store s", 4),
       ("mkdir s; touch s/other; llvs init s", 11), ("llvs mount s nowhere", 12),

@@ -96,7 +96,8 @@ package final class ControlService: Sendable {
     case .help: return help()
     case .settle(let path, let settlement): return try settle(path, settlement, context)
     case .conflicts(let path): return try conflicts(path)
-    case .tag, .compact, .purge:
+    case .tag(let name, let version): return try tag(name, version)
+    case .compact, .purge:
       throw ControlError(.grammar, "\(command.title) is not supported yet")
     }
   }

@@ -156,6 +156,26 @@ struct ControlExchangeTests {
     #expect(try b.run("conflicts").text == "no conflicts")
   }
 
+  @Test("tags are exchanged, and the later of two of a name holds")
+  func tags() throws {
+    let (a, b, _) = try pair()
+    try a.write("a", "one")
+    try a.run("tag release")
+    try a.run("sync")
+    try b.run("sync")
+    #expect(try a.head == b.head)
+    #expect(try b.service.version("release").name == b.head)
+    try b.write("a", "two")
+    try b.run("tag release")
+    try b.run("sync")
+    try a.run("sync")
+    for space in [a, b] {
+      #expect(try space.service.version("release").name == b.head)
+      #expect(try space.service.status().text.contains("(1 head)"))
+    }
+    #expect(try a.head == b.head)
+  }
+
   @Test("an unrelated history stays out until somebody says otherwise")
   func unrelated() throws {
     let (a, b, _) = try pair()

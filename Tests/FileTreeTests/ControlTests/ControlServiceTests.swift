@@ -171,9 +171,36 @@ struct ControlServiceTests {
   }
 
   @Test(
-    "what is not there yet says so", arguments: ["tag x", "compact", "purge a"])
+    "what is not there yet says so", arguments: ["compact", "purge a"])
   func unsupported(_ line: String) throws {
     #expect(try ControlWorkspace().failure(line) == .grammar)
+  }
+
+  @Test("a tag names a version wherever one is named, and moves when it is given again")
+  func tags() throws {
+    let space = try ControlWorkspace()
+    #expect(try space.failure("tag one") == .notFound)
+    try space.write("a", "1")
+    try space.run("tag one")
+    let first = try #require(try space.head)
+    try space.write("a", "2")
+    try space.run("commit")
+    let second = try #require(try space.head)
+    #expect(try space.service.version("one").name == first)
+    #expect(try space.service.status().text.contains("(1 head)"))
+    #expect(try space.run("merge all").text.contains("nothing to merge"))
+    #expect(try space.failure("branch llvs.tag/one") == .grammar)
+    try space.run("branch side")
+    #expect(try space.failure("tag side") == .exists)
+    #expect(try space.failure("tag \(first)") == .exists)
+    #expect(try space.failure("tag two nothing") == .notFound)
+    try space.run("restore one a")
+    #expect(try space.read("a") == "1")
+    try space.run("tag two \(second)")
+    try space.run("tag one two")
+    #expect(try space.service.version("one").name == second)
+    try space.run("switch one as again")
+    #expect(try space.read("a") == "2")
   }
 
   @Test("status tells the head, what is pending and the newest result")

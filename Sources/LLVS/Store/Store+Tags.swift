@@ -1,0 +1,53 @@
+// Tags (rule 6): a tag is an empty version after the one it names, on a line of its own. Where there are
+// several of a name, the greater (timestamp, id) holds.
+
+extension Branch {
+  /// What the lines of tags begin with; they are never merged, listed or counted as heads.
+  private static let tagPrefix = "llvs.tag/"
+
+  /// The line of a tag.
+  package static func tag(_ name: String) -> Branch { Branch(rawValue: tagPrefix + name) }
+}
+
+extension Store {
+  /// The version that a tag names; nil where there is no such tag.
+  ///
+  /// - Complexity: O(log *n*) for each version that carries the tag.
+  package func version(tagged name: String) throws(StoreError) -> VersionRecord? {
+    guard let tag = try tagNode(name) else { return nil }
+    return try version(tag.first ?? tag.number)
+  }
+
+  /// The version that carries a tag now.
+  private func tagNode(_ name: String) throws(StoreError) -> HistoryNode? {
+    try graph.heads(ofLine: .tag(name)).last
+  }
+
+  /// The number of the version that carries a tag now.
+  func tagNumber(_ name: String) throws(StoreError) -> VersionNumber? { try tagNode(name)?.number }
+}
+
+extension WriteTransaction {
+  /// Gives a committed version a name that lasts, and moves the name if another version has it.
+  ///
+  /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` or what writing throws.
+  package func tag(
+    _ version: VersionRecord, as name: String, author: String?
+  ) throws(StoreError) -> VersionRecord {
+    let number = try reserveVersion()
+    var metadata: Version.Metadata = [
+      .branch: Version.MetadataValue(Branch.tag(name).rawValue),
+      .message: Version.MetadataValue("tag \(name)"),
+      .digest: Version.MetadataValue(version.map.digest.hex),
+    ]
+    if let author { metadata[.author] = Version.MetadataValue(author) }
+    // Later than the one that carried the name, whose clock may be ahead of this one.
+    let before = try store.tagNumber(name)
+    return try add(
+      NewVersion(
+        number: number, id: .random(), first: version.number,
+        timestamp: try timestamp(after: [version.number] + (before.map { [$0] } ?? [])),
+        line: Branch.tag(name).rawValue, flags: [.madeHere, .changedNothing], metadata: metadata,
+        map: version.map))
+  }
+}
