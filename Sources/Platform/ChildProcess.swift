@@ -50,6 +50,53 @@ package struct ChildProcess: Sendable {
     }
   }
 
+  /// Runs a program to its end in a session of its own, without input and output; one that takes longer
+  /// than `patience` nanoseconds is ended, with all that it started there.
+  ///
+  /// - Returns: its exit code; nil if it was ended.
+  package static func run(
+    _ arguments: [String], patience: UInt64
+  ) throws(SystemError) -> Int32? {
+    guard let program = arguments.first else { return 0 }
+    var attributes = posix_spawnattr_t()
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawnattr_init(&attributes)
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer {
+      unsafe posix_spawnattr_destroy(&attributes)
+      unsafe posix_spawn_file_actions_destroy(&actions)
+    }
+    // Signals that this process blocks or ignores must work there.
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+    unsafe sigfillset(&signals)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+    // spawn.h: POSIX_SPAWN_SETSID, _SETSIGMASK and _SETSIGDEF; the importer does not see the first.
+    unsafe posix_spawnattr_setflags(&attributes, 0x80 | 0x08 | 0x04)
+    unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+    unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
+    unsafe words.append(nil)
+    defer { unsafe words.forEach { unsafe free($0) } }
+    var process = pid_t()
+    let code = unsafe posix_spawnp(&process, program, &actions, &attributes, words, environ)
+    guard code == 0 else { throw SystemError(errno: code, call: "posix_spawnp", subject: program) }
+    let child = ChildProcess(id: process)
+    let end = SystemClock.monotonic() + patience
+    var pause: UInt64 = 500_000
+    while SystemClock.monotonic() < end {
+      if let code = try child.exitCode() { return code }
+      SystemClock.sleep(nanoseconds: pause)
+      pause = min(pause * 2, 20_000_000)
+    }
+    // Not reaped yet, so the number is still this process's.
+    kill(-process, SIGKILL)
+    _ = try child.exitCode(waiting: true)
+    return nil
+  }
+
   /// Its exit code, 128 and more for a signal; nil while it runs.
   package func exitCode(waiting: Bool = false) throws(SystemError) -> Int32? {
     var status: Int32 = 0

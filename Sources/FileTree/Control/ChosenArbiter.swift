@@ -8,35 +8,31 @@ struct ChosenArbiter: ClashArbiter {
   typealias Maker = @Sendable (VersionGraph) -> any ClashArbiter
 
   /// The maker for one name.
-  ///
-  /// - Throws: ``ControlError/Kind/grammar`` for arbiters that there are none of yet.
   static func plain(
-    _ choice: ArbiterChoice, _ contents: ContentStore
-  ) throws(ControlError) -> Maker {
+    _ choice: ArbiterChoice, _ store: Store
+  ) -> Maker {
     switch choice {
     // Keeping both is the one stored last in the tree and the other among the conflicts.
     case .mostRecentChange, .keepBoth: { MostRecentChangeClashArbiter(graph: $0) }
     case .mostRecentBranch: { _ in MostRecentBranchClashArbiter() }
-    case .text: { ContentArbiter(.text, $0, contents) }
-    case .json: { ContentArbiter(.json, $0, contents) }
+    case .text: { ContentArbiter(.text, $0, store.contents) }
+    case .json: { ContentArbiter(.json, $0, store.contents) }
     // The live tree's version is the first side of a merge that a command asks for.
     case .ours: { _ in OneSideClashArbiter(.first) }
     case .theirs: { _ in OneSideClashArbiter(.second) }
-    case .exec:
-      throw ControlError(.grammar, "the arbiter \(choice.text) is not supported yet")
+    case .exec(let command): { CommandArbiter(command, $0, store) }
     }
   }
 
-  /// The maker for the rules of the settings; rules without an arbiter are passed over.
+  /// The maker for the rules of the settings.
   ///
   /// Where no rule matches, text and JSON are merged, and of the rest the value stored last is taken.
-  static func maker(_ rules: [ArbiterRule], _ contents: ContentStore) -> Maker {
-    let known = rules.compactMap { rule -> (IgnorePatterns?, Maker)? in
-      guard let maker = try? plain(rule.arbiter, contents) else { return nil }
-      return (rule.pattern.map { IgnorePatterns(Array($0.utf8)) }, maker)
+  static func maker(_ rules: [ArbiterRule], _ store: Store) -> Maker {
+    let known = rules.map { rule in
+      (rule.pattern.map { IgnorePatterns(Array($0.utf8)) }, plain(rule.arbiter, store))
     }
     return { graph in
-      let standard = ContentArbiter(.automatic, graph, contents)
+      let standard = ContentArbiter(.automatic, graph, store.contents)
       guard !known.isEmpty else { return standard }
       return ChosenArbiter(
         rules: [(nil, standard)] + known.map { (pattern: $0.0, arbiter: $0.1(graph)) })

@@ -34,7 +34,7 @@ extension ControlService {
     _ merge: ControlCommand.Merge, _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
     let arbiter =
-      if let choice = merge.arbiter { try ChosenArbiter.plain(choice, store.contents) } else {
+      if let choice = merge.arbiter { ChosenArbiter.plain(choice, store) } else {
         standardArbiter
       }
     var others: [VersionRecord]?
@@ -57,7 +57,7 @@ extension ControlService {
 
   /// What the settings say.
   var standardArbiter: ChosenArbiter.Maker {
-    ChosenArbiter.maker(settings.arbiters, store.contents)
+    ChosenArbiter.maker(settings.arbiters, store)
   }
 
   /// The versions that a word stands for: a branch's heads, or one version.

@@ -119,11 +119,6 @@ package final class ControlService: Sendable {
 
   private func set(_ assignments: [StoreSettings.Assignment]) throws(ControlError) -> CommandResult
   {
-    for assignment in assignments where assignment.name == .arbiter && !assignment.value.isEmpty {
-      for rule in try ArbiterRule.list(assignment.value) {
-        _ = try ChosenArbiter.plain(rule.arbiter, store.contents)
-      }
-    }
     // All or none: a setting that cannot be is refused before anything is written.
     var scratch = settings
     for assignment in assignments { try scratch.assign(assignment) }

@@ -62,7 +62,7 @@ struct CutVersions {
     let rules = tree.lock.withLock { _ in tree.settings.arbiters }
     let merged = try transaction.mergeSides(
       heads, live: made.own ?? plan.head,
-      arbiter: ChosenArbiter.maker(rules, tree.store.contents))
+      arbiter: ChosenArbiter.maker(rules, tree.store))
     made.newest = merged.made.last?.record ?? made.newest
     made.head = merged.outcome
     return made

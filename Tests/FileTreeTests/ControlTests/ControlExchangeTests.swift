@@ -93,6 +93,36 @@ struct ControlExchangeTests {
     #expect(try a.service.status().text.contains("conflicts 1"))
   }
 
+  @Test(
+    "a command of the settings merges files, and what it cannot merge is decided otherwise",
+    arguments: [
+      (#"cat "$1" "$3" >> "$2""#, true), ("exit 1", false), (#"echo no > "$2"; kill $$"#, false),
+    ])
+  func command(_ command: String, _ isMerged: Bool) throws {
+    let (a, b, _) = try pair()
+    try a.write("a", "base\n")
+    try a.run("sync")
+    try b.run("sync")
+    try a.run("set 'arbiter=exec \(command)'")
+    try a.write("a", "of a\n")
+    try a.run("commit")
+    try b.write("a", "of b\n")
+    try b.run("sync")
+    let reply = try a.run("sync")
+    let text = try a.read("a")
+    if isMerged {
+      // Which side is the first goes by id.
+      #expect(text == "of a\nbase\nof b\n" || text == "of b\nbase\nof a\n")
+      #expect(!reply.text.contains("conflict"))
+      #expect(try a.run("conflicts").text == "no conflicts")
+    } else {
+      #expect(text == "of b\n")
+      #expect(try a.run("conflicts").text == "a: base, ours, theirs")
+    }
+    // No file of the command is left.
+    #expect(try !FileSystem.list(a.store.path).contains { $0.hasPrefix("merge-") })
+  }
+
   /// Two stores in which the same values clashed, one of them a removal.
   private func clashed() throws -> (ControlWorkspace, ControlWorkspace) {
     let (a, b, _) = try pair()
