@@ -126,6 +126,17 @@ struct GossipTests {
       #expect(end.0 == ends[0].0 && end.1 == ends[0].1, "\(note)")
       #expect(end.2 == ends[0].2, "references, \(note)")
     }
+    let conflicts = try replicas.map { replica in
+      try replica.store.openConflicts(at: try require(replica.head)).map { conflict in
+        let theirs = conflict.theirs.map {
+          "\($0.version.id.rawValue) \($0.entry?.stored.digest.hex ?? "-")"
+        }
+        return "\(conflict.key.rawValue) \(conflict.base?.stored.digest.hex ?? "-") "
+          + "\(conflict.ours?.stored.digest.hex ?? "-") \(theirs)"
+      }
+    }
+    for list in conflicts { #expect(list == conflicts[0], "conflicts, \(note)") }
+    #expect(!conflicts[0].isEmpty, "\(note)")
     let authored = try replicas[0].store.versionsNewestFirst(before: nil, limit: 100)
       .filter { !$0.flags.contains(.automatic) }
     #expect(authored.count > 10, "\(note)")
