@@ -155,16 +155,20 @@ extension LiveTree {
 
   /// `user.llvs.key`, `.state`, `.version` and `.revisions`: answered, never listed.
   private func ownAttribute(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
-    let (path, state, version, view) = try lock.withLock {
-      _ throws(FSError) -> ([UInt8], String, VersionNumber?, TreeView) in
+    let (path, state, version, view, head) = try lock.withLock {
+      _ throws(FSError) -> ([UInt8], String, VersionNumber?, TreeView, VersionNumber?) in
       let node = try node(inode)
       guard let path = node.path else { throw .noData }
-      return (path, stateName(of: node), node.entry?.storedVersion, base)
+      return (path, stateName(of: node), node.entry?.storedVersion, base, self.head)
     }
     do throws(StoreError) {
       switch String(decoding: name.dropFirst(Self.ownPrefix.count), as: UTF8.self) {
       case "key": return try view.key(forNewPath: path).bytes
-      case "state": return Array(state.utf8)
+      case "state":
+        guard state == "committed", let head else { return Array(state.utf8) }
+        let key = try view.key(forNewPath: path)
+        let isOpen = try store.openConflictKeys(at: head).contains(key)
+        return Array((isOpen ? "conflict" : state).utf8)
       case "version":
         guard let version, let record = try store.version(version) else {
           throw StoreError.cancelled

@@ -64,9 +64,16 @@ struct ConflictFilesTests {
   @Test("writing the file settles at its next version")
   func written() throws {
     let space = try clashed(["a"])
+    func state() throws -> String {
+      let inode = try space.tree.lookup(LiveTree.rootInode, Array("a".utf8)).inode
+      return String(
+        decoding: try space.tree.getxattr(inode, Array("user.llvs.state".utf8)), as: UTF8.self)
+    }
+    #expect(try state() == "conflict")
     try space.write("a", try space.read("conflicts/a/theirs"))
     #expect(try space.names("conflicts") == ["a"])
     try space.commit()
     #expect(try space.names("conflicts").isEmpty)
+    #expect(try state() == "committed")
   }
 }
