@@ -131,19 +131,22 @@ package final class ControlService: Sendable {
         }
       }
     }
-    // What the store holds now, whoever set it: two commands may set at once.
-    let stored = try translating { () throws(StoreError) in try store.state().settings }
-    let settings = state.withLock { state -> StoreSettings in
-      var faults: [String] = []
-      state.settings = StoreSettings(stored: stored, faults: &faults)
-      return state.settings
+    // What the store holds now, whoever set it: of two commands that set at once the later to look wins,
+    // and it looks with the lock held.
+    let settings = try translating { () throws(StoreError) in
+      try state.withLock { state throws(StoreError) -> StoreSettings in
+        var faults: [String] = []
+        state.settings = StoreSettings(stored: try store.state().settings, faults: &faults)
+        return state.settings
+      }
     }
     tree.lock.withLock { _ in tree.settings = settings }
-    let changed = assignments.map { "\($0.name.rawValue)=\(settings.text(of: $0.name))" }
+    // The reply is about what was asked for, whatever another handle has set since.
+    let changed = assignments.map { "\($0.name.rawValue)=\(scratch.text(of: $0.name))" }
     settingsChanged.withLock { $0 += 1 }
     settingsChanged.broadcast()
     return CommandResult(
       changed.joined(separator: " "),
-      assignments.map { ReplyField($0.name.rawValue, settings.text(of: $0.name)) })
+      assignments.map { ReplyField($0.name.rawValue, scratch.text(of: $0.name)) })
   }
 }
