@@ -1,7 +1,12 @@
 /// Where a sequence differs from another: runs of the old one and what stands in their place.
-struct SequenceChange: Hashable {
-  var old: Range<Int>
-  var new: Range<Int>
+package struct SequenceChange: Hashable, Sendable {
+  package var old: Range<Int>
+  package var new: Range<Int>
+
+  package init(old: Range<Int>, new: Range<Int>) {
+    self.old = old
+    self.new = new
+  }
 }
 
 /// The shortest edit script between two sequences (Myers), within a bound on the work.
@@ -16,28 +21,47 @@ enum SequenceDiff {
 
   /// The changes in ascending order, none touching the next; nil past the bound.
   static func changes(from old: [Int32], to new: [Int32]) -> [SequenceChange]? {
+    var budget = maximumSteps
+    return changes(from: old[...], to: new[...], budget: &budget)
+  }
+
+  /// The same for parts of sequences, taking what the work costs from a budget.
+  static func changes(
+    from old: ArraySlice<Int32>, to new: ArraySlice<Int32>, budget: inout Int
+  ) -> [SequenceChange]? {
+    let (a, b) = trimmed(old, new)
+    if a.isEmpty || b.isEmpty {
+      return a.isEmpty && b.isEmpty
+        ? [] : [SequenceChange(old: a.startIndex..<a.endIndex, new: b.startIndex..<b.endIndex)]
+    }
+    guard let steps = trace(a, b, &budget) else { return nil }
+    return collect(steps, a, b)
+  }
+
+  /// What is left of both without what they begin and end with alike.
+  static func trimmed(
+    _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>
+  ) -> (ArraySlice<Int32>, ArraySlice<Int32>) {
     var start = 0
-    while start < old.count, start < new.count, old[start] == new[start] { start += 1 }
-    var (oldEnd, newEnd) = (old.count, new.count)
-    while oldEnd > start, newEnd > start, old[oldEnd - 1] == new[newEnd - 1] {
-      oldEnd -= 1
-      newEnd -= 1
+    let most = min(old.count, new.count)
+    while start < most, old[old.startIndex + start] == new[new.startIndex + start] { start += 1 }
+    var (a, b) = (old.dropFirst(start), new.dropFirst(start))
+    while let last = a.last, last == b.last {
+      a.removeLast()
+      b.removeLast()
     }
-    if start == oldEnd || start == newEnd {
-      return start == oldEnd && start == newEnd
-        ? [] : [SequenceChange(old: start..<oldEnd, new: start..<newEnd)]
-    }
-    guard let steps = trace(old[start..<oldEnd], new[start..<newEnd]) else { return nil }
-    return collect(steps, oldCount: oldEnd - start, newCount: newEnd - start, offset: start)
+    return (a, b)
   }
 
   /// How far each diagonal got at each distance: at distance d those from -d to d.
   private static func trace(
-    _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>
+    _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>, _ budget: inout Int
   ) -> [[Int32]]? {
     let (n, m) = (old.count, new.count)
     let (oldStart, newStart) = (old.startIndex, new.startIndex)
+    let bound = min(budget, maximumSteps)
     var steps = 0
+    defer { budget -= steps }
     var trace: [[Int32]] = []
     var reached: [Int32] = [0]
     for distance in 0...min(n + m, maximumDistance) {
@@ -57,7 +81,7 @@ enum SequenceDiff {
         }
         steps += 1
       }
-      guard steps <= maximumSteps else { return nil }
+      guard steps <= bound else { return nil }
       trace.append(next)
       reached = next
     }
@@ -80,17 +104,18 @@ enum SequenceDiff {
   }
 
   private static func collect(
-    _ trace: [[Int32]], oldCount: Int, newCount: Int, offset: Int
+    _ trace: [[Int32]], _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>
   ) -> [SequenceChange] {
-    var (x, y) = (oldCount, newCount)
+    let (oldStart, newStart) = (old.startIndex, new.startIndex)
+    var (x, y) = (old.count, new.count)
     var changes: [SequenceChange] = []
     for distance in stride(from: trace.count - 1, to: 0, by: -1) {
       let (start, isRemoval) = from(trace[distance - 1], distance, x - y)
       // What was equal after the step, then the step itself.
       let startY = start - (x - y)
       let change = SequenceChange(
-        old: offset + (isRemoval ? start - 1 : start)..<(offset + start),
-        new: offset + (isRemoval ? startY : startY - 1)..<(offset + startY))
+        old: oldStart + (isRemoval ? start - 1 : start)..<(oldStart + start),
+        new: newStart + (isRemoval ? startY : startY - 1)..<(newStart + startY))
       if let last = changes.last, last.old.lowerBound == change.old.upperBound,
         last.new.lowerBound == change.new.upperBound
       {
@@ -100,7 +125,7 @@ enum SequenceDiff {
       } else {
         changes.append(change)
       }
-      (x, y) = (change.old.lowerBound - offset, change.new.lowerBound - offset)
+      (x, y) = (change.old.lowerBound - oldStart, change.new.lowerBound - newStart)
     }
     return changes.reversed()
   }

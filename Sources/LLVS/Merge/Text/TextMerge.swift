@@ -95,35 +95,3 @@ package enum TextMerge {
     return start..<(last.new.upperBound + (base.upperBound - last.old.upperBound))
   }
 }
-
-/// Numbers for lines, equal for equal ones.
-private struct LineTable {
-  private var known: [ArraySlice<UInt8>: Int32] = [:]
-
-  mutating func lines(_ text: [UInt8]) -> Lines {
-    var ids: [Int32] = []
-    var starts = [0]
-    var start = 0
-    while start < text.count {
-      let end = text[start...].firstIndex(of: 0x0A).map { $0 + 1 } ?? text.count
-      let line = text[start..<end]
-      let id = known[line] ?? Int32(known.count)
-      known[line] = id
-      ids.append(id)
-      starts.append(end)
-      start = end
-    }
-    return Lines(text: text, ids: ids, starts: starts)
-  }
-}
-
-private struct Lines {
-  let text: [UInt8]
-  let ids: [Int32]
-  /// Where each line begins, and where the last one ends.
-  let starts: [Int]
-
-  func bytes(_ lines: Range<Int>) -> ArraySlice<UInt8> {
-    text[starts[lines.lowerBound]..<starts[lines.upperBound]]
-  }
-}

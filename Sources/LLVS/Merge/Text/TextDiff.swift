@@ -1,0 +1,128 @@
+/// Where two texts differ, line by line, for people to read.
+///
+/// The shortest script where that can be found within the bound of ``SequenceDiff``; past it the texts are
+/// cut at lines that each holds exactly once, and what lies between is looked at in the same way. Unlike
+/// a merge this may never give up: what the budget does not reach is said to be replaced as a whole.
+package enum TextDiff {
+  /// Steps in all; a step is a comparison of two lines.
+  package static let maximumSteps = 60_000_000
+  /// How often a gap is cut into gaps of its own.
+  private static let maximumDepth = 64
+
+  /// Returns the changes in ascending order, none touching the next.
+  ///
+  /// The lines of both went through one ``LineTable``. A run that could stand in several places stands
+  /// where blocks of indented text begin.
+  ///
+  /// - Complexity: O(lines + ``maximumSteps``) at most, O(lines) memory beside at most 16 MiB.
+  package static func changes(from old: TextLines, to new: TextLines) -> [SequenceChange] {
+    var budget = maximumSteps
+    var changes: [SequenceChange] = []
+    // Gaps still to be looked at, the first on top.
+    var open = [Gap(old: old.ids[...], new: new.ids[...], depth: 0)]
+    while let gap = open.popLast() {
+      let (a, b) = SequenceDiff.trimmed(gap.old, gap.new)
+      if a.isEmpty, b.isEmpty { continue }
+      if budget > 0, let found = SequenceDiff.changes(from: a, to: b, budget: &budget) {
+        changes += found
+        continue
+      }
+      let parts = gap.depth < maximumDepth && budget > 0 ? split(a, b, gap.depth, &budget) : []
+      if parts.isEmpty {
+        changes.append(
+          SequenceChange(old: a.startIndex..<a.endIndex, new: b.startIndex..<b.endIndex))
+      } else {
+        open += parts.reversed()
+      }
+    }
+    var slider = ChangeSlider(old: old, new: new)
+    return slider.slide(joined(changes))
+  }
+
+  private struct Gap {
+    var old: ArraySlice<Int32>
+    var new: ArraySlice<Int32>
+    var depth: Int
+  }
+
+  private static func joined(_ changes: [SequenceChange]) -> [SequenceChange] {
+    var joined: [SequenceChange] = []
+    for change in changes {
+      if let last = joined.last, last.old.upperBound == change.old.lowerBound,
+        last.new.upperBound == change.new.lowerBound
+      {
+        joined[joined.count - 1] = SequenceChange(
+          old: last.old.lowerBound..<change.old.upperBound,
+          new: last.new.lowerBound..<change.new.upperBound)
+      } else {
+        joined.append(change)
+      }
+    }
+    return joined
+  }
+
+  // MARK: - Anchors
+
+  /// What lies between lines that both hold exactly once and in the same order; empty where there are
+  /// none.
+  private static func split(
+    _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>, _ depth: Int, _ budget: inout Int
+  ) -> [Gap] {
+    budget -= old.count + new.count
+    let anchors = anchors(old, new)
+    guard !anchors.isEmpty else { return [] }
+    var gaps: [Gap] = []
+    var (x, y) = (old.startIndex, new.startIndex)
+    for (oldLine, newLine) in anchors {
+      if x < oldLine || y < newLine {
+        gaps.append(Gap(old: old[x..<oldLine], new: new[y..<newLine], depth: depth + 1))
+      }
+      (x, y) = (oldLine + 1, newLine + 1)
+    }
+    gaps.append(Gap(old: old[x...], new: new[y...], depth: depth + 1))
+    return gaps
+  }
+
+  private static func anchors(
+    _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>
+  ) -> [(Int, Int)] {
+    // -1: there more than once.
+    func places(_ lines: ArraySlice<Int32>) -> [Int32: Int] {
+      var places: [Int32: Int] = [:]
+      for (index, line) in zip(lines.indices, lines) {
+        places[line] = places[line] == nil ? index : -1
+      }
+      return places
+    }
+    let there = places(new)
+    let here = places(old)
+    var pairs: [(Int, Int)] = []
+    for (index, line) in zip(old.indices, old) where here[line] == index {
+      if let place = there[line], place >= 0 { pairs.append((index, place)) }
+    }
+    return longestRise(pairs)
+  }
+
+  /// The longest run of pairs, ascending in the first part already, that ascends in the second too.
+  private static func longestRise(_ pairs: [(Int, Int)]) -> [(Int, Int)] {
+    // The pair that ends the best run of each length so far.
+    var ends: [Int] = []
+    var before = [Int](repeating: -1, count: pairs.count)
+    for (index, pair) in pairs.enumerated() {
+      var (low, high) = (0, ends.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if pairs[ends[middle]].1 < pair.1 { low = middle + 1 } else { high = middle }
+      }
+      before[index] = low > 0 ? ends[low - 1] : -1
+      if low == ends.count { ends.append(index) } else { ends[low] = index }
+    }
+    var run: [(Int, Int)] = []
+    var next = ends.last ?? -1
+    while next >= 0 {
+      run.append(pairs[next])
+      next = before[next]
+    }
+    return run.reversed()
+  }
+}

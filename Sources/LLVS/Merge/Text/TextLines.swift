@@ -1,0 +1,50 @@
+/// Gives lines numbers, equal for equal ones, across the texts that go through it.
+package struct LineTable {
+  private var known: [ArraySlice<UInt8>: Int32] = [:]
+
+  package init() {}
+
+  /// The lines of a text; each is its bytes with its end.
+  ///
+  /// - Complexity: O(bytes).
+  package mutating func lines(_ text: [UInt8]) -> TextLines {
+    var ids: [Int32] = []
+    var starts = [0]
+    var start = 0
+    while start < text.count {
+      let end = text[start...].firstIndex(of: 0x0A).map { $0 + 1 } ?? text.count
+      let line = text[start..<end]
+      let id = known[line] ?? Int32(known.count)
+      known[line] = id
+      ids.append(id)
+      starts.append(end)
+      start = end
+    }
+    return TextLines(text: text, ids: ids, starts: starts)
+  }
+}
+
+/// A text as lines.
+package struct TextLines: Sendable {
+  package let text: [UInt8]
+  /// A number for each line, equal for equal lines of texts that went through one ``LineTable``.
+  let ids: [Int32]
+  /// Where each line begins, and where the last one ends.
+  private let starts: [Int]
+
+  init(text: [UInt8], ids: [Int32], starts: [Int]) {
+    self.text = text
+    self.ids = ids
+    self.starts = starts
+  }
+
+  package var count: Int { ids.count }
+
+  /// The bytes of some lines, line ends included.
+  package func bytes(_ lines: Range<Int>) -> ArraySlice<UInt8> {
+    text[starts[lines.lowerBound]..<starts[lines.upperBound]]
+  }
+
+  /// The bytes of a line, its end included.
+  package subscript(line: Int) -> ArraySlice<UInt8> { bytes(line..<(line + 1)) }
+}
