@@ -26,9 +26,11 @@ struct MapMerge {
   /// Stores bytes that an arbiter makes.
   let write: ([UInt8]) throws(StoreError) -> StoredContent
 
-  private(set) var edits: [MapEdit] = []
-  private(set) var changes: [MergeChange] = []
-  private(set) var dropped: [MergeDrop] = []
+  var edits: [MapEdit] = []
+  var changes: [MergeChange] = []
+  var dropped: [MergeDrop] = []
+  /// Values that one side changed and the other removed, or perhaps renamed: decided last.
+  var postponed: [PostponedClash] = []
   /// Directories that one side removed, in ascending order: they stay where something was added below.
   private var contested: [(entry: Entry, side: MergeSide)] = []
 
@@ -83,12 +85,15 @@ struct MapMerge {
         second: isB ? (isA ? b?.new : next.new) : next.old)
       if next.isDirectory {
         try mergeDirectory(triple)
+      } else if let clash = PostponedClash(next.key, triple), mayRename {
+        postponed.append(clash)
       } else {
         try mergeValue(next.key, triple)
       }
       if isA { a = try toFirst.next() }
       if isB { b = try toSecond.next() }
     }
+    try decidePostponed()
     return try settleDirectories()
   }
 
@@ -110,7 +115,7 @@ struct MapMerge {
     try mergeValue(key, MergeTriple(base: entry, first: entry, second: entry))
   }
 
-  private mutating func mergeValue(_ key: Key, _ triple: MergeTriple) throws(StoreError) {
+  mutating func mergeValue(_ key: Key, _ triple: MergeTriple) throws(StoreError) {
     switch try outcome(key, triple) {
     case .removed: remove(key, triple)
     case .first:
@@ -176,13 +181,13 @@ struct MapMerge {
     }
   }
 
-  private mutating func remove(_ key: Key, _ triple: MergeTriple) {
+  mutating func remove(_ key: Key, _ triple: MergeTriple) {
     guard triple.first != nil else { return }
     edits.append(.remove(key, directory: false))
     changes.append(triple.second == nil ? .preserveRemoval(key) : .remove(key))
   }
 
-  private mutating func put(
+  mutating func put(
     _ source: Entry, from side: MergeSide?, _ triple: MergeTriple
   ) throws(StoreError) {
     let merged = try completed(source, from: side, triple)

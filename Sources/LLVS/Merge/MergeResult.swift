@@ -10,6 +10,13 @@ package enum MergeChange: Hashable, Sendable {
   case update(Entry)
   /// Gone, though the second predecessor has it.
   case remove(Key)
+
+  package var key: Key {
+    switch self {
+    case .preserve(let entry), .insert(let entry), .update(let entry): entry.key
+    case .preserveRemoval(let key), .remove(let key): key
+    }
+  }
 }
 
 /// A revision that lost a clash; it stays reachable through the predecessor that holds it.

@@ -1,6 +1,7 @@
 extension Merger {
   /// The revisions that a merge in the store dropped (rule 11): of each key on which its predecessors
-  /// clashed, what one has where the merge has the other's reference.
+  /// clashed, what one has where the merge has the other's reference. A change that the merge holds under
+  /// the name that the other side gave the value is not dropped.
   ///
   /// Holds for merges made elsewhere too. What a merge dropped of values it made of both is in its
   /// metadata, not here.
@@ -14,6 +15,7 @@ extension Merger {
     let base = try baseMap(bases.map(\.number), like: first)
     let merged = try maps.valueMap(ofVersion: merge.number)
     var dropped: [MergeDrop] = []
+    var renamed: [PostponedClash] = []
     // A clash is a key that both sides changed: those that the first did not are none.
     var diff = try MapDiff(from: base, to: first)
     while let change = try diff.next() {
@@ -22,6 +24,7 @@ extension Merger {
       let triple = MergeTriple(base: change.old, first: change.new, second: theirs)
       guard triple.plainOutcome == nil else { continue }
       let held = try merged.entry(at: change.key)
+      if held == nil, let clash = PostponedClash(change.key, triple) { renamed.append(clash) }
       if isSame(held, triple.first) {
         dropped.append(
           MergeDrop(key: change.key, side: .second, entry: triple.second, isPartial: false))
@@ -30,7 +33,8 @@ extension Merger {
           MergeDrop(key: change.key, side: .first, entry: triple.first, isPartial: false))
       }
     }
-    return dropped
+    let kept = try followed(renamed, base: base, first: first, second: second, merged: merged)
+    return kept.isEmpty ? dropped : dropped.filter { !kept.contains($0.key) }
   }
 
   private func isSame(_ a: Entry?, _ b: Entry?) -> Bool {

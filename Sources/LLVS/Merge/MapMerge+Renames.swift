@@ -1,0 +1,107 @@
+// A value that one side renamed and the other changed is changed under its new name: the change follows
+// where it is certain (see ``Rename``) and nothing else is under that name. It is no clash then, and
+// nothing is dropped. What the merge holds there is new bytes that it stores itself, with the attributes
+// that the renaming side has there and no time of its own: a merge made from the same heads elsewhere, or
+// made again from its change list, comes to the same.
+
+/// A key that one side changed and the other has no more.
+struct PostponedClash {
+  let key: Key
+  let triple: MergeTriple
+  /// The side that has the key no more.
+  let removedOn: MergeSide
+  let unit: Rename.Unit
+  /// What the other side has.
+  let edited: Entry
+
+  /// Nil for everything else.
+  init?(_ key: Key, _ triple: MergeTriple) {
+    guard triple.plainOutcome == nil, let base = triple.base, let unit = Rename.Unit(base) else {
+      return nil
+    }
+    switch (triple.first, triple.second) {
+    case (nil, let second?): (removedOn, edited) = (.first, second)
+    case (let first?, nil): (removedOn, edited) = (.second, first)
+    default: return nil
+    }
+    // Change lists do not tell kinds.
+    guard edited.kind == base.kind else { return nil }
+    self.key = key
+    self.triple = triple
+    self.unit = unit
+  }
+
+  /// Where a side renamed these values to, of those names that the other side has nothing at.
+  static func targets(
+    of clashes: [PostponedClash], base: ValueMap, first: ValueMap, second: ValueMap
+  ) throws(StoreError) -> [Key: Entry] {
+    var targets: [Key: Entry] = [:]
+    for side in [MergeSide.first, .second] {
+      let units = Set(clashes.filter { $0.removedOn == side }.map(\.unit))
+      let (own, other) = side == .first ? (first, second) : (second, first)
+      for (key, rename) in try Rename.find(units, from: base, to: own)
+      where try other.entry(at: rename.new.key) == nil {
+        targets[key] = rename.new
+      }
+    }
+    return targets
+  }
+}
+
+extension MapMerge {
+  /// Whether changes follow renames: not in virtual bases, nor in merges made elsewhere.
+  var mayRename: Bool {
+    if case .arbiter = rule { true } else { false }
+  }
+
+  /// Lets changes follow renames and has the arbiter decide the rest.
+  mutating func decidePostponed() throws(StoreError) {
+    guard !postponed.isEmpty else { return }
+    let targets = try PostponedClash.targets(
+      of: postponed, base: base, first: first, second: second)
+    let taken = Set(postponed.compactMap { targets[$0.key]?.key })
+    if !taken.isEmpty {
+      edits.removeAll { !$0.isDirectory && taken.contains($0.key) }
+      changes.removeAll { taken.contains($0.key) }
+    }
+    for clash in postponed {
+      guard let target = targets[clash.key] else {
+        try mergeValue(clash.key, clash.triple)
+        continue
+      }
+      remove(clash.key, clash.triple)
+      var entry = target
+      entry.stored = clash.edited.stored
+      entry.storedVersion = number
+      try put(
+        entry, from: nil,
+        MergeTriple(
+          base: nil, first: clash.removedOn == .first ? target : nil,
+          second: clash.removedOn == .second ? target : nil))
+    }
+    postponed = []
+    edits.sort(by: MapEdit.precedes)
+    changes.sort { $0.key < $1.key }
+    dropped.sort { $0.key == $1.key ? $0.side == .first && $1.side != .first : $0.key < $1.key }
+  }
+}
+
+extension Merger {
+  /// Those of the drops that a merge did not drop: changes that it holds under the name that the other
+  /// side gave the value.
+  func followed(
+    _ clashes: [PostponedClash], base: ValueMap, first: ValueMap, second: ValueMap,
+    merged: ValueMap
+  ) throws(StoreError) -> Set<Key> {
+    let targets = try PostponedClash.targets(
+      of: clashes, base: base, first: first, second: second)
+    var followed: Set<Key> = []
+    for clash in clashes {
+      guard let target = targets[clash.key], let held = try merged.entry(at: target.key),
+        held.hasSameUnit(as: clash.edited)
+      else { continue }
+      followed.insert(clash.key)
+    }
+    return followed
+  }
+}
