@@ -55,6 +55,8 @@ let package = Package(
     .testTarget(
       name: "LLVSToolTests", dependencies: ["llvs", "LLVSTool", "Platform", "TestSupport"]),
     .testTarget(name: "LayeringTests", dependencies: []),
+    // Not a test of ours but of any directory: what POSIX and Linux promise, check by check.
+    .executableTarget(name: "conformance", dependencies: ["CShims"], path: "Tests/Conformance"),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -49,3 +49,11 @@ int llvs_fstatfs(int fd, struct llvs_statfs *out) {
   struct statfs raw;
   return taken(fstatfs(fd, &raw), &raw, out);
 }
+
+long llvs_syscall(long number, long a, long b, long c, long d, long e, long f) {
+  return syscall(number, a, b, c, d, e, f);
+}
+
+int llvs_open_direct(void) { return O_DIRECT; }
+int llvs_open_directory(void) { return O_DIRECTORY; }
+int llvs_open_no_follow(void) { return O_NOFOLLOW; }

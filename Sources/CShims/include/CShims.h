@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
 /// open(2) and openat(2) are variadic.
 static inline int llvs_openat(int directory, const char *path, int flags, unsigned mode) {
@@ -57,5 +58,13 @@ int llvs_set_extended(const char *path, const char *name, const void *value, siz
 /// mknod(2), and the device number of lstat(2); makedev(3) and its like are macros.
 int llvs_make_node(const char *path, unsigned mode, unsigned major, unsigned minor);
 int llvs_device_number(const char *path, unsigned *major_number, unsigned *minor_number);
+
+/// syscall(2) is variadic: a raw system call, for programs that check what the kernel itself says.
+long llvs_syscall(long number, long a, long b, long c, long d, long e, long f);
+
+/// O_DIRECT, O_DIRECTORY and O_NOFOLLOW, whose values depend on the processor.
+int llvs_open_direct(void);
+int llvs_open_directory(void);
+int llvs_open_no_follow(void);
 
 #endif

@@ -1,0 +1,44 @@
+import Glibc
+
+// conformance DIRECTORY [--verbose] [--list] [NAME...]: makes the checks in a directory, prints what
+// fails by name and the totals; exits with 1 if anything failed.
+
+/// Says why nothing was checked, and ends.
+func refuse(_ sentence: String, _ code: Int32) -> Never {
+  let text = Array((sentence + "\n").utf8)
+  _ = write(2, text, text.count)
+  exit(code)
+}
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+let options = arguments.filter { $0.hasPrefix("--") }
+let words = arguments.filter { !$0.hasPrefix("--") }
+for option in options where option != "--verbose" && option != "--list" {
+  refuse("There is no option \(option).", 64)
+}
+let suite = everyCheck()
+if options.contains("--list") {
+  for check in suite.checks { print(check.name) }
+  print("\(suite.checks.count) checks")
+  exit(0)
+}
+guard let target = words.first else {
+  refuse("Usage: conformance DIRECTORY [--verbose] [--list] [NAME...]", 64)
+}
+guard chdir(target) == 0, let resolved = realpath(".", nil) else {
+  refuse("\(target) cannot be used: \(String(cString: strerror(errno))).", 66)
+}
+umask(0)
+signal(SIGPIPE, SIG_IGN)
+signal(SIGXFSZ, SIG_IGN)
+let root = String(cString: resolved) + "/conformance.\(getpid())"
+guard mkdir(root, 0o755) == 0 else {
+  refuse("Nothing can be made in \(target): \(String(cString: strerror(errno))).", 73)
+}
+let runner = Runner(
+  root: root, only: Array(words.dropFirst()), isVerbose: options.contains("--verbose"))
+let outcome = runner.run(suite)
+_ = chdir("/")
+Place.remove(Path(root))
+print("\(outcome.passed) passed, \(outcome.failed) failed, \(outcome.skipped) skipped")
+exit(outcome.failed == 0 ? 0 : 1)
