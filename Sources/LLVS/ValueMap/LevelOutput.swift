@@ -79,7 +79,7 @@ struct LevelOutput {
       }
       map.cache.insert(node, at: place)
     }
-    let child = MapChild(location: place, digest: node.digest, count: node.entryCount)
+    let child = MapChild(location: place, digest: node.builtDigest, count: node.entryCount)
     let item = node.withKey(last) {
       MapItem.encode(child, lastKey: $0, directory: node.isDirectory(last))
     }

@@ -11,14 +11,18 @@ final class MapNode: Sendable {
   /// Where each item starts, and at the end where the last one ends.
   let starts: [UInt32]
   let level: Int
+  /// The digest of each entry of a leaf that was built here; empty where nobody computed them. The next
+  /// version's leaf differs by an entry or two, and hashing them all is most of what its digest costs.
+  let entryDigests: [Digest]
 
   var count: Int { starts.count - 1 }
 
   /// Takes a node that was just built.
-  init(trusted bytes: [UInt8], starts: [UInt32], level: Int) {
+  init(trusted bytes: [UInt8], starts: [UInt32], level: Int, entryDigests: [Digest]) {
     self.bytes = bytes
     self.starts = starts
     self.level = level
+    self.entryDigests = entryDigests
   }
 
   /// Checks bytes from outside; nil if they are no node.
@@ -54,6 +58,7 @@ final class MapNode: Sendable {
     self.bytes = bytes
     self.starts = starts
     self.level = level
+    entryDigests = []
   }
 
   // MARK: Items
@@ -152,18 +157,33 @@ final class MapNode: Sendable {
     return sum
   }
 
-  /// The digest of digest 1, from the items.
-  var digest: Digest {
+  /// The digest of digest 1, computed from the bytes.
+  var digest: Digest { digest(entries: []) }
+
+  /// The digest of digest 1 of a node that was built here, from what is known of its entries.
+  var builtDigest: Digest { digest(entries: entryDigests) }
+
+  private func digest(entries: [Digest]) -> Digest {
     bytes.withUnsafeBytes { raw in
       var hasher = Self.hasher(level: level, count: count)
       for index in 0..<count {
         let start = Int(starts[index])
-        hasher.update(
-          level == 0
-            ? Digest.of(MapItem.content(raw, at: start)) : MapItem.child(raw, at: start).digest)
+        if level > 0 {
+          hasher.update(MapItem.child(raw, at: start).digest)
+        } else if index < entries.count {
+          hasher.update(entries[index])
+        } else {
+          hasher.update(Digest.of(MapItem.content(raw, at: start)))
+        }
       }
       return hasher.finish()
     }
+  }
+
+  /// The digest of one entry of a leaf.
+  func entryDigest(_ index: Int) -> Digest {
+    if index < entryDigests.count { return entryDigests[index] }
+    return bytes.withUnsafeBytes { Digest.of(MapItem.content($0, at: Int(starts[index]))) }
   }
 
   static func hasher(level: Int, count: Int) -> SHA256Hasher {

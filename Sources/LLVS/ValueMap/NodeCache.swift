@@ -40,7 +40,7 @@ package final class NodeCache: Sendable {
   }
 
   private static func cost(_ node: MapNode) -> Int {
-    node.bytes.count + 4 * node.starts.count + 160
+    node.bytes.count + 4 * node.starts.count + 32 * node.entryDigests.count + 160
   }
 
   func node(at location: Location) -> MapNode? {

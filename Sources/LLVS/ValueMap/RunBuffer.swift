@@ -3,12 +3,15 @@ struct RunBuffer {
   let level: Int
   private(set) var bytes: [UInt8] = []
   private(set) var starts: [Int] = []
+  /// Of each entry, on the level of the leaves.
+  private var digests: [Digest] = []
 
   init(level: Int) {
     self.level = level
     // A run of mean length fits, so that building it seldom grows the buffer.
     bytes.reserveCapacity(16_384)
     starts.reserveCapacity(128)
+    if level == 0 { digests.reserveCapacity(128) }
     reset()
   }
 
@@ -18,17 +21,22 @@ struct RunBuffer {
   mutating func reset() {
     bytes.removeAll(keepingCapacity: true)
     starts.removeAll(keepingCapacity: true)
+    digests.removeAll(keepingCapacity: true)
     bytes.append(contentsOf: repeatElement(0, count: MapNode.headerLength))
   }
 
   mutating func append(_ item: [UInt8]) {
     starts.append(bytes.count)
     bytes.append(contentsOf: item)
+    if level == 0 {
+      digests.append(item.withUnsafeBytes { Digest.of(MapItem.content($0, at: 0)) })
+    }
   }
 
   mutating func append(_ index: Int, of node: MapNode) {
     starts.append(bytes.count)
     node.withItem(index) { bytes.append(contentsOf: $0) }
+    if level == 0 { digests.append(node.entryDigest(index)) }
   }
 
   /// Whether the run ends here by the hash of the last item's key.
@@ -80,6 +88,8 @@ struct RunBuffer {
     let shift = start - MapNode.headerLength
     for index in range { offsets.append(UInt32(starts[index] - shift)) }
     offsets.append(UInt32(node.count))
-    return MapNode(trusted: node, starts: offsets, level: level)
+    return MapNode(
+      trusted: node, starts: offsets, level: level,
+      entryDigests: level == 0 ? Array(digests[range]) : [])
   }
 }
