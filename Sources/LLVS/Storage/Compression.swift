@@ -56,8 +56,26 @@ final class Compression: Sendable {
   func decompress(
     _ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer
   ) -> Bool {
+    decompressed(bytes, into: out) == out.count
+  }
+
+  /// The bytes of a frame that holds at most `capacity`, all of which is allocated; nil where it is
+  /// damaged or holds more.
+  func unpacked(_ bytes: UnsafeRawBufferPointer, atMost capacity: Int) -> [UInt8]? {
+    var isWhole = false
+    let result = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, used in
+      let size = decompressed(bytes, into: UnsafeMutableRawBufferPointer(buffer))
+      isWhole = size != nil
+      used = size ?? 0
+    }
+    return isWhole ? result : nil
+  }
+
+  private func decompressed(
+    _ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer
+  ) -> Int? {
     let taken = contexts.withLock { Loan(pointer: $0.decompressing.popLast()) }
-    guard let context = taken.pointer ?? ZSTD_createDCtx() else { return false }
+    guard let context = taken.pointer ?? ZSTD_createDCtx() else { return nil }
     let size = ZSTD_decompressDCtx(
       context, out.baseAddress, out.count, bytes.baseAddress, bytes.count)
     let given = Loan(pointer: context)
@@ -69,7 +87,7 @@ final class Compression: Sendable {
       return true
     }
     if !isKept { ZSTD_freeDCtx(context) }
-    return ZSTD_isError(size) == 0 && size == out.count
+    return ZSTD_isError(size) == 0 ? size : nil
   }
 }
 

@@ -71,7 +71,7 @@ final class RecordStore: NodeStorage, Sendable {
     guard bytes.count <= kind.bound else {
       throw .invalid("a record of \(bytes.count) bytes is over the bound of \(kind.bound)")
     }
-    let packed = compression.compressed(bytes, level: 1)
+    let packed = compression.compressed(bytes, level: kind.compressionLevel)
     if let packed {
       return try packed.withRawBytes { (payload) throws(StoreError) in
         try append(

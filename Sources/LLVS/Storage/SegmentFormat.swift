@@ -17,6 +17,15 @@ enum RecordKind: UInt8, CaseIterable {
     case .mapNode: 1 << 26
     }
   }
+
+  /// How hard zstd tries. Nodes of maps, half of whose bytes are digests, come out as short with level -1
+  /// as with 1 (0.413 of their length) in 11 us instead of 16.
+  var compressionLevel: Int32 {
+    switch self {
+    case .chunk, .valueNode: 1
+    case .mapNode: -1
+    }
+  }
 }
 
 /// The layout of a segment file, all integers big-endian:

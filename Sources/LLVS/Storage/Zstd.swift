@@ -32,13 +32,7 @@ package enum Zstd {
       guard stated != UInt64.max - 1 else { return nil }
       let capacity = stated == UInt64.max ? bound : Int(clamping: stated)
       guard capacity <= bound else { return nil }
-      var isWhole = false
-      let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, used in
-        let size = ZSTD_decompress(buffer.baseAddress, capacity, raw.baseAddress, raw.count)
-        isWhole = ZSTD_isError(size) == 0
-        used = isWhole ? size : 0
-      }
-      return isWhole ? bytes : nil
+      return contexts.unpacked(raw, atMost: capacity)
     }
   }
 }
