@@ -91,6 +91,25 @@ final class Catalog: Sendable {
     return try body(database)
   }
 
+  /// Runs the body with a connection that sees one state of the catalog throughout, whatever is committed
+  /// meanwhile; a look-up on it takes no lock of the file, which is half its cost.
+  func readView<Result>(
+    _ body: (Database) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try read { (database) throws(StoreError) in
+      try database.prepared("BEGIN").run()
+      let result: Result
+      do throws(StoreError) {
+        result = try body(database)
+      } catch {
+        try database.prepared("COMMIT").run()
+        throw error
+      }
+      try database.prepared("COMMIT").run()
+      return result
+    }
+  }
+
   /// Runs the body in one SQLite transaction; it is durable when this returns.
   func write<Result>(
     _ body: (Database) throws(StoreError) -> Result

@@ -43,10 +43,10 @@ enum VersionName {
     let id = escaped(id)
     // A component of a path has 255 bytes; ids that long are told apart by their number.
     let longest = min(id.count, 200)
-    let lengths = sequence(first: min(shortest, longest)) { $0 < longest ? $0 + 1 : nil }
-    let names = lengths.lazy.map { "\(time)-\(String(decoding: id[..<$0], as: UTF8.self))" }
-    return Array(names) + [
-      "\(time)-\(String(decoding: id[..<longest], as: UTF8.self))~\(number.rawValue)"
-    ]
+    // Lazily: as a rule the first is free.
+    return (min(shortest, longest)...longest + 1).lazy.map { length in
+      let start = "\(time)-\(String(decoding: id[..<min(length, longest)], as: UTF8.self))"
+      return length <= longest ? start : "\(start)~\(number.rawValue)"
+    }
   }
 }

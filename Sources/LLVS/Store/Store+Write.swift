@@ -29,11 +29,13 @@ extension Store {
   private func commit<Result>(
     _ body: (WriteTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    let transaction = WriteTransaction(
-      store: self, lastNumber: published.withLock { $0.lastNumber })
     records.beginWriting()
     defer { records.endWriting() }
-    let result = try body(transaction)
+    let (transaction, result) = try catalog.readView { (view) throws(StoreError) in
+      let transaction = WriteTransaction(
+        store: self, lastNumber: published.withLock { $0.lastNumber }, seeing: view)
+      return (transaction, try body(transaction))
+    }
     guard !transaction.namesNothing else { return result }
     try records.sync()
     try catalog.write { (database) throws(StoreError) in

@@ -8,6 +8,8 @@ package final class WriteTransaction {
   }
 
   package let store: Store
+  /// What is committed, seen by the body only; as nobody else writes, it stays the newest state.
+  private let view: Database
   /// The number that the next reserved version gets.
   private var nextNumber: UInt32
   private(set) var added: [VersionRecord] = []
@@ -21,8 +23,9 @@ package final class WriteTransaction {
   private var names: Set<String> = []
   private(set) var newChunks: [Digest: Location] = [:]
 
-  init(store: Store, lastNumber: UInt32) {
+  init(store: Store, lastNumber: UInt32, seeing view: Database) {
     self.store = store
+    self.view = view
     base = lastNumber
     nextNumber = lastNumber + 1
   }
@@ -56,12 +59,12 @@ package final class WriteTransaction {
       let index = Int(number.rawValue - base) - 1
       return index < added.count ? added[index] : nil
     }
-    return try store.version(number)
+    return try store.catalog.version(number, in: view)
   }
 
   package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
     if let index = addedByID[id] { return added[index] }
-    return try store.version(id)
+    return try store.catalog.version(id, in: view)
   }
 
   /// Adds a version; it becomes visible when the transaction commits.
@@ -109,7 +112,7 @@ package final class WriteTransaction {
     let candidates = VersionName.candidates(
       timestamp: version.timestamp, id: version.id, number: version.number)
     for name in candidates where !names.contains(name) {
-      if try store.version(named: name) == nil { return name }
+      if try store.catalog.version(named: name, in: view) == nil { return name }
     }
     throw .exists("every name for version \(version.id.rawValue) is taken")
   }
