@@ -35,21 +35,45 @@ final class VersionInstaller {
     let changes = try read(input)
     let base = store.map(predecessors.first?.map ?? .empty)
     var recorded: [RecordedChange]?
-    var map: ValueMap
+    let map: ValueMap
+    let keys: [Key]
     if predecessors.count == 2 {
       let resolved = try resolve(changes, predecessors, number)
       recorded = resolved.recorded
-      map = try transaction.merger.follow(
+      let merged = try transaction.merger.follow(
         resolved.changes, first: HistoryNode(predecessors[0]),
         second: HistoryNode(predecessors[1]), options: options(number),
         writingTo: transaction.nodes
       ).map
+      var edits: [Key: MapEdit] = [:]
+      let directories = try addAttributes(of: version.metadata, over: merged, to: &edits, number)
+      map = try merged.applying(edits: VersionInstaller.arranged(edits, directories))
+      keys = try changedKeys(base, map)
     } else {
-      map = try base.applying(edits: try edits(of: changes, base, number))
+      var edits = try edits(of: changes, base, number)
+      let directories = try addAttributes(of: version.metadata, over: base, to: &edits, number)
+      let arranged = VersionInstaller.arranged(edits, directories)
+      map = try base.applying(edits: arranged)
+      // Each of them makes a difference: what is put has a revision of its own.
+      keys = VersionInstaller.keys(of: arranged)
     }
-    map = try attributed(map, by: version.metadata, number)
-    try add(version, number, predecessors, base: base, map: map, recorded: recorded)
+    try add(
+      version, number, predecessors, base: base, map: map, recorded: recorded, changedKeys: keys)
     spare = nil
+  }
+
+  /// Edits in the order of the map.
+  private static func arranged(
+    _ values: [Key: MapEdit], _ directories: [MapEdit]
+  ) -> [MapEdit] {
+    (Array(values.values) + directories).sorted(by: MapEdit.precedes)
+  }
+
+  /// The keys of edits in the order of the map, each once.
+  private static func keys(of edits: [MapEdit]) -> [Key] {
+    var keys: [Key] = []
+    for edit in edits where keys.last != edit.key { keys.append(edit.key) }
+    return keys
   }
 
   private func options(_ number: VersionNumber) -> Merger.Options {
@@ -72,21 +96,21 @@ final class VersionInstaller {
 
   private func edits(
     of changes: [Key: Change], _ base: ValueMap, _ number: VersionNumber
-  ) throws(StoreError) -> [MapEdit] {
-    var edits: [MapEdit] = []
+  ) throws(StoreError) -> [Key: MapEdit] {
+    var edits: [Key: MapEdit] = [:]
     for key in changes.keys.sorted() {
       guard let change = changes[key] else { continue }
       let old = try base.entry(at: key)
       switch change {
       case .insert(_, let stored), .update(_, let stored):
-        edits.append(.put(try entry(key, stored, replacing: old, number)))
+        edits[key] = .put(try entry(key, stored, replacing: old, number))
       case .remove, .preserveRemoval:
-        if old != nil { edits.append(.remove(key, directory: false)) }
+        if old != nil { edits[key] = .remove(key, directory: false) }
       case .preserve(_, let id):
         let source = try referred(key, id)
         // What stands there already, or bytes that this version so stores anew (rule 10).
         if let old, old.storedVersion == source.storedVersion { continue }
-        edits.append(.put(try entry(key, source.stored, replacing: old, number)))
+        edits[key] = .put(try entry(key, source.stored, replacing: old, number))
       }
     }
     return edits
@@ -158,35 +182,41 @@ final class VersionInstaller {
 
   // MARK: Attributes
 
-  /// The map with what the metadata tells of values and directories.
-  private func attributed(
-    _ map: ValueMap, by metadata: Version.Metadata, _ number: VersionNumber
-  ) throws(StoreError) -> ValueMap {
-    var edits: [MapEdit] = []
+  /// Adds to the edits of a map's values what the metadata tells of their attributes, and returns the
+  /// edits of its directories.
+  private func addAttributes(
+    of metadata: Version.Metadata, over map: ValueMap, to edits: inout [Key: MapEdit],
+    _ number: VersionNumber
+  ) throws(StoreError) -> [MapEdit] {
     var values = AttributeReader(.values, of: metadata)
     while let item = try values.next() {
-      guard let kind = item.kind, var entry = try map.entry(at: item.key) else {
+      let found: Entry?
+      switch edits[item.key] {
+      case .put(let entry): found = entry
+      case .remove: found = nil
+      case nil: found = try map.entry(at: item.key)
+      }
+      guard let kind = item.kind, var entry = found else {
         throw .invalid("it has attributes for \(item.key.rawValue), where it has no value")
       }
       guard entry.kind != kind || entry.attributes != item.attributes else { continue }
       entry.kind = kind
       entry.attributes = item.attributes
       if entry.storedVersion != number { entry.revision = try transaction.allotRevisions() }
-      edits.append(.put(entry))
+      edits[item.key] = .put(entry)
     }
+    var made: [MapEdit] = []
     var directories = AttributeReader(.directories, of: metadata)
     while let item = try directories.next() {
       let old = try map.entry(at: item.key, directory: true)
       guard item.kind != nil else {
-        if old != nil { edits.append(.remove(item.key, directory: true)) }
+        if old != nil { made.append(.remove(item.key, directory: true)) }
         continue
       }
       guard old?.attributes != item.attributes else { continue }
-      edits.append(.put(try directory(item, replacing: old, number)))
+      made.append(.put(try directory(item, replacing: old, number)))
     }
-    guard !edits.isEmpty else { return map }
-    edits.sort(by: MapEdit.precedes)
-    return try map.applying(edits: edits)
+    return made
   }
 
   private func directory(
@@ -204,7 +234,7 @@ final class VersionInstaller {
 
   private func add(
     _ version: Version, _ number: VersionNumber, _ predecessors: [VersionRecord],
-    base: ValueMap, map: ValueMap, recorded: [RecordedChange]?
+    base: ValueMap, map: ValueMap, recorded: [RecordedChange]?, changedKeys: [Key]
   ) throws(StoreError) {
     let digest = map.contentDigest
     var flags: VersionRecord.Flags = []
@@ -232,12 +262,12 @@ final class VersionInstaller {
         second: predecessors.dropFirst().first?.number, timestamp: version.timestamp,
         line: Version.line(version.metadata)?.rawValue ?? VersionRecord.unnamedLine,
         flags: flags, metadata: version.metadata, map: map.root, changes: stored,
-        valueDataSize: version.valueDataSize, changedKeys: try changedKeys(base, map)))
+        valueDataSize: version.valueDataSize, changedKeys: changedKeys))
   }
 
   /// Whether the id is the one that rule 3 computes; compressed metadata counts unpacked.
   private func isAutomatic(_ version: Version, _ digest: Digest) -> Bool {
-    guard let predecessors = version.predecessors,
+    guard version.id.mayBeAutomatic, let predecessors = version.predecessors,
       predecessors.idOfSecond.map({ predecessors.idOfFirst < $0 }) ?? true
     else { return false }
     let metadata = Version.metadataDigest(version.metadata) { key, bytes in

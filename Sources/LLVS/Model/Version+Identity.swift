@@ -32,6 +32,13 @@ extension Version.ID {
     return uuid(words.0, words.1, version: 8)
   }
 
+  /// Whether the id is spelled as those of automatic versions are: the first digit of its third group, the
+  /// UUID's version, is 8. It spares hashing what somebody made.
+  package var mayBeAutomatic: Bool {
+    let bytes = rawValue.utf8
+    return bytes.count == 36 && bytes.dropFirst(14).first == UInt8(ascii: "8")
+  }
+
   private static func uuid(_ high: UInt64, _ low: UInt64, version: UInt64) -> Version.ID {
     let marked = (
       high & ~0xF000 | version << 12, low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
