@@ -4,6 +4,11 @@
 #include <errno.h>
 #include <unistd.h>
 #include <sched.h>
+#include <signal.h>
+
+int llvs_has_thread(int process, int thread) {
+  return tgkill(process, thread, 0) == 0 || errno == EPERM;
+}
 
 int llvs_thread_id(void) { return gettid(); }
 

@@ -31,7 +31,9 @@ extension MountOperations {
         return reply.attributes(status.attributes, timeout: 0)
       }
       let handle = file.flatMap { (OpenObject.object($0.handle) as? OpenLiveFile)?.handle }
-      let status = try tree.setattr(node.rawValue, changes.change, through: handle)
+      let thread = Self.caller(reply).process
+      let status = try tree.setattr(
+        node.rawValue, changes.change, through: handle, thread: thread)
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
     } catch {
       reply.error(error.errno)

@@ -24,10 +24,14 @@ extension MountOperations {
   func open(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     guard !Self.isHidden(node) else { return hiddenOpen(node, flags: flags, reply: reply) }
     do throws(FSError) {
-      let handle = try tree.open(node.rawValue, mode: Self.mode(flags))
+      let thread = Self.caller(reply).process
+      let handle = try tree.open(node.rawValue, mode: Self.mode(flags), thread: thread)
       let number = OpenLiveFile(handle).number()
       // Nobody but this mount changes bytes, and a merge says which: cached pages stay good.
-      if !reply.opened(number, handle.mode.contains(.write) ? .keepCache : [.keepCache, .noFlush]) {
+      var options: OpenOptions =
+        handle.mode.contains(.write) ? .keepCache : [.keepCache, .noFlush]
+      if handle.mode.contains(.write), tree.mustTellReads(handle) { options = [] }
+      if !reply.opened(number, options) {
         try? tree.release(handle)
         OpenObject.close(number)
       }
@@ -65,6 +69,7 @@ extension MountOperations {
     guard !Self.isHidden(node) else {
       return hiddenRead(file, offset: offset, count: count, reply: reply)
     }
+    if let handle = Self.live(file), handle.mode.contains(.write) { tree.noteRead(handle) }
     var pending = Optional(reply)
     withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
       do throws(FSError) {

@@ -147,6 +147,7 @@ extension MountOperations {
     case .exchange: mode = .exchange
     default: return reply.error(Errno.invalid)
     }
+    let thread = Self.caller(reply).process
     answer(reply) { () throws(FSError) in
       if Self.isHidden(parent), Self.isHidden(newParent) {
         return try hidden.rename(
@@ -154,7 +155,8 @@ extension MountOperations {
       }
       guard !Self.isHidden(parent), !Self.isHidden(newParent) else { throw .readOnly }
       try tree.rename(
-        parent.rawValue, Self.bytes(name), newParent.rawValue, Self.bytes(newName), mode: mode)
+        parent.rawValue, Self.bytes(name), newParent.rawValue, Self.bytes(newName), mode: mode,
+        thread: thread)
     }
   }
 

@@ -44,6 +44,9 @@ static inline void llvs_name_thread(const char *name) { prctl(PR_SET_NAME, name,
 /// Sends libfuse's messages, each formatted, to `sink`: its own interface takes a `va_list`.
 void llvs_fuse_set_log_sink(void (*sink)(int level, const char *text));
 
+/// tgkill(2) with signal 0: whether a process has a thread, also one that may not be signalled.
+int llvs_has_thread(int process, int thread);
+
 /// gettid(2), and sched_setaffinity(2) whose sets are made by macros. These return 0 or an errno.
 int llvs_thread_id(void);
 int llvs_keep_thread_on(int thread, int processor);

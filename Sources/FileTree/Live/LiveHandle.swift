@@ -20,6 +20,11 @@ package final class LiveHandle: @unchecked Sendable {
   package let mode: Mode
   /// The epoch at open.
   private let opened: UInt64
+  /// The process that opened it; 0 if nobody knows.
+  let process: Int32
+  /// What the process had seen at the name before it opened this for writing: counts if it cuts the file
+  /// without having read it through this.
+  var seenBefore: UInt64?
   /// The newest save that this handle made.
   var lastSave: SavedState?
   /// Wrote or resized since its last flush.
@@ -28,9 +33,10 @@ package final class LiveHandle: @unchecked Sendable {
   var wrote = false
   var flushes = 0
 
-  init(node: LiveNode, mode: Mode, epoch: UInt64) {
+  init(node: LiveNode, mode: Mode, epoch: UInt64, process: Int32) {
     self.node = node
     self.mode = mode
+    self.process = process
     opened = epoch
   }
 

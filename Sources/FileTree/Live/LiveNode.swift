@@ -20,8 +20,10 @@ final class SavedState {
   var isSteady = false
   /// The epoch that the writer had last seen.
   var epoch: UInt64
-  /// The epoch that began at the cut which took this state.
+  /// The epoch of who has seen this state once a cut took it: that of the version it went into.
   var takenIn: UInt64?
+  /// Who saved it, where it is remembered what the process had read there.
+  var reader: ReaderMemory.Place?
 
   init(
     content: FileContent, mtime: Attributes.Time?, explicitTime: Bool, time: Attributes.Time,

@@ -8,10 +8,12 @@ extension LiveTree {
   ///
   /// - Throws: ``FSError/notPermitted`` for an owner that is not kept yet.
   package func setattr(
-    _ inode: UInt64, _ change: StatusChange, through handle: LiveHandle? = nil
+    _ inode: UInt64, _ change: StatusChange, through handle: LiveHandle? = nil, thread: Int32 = 0
   ) throws(FSError) -> NodeStatus {
     var status: NodeStatus?
-    if let size = change.size { status = try resize(inode, to: size, through: handle) }
+    if let size = change.size {
+      status = try resize(inode, to: size, through: handle, thread: thread)
+    }
     let only = change.mode ?? change.uid ?? change.gid
     guard only != nil || change.mtime != nil || change.atime != nil else {
       if let status { return status }

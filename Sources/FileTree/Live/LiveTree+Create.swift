@@ -7,6 +7,7 @@ import Platform
 package struct Caller: Sendable {
   package var uid: UInt32
   package var gid: UInt32
+  /// The thread that asks; 0 if nobody knows.
   package var process: Int32
 
   package init(uid: UInt32, gid: UInt32, process: Int32) {
@@ -57,6 +58,8 @@ extension LiveTree {
     guard name != Self.reservedName else { throw .exists }
     try journal.reserve(1024 + target.count)
     let inode = try newInode()
+    let process = threads.process(of: caller.process)
+    confirm(process, parent, name)
     let (result, position) = try withChild(parent, name) {
       (directory, child) throws(FSError) -> ((NodeStatus, LiveHandle?), Journal.Position) in
       guard child == nil else { throw .exists }
@@ -82,7 +85,9 @@ extension LiveTree {
       node.lookups += 1
       var handle: LiveHandle?
       if let open {
-        handle = LiveHandle(node: node, mode: open.union(.created), epoch: epoch)
+        let seen = remembered(place(of: process, at: node)) ?? epoch
+        handle = LiveHandle(
+          node: node, mode: open.union(.created), epoch: min(seen, epoch), process: process)
         node.handles += 1
         node.writers += 1
       }

@@ -9,16 +9,20 @@ extension LiveTree {
   /// Far beyond any disk, and far enough below 2^63 that offsets can be added.
   static let sizeLimit: UInt64 = 1 << 56
 
-  /// Opens a file.
+  /// Opens a file for a thread, which is remembered to have seen what it reads.
   ///
   /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, ``FSError/system(_:)``.
-  package func open(_ inode: UInt64, mode: LiveHandle.Mode) throws(FSError) -> LiveHandle {
+  package func open(
+    _ inode: UInt64, mode: LiveHandle.Mode, thread: Int32 = 0
+  ) throws(FSError) -> LiveHandle {
     if mode.contains(.truncate) { try journal.reserve(1024) }
+    let process = threads.process(of: thread)
+    if mode.contains(.write) { confirm(process, at: inode) }
     let (handle, position) = try lock.withLock {
       _ throws(FSError) -> (LiveHandle, Journal.Position?) in
       let node = try node(inode)
       guard node.kind != .directory else { throw .isDirectory }
-      let handle = LiveHandle(node: node, mode: mode, epoch: epoch)
+      let handle = opened(node, mode, process)
       var position: Journal.Position?
       if mode.contains(.truncate), node.size > 0 || node.file?.unsaved == true {
         ensureJournaled(node)
@@ -38,6 +42,37 @@ extension LiveTree {
       throw error
     }
     return handle
+  }
+
+  /// A handle that says what its writer has seen; call with the lock held.
+  private func opened(_ node: LiveNode, _ mode: LiveHandle.Mode, _ process: Int32) -> LiveHandle {
+    let shown = shownEpoch(of: node)
+    let place = place(of: process, at: node)
+    guard mode.contains(.write), let seen = remembered(place), differs(seen, from: shown) else {
+      if mode.contains(.read), !mode.contains(.truncate) { noteReading(place, epoch: shown) }
+      return LiveHandle(node: node, mode: mode, epoch: shown, process: process)
+    }
+    let handle = LiveHandle(
+      node: node, mode: mode, epoch: mode.contains(.truncate) ? min(seen, shown) : shown,
+      process: process)
+    handle.seenBefore = seen
+    return handle
+  }
+
+  /// Notes that bytes are read through a handle that was opened for writing too.
+  package func noteRead(_ handle: LiveHandle) {
+    lock.withLock { _ in
+      guard handle.seenBefore != nil, !handle.mode.contains(.truncate) else { return }
+      handle.seenBefore = nil
+      noteReading(place(of: handle.process, at: handle.node), epoch: handle.seenEpoch)
+    }
+  }
+
+  /// Whether the kernel must ask for bytes that it has, so that it is known what the handle's owner sees.
+  package func mustTellReads(_ handle: LiveHandle) -> Bool {
+    lock.withLock { _ in
+      handle.seenBefore != nil && handle.mode.contains(.read) && !handle.mode.contains(.truncate)
+    }
   }
 
   /// What a read is answered with.
@@ -175,10 +210,12 @@ extension LiveTree {
 
   /// Gives a file another size: truncate(2) without a handle, ftruncate(2) with one.
   package func resize(
-    _ inode: UInt64, to size: UInt64, through handle: LiveHandle?
+    _ inode: UInt64, to size: UInt64, through handle: LiveHandle?, thread: Int32 = 0
   ) throws(FSError) -> NodeStatus {
     guard size <= Self.sizeLimit else { throw .fileTooBig }
     try journal.reserve(1024)
+    let process = handle == nil ? threads.process(of: thread) : 0
+    confirm(process, at: inode)
     let (status, position) = try lock.withLock {
       _ throws(FSError) -> (NodeStatus, Journal.Position) in
       let node = try node(inode)
@@ -195,11 +232,15 @@ extension LiveTree {
       } else if node.file?.steady == true {
         flags.insert(.steady)
       }
+      var seen = handle?.seenEpoch ?? shownEpoch(of: node)
+      if size < node.size {
+        let before = handle.map(\.seenBefore) ?? remembered(place(of: process, at: node))
+        if let before { seen = min(seen, before) }
+      }
       ensureJournaled(node)
       let position = perform(
-        .resize(
-          inode: inode, size: size, time: Self.now(), epoch: handle?.seenEpoch ?? epoch,
-          flags: flags))
+        .resize(inode: inode, size: size, time: Self.now(), epoch: seen, flags: flags))
+      if flags.contains(.savedAtOnce) { noteSaver(of: node, process) }
       return (self.status(of: node), position)
     }
     try journal.commit(through: position)
@@ -242,7 +283,16 @@ extension LiveTree {
     let position = perform(
       .save(inode: node.inode, time: Self.now(), epoch: file.writerEpoch))
     handle?.lastSave = file.saved
+    handle?.seenBefore = nil
+    if let handle { noteSaver(of: node, handle.process) }
     return position
+  }
+
+  /// Notes who saved a node, if it is remembered what the process has seen there: its own save is what it
+  /// has seen then. Call with the lock held.
+  func noteSaver(of node: LiveNode, _ process: Int32) {
+    guard let place = place(of: process, at: node), readers[place] != nil else { return }
+    node.file?.saved?.reader = place
   }
 
   /// A copy of the handle's descriptor was closed.

@@ -96,11 +96,14 @@ extension LiveTree {
   /// - Throws: ``FSError/noEntry``, ``FSError/exists``, ``FSError/isDirectory``,
   ///   ``FSError/notDirectory``, ``FSError/notEmpty``, ``FSError/invalid`` into itself.
   package func rename(
-    _ fromParent: UInt64, _ from: [UInt8], _ toParent: UInt64, _ to: [UInt8], mode: RenameMode
+    _ fromParent: UInt64, _ from: [UInt8], _ toParent: UInt64, _ to: [UInt8], mode: RenameMode,
+    thread: Int32 = 0
   ) throws(FSError) {
     guard from.count <= 255, to.count <= 255 else { throw .nameTooLong }
     guard to != Self.reservedName, from != Self.reservedName else { throw .readOnly }
     try journal.reserve(2048)
+    let process = threads.process(of: thread)
+    confirm(process, toParent, to)
     while true {
       let fromResolution = try resolve(fromParent, from)
       let toResolution = try resolve(toParent, to)
@@ -134,11 +137,14 @@ extension LiveTree {
           ensureJournaled(node)
           if let over { ensureJournaled(over) }
           ensureJournaled(target)
-          return .done(
-            perform(
-              .rename(
-                fromParent: source.inode, from: from, toParent: target.inode, to: to,
-                exchange: mode == .exchange, time: Self.now(), epoch: epoch)))
+          let place = ReaderMemory.Place(process: process, parent: target.inode, name: to)
+          let seen = node.kind == .directory ? nil : remembered(place)
+          let position = perform(
+            .rename(
+              fromParent: source.inode, from: from, toParent: target.inode, to: to,
+              exchange: mode == .exchange, time: Self.now(), epoch: min(seen ?? epoch, epoch)))
+          if seen != nil { noteSaver(of: node, process) }
+          return .done(position)
         }
       }
       var step = try attempt()

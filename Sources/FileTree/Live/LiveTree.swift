@@ -44,6 +44,7 @@ package final class LiveTree: @unchecked Sendable {
   package let store: Store
   let journal: Journal
   let defaults: Defaults
+  let threads = ThreadGroups()
   // A state of no size would share its address with a field, which the thread sanitizer takes for a race.
   let lock = Monitor(false)
 
@@ -86,6 +87,8 @@ package final class LiveTree: @unchecked Sendable {
   var replacedTimes: [UInt64: Attributes.Time] = [:]
   /// Replay's difference between the monotonic clock and the time of day; nil in a live tree.
   var replayShift: Int64?
+  /// What processes last saw at names that they opened for reading.
+  var readers = ReaderMemory()
   /// Called once when something becomes pending, with the lock held.
   var wake: (@Sendable () -> Void)?
 
@@ -96,7 +99,8 @@ package final class LiveTree: @unchecked Sendable {
     let name: [UInt8]
     /// The inode that stands at the name now.
     let successor: UInt64
-    let epoch: UInt64
+    /// The tree that its handles have seen: before the merge, then what its last save went into.
+    var epoch: UInt64
   }
 
   init(

@@ -93,7 +93,10 @@ struct CutPlan {
   /// The tree's stamp at the instant: what has a greater one came later.
   let stamp: UInt64
   /// The epoch that began at the instant: what comes later has seen what the cut takes.
-  let nextEpoch: UInt64
+  var nextEpoch: UInt64
+  /// The epochs of those who go on with what is put on an older predecessor, by that: they have seen what
+  /// the cut makes of it, and not the head.
+  var sideEpochs: [VersionNumber?: UInt64] = [:]
   /// The tree the plan is a difference from.
   let base: TreeView
   let head: VersionNumber?
@@ -112,4 +115,12 @@ struct CutPlan {
   var moves: [[UInt8]: [UInt8]] = [:]
   /// The predecessor that each epoch stands for.
   var predecessors: [UInt64: VersionNumber?] = [:]
+
+  func predecessor(of item: Item) -> VersionNumber? { predecessors[item.epoch] ?? head }
+
+  /// The epoch that whoever goes on with what an item takes has seen.
+  func epochAfter(_ item: Item) -> UInt64 {
+    let predecessor = predecessor(of: item)
+    return predecessor == head ? nextEpoch : sideEpochs[predecessor] ?? nextEpoch
+  }
 }

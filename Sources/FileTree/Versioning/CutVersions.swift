@@ -37,6 +37,8 @@ struct CutVersions {
     var entries: [UInt64: Entry] = [:]
     /// The part of ``entries`` that was put on older predecessors, and so was merged.
     var stale: [UInt64: Entry] = [:]
+    /// The versions made on older predecessors, by those.
+    var sides: [VersionNumber?: VersionNumber] = [:]
     /// The nodes that the plan put at places, which keep their numbers there.
     var placed: [MapPlace: UInt64] = [:]
     /// Nodes whose numbers differ from the base's and nothing else does.
@@ -55,6 +57,7 @@ struct CutVersions {
     for (predecessor, items) in groups {
       guard let side = try version(on: predecessor, items, transaction, &made) else { continue }
       sides.append(side)
+      if predecessor != plan.head { made.sides.updateValue(side, forKey: predecessor) }
     }
     if sides.isEmpty { return made }
     var heads = sides
@@ -72,7 +75,7 @@ struct CutVersions {
   private func grouped() throws(StoreError) -> [(VersionNumber?, [CutPlan.Item])] {
     var groups: [VersionNumber?: [CutPlan.Item]] = [:]
     for item in plan.items {
-      var predecessor = plan.predecessors[item.epoch] ?? plan.head
+      var predecessor = plan.predecessor(of: item)
       var isWhole = true
       if case .put(_, true) = item.action { isWhole = false }
       if predecessor != plan.head, try isUntouched(item.path, since: predecessor, isWhole) {

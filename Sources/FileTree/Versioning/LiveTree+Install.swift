@@ -20,6 +20,9 @@ struct Installation {
   var ownVersion: VersionNumber?
   /// The entries that the plan's nodes have in the new base.
   var entries: [UInt64: Entry]
+  /// The nodes whose changes were put on older predecessors, and the versions made on those.
+  var stale: Set<UInt64> = []
+  var sides: [VersionNumber?: VersionNumber] = [:]
   /// What differs from the plan's outcome: what merges and switches brought, parents first.
   var foreign: [ForeignChange] = []
   /// Nodes whose numbers the base has not learned.
@@ -35,7 +38,11 @@ extension LiveTree {
   func install(_ installation: Installation, after plan: CutPlan?) -> [Invalidation] {
     var told: [Invalidation] = []
     stamp += 1
-    if let plan { settlePlan(plan, installation) }
+    var seen = PlanSeen()
+    if let plan {
+      seen = noteSeen(plan, installation)
+      settlePlan(plan, installation, seen)
+    }
     isPlanning = false
     base = installation.base
     baseStamp += 1
@@ -45,9 +52,13 @@ extension LiveTree {
       // Whoever had seen the plan's head has seen the version made on it: the same bytes were shown.
       for (id, seen) in epochs where seen == plan.head { epochs[id] = .some(own) }
       epochs[plan.nextEpoch] = .some(own)
+      for (predecessor, id) in plan.sideEpochs {
+        guard let side = installation.sides[predecessor] else { continue }
+        epochs[id] = .some(side)
+      }
     }
     // A file that a merge detaches here has seen what was before.
-    for change in installation.foreign { installForeign(change, &told) }
+    for change in installation.foreign { installForeign(change, seen, &told) }
     if plan == nil || own != installation.head {
       epoch += 1
       epochs[epoch] = .some(installation.head)
@@ -61,7 +72,40 @@ extension LiveTree {
 
   // MARK: - What the cut took
 
-  private func settlePlan(_ plan: CutPlan, _ installation: Installation) {
+  /// What those who go on with what a cut took have seen.
+  struct PlanSeen {
+    var nodes: [UInt64: UInt64] = [:]
+    var paths: [[UInt8]: UInt64] = [:]
+  }
+
+  /// Says what those who go on with what the cut took have seen, now that it is known on what each
+  /// change was put.
+  private func noteSeen(_ plan: CutPlan, _ installation: Installation) -> PlanSeen {
+    var result = PlanSeen()
+    for item in plan.items {
+      guard case .put(let state, _) = item.action else { continue }
+      let planned = plan.epochAfter(item)
+      var seen = planned
+      if planned != plan.nextEpoch, !installation.stale.contains(state.node.inode) {
+        // The head had the same there, so the change was made on it.
+        seen = plan.nextEpoch
+        let file = state.node.file
+        for save in [file?.saved, file?.counted, state.taken?.state] {
+          if save?.epoch == planned { save?.epoch = seen }
+          if save?.takenIn == planned { save?.takenIn = seen }
+        }
+        if file?.writerEpoch == planned { file?.writerEpoch = seen }
+      }
+      result.paths[item.path] = seen
+      result.nodes[state.node.inode] = seen
+      guard let taken = state.taken?.state else { continue }
+      if let reader = taken.reader { readers.move(reader, to: seen) }
+      detachedNodes[state.node.inode]?.epoch = seen
+    }
+    return result
+  }
+
+  private func settlePlan(_ plan: CutPlan, _ installation: Installation, _ seen: PlanSeen) {
     var present: Set<[UInt8]> = []
     for item in plan.items {
       guard case .put(let state, _) = item.action else { continue }
@@ -100,6 +144,7 @@ extension LiveTree {
           dropIfUnused(child)
         } else if present.contains(childPath) {
           directory.overrides[name]?.hidesBase = true
+          if let epoch = seen.paths[childPath] { directory.overrides[name]?.epoch = epoch }
         }
       }
     }
@@ -170,7 +215,9 @@ extension LiveTree {
 
   // MARK: - What others brought
 
-  private func installForeign(_ change: ForeignChange, _ told: inout [Invalidation]) {
+  private func installForeign(
+    _ change: ForeignChange, _ seen: PlanSeen, _ told: inout [Invalidation]
+  ) {
     let slash = change.path.lastIndex(of: 0x2F)
     let name = slash.map { Array(change.path[($0 + 1)...]) } ?? change.path
     let parentPath = slash.map { Array(change.path[..<$0]) } ?? []
@@ -203,7 +250,7 @@ extension LiveTree {
     }
     let changesBytes = !sameBytes(node.entry, new)
     if node.handles > 0, node.kind != .directory, changesBytes {
-      detach(node, parent: parent, name: name, new: new)
+      detach(node, parent: parent, name: name, new: new, seen: seen.nodes[node.inode] ?? epoch)
       return
     }
     node.entry = new
@@ -226,7 +273,9 @@ extension LiveTree {
   }
 
   /// Gives a name to a new node and lets the old one live on for its handles.
-  private func detach(_ node: LiveNode, parent: LiveNode, name: [UInt8], new: Entry) {
+  private func detach(
+    _ node: LiveNode, parent: LiveNode, name: [UInt8], new: Entry, seen: UInt64
+  ) {
     let inode = takeSpareInode()
     let successor = LiveNode(
       inode: inode, kind: new.kind, parent: parent, name: name, entry: new,
@@ -244,7 +293,7 @@ extension LiveTree {
     node.isTouched = false
     node.move(to: nil, as: name)
     detachedNodes[node.inode] = Detached(
-      node: node, parent: parent.inode, name: name, successor: inode, epoch: epoch)
+      node: node, parent: parent.inode, name: name, successor: inode, epoch: seen)
     if node.file == nil { node.file = LiveFile(content: node.content) }
   }
 

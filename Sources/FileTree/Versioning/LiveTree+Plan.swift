@@ -33,9 +33,9 @@ extension LiveTree {
         predecessors: epochs)
       journal.append(.cutMark(id: id))
       gather(reason, &plan)
-      perform(.epoch(id: epoch + 1, predecessor: head?.rawValue ?? 0))
+      for change in beginEpochs(&plan) { perform(change) }
       for item in plan.items {
-        if case .put(let state, _) = item.action { noteSeen(state, in: plan) }
+        if case .put(let state, _) = item.action { noteSeen(state, plan.epochAfter(item)) }
       }
       return plan
     }
@@ -48,8 +48,24 @@ extension LiveTree {
     var plan = CutPlan(
       id: id, stamp: stamp, nextEpoch: epoch + 1, base: base, head: head, predecessors: epochs)
     gather(.command, &plan)
-    apply(.epoch(id: epoch + 1, predecessor: head?.rawValue ?? 0))
+    for change in beginEpochs(&plan) { apply(change) }
     return plan
+  }
+
+  /// The epochs that begin at a cut: one for each older predecessor, and that of the head.
+  private func beginEpochs(_ plan: inout CutPlan) -> [Change] {
+    var changes: [Change] = []
+    var next = epoch
+    for item in plan.items {
+      let predecessor = plan.predecessor(of: item)
+      guard predecessor != plan.head, plan.sideEpochs[predecessor] == nil else { continue }
+      next += 1
+      plan.sideEpochs.updateValue(next, forKey: predecessor)
+      changes.append(.epoch(id: next, predecessor: predecessor?.rawValue ?? 0))
+    }
+    plan.nextEpoch = next + 1
+    changes.append(.epoch(id: next + 1, predecessor: plan.head?.rawValue ?? 0))
+    return changes
   }
 
   private func gather(_ reason: CutReason, _ plan: inout CutPlan) {
@@ -84,11 +100,11 @@ extension LiveTree {
   }
 
   /// Whoever goes on writing a file that the cut takes has seen what it takes.
-  private func noteSeen(_ state: CutPlan.NodeState, in plan: CutPlan) {
+  private func noteSeen(_ state: CutPlan.NodeState, _ epoch: UInt64) {
     guard let file = state.node.file, let taken = state.taken?.state else { return }
-    taken.takenIn = plan.nextEpoch
-    if let newest = file.saved, newest !== taken { newest.epoch = plan.nextEpoch }
-    if file.unsaved { file.writerEpoch = plan.nextEpoch }
+    taken.takenIn = epoch
+    if let newest = file.saved, newest !== taken { newest.epoch = epoch }
+    if file.unsaved { file.writerEpoch = epoch }
   }
 
   /// Takes back what planning a cut that failed has noted: everything stays pending, on what its
@@ -100,7 +116,8 @@ extension LiveTree {
       firstPending = firstPending ?? SystemClock.monotonic()
       for item in plan.items {
         guard case .put(let state, _) = item.action else { continue }
-        for save in [state.newest, state.fallback] where save?.state.takenIn == plan.nextEpoch {
+        let after = plan.epochAfter(item)
+        for save in [state.newest, state.fallback] where save?.state.takenIn == after {
           save?.state.takenIn = nil
         }
         guard let file = state.node.file else { continue }

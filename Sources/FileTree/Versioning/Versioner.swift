@@ -157,7 +157,8 @@ package final class Versioner: Sendable {
         try transaction.version(number)
       }
       var installation = Installation(
-        base: plan.base, head: head, ownVersion: made.own, entries: made.entries)
+        base: plan.base, head: head, ownVersion: made.own, entries: made.entries,
+        stale: Set(made.stale.keys), sides: made.sides)
       guard head != plan.head || made.own != nil else {
         installation.renumbered = made.renumbered
         return Commit(installation: installation, outcome: outcome, cut: state.cut)

@@ -1,0 +1,83 @@
+import LLVS
+import Platform
+
+// What the writer of a change had seen (section 4, rule 7): the version at open for a handle, what was
+// last opened for reading at the name for a process that replaces or truncates it, else the head.
+
+extension LiveTree {
+  /// The epoch whose tree a node shows: of bytes that are pending, the one they were made in.
+  ///
+  /// Call with the lock held.
+  func shownEpoch(of node: LiveNode) -> UInt64 {
+    if let detached = detachedNodes[node.inode] { return detached.epoch }
+    guard node.isTouched, let file = node.file else { return epoch }
+    var shown = epoch
+    if file.unsaved {
+      shown = min(shown, file.writerEpoch)
+    } else if let saved = file.saved {
+      shown = min(shown, saved.takenIn ?? saved.epoch)
+    }
+    if let override = node.parent?.directory?.overrides[node.name], override.node === node,
+      file.saved != nil || file.unsaved
+    {
+      // A file that was renamed over the name by somebody who had seen an older one.
+      shown = min(shown, override.epoch)
+    }
+    return shown
+  }
+
+  /// Where the memory of what a process read at a node's name stands; nil for a process that nobody
+  /// knows. Call with the lock held.
+  func place(of process: Int32, at node: LiveNode) -> ReaderMemory.Place? {
+    guard process != 0 else { return nil }
+    if let detached = detachedNodes[node.inode] {
+      return ReaderMemory.Place(process: process, parent: detached.parent, name: detached.name)
+    }
+    guard let parent = node.parent else { return nil }
+    return ReaderMemory.Place(process: process, parent: parent.inode, name: node.name)
+  }
+
+  /// The epoch that a process which replaces or truncates a name had seen there; nil if it never looked,
+  /// as far as remembered. Call with the lock held, after ``confirm(_:)``.
+  func remembered(_ place: ReaderMemory.Place?) -> UInt64? {
+    guard let place, let seen = readers[place]?.epoch, epochs[seen] != nil else { return nil }
+    return seen
+  }
+
+  /// Whether two epochs stand for different versions; call with the lock held.
+  func differs(_ a: UInt64, from b: UInt64) -> Bool {
+    a != b && (epochs[a] ?? head) != (epochs[b] ?? head)
+  }
+
+  /// Notes that a process opened a node for reading; call with the lock held.
+  func noteReading(_ place: ReaderMemory.Place?, epoch: UInt64) {
+    guard let place else { return }
+    readers.note(place, ReaderMemory.Seen(epoch: epoch, time: SystemClock.sinceBoot()))
+  }
+
+  /// Forgets what is remembered of an earlier process with the number of the one that asks; without the
+  /// lock. /proc is read only if heads were installed since the process read there.
+  ///
+  /// What is found stays true during the request: who waits for its answer does not end.
+  func confirm(_ find: () -> ReaderMemory.Place?) {
+    let doubtful = lock.withLock { _ -> (ReaderMemory.Place, UInt64)? in
+      guard let place = find(), let seen = readers[place], differs(seen.epoch, from: epoch) else {
+        return nil
+      }
+      return (place, seen.time)
+    }
+    guard let (place, time) = doubtful else { return }
+    if let start = SystemProcess.start(of: place.process), start <= time { return }
+    lock.withLock { _ in readers.forget(place) }
+  }
+
+  func confirm(_ process: Int32, at inode: UInt64) {
+    guard process != 0 else { return }
+    confirm { nodes[inode].flatMap { place(of: process, at: $0) } }
+  }
+
+  func confirm(_ process: Int32, _ parent: UInt64, _ name: [UInt8]) {
+    guard process != 0 else { return }
+    confirm { ReaderMemory.Place(process: process, parent: parent, name: name) }
+  }
+}

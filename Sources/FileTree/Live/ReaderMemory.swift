@@ -1,0 +1,60 @@
+/// What processes last opened for reading at names, and which head the tree showed then: what the writer
+/// of a change had seen, where no handle says so (section 4, rule 7 of the contract).
+///
+/// Remembers at least the last ``limit`` pairs of process and name, and at most twice as many, about 64
+/// bytes each. Guarded by `LiveTree.lock`.
+struct ReaderMemory {
+  /// A process and a name of a directory.
+  struct Place: Hashable {
+    /// The thread group.
+    let process: Int32
+    let parent: UInt64
+    // The name's hash: names that share one are a false memory, which costs a merge and loses nothing.
+    private let name: Int
+
+    init(process: Int32, parent: UInt64, name: [UInt8]) {
+      self.process = process
+      self.parent = parent
+      self.name = name.hashValue
+    }
+  }
+
+  struct Seen {
+    /// The epoch whose tree the process has seen at the name.
+    var epoch: UInt64
+    /// When, since the kernel started: a process that began later is another one of the same number.
+    let time: UInt64
+  }
+
+  static let limit = 16_384
+  private var recent: [Place: Seen] = [:]
+  private var older: [Place: Seen] = [:]
+
+  /// How many pairs are kept, some perhaps twice.
+  var count: Int { recent.count + older.count }
+
+  subscript(place: Place) -> Seen? { recent[place] ?? older[place] }
+
+  /// Notes that a process opened a name for reading.
+  mutating func note(_ place: Place, _ seen: Seen) {
+    if recent.count >= Self.limit, recent[place] == nil {
+      older = recent
+      recent = Dictionary(minimumCapacity: Self.limit)
+    }
+    recent[place] = seen
+  }
+
+  /// Notes what a process that is remembered has seen by saving there itself.
+  mutating func move(_ place: Place, to epoch: UInt64) {
+    if recent[place] != nil {
+      recent[place]?.epoch = epoch
+    } else if older[place] != nil {
+      older[place]?.epoch = epoch
+    }
+  }
+
+  mutating func forget(_ place: Place) {
+    recent[place] = nil
+    older[place] = nil
+  }
+}

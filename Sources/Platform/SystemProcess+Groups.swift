@@ -1,0 +1,51 @@
+internal import CShims
+internal import Glibc
+
+extension SystemProcess {
+  /// Whether a thread is its process's first, whose number the process has; one system call.
+  package static func isFirstThread(_ thread: Int32) -> Bool {
+    // tgkill(2) finds a thread only in the group that is named; signal 0 checks and sends nothing.
+    thread > 0 && llvs_has_thread(thread, thread) != 0
+  }
+
+  /// The process that a thread belongs to, its thread group; nil if there is no such thread.
+  ///
+  /// - Complexity: a read of /proc.
+  package static func group(ofThread thread: Int32) -> Int32? {
+    guard thread > 0 else { return nil }
+    guard let text = try? FileSystem.read("/proc/\(thread)/status", atMost: 65_536) else {
+      return nil
+    }
+    for line in text.split(separator: UInt8(ascii: "\n")) {
+      guard line.starts(with: "Tgid:".utf8) else { continue }
+      let digits = line.dropFirst(5).filter { $0 >= 0x30 && $0 <= 0x39 }
+      return Int32(String(decoding: digits, as: UTF8.self))
+    }
+    return nil
+  }
+
+  /// When a process began, in nanoseconds on ``SystemClock/sinceBoot()``, to a hundredth of a second
+  /// before; nil if it is gone.
+  package static func start(of process: Int32) -> UInt64? {
+    guard let text = try? FileSystem.read("/proc/\(process)/stat", atMost: 8192),
+      let end = text.lastIndex(of: UInt8(ascii: ")"))
+    else { return nil }
+    // proc(5): the name stands in parentheses and may hold anything; the start is field 22.
+    let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
+    guard fields.count > 19, let ticks = UInt64(String(decoding: fields[19], as: UTF8.self)) else {
+      return nil
+    }
+    let rate = UInt64(max(1, sysconf(Int32(_SC_CLK_TCK))))
+    let (nanoseconds, overflows) = ticks.multipliedReportingOverflow(by: 1_000_000_000 / rate)
+    return overflows ? nil : nanoseconds
+  }
+}
+
+extension SystemClock {
+  /// Nanoseconds since the kernel started, sleep included: what processes' starts are told in.
+  package static func sinceBoot() -> UInt64 {
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_BOOTTIME, &now)
+    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+  }
+}
