@@ -1,6 +1,7 @@
 // A value that one side renamed and the other changed is changed under its new name: the change follows
 // where it is certain (see ``Rename``) and nothing else is under that name. It is no clash then, and
-// nothing is dropped. What the merge holds there is new bytes that it stores itself, with the attributes
+// nothing is dropped. Whoever made the change must have known the bytes that were renamed: what only won
+// against them in a merge would displace them unseen. What the merge holds there is new bytes that it stores itself, with the attributes
 // that the renaming side has there and no time of its own: a merge made from the same heads elsewhere, or
 // made again from its change list, comes to the same.
 
@@ -11,6 +12,8 @@ struct PostponedClash {
   /// The side that has the key no more.
   let removedOn: MergeSide
   let unit: Rename.Unit
+  /// The version that stored the bytes that both come from.
+  let stored: VersionNumber
   /// What the other side has.
   let edited: Entry
 
@@ -29,15 +32,21 @@ struct PostponedClash {
     self.key = key
     self.triple = triple
     self.unit = unit
+    stored = base.storedVersion
   }
 
   /// Where a side renamed these values to, of those names that the other side has nothing at.
   static func targets(
-    of clashes: [PostponedClash], base: ValueMap, first: ValueMap, second: ValueMap
+    of clashes: [PostponedClash], base: ValueMap, first: ValueMap, second: ValueMap,
+    _ graph: VersionGraph
   ) throws(StoreError) -> [Key: Entry] {
     var targets: [Key: Entry] = [:]
     for side in [MergeSide.first, .second] {
-      let units = Set(clashes.filter { $0.removedOn == side }.map(\.unit))
+      var units: Set<Rename.Unit> = []
+      for clash in clashes where clash.removedOn == side {
+        let isKnown = try graph.isAncestorOrSelf(clash.stored, of: clash.edited.storedVersion)
+        if isKnown { units.insert(clash.unit) }
+      }
       let (own, other) = side == .first ? (first, second) : (second, first)
       for (key, rename) in try Rename.find(units, from: base, to: own)
       where try other.entry(at: rename.new.key) == nil {
@@ -58,7 +67,7 @@ extension MapMerge {
   mutating func decidePostponed() throws(StoreError) {
     guard !postponed.isEmpty else { return }
     let targets = try PostponedClash.targets(
-      of: postponed, base: base, first: first, second: second)
+      of: postponed, base: base, first: first, second: second, graph)
     let taken = Set(postponed.compactMap { targets[$0.key]?.key })
     if !taken.isEmpty {
       edits.removeAll { !$0.isDirectory && taken.contains($0.key) }
@@ -94,7 +103,7 @@ extension Merger {
     merged: ValueMap
   ) throws(StoreError) -> Set<Key> {
     let targets = try PostponedClash.targets(
-      of: clashes, base: base, first: first, second: second)
+      of: clashes, base: base, first: first, second: second, graph)
     var followed: Set<Key> = []
     for clash in clashes {
       guard let target = targets[clash.key], let held = try merged.entry(at: target.key),

@@ -17,6 +17,7 @@ struct MapMerge {
   let firstVersion: HistoryNode
   let secondVersion: HistoryNode
   let rule: Rule
+  let graph: VersionGraph
   /// The merge's own number: it stores what an arbiter makes.
   let number: VersionNumber
   /// The side that the live tree shows: its live inode numbers stay.
@@ -36,7 +37,8 @@ struct MapMerge {
 
   init(
     base: ValueMap, first: ValueMap, second: ValueMap, firstVersion: HistoryNode,
-    secondVersion: HistoryNode, rule: Rule, number: VersionNumber, liveSide: MergeSide,
+    secondVersion: HistoryNode, rule: Rule, graph: VersionGraph, number: VersionNumber,
+    liveSide: MergeSide,
     allotRevision: @escaping () throws(StoreError) -> UInt64,
     write: @escaping ([UInt8]) throws(StoreError) -> StoredContent = MergeDecision.refuse
   ) {
@@ -46,6 +48,7 @@ struct MapMerge {
     self.firstVersion = firstVersion
     self.secondVersion = secondVersion
     self.rule = rule
+    self.graph = graph
     self.number = number
     self.liveSide = liveSide
     self.allotRevision = allotRevision

@@ -100,7 +100,8 @@ package struct Merger: Sendable {
     var merge = MapMerge(
       base: try baseMap(bases.map(\.number), like: firstMap), first: target,
       second: try maps.valueMap(ofVersion: second.number), firstVersion: first,
-      secondVersion: second, rule: rule, number: options.number, liveSide: options.liveSide,
+      secondVersion: second, rule: rule, graph: graph, number: options.number,
+      liveSide: options.liveSide,
       allotRevision: options.allotRevision, write: options.write)
     let map = try merge.run()
     return MergeResult(
@@ -151,7 +152,8 @@ package struct Merger: Sendable {
       let node = try merger.graph.node(last)
       var merge = MapMerge(
         base: base, first: try map(of: before), second: lastMap, firstVersion: node,
-        secondVersion: node, rule: .withoutArbiter, number: last, liveSide: .first,
+        secondVersion: node, rule: .withoutArbiter, graph: merger.graph, number: last,
+        liveSide: .first,
         allotRevision: { () throws(StoreError) in 0 })
       let map = try merge.run()
       made[versions] = map.root

@@ -183,4 +183,27 @@ struct RenameMergeTests {
     #expect(entries.map(\.stored.digest) == [Digest.of(Array("2".utf8))])
     #expect(try replica.finder.unsettledDrops(at: last.number).drops == [])
   }
+
+  @Test("what only won against the renamed bytes in a merge does not displace them")
+  func unknowing() throws {
+    let replica = SampleReplica()
+    func author(_ id: String, on head: HistoryNode?, _ time: Double, _ values: [String: String?])
+      throws -> HistoryNode
+    {
+      try replica.author(
+        on: head, id: Version.ID(id), timestamp: time, edits: edits(values, replica) { _ in })
+    }
+    let root = try author("R", on: nil, 1, ["m": "0"])
+    let one = try author("A", on: root, 2, ["m": "1"])
+    let two = try author("B", on: root, 3, ["m": "2"])
+    let renamed = try author("C", on: one, 4, ["m": nil, "b": "1"])
+    let arbiter = MostRecentChangeClashArbiter(graph: replica.graph)
+    let merged = try #require(try replica.merge(one, two, arbiter))
+    #expect(try replica.record(merged.number).map.entry(at: Key("m"))?.storedVersion == two.number)
+    let last = try #require(try replica.merge(merged, renamed, arbiter))
+    let map = try replica.record(last.number).map
+    #expect(try map.entry(at: Key("b"))?.stored.digest == Digest.of(Array("1".utf8)))
+    #expect(try map.entry(at: Key("m"))?.stored.digest == Digest.of(Array("2".utf8)))
+    #expect(try replica.merger.drops(of: last).map(\.key.rawValue) == ["m"])
+  }
 }
