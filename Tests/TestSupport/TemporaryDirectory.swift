@@ -4,8 +4,15 @@ import Platform
 package final class TemporaryDirectory: Sendable {
   package let path: String
 
-  package init() throws {
-    path = "/tmp/llvs-test-\(SystemProcess.id)-\(SystemRandom.hex(6))"
+  /// Creates an empty directory: `inMemory` where the machine has a place for that, so that what is
+  /// played a thousand times waits for no disk.
+  package init(inMemory: Bool = false) throws {
+    let name = "llvs-test-\(SystemProcess.id)-\(SystemRandom.hex(6))"
+    if inMemory, (try? FileSystem.makeDirectory("/dev/shm/\(name)")) != nil {
+      path = "/dev/shm/\(name)"
+      return
+    }
+    path = "/tmp/\(name)"
     try FileSystem.makeDirectory(path)
   }
 
