@@ -1,30 +1,56 @@
 internal import CShims
 internal import Glibc
 
-/// Threads of the operating system, for work that blocks.
-package enum SystemThread {
-  private final class Body {
-    let run: @Sendable () -> Void
-    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-  }
+/// A thread of the operating system, for work that blocks; every signal is blocked in it.
+package struct SystemThread: ~Copyable {
+  private let thread: pthread_t
 
-  /// Starts a thread that nobody waits for, with every signal blocked.
+  /// Starts a thread that must be joined; /proc shows the first 15 bytes of `name`.
   ///
   /// - Throws: EAGAIN when there are too many threads.
-  package static func detach(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
+  package init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    thread = try Self.start(name: name, body)
+  }
+
+  /// Waits until it has ended.
+  package consuming func join() { pthread_join(thread, nil) }
+
+  /// Starts a thread that nobody waits for.
+  ///
+  /// - Throws: EAGAIN when there are too many threads.
+  package static func detach(
+    name: String? = nil, _ body: @escaping @Sendable () -> Void
+  ) throws(SystemError) {
+    pthread_detach(try start(name: name, body))
+  }
+
+  private final class Body {
+    let name: String?
+    let run: @Sendable () -> Void
+    init(name: String?, run: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.run = run
+    }
+  }
+
+  private static func start(
+    name: String?, _ body: @escaping @Sendable () -> Void
+  ) throws(SystemError) -> pthread_t {
     var thread = pthread_t()
+    // Retained here, released by the thread.
+    let box = unsafe Unmanaged.passRetained(Body(name: name, run: body))
+    // Signals are for the program's own thread: here they would only disturb reads.
     var all = sigset_t()
     var old = sigset_t()
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_SETMASK, &all, &old)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &old, nil) }
-    // Retained here, released by the thread.
-    let box = unsafe Unmanaged.passRetained(Body(body))
     let status = unsafe pthread_create(
       &thread, nil,
       { argument in
         guard let argument = unsafe argument else { return nil }
         let body = unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+        if let name = body.name { unsafe llvs_name_thread(name) }
         // A thread may be started by one that is kept on a processor; it is not to stay there.
         _ = llvs_let_thread_roam(0, getpid())
         body.run()
@@ -34,7 +60,7 @@ package enum SystemThread {
       unsafe box.release()
       throw SystemError(errno: status, call: "pthread_create")
     }
-    pthread_detach(thread)
+    return thread
   }
 }
 

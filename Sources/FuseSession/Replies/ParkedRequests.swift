@@ -1,3 +1,5 @@
+import Platform
+
 /// The parked requests of a session and the thread that interrupts them.
 ///
 /// - Concurrency: Callable from any thread; handlers run without a lock held.
@@ -44,14 +46,14 @@ final class ParkedRequests: Sendable {
       return !state.isThreadRunning
     }
     if startsThread {
-      do throws(FuseError) {
-        try PosixThread.detach(name: "llvs-interrupt") { [self] in run() }
+      do throws(SystemError) {
+        try SystemThread.detach(name: "llvs-interrupt") { [self] in run() }
       } catch {
         // Signals wait until the next request that is parked brings the thread.
         monitor.withLock { $0.isThreadRunning = false }
       }
     }
-    monitor.notifyAll()
+    monitor.broadcast()
   }
 
   /// Forgets a request's handler: it is being answered.
@@ -72,13 +74,13 @@ final class ParkedRequests: Sendable {
       case .interruptedEarly, nil: break
       }
     }
-    monitor.notifyAll()
+    monitor.broadcast()
   }
 
   /// Counts a parked request as answered.
   func settled() {
     monitor.withLock { $0.unanswered -= 1 }
-    monitor.notifyAll()
+    monitor.broadcast()
   }
 
   /// Interrupts every parked request and waits until all are answered.
@@ -94,20 +96,19 @@ final class ParkedRequests: Sendable {
       return handlers
     }
     for handler in handlers { handler() }
-    monitor.notifyAll()
-    monitor.wait(until: { $0.unanswered == 0 }) { _ in }
+    monitor.broadcast()
+    monitor.wait { $0.unanswered == 0 ? () : nil }
   }
 
   private func run() {
     while true {
-      let handlers: [@Sendable () -> Void]? = monitor.wait(
-        until: { !$0.due.isEmpty || $0.isClosed }
-      ) { state in
-        if state.due.isEmpty { return nil }
+      let handlers: [@Sendable () -> Void]? = monitor.wait { state in
+        // None are due at the end only.
+        guard !state.due.isEmpty || state.isClosed else { return nil }
         defer { state.due.removeAll() }
         return state.due
       }
-      guard let handlers else { return }
+      guard let handlers, !handlers.isEmpty else { return }
       for handler in handlers { handler() }
     }
   }

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// Why a mount could not be made or ended.
 package enum FuseError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -10,6 +11,17 @@ package enum FuseError: Error, Hashable, Sendable, CustomStringConvertible {
   case unmount(path: String, errno: Int32)
   /// A call of the operating system failed.
   case system(call: String, errno: Int32)
+
+  /// Runs `body`; what the system refuses it becomes ``system(call:errno:)``.
+  static func wrapping<Result: ~Copyable>(
+    _ body: () throws(SystemError) -> Result
+  ) throws(FuseError) -> Result {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      throw .system(call: error.call, errno: error.errno)
+    }
+  }
 
   package var description: String {
     switch self {

@@ -7,6 +7,7 @@
 
 import CFuse3
 import Glibc
+import Platform
 import Synchronization
 
 /// libfuse's session.
@@ -107,14 +108,16 @@ package final class FuseSession: Sendable {
       return path
     }
     guard let path else { throw .session(reason: "it is not mounted") }
-    let notifierThread = try notifier.start(pointer)
+    let notifierThread = try FuseError.wrapping { () throws(SystemError) in
+      try notifier.start(pointer)
+    }
     let loop = RequestLoop(pointer, threads: Int(clamping: box.connection.threads))
     box.loop.withLock { $0 = loop }
     let status: Int32
-    do throws(FuseError) {
+    do throws(SystemError) {
       status = try loop.run()
     } catch {
-      status = EAGAIN
+      status = error.errno
     }
     // Where the kernel did not end it, programs must not wait for answers that will not come.
     if status != 0 { _ = try? MountPoint.unmount(path, lazily: true) }
@@ -123,7 +126,7 @@ package final class FuseSession: Sendable {
     // Closes the descriptor; what is mounted there no more is left alone.
     unsafe fuse_session_unmount(pointer.raw)
     state.withLock { $0 = .ended }
-    state.notifyAll()
+    state.broadcast()
     if status != 0 { throw .system(call: "read /dev/fuse", errno: status) }
   }
 
@@ -135,12 +138,14 @@ package final class FuseSession: Sendable {
   package func start(
     ended: @escaping @Sendable (FuseError?) -> Void = { _ in }
   ) throws(FuseError) {
-    try PosixThread.detach(name: "llvs-fuse") { [self] in
-      do throws(FuseError) {
-        try run()
-        ended(nil)
-      } catch {
-        ended(error)
+    try FuseError.wrapping { () throws(SystemError) in
+      try SystemThread.detach(name: "llvs-fuse") { [self] in
+        do throws(FuseError) {
+          try run()
+          ended(nil)
+        } catch {
+          ended(error)
+        }
       }
     }
   }
@@ -166,8 +171,8 @@ package final class FuseSession: Sendable {
 
   /// Waits until ``run()`` is through with its work.
   package func waitUntilEnded() {
-    state.wait(until: {
-      if case .ended = $0 { true } else { false }
-    }) { _ in }
+    state.wait { state -> Void? in
+      if case .ended = state { () } else { nil }
+    }
   }
 }

@@ -6,6 +6,7 @@
 
 import CFuse3
 import Glibc
+import Platform
 
 /// Takes notifications for the kernel; a file system is tested without a mount behind this.
 ///
@@ -73,7 +74,7 @@ package final class Notifier: KernelCache {
 
   package func flush() {
     let target = monitor.withLock { $0.queued }
-    monitor.wait(until: { $0.delivered >= target || $0.isClosed || !$0.isRunning }) { _ in }
+    monitor.wait { $0.delivered >= target || $0.isClosed || !$0.isRunning ? () : nil }
   }
 
   private func add(_ notification: Notification) {
@@ -84,38 +85,41 @@ package final class Notifier: KernelCache {
       state.queued += 1
       return state.queue.count == 1
     }
-    if wakes { monitor.notifyAll() }
+    if wakes { monitor.broadcast() }
   }
 
   /// Starts the thread; `session` must live until ``close(_:)`` returned.
-  func start(_ session: SessionPointer) throws(FuseError) -> PosixThread {
+  func start(_ session: SessionPointer) throws(SystemError) -> SystemThread {
     monitor.withLock { $0.isRunning = true }
-    return try PosixThread(name: "llvs-notify") { [self] in
+    return try SystemThread(name: "llvs-notify") { [self] in
       while let batch = nextBatch() {
         for notification in batch { unsafe Self.send(notification, to: session.raw) }
         monitor.withLock { $0.delivered += UInt64(batch.count) }
-        monitor.notifyAll()
+        monitor.broadcast()
       }
     }
   }
 
   /// Ends the thread after what it is sending; what is queued has lost its meaning with the mount.
-  func close(_ thread: consuming PosixThread) {
+  func close(_ thread: consuming SystemThread) {
     monitor.withLock { state in
       state.isClosed = true
       state.queue = []
     }
-    monitor.notifyAll()
+    monitor.broadcast()
     thread.join()
   }
 
   private func nextBatch() -> [Notification]? {
-    monitor.wait(until: { !$0.queue.isEmpty || $0.isClosed }) { state in
-      if state.isClosed { return nil }
+    let batch: [Notification]? = monitor.wait { state in
+      if state.isClosed { return [] }
+      guard !state.queue.isEmpty else { return nil }
       var batch: [Notification] = []
       swap(&batch, &state.queue)
       return batch
     }
+    guard let batch, !batch.isEmpty else { return nil }
+    return batch
   }
 
   /// What fails is a node or name that the kernel does not know (ENOENT) or a mount that is gone.

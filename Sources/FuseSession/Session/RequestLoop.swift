@@ -23,6 +23,7 @@
 import CFuse3
 import CShims
 import Glibc
+import Platform
 import Synchronization
 
 final class RequestLoop: Sendable {
@@ -63,20 +64,20 @@ final class RequestLoop: Sendable {
   }
 
   /// Serves until the kernel has no more requests; returns 0 or an errno.
-  func run() throws(FuseError) -> Int32 {
-    let warden = try PosixThread(name: "llvs-warden") { [self] in watch() }
+  func run() throws(SystemError) -> Int32 {
+    let warden = try SystemThread(name: "llvs-warden") { [self] in watch() }
     monitor.withLock { $0.threads = 1 }
     waiting.add(1, ordering: .sequentiallyConsistent)
-    do throws(FuseError) {
+    do throws(SystemError) {
       // Never the caller's own thread: it would come back bound to a processor.
-      try PosixThread(name: "llvs-fuse") { [self] in serve() }.join()
+      try SystemThread(name: "llvs-fuse") { [self] in serve() }.join()
     } catch {
       monitor.withLock { $0.threads = 0 }
       end(-EAGAIN)
     }
     warden.join()
     // The threads are detached; the session may go only when the last has left it.
-    return monitor.wait(until: { $0.threads == 0 }) { $0.error }
+    return monitor.wait { $0.threads == 0 ? $0.error : nil } ?? 0
   }
 
   /// Has another thread wait for requests if none does; called by a handler that will take long.
@@ -95,7 +96,7 @@ final class RequestLoop: Sendable {
     }
     unsafe free(buffer.mem)
     monitor.withLock { $0.threads -= 1 }
-    monitor.notifyAll()
+    monitor.broadcast()
   }
 
   private func noteCaller(of buffer: fuse_buf, _ thread: Int32) {
@@ -129,12 +130,14 @@ final class RequestLoop: Sendable {
       return true
     }
     monitor.withLock { $0.sleeping += 1 }
-    return monitor.wait(until: { $0.calls > 0 || $0.isOver }) { state in
+    let goesOn: Bool? = monitor.wait { state in
+      guard state.calls > 0 || state.isOver else { return nil }
       state.sleeping -= 1
       // Whoever called has counted this thread as waiting.
       if state.calls > 0 { state.calls -= 1 }
       return !state.isOver
     }
+    return goesOn ?? false
   }
 
   private var isPending: Bool {
@@ -159,10 +162,10 @@ final class RequestLoop: Sendable {
     }
     switch answer {
     case .none: break
-    case .wake: monitor.notifyAll()
+    case .wake: monitor.broadcast()
     case .start:
-      do throws(FuseError) {
-        try PosixThread.detach(name: "llvs-fuse") { [self] in serve() }
+      do throws(SystemError) {
+        try SystemThread.detach(name: "llvs-fuse") { [self] in serve() }
       } catch {
         // Those that there are go on; the next need tries again.
         waiting.subtract(1, ordering: .sequentiallyConsistent)
@@ -178,7 +181,7 @@ final class RequestLoop: Sendable {
     }
     // Threads that wait in the kernel for requests see the end by themselves: it is the same for all.
     unsafe fuse_session_exit(session.raw)
-    monitor.notifyAll()
+    monitor.broadcast()
   }
 
   private func wakeWarden() {
@@ -186,7 +189,7 @@ final class RequestLoop: Sendable {
       state.isWardenAsleep = false
       wardenSleeps.store(false, ordering: .sequentiallyConsistent)
     }
-    monitor.notifyAll()
+    monitor.broadcast()
   }
 
   /// The life of the warden.
@@ -197,8 +200,10 @@ final class RequestLoop: Sendable {
     var placement = Placement(model: getpid())
     defer { placement.end() }
     while true {
-      let isOver = monitor.wait(until: { !$0.isWardenAsleep || $0.isOver }) { $0.isOver }
-      if isOver { return }
+      let isOver: Bool? = monitor.wait { state in
+        state.isOver || !state.isWardenAsleep ? state.isOver : nil
+      }
+      if isOver ?? true { return }
       usleep(Self.tick)
       let now = taken.load(ordering: .sequentiallyConsistent)
       if waiting.load(ordering: .sequentiallyConsistent) == 0, isPending {
