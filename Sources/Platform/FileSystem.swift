@@ -74,14 +74,17 @@ package enum FileSystem {
     }
   }
 
-  /// What stands at a path; a symbolic link at its end is followed when `following`.
-  package static func status(_ path: String, following: Bool = true) throws(SystemError)
-    -> FileStatus
-  {
-    try Faults.pass(.status, "stat", path)
+  /// What stands at a path, relative to `directory` where one is given; a symbolic link at its end is
+  /// followed when `following`.
+  package static func status(
+    _ path: String, in directory: File? = nil, following: Bool = true
+  ) throws(SystemError) -> FileStatus {
+    if Faults.isOn {
+      try Faults.pass(.status, "stat", directory.map { "\($0.path)/\(path)" } ?? path)
+    }
     var raw = stat()
     let flags = following ? 0 : AT_SYMLINK_NOFOLLOW
-    guard unsafe fstatat(AT_FDCWD, path, &raw, flags) == 0 else {
+    guard unsafe fstatat(directory?.descriptor ?? AT_FDCWD, path, &raw, flags) == 0 else {
       throw SystemError(errno: errno, call: "stat", subject: path)
     }
     return FileStatus(raw)

@@ -1,6 +1,5 @@
 public import Foundation
 internal import Platform
-internal import Synchronization
 
 /// Exchanges a store's versions through a folder in the original's format: `versions/ID` holds what a
 /// version is, `changes/ID` what it changed.
@@ -68,7 +67,7 @@ public final class FileSystemExchange: Exchange {
   private func onThread<Result: Sendable>(
     _ body: @escaping @Sendable (FileSystemExchange, ExchangeControl) throws -> Result
   ) async throws -> Result {
-    let flag = CancellationFlag()
+    let flag = Flag()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let thread = Thread {
@@ -82,13 +81,4 @@ public final class FileSystemExchange: Exchange {
       flag.set()
     }
   }
-}
-
-/// Set once, from any thread.
-private final class CancellationFlag: Sendable {
-  private let value = Atomic<Bool>(false)
-
-  var isSet: Bool { value.load(ordering: .relaxed) }
-
-  func set() { value.store(true, ordering: .relaxed) }
 }

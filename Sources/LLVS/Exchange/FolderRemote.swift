@@ -20,11 +20,12 @@ package final class FolderRemote: WireRemote {
 
   // Held while the folder is made ready, once a send; else for memory alone.
   private let batch = Mutex(Batch())
-  // Who may stop the work is asked by one thread at a time.
-  private let asking = Mutex(())
+  // The two directories once they were read from, so that a file is found by its name alone. A leaf lock;
+  // held while a directory is opened, once.
+  private let directories = Mutex<[WireKind: File]>([:])
 
   /// Files up to this many bytes are read when they are opened.
-  private static let readAhead = 262_144
+  private static let readAhead: UInt64 = 65_536
 
   /// A remote at a folder, which has to be there; `replica` tells this store's temporary files from
   /// another's.
@@ -80,16 +81,22 @@ package final class FolderRemote: WireRemote {
     if let fault = WireName.fault(of: id) { throw .invalid(fault) }
     let name = "\(kind.rawValue)/\(id.rawValue)"
     let file: File
-    var start: [UInt8]
+    let start: [UInt8]
+    let isWhole: Bool
     do throws(SystemError) {
+      let directory = try directory(kind)
       // Opening a device can do something; of what is none, opening a FIFO could wait.
-      let kind = try FileSystem.status("\(path)/\(name)", following: false).kind
+      let kind = try FileSystem.status(id.rawValue, in: directory, following: false).kind
       guard kind == .regular else { throw SystemError(errno: Errno.invalid, call: "", subject: "") }
-      file = try File("\(path)/\(name)", [.read, .nonBlocking, .noFollow])
-      guard try file.status().kind == .regular else {
+      file = try File(id.rawValue, in: directory, [.read, .nonBlocking, .noFollow])
+      let status = try file.status()
+      guard status.kind == .regular else {
         throw SystemError(errno: Errno.invalid, call: "", subject: "")
       }
-      start = try file.read(FolderRemote.readAhead, at: 0)
+      // One byte more than there is shows that nothing was added since.
+      let room = Int(min(status.size, FolderRemote.readAhead)) + 1
+      start = try file.read(room, at: 0)
+      isWhole = start.count < room
     } catch {
       switch error.errno {
       case Errno.noEntry:
@@ -99,7 +106,12 @@ package final class FolderRemote: WireRemote {
       default: throw translated(error)
       }
     }
-    let isWhole = start.count < FolderRemote.readAhead
+    guard !isWhole else { return WireInput(name: name, bytes: start) }
+    return input(name, start, then: file)
+  }
+
+  /// The bytes of a long file, the first of which were read.
+  private func input(_ name: String, _ start: [UInt8], then file: File) -> WireInput {
     var offset = 0
     let control = control
     return WireInput(name: name) { [self] (out) throws(StoreError) in
@@ -112,11 +124,9 @@ package final class FolderRemote: WireRemote {
         offset += count
         return count
       }
-      start = []
-      guard !isWhole else { return 0 }
       do throws(SystemError) {
-        let count = try file.read(into: out, at: UInt64(max(offset, FolderRemote.readAhead)))
-        offset = max(offset, FolderRemote.readAhead) + count
+        let count = try file.read(into: out, at: UInt64(offset))
+        offset += count
         return count
       } catch {
         throw translated(error)
@@ -124,14 +134,19 @@ package final class FolderRemote: WireRemote {
     }
   }
 
-  // MARK: Writing
-
-  private func check() throws(StoreError) {
-    let outcome = asking.withLock { _ in
-      Result<Void, StoreError> { () throws(StoreError) in try control.check() }
-    }
-    try outcome.get()
+  private func directory(_ kind: WireKind) throws(SystemError) -> File {
+    let path = path
+    return try directories.withLock { known in
+      Result<File, SystemError> { () throws(SystemError) in
+        if let directory = known[kind] { return directory }
+        let directory = try File("\(path)/\(kind.rawValue)", [.read, .directory])
+        known[kind] = directory
+        return directory
+      }
+    }.get()
   }
+
+  // MARK: Writing
 
   private func prepare() throws(StoreError) {
     let outcome = batch.withLock { batch in
@@ -176,7 +191,7 @@ package final class FolderRemote: WireRemote {
     }
     var offset: UInt64 = 0
     let output = WireOutput { [self] (bytes) throws(StoreError) in
-      try check()
+      try control.check()
       do throws(SystemError) {
         try file.write(bytes, at: offset)
       } catch {

@@ -1,6 +1,3 @@
-internal import Dispatch
-internal import Synchronization
-
 /// Sending: versions that are here and not there are written, predecessors first.
 extension Store {
   /// Versions that become visible there at once.
@@ -84,25 +81,25 @@ extension Store {
   private func write(
     _ records: [VersionRecord], to remote: some WireRemote
   ) throws(StoreError) {
-    let failure = Mutex<StoreError?>(nil)
-    // A remote takes files of different kinds from two threads at once.
-    nonisolated(unsafe) let target = remote
-    DispatchQueue.concurrentPerform(iterations: WireKind.allCases.count) { index in
-      let kind = WireKind.allCases[index]
-      do throws(StoreError) {
-        for record in records where failure.withLock({ $0 == nil }) {
-          try target.write(kind, record.id) { (output) throws(StoreError) in
+    let failed = Flag()
+    func write(_ kind: WireKind) throws(StoreError) {
+      for record in records where !failed.isSet {
+        do throws(StoreError) {
+          try remote.write(kind, record.id) { (output) throws(StoreError) in
             switch kind {
             case .changes: try writeChanges(of: record, to: output)
             case .version: try version(from: record).write(to: output)
             }
           }
+        } catch {
+          failed.set()
+          throw error
         }
-      } catch {
-        failure.withLock { $0 = $0 ?? error }
       }
     }
-    if let first = failure.withLock({ $0 }) { throw first }
+    _ = try Parallel.both(
+      { () throws(StoreError) in try write(.changes) },
+      { () throws(StoreError) in try write(.version) })
   }
 
   /// Writes the change list of a version: the recorded one, or what follows from the maps.

@@ -5,7 +5,7 @@ extension Store {
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   /// - Complexity: reads everything that both have.
   package func verify(
-    against remote: some WireRemote, control: ExchangeControl = ExchangeControl()
+    against remote: some VersionSource, control: ExchangeControl = ExchangeControl()
   ) throws(StoreError) -> [ExchangeReport.Fault] {
     var faults: [ExchangeReport.Fault] = []
     let ids = try remote.versionIDs().sorted()
@@ -26,11 +26,10 @@ extension Store {
   }
 
   private func difference(
-    of record: VersionRecord, from remote: some WireRemote
+    of record: VersionRecord, from remote: some VersionSource
   ) throws(StoreError) -> String? {
-    let name = "versions/\(record.id.rawValue)"
-    guard let input = try remote.open(.version, record.id) else { return nil }
-    let theirs = try Version(reading: input)
+    let name = remote.label(record.id)
+    guard let theirs = try remote.version(record.id) else { return nil }
     let ours = try version(from: record)
     if let said = theirs.metadata[.digest] {
       let text = String(decoding: said.data.prefix(80), as: UTF8.self)
@@ -38,7 +37,7 @@ extension Store {
         return "\(name): its content is \(record.map.digest.hex) here and \(text) there"
       }
     }
-    guard theirs.id == ours.id, theirs.predecessors == ours.predecessors else {
+    guard theirs.predecessors == ours.predecessors else {
       return "\(name): it has other predecessors there"
     }
     guard theirs.timestamp.bitPattern == ours.timestamp.bitPattern else {
@@ -49,33 +48,42 @@ extension Store {
   }
 
   private func differenceOfChanges(
-    _ record: VersionRecord, from remote: some WireRemote
+    _ record: VersionRecord, from remote: some VersionSource
   ) throws(StoreError) -> String? {
-    let name = "changes/\(record.id.rawValue)"
-    guard let input = try remote.open(.changes, record.id) else { return nil }
+    let name = remote.changesLabel(record.id)
+    guard let changes = try remote.changes(of: record.id) else { return nil }
     let map = map(of: record)
-    var reader = ChangeReader(input, into: DigestSink())
-    while let change = try reader.next() {
-      let key = change.key
-      let entry = try map.entry(at: key)
-      switch change {
-      case .remove, .preserveRemoval:
-        guard entry == nil else { return "\(name): it removes \(key.rawValue) there" }
-      case .preserve(_, let id):
-        // A reference that no predecessor had was stored by the version itself (rule 10).
-        guard let entry,
-          try self.id(of: entry.storedVersion) == id || entry.storedVersion == record.number
-        else { return "\(name): \(key.rawValue) is another value there" }
-      case .insert(_, let stored), .update(_, let stored):
-        guard let entry else { return "\(name): it has \(key.rawValue) there, and not here" }
-        let sink = DigestSink()
-        try contents.forEachPiece(of: entry.stored) { (piece) throws(StoreError) in
-          sink.append(piece)
-        }
-        guard sink.finish() == stored else {
-          return "\(name): \(key.rawValue) has other bytes there"
-        }
+    var difference: String?
+    // What follows the first difference is read all the same: it may be malformed.
+    try changes.read(into: DigestSink()) { (change) throws(StoreError) in
+      guard difference == nil, let what = try self.difference(of: change, map, record) else {
+        return
       }
+      difference = "\(name): \(what)"
+    }
+    return difference
+  }
+
+  private func difference(
+    of change: WireChange<DigestSink.Seen>, _ map: ValueMap, _ record: VersionRecord
+  ) throws(StoreError) -> String? {
+    let key = change.key
+    let entry = try map.entry(at: key)
+    switch change {
+    case .remove, .preserveRemoval:
+      guard entry == nil else { return "it removes \(key.rawValue) there" }
+    case .preserve(_, let id):
+      // A reference that no predecessor had was stored by the version itself (rule 10).
+      guard let entry,
+        try self.id(of: entry.storedVersion) == id || entry.storedVersion == record.number
+      else { return "\(key.rawValue) is another value there" }
+    case .insert(_, let stored), .update(_, let stored):
+      guard let entry else { return "it has \(key.rawValue) there, and not here" }
+      let sink = DigestSink()
+      try contents.forEachPiece(of: entry.stored) { (piece) throws(StoreError) in
+        sink.append(piece)
+      }
+      guard sink.finish() == stored else { return "\(key.rawValue) has other bytes there" }
     }
     return nil
   }

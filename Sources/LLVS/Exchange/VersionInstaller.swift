@@ -21,7 +21,10 @@ final class VersionInstaller {
   ///
   /// - Throws: ``StoreError/invalid(_:)`` that says what is wrong with the version; another error is one
   ///   of this store or of the way there.
-  func install(_ version: Version, changes input: WireInput) throws(StoreError) {
+  @discardableResult
+  func install(
+    _ version: Version, changes source: some ChangeSource
+  ) throws(StoreError) -> VersionNumber {
     try sink.reset()
     let predecessors = try (version.predecessors?.ids ?? []).map { id throws(StoreError) in
       guard let record = try transaction.version(id) else {
@@ -32,7 +35,7 @@ final class VersionInstaller {
     let number: VersionNumber
     if let spare { number = spare } else { number = try transaction.reserveVersion() }
     spare = number
-    let changes = try read(input)
+    let changes = try read(source)
     let base = store.map(predecessors.first?.map ?? .empty)
     var recorded: [RecordedChange]?
     let map: ValueMap
@@ -60,6 +63,7 @@ final class VersionInstaller {
     try add(
       version, number, predecessors, base: base, map: map, recorded: recorded, changedKeys: keys)
     spare = nil
+    return number
   }
 
   /// Edits in the order of the map.
@@ -87,10 +91,9 @@ final class VersionInstaller {
   private typealias Change = WireChange<StoredContent>
 
   /// The changes by key; of several for one key the last counts, as it does for the original.
-  private func read(_ input: WireInput) throws(StoreError) -> [Key: Change] {
-    var reader = ChangeReader(input, into: sink)
+  private func read(_ source: some ChangeSource) throws(StoreError) -> [Key: Change] {
     var changes: [Key: Change] = [:]
-    while let change = try reader.next() { changes[change.key] = change }
+    try source.read(into: sink) { changes[$0.key] = $0 }
     return changes
   }
 

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The two kinds of files that an exchange consists of.
 package enum WireKind: String, Sendable, CaseIterable {
   case version = "versions"
@@ -6,16 +8,9 @@ package enum WireKind: String, Sendable, CaseIterable {
 
 /// A place that holds versions in the original's format: a folder, a server, another store.
 ///
-/// What it holds is not trusted; an implementation answers for transport alone.
-///
-/// - Concurrency: used by one thread at a time, but for ``write(_:_:_:)``: files of different kinds may be
-///   written by two threads at once.
-package protocol WireRemote: AnyObject {
-  /// The ids of what is there, in no order; names that cannot be a version's are left out.
-  ///
-  /// - Throws: ``StoreError/unreachable(_:)`` if the place is not there.
-  func versionIDs() throws(StoreError) -> [Version.ID]
-
+/// - Concurrency: files may be opened by several threads at once, and files of different kinds written by
+///   two; everything else is for one thread at a time.
+package protocol WireRemote: VersionSource where Changes == WireInput {
   /// Opens a file for reading; nil if it is not there.
   func open(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> WireInput?
 
@@ -41,9 +36,10 @@ package struct ExchangeControl {
     package var total: Int
   }
 
-  /// Asked often, between and inside files.
-  package var isCancelled: () -> Bool
-  package var progress: (Progress) -> Void
+  /// Asked often, between and inside files, by one thread at a time.
+  package let isCancelled: () -> Bool
+  package let progress: (Progress) -> Void
+  private let asking = Asking()
 
   package init(
     isCancelled: @escaping () -> Bool = { false },
@@ -53,8 +49,14 @@ package struct ExchangeControl {
     self.progress = progress
   }
 
+  /// Throws ``StoreError/cancelled`` when the exchange is to stop; any thread may ask.
   func check() throws(StoreError) {
-    if isCancelled() { throw .cancelled }
+    if asking.turn.withLock({ _ in isCancelled() }) { throw .cancelled }
+  }
+
+  /// Sees to it that one thread asks at a time. A leaf lock but for what the closure takes.
+  private final class Asking: Sendable {
+    let turn = Mutex(())
   }
 
   func report(_ phase: Progress.Phase, _ done: Int, of total: Int) {
@@ -65,13 +67,15 @@ package struct ExchangeControl {
 /// What an exchange came to.
 package struct ExchangeReport: Sendable {
   /// A version that was not taken, and why.
-  package struct Fault: Hashable, Sendable {
+  package struct Fault: Hashable, Sendable, Error {
     package var id: Version.ID
     package var reason: String
   }
 
   /// Versions that are new here, predecessors first.
   package var taken: [Version.ID] = []
+  /// Their numbers.
+  var takenNumbers: [VersionNumber] = []
   /// Versions that break a rule, and their descendants; nothing of them is stored.
   package var refused: [Fault] = []
   /// Versions of which something is not there yet.

@@ -59,6 +59,14 @@ extension Catalog {
       ).bind(1, Array(id.rawValue.utf8)))
   }
 
+  /// Whether there is a version with this id.
+  func contains(_ id: Version.ID, in database: Database) throws(StoreError) -> Bool {
+    let statement = try database.prepared("SELECT 1 FROM versions WHERE id = ?")
+      .bind(1, Array(id.rawValue.utf8))
+    defer { statement.reset() }
+    return try statement.step()
+  }
+
   func version(named name: String, in database: Database) throws(StoreError) -> VersionRecord? {
     try first(
       database.prepared(

@@ -26,8 +26,16 @@ package final class WireInput {
     buffer = [UInt8](repeating: 0, count: max(16, pieceSize))
   }
 
-  /// Reads bytes that are in memory.
-  package convenience init(name: String, bytes: [UInt8], pieceSize: Int = 65_536) {
+  /// Reads bytes that are in memory, in place.
+  package init(name: String, bytes: [UInt8]) {
+    self.name = name
+    fill = { _ in 0 }
+    buffer = bytes
+    end = bytes.count
+  }
+
+  /// Reads bytes that are in memory in pieces of a size.
+  package convenience init(name: String, bytes: [UInt8], pieceSize: Int) {
     var offset = 0
     self.init(name: name, pieceSize: pieceSize) { out in
       let count = min(out.count, bytes.count - offset)
