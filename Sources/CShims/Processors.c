@@ -12,6 +12,11 @@ int llvs_has_thread(int process, int thread) {
 
 int llvs_thread_id(void) { return gettid(); }
 
+int llvs_processor_count(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 int llvs_keep_thread_on(int thread, int processor) {
   if (processor < 0 || processor >= CPU_SETSIZE) return EINVAL;
   cpu_set_t set;

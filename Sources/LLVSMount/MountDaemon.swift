@@ -69,12 +69,14 @@ package final class MountDaemon: Sendable {
     var options = MountOptions(source: request.source ?? store.path)
     options.allowOther = request.allowsOthers
     options.others = request.others
+    var connection = ConnectionOptions()
+    connection.staysAwake = !request.savesPower
     do throws(FuseError) {
       session = try FuseSession(
         MountOperations(
           tree: tree, hidden: HiddenTree(live: tree, services: HiddenServices(control)),
           control: control, pool: WorkerPool(), session: reference),
-        serving: MountOperations.served, mount: options)
+        serving: MountOperations.served, mount: options, connection: connection)
       reference.value = session
       try session.mount(at: mountPoint)
     } catch {

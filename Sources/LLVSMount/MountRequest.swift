@@ -15,6 +15,8 @@ package struct MountRequest: Sendable {
   package var isForced = false
   /// What /proc/mounts shows as the source; the store's path unless given.
   package var source: String?
+  /// Lets processors sleep between requests: takes less power, and each request takes longer.
+  package var savesPower = false
   /// Further options for the kernel, as mount(8) spells them.
   package var others: [String] = []
 

@@ -28,6 +28,7 @@ extension Verb {
       case "allow_other": request.allowsOthers = true
       case "force": request.isForced = true
       case "nocreate": request.creates = false
+      case "lowpower": request.savesPower = true
       // What mount(8) and systemd read themselves.
       case "defaults", "auto", "noauto", "user", "nouser", "users", "nofail", "_netdev", "rw",
         "owner", "group":

@@ -16,8 +16,8 @@ struct Verb: Sendable {
     Verb(
       name: "mount", usage: "llvs mount STORE MOUNTPOINT [-o OPTIONS] [--foreground]",
       help: """
-        Mounts a store, which is made if it is not there. Options of our own: allow_other, force, nocreate;
-        the others go to the kernel. With --foreground it serves until it is unmounted or told to end.
+        Mounts a store, which is made if it is not there. Options of our own: allow_other, force, nocreate,
+        lowpower; the others go to the kernel. With --foreground it serves until it is unmounted or told to end.
         """, run: mount),
     Verb(
       name: "unmount", usage: "llvs unmount MOUNTPOINT",

@@ -53,6 +53,22 @@ int llvs_keep_thread_on(int thread, int processor);
 /// Lets a thread run wherever the thread `model` may.
 int llvs_let_thread_roam(int thread, int model);
 
+/// Lets a processor that waits in a loop pass some time cheaply: its own instruction, `times` times.
+static inline void llvs_rest(int times) {
+  for (int i = 0; i < times; i++) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
+  }
+}
+
+/// How many processors this process may run on.
+int llvs_processor_count(void);
+
 /// llistxattr(2), lgetxattr(2), lsetxattr(2).
 int64_t llvs_list_extended(const char *path, char *names, size_t size);
 int64_t llvs_get_extended(const char *path, const char *name, void *value, size_t size);

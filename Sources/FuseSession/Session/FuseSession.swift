@@ -111,7 +111,7 @@ package final class FuseSession: Sendable {
     let notifierThread = try FuseError.wrapping { () throws(SystemError) in
       try notifier.start(pointer)
     }
-    let loop = RequestLoop(pointer, threads: Int(clamping: box.connection.threads))
+    let loop = RequestLoop(pointer, box.connection)
     box.loop.withLock { $0 = loop }
     let status: Int32
     do throws(SystemError) {

@@ -66,6 +66,9 @@ package struct ConnectionOptions: Sendable {
   package var congestionThreshold: UInt32 = 48
   /// The most threads that take requests; as many run as there is work for.
   package var threads: UInt32 = 10
+  /// While requests come in a stream, processors are kept from sleeping, so that answers do not wait for
+  /// them to wake up. Takes power for as long as the stream lasts.
+  package var staysAwake = true
 
   package init() {}
 }

@@ -13,9 +13,12 @@
 // A thread that was called goes back to sleep when, after a request, another waits and nothing is
 // pending. An unforeseen delay of one handler holds up others for a tick or two.
 //
-// The warden also keeps the thread that answers on the processor of the program that asks, as long as
-// one is enough: the one sleeps while the other works, and to wake a sleeping processor costs more
-// than the rest of a round trip.
+// To wake a sleeping processor costs more than the rest of a round trip. So the warden also
+//
+// - keeps the thread that answers on the processor of the program that asks, as long as one is enough:
+//   the one sleeps while the other works;
+// - keeps all processors from sleeping deeply while requests come in a stream (`Pace`), or, where this
+//   process may not, has the thread that waits look out for the next one for a moment (`Lookout`).
 //
 // `waiting` is raised by whoever calls a thread, so that none is called twice for one need. The
 // monitor's lock is held for counting only.
@@ -48,6 +51,7 @@ final class RequestLoop: Sendable {
   private let session: SessionPointer
   private let descriptor: Int32
   private let mostThreads: Int
+  private let staysAwake: Bool
   private let monitor = Monitor(State())
   /// How many threads wait for a request, or are on their way to.
   private let waiting = Atomic<Int>(0)
@@ -56,11 +60,15 @@ final class RequestLoop: Sendable {
   private let caller = Atomic<Int32>(0)
   private let taker = Atomic<Int32>(0)
   private let wardenSleeps = Atomic<Bool>(true)
+  /// Whether the thread that waits looks out for requests.
+  private let looksOut = Atomic<Bool>(false)
 
-  init(_ session: SessionPointer, threads: Int) {
+  init(_ session: SessionPointer, _ options: ConnectionOptions) {
     self.session = session
     unsafe descriptor = fuse_session_fd(session.raw)
-    mostThreads = max(1, threads)
+    mostThreads = max(1, Int(clamping: options.threads))
+    // A program and who answers it take turns on a single processor: it is never idle.
+    staysAwake = options.staysAwake && llvs_processor_count() > 1
   }
 
   /// Serves until the kernel has no more requests; returns 0 or an errno.
@@ -89,7 +97,8 @@ final class RequestLoop: Sendable {
   private func serve() {
     var buffer = unsafe fuse_buf()
     let thread = llvs_thread_id()
-    while unsafe take(&buffer) {
+    var lookout = Lookout()
+    while unsafe take(&buffer, &lookout) {
       unsafe noteCaller(of: buffer, thread)
       unsafe fuse_session_process_buf(session.raw, &buffer)
       if !goesOn() { break }
@@ -108,7 +117,11 @@ final class RequestLoop: Sendable {
   }
 
   /// Waits for a request; returns false at the end.
-  private func take(_ buffer: inout fuse_buf) -> Bool {
+  private func take(_ buffer: inout fuse_buf, _ lookout: inout Lookout) -> Bool {
+    // Others that wait are woken by the kernel: one who looks out is enough.
+    if looksOut.load(ordering: .relaxed), waiting.load(ordering: .relaxed) == 1 {
+      lookout.wait(clock: SystemClock.monotonic) { isPending }
+    }
     var status: Int32
     repeat {
       status = unsafe fuse_session_receive_buf(session.raw, &buffer)
@@ -192,12 +205,23 @@ final class RequestLoop: Sendable {
     monitor.broadcast()
   }
 
+  private func stayAwake(_ isStream: Bool, _ latency: inout ProcessorLatency) {
+    if isStream {
+      looksOut.store(!latency.hold(), ordering: .relaxed)
+    } else {
+      latency.release()
+      looksOut.store(false, ordering: .relaxed)
+    }
+  }
+
   /// The life of the warden.
   private func watch() {
     var lastTaken: UInt64 = 0
     var quiet = 0
     var unattended = 0
     var placement = Placement(model: getpid())
+    var pace = Pace()
+    var latency = ProcessorLatency()
     defer { placement.end() }
     while true {
       let isOver: Bool? = monitor.wait { state in
@@ -223,9 +247,13 @@ final class RequestLoop: Sendable {
           caller.load(ordering: .relaxed), with: taker.load(ordering: .relaxed))
       }
       lastTaken = now
+      if staysAwake, pace.note(now, at: SystemClock.monotonic()) {
+        stayAwake(pace.isStream, &latency)
+      }
       if quiet >= Self.quietTicks {
         quiet = 0
         placement.end()
+        if pace.pause() { stayAwake(false, &latency) }
         monitor.withLock { state in
           state.isWardenAsleep = true
           wardenSleeps.store(true, ordering: .sequentiallyConsistent)
