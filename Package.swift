@@ -51,7 +51,9 @@ let package = Package(
     // Runs the program itself, so it is built with the tests.
     .testTarget(
       name: "LLVSMountTests",
-      dependencies: ["llvs", "LLVSMount", "FileTree", "LLVS", "Platform", "TestSupport"]),
+      dependencies: [
+        "llvs", "conformance", "LLVSMount", "FileTree", "LLVS", "Platform", "TestSupport",
+      ]),
     .testTarget(
       name: "LLVSToolTests", dependencies: ["llvs", "LLVSTool", "Platform", "TestSupport"]),
     .testTarget(name: "LayeringTests", dependencies: []),

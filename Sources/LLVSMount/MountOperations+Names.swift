@@ -93,8 +93,13 @@ extension MountOperations {
     _ node: NodeID, as name: UnsafeRawBufferPointer, in parent: NodeID,
     reply: consuming EntryReply
   ) {
-    // Hard links are not kept yet; a name of history cannot be one of the live tree's at all.
-    reply.error(Self.isHidden(node) ? Errno.readOnlyFileSystem : Errno.operationNotPermitted)
+    // A name of history cannot be one of the live tree's, and none can be made there.
+    guard !Self.isHidden(node), !Self.isHidden(parent) else {
+      return reply.error(Errno.readOnlyFileSystem)
+    }
+    answer(reply) { () throws(FSError) in
+      try tree.link(node.rawValue, parent.rawValue, Self.bytes(name))
+    }
   }
 
   func unlink(

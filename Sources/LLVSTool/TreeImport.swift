@@ -30,6 +30,8 @@ struct TreeImport {
   /// Entries whose keys are spelled so that they sort elsewhere.
   private var displaced: [MapEdit] = []
   private var links: [FileLink: [UInt8]] = [:]
+  /// The numbers that the first name of each link id got, which its others share.
+  private var linkNumbers: [[UInt8]: (inode: UInt64, revision: UInt64)] = [:]
   private var revisions: Range<UInt64> = 0..<0
   private var inodes: Range<UInt64> = 0..<0
   private let user = SystemProcess.user
@@ -234,6 +236,11 @@ struct TreeImport {
       entry.stored = stored
     }
     if let old, old.hasSameContent(as: entry) { return nil }
+    if let id = attributes.linkID {
+      if let first = linkNumbers[id] { (entry.inode, entry.revision) = first }
+      linkNumbers[id] = (entry.inode, entry.revision)
+    }
+    transaction.noteLinks(at: entry.key, from: old, to: entry)
     return .put(entry)
   }
 

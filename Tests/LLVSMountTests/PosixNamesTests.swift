@@ -197,13 +197,6 @@ extension Mounted {
           assert stat.S_ISSOCK(os.stat('sock').st_mode)
           c = socket.socket(socket.AF_UNIX); c.connect('sock'); c.close(); s.close()
           """#)
-        // Hard links are refused, not imitated, until versions keep them.
-        try mounted.python(
-          #"""
-          put('one', '1'); raises(errno.EPERM, os.link, 'one', 'two')
-          same(os.stat('one').st_nlink, 1); assert not os.path.lexists('two')
-          os.mkdir('d'); raises(errno.EPERM, os.link, 'd', 'e')
-          """#)
       }
     }
   }

@@ -7,7 +7,7 @@ extension Change {
   private enum Kind: UInt8 {
     case bind = 1
     case create, write, resize, punch, save, setAttributes, rename, remove, cutMark, epoch, synced
-    case node, override, detached
+    case node, override, detached, link
   }
 
   /// The bytes of a name, an attribute set and a path at most.
@@ -77,6 +77,14 @@ extension Change {
       out.put(toParent)
       out.put(counted: to)
       out.put(exchange)
+      out.put(time: time)
+      out.put(epoch)
+    case .link(let inode, let parent, let name, let id, let time, let epoch):
+      out.put(Kind.link.rawValue)
+      out.put(inode)
+      out.put(parent)
+      out.put(counted: name)
+      out.put(counted: id)
       out.put(time: time)
       out.put(epoch)
     case .remove(let parent, let name, let time, let epoch):
@@ -161,6 +169,15 @@ extension Change {
         fromParent: try input.get(), from: try input.getCounted(atMost: Self.nameLimit),
         toParent: try input.get(), to: try input.getCounted(atMost: Self.nameLimit),
         exchange: try input.getBool(), time: try input.getTime(), epoch: try input.get())
+    case .link:
+      let inode: UInt64 = try input.get()
+      let parent: UInt64 = try input.get()
+      let name = try input.getCounted(atMost: Self.nameLimit)
+      let id = try input.getCounted(atMost: 16)
+      guard id.count == 16 else { throw ByteReader.Malformed() }
+      self = .link(
+        inode: inode, parent: parent, name: name, id: id, time: try input.getTime(),
+        epoch: try input.get())
     case .remove:
       self = .remove(
         parent: try input.get(), name: try input.getCounted(atMost: Self.nameLimit),

@@ -41,6 +41,10 @@ enum Change: Hashable, Sendable {
   case rename(
     fromParent: UInt64, from: [UInt8], toParent: UInt64, to: [UInt8], exchange: Bool,
     time: Attributes.Time, epoch: UInt64)
+  /// A file gets one name more; `id` is the link id that all its names carry.
+  case link(
+    inode: UInt64, parent: UInt64, name: [UInt8], id: [UInt8], time: Attributes.Time,
+    epoch: UInt64)
   /// A name goes away.
   case remove(parent: UInt64, name: [UInt8], time: Attributes.Time, epoch: UInt64)
   /// The instant of a cut.
@@ -102,6 +106,7 @@ extension Change {
     case .save(_, let time, _): time
     case .setAttributes(_, _, let time, _): time
     case .rename(_, _, _, _, _, let time, _): time
+    case .link(_, _, _, _, let time, _): time
     case .remove(_, _, let time, _): time
     case .bind, .cutMark, .epoch, .synced, .node, .override, .detached: nil
     }

@@ -9,11 +9,12 @@ extension LiveTree {
     for (id, predecessor) in epochs.sorted(by: { $0.key < $1.key }) {
       changes.append(.epoch(id: id, predecessor: predecessor?.rawValue ?? 0))
     }
-    append(childrenOf: root, to: &changes)
+    var known: Set<UInt64> = []
+    append(childrenOf: root, to: &changes, &known)
     // Open ones too: what is saved through their handles later is a change of the name they had.
     for detached in detachedNodes.values {
       detached.node.isJournaled = true
-      changes.append(.node(image(of: detached.node)))
+      changes.append(.node(image(of: detached.node, at: nil)))
       changes.append(
         .detached(
           inode: detached.node.inode, parent: detached.parent, name: detached.name,
@@ -22,7 +23,10 @@ extension LiveTree {
     return changes
   }
 
-  private func append(childrenOf node: LiveNode, to changes: inout [Change]) {
+  /// A file of several names has one image, which bears the name that is met first.
+  private func append(
+    childrenOf node: LiveNode, to changes: inout [Change], _ known: inout Set<UInt64>
+  ) {
     for (name, override) in node.directory?.overrides ?? [:] {
       guard let child = override.node else {
         changes.append(
@@ -32,19 +36,22 @@ extension LiveTree {
         continue
       }
       child.isJournaled = true
-      changes.append(.node(image(of: child)))
+      if known.insert(child.inode).inserted {
+        changes.append(.node(image(of: child, at: NodeName(parent: node, name: name))))
+      }
       changes.append(
         .override(
           parent: node.inode, name: name, inode: child.inode, epoch: override.epoch,
           hidesBase: override.hidesBase))
-      append(childrenOf: child, to: &changes)
+      append(childrenOf: child, to: &changes, &known)
     }
   }
 
-  private func image(of node: LiveNode) -> NodeImage {
+  private func image(of node: LiveNode, at place: NodeName?) -> NodeImage {
     let file = node.file
     return NodeImage(
-      inode: node.inode, kind: node.kind, parent: node.parent?.inode ?? 0, name: node.name,
+      inode: node.inode, kind: node.kind, parent: place?.parent.inode ?? 0,
+      name: place?.name ?? node.name,
       attributes: node.attributes, ctime: node.ctime, entry: node.entry.map(EntryImage.init),
       attributesChanged: node.attributesChanged, explicitTime: node.explicitTime,
       isMoved: node.isMoved, renewsInode: node.renewsInode,

@@ -133,6 +133,7 @@ extension LiveTree {
           stamp += 1
           let node = inode == 0 ? nil : nodes[inode]
           node?.isTouched = true
+          if let node, let above = nodes[parent] { node.addName(name, of: above) }
           directory.overrides[name] = Override(
             node: node, epoch: epoch, stamp: stamp, hidesBase: hidesBase)
           active(SystemClock.monotonic())
@@ -185,6 +186,12 @@ extension LiveTree {
     let node = materialise(found, parent: above, name: name, basePath: basePath)
     guard node.inode == inode else { return }
     node.isJournaled = true
+    if node.isTouched, above.directory?.overrides[name] == nil {
+      // Another of its names was bound before.
+      above.directory?.overrides[name] = Override(
+        node: node, epoch: epoch, stamp: stamp, hidesBase: true)
+      touch(above)
+    }
     touch(node)
   }
 
@@ -228,11 +235,11 @@ extension LiveTree {
       unsavedNodes[node.inode] = nil
       guard let whole = file.saved ?? file.counted else {
         node.file = nil
-        if node.entry == nil, let parent = node.parent {
-          parent.directory?.overrides[node.name] = Override(
+        for one in node.entry == nil ? node.names : [] {
+          one.parent.directory?.overrides[one.name] = Override(
             node: nil, epoch: epoch, stamp: stamp,
-            hidesBase: parent.directory?.overrides[node.name]?.hidesBase ?? false)
-          unlink(node, time: Self.now())
+            hidesBase: one.parent.directory?.overrides[one.name]?.hidesBase ?? false)
+          unlink(node, from: one.name, of: one.parent, time: Self.now())
         }
         continue
       }

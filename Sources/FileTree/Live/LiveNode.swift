@@ -78,6 +78,12 @@ struct Override {
   var hidesBase: Bool
 }
 
+/// A name in a directory.
+struct NodeName {
+  let parent: LiveNode
+  let name: [UInt8]
+}
+
 /// The pending side of a directory.
 final class LiveDirectory {
   /// Where its unchanged children stand in the base; nil if it is not in the base.
@@ -100,6 +106,8 @@ final class LiveNode {
   /// The directory that holds it; nil for the root and for nodes without a name.
   var parent: LiveNode?
   var name: [UInt8]
+  /// Its names besides ``name``, where it has several; see LiveTree+Links.
+  var furtherNames: [NodeName] = []
   /// What the kernel remembers: look-ups minus forgets.
   var lookups: UInt64 = 0
   /// Open handles.
@@ -145,12 +153,46 @@ final class LiveNode {
     parent?.pins += 1
   }
 
-  /// Gives the node another place, or none.
+  /// Gives a node of one name another place, or none.
   func move(to newParent: LiveNode?, as newName: [UInt8]) {
     parent?.pins -= 1
     parent = newParent
     name = newName
     newParent?.pins += 1
+  }
+
+  /// All names, the first included; none for the root and for a node without a name.
+  var names: [NodeName] {
+    guard let parent else { return [] }
+    return [NodeName(parent: parent, name: name)] + furtherNames
+  }
+
+  /// Whether it stands at a name of a directory.
+  func stands(at name: [UInt8], of directory: LiveNode) -> Bool {
+    if parent === directory, self.name == name { return true }
+    return furtherNames.contains { $0.parent === directory && $0.name == name }
+  }
+
+  /// Gives the node one name more.
+  func addName(_ name: [UInt8], of directory: LiveNode) {
+    guard parent != nil else { return move(to: directory, as: name) }
+    guard !stands(at: name, of: directory) else { return }
+    furtherNames.append(NodeName(parent: directory, name: name))
+    directory.pins += 1
+  }
+
+  /// Takes one of several names, or the last one.
+  func removeName(_ name: [UInt8], of directory: LiveNode) {
+    if parent === directory, self.name == name {
+      guard let next = furtherNames.popLast() else { return move(to: nil, as: name) }
+      next.parent.pins -= 1
+      return move(to: next.parent, as: next.name)
+    }
+    guard
+      let index = furtherNames.firstIndex(where: { $0.parent === directory && $0.name == name })
+    else { return }
+    furtherNames.remove(at: index)
+    directory.pins -= 1
   }
 
   /// Whether a name leads to it from the root.

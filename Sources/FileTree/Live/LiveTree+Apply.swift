@@ -18,10 +18,11 @@ extension LiveTree {
   func ensureJournaled(_ node: LiveNode) {
     guard !node.isJournaled else { return }
     node.isJournaled = true
-    guard let parent = node.parent else { return }
-    ensureJournaled(parent)
+    for one in node.names { ensureJournaled(one.parent) }
     touch(node)
-    journal.append(.bind(inode: node.inode, parent: parent.inode, name: node.name))
+    for one in node.names {
+      journal.append(.bind(inode: node.inode, parent: one.parent.inode, name: one.name))
+    }
   }
 
   /// Applies a change to memory. `bind` and the checkpoint's records belong to replay alone.
@@ -61,7 +62,10 @@ extension LiveTree {
       guard let directory = nodes[parent] else { return }
       let node = inMemoryChild(of: directory, name)
       putOverride(directory, name, nil, time: time, epoch: epoch, tick: tick)
-      if let node { unlink(node, time: time) }
+      if let node { unlink(node, from: name, of: directory, time: time) }
+    case .link(let inode, let parent, let name, let id, let time, let epoch):
+      guard let node = nodes[inode], let directory = nodes[parent] else { return }
+      applyLink(node, directory, name, id: id, time: time, epoch: epoch, tick: tick)
     case .epoch(let id, let predecessor):
       epoch = max(epoch, id)
       // A replayed cut that was committed has said already what its epoch stands on.
@@ -153,6 +157,13 @@ extension LiveTree {
     var node = start
     while !node.isTouched, let parent = node.parent {
       node.isTouched = true
+      for one in node.furtherNames {
+        if one.parent.directory?.overrides[one.name] == nil {
+          one.parent.directory?.overrides[one.name] = Override(
+            node: node, epoch: epoch, stamp: stamp, hidesBase: true)
+        }
+        touch(one.parent)
+      }
       if parent.directory?.overrides[node.name] == nil {
         parent.directory?.overrides[node.name] = Override(
           node: node, epoch: epoch, stamp: stamp, hidesBase: true)
@@ -174,18 +185,22 @@ extension LiveTree {
     wake?()
   }
 
-  /// Takes the last name from a node.
-  func unlink(_ node: LiveNode, time: Attributes.Time) {
+  /// Takes a name from a node.
+  func unlink(_ node: LiveNode, from name: [UInt8], of parent: LiveNode, time: Attributes.Time) {
     node.ctime = time
+    guard node.furtherNames.isEmpty else {
+      node.stamp = stamp
+      node.removeName(name, of: parent)
+      return dropIfUnused(parent)
+    }
     node.isTouched = false
     unsavedNodes[node.inode] = nil
     // Nothing is found in a directory without a name, whatever the base has where it stood.
     node.directory?.overrides = [:]
     node.directory?.basePath = nil
-    let parent = node.parent
     node.move(to: nil, as: node.name)
     dropIfUnused(node)
-    if let parent { dropIfUnused(parent) }
+    dropIfUnused(parent)
   }
 
   private func applyRename(
@@ -196,16 +211,19 @@ extension LiveTree {
     let other = inMemoryChild(of: toParent, to)
     if node === other { return }
     if exchange, let other {
-      node.move(to: toParent, as: to)
-      other.move(to: fromParent, as: from)
+      node.removeName(from, of: fromParent)
+      other.removeName(to, of: toParent)
+      node.addName(to, of: toParent)
+      other.addName(from, of: fromParent)
       other.ctime = time
       other.stamp = stamp
       other.isMoved = true
       putOverride(fromParent, from, other, time: time, epoch: epoch, tick: tick)
     } else {
       putOverride(fromParent, from, nil, time: time, epoch: epoch, tick: tick)
-      node.move(to: toParent, as: to)
-      if let other { unlink(other, time: time) }
+      node.removeName(from, of: fromParent)
+      node.addName(to, of: toParent)
+      if let other { unlink(other, from: to, of: toParent, time: time) }
     }
     putOverride(toParent, to, node, time: time, epoch: epoch, tick: tick)
     node.ctime = time

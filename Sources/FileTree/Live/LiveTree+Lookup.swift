@@ -9,6 +9,8 @@ extension LiveTree {
     var baseStamp: UInt64
     var basePath: [UInt8]?
     var found: TreeView.Found?
+    /// All names of the file in the base, where it has several.
+    var links: [LinkPlace] = []
   }
 
   /// Looks a name up in the base, unless an override settles it.
@@ -27,7 +29,11 @@ extension LiveTree {
       if case .directory(let entry)? = found, entry?.inode ?? 0 == 0 {
         try learnImplied([path.isEmpty ? name : path + [0x2F] + name])
       }
-      return Resolution(baseStamp: stamp, basePath: path, found: found)
+      var resolution = Resolution(baseStamp: stamp, basePath: path, found: found)
+      if case .value(let entry)? = found, entry.attributes.linkID != nil {
+        resolution.links = try linkPlaces(of: entry, in: view)
+      }
+      return resolution
     } catch {
       throw .store(error)
     }
@@ -42,7 +48,9 @@ extension LiveTree {
     guard let basePath = directory.basePath else { return .some(nil) }
     guard resolution.baseStamp == baseStamp, resolution.basePath == basePath else { return nil }
     guard let found = resolution.found else { return .some(nil) }
-    return .some(materialise(found, parent: parent, name: name, basePath: basePath))
+    let node = materialise(found, parent: parent, name: name, basePath: basePath)
+    for place in resolution.links { attach(node, at: place) }
+    return .some(node)
   }
 
   /// The node for something in the base; call with the lock held.
@@ -58,7 +66,13 @@ extension LiveTree {
     }
     let inode: UInt64
     if let entry, entry.inode != 0 { inode = entry.inode } else { inode = impliedInode(path) }
-    if let known = nodes[inode], known.parent === parent, known.name == name { return known }
+    if let known = nodes[inode] {
+      if known.stands(at: name, of: parent) { return known }
+      if let entry, isLink(entry, of: known) {
+        known.addName(name, of: parent)
+        return known
+      }
+    }
     // A number that another name bears in memory is never shown twice.
     let own = nodes[inode] == nil ? inode : impliedInode(path)
     if let known = nodes[own] { return known }

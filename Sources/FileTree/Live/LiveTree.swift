@@ -85,6 +85,8 @@ package final class LiveTree: @unchecked Sendable {
   var isPlanning = false
   /// When merges gave bytes to names, by inode, where the setting `mtime=now` says to show that.
   var replacedTimes: [UInt64: Attributes.Time] = [:]
+  /// Files in memory to which an install may have given more names; see `completeLinks`.
+  var grownLinks: Set<UInt64> = []
   /// Replay's difference between the monotonic clock and the time of day; nil in a live tree.
   var replayShift: Int64?
   /// What processes last saw at names that they opened for reading.
@@ -153,6 +155,12 @@ package final class LiveTree: @unchecked Sendable {
       node.inode != Self.rootInode, detachedNodes[node.inode] == nil
     {
       nodes[node.inode] = nil
+      let further = node.furtherNames
+      node.furtherNames = []
+      for one in further {
+        one.parent.pins -= 1
+        dropIfUnused(one.parent)
+      }
       guard let parent = node.parent else { return }
       node.move(to: nil, as: node.name)
       node = parent
@@ -173,7 +181,8 @@ package final class LiveTree: @unchecked Sendable {
     let owner = defaults.owner(stored)
     return NodeStatus(
       inode: node.inode, kind: node.kind, mode: mode,
-      links: node.parent == nil && node.inode != Self.rootInode ? 0 : 1,
+      links: node.parent == nil && node.inode != Self.rootInode
+        ? 0 : 1 + UInt32(node.furtherNames.count),
       uid: owner.uid, gid: owner.gid,
       device: stored.device ?? Attributes.Device(major: 0, minor: 0),
       size: node.kind == .directory ? 4096 : node.size, mtime: mtime, ctime: node.ctime,

@@ -143,7 +143,7 @@ struct CutVersions {
     let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
       .applying(edits: edits)
     guard map.contentDigest != base.contentDigest else { return nil }
-    try count(edits, base, &made.summary)
+    try count(edits, base, &made.summary, transaction)
     let author = tree.lock.withLock { _ in tree.settings.author }
     let version = try transaction.add(
       AuthoredVersion(
@@ -161,16 +161,19 @@ struct CutVersions {
   }
 
   private func count(
-    _ edits: [MapEdit], _ base: ValueMap, _ summary: inout CutSummary
+    _ edits: [MapEdit], _ base: ValueMap, _ summary: inout CutSummary,
+    _ transaction: WriteTransaction
   ) throws(StoreError) {
     for edit in edits {
       let old = try base.entry(at: edit.key, directory: edit.isDirectory)
       switch edit {
       case .put(let entry):
+        transaction.noteLinks(at: entry.key, from: old, to: entry)
         if let old, old.hasSameContent(as: entry) { continue }
         if old == nil { summary.new += 1 } else { summary.changed += 1 }
       case .remove:
         guard old != nil else { continue }
+        transaction.noteLinks(at: edit.key, from: old, to: nil)
         summary.removed += 1
       }
       if summary.names.count < 5 { summary.names.append(edit.key.rawValue) }

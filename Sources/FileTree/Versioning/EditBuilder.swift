@@ -16,6 +16,8 @@ struct EditBuilder {
   private(set) var renumbered: Set<UInt64> = []
   /// Whether anything but inode numbers changes.
   private(set) var changesContent = false
+  /// What the first name of a file of several names got, for the others.
+  private var links: [UInt64: (stored: StoredContent, entry: Entry)] = [:]
   /// Directories in which names come or go, and those whose time was set by utimensat(2).
   private var renamedIn: Set<[UInt8]> = []
   private var timed: Set<[UInt8]> = []
@@ -153,7 +155,11 @@ struct EditBuilder {
       let recorded = (old ?? state.entry)?.attributes.mtime
       attributes.mtime = state.explicitTime ? attributes.mtime : recorded
     } else if let chosen {
-      stored = try store(chosen.content)
+      if let known = links[state.node.inode]?.stored {
+        stored = known
+      } else {
+        stored = try store(chosen.content)
+      }
       attributes.mtime = chosen.mtime
     } else {
       guard let base = state.entry else { return nil }
@@ -176,8 +182,26 @@ struct EditBuilder {
     var entry = Entry(
       key: key, kind: state.kind, attributes: attributes, stored: stored,
       storedVersion: storedVersion, inode: state.node.inode, revision: old?.revision ?? 0)
-    if old.map({ !$0.hasSameContent(as: entry) }) ?? true { entry.revision = try nextRevision() }
+    if old.map({ !$0.hasSameContent(as: entry) }) ?? true {
+      if let shared = sharedRevision(of: entry, state) {
+        entry.revision = shared
+      } else {
+        entry.revision = try nextRevision()
+      }
+    }
+    if attributes.linkID != nil { links[state.node.inode] = (stored, entry) }
     return entry
+  }
+
+  /// The revision that another name of the file has with the same bytes and attributes: one file is one
+  /// inode in history too.
+  private func sharedRevision(of entry: Entry, _ state: CutPlan.NodeState) -> UInt64? {
+    guard entry.attributes.linkID != nil else { return nil }
+    for var other in [links[state.node.inode]?.entry, state.entry].compactMap({ $0 }) {
+      other.key = entry.key
+      if other.hasSameContent(as: entry) { return other.revision }
+    }
+    return nil
   }
 
   private func store(_ content: FileContent) throws(StoreError) -> StoredContent {

@@ -2,8 +2,10 @@ import LLVS
 
 /// A head's map on its way under the live tree.
 ///
-/// INVARIANT: in a map that the live tree shows no two names have one inode number, a name that it showed
-/// before keeps its number unless its kind changes, and a name that comes has one that no name ever had.
+/// INVARIANT: in a map that the live tree shows no two names have one inode number unless they carry one
+/// link id and the same bytes and attributes; a name that it showed before keeps its number unless its kind
+/// changes or another of its file's names parts from it; and a name that comes has its file's number, or
+/// one that no name ever had.
 struct LiveMap {
   /// What the live tree expects: the map of the cut, or of the head before.
   let shown: ValueMap
@@ -23,9 +25,24 @@ struct LiveMap {
     let before = TreeView(map: shown)
     let after = TreeView(map: target)
     var parent: (path: [UInt8], inode: UInt64) = ([], LiveTree.rootInode)
+    func changed(
+      _ key: Key, _ isDirectory: Bool, _ old: Entry?, _ new: Entry?
+    ) throws(StoreError) -> ForeignChange {
+      let path =
+        isDirectory ? TreeView.ownPath(key) : try (new == nil ? before : after).path(of: key)
+      let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
+      if above != parent.path { parent = (above, try Self.inode(ofDirectory: above, in: before)) }
+      return ForeignChange(path: path, parent: parent.inode, old: old, new: new)
+    }
     var diff = try MapDiff(from: shown, to: target)
+    var links = LinkNumbers()
     while let change = try diff.next() {
       var new = change.new
+      if links.take(change) {
+        if let new { rest[MapPlace(new)] = nil }
+        transaction.noteLinks(at: change.key, from: change.old, to: change.new)
+        continue
+      }
       if var entry = new {
         let wanted = try number(for: entry, replacing: change.old)
         rest[MapPlace(entry)] = nil
@@ -36,13 +53,15 @@ struct LiveMap {
         }
       }
       if let old = change.old, let new, old.hasSameContent(as: new) { continue }
-      let path =
-        change.isDirectory
-        ? TreeView.ownPath(change.key) : try (new == nil ? before : after).path(of: change.key)
-      let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
-      if above != parent.path { parent = (above, try Self.inode(ofDirectory: above, in: before)) }
-      foreign.append(
-        ForeignChange(path: path, parent: parent.inode, old: change.old, new: new))
+      foreign.append(try changed(change.key, change.isDirectory, change.old, new))
+    }
+    for (old, new) in try links.settle(in: self, target: target) {
+      guard let key = (new ?? old)?.key else { continue }
+      if let new, new.inode != (try target.entry(at: key))?.inode {
+        patches.append(.put(new))
+      }
+      if let old, let new, old.hasSameContent(as: new), old.inode == new.inode { continue }
+      foreign.append(try changed(key, false, old, new))
     }
     for (place, inode) in rest {
       guard var entry = try target.entry(at: place.key, directory: place.isDirectory),

@@ -137,7 +137,7 @@ extension LiveTree {
           directory.overrides[name] = nil
           continue
         }
-        if isSettled(child) {
+        if isSettled(child), child.furtherNames.isEmpty || child.stamp <= plan.stamp {
           directory.overrides[name] = nil
           child.isTouched = false
           child.isJournaled = false
@@ -226,6 +226,9 @@ extension LiveTree {
     {
       noteReplaced(new.inode)
     }
+    if let new = change.new, new.attributes.linkID != nil, nodes[new.inode]?.parent != nil {
+      grownLinks.insert(new.inode)
+    }
     guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
     let override = parent.directory?.overrides[name]
     if override != nil { parent.directory?.overrides[name]?.hidesBase = change.new != nil }
@@ -234,7 +237,7 @@ extension LiveTree {
     let node =
       override?.node
       ?? (change.old ?? change.new).flatMap { nodes[$0.inode] }
-      .flatMap { $0.parent === parent && $0.name == name ? $0 : nil }
+      .flatMap { $0.stands(at: name, of: parent) ? $0 : nil }
     told.append(.entry(parent: parent.inode, name: name))
     guard let node else { return }
     guard let new = change.new, new.kind == node.kind else {
@@ -245,7 +248,15 @@ extension LiveTree {
         return
       }
       parent.directory?.overrides[name] = nil
-      unlink(node, time: Self.now())
+      unlink(node, from: name, of: parent, time: Self.now())
+      told.append(.node(node.inode))
+      return
+    }
+    if new.inode != node.inode, !node.furtherNames.isEmpty {
+      // The name is another file's now; this one goes on under the names it has left.
+      parent.directory?.overrides[name] = nil
+      unlink(node, from: name, of: parent, time: Self.now())
+      told.append(.node(node.inode))
       return
     }
     let changesBytes = !sameBytes(node.entry, new)
@@ -276,6 +287,17 @@ extension LiveTree {
   private func detach(
     _ node: LiveNode, parent: LiveNode, name: [UInt8], new: Entry, seen: UInt64
   ) {
+    if node.file == nil { node.file = LiveFile(content: node.content) }
+    if let known = detachedNodes[node.inode], let successor = nodes[known.successor],
+      isLink(new, of: successor)
+    {
+      // Another name of the file went the same way.
+      successor.addName(name, of: parent)
+      parent.directory?.overrides[name] = Override(
+        node: successor, epoch: epoch, stamp: stamp, hidesBase: true)
+      touch(parent)
+      return node.removeName(name, of: parent)
+    }
     let inode = takeSpareInode()
     let successor = LiveNode(
       inode: inode, kind: new.kind, parent: parent, name: name, entry: new,
@@ -291,10 +313,9 @@ extension LiveTree {
     parent.directory?.overrides[name] = Override(
       node: successor, epoch: epoch, stamp: stamp, hidesBase: true)
     node.isTouched = false
-    node.move(to: nil, as: name)
+    node.removeName(name, of: parent)
     detachedNodes[node.inode] = Detached(
       node: node, parent: parent.inode, name: name, successor: inode, epoch: seen)
-    if node.file == nil { node.file = LiveFile(content: node.content) }
   }
 
   /// The node of a directory of the base, if it is in memory, wherever it stands now.

@@ -237,6 +237,15 @@ package final class Versioner: Sendable {
         log.add("error", "the journal could not begin anew: \(error)")
       }
     }
+    let grown = tree.lock.withLock { _ in
+      defer { tree.grownLinks = [] }
+      return tree.grownLinks
+    }
+    do throws(StoreError) {
+      told += try tree.completeLinks(grown).map { .node($0) }
+    } catch {
+      log.add("error", "the names of hard links could not be read: \(error)")
+    }
     if !told.isEmpty { notify(told) }
     if let version = commit.outcome.cut {
       log.add("version", "\(version.name) \(commit.outcome.summary.text)")

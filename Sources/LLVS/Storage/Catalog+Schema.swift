@@ -2,6 +2,10 @@
 extension Catalog {
   static let formatVersion: Int64 = 1
 
+  /// Unknown to programs that came before it, which make no links and leave it alone.
+  static let links =
+    "CREATE TABLE IF NOT EXISTS links(link BLOB, key BLOB, PRIMARY KEY(link, key)) WITHOUT ROWID"
+
   static let schema = """
     CREATE TABLE properties(
       name BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;

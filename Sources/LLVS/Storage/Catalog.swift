@@ -50,6 +50,7 @@ final class Catalog: Sendable {
       }
     }
     try Catalog.check(database)
+    try database.execute(Catalog.links)
     let loan = Loan(database: database)
     writer.withLock { $0 = loan }
   }

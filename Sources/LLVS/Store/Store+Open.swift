@@ -14,7 +14,10 @@ extension Store {
     path: String, mode: Mode = .writer, create: Bool = false, isForced: Bool = false
   ) throws(StoreError) -> Store {
     let store = Store(try parts(path: path, mode: mode, create: create, isForced: isForced))
-    if mode == .writer { try store.catchUpIndex() }
+    if mode == .writer {
+      try store.catchUpIndex()
+      try store.learnLinks()
+    }
     return store
   }
 
@@ -42,7 +45,7 @@ extension Store {
       isNew
       ? [
         "store": SystemRandom.bytes(16), "replica": Array(newReplicaID().utf8),
-        "identity": identity,
+        "identity": identity, Catalog.linksProperty: [1],
       ] : nil
     do throws(SystemError) {
       if isNew, try !FileSystem.exists("\(path)/segments") {

@@ -44,6 +44,7 @@ extension Store {
       for (name, value) in transaction.settings {
         try catalog.setSetting(name, value, in: database)
       }
+      for change in transaction.linkChanges { try catalog.setLink(change, in: database) }
       for change in transaction.peerChanges {
         switch change {
         case .set(let peer): try catalog.setPeer(peer, in: database)

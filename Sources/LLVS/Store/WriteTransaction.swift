@@ -17,6 +17,8 @@ package final class WriteTransaction {
   private(set) var heads: [HeadLogEntry] = []
   private(set) var settings: [(String, [UInt8]?)] = []
   private(set) var peerChanges: [PeerChange] = []
+  /// Names of hard links that the live tree's map gets or loses, in order.
+  private(set) var linkChanges: [LinkChange] = []
   /// The number of the newest committed version.
   private let base: UInt32
   private var addedByID: [Version.ID: Int] = [:]
@@ -132,6 +134,8 @@ package final class WriteTransaction {
   package func set(_ name: String, to value: [UInt8]?) {
     settings.append((name, value))
   }
+
+  func add(_ change: LinkChange) { linkChanges.append(change) }
 
   package func setPeer(_ peer: Peer) { peerChanges.append(.set(peer)) }
 

@@ -1,0 +1,81 @@
+import LLVS
+
+/// The inode numbers of hard links in a head's map on its way under the live tree.
+///
+/// Names with one link id are one file where their bytes and attributes are equal, and separate files where
+/// they are not. A name keeps the number it had unless a name of another file bears that now; names of a
+/// file that had different numbers keep them, and so stay apart here.
+struct LinkNumbers {
+  /// What makes names with one link id one file.
+  private struct Identity: Hashable {
+    let kind: EntryKind
+    let length: UInt64
+    let digest: Digest
+    let attributes: Attributes
+
+    init(_ entry: Entry) {
+      kind = entry.kind
+      length = entry.stored.length
+      digest = entry.stored.digest
+      attributes = entry.attributes
+    }
+  }
+
+  private var changes: [(old: Entry?, new: Entry?)] = []
+
+  /// Takes a difference that concerns hard links; false for any other.
+  mutating func take(_ change: MapChange) -> Bool {
+    guard !change.isDirectory, change.old?.isDirectory != true, change.new?.isDirectory != true,
+      change.old?.attributes.linkID != nil || change.new?.attributes.linkID != nil
+    else { return false }
+    changes.append((change.old, change.new))
+    return true
+  }
+
+  /// The differences with the numbers that their names are to have.
+  ///
+  /// - Complexity: O(*k* log *n*) for *k* names of the files concerned.
+  func settle(
+    in map: LiveMap, target: ValueMap
+  ) throws(StoreError) -> [(old: Entry?, new: Entry?)] {
+    guard !changes.isEmpty else { return [] }
+    var owners: [UInt64: Identity] = [:]
+    var numbers: [Identity: UInt64] = [:]
+    let changed = Set(changes.compactMap { ($0.new ?? $0.old)?.key })
+    var ids: Set<[UInt8]> = []
+    for (old, new) in changes {
+      for entry in [old, new] { if let id = entry?.attributes.linkID { ids.insert(id) } }
+    }
+    // Names that stay as they are have their numbers first.
+    for id in ids {
+      for key in try map.transaction.store.keys(linkedBy: id) where !changed.contains(key) {
+        guard let entry = try target.entry(at: key), entry.attributes.linkID == id else { continue }
+        owners[entry.inode] = Identity(entry)
+        numbers[Identity(entry)] = entry.inode
+      }
+    }
+    var result: [(old: Entry?, new: Entry?)] = []
+    // Then those that had one.
+    for (old, new) in changes.sorted(by: { $0.old != nil && $1.old == nil }) {
+      guard var new else {
+        result.append((old, nil))
+        continue
+      }
+      let identity = Identity(new)
+      var candidates: [UInt64] = []
+      if let placed = map.placed[MapPlace(new)] { candidates.append(placed) }
+      if let old, old.kind == new.kind { candidates.append(old.inode) }
+      if new.attributes.linkID != nil, let shared = numbers[identity] { candidates.append(shared) }
+      if old == nil, new.inode >= map.freshInodes { candidates.append(new.inode) }
+      let free = candidates.first { number in
+        guard number != 0, let owner = owners[number] else { return number != 0 }
+        return new.attributes.linkID != nil && owner == identity
+      }
+      if let free { new.inode = free } else { new.inode = try map.transaction.allotInodes() }
+      owners[new.inode] = identity
+      if new.attributes.linkID != nil, numbers[identity] == nil { numbers[identity] = new.inode }
+      result.append((old, new))
+    }
+    return result
+  }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension Mounted {
+  /// Hard links: one file under several names, through versions, exchanges and remounts.
+  @Suite(.serialized) struct HardLinkTests {
+    /// Names of one file have one inode number and count each other; of two files they have not.
+    private static let groups = #"""
+      def groups(top='.'):
+          found = {}
+          for base, below, names in os.walk(top):
+              for n in names:
+                  p = os.path.normpath(os.path.join(base, n)); found.setdefault(os.lstat(p).st_ino, []).append(p)
+          for inode, names in found.items():
+              for n in names: same((n, os.lstat(n).st_nlink), (n, len(names)))
+          return sorted(sorted(names) for names in found.values())
+
+      """#
+
+    /// Links, unlinks, renames and writes at random, and keeps what must be there in a file.
+    private static let worker =
+      groups + #"""
+        import pickle
+        state, seed, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+        r = random.Random(seed)
+        names, files = pickle.load(open(state, 'rb')) if os.path.exists(state) else ({}, {})
+        def check():
+            expected = {}
+            for n, f in names.items(): expected.setdefault(f, []).append(n)
+            same(groups(), sorted(sorted(v) for v in expected.values()))
+            for n, f in names.items(): same((n, get(n)), (n, files[f]))
+        check()
+        folders = ['a', 'b', 'c/d']
+        for f in folders: os.makedirs(f, exist_ok=True)
+        def name(): return r.choice(folders) + '/n%d' % r.randrange(12)
+        for step in range(steps):
+            kind = r.randrange(12); new = name(); old = r.choice(sorted(names)) if names else None
+            if kind < 2 or not names:
+                f = names.get(new, len(files)); names[new] = f; files[f] = b'%d' % r.randrange(10**6); put(new, files[f])
+            elif kind < 6:
+                if new in names: raises(errno.EEXIST, os.link, old, new)
+                else: os.link(old, new); names[new] = names[old]
+            elif kind < 8:
+                os.unlink(old); del names[old]
+            elif kind < 10:
+                os.rename(old, new)
+                if names.get(new) != names[old]: names[new] = names.pop(old)
+            elif kind < 11:
+                data = b'+%d' % r.randrange(1000); put(old, data, 'ab'); files[names[old]] += data
+            elif r.randrange(4) == 0:
+                put('.llvs/control', 'commit')
+            else:
+                os.chmod(old, r.choice([0o600, 0o644])); same(os.stat(old).st_mode & 0o777, os.stat(old).st_mode & 0o777)
+        check()
+        pickle.dump((names, files), open(state, 'wb'))
+        """#
+
+    @Test(
+      "What links, unlinks, renames and writes leave is there after versions, remounts and kills",
+      .timeLimit(.minutes(4)))
+    func lasts() throws {
+      let rounds = Int(ProcessInfo.processInfo.environment["LLVS_TEST_KILLS"] ?? "") ?? 8
+      var random = SeededRandom(seed: .random(in: 0..<UInt64.max))
+      try MountedStore.with(stored: ["settle": "1s"]) { mounted in
+        for round in 0..<rounds {
+          try mounted.python(
+            Self.worker, arguments: "../state \(random.next() >> 1) \(20 + random.next() % 120)")
+          switch round % 3 {
+          case 0: try mounted.kill()
+          case 1:
+            try mounted.commit()
+            try mounted.kill()
+          default: try mounted.unmount()
+          }
+          try mounted.mount()
+        }
+        try mounted.python(Self.worker, arguments: "../state 1 0")
+        try mounted.commit()
+        try mounted.run("diff -r --no-dereference . .llvs/head/")
+        // In history the names of one file are one inode too.
+        try mounted.python(
+          Self.groups + #"""
+            def numbers(top):
+                found = {}
+                for base, below, names in os.walk(top):
+                    for n in names:
+                        p = os.path.join(base, n); found.setdefault(os.lstat(p).st_ino, []).append(os.path.relpath(p, top))
+                return sorted(sorted(v) for v in found.values())
+            same(numbers('.llvs/head/'), numbers('.'))
+            """#)
+        try mounted.unmount()
+        try mounted.verify()
+        try mounted.mount()
+      }
+    }
+
+    @Test(
+      "cp -a, rsync -aH and tar keep links, into the mount and out of it", .timeLimit(.minutes(2)))
+    func copies() throws {
+      try MountedStore.with(stored: [:]) { mounted in
+        try mounted.run(
+          """
+          mkdir -p ../plain/one/two; cd ../plain; echo text > a; ln a one/b; ln a one/two/c; echo other > d; ln d e
+          ln -s a link; cp -al one copy; cd - > /dev/null
+          cp -a ../plain by-cp; rsync -aH ../plain/ by-rsync/; tar c -C ../plain . | (mkdir by-tar; tar x -C by-tar)
+          echo commit > .llvs/control
+          """)
+        let shape = "find . -type f -links +1 | sort | xargs -n1 stat -c '%h %n'"
+        let expected = try mounted.run("cd ../plain; \(shape)")
+        #expect(expected.split(separator: "\n").count == 7)
+        for copy in ["by-cp", "by-rsync", "by-tar"] {
+          #expect(try mounted.run("cd \(copy); \(shape)") == expected, "\(copy)")
+        }
+        try mounted.unmount()
+        try mounted.mount()
+        try mounted.run(
+          "for c in by-cp by-rsync by-tar; do rm -rf ../back; rsync -aH $c/ ../back/; (cd ../back; \(shape)) > ../$c.shape; done"
+        )
+        for copy in ["by-cp", "by-rsync", "by-tar"] {
+          #expect(try mounted.run("cat ../\(copy).shape") == expected, "\(copy)")
+        }
+        try mounted.run("echo more >> by-cp/one/b; grep -q more by-cp/a; grep -q more by-cp/copy/b")
+      }
+    }
+
+    @Test(
+      "Links travel: a file edited through any name on either side is one file on both",
+      .timeLimit(.minutes(3)))
+    func travel() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { a in
+        try MountedStore.with(stored: ["settle": "1h"]) { b in
+          try a.run("mkdir ../folder; echo $PWD/../folder > .llvs/peers/folder")
+          try b.run("echo '\(a.directory)/folder' > .llvs/peers/folder")
+          func sync() throws {
+            for _ in 0..<2 {
+              try a.run("echo sync > .llvs/control")
+              try b.run("echo sync > .llvs/control")
+            }
+          }
+          func same(_ script: String) throws -> String {
+            let first = try a.run(script)
+            #expect(try b.run(script) == first)
+            return first
+          }
+          try a.run("mkdir d; echo one > x; ln x d/y; echo alone > z")
+          try sync()
+          #expect(try same("stat -c '%h %n' x d/y z") == "2 x\n2 d/y\n1 z\n")
+          #expect(try same("test x -ef d/y; echo $?") == "0\n")
+          // Written through one name there, while it is known here.
+          try b.run("echo two >> d/y")
+          try sync()
+          #expect(try same("cat x") == "one\ntwo\n")
+          #expect(try same("test x -ef d/y; echo $?") == "0\n")
+          // A third name made there, seen here at once.
+          try a.run("exec 5< x; stat x > /dev/null")
+          try b.run("ln x third")
+          try sync()
+          #expect(try same("stat -c %h x; test third -ef d/y; echo $?") == "3\n0\n")
+          try a.run("echo three >> third; grep -q three x; grep -q three d/y")
+          try sync()
+          #expect(try same("tail -n 1 d/y") == "three\n")
+          // A name that parts on one side parts on both; the others stay together.
+          try b.run("cp x fresh; mv fresh d/y; echo mine > d/y")
+          try a.run("mv third 3rd")
+          try sync()
+          #expect(try same("cat d/y; stat -c '%h %n' x 3rd d/y") == "mine\n2 x\n2 3rd\n1 d/y\n")
+          // Two changes of one file that meet: whatever comes of it is the same on both sides.
+          try a.run("echo 'of a' >> x")
+          try b.run("sed -i 1s/^/b:/ 3rd; ln x fourth")
+          try sync()
+          _ = try same("cat x; echo; cat 3rd; echo; cat fourth; stat -c '%h %n' x 3rd fourth")
+          try sync()
+          #expect(try same("readlink .llvs/head").count > 10)
+        }
+        try a.verify()
+      }
+    }
+
+    @Test("A link from history or into it is refused", .timeLimit(.minutes(1)))
+    func history() throws {
+      try MountedStore.with(stored: [:]) { mounted in
+        try mounted.run("echo x > f; echo commit > .llvs/control")
+        try mounted.python(
+          #"""
+          raises(errno.EROFS, os.link, '.llvs/head/f', 'g')
+          raises(errno.EROFS, os.link, 'f', '.llvs/g')
+          raises(errno.EEXIST, os.link, 'f', '.llvs')
+          """#)
+      }
+    }
+  }
+}
