@@ -54,7 +54,7 @@ extension NodeStatus {
     result.gid = gid
     result.device = device.number
     result.size = size
-    result.blocks = (size + 511) / 512
+    result.blocks = (stored + 511) / 512
     result.modified = FileTime(mtime)
     result.changed = FileTime(ctime)
     result.accessed = FileTime(atime)

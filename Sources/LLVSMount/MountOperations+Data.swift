@@ -1,5 +1,6 @@
 import FileTree
 import FuseSession
+import LLVS
 import Platform
 
 // Bytes: open, read, write and what follows.
@@ -137,13 +138,51 @@ extension MountOperations {
     }
     let (end, overflows) = offset.addingReportingOverflow(count)
     guard !overflows else { return reply.error(Errno.fileTooBig) }
-    let punches = mode & AllocationFlags.punchHole != 0
     let keeps = mode & AllocationFlags.keepSize != 0
-    guard mode & ~(AllocationFlags.punchHole | AllocationFlags.keepSize) == 0, !punches || keeps
-    else { return reply.error(Errno.notSupported) }
+    let zeroes = mode & (AllocationFlags.punchHole | AllocationFlags.zeroRange) != 0
+    switch mode & ~AllocationFlags.keepSize {
+    case 0, AllocationFlags.zeroRange: break
+    case AllocationFlags.punchHole where keeps: break
+    default: return reply.error(Errno.notSupported)
+    }
     answer(reply) { () throws(FSError) in
+      if !zeroes, try freeBytes() < UInt64(count) { throw .noSpace }
       try tree.allocate(
-        handle, range: UInt64(offset)..<UInt64(end), punching: punches, keepingSize: keeps)
+        handle, range: UInt64(offset)..<UInt64(end), zeroing: zeroes, keepingSize: keeps)
+    }
+  }
+
+  /// What the store's disk has room for.
+  private func freeBytes() throws(FSError) -> UInt64 {
+    do throws(SystemError) {
+      let disk = try FileSystem.fileSystem(of: tree.store.path)
+      let (bytes, overflows) = disk.availableBlocks.multipliedReportingOverflow(by: disk.blockSize)
+      return overflows ? .max : bytes
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  func lseek(
+    _ node: NodeID, file: OpenFile, offset: Int64, whence: Int32, reply: consuming OffsetReply
+  ) {
+    guard whence == SeekFlags.data || whence == SeekFlags.hole else {
+      return reply.error(Errno.invalid)
+    }
+    guard offset >= 0 else { return reply.error(Errno.noSuchDeviceOrAddress) }
+    do throws(FSError) {
+      let toData = whence == SeekFlags.data
+      guard !Self.isHidden(node) else {
+        let open = OpenObject.object(file.handle) as? OpenHiddenFile
+        guard let found = try open?.file.seek(from: UInt64(offset), toData: toData) else {
+          return reply.error(Errno.invalid)
+        }
+        return reply.offset(Int64(clamping: found))
+      }
+      reply.offset(
+        Int64(clamping: try tree.seek(node.rawValue, from: UInt64(offset), toData: toData)))
+    } catch {
+      reply.error(error.errno)
     }
   }
 
@@ -172,4 +211,11 @@ enum OpenFlags {
 enum AllocationFlags {
   static let keepSize: Int32 = 1
   static let punchHole: Int32 = 2
+  static let zeroRange: Int32 = 0x10
+}
+
+/// lseek(2)'s ways to look for holes, as Linux numbers them.
+enum SeekFlags {
+  static let data: Int32 = 3
+  static let hole: Int32 = 4
 }

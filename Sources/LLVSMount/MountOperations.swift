@@ -30,7 +30,7 @@ final class MountOperations: FuseOperations {
   }
 
   /// What the kernel is told to ask; locks stay with the kernel, and it checks permissions itself.
-  static let served: OperationSet = .all.subtracting([.lseek, .copyFileRange, .access])
+  static let served: OperationSet = .all.subtracting([.copyFileRange, .access])
 
   /// Copies a name, which is valid only during its request.
   static func bytes(_ name: UnsafeRawBufferPointer) -> [UInt8] { Array(name) }

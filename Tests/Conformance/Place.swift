@@ -47,18 +47,25 @@ final class Place {
     Self.remove(Path(path))
   }
 
-  static func remove(_ path: Path) {
-    var status = stat()
-    guard Sys.stat(path.bytes, &status, follow: false) == 0 else { return }
-    guard status.st_mode & 0o170000 == 0o040000 else {
-      _ = Sys.unlink(path.bytes)
-      return
+  static func remove(_ path: Path) { remove(path, in: here) }
+
+  /// Through descriptors: what is below may be deeper than a path is long.
+  private static func remove(_ name: Path, in directory: Int) {
+    let bytes = name.bytes
+    bytes.withUnsafeBufferPointer { raw in
+      remove(Int(bitPattern: raw.baseAddress), in: directory)
     }
-    _ = Sys.chmod(path.bytes, 0o700)
-    for name in Self.names(path) ?? [] where name != [0x2E] && name != [0x2E, 0x2E] {
-      remove(path.appending(name))
-    }
-    _ = Sys.rmdir(path.bytes)
+  }
+
+  private static func remove(_ number: Int, in directory: Int) {
+    if call(SYS_unlinkat, directory, number, 0) == 0 || errno != EISDIR { return }
+    _ = call(SYS_fchmodat, directory, number, 0o700)
+    let flags = Int(O_RDONLY | Linux.directory | Linux.noFollow)
+    let fd = call(SYS_openat, directory, number, flags, 0)
+    guard fd >= 0 else { return }
+    for inner in listed(fd) ?? [] { remove(Path(raw: inner), in: fd) }
+    Sys.close(fd)
+    _ = call(SYS_unlinkat, directory, number, Int(Linux.removeDirectory))
   }
 
   /// The path of a name here.

@@ -9,6 +9,12 @@ extension LiveTree {
     for (id, predecessor) in epochs.sorted(by: { $0.key < $1.key }) {
       changes.append(.epoch(id: id, predecessor: predecessor?.rawValue ?? 0))
     }
+    if root.attributesChanged {
+      changes.append(
+        .setAttributes(
+          inode: Self.rootInode, attributes: root.attributes, time: root.ctime,
+          explicitTime: root.explicitTime))
+    }
     var known: Set<UInt64> = []
     append(childrenOf: root, to: &changes, &known)
     // Open ones too: what is saved through their handles later is a change of the name they had.

@@ -31,6 +31,7 @@ extension LiveTree {
         store: store, journal: journal, defaults: defaults, base: TreeView(map: state.map),
         head: state.head, epoch: 1, epochs: [1: state.head], ignore: ignore,
         settings: settings)
+      try tree.showRoot()
       return (tree, recovery)
     }
     var reader: JournalReader
@@ -49,6 +50,7 @@ extension LiveTree {
       store: store, journal: journal, defaults: defaults,
       base: TreeView(map: store.map(header.root)), head: head, epoch: 1,
       epochs: [:], ignore: ignore, settings: settings)
+    try tree.showRoot()
     try tree.replay(
       &reader, generation: found.number, header: header, state: state, &recovery)
     journal.state.withLock { s in
@@ -65,6 +67,12 @@ extension LiveTree {
       throw error.asStoreError
     }
     return (tree, recovery)
+  }
+
+  /// Gives the root what was set of it before.
+  private func showRoot() throws(StoreError) {
+    root.attributes = try RootAttributes.stored(in: store)
+    if let time = root.attributes.mtime { root.ctime = time }
   }
 
   static func bootID() -> [UInt8] {

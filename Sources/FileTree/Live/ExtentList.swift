@@ -45,6 +45,9 @@ struct Extent: Hashable, Sendable {
 struct ExtentList: Hashable, Sendable {
   private static let blockLimit = 256
   private var blocks: [[Extent]] = []
+  /// Bytes that extents cover, and those of them that the value under the file has.
+  private(set) var covered: UInt64 = 0
+  private(set) var coveredByBase: UInt64 = 0
 
   init() {}
 
@@ -52,6 +55,8 @@ struct ExtentList: Hashable, Sendable {
   init(baseLength length: UInt64) {
     if length > 0 {
       blocks = [[Extent(start: 0, length: length, offset: 0, source: Extent.base)]]
+      covered = length
+      coveredByBase = length
     }
   }
 
@@ -110,10 +115,18 @@ struct ExtentList: Hashable, Sendable {
     guard extent.length > 0 else { return }
     if let last = blocks.indices.last, let tail = blocks[last].last, tail.end <= extent.start {
       append(extent, toBlock: last, after: tail)
-      return
+    } else {
+      clear(extent.start..<extent.end)
+      insert(extent)
     }
-    clear(extent.start..<extent.end)
-    insert(extent)
+    covered += extent.length
+    if extent.source == Extent.base { coveredByBase += extent.length }
+  }
+
+  private mutating func uncover(_ extent: Extent, in range: Range<UInt64>) {
+    let length = min(extent.end, range.upperBound) - max(extent.start, range.lowerBound)
+    covered -= length
+    if extent.source == Extent.base { coveredByBase -= length }
   }
 
   /// Makes `range` read as zeros.
@@ -126,6 +139,7 @@ struct ExtentList: Hashable, Sendable {
       var kept: [Extent] = []
       while high < blocks[block].count, blocks[block][high].start < range.upperBound {
         let extent = blocks[block][high]
+        uncover(extent, in: range)
         if extent.start < range.lowerBound {
           kept.append(extent.clipped(to: extent.start..<range.lowerBound))
         }

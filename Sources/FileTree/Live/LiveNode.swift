@@ -120,6 +120,10 @@ final class LiveNode {
   var entry: Entry?
   var attributes: Attributes
   var ctime: Attributes.Time
+  /// When it came to be as far as this tree knows: its mtime where none was recorded.
+  let born: Attributes.Time
+  /// Bytes of its value in the base that are zeros and take no room.
+  var zeroBytes: UInt64 = 0
   var atime: Attributes.Time?
   var file: LiveFile?
   let directory: LiveDirectory?
@@ -149,6 +153,7 @@ final class LiveNode {
     self.entry = entry
     self.attributes = attributes
     self.ctime = ctime
+    born = ctime
     self.directory = directory
     parent?.pins += 1
   }
@@ -224,6 +229,12 @@ final class LiveNode {
     if let file { return file.content }
     guard let entry else { return FileContent() }
     return FileContent(stored: entry.stored)
+  }
+
+  /// How many of the bytes take room.
+  var storedSize: UInt64 {
+    if let file { return file.content.stored(zerosInBase: zeroBytes) }
+    return size > zeroBytes ? size - zeroBytes : 0
   }
 
   /// The bytes' count as they stand.

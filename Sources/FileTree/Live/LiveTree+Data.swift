@@ -247,9 +247,9 @@ extension LiveTree {
     return status
   }
 
-  /// Makes a range read as zeros, or makes the file reach to its end: fallocate(2).
+  /// Makes a range read as zeros, or makes the file reach to its end, or both: fallocate(2).
   package func allocate(
-    _ handle: LiveHandle, range: Range<UInt64>, punching: Bool, keepingSize: Bool
+    _ handle: LiveHandle, range: Range<UInt64>, zeroing: Bool, keepingSize: Bool
   ) throws(FSError) {
     guard range.upperBound <= Self.sizeLimit else { throw .fileTooBig }
     try journal.reserve(1024)
@@ -258,15 +258,15 @@ extension LiveTree {
       ensureJournaled(node)
       handle.wroteSinceFlush = true
       handle.wrote = true
-      if punching {
-        let end = min(range.upperBound, node.size)
-        guard range.lowerBound < end else { return nil }
-        return perform(
+      var position: Journal.Position?
+      let end = min(range.upperBound, node.size)
+      if zeroing, range.lowerBound < end {
+        position = perform(
           .punch(
             inode: node.inode, range: range.lowerBound..<end, time: Self.now(),
             epoch: handle.seenEpoch))
       }
-      guard !keepingSize, range.upperBound > node.size else { return nil }
+      guard !keepingSize, range.upperBound > node.size else { return position }
       return perform(
         .resize(
           inode: node.inode, size: range.upperBound, time: Self.now(), epoch: handle.seenEpoch,

@@ -9,6 +9,10 @@ extension LiveTree {
     var baseStamp: UInt64
     var basePath: [UInt8]?
     var found: TreeView.Found?
+    /// When names last came to or went from the directory, where no version records it.
+    var directoryTime: Attributes.Time?
+    /// Bytes of the value that are zeros and take no room.
+    var zeroBytes: UInt64 = 0
     /// All names of the file in the base, where it has several.
     var links: [LinkPlace] = []
   }
@@ -30,13 +34,30 @@ extension LiveTree {
         try learnImplied([path.isEmpty ? name : path + [0x2F] + name])
       }
       var resolution = Resolution(baseStamp: stamp, basePath: path, found: found)
-      if case .value(let entry)? = found, entry.attributes.linkID != nil {
-        resolution.links = try linkPlaces(of: entry, in: view)
+      if case .directory(let entry)? = found, entry?.attributes.mtime == nil {
+        resolution.directoryTime = try directoryTime(entry, at: path, name)
+      }
+      if case .value(let entry)? = found {
+        // Only a tree of chunks has holes; its nodes are kept in memory.
+        resolution.zeroBytes = try store.contents.zeroBytes(entry.stored)
+        if entry.attributes.linkID != nil {
+          resolution.links = try linkPlaces(of: entry, in: view)
+        }
       }
       return resolution
     } catch {
       throw .store(error)
     }
+  }
+
+  private func directoryTime(
+    _ entry: Entry?, at path: [UInt8], _ name: [UInt8]
+  ) throws(StoreError) -> Attributes.Time? {
+    var inode = entry?.inode ?? 0
+    if inode == 0 {
+      inode = lock.withLock { _ in impliedInode(path.isEmpty ? name : path + [0x2F] + name) }
+    }
+    return try store.directoryTime(inode)
   }
 
   /// The child at a name; call with the lock held.
@@ -49,6 +70,11 @@ extension LiveTree {
     guard resolution.baseStamp == baseStamp, resolution.basePath == basePath else { return nil }
     guard let found = resolution.found else { return .some(nil) }
     let node = materialise(found, parent: parent, name: name, basePath: basePath)
+    if let time = resolution.directoryTime, node.attributes.mtime == nil {
+      node.attributes.mtime = time
+      node.ctime = max(node.ctime, time)
+    }
+    if node.file == nil { node.zeroBytes = resolution.zeroBytes }
     for place in resolution.links { attach(node, at: place) }
     return .some(node)
   }

@@ -177,7 +177,7 @@ package final class LiveTree: @unchecked Sendable {
     case .symlink: mode = 0o777
     default: mode = stored.mode ?? 0o644
     }
-    let mtime = stored.mtime ?? node.ctime
+    let mtime = stored.mtime ?? node.born
     let owner = defaults.owner(stored)
     return NodeStatus(
       inode: node.inode, kind: node.kind, mode: mode,
@@ -185,7 +185,8 @@ package final class LiveTree: @unchecked Sendable {
         ? 0 : 1 + UInt32(node.furtherNames.count),
       uid: owner.uid, gid: owner.gid,
       device: stored.device ?? Attributes.Device(major: 0, minor: 0),
-      size: node.kind == .directory ? 4096 : node.size, mtime: mtime, ctime: node.ctime,
+      size: node.kind == .directory ? 4096 : node.size,
+      stored: node.kind == .directory ? 4096 : node.storedSize, mtime: mtime, ctime: node.ctime,
       atime: node.atime ?? mtime)
   }
 

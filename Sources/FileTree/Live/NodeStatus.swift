@@ -11,6 +11,8 @@ package struct NodeStatus: Hashable, Sendable {
   package var gid: UInt32
   package var device: Attributes.Device
   package var size: UInt64
+  /// Bytes that take room: the size without holes.
+  package var stored: UInt64
   package var mtime: Attributes.Time
   package var ctime: Attributes.Time
   package var atime: Attributes.Time
@@ -18,7 +20,7 @@ package struct NodeStatus: Hashable, Sendable {
   package init(
     inode: UInt64, kind: EntryKind, mode: UInt32, links: UInt32, uid: UInt32, gid: UInt32,
     device: Attributes.Device = Attributes.Device(major: 0, minor: 0), size: UInt64,
-    mtime: Attributes.Time, ctime: Attributes.Time, atime: Attributes.Time
+    stored: UInt64? = nil, mtime: Attributes.Time, ctime: Attributes.Time, atime: Attributes.Time
   ) {
     self.inode = inode
     self.kind = kind
@@ -28,6 +30,7 @@ package struct NodeStatus: Hashable, Sendable {
     self.gid = gid
     self.device = device
     self.size = size
+    self.stored = stored ?? size
     self.mtime = mtime
     self.ctime = ctime
     self.atime = atime

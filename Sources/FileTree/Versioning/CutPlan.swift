@@ -106,6 +106,10 @@ struct CutPlan {
   var unsaved: [[UInt8]] = []
   /// The directories that had overrides, and where they stood.
   var directories: [(LiveNode, [UInt8])] = []
+  /// When names last came to or went from them, where utimensat(2) said nothing else.
+  var directoryTimes: [UInt64: Attributes.Time] = [:]
+  /// The root's attributes, if they were changed.
+  var rootAttributes: Attributes?
   /// Detached nodes whose bytes the plan takes.
   var detached: [LiveNode] = []
   var renewals: [Renewal] = []

@@ -106,6 +106,7 @@ extension LiveTree {
   }
 
   private func settlePlan(_ plan: CutPlan, _ installation: Installation, _ seen: PlanSeen) {
+    if plan.rootAttributes == root.attributes { root.attributesChanged = false }
     var present: Set<[UInt8]> = []
     for item in plan.items {
       guard case .put(let state, _) = item.action else { continue }
@@ -181,6 +182,9 @@ extension LiveTree {
     let node = state.node
     guard let entry, detachedNodes[node.inode] == nil else { return }
     node.entry = entry
+    if let content = state.taken?.content {
+      node.zeroBytes = content.size - min(content.size, content.stored(zerosInBase: node.zeroBytes))
+    }
     let isUnchanged = node.stamp == state.stamp
     node.isMoved = !isUnchanged && node.path != path
     if isUnchanged {
@@ -265,6 +269,7 @@ extension LiveTree {
       return
     }
     node.entry = new
+    node.zeroBytes = 0
     let shown = node.kind == .directory ? node.attributes.mtime : nil
     node.attributes = new.attributes
     if let shown, new.attributes.mtime == nil { node.attributes.mtime = shown }

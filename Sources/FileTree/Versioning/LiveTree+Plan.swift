@@ -69,6 +69,7 @@ extension LiveTree {
   }
 
   private func gather(_ reason: CutReason, _ plan: inout CutPlan) {
+    if root.attributesChanged { plan.rootAttributes = root.attributes }
     walk(root, at: [], isInPlace: true, reason, &plan)
     takeDetached(reason, &plan)
     choose(&plan)
@@ -135,6 +136,9 @@ extension LiveTree {
   ) {
     guard let directory = node.directory else { return }
     plan.directories.append((node, path))
+    if node.inode == Self.rootInode || !node.explicitTime, let time = node.attributes.mtime {
+      plan.directoryTimes[node.inode] = time
+    }
     for (name, override) in directory.overrides {
       let childPath = path.isEmpty ? name : path + [0x2F] + name
       guard let child = override.node else {

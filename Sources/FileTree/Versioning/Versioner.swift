@@ -87,7 +87,9 @@ package final class Versioner: Sendable {
         return s.cutMarks
       }
       var plan = tree.plan(reason, id: id)
-      if isOnlyCut, plan.items.isEmpty, plan.renewals.isEmpty, tree.journal.isSmall {
+      if isOnlyCut, plan.items.isEmpty, plan.renewals.isEmpty, plan.rootAttributes == nil,
+        tree.journal.isSmall
+      {
         tree.lock.withLock { _ in tree.isPlanning = false }
         let head = try plan.head.flatMap { (head) throws(StoreError) in
           try tree.store.version(head)
@@ -150,6 +152,8 @@ package final class Versioner: Sendable {
     let store = tree.store
     let state = try LiveState(of: store)
     return try store.write { (transaction) throws(StoreError) -> Commit in
+      for (inode, time) in plan.directoryTimes { transaction.noteTime(time, ofDirectory: inode) }
+      if let root = plan.rootAttributes { RootAttributes.record(root, in: transaction) }
       let made = try CutVersions(tree: tree, plan: plan, message: message).add(to: transaction)
       var outcome = Outcome(cut: made.newest, unsaved: plan.unsaved, summary: made.summary)
       let head = try goOn(transaction, made.head)

@@ -87,6 +87,15 @@ package final class HiddenFile: Sendable {
     }
   }
 
+  /// Finds data or a hole as lseek(2) does; only values have holes.
+  ///
+  /// - Throws: ``FSError/noDevice`` where there is none, ``FSError/invalid`` for what is no value.
+  package func seek(from offset: UInt64, toData: Bool) throws(FSError) -> UInt64 {
+    guard case .value(let stored) = source else { throw .invalid }
+    return try tree.live.seek(
+      FileContent(stored: stored), from: offset, toData: toData)
+  }
+
   static func copy(
     _ bytes: [UInt8], from offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) -> Int {

@@ -101,13 +101,18 @@ extension HiddenTree {
     case .symlink: mode = 0o777
     default: mode = attributes.mode ?? 0o644
     }
+    let zeros = try reading { () throws(StoreError) in
+      try store.contents.zeroBytes(entry.stored)
+    }
     // Two links say that the bytes may stand in other versions too: du, tar and rsync look.
     let owner = live.defaults.owner(attributes)
     return NodeStatus(
       inode: inode, kind: entry.kind, mode: mode, links: entry.isDirectory ? 1 : 2,
       uid: owner.uid, gid: owner.gid,
       device: attributes.device ?? Attributes.Device(major: 0, minor: 0),
-      size: entry.isDirectory ? 4096 : entry.stored.length, mtime: mtime, ctime: stored,
+      size: entry.isDirectory ? 4096 : entry.stored.length,
+      stored: entry.isDirectory ? 4096 : entry.stored.length - min(zeros, entry.stored.length),
+      mtime: mtime, ctime: stored,
       atime: mtime)
   }
 }

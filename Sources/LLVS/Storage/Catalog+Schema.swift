@@ -2,9 +2,13 @@
 extension Catalog {
   static let formatVersion: Int64 = 1
 
-  /// Unknown to programs that came before it, which make no links and leave it alone.
-  static let links =
-    "CREATE TABLE IF NOT EXISTS links(link BLOB, key BLOB, PRIMARY KEY(link, key)) WITHOUT ROWID"
+  /// Unknown to programs that came before them, which leave them alone.
+  static let additions = """
+    CREATE TABLE IF NOT EXISTS links(
+      link BLOB, key BLOB, PRIMARY KEY(link, key)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS directory_times(
+      inode INTEGER PRIMARY KEY, seconds INTEGER NOT NULL, nanoseconds INTEGER NOT NULL);
+    """
 
   static let schema = """
     CREATE TABLE properties(

@@ -50,7 +50,7 @@ final class Catalog: Sendable {
       }
     }
     try Catalog.check(database)
-    try database.execute(Catalog.links)
+    try database.execute(Catalog.additions)
     let loan = Loan(database: database)
     writer.withLock { $0 = loan }
   }

@@ -44,6 +44,9 @@ extension Store {
       for (name, value) in transaction.settings {
         try catalog.setSetting(name, value, in: database)
       }
+      for (inode, time) in transaction.directoryTimes {
+        try catalog.setDirectoryTime(inode, time, in: database)
+      }
       for change in transaction.linkChanges { try catalog.setLink(change, in: database) }
       for change in transaction.peerChanges {
         switch change {

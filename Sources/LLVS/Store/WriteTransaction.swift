@@ -17,6 +17,8 @@ package final class WriteTransaction {
   private(set) var heads: [HeadLogEntry] = []
   private(set) var settings: [(String, [UInt8]?)] = []
   private(set) var peerChanges: [PeerChange] = []
+  /// When names last came to or went from directories, by inode.
+  var directoryTimes: [UInt64: Attributes.Time] = [:]
   /// Names of hard links that the live tree's map gets or loses, in order.
   private(set) var linkChanges: [LinkChange] = []
   /// The number of the newest committed version.
@@ -143,6 +145,7 @@ package final class WriteTransaction {
 
   var namesNothing: Bool {
     added.isEmpty && heads.isEmpty && settings.isEmpty && peerChanges.isEmpty
+      && directoryTimes.isEmpty
   }
 
   // MARK: Content
