@@ -100,12 +100,14 @@ extension WriteTransaction {
 
   /// Merges another version into the live tree's because somebody said so: an authored version, or none
   /// where one holds the other already; with `keepingLine`, one is also made where `other` is on another
-  /// line and holds `live`, so that the outcome is on the line given.
+  /// line and holds `live`, so that the outcome is on the line given. With `settling` whoever asked chose
+  /// knowingly what to drop: the version says that it settles what clashed (rule 12).
   ///
   /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories, unless `allowingUnrelated`.
   package func merge(
     _ other: VersionNumber, into live: VersionNumber, allowingUnrelated: Bool = false,
-    line: Branch?, keepingLine: Bool = false, author: String? = nil, message: String? = nil,
+    line: Branch?, keepingLine: Bool = false, settling: Bool = false, author: String? = nil,
+    message: String? = nil,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
   ) throws(StoreError) -> MergeReport {
     let merger = self.merger
@@ -123,6 +125,9 @@ extension WriteTransaction {
         first: first, second: second, bases: bases,
         options: options(number, .first, arbiter(merger.graph)), writingTo: nodes)
       var metadata = result.droppedMetadata
+      if settling, !result.dropped.isEmpty {
+        metadata[.settled] = Version.MetadataValue(keys: result.dropped.map(\.key))
+      }
       if let line { metadata[.branch] = Version.MetadataValue(line.rawValue) }
       if let author { metadata[.author] = Version.MetadataValue(author) }
       if let message { metadata[.message] = Version.MetadataValue(message) }
