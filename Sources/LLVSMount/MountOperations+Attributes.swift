@@ -67,7 +67,9 @@ extension MountOperations {
     _ node: NodeID, _ name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, flags: Int32,
     reply: consuming EmptyReply
   ) {
-    guard !Self.isHidden(node) else { return reply.error(Errno.readOnlyFileSystem) }
+    guard !Self.isHidden(node) else {
+      return reply.error(hidden.refusalOfExtended(of: node.rawValue).errno)
+    }
     let mode: LiveTree.ExtendedMode
     switch flags {
     case 0: mode = .either
@@ -83,7 +85,9 @@ extension MountOperations {
   func removexattr(
     _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming EmptyReply
   ) {
-    guard !Self.isHidden(node) else { return reply.error(Errno.readOnlyFileSystem) }
+    guard !Self.isHidden(node) else {
+      return reply.error(hidden.refusalOfExtended(of: node.rawValue).errno)
+    }
     answer(reply) { () throws(FSError) in
       try tree.removexattr(node.rawValue, Self.bytes(name))
     }

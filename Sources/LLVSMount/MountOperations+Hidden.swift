@@ -214,12 +214,32 @@ extension MountOperations {
 
   func hiddenFlush(_ file: OpenFile, reply: consuming EmptyReply) {
     // Commands run in WRITE, never here: every inherited descriptor that closes sends a flush.
-    let open = OpenObject.object(file.handle) as? OpenHiddenFile
-    answer(reply) { () throws(FSError) in try open?.file.flush() }
+    let hidden = (OpenObject.object(file.handle) as? OpenHiddenFile)?.file
+    guard let hidden, hidden.makesVersions else {
+      return answer(reply) { () throws(FSError) in try hidden?.flush() }
+    }
+    later(reply) { () throws(FSError) in try hidden.flush() }
+  }
+
+  /// Does what may make a version, and so wait for the kernel, on a thread of the pool.
+  func later(
+    _ reply: consuming EmptyReply, _ body: @escaping @Sendable () throws(FSError) -> Void
+  ) {
+    let parked = ParkedReply(reply)
+    pool.run {
+      do throws(FSError) {
+        try body()
+        parked.take()?.done()
+      } catch {
+        parked.take()?.error(error.errno)
+      }
+    }
   }
 
   func hiddenRelease(_ file: OpenFile, reply: consuming EmptyReply) {
-    (OpenObject.object(file.handle) as? OpenHiddenFile)?.file.release()
+    if let hidden = (OpenObject.object(file.handle) as? OpenHiddenFile)?.file {
+      if hidden.makesVersions { pool.run { hidden.release() } } else { hidden.release() }
+    }
     reply.done()
     OpenObject.close(file.handle)
   }

@@ -119,17 +119,10 @@ extension MountOperations {
   ) {
     if Self.isHidden(parent) {
       let name = Self.bytes(name)
-      // It may settle a conflict, which makes a version: no thread of the session waits for that.
-      let parked = ParkedReply(reply)
-      pool.run { [hidden] in
-        do throws(FSError) {
-          try hidden.removeDirectory(parent.rawValue, name)
-          parked.take()?.done()
-        } catch {
-          parked.take()?.error(error.errno)
-        }
+      // It may settle a conflict.
+      return later(reply) { [hidden] () throws(FSError) in
+        try hidden.removeDirectory(parent.rawValue, name)
       }
-      return
     }
     answer(reply) { () throws(FSError) in
       let name = Self.bytes(name)
@@ -153,6 +146,12 @@ extension MountOperations {
     default: return reply.error(Errno.invalid)
     }
     let thread = Self.caller(reply).process
+    if Self.isHidden(parent), Self.isHidden(newParent), hidden.makesVersions(newParent.rawValue) {
+      let (from, to) = (Self.bytes(name), Self.bytes(newName))
+      return later(reply) { [hidden] () throws(FSError) in
+        try hidden.rename(parent.rawValue, from, newParent.rawValue, to, mode: mode)
+      }
+    }
     answer(reply) { () throws(FSError) in
       if Self.isHidden(parent), Self.isHidden(newParent) {
         return try hidden.rename(

@@ -13,7 +13,7 @@ struct CommandLine: Equatable {
   var options: [String: String] = [:]
 
   /// Options that take a value, and those that do not.
-  private static let valued: Set<String> = ["n", "o", "m", "into"]
+  private static let valued: Set<String> = ["n", "o", "m", "into", "tool"]
   private static let flags: Set<String> = ["follow", "stat", "foreground", "force", "f"]
 
   init(_ arguments: [String]) throws {

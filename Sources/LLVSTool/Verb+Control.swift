@@ -21,7 +21,9 @@ extension Verb {
     }
     if line.isJSON {
       console.tell(json(answer))
-    } else if line.verb == "status" || line.verb == "conflicts" {
+    } else if line.verb == "status" || line.verb == "conflicts"
+      || line.verb == "tag" && line.words.isEmpty
+    {
       console.tell(answer.text)
     } else {
       console.say(answer.text)

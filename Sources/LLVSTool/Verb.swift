@@ -39,9 +39,19 @@ struct Verb: Sendable {
     command("undo", "Goes back by one change of the head."), command("redo", "Takes undo back."),
     command("branch", "Starts a named line."),
     command("switch", "Goes on from another version or line; - is the unnamed one."),
-    command("tag", "Gives a version a lasting name."), command("settle", "Closes a conflict."),
+    command("tag", "Gives a version a lasting name; lists such names if none is given."),
+    command("settle", "Closes a conflict."),
     command(
       "conflicts", "Lists values of which concurrent ones were dropped and none was settled."),
+    Verb(
+      name: "mergetool", usage: "llvs mergetool [PATH...] [--tool TOOL]",
+      help: """
+        Opens a program on base, ours, theirs and merged of each conflict of texts, all or those at and below
+        paths, and settles with what it leaves in merged if it ends with 0 and no markers remain. TOOL is
+        meld, vimdiff, nvimdiff, kdiff3, or a command with the words BASE, OURS, THEIRS and MERGED, as in
+        'cmd --out=MERGED OURS BASE THEIRS'; else $MERGETOOL, the setting mergetool, or what is installed.
+        Ends with 1 if a conflict is left.
+        """, run: mergetool),
     command("set", "Changes settings of this store."),
     command("compact", "Reclaims space."), command("purge", "Removes a value from history here."),
     Verb(
@@ -108,7 +118,7 @@ struct Verb: Sendable {
       \(lines.joined(separator: "\n"))
 
       Options of all: --store DIR, --mount DIR (else the mount that the current directory is in), --json,
-      --quiet, --help. Exit codes: 0 done, 1 conflicts (--fail-on-conflict), 2 usage, 3 not found,
+      --quiet, --help. Exit codes: 0 done, 1 conflicts (--fail-on-conflict, mergetool), 2 usage, 3 not found,
       4 unreachable, 5 unrelated, 6 busy, 7 no space, 8 not permitted, 9 damaged, 10 interrupted,
       11 exists, 12 failed otherwise.
       """

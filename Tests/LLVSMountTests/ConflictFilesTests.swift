@@ -18,7 +18,7 @@ extension Mounted {
           echo 'switch -' > .llvs/control
           for f in a d/b d/c; do echo this > $f; done
           echo commit > .llvs/control
-          echo 'merge other using ours' > .llvs/control
+          echo 'merge other using most-recent-branch' > .llvs/control
           test "$(ls .llvs/conflicts)" = "$(printf 'a\\nd')"
           grep -q '^conflicts *3' .llvs/control
           diff .llvs/conflicts/a/ours a
@@ -33,6 +33,130 @@ extension Mounted {
           test -z "$(ls .llvs/conflicts)"
           test "$(cat a d/b d/c | tr '\\n' ' ')" = "other this this "
           """)
+      }
+    }
+
+    /// A tree in which `a`, `b` and so on clash, in one line of three.
+    private func clashed(_ names: String, _ store: MountedStore) throws {
+      try store.run(
+        """
+        for f in \(names); do printf 'one\\ntwo\\nthree\\n' > $f; done; echo commit > .llvs/control
+        echo 'branch other' > .llvs/control
+        sed -i s/two/other/ \(names); echo commit > .llvs/control; echo 'switch -' > .llvs/control
+        sed -i s/two/this/ \(names); echo commit > .llvs/control
+        echo 'merge other' > .llvs/control
+        test "$(ls .llvs/conflicts | tr '\\n' ' ')" = '\(names) '
+        """)
+    }
+
+    @Test("merged is settled by real editors: in place, by rename, and not while markers remain")
+    func merged() throws {
+      try MountedStore.with { store in
+        let names = "echo gedit nano sed tee vim vimrename"
+        try clashed(names, store)
+        try store.run(
+          #"""
+          marked="$(printf 'one\n<<<<<<< ours\nthis\n=======\nother\n>>>>>>> theirs\nthree')"
+          for f in */; do false; done 2>/dev/null || true
+          for f in $(ls .llvs/conflicts); do test "$(cat .llvs/conflicts/$f/merged)" = "$marked"; done
+          good() { test "$(cat $1 | tr '\n' ,)" = 'one,both,three,'; test ! -e .llvs/conflicts/$1; }
+
+          cd .llvs/conflicts/echo; ! (echo "$marked" > merged) 2>/dev/null; test -e ../echo/merged
+          printf 'one\nboth\nthree\n' > merged; cd ../../..; good echo
+          sed -e '/^[<=>]\{7\}/d' -e /other/d -e s/this/both/ .llvs/conflicts/tee/ours |
+            tee .llvs/conflicts/tee/merged > /dev/null; good tee
+          sed -i -e '/^[<=>]\{7\}/d' -e /other/d -e s/this/both/ .llvs/conflicts/sed/merged; good sed
+          vim -N -u NONE -i NONE -es -c 'g/^[<=>]\{7}/d' -c g/other/d -c s/this/both/e -c %s/this/both/e \
+            -c wq .llvs/conflicts/vim/merged; good vim
+          # It is told that the file cannot be written while markers remain.
+          ! vim -N -u NONE -i NONE -es -c 'set backupcopy=no' -c 's/one/eins/' -c w -c cq \
+            .llvs/conflicts/vimrename/merged
+          grep -q this vimrename; test -e .llvs/conflicts/vimrename/merged
+          rm .llvs/conflicts/vimrename/merged; grep -q one .llvs/conflicts/vimrename/merged
+          vim -N -u NONE -i NONE -es -c 'set backupcopy=no' -c 'g/^[<=>]\{7}/d' -c g/other/d \
+            -c %s/this/both/e -c wq .llvs/conflicts/vimrename/merged; good vimrename
+          python3 - <<'END'
+          import os
+          os.chdir('.llvs/conflicts/gedit')
+          fd = os.open('.goutputstream-X', os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644)
+          os.write(fd, b'one\nboth\nthree\n'); os.fsync(fd); os.close(fd)
+          os.rename('.goutputstream-X', 'merged')
+          END
+          good gedit
+          python3 - <<'END'
+          import pty, os, time, select
+          pid, fd = pty.fork()
+          if pid == 0:
+              os.environ['TERM'] = 'xterm'
+              os.execvp('nano', ['nano', '-I', '.llvs/conflicts/nano/merged'])
+          def drain(seconds):
+              end = time.time() + seconds
+              while time.time() < end:
+                  if select.select([fd], [], [], 0.05)[0]:
+                      try: os.read(fd, 65536)
+                      except OSError: return
+          drain(0.5)
+          # Cut all, type the outcome, save, leave.
+          for keys in (b'\x0b' * 7, b'one\rboth\rthree', b'\x0f', b'\r', b'\x18', b'n'):
+              try: os.write(fd, keys); drain(0.3)
+              except OSError: break
+          os.waitpid(pid, 0)
+          END
+          good nano
+          test -z "$(ls .llvs/conflicts)"
+          grep -q '^conflicts *0' .llvs/control
+          """#)
+      }
+    }
+
+    @Test("However one side settles, the other side shows it settled")
+    func everywhere() throws {
+      let ways = [
+        "write": "echo both > write", "copy": "cp .llvs/conflicts/copy/theirs copy",
+        "rm": "rm -r .llvs/conflicts/rm",
+        "merged": "echo both > .llvs/conflicts/%llvs%merged/merged",
+        "ours": "echo 'settle ours ours' > .llvs/control",
+        "theirs": "echo 'settle theirs theirs' > .llvs/control",
+        "base": "echo 'settle base base' > .llvs/control",
+        "version": "echo \"settle version $(basename $(readlink .llvs/head))\" > .llvs/control",
+        "tool": "'\(MountedStore.program)' settle tool theirs > /dev/null",
+        "meld": "printf 'this, other' | dd of=meld conv=notrunc status=none; truncate -s 11 meld",
+        "mv": "cp .llvs/conflicts/mv/theirs new; mv new mv",
+      ]
+      let names = ways.keys.sorted()
+      let list = names.joined(separator: " ")
+      try MountedStore.with(stored: ["settle": "1h"]) { a in
+        try MountedStore.with(stored: ["settle": "1h"]) { b in
+          try a.run(
+            """
+            mkdir ../folder; echo $PWD/../folder > .llvs/peers/folder
+            for f in \(list); do echo zero > $f; done; echo sync > .llvs/control
+            """)
+          try b.run("echo '\(a.directory)/folder' > .llvs/peers/folder; echo sync > .llvs/control")
+          for side in [(a, b), (b, a)] {
+            try a.run("for f in \(list); do echo base > $f; done; echo sync > .llvs/control")
+            try b.run("echo sync > .llvs/control; for f in \(list); do echo other > $f; done")
+            try a.run(
+              "for f in \(list); do echo this > $f; done; echo sync > .llvs/control")
+            try b.run("echo sync > .llvs/control")
+            try a.run(
+              "echo sync > .llvs/control; ls .llvs/conflicts | wc -l | grep -qx \(names.count)")
+            try a.run("diff -r .llvs/conflicts '\(b.path)/.llvs/conflicts'")
+            // Each way at one side, one after the other.
+            for name in names { try side.0.run(ways[name] ?? "false") }
+            try side.0.run(
+              "echo sync > .llvs/control; ls .llvs/conflicts; test -z \"$(ls .llvs/conflicts)\"")
+            try side.1.run(
+              """
+              echo sync > .llvs/control; ls .llvs/conflicts; test -z "$(ls .llvs/conflicts)"
+              grep -q '^conflicts *0' .llvs/control; diff -r . '\(side.0.path)'
+              """)
+            #expect(try side.1.run("cat write merged") == "both\nboth\n")
+            #expect(try side.1.run("cat base") == "base\n")
+            try side.1.run("echo sync > .llvs/control")
+            try side.0.run("echo sync > .llvs/control")
+          }
+        }
       }
     }
   }

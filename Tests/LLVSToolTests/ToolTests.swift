@@ -140,4 +140,76 @@ struct ToolTests {
     let show = try tool.json("llvs show --store s --json")
     #expect(show["line"] as? String == "work")
   }
+
+  /// A tool that writes what its fourth argument is to hold, and says what it was given.
+  private static let merger = """
+    cat > tool <<'END'
+    #!/bin/sh
+    cat "$1" "$2" "$3" >> "$LOG"; sed -i -e '/^[<=>]\\{7\\}/d' "$4"; exit ${CODE:-0}
+    END
+    chmod +x tool; export LOG=$PWD/said
+    """
+
+  @Test("mergetool settles with what a program leaves, where it ends well and no markers remain")
+  func mergetool() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir d folder; for f in a b.txt c; do printf 'x\\nbase\\n' > d/$f; done
+      for s in s t; do llvs init $s -q; llvs peer usb "$PWD/folder" --store $s; done
+      llvs import d --store s -q && llvs sync --store s -q && llvs sync --store t -q
+      for f in a b.txt; do printf 'x\\nfrom-s\\n' > d/$f; done; printf 's\\0' > d/c
+      llvs import d --store s -q
+      for f in a b.txt; do printf 'x\\nfrom-t\\n' > d/$f; done; printf 't\\0' > d/c
+      llvs import d --store t -q
+      llvs sync --store s -q; llvs sync --store t -q; llvs sync --store s -q
+      \(Self.merger)
+      llvs mergetool nowhere --store s --tool ./tool; echo $?
+      llvs mergetool a --store s --tool 'true MERGED'; echo $?
+      CODE=3 llvs mergetool a --store s --tool ./tool; echo $?
+      test ! -e said || rm said
+      llvs mergetool a --store s --tool './tool BASE OURS THEIRS MERGED'; echo $?
+      sort said | uniq -c | tr -s ' \\n' ' '; echo
+      llvs set "mergetool=$PWD/tool" --store s -q
+      llvs mergetool --store s; echo $?
+      llvs settle c ours --store s -q
+      llvs mergetool --store s
+      llvs export head out --store s -q; cat out/a out/b.txt | sort | uniq -c | tr -s ' \\n' ' '; echo
+      ls -d /tmp/llvs-merge-* 2>/dev/null | wc -l
+      """)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    #expect(
+      lines == [
+        "llvs: there is no conflict at nowhere.", "3",
+        "llvs: a is left as it is: markers remain.", "1",
+        "llvs: a is left as it is: ./tool ended with 3.", "1", "a is settled", "0",
+        " 1 base 1 from-s 1 from-t 3 x ", "b.txt is settled",
+        "llvs: c is not a text on every side; \"llvs settle\" closes it.", "1", "no conflicts",
+        " 2 from-s 2 from-t 2 x ", "0",
+      ], "\(result.output)")
+  }
+
+  @Test(
+    "mergetool works in a mount, with vimdiff too", .enabled(if: MountedStore.isPossible))
+  func mountedMergetool() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      \(Self.merger)
+      mkdir m && llvs mount s m -q && cd m && trap 'cd ..; llvs unmount m -q' EXIT
+      mkdir base; for f in base/a base/ours vim; do printf 'x\\nbase\\n' > $f; done; llvs commit -q
+      llvs branch other -q; sed -i s/base/there/ */* vim; llvs commit -q; llvs switch - -q
+      sed -i s/base/here/ */* vim; llvs commit -q; llvs merge other -q
+      MERGETOOL=../tool llvs mergetool base; echo $?
+      cat base/a base/ours | sort | uniq -c | tr -s ' \\n' ' '; echo
+      script -qec "'\(MountedStore.program)' mergetool --tool vimdiff" /dev/null < <(sleep 2; printf ':g/^[<=>]\\{7}/d\\r:wqa\\r'; sleep 1) > /dev/null
+      cat vim; llvs conflicts
+      """)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    #expect(
+      lines == [
+        "base/a is settled", "base/ours is settled", "0", " 2 here 2 there 2 x ", "x", "here",
+        "there", "no conflicts",
+      ], "\(result.output)")
+  }
 }

@@ -20,6 +20,7 @@ extension ControlCommand {
     case .switchTo(let target, let line):
       line.map { "switch \(target) as \($0)" } ?? "switch \(target)"
     case .tag(let name, _): "tag \(name)"
+    case .tags: "tag"
     case .settle: "settle"
     case .conflicts: "conflicts"
     case .set(let assignments): Self.title("set", assignments.map(\.name.rawValue))
@@ -39,7 +40,7 @@ extension ControlCommand {
   /// Whether it only tells, so that status goes on naming what was done before it.
   var onlyTells: Bool {
     switch self {
-    case .status, .log, .help, .conflicts: true
+    case .status, .log, .help, .conflicts, .tags: true
     default: false
     }
   }

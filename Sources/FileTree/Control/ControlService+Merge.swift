@@ -6,6 +6,8 @@ struct MergeSummary {
   var values = 0
   /// Paths of values on which both sides clashed.
   var clashes: [[UInt8]] = []
+  /// Whoever asked said which side to take, so that nothing is left to settle.
+  var isSettled = false
 
   mutating func add(_ report: MergeReport) {
     for made in report.made {
@@ -19,11 +21,13 @@ struct MergeSummary {
 
   var text: String {
     func count(_ number: Int, _ word: String) -> String {
-      "\(number) \(word)\(number == 1 ? "" : "s")"
+      if number != 1, word == "clash settled" { return "\(number) clashes settled" }
+      return "\(number) \(word)\(number == 1 ? "" : "s")"
     }
     var text = "\(count(heads, "head")), \(count(values, "value"))"
     if !clashes.isEmpty {
-      text += ", \(count(clashes.count, "conflict")): \(ControlService.names(clashes))"
+      let word = isSettled ? "clash settled" : "conflict"
+      text += ", \(count(clashes.count, word)): \(ControlService.names(clashes))"
     }
     return text
   }
@@ -150,6 +154,7 @@ extension ControlService {
     _ others: (VersionGraph, Branch?) throws(StoreError) -> [VersionRecord]
   ) throws(ControlError) -> CommandResult {
     var summary = MergeSummary()
+    summary.isSettled = merge.arbiter?.isOneSide == true
     var before: VersionNumber?
     let outcome = try move(reason, context) { (transaction, head) throws(StoreError) in
       before = head
@@ -170,7 +175,8 @@ extension ControlService {
         }
         let report = try transaction.merge(
           other.number, into: live, allowingUnrelated: merge.isUnrelated, line: line,
-          keepingLine: true, author: self.author, arbiter: arbiter)
+          keepingLine: true, settling: merge.arbiter?.isOneSide == true, author: self.author,
+          arbiter: arbiter)
         if report.outcome != live { summary.heads += summary.heads == 0 ? 2 : 1 }
         summary.add(report)
         current = report.outcome
@@ -198,7 +204,9 @@ extension ControlService {
       text,
       [
         ReplyField("version", hasMoved ? .text(name) : .null), ReplyField("heads", summary.heads),
-        ReplyField("values", summary.values), ReplyField("conflicts", summary.clashes),
+        ReplyField("values", summary.values),
+        ReplyField("conflicts", summary.isSettled ? [] : summary.clashes),
+        ReplyField("settled", summary.isSettled ? summary.clashes : []),
         ReplyField("unsaved", outcome.unsaved),
       ])
   }

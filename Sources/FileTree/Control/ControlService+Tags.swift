@@ -27,4 +27,27 @@ extension ControlService {
     return CommandResult(
       "\(name) is \(found.name)", [ReplyField("tag", name), ReplyField("version", found.name)])
   }
+
+  /// Lists the tags, in order of their names, with the versions they name.
+  func tags() throws(ControlError) -> CommandResult {
+    var lines: [String] = []
+    var fields: [ReplyValue] = []
+    try translating { () throws(StoreError) in
+      var last: String?
+      while true {
+        let names = try store.tags(after: last, limit: 256)
+        guard let end = names.last else { return }
+        last = end
+        for name in names {
+          guard let version = try store.version(tagged: name) else { continue }
+          lines.append("\(name)  \(version.name)")
+          fields.append(
+            .record([ReplyField("tag", name), ReplyField("version", version.name)]))
+        }
+      }
+    }
+    return CommandResult(
+      lines.isEmpty ? "no tags" : lines.joined(separator: "\n"),
+      [ReplyField("tags", .list(fields))])
+  }
 }

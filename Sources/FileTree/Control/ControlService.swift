@@ -97,6 +97,7 @@ package final class ControlService: Sendable {
     case .settle(let path, let settlement): return try settle(path, settlement, context)
     case .conflicts(let path): return try conflicts(path)
     case .tag(let name, let version): return try tag(name, version)
+    case .tags: return try tags()
     case .compact, .purge:
       throw ControlError(.grammar, "\(command.title) is not supported yet")
     }

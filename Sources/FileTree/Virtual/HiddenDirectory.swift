@@ -120,6 +120,7 @@ extension HiddenTree {
     case .heads:
       return .list(try uncontainedHeads().map { HiddenListing.Name(link: Array($0.name.utf8)) })
     case .branches: return .list(try lineNames().map { HiddenListing.Name(link: $0) })
+    case .tags: return .list(try tagNames().map { HiddenListing.Name(link: $0) })
     case .peers: return .list(try writableNames(peerFiles))
     case .versions: return .versions(try HiddenListing.OfVersions(self, node))
     case .times: return .days(HiddenListing.OfDays())
@@ -152,7 +153,7 @@ extension HiddenTree {
     return names + (try writableNames(ignoreFiles))
   }
 
-  private func writableNames(_ place: WritablePlace) throws(FSError) -> [HiddenListing.Name] {
+  func writableNames(_ place: WritablePlace) throws(FSError) -> [HiddenListing.Name] {
     try place.names().map {
       HiddenListing.Name(name: $0.name, kind: .regular, numbering: .given($0.inode))
     }

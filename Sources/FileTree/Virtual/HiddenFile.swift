@@ -109,6 +109,12 @@ package final class HiddenFile: Sendable {
     return count
   }
 
+  /// Whether saving it may make a version, which no thread that the kernel waits for may do.
+  package var makesVersions: Bool {
+    if case .writable(let file) = source { return file.place.makesVersions }
+    return false
+  }
+
   private func writable() throws(FSError) -> WritableFile {
     guard case .writable(let file) = source else { throw .readOnly }
     return file

@@ -21,6 +21,7 @@ enum HiddenContent: Hashable, Sendable {
   case hidden(root: UInt64)
   case heads
   case branches
+  case tags
   case versions
   case times
   case peers
@@ -49,7 +50,8 @@ enum HiddenContent: Hashable, Sendable {
 
   var kind: EntryKind {
     switch self {
-    case .hidden, .heads, .branches, .versions, .times, .peers, .history, .conflicts, .directory,
+    case .hidden, .heads, .branches, .tags, .versions, .times, .peers, .history, .conflicts,
+      .directory,
       .snapshotHidden, .parents:
       .directory
     case .link: .symlink

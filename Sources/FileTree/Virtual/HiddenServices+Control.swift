@@ -31,6 +31,11 @@ extension HiddenServices {
       },
       settle: { (path) throws(FSError) in
         _ = try asking { () throws(ControlError) in try service.settle(path, .asIs) }
+      },
+      settleWith: { (path, bytes, seen) throws(FSError) in
+        _ = try asking { () throws(ControlError) in
+          try service.settle(path, with: bytes, seen: seen)
+        }
       })
   }
 }

@@ -1,3 +1,5 @@
+package import LLVS
+
 /// What `.llvs` shows and changes that others know: given by who executes commands.
 ///
 /// - Concurrency: each is called from any thread, with no lock held.
@@ -30,6 +32,8 @@ package struct HiddenServices: Sendable {
   package var removePeer: @Sendable (String) throws(FSError) -> Void
   /// Settles the conflict at a path as the tree has it.
   package var settle: @Sendable ([UInt8]) throws(FSError) -> Void
+  /// Gives the value at a path bytes made of the sides that a head had, and settles.
+  package var settleWith: @Sendable ([UInt8], [UInt8], VersionNumber?) throws(FSError) -> Void
 
   package init(
     status: @escaping Text, statusJSON: @escaping Text, log: @escaping Text,
@@ -37,7 +41,8 @@ package struct HiddenServices: Sendable {
     peers: @escaping @Sendable () throws(FSError) -> [Peer],
     setPeer: @escaping @Sendable (Peer) throws(FSError) -> Void,
     removePeer: @escaping @Sendable (String) throws(FSError) -> Void,
-    settle: @escaping @Sendable ([UInt8]) throws(FSError) -> Void
+    settle: @escaping @Sendable ([UInt8]) throws(FSError) -> Void,
+    settleWith: @escaping @Sendable ([UInt8], [UInt8], VersionNumber?) throws(FSError) -> Void
   ) {
     self.status = status
     self.statusJSON = statusJSON
@@ -48,5 +53,6 @@ package struct HiddenServices: Sendable {
     self.setPeer = setPeer
     self.removePeer = removePeer
     self.settle = settle
+    self.settleWith = settleWith
   }
 }

@@ -17,10 +17,12 @@ enum HiddenText {
       head                the version that this tree continues from
       heads/              versions that are not merged yet
       branches/NAME       the newest version of each named line
+      tags/NAME           versions with lasting names
       versions/V/         every version as a read-only directory; an id, or its beginning, works too
       at/TIME             what was here then: 2026-05-01, 2026-05-01T10:22, yesterday, -2h
       history/PATH/V      the distinct revisions of one file
-      conflicts/PATH/     base, ours and theirs of what clashed; write the file, or rm -r this, to settle
+      conflicts/PATH/     base, ours and theirs of what clashed; write the file, edit merged, or rm -r
+                          this, to settle
       peers/NAME          write an address to add a peer, edit it to change it, rm it to forget it
       ignore              patterns of files that never enter a version
 

@@ -13,6 +13,13 @@ extension HiddenTree {
     return refusal(of: node)
   }
 
+  /// How a change of extended attributes is refused: drafts have none, which programs that copy a file's
+  /// attributes take for no error.
+  package func refusalOfExtended(of inode: UInt64) -> FSError {
+    guard case .writable? = (try? nodes.node(inode))?.content else { return .readOnly }
+    return .notSupported
+  }
+
   private func refusal(of node: HiddenNode) -> FSError {
     node.content.isHistory ? .readOnly : .notPermitted
   }
@@ -25,6 +32,11 @@ extension HiddenTree {
     else { throw refusal(of: directory) }
     switch directory.content {
     case .peers: return peerFiles
+    case .conflicts(let path):
+      // The sides are history; beside `merged` every other name is scratch.
+      guard name == WritablePlace.mergedName || !Self.isOwnName(name) else { throw .readOnly }
+      guard let place = try mergedPlace(of: path) else { throw refusal(of: directory) }
+      return place
     case .hidden where !Self.reserved.contains(name): return ignoreFiles
     default: throw refusal(of: directory)
     }
@@ -37,8 +49,9 @@ extension HiddenTree {
     let directory = try nodes.node(parent)
     if case .conflicts(let path) = directory.content {
       guard let found = try conflictChild(of: path, named: name) else { throw .noEntry }
-      // Goes with its directory.
       if found.content.kind == .directory { throw .isDirectory }
+      if case .writable(let file) = found.content { try file.place.unlink(name) }
+      // Everything else goes with its directory.
       return
     }
     try place(of: directory, changing: name).unlink(name)
@@ -63,6 +76,13 @@ extension HiddenTree {
     guard name.count <= 255 else { throw .nameTooLong }
     if try child(of: directory, named: name) != nil { throw .exists }
     throw refusal(of: directory)
+  }
+
+  /// Whether a rename within a directory may make a version, which no thread that the kernel waits for may
+  /// do.
+  package func makesVersions(_ parent: UInt64) -> Bool {
+    if case .conflicts? = (try? nodes.node(parent))?.content { return true }
+    return false
   }
 
   /// Renames within a writable place.
@@ -102,7 +122,9 @@ extension HiddenTree {
       let mtime = change.mtimeIsNow ? LiveTree.now() : change.mtime
       file.place.change(file, mode: change.mode, mtime: mtime)
       // truncate(2) by path, with nobody to flush it.
-      if change.size != nil, handle == nil, !file.place.isOpen(file) { try file.place.save(file) }
+      if change.size != nil, handle == nil, !file.place.makesVersions, !file.place.isOpen(file) {
+        try file.place.save(file)
+      }
     default: throw refusal(of: node)
     }
     return try getattr(inode)

@@ -4,7 +4,8 @@ import Synchronization
 
 // `conflicts/PATH/{base,ours,theirs,theirs.2}`: what clashed and nobody has settled, as plain files. A
 // component that is one of these names, possibly behind `%llvs%` once or more, is shown with one more
-// `%llvs%` before it. The rmdir of PATH settles it as the tree has it; its files go with it, so that
+// `%llvs%` before it. `merged` is the line-wise merge with markers: saved without them, it settles with
+// what it holds then (WritablePlace). The rmdir of PATH settles it as the tree has it; its files go with it, so that
 // removing them first, as rm -r does, changes nothing.
 
 /// What the directories below `conflicts` remember.
@@ -20,18 +21,26 @@ final class ConflictDirectories: Sendable {
     /// Directories whose last conflict was settled by rmdir, and until when they are still found: who
     /// removes a tree goes on to remove them.
     var emptied: [[UInt8]: UInt64] = [:]
+    /// What ``head``'s conflicts merge to, as far as asked for; nil for what is no text.
+    var merged: [[UInt8]: [UInt8]?] = [:]
+    /// Where `merged` is edited, by the value's path.
+    var places: [[UInt8]: WritablePlace] = [:]
   }
+
+  /// How many conflicts may be edited at once.
+  static let placeLimit = 256
+  /// What their drafts may take in memory.
+  let budget = MemoryBudget(limit: 256 << 20)
 
   // A leaf lock.
   let state = Mutex(State())
 }
 
 extension HiddenTree {
-  private static let merged = Array("merged".utf8)
   private static let emptiedTime: UInt64 = 5_000_000_000
 
   /// The open conflicts of the head that the live tree shows, in order of keys.
-  private func shownConflicts() throws(FSError) -> [ConflictDirectories.Shown] {
+  func shownConflicts() throws(FSError) -> [ConflictDirectories.Shown] {
     guard let head = live.shownHead else { return [] }
     if let known = conflicts.state.withLock({ $0.head == head ? $0.shown : nil }) { return known }
     let view = try snapshots.snapshot(head).view
@@ -46,6 +55,7 @@ extension HiddenTree {
     conflicts.state.withLock { state in
       state.head = head
       state.shown = shown
+      state.merged = [:]
     }
     return shown
   }
@@ -62,7 +72,14 @@ extension HiddenTree {
     return files
   }
 
-  private static func isOwnName(_ name: some Collection<UInt8>) -> Bool {
+  /// The directory of a conflict below `conflicts`, as it is shown.
+  package static func conflictDirectory(of path: [UInt8]) -> [UInt8] {
+    Array(
+      path.split(separator: 0x2F, omittingEmptySubsequences: false)
+        .map { isOwnName($0) ? DisplacedName.prefix + $0 : Array($0) }.joined(separator: [0x2F]))
+  }
+
+  static func isOwnName(_ name: some Collection<UInt8>) -> Bool {
     var rest = Array(name)
     while rest.starts(with: DisplacedName.prefix) {
       rest.removeFirst(DisplacedName.prefix.count)
@@ -83,6 +100,7 @@ extension HiddenTree {
     }
     var component = name
     if Self.isOwnName(name) {
+      if name == WritablePlace.mergedName { return try mergedChild(of: path, named: name) }
       guard name.starts(with: DisplacedName.prefix) else { return nil }
       component.removeFirst(DisplacedName.prefix.count)
     }
@@ -90,7 +108,9 @@ extension HiddenTree {
     if !shown.contains(where: { ControlService.isAtOrBelow($0.path, child) }) {
       let now = SystemClock.monotonic()
       let isKnown = conflicts.state.withLock { ($0.emptied[child] ?? 0) > now }
-      guard isKnown else { return nil }
+      guard isKnown || knownPlace(of: child)?.isBusy == true else {
+        return try mergedChild(of: path, named: name)
+      }
     }
     return Found(content: .conflicts(path: child), numbering: .directory)
   }
@@ -105,6 +125,7 @@ extension HiddenTree {
             name: file.name, kind: file.entry.kind, numbering: .revision(file.entry.revision),
             found: Self.found(file.entry, in: file.entry.storedVersion))
         }
+        if let place = try mergedPlace(of: path) { names += try writableNames(place) }
         continue
       }
       let rest = path.isEmpty ? item.path[...] : item.path.dropFirst(path.count + 1)
@@ -130,6 +151,7 @@ extension HiddenTree {
     if !shown.isEmpty { try services.settle(path) }
     let now = SystemClock.monotonic()
     conflicts.state.withLock { state in
+      state.places[path] = nil
       state.emptied = state.emptied.filter { $0.value > now }
       state.emptied[path] = nil
       var above = path

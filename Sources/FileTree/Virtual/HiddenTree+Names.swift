@@ -12,6 +12,7 @@ enum HiddenName: String, CaseIterable {
   case head
   case heads
   case branches
+  case tags
   case versions
   case at
   case history
@@ -39,7 +40,7 @@ extension HiddenTree {
   func child(of directory: HiddenNode, named name: [UInt8]) throws(FSError) -> Found? {
     switch directory.content {
     case .hidden(let root): return try hiddenChild(of: root, named: name)
-    case .heads, .branches, .versions, .times:
+    case .heads, .branches, .tags, .versions, .times:
       return try versionChild(of: directory, named: name)
     case .peers:
       guard let file = try peerFiles.find(name) else { return nil }
@@ -90,6 +91,7 @@ extension HiddenTree {
         content: .link(target: Array("versions/\(head.name)".utf8)), numbering: .other)
     case .heads: return Found(content: .heads, numbering: .directory)
     case .branches: return Found(content: .branches, numbering: .directory)
+    case .tags: return Found(content: .tags, numbering: .directory)
     case .versions: return Found(content: .versions, numbering: .directory)
     case .at: return Found(content: .times, numbering: .directory)
     case .peers: return Found(content: .peers, numbering: .directory)

@@ -39,7 +39,7 @@ extension HiddenTree {
   func status(of node: HiddenNode, _ known: Entry?) throws(FSError) -> NodeStatus {
     switch node.content {
     case .hidden, .peers, .conflicts: return own(node, .directory, mode: 0o755)
-    case .heads, .branches, .versions, .times, .history:
+    case .heads, .branches, .tags, .versions, .times, .history:
       return own(node, .directory, mode: 0o555)
     case .link(let target):
       return own(node, .symlink, mode: 0o777, size: UInt64(target.count))

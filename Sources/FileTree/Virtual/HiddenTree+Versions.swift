@@ -1,6 +1,6 @@
 import LLVS
 
-// `versions`, and the directories of links beside it: `heads`, `branches`, `at`.
+// `versions`, and the directories of links beside it: `heads`, `branches`, `tags`, `at`.
 
 extension HiddenTree {
   private static let up = Array("../versions/".utf8)
@@ -19,6 +19,10 @@ extension HiddenTree {
         return nil
       }
       return alias(newest.name)
+    case .tags:
+      guard let tag = Self.line(named: name) else { return nil }
+      let tagged = try reading { () throws(StoreError) in try store.version(tagged: tag) }
+      return tagged.map { alias($0.name) }
     case .times:
       let now = LiveTree.now()
       let expression = TimeExpression(now: Self.instant(now), calendar: calendar)
@@ -138,6 +142,18 @@ extension HiddenTree {
     var last: String?
     while true {
       let page = try reading { () throws(StoreError) in try store.lines(after: last, limit: 512) }
+      guard let end = page.last else { return names }
+      names += page.compactMap(Self.name(ofLine:))
+      last = end
+    }
+  }
+
+  /// The names of all tags that are shown.
+  func tagNames() throws(FSError) -> [[UInt8]] {
+    var names: [[UInt8]] = []
+    var last: String?
+    while true {
+      let page = try reading { () throws(StoreError) in try store.tags(after: last, limit: 512) }
       guard let end = page.last else { return names }
       names += page.compactMap(Self.name(ofLine:))
       last = end

@@ -22,6 +22,8 @@ final class WritableFile: @unchecked Sendable, Hashable {
   var handles = 0
   /// The name whose file this was before an editor moved it away.
   var movedFrom: [UInt8]?
+  /// What its bytes take of the place's memory.
+  let charge: MemoryBudget.Charge?
 
   init(
     place: WritablePlace, inode: UInt64, name: [UInt8], bytes: [UInt8], isInEffect: Bool,
@@ -31,6 +33,7 @@ final class WritableFile: @unchecked Sendable, Hashable {
     self.inode = inode
     self.name = name
     self.isInEffect = isInEffect
+    charge = place.budget.map { MemoryBudget.Charge($0) }
     state = State(bytes: bytes, mtime: mtime)
   }
 

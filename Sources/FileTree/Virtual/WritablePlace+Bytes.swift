@@ -5,8 +5,10 @@ import Synchronization
 
 extension WritablePlace {
   func open(_ file: WritableFile, truncating: Bool) {
-    state.withLock { _ in
+    let head = live.shownHead
+    state.withLock { state in
       file.handles += 1
+      if !truncating, file.isInEffect, !file.isDirty { state.seen = head }
       guard truncating, !file.state.bytes.isEmpty else { return }
       file.state.bytes = []
       Self.touch(file)
@@ -28,10 +30,11 @@ extension WritablePlace {
     _ file: WritableFile, at offset: UInt64, _ bytes: UnsafeRawBufferPointer
   ) throws(FSError) {
     guard !bytes.isEmpty else { return }
-    guard offset <= UInt64(Self.fileLimit), Int(offset) + bytes.count <= Self.fileLimit else {
+    guard offset <= UInt64(fileLimit), Int(offset) + bytes.count <= fileLimit else {
       throw .fileTooBig
     }
     let start = Int(offset)
+    try file.charge?.reach(start + bytes.count)
     state.withLock { _ in
       let missing = start - file.state.bytes.count
       if missing > 0 { file.state.bytes += [UInt8](repeating: 0, count: missing) }
@@ -42,7 +45,8 @@ extension WritablePlace {
   }
 
   func resize(_ file: WritableFile, to size: UInt64) throws(FSError) {
-    guard size <= UInt64(Self.fileLimit) else { throw .fileTooBig }
+    guard size <= UInt64(fileLimit) else { throw .fileTooBig }
+    try file.charge?.reach(Int(size))
     state.withLock { _ in
       let missing = Int(size) - file.state.bytes.count
       guard missing != 0 else { return }

@@ -10,15 +10,15 @@ extension WritablePlace {
   ///
   /// An empty file changes nothing: a shell empties a file, and flushes it, before it writes.
   ///
-  /// - Throws: ``FSError/invalid`` for what is no address; the file keeps its text, and what was in force
-  ///   stays so.
+  /// - Throws: ``FSError/invalid`` for what is no address, and for a merge that holds markers; the file
+  ///   keeps its text, and what was in force stays so.
   func save(_ file: WritableFile) throws(FSError) {
     let saved = state.withLock { _ -> ([UInt8], [UInt8])? in
       guard file.isDirty, let name = file.name else { return nil }
       return (name, file.state.bytes)
     }
     guard let (name, bytes) = saved, isEffective(name) else { return }
-    if bytes.isEmpty, kind == .peers { return }
+    if bytes.isEmpty, emptySaysNothing { return }
     try apply(name, bytes)
     state.withLock { state in
       guard file.name == name else { return }
@@ -29,9 +29,16 @@ extension WritablePlace {
     }
   }
 
+  /// Whether an empty text takes no effect.
+  private var emptySaysNothing: Bool {
+    if case .ignore = kind { return false }
+    return true
+  }
+
   private func apply(_ name: [UInt8], _ bytes: [UInt8]) throws(FSError) {
     switch kind {
     case .ignore: try services.setIgnore(bytes)
+    case .merged(let merged): try merged.put(bytes, state.withLock { $0.seen })
     case .peers:
       var address = bytes
       while let last = address.last, last == 0x0A || last == 0x0D { address.removeLast() }
@@ -41,7 +48,7 @@ extension WritablePlace {
   }
 
   private func remove(stored name: [UInt8]) throws(FSError) {
-    guard kind == .peers, let text = String(validating: name, as: UTF8.self) else { return }
+    guard case .peers = kind, let text = String(validating: name, as: UTF8.self) else { return }
     guard try stored(name) != nil else { return }
     try services.removePeer(text)
   }
@@ -71,7 +78,7 @@ extension WritablePlace {
   /// - Throws: ``FSError/noEntry``; ``FSError/notPermitted`` for the ignore patterns.
   func unlink(_ name: [UInt8]) throws(FSError) {
     guard let file = try find(name) else { throw .noEntry }
-    guard kind == .peers || name != Self.ignoreName else { throw .notPermitted }
+    if case .ignore = kind, name == Self.ignoreName { throw .notPermitted }
     if isEffective(name) { try remove(stored: name) }
     let abandoned = state.withLock { state -> [UInt8]? in
       if state.files[name] === file { state.files[name] = nil }
@@ -98,7 +105,7 @@ extension WritablePlace {
     let takesEffect = isEffective(to)
     // A backup that comes back is what is in force already.
     let isReturning = state.withLock { _ in file.movedFrom == to && !file.isDirty }
-    if takesEffect, !isReturning, !(bytes.isEmpty && kind == .peers) { try apply(to, bytes) }
+    if takesEffect, !isReturning, !(bytes.isEmpty && emptySaysNothing) { try apply(to, bytes) }
     var wasStored = false
     if isEffective(from) { wasStored = try stored(from) != nil }
     // A peer that gets another valid name is that peer; one that is moved to a scratch name comes back.
@@ -113,7 +120,7 @@ extension WritablePlace {
       state.files[to] = file
       if takesEffect {
         state.hidden.remove(to)
-        file.isInEffect = !bytes.isEmpty || kind == .ignore
+        file.isInEffect = !bytes.isEmpty || !emptySaysNothing
         file.isDirty = !file.isInEffect
         file.movedFrom = nil
       } else {

@@ -6,40 +6,78 @@ import Synchronization
 ///
 /// - Concurrency: any thread; a leaf lock, given up while a service works.
 final class WritablePlace: Sendable {
-  enum Kind { case peers, ignore }
+  enum Kind {
+    case peers
+    case ignore
+    /// A conflict's merged text, with what editors leave beside it.
+    case merged(MergedText)
+  }
 
-  static let fileLimit = 1 << 20
+  /// What stands behind the name `merged` of a conflict.
+  struct MergedText: Sendable {
+    /// The merge with markers; nil where the conflict is none, or none of texts.
+    var text: @Sendable () throws(FSError) -> [UInt8]?
+    /// Settles with what was saved, which was made of the sides that a head had.
+    var put: @Sendable ([UInt8], _ seen: VersionNumber?) throws(FSError) -> Void
+  }
+
   static let countLimit = 64
+
+  /// The longest file.
+  var fileLimit: Int {
+    if case .merged = kind { return 32 << 20 }
+    return 1 << 20
+  }
 
   struct State {
     var files: [[UInt8]: WritableFile] = [:]
     /// Names that editors moved away or replaced, while what they stood for is still in force.
     var hidden: Set<[UInt8]> = []
+    /// The head whose sides were shown to who last opened what stands behind a name.
+    var seen: VersionNumber?
   }
 
   let kind: Kind
   let services: HiddenServices
-  private let live: LiveTree
+  let live: LiveTree
+  /// What all files of this and like places may take together.
+  let budget: MemoryBudget?
   let state = Mutex(State())
   /// Inode numbers, allotted by the tree's table.
   let allot: @Sendable () -> UInt64
 
   init(
-    _ kind: Kind, services: HiddenServices, live: LiveTree,
+    _ kind: Kind, services: HiddenServices, live: LiveTree, budget: MemoryBudget? = nil,
     allot: @escaping @Sendable () -> UInt64
   ) {
     self.kind = kind
+    self.budget = budget
     self.services = services
     self.live = live
     self.allot = allot
   }
 
   static let ignoreName = Array("ignore".utf8)
+  static let mergedName = Array("merged".utf8)
+
+  /// Whether saving may make a version, and so must not be done by a thread that the kernel waits for.
+  var makesVersions: Bool {
+    if case .merged = kind { return true }
+    return false
+  }
+
+  /// Whether an editor is at work: something is open, or stands here that nothing else holds.
+  var isBusy: Bool {
+    state.withLock { state in
+      state.files.values.contains { $0.handles > 0 || $0.isDirty || !$0.isInEffect }
+    }
+  }
 
   /// Whether saved text takes effect under a name.
   func isEffective(_ name: [UInt8]) -> Bool {
     switch kind {
     case .ignore: return name == Self.ignoreName
+    case .merged: return name == Self.mergedName
     case .peers:
       guard let text = String(validating: name, as: UTF8.self), StoreName.fault(text) == nil else {
         return false
@@ -54,6 +92,7 @@ final class WritablePlace: Sendable {
   func stored(_ name: [UInt8]) throws(FSError) -> [UInt8]? {
     switch kind {
     case .ignore: return name == Self.ignoreName ? try services.ignore() : nil
+    case .merged(let merged): return name == Self.mergedName ? try merged.text() : nil
     case .peers:
       return try services.peers().first { Array($0.name.utf8) == name }?.shownAddress
     }
@@ -75,6 +114,8 @@ final class WritablePlace: Sendable {
           if !Self.isSame(file.state.bytes, bytes) { file.state.bytes = bytes }
           return file
         }
+        // Settled; who still writes it goes on with the value itself.
+        if makesVersions, file.handles > 0 { return file }
         state.files[name] = nil
         file.name = nil
         return nil
@@ -99,6 +140,7 @@ final class WritablePlace: Sendable {
     switch kind {
     case .ignore: all.insert(Self.ignoreName)
     case .peers: for peer in try services.peers() { all.insert(Array(peer.name.utf8)) }
+    case .merged: all.insert(Self.mergedName)
     }
     state.withLock { state in
       all.subtract(state.hidden)

@@ -18,6 +18,16 @@ extension Store {
     return try version(tag.first ?? tag.number)
   }
 
+  /// The names of tags, in order of their bytes, after a name that need not be one.
+  ///
+  /// - Returns: at most `limit` names; none at the end.
+  package func tags(after name: String?, limit: Int) throws(StoreError) -> [String] {
+    let prefix = Branch.tag("").rawValue
+    // The line of the empty name, which is none, comes before all others.
+    let lines = try lines(after: Branch.tag(name ?? "").rawValue, limit: limit)
+    return lines.prefix { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+  }
+
   /// The version that carries a tag now.
   private func tagNode(_ name: String) throws(StoreError) -> HistoryNode? {
     try graph.heads(ofLine: .tag(name)).last

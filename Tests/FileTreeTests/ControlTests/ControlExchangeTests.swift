@@ -52,8 +52,13 @@ struct ControlExchangeTests {
     #expect(dry.text.contains("would merge 2 heads"))
     #expect(try a.read("a") == "of a")
     let merged = try a.run("merge using theirs")
-    #expect(merged.text.contains("1 conflict: a"))
+    #expect(merged.text.contains("1 clash settled: a"))
     #expect(try a.read("a") == "of b")
+    // Who said which side to take has settled it, also for the other replica.
+    #expect(try a.run("conflicts").text == "no conflicts")
+    try a.run("send")
+    try b.run("sync")
+    #expect(try b.read("a") == "of b" && b.run("conflicts").text == "no conflicts")
     #expect(try a.run("merge").text.contains("nothing to merge"))
   }
 

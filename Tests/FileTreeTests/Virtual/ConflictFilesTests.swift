@@ -1,7 +1,8 @@
-import FileTree
 import LLVS
 import TestSupport
 import Testing
+
+@testable import FileTree
 
 @Suite("conflicts", .timeLimit(.minutes(1)))
 struct ConflictFilesTests {
@@ -17,7 +18,7 @@ struct ConflictFilesTests {
     for name in names { try space.write(name, "this\n") }
     for name in removed { try space.space.remove(name) }
     try space.commit()
-    try space.space.run("merge other using ours")
+    try space.space.run("merge other using most-recent-branch")
     return space
   }
 
@@ -25,7 +26,7 @@ struct ConflictFilesTests {
   func files() throws {
     let space = try clashed(["a", "d/e/f", "d/base"], removed: ["gone"])
     #expect(try space.names("conflicts") == ["a", "d", "gone"])
-    #expect(try space.names("conflicts/a") == ["base", "ours", "theirs"])
+    #expect(try space.names("conflicts/a") == ["base", "ours", "theirs", "merged"])
     #expect(try space.names("conflicts/gone") == ["base", "theirs"])
     #expect(try space.names("conflicts/d") == ["%llvs%base", "e"])
     #expect(try space.read("conflicts/a/base") == "base\n")
@@ -75,5 +76,111 @@ struct ConflictFilesTests {
     try space.commit()
     #expect(try space.names("conflicts").isEmpty)
     #expect(try state() == "committed")
+  }
+
+  static let marked = "<<<<<<< ours\nthis\n=======\nother\n>>>>>>> theirs\n"
+
+  @Test("merged has the clash between markers, and saved without them it settles")
+  func merged() throws {
+    let space = try clashed(["a", "d/b"])
+    #expect(try space.read("conflicts/a/merged") == Self.marked)
+    #expect(fault { try space.save("conflicts/a/merged", "x\n" + Self.marked) } == "invalid")
+    #expect(try space.read("conflicts/a/merged") == "x\n" + Self.marked)
+    #expect(try space.space.read("a") == "this\n")
+    try space.save("conflicts/a/merged", "this and other\n")
+    #expect(try space.names("conflicts") == ["d"])
+    #expect(try space.space.read("a") == "this and other\n")
+    #expect(space.failure("conflicts/a").map { "\($0)" } == "noEntry")
+    // A value that is what it was settles too.
+    let directory = try space.directory("d")
+    let file = try space.hidden.open(
+      try space.find("conflicts/b/merged", from: directory).status.inode, writing: true,
+      truncating: true)
+    try file.flush()
+    #expect(try space.names("conflicts") == ["d"], "a shell empties a file first")
+    try Array("this\n".utf8).withUnsafeBytes { try file.write(at: 0, $0) }
+    try file.flush()
+    #expect(try space.names("conflicts").isEmpty)
+    // Another process that had the descriptor goes on writing.
+    try Array("and more\n".utf8).withUnsafeBytes { try file.write(at: 5, $0) }
+    try file.flush()
+    file.release()
+    #expect(try space.read("history/d/b/\(space.space.head ?? "")") == "this\nand more\n")
+  }
+
+  @Test("an editor's other names are scratch, and a rename onto merged is a save")
+  func editors() throws {
+    let space = try clashed(["a"])
+    try space.save("conflicts/a/.merged.swp", "swap")
+    try space.rename("merged", "merged~", in: "conflicts/a")
+    #expect(try space.read("conflicts/a/merged~") == Self.marked)
+    try space.rename("merged~", "merged", in: "conflicts/a")
+    #expect(try space.space.read("a") == "this\n")
+    try space.save("conflicts/a/new", Self.marked)
+    #expect(fault { try space.rename("new", "merged", in: "conflicts/a") } == "invalid")
+    try space.save("conflicts/a/new", "settled\n")
+    #expect(fault { try space.rename("new", "ours", in: "conflicts/a") } == "readOnly")
+    #expect(fault { try space.save("conflicts/a/theirs.9", "x") } == "readOnly")
+    #expect(fault { try space.save("conflicts/x", "x") } == "notPermitted")
+    try space.rename("new", "merged", in: "conflicts/a")
+    #expect(try space.space.read("a") == "settled\n")
+    #expect(try space.names("conflicts").isEmpty)
+    // The editor tidies up behind it.
+    try space.unlink(".merged.swp", in: "conflicts/a")
+    #expect(space.failure("conflicts/a").map { "\($0)" } == "noEntry")
+  }
+
+  @Test("a draft that was begun before the value changed is merged with that change")
+  func staleDraft() throws {
+    let space = try HiddenWorkspace()
+    let lines = "1\n2\n3\n4\n5\n"
+    try space.write("a", lines)
+    try space.commit()
+    try space.space.run("branch other")
+    try space.write("a", lines.replacing("2", with: "other"))
+    try space.commit()
+    try space.space.run("switch -")
+    try space.write("a", lines.replacing("2", with: "this"))
+    try space.commit()
+    try space.space.run("merge other")
+    #expect(try space.names("conflicts") == ["a"])
+    let text = try space.read("conflicts/a/merged")
+    #expect(text.contains("this\n=======\nother\n") || text.contains("other\n=======\nthis\n"))
+    // Settled meanwhile, with a change at the end.
+    let now = try #require(try space.space.read("a"))
+    try space.write("a", now.replacing("5", with: "five"))
+    try space.commit()
+    #expect(try space.names("conflicts").isEmpty)
+    let place = try #require(try space.hidden.knownPlace(of: Array("a".utf8)))
+    let file = try place.create(WritablePlace.mergedName, mode: 0o644)
+    try Array(lines.replacing("2", with: "both").utf8).withUnsafeBytes {
+      try place.write(file, at: 0, $0)
+    }
+    try place.save(file)
+    let outcome = try #require(try space.space.read("a"))
+    #expect(outcome.hasSuffix("five\n"))
+    let isListed = try space.names("conflicts") == ["a"]
+    #expect(outcome.contains("both") || isListed)
+  }
+
+  @Test(
+    "what is no text, or lacks a side, has no merged; sides beside each other are merged at once")
+  func absent() throws {
+    let space = try clashed(["a"], removed: ["gone"])
+    #expect(space.failure("conflicts/gone/merged").map { "\($0)" } == "noEntry")
+    try space.write("bin", "0\u{0}")
+    try space.commit()
+    try space.space.run("switch - as again")
+    try space.write("bin", "1\u{0}")
+    try space.commit()
+    try space.space.run("switch -")
+    try space.write("bin", "2\u{0}")
+    try space.commit()
+    try space.space.run("merge again")
+    #expect(try space.names("conflicts/bin") == ["base", "ours", "theirs"])
+    let draft = try space.hidden.open(
+      try space.find("conflicts/a/merged").status.inode, writing: true)
+    #expect(fault { try draft.resize(to: 33 << 20) } == "fileTooBig")
+    draft.release()
   }
 }

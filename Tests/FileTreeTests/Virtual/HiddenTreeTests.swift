@@ -6,7 +6,8 @@ import Testing
 @Suite("The names below .llvs", .timeLimit(.minutes(2)))
 struct HiddenTreeTests {
   static let names = [
-    "README", "control", "status", "status.json", "log", "heads", "branches", "versions", "at",
+    "README", "control", "status", "status.json", "log", "heads", "branches", "tags", "versions",
+    "at",
     "history", "conflicts", "peers", "ignore",
   ]
 
@@ -40,7 +41,7 @@ struct HiddenTreeTests {
     var seen: [UInt64: String] = [:]
     for path in [
       "", "versions", "versions/\(version)", "versions/\(version)/src", "heads", "at",
-      "branches", "history", "history/src", "history/b.txt", "peers",
+      "branches", "tags", "history", "history/src", "history/b.txt", "peers",
       "versions/\(version)/.llvs",
     ] {
       for item in try space.items(path, page: 2) {
@@ -123,6 +124,29 @@ struct HiddenTreeTests {
     #expect(try space.link("branches/work") == "../versions/\(second)")
     #expect(try space.names("heads") == [second])
     #expect(space.failure("branches/llvs.tag").map { "\($0)" } == "noEntry")
+  }
+
+  @Test("tags are links to the versions they name, and commands take them")
+  func tags() throws {
+    let space = try HiddenWorkspace()
+    #expect(try space.names("tags").isEmpty)
+    try space.write("a", "one")
+    let first = try space.commit()
+    try space.space.run("tag v1")
+    try space.write("a", "two")
+    let second = try space.commit()
+    try space.space.run("tag v2.0")
+    #expect(try space.names("tags") == ["v1", "v2.0"])
+    #expect(try space.link("tags/v1") == "../versions/\(first)")
+    #expect(try space.names("branches") == ["-"])
+    #expect(try space.space.run("tag").text == "v1  \(first)\nv2.0  \(second)")
+    try space.space.run("tag v1 v2.0")
+    #expect(try space.link("tags/v1") == "../versions/\(second)")
+    try space.space.run("restore \(first)")
+    try space.space.run("restore v1 a")
+    #expect(try space.space.read("a") == "two")
+    #expect(space.failure("tags/v3").map { "\($0)" } == "noEntry")
+    #expect(try space.names("heads").count == 1)
   }
 
   @Test("a version has one name that is a directory; ids and their beginnings are links to it")

@@ -33,7 +33,10 @@ package enum ArbiterChoice: Hashable, Sendable {
     self = .exec(command)
   }
 
-  package var isForCommandsOnly: Bool { self == .ours || self == .theirs }
+  package var isForCommandsOnly: Bool { isOneSide }
+
+  /// Whether who asks for it has chosen what to drop.
+  package var isOneSide: Bool { self == .ours || self == .theirs }
 
   /// What ``init(_:)`` reads.
   package var text: String {

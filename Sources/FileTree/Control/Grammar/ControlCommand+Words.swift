@@ -12,7 +12,7 @@ extension ControlCommand {
     ("redo", "redo"),
     ("branch", "branch NAME"),
     ("switch", "switch VERSION|BRANCH|- [as NAME]"),
-    ("tag", "tag NAME [VERSION]"),
+    ("tag", "tag [NAME [VERSION]]"),
     ("settle", "settle PATH [ours|theirs|theirs.N|base|VERSION]"),
     ("conflicts", "conflicts [PATH]"),
     ("set", "set NAME=VALUE [NAME=VALUE...]"),
@@ -53,8 +53,11 @@ extension ControlCommand {
     case "branch": self = .branch(try StoreName.checked(branch: try arguments.text("a name")))
     case "switch": self = try ControlCommand.switching(&arguments)
     case "tag":
-      let name = try StoreName.checked(tag: try arguments.text("a name"))
-      self = .tag(name, version: try arguments.textIfAny())
+      guard let name = try arguments.textIfAny() else {
+        self = .tags
+        return
+      }
+      self = .tag(try StoreName.checked(tag: name), version: try arguments.textIfAny())
     case "settle":
       let path = try arguments.path()
       self = .settle(path: path, try Settlement(try arguments.textIfAny()))

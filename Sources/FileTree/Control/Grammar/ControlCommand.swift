@@ -15,6 +15,8 @@ package enum ControlCommand: Hashable, Sendable {
   /// The target is a version, a branch, or `-` for the unnamed line.
   case switchTo(String, line: String?)
   case tag(String, version: String?)
+  /// Lists the tags.
+  case tags
   case settle(path: [UInt8], Settlement)
   /// Lists open conflicts, at a path and below it or all.
   case conflicts(path: [UInt8]?)

@@ -38,6 +38,12 @@ package struct ControlScript: Sendable {
     return nil
   }
 
+  /// The words of one line.
+  package static func words(of line: [UInt8]) throws(ControlError) -> [[UInt8]] {
+    var script = try ControlScript(line)
+    return try script.words()
+  }
+
   /// All commands of a text.
   package static func commands(in text: [UInt8]) throws(ControlError) -> [ControlCommand] {
     var script = try ControlScript(text)

@@ -6,7 +6,7 @@ package struct StoreSettings: Hashable, Sendable {
   }
 
   package enum Name: String, Hashable, Sendable, CaseIterable {
-    case settle, autosync, automerge, arbiter, author, mtime, reserve
+    case settle, autosync, automerge, arbiter, author, mtime, reserve, mergetool
   }
 
   /// How long nothing is saved or renamed before a version is made; nanoseconds.
@@ -20,6 +20,8 @@ package struct StoreSettings: Hashable, Sendable {
   package var mtime = ReplacedTime.stored
   /// Below so many free bytes automatic versions stop.
   package var reserve: UInt64 = 256 << 20
+  /// The program that `llvs mergetool` opens; empty for one that is installed.
+  package var mergetool = ""
 
   package init() {}
 
@@ -62,13 +64,19 @@ package struct StoreSettings: Hashable, Sendable {
     }
     switch assignment.name {
     case .settle:
-      guard !value.isEmpty else { return settle = standard.settle }
+      guard !value.isEmpty else {
+        settle = standard.settle
+        return
+      }
       guard let time = Measure.duration(value), time <= 3_600_000_000_000 else {
         throw refused("a time up to an hour, such as 2s or 500ms")
       }
       settle = time
     case .autosync:
-      guard !value.isEmpty, value != "off" else { return autosync = nil }
+      guard !value.isEmpty, value != "off" else {
+        autosync = nil
+        return
+      }
       guard let time = Measure.duration(value), time >= 1_000_000_000,
         time <= 31_536_000_000_000_000
       else { throw refused("off or a time from a second to a year, such as 5m") }
@@ -85,15 +93,25 @@ package struct StoreSettings: Hashable, Sendable {
       else { throw refused("a name of one line, up to 1024 bytes") }
       author = value
     case .mtime:
-      guard !value.isEmpty else { return mtime = standard.mtime }
+      guard !value.isEmpty else {
+        mtime = standard.mtime
+        return
+      }
       guard let time = ReplacedTime(rawValue: value) else { throw refused("stored or now") }
       mtime = time
     case .reserve:
-      guard !value.isEmpty else { return reserve = standard.reserve }
+      guard !value.isEmpty else {
+        reserve = standard.reserve
+        return
+      }
       guard let size = Measure.size(value), size <= 1 << 60 else {
         throw refused("a size, such as 1G")
       }
       reserve = size
+    case .mergetool:
+      guard value.utf8.count <= 4096, !value.unicodeScalars.contains(where: { $0.value < 0x20 })
+      else { throw refused("a command of one line, up to 4096 bytes") }
+      mergetool = value
     }
   }
 
@@ -107,6 +125,7 @@ package struct StoreSettings: Hashable, Sendable {
     case .author: author
     case .mtime: mtime.rawValue
     case .reserve: Measure.text(size: reserve)
+    case .mergetool: mergetool
     }
   }
 }

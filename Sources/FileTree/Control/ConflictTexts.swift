@@ -1,0 +1,41 @@
+package import LLVS
+
+/// The texts of a conflict: what its sides made of what both came from.
+package struct ConflictTexts: Sendable {
+  /// Empty where nothing was before.
+  package let base: [UInt8]
+  /// What the tree holds, then what was dropped, newest first.
+  package let sides: [TextMerge.Side]
+
+  /// Reads the texts.
+  ///
+  /// - Returns: nil where a side removed the value, is no regular file, or is longer than texts are merged.
+  /// - Throws: what reading the store throws.
+  package init?(_ conflict: ValueConflict, in store: Store) throws(StoreError) {
+    guard let ours = conflict.ours else { return nil }
+    var entries: [(String, Entry)] = [("ours", ours)]
+    for (index, revision) in conflict.theirs.enumerated() {
+      guard let entry = revision.entry else { return nil }
+      entries.append((ControlService.name(ofTheirs: index), entry))
+    }
+    let limit = UInt64(TextMerge.maximumLength)
+    for entry in entries.map(\.1) + [conflict.base].compactMap({ $0 }) {
+      guard entry.kind == .regular, entry.stored.length <= limit else { return nil }
+    }
+    func bytes(_ entry: Entry) throws(StoreError) -> [UInt8] {
+      try store.contents.bytes(entry.stored, atMost: limit)
+    }
+    var sides: [TextMerge.Side] = []
+    for (label, entry) in entries { sides.append(TextMerge.Side(label, try bytes(entry))) }
+    self.sides = sides
+    base = if let base = conflict.base { try bytes(base) } else { [] }
+  }
+
+  /// The merge with markers; nil where a side is no text.
+  package var marked: [UInt8]? { TextMerge.marked(base: base, sides) }
+
+  /// Whether a text that was made of these still has lines of markers.
+  package func areMarkersLeft(in text: [UInt8]) -> Bool {
+    TextMerge.holdsMarkers(text, besides: [base] + sides.map(\.text))
+  }
+}

@@ -1,0 +1,65 @@
+import FileTree
+import Platform
+
+/// A program that people merge texts with, and how it is told the files.
+struct MergeTool {
+  /// The words of the command, with the places of files named.
+  let words: [String]
+
+  private static let known: [(name: String, program: String, words: [String])] = [
+    ("meld", "meld", ["meld", "--output=MERGED", "OURS", "BASE", "THEIRS"]),
+    ("kdiff3", "kdiff3", ["kdiff3", "--output=MERGED", "BASE", "OURS", "THEIRS"]),
+    (
+      "nvimdiff", "nvim",
+      ["nvim", "-d", "-c", "4wincmd w | wincmd J", "OURS", "BASE", "THEIRS", "MERGED"]
+    ),
+    (
+      "vimdiff", "vim",
+      ["vim", "-f", "-d", "-c", "4wincmd w | wincmd J", "OURS", "BASE", "THEIRS", "MERGED"]
+    ),
+  ]
+
+  private static let places = ["BASE", "OURS", "THEIRS", "MERGED"]
+
+  /// Reads a tool's name, or a command split as a shell splits words, which no shell is given: where it
+  /// names no files, they follow it in the order of the four places.
+  init(_ text: String) throws(ControlError) {
+    if let found = Self.known.first(where: { $0.name == text }) {
+      words = found.words
+      return
+    }
+    let split = try ControlScript.words(of: Array(text.utf8)).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    guard !split.isEmpty else { throw ControlError(.grammar, "no merge tool is named") }
+    let isTold = split.contains { word in Self.places.contains { Self.replaces($0, in: word) } }
+    words = isTold ? split : split + Self.places
+  }
+
+  /// One that is installed: with windows where there is a screen.
+  static func installed() -> MergeTool? {
+    let hasScreen =
+      SystemProcess.environment("DISPLAY") != nil
+      || SystemProcess.environment("WAYLAND_DISPLAY") != nil
+    let found = known.first { tool in
+      (hasScreen || tool.name.hasSuffix("diff")) && SystemProcess.isInstalled(tool.program)
+    }
+    return found.flatMap { try? MergeTool($0.name) }
+  }
+
+  /// Whether a word is a place, or ends in `=` and a place.
+  private static func replaces(_ place: String, in word: String) -> Bool {
+    word == place || word.hasSuffix("=\(place)")
+  }
+
+  /// The command for files.
+  func command(base: String, ours: String, theirs: String, merged: String) -> [String] {
+    let files = ["BASE": base, "OURS": ours, "THEIRS": theirs, "MERGED": merged]
+    return words.map { word in
+      guard let place = Self.places.first(where: { Self.replaces($0, in: word) }),
+        let file = files[place]
+      else { return word }
+      return String(word.dropLast(place.count)) + file
+    }
+  }
+}

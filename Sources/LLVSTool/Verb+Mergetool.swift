@@ -1,0 +1,151 @@
+import FileTree
+import LLVS
+import Platform
+
+extension Verb {
+  /// Opens a program on the texts of each conflict and takes what it leaves.
+  @Sendable static func mergetool(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let site = try Site(line)
+    let place: MergePlace
+    switch site {
+    case .mounted(let root, _): place = .mounted(root: root, try site.reader())
+    case .store(let path):
+      place = .service(try ControlService.open(try Store.open(path: path, mode: .writer)))
+    }
+    let tool = try chosenTool(line, place.store)
+    var open: [ControlService.OpenConflict] = []
+    for path in line.words.isEmpty ? [""] : line.words {
+      let found = try ControlService.openConflicts(
+        in: place.store, below: Array(path.split(separator: "/").joined(separator: "/").utf8))
+      if found.isEmpty, !path.isEmpty {
+        throw ControlError(.notFound, "there is no conflict at \(path)")
+      }
+      open += found.filter { new in !open.contains { $0.path == new.path } }
+    }
+    guard !open.isEmpty else {
+      console.say("no conflicts")
+      return .done
+    }
+    var outcome = ExitCode.done
+    for conflict in open {
+      let name = String(decoding: conflict.path, as: UTF8.self)
+      guard let texts = try ConflictTexts(conflict.conflict, in: place.store),
+        let marked = texts.marked
+      else {
+        console.complain("llvs: \(name) is not a text on every side; \"llvs settle\" closes it.")
+        outcome = .conflict
+        continue
+      }
+      try place.begin(conflict.path)
+      let merge = TextsInFiles(name: name, texts: texts, marked: marked)
+      switch try merge.run(tool) {
+      case .merged(let bytes):
+        try place.settle(conflict.path, with: bytes)
+        console.say("\(name) is settled")
+      case .left(let reason):
+        console.complain("llvs: \(name) is left as it is: \(reason).")
+        outcome = .conflict
+      }
+    }
+    return outcome
+  }
+
+  private static func chosenTool(_ line: CommandLine, _ store: Store) throws -> MergeTool {
+    if let named = line.options["tool"] { return try MergeTool(named) }
+    if let named = SystemProcess.environment("MERGETOOL"), !named.isEmpty {
+      return try MergeTool(named)
+    }
+    var faults: [String] = []
+    let setting = StoreSettings(stored: try store.state().settings, faults: &faults).mergetool
+    if !setting.isEmpty { return try MergeTool(setting) }
+    guard let tool = MergeTool.installed() else {
+      throw ControlError(.notFound, "no merge tool is installed; name one with --tool")
+    }
+    return tool
+  }
+}
+
+/// Where conflicts are settled.
+private enum MergePlace {
+  case mounted(root: String, Store)
+  case service(ControlService)
+
+  var store: Store {
+    switch self {
+    case .mounted(_, let store): store
+    case .service(let service): service.store
+    }
+  }
+
+  private static func merged(_ path: [UInt8], _ root: String) -> String {
+    let directory = String(decoding: HiddenTree.conflictDirectory(of: path), as: UTF8.self)
+    return "\(root)/.llvs/conflicts/\(directory)/merged"
+  }
+
+  /// Says that the sides are looked at now: what comes in until they are settled is merged then.
+  func begin(_ path: [UInt8]) throws {
+    guard case .mounted(let root, _) = self else { return }
+    _ = try FileSystem.read(Self.merged(path, root), atMost: 32 << 20)
+  }
+
+  func settle(_ path: [UInt8], with bytes: [UInt8]) throws {
+    switch self {
+    case .service(let service): try service.settle(path, with: bytes)
+    case .mounted(let root, _):
+      guard !bytes.isEmpty else {
+        // An empty draft settles nothing; the file itself can be emptied.
+        let name = String(decoding: path, as: UTF8.self)
+        try File("\(root)/\(name)", [.readWrite, .truncate]).sync()
+        return
+      }
+      let file = try File(Self.merged(path, root), [.readWrite, .truncate])
+      try file.write(bytes, at: 0)
+      // fsync(2) says what close(2) may not: that it was taken.
+      try file.sync()
+    }
+  }
+}
+
+/// The texts of one conflict in files of their own, for a program.
+private struct TextsInFiles {
+  let name: String
+  let texts: ConflictTexts
+  let marked: [UInt8]
+
+  enum Outcome {
+    case merged([UInt8])
+    case left(String)
+  }
+
+  /// Runs a tool to its end; its files are gone afterwards.
+  func run(_ tool: MergeTool) throws -> Outcome {
+    let parent = SystemProcess.environment("TMPDIR") ?? "/tmp"
+    let directory = "\(parent)/llvs-merge-\(SystemRandom.hex(8))"
+    try FileSystem.makeDirectory(directory, permissions: 0o700)
+    defer { try? FileSystem.removeTree(directory) }
+    func file(_ label: String, _ text: [UInt8]) throws -> String {
+      let path = "\(directory)/\(fileName(label))"
+      try File(path, [.readWrite, .create, .exclusive]).write(text, at: 0)
+      return path
+    }
+    let merged = try file("merged", marked)
+    let command = tool.command(
+      base: try file("base", texts.base), ours: try file("ours", texts.sides[0].text),
+      theirs: try file("theirs", texts.sides[1].text), merged: merged)
+    let code = try ChildProcess.run(command)
+    guard code == 0 else { return .left("\(command[0]) ended with \(code)") }
+    let bytes = try FileSystem.read(merged, atMost: 32 << 20)
+    guard !texts.areMarkersLeft(in: bytes) else { return .left("markers remain") }
+    return .merged(bytes)
+  }
+
+  /// `notes.ours.txt`: programs go by the ending.
+  private func fileName(_ label: String) -> String {
+    let last = name.split(separator: "/").last.map(String.init) ?? ""
+    let parts = last.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count > 1, let ending = parts.last, !ending.isEmpty, ending.utf8.count <= 32 else {
+      return "\(last.prefix(40)).\(label)"
+    }
+    return "\(last.dropLast(ending.count + 1).prefix(40)).\(label).\(ending)"
+  }
+}

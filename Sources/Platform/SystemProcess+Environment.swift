@@ -1,0 +1,16 @@
+internal import Glibc
+
+extension SystemProcess {
+  /// A variable of the environment; nil if it is not set.
+  package static func environment(_ name: String) -> String? {
+    guard let value = unsafe getenv(name) else { return nil }
+    return unsafe String(cString: value)
+  }
+
+  /// Whether a program of a name is found as execvp(3) finds it.
+  package static func isInstalled(_ program: String) -> Bool {
+    if program.contains("/") { return access(program, X_OK) == 0 }
+    let path = environment("PATH") ?? "/usr/local/bin:/usr/bin:/bin"
+    return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
+  }
+}
