@@ -52,7 +52,7 @@ import Testing
     #expect(merged("a\nb\nc\n", "a\r\nb\r\nc\r\n", "a\nX\nc\n") == nil)
   }
 
-  @Test("what is no text, or differs in too much, is not merged")
+  @Test("what is no text is not merged, and what differs in everything clashes with any change")
   func bounds() {
     #expect(merged("a\0\nb\nc\n", "a\0\nb\nC\n", "a\0\nb\nc\n") == nil)
     let numbers = (0..<5000).map { "\($0)\n" }.joined()

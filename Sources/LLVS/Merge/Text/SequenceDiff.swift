@@ -19,13 +19,8 @@ enum SequenceDiff {
   /// Comparisons in all.
   static let maximumSteps = 20_000_000
 
-  /// The changes in ascending order, none touching the next; nil past the bound.
-  static func changes(from old: [Int32], to new: [Int32]) -> [SequenceChange]? {
-    var budget = maximumSteps
-    return changes(from: old[...], to: new[...], budget: &budget)
-  }
-
-  /// The same for parts of sequences, taking what the work costs from a budget.
+  /// The changes in ascending order, none touching the next, taking what the work costs from a budget; nil
+  /// past it.
   static func changes(
     from old: ArraySlice<Int32>, to new: ArraySlice<Int32>, budget: inout Int
   ) -> [SequenceChange]? {

@@ -1,8 +1,8 @@
 /// Where two texts differ, line by line, for people to read.
 ///
 /// The shortest script where that can be found within the bound of ``SequenceDiff``; past it the texts are
-/// cut at lines that each holds exactly once, and what lies between is looked at in the same way. Unlike
-/// a merge this may never give up: what the budget does not reach is said to be replaced as a whole.
+/// cut at lines that each holds exactly once, and what lies between is looked at in the same way. What the
+/// budget does not reach is said to be replaced as a whole. Merges go by the same, without the sliding.
 package enum TextDiff {
   /// Steps in all; a step is a comparison of two lines.
   package static let maximumSteps = 60_000_000
@@ -16,10 +16,17 @@ package enum TextDiff {
   ///
   /// - Complexity: O(lines + ``maximumSteps``) at most, O(lines) memory beside at most 16 MiB.
   package static func changes(from old: TextLines, to new: TextLines) -> [SequenceChange] {
-    var budget = maximumSteps
+    var slider = ChangeSlider(old: old, new: new)
+    return slider.slide(changes(from: old.ids, to: new.ids, steps: maximumSteps))
+  }
+
+  /// The same for sequences of anything, each run where it was found: a function of the two alone, so
+  /// that merges can go by it.
+  static func changes(from old: [Int32], to new: [Int32], steps: Int) -> [SequenceChange] {
+    var budget = steps
     var changes: [SequenceChange] = []
     // Gaps still to be looked at, the first on top.
-    var open = [Gap(old: old.ids[...], new: new.ids[...], depth: 0)]
+    var open = [Gap(old: old[...], new: new[...], depth: 0)]
     while let gap = open.popLast() {
       let (a, b) = SequenceDiff.trimmed(gap.old, gap.new)
       if a.isEmpty, b.isEmpty { continue }
@@ -35,8 +42,7 @@ package enum TextDiff {
         open += parts.reversed()
       }
     }
-    var slider = ChangeSlider(old: old, new: new)
-    return slider.slide(joined(changes))
+    return joined(changes)
   }
 
   private struct Gap {

@@ -20,7 +20,10 @@ package enum TextMerge {
   }
 
   /// Returns the merged text; nil where both changed the same lines, or lines beside each other,
-  /// differently, or where the texts differ in too much.
+  /// differently, or where one of them is no text.
+  ///
+  /// Work and memory are bounded by steps, never by time, so that every replica comes to the same: what
+  /// differs in more counts as replaced as a whole.
   package static func merged(base: [UInt8], first: [UInt8], second: [UInt8]) -> [UInt8]? {
     guard let pieces = pieces(base: base, first: first, second: second) else { return nil }
     var merged: [UInt8] = []
@@ -32,66 +35,35 @@ package enum TextMerge {
     return merged
   }
 
-  /// Returns the parts of the merge in order; nil where it is no text or differs in too much.
+  /// Returns the parts of the merge in order; nil where it is no text.
   package static func pieces(base: [UInt8], first: [UInt8], second: [UInt8]) -> [Piece]? {
     guard isText(base), isText(first), isText(second) else { return nil }
     var table = LineTable()
     let (o, a, b) = (table.lines(base), table.lines(first), table.lines(second))
-    guard let toFirst = SequenceDiff.changes(from: o.ids, to: a.ids),
-      let toSecond = SequenceDiff.changes(from: o.ids, to: b.ids)
-    else { return nil }
+    let steps = SequenceDiff.maximumSteps
+    let toFirst = TextDiff.changes(from: o.ids, to: a.ids, steps: steps)
+    let toSecond = TextDiff.changes(from: o.ids, to: b.ids, steps: steps)
     var pieces: [Piece] = []
     var position = 0
-    var (i, j) = (0, 0)
     func agree(_ bytes: ArraySlice<UInt8>) {
       guard !bytes.isEmpty else { return }
       pieces.append(.agreed(Array(bytes)))
     }
-    while i < toFirst.count || j < toSecond.count {
-      // A group: changes of both sides that overlap or touch.
-      let next = min(
-        i < toFirst.count ? toFirst[i].old.lowerBound : .max,
-        j < toSecond.count ? toSecond[j].old.lowerBound : .max)
-      let (firstStart, secondStart) = (i, j)
-      var end = next
-      while true {
-        if i < toFirst.count, toFirst[i].old.lowerBound <= end {
-          end = max(end, toFirst[i].old.upperBound)
-          i += 1
-        } else if j < toSecond.count, toSecond[j].old.lowerBound <= end {
-          end = max(end, toSecond[j].old.upperBound)
-          j += 1
-        } else {
-          break
-        }
-      }
-      agree(o.bytes(position..<next))
-      let ours = a.bytes(span(toFirst, firstStart..<i, next..<end))
-      let theirs = b.bytes(span(toSecond, secondStart..<j, next..<end))
-      if j == secondStart {
-        agree(ours)
-      } else if i == firstStart {
-        agree(theirs)
-      } else if ours == theirs {
-        agree(ours)
-      } else {
+    for group in SequenceMerge.groups(toFirst, toSecond) {
+      agree(o.bytes(position..<group.base.lowerBound))
+      position = group.base.upperBound
+      switch (group.first.map(a.bytes), group.second.map(b.bytes)) {
+      case (let ours?, nil): agree(ours)
+      case (nil, let theirs?): agree(theirs)
+      case (let ours?, let theirs?) where ours == theirs: agree(ours)
+      case (let ours?, let theirs?):
         pieces.append(
           .clash(
-            base: Array(o.bytes(next..<end)), first: Array(ours), second: Array(theirs)))
+            base: Array(o.bytes(group.base)), first: Array(ours), second: Array(theirs)))
+      case (nil, nil): break
       }
-      position = end
     }
     agree(o.bytes(position..<o.ids.count))
     return pieces
-  }
-
-  /// What a side has in place of a run of the base.
-  private static func span(
-    _ changes: [SequenceChange], _ group: Range<Int>, _ base: Range<Int>
-  ) -> Range<Int> {
-    guard let head = group.first, let tail = group.last else { return 0..<0 }
-    let (first, last) = (changes[head], changes[tail])
-    let start = first.new.lowerBound - (first.old.lowerBound - base.lowerBound)
-    return start..<(last.new.upperBound + (base.upperBound - last.old.upperBound))
   }
 }
