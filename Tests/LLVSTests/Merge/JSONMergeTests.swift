@@ -58,12 +58,100 @@ import Testing
         base.replacing("\"b\"", with: "\"B\"")) == nil)
   }
 
+  @Test("elements without ids are merged by their places, as lines of a text are")
+  func sequences() {
+    #expect(merged("[1,2,3]", "[0,1,2,3]", "[1,2,3,4]") == "[0,1,2,3,4]")
+    #expect(merged("[1, 2, 3]", "[1, 3]", "[1, 2, 3, 4]") == "[1, 3, 4]")
+    #expect(merged("[1,2,3]", "[1,2,3]", "[3]") == "[3]")
+    #expect(
+      merged("{\"a\":[1]}", "{\"a\":[1,2], \"b\":0}", "{\"a\":[1]}") == "{\"a\":[1,2], \"b\":0}")
+    // Both did the same.
+    #expect(merged("[1]", "[1,2]", "[1, 2]") == "[1,2]")
+    #expect(merged("[1,2,3,4,5]", "[0,2,3,4,5]", "[0, 2, 3, 4, 6]") == "[0,2,3,4,6]")
+    // Nobody can say which comes first, nor what two changes of one element come to.
+    #expect(merged("[1]", "[1,2]", "[1,3]") == nil)
+    #expect(merged("[1]", "[2,1]", "[3,1]") == nil)
+    #expect(merged("[{\"x\":1,\"y\":1}]", "[{\"x\":2,\"y\":1}]", "[{\"x\":1,\"y\":2}]") == nil)
+    #expect(merged("[1,2]", "[1]", "[1,3]") == nil)
+    // Members of an element may stand in another order, and it stays as it is written.
+    #expect(
+      merged(
+        "[{\"x\":1,\"y\":[]},1,5]", "[{\"y\": [], \"x\": 1},2,5]", "[{\"x\":1,\"y\":[]},1,5,true]")
+        == "[{\"y\": [], \"x\": 1},2,5,true]")
+    #expect(
+      merged(
+        "[\n  \"a\",\n  \"b\"\n]\n", "[\n  \"a\",\n  \"x\",\n  \"b\"\n]\n",
+        "[\n  \"a\",\n  \"b\",\n  \"c\"\n]\n")
+        == "[\n  \"a\",\n  \"x\",\n  \"b\",\n  \"c\"\n]\n")
+    // Not every element has an id, or two have the same.
+    #expect(
+      merged(
+        "[{\"id\":1},{\"id\":1}]", "[{\"id\":1},{\"id\":1},{\"id\":2}]", "[0,{\"id\":1},{\"id\":1}]"
+      )
+        == "[0,{\"id\":1},{\"id\":1},{\"id\":2}]")
+  }
+
+  @Test("keys are what they say, however they are written, and stay written as they are")
+  func escapes() {
+    #expect(
+      merged("{\"é\":1,\"b\":1}", "{\"\\u00e9\":1,\"b\":2}", "{\"é\":3,\"b\":1}")
+        == "{\"\\u00e9\":3,\"b\":2}")
+    #expect(
+      merged(
+        "{\"\\ud83d\\ude00\":1,\"b\":1}", "{\"😀\":2,\"b\":1}", "{\"\\uD83D\\uDE00\":1,\"b\":2}")
+        == "{\"😀\":2,\"b\":2}")
+    #expect(
+      merged("{\"a\\/b\":1,\"\\n\":1}", "{\"a/b\":1,\"\\n\":2}", "{\"a\\/b\":3,\"\\u000a\":1}")
+        == "{\"a/b\":3,\"\\n\":2}")
+    // Half a pair is no character, and not another half.
+    #expect(JSONMerge.isJSON(Array("{\"\\ud83d\":1,\"\\ude00\":2,\"\\ud83dx\":3}".utf8)))
+    // A key that looks like two members is one.
+    #expect(
+      merged("[{\"a\\\":1,\\\"b\":2}]", "[{\"a\":1,\"b\":2}]", "[{\"a\\\":1,\\\"b\":2},3]") == nil)
+  }
+
+  @Test("numbers stay as they are written")
+  func numbers() {
+    let long = "12345678901234567890123.4500e+10"
+    #expect(
+      merged("{\"a\":1.0,\"b\":1}", "{\"a\":\(long),\"b\":1}", "{\"a\":1.0,\"b\":1e0}")
+        == "{\"a\":\(long),\"b\":1e0}")
+  }
+
+  @Test("depth and length are bounded, and long arrays are merged in time", .timeLimit(.minutes(1)))
+  func bounds() {
+    func nested(_ depth: Int, _ inner: String) -> String {
+      String(repeating: "{\"a\":", count: depth) + inner + String(repeating: "}", count: depth)
+    }
+    #expect(
+      merged(
+        nested(63, "{\"x\":1,\"y\":1}"), nested(63, "{\"x\":2,\"y\":1}"),
+        nested(63, "{\"x\":1,\"y\":2}"))
+        == nested(63, "{\"x\":2,\"y\":2}"))
+    #expect(!JSONMerge.isJSON(Array(nested(65, "1").utf8)))
+    #expect(!JSONMerge.isJSON(Array("[\(String(repeating: " ", count: 4 << 20))]".utf8)))
+    // Elements with ids, many of them new on one side, and many without.
+    let ids = (0..<20_000).map { "{\"id\":\($0)}" }
+    let new = (20_000..<40_000).map { "{\"id\":\($0)}" }
+    let base = "[\(ids.joined(separator: ","))]"
+    let first = "[\((ids.dropFirst()).joined(separator: ","))]"
+    let second = "[\((ids + new).joined(separator: ","))]"
+    #expect(merged(base, first, second) == "[\((ids.dropFirst() + new).joined(separator: ","))]")
+    let plain = { (texts: [String]) in
+      "[\(texts.joined(separator: ",").replacing("\"id\"", with: "\"n\""))]"
+    }
+    #expect(
+      merged(plain(ids), plain(Array(ids.dropFirst())), plain(ids + new))
+        == plain(Array(ids.dropFirst()) + new))
+  }
+
   @Test("what is no JSON object or array is not merged")
   func others() {
     for bad in [
       "1", "{", "{\"a\":1,}", "{\"a\":01}", "{\"a\":1} x", "[1 2]", "{\"a\":1,\"a\":2}", "{'a':1}",
-      "{\"a\\u0062\":1}", "[\"\u{1}\"]", "[tru]", "[1.]", "[\"\\x\"]", "// c\n{}", "",
+      "[\"\u{1}\"]", "[tru]", "[1.]", "[\"\\x\"]", "// c\n{}", "",
       String(repeating: "[", count: 100_000),
+      "{\"a\":1,\"\\u0061\":2}",
     ] {
       #expect(!JSONMerge.isJSON(Array(bad.utf8)), "\(bad.prefix(20))")
     }

@@ -1,8 +1,11 @@
 /// Merges JSON texts property by property over what both came from.
 ///
 /// What the first side has stays as it is written; what the second side changed is put in as it is
-/// written there. Arrays whose elements are objects with an id are merged element by element, others
-/// are taken whole from the side that changed them.
+/// written there. Arrays whose elements are objects with an id are merged element by element, by id;
+/// others as texts are by lines: elements that one side added, removed or replaced are taken from it, and
+/// where both did so in the same place, or beside each other, differently, they clash. Two that both added
+/// at the end clash for that reason: nothing says which comes first. Numbers and strings are equal where
+/// they are written the same.
 package struct JSONMerge {
   private struct Clash: Error {}
 
@@ -63,7 +66,7 @@ package struct JSONMerge {
     case (.object(let x, _), .object(let y, _), .object(let z, _)):
       return try items(x, y, z, like: a, or: b) { item, _ in item.key }
     case (.array(let x), .array(let y), .array(let z)):
-      guard let key = sharedIDKey(x, y, z) else { throw Clash() }
+      guard let key = sharedIDKey(x, y, z) else { return try elements(x, y, z, a) }
       return try items(x, y, z, like: a, or: b) { item, text in
         guard case .object(let members, let index) = item.value.kind, let place = index[key] else {
           return []
@@ -141,21 +144,89 @@ package struct JSONMerge {
             place: place, source: item))
       }
     }
-    var previous: ArraySlice<UInt8>?
+    return written(
+      try placing(z, into: output, inBase, by: { identity($0, second.text) }), y, z, a)
+  }
+
+  /// Puts what the second side added behind what stands before it there and is still here.
+  private func placing(
+    _ z: [Item], into output: [Output], _ inBase: [ArraySlice<UInt8>: Item],
+    by identity: (Item) -> ArraySlice<UInt8>
+  ) throws(Clash) -> [Output] {
+    let places = Dictionary(output.enumerated().map { ($1.identity, $0) }) { $1 }
+    var added: [Int: [Output]] = [:]
+    var anchor = -1
     for item in z {
-      let name = identity(item, second.text)
-      defer { previous = name }
-      guard inFirst[name] == nil else { continue }
-      if let old = inBase[name] {
+      let name = identity(item)
+      if let place = places[name] {
+        anchor = place
+      } else if let old = inBase[name] {
+        // Removed by the first side.
         guard isBase(old.value, second: item.value) else { throw Clash() }
-        continue
+      } else {
+        added[anchor, default: []].append(second(item, name))
       }
-      let new = Output(
-        identity: name, bytes: second.text[item.name] + second.text[item.value.range], place: nil,
-        source: item)
-      let after = previous.flatMap { name in output.firstIndex { $0.identity == name } }
-      output.insert(new, at: after.map { $0 + 1 } ?? (previous == nil ? 0 : output.count))
     }
+    var all = added[-1] ?? []
+    for (place, item) in output.enumerated() {
+      all.append(item)
+      all += added[place] ?? []
+    }
+    return all
+  }
+
+  private func second(_ item: Item, _ identity: ArraySlice<UInt8>) -> Output {
+    Output(
+      identity: identity, bytes: second.text[item.name] + second.text[item.value.range],
+      place: nil, source: item)
+  }
+
+  // MARK: Arrays of anything
+
+  private func elements(
+    _ x: [Item], _ y: [Item], _ z: [Item], _ a: JSONText
+  ) throws(Clash) -> ArraySlice<UInt8> {
+    var known: [[UInt8]: Int32] = [:]
+    func numbers(_ items: [Item], _ text: [UInt8]) -> [Int32] {
+      items.map { item in
+        let canonical = item.value.canonical(in: text)
+        let number = known[canonical] ?? Int32(known.count)
+        known[canonical] = number
+        return number
+      }
+    }
+    let (o, p, q) = (
+      numbers(x, base.text), numbers(y, first.text), numbers(z, second.text)
+    )
+    let steps = SequenceDiff.maximumSteps
+    let groups = SequenceMerge.groups(
+      TextDiff.changes(from: o, to: p, steps: steps),
+      TextDiff.changes(from: o, to: q, steps: steps))
+    var output: [Output] = []
+    func keep(_ places: Range<Int>) {
+      for place in places {
+        let item = y[place]
+        output.append(
+          Output(
+            identity: [], bytes: first.text[item.value.range], place: place, source: item))
+      }
+    }
+    // Where the base and the first side stand; between groups they go on alike.
+    var (position, place) = (0, 0)
+    for group in groups {
+      let start = place + group.base.lowerBound - position
+      keep(place..<start)
+      position = group.base.upperBound
+      place = group.first?.upperBound ?? start + group.base.count
+      switch (group.first, group.second) {
+      case (let mine?, nil): keep(mine)
+      case (let mine?, let theirs?) where p[mine] == q[theirs]: keep(mine)
+      case (nil, let theirs?): output += z[theirs].map { second($0, []) }
+      case (_?, _?): throw Clash()
+      case (nil, nil): break
+      }
+    }
+    keep(place..<y.count)
     return written(output, y, z, a)
   }
 

@@ -9,7 +9,7 @@ struct JSONText {
 
   /// An element or a member, with the white space around it.
   struct Item {
-    /// The key as written, in quotes; empty in arrays.
+    /// What the key says, in quotes, without its escapes; empty in arrays.
     var key: ArraySlice<UInt8>
     /// From behind the bracket or comma to the item.
     var lead: Range<Int>
@@ -27,8 +27,8 @@ struct JSONText {
   static let maximumLength = 4 << 20
   static let maximumDepth = 64
 
-  /// Reads a text that holds one object or array; nil where it does not, where a key is there twice or
-  /// written with escapes.
+  /// Reads a text that holds one object or array; nil where it does not, or where a key is there
+  /// twice: nobody can say which of the two counts.
   static func parse(_ text: [UInt8]) -> JSONText? {
     guard text.count <= maximumLength else { return nil }
     var parser = JSONTextParser(text)
@@ -49,6 +49,74 @@ struct JSONText {
         return isSame(item.value, in: one, y[place].value, in: other)
       }
     default: return false
+    }
+  }
+
+  /// The value in bytes that are equal for values that say the same; see ``isSame(_:in:_:in:)``.
+  func canonical(in text: [UInt8]) -> [UInt8] {
+    func joined(_ items: [[UInt8]], _ open: Unicode.Scalar, _ close: Unicode.Scalar) -> [UInt8] {
+      [UInt8(ascii: open)] + items.joined(separator: [UInt8(ascii: ",")])
+        + [UInt8(ascii: close)]
+    }
+    switch kind {
+    case .scalar: return Array(text[range])
+    case .array(let items):
+      return joined(items.map { $0.value.canonical(in: text) }, "[", "]")
+    case .object(let items, _):
+      let members = items.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { item in
+        // With its length, a key cannot look like something else.
+        Array("\(item.key.count)".utf8) + item.key + item.value.canonical(in: text)
+      }
+      return joined(members, "{", "}")
+    }
+  }
+
+  /// A string's text, in its quotes, with every escape as the character it stands for.
+  ///
+  /// Half a surrogate pair becomes three bytes that no UTF-8 text has.
+  static func unescaped(_ string: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    guard string.contains(UInt8(ascii: "\\")) else { return string }
+    var result: [UInt8] = []
+    var rest = string
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "\\"), let escape = rest.popFirst() else {
+        result.append(byte)
+        continue
+      }
+      switch escape {
+      case UInt8(ascii: "b"): result.append(0x08)
+      case UInt8(ascii: "f"): result.append(0x0C)
+      case UInt8(ascii: "n"): result.append(0x0A)
+      case UInt8(ascii: "r"): result.append(0x0D)
+      case UInt8(ascii: "t"): result.append(0x09)
+      case UInt8(ascii: "u"):
+        var code = hexadecimal(rest.prefix(4))
+        rest = rest.dropFirst(4)
+        if 0xD800..<0xDC00 ~= code, rest.starts(with: Array("\\u".utf8)) {
+          let low = hexadecimal(rest.dropFirst(2).prefix(4))
+          if 0xDC00..<0xE000 ~= low {
+            code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+            rest = rest.dropFirst(6)
+          }
+        }
+        append(code, to: &result)
+      default: result.append(escape)
+      }
+    }
+    return result[...]
+  }
+
+  private static func hexadecimal(_ digits: ArraySlice<UInt8>) -> UInt32 {
+    UInt32(String(decoding: digits, as: UTF8.self), radix: 16) ?? 0xFFFD
+  }
+
+  private static func append(_ code: UInt32, to bytes: inout [UInt8]) {
+    func tail(_ shift: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: 0x80 | (code >> shift) & 0x3F) }
+    switch code {
+    case ..<0x80: bytes.append(UInt8(code))
+    case ..<0x800: bytes += [UInt8(0xC0 | code >> 6), tail(0)]
+    case ..<0x10000: bytes += [UInt8(0xE0 | code >> 12), tail(6), tail(0)]
+    default: bytes += [UInt8(truncatingIfNeeded: 0xF0 | code >> 18), tail(12), tail(6), tail(0)]
     }
   }
 }
@@ -113,8 +181,8 @@ private struct JSONTextParser {
       var key = text[offset..<offset]
       if isObject {
         guard next == UInt8(ascii: "\""), string() else { return nil }
-        key = text[itemStart..<offset]
-        guard !key.contains(UInt8(ascii: "\\")), index[key] == nil else { return nil }
+        key = JSONText.unescaped(text[itemStart..<offset])
+        guard index[key] == nil else { return nil }
         index[key] = items.count
         skipSpace()
         guard next == UInt8(ascii: ":") else { return nil }
