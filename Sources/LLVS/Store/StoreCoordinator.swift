@@ -16,6 +16,36 @@ public final class StoreCoordinator: Sendable {
   // Held through a save or a merge, before the store's write lock.
   private let saving = Mutex<Void>(())
 
+  private struct Defaults {
+    var arbiter: any MergeArbiter = MostRecentChangeFavoringArbiter()
+    var metadata: Version.Metadata = [:]
+  }
+
+  /// Unchecked: arbiters need not be Sendable, as in the original; one is called by one merge at a time.
+  private struct DefaultsBox: @unchecked Sendable {
+    var value = Defaults()
+  }
+
+  // A leaf lock.
+  private let defaults = Mutex(DefaultsBox())
+
+  /// Decides about conflicts in ``merge(metadata:headSelection:)``; the value stored last unless set.
+  public var mergeArbiter: any MergeArbiter {
+    get { defaults.withLock { $0 }.value.arbiter }
+    set {
+      var box = DefaultsBox()
+      box.value.arbiter = newValue
+      let new = box
+      defaults.withLock { $0.value.arbiter = new.value.arbiter }
+    }
+  }
+
+  /// What is said of versions of which nothing else is said.
+  public var defaultMetadataForNewVersions: Version.Metadata {
+    get { defaults.withLock { $0 }.value.metadata }
+    set { defaults.withLock { $0.value.metadata = newValue } }
+  }
+
   /// Opens the store in a directory, or makes one; an empty store gets an empty root version.
   ///
   /// - Parameter storeURL: a directory on a local file system.
@@ -38,6 +68,23 @@ public final class StoreCoordinator: Sendable {
   /// The version that values are read at and that the next save is based on.
   public var currentVersion: Version.ID { current.withLock { $0 } }
 
+  // MARK: Branches
+
+  /// Returns the versions without a successor that carry the name of a branch, oldest first.
+  public func heads(withBranch branch: Branch) throws(StoreError) -> [Version.ID] {
+    try store.heads(withBranch: branch).map(\.id)
+  }
+
+  /// Returns the newest head of a branch, where there is one, else the current version.
+  public func versionForBranchOrCurrentHead(
+    for branch: Branch? = nil
+  ) throws(StoreError) -> Version.ID {
+    guard let branch else { return currentVersion }
+    return try heads(withBranch: branch).last ?? currentVersion
+  }
+
+  // MARK: Saving
+
   /// Makes a version of these changes and makes it the current one.
   ///
   /// With a branch it is based on the newest head of that branch, where there is one.
@@ -47,35 +94,40 @@ public final class StoreCoordinator: Sendable {
   ///   - updatedValues: values with new bytes.
   ///   - removedIds: keys whose values go away.
   ///   - branch: the line that the version is on.
-  ///   - metadata: what is said of the version.
-  /// - Returns: the version that was made.
+  ///   - metadata: what is said of the version; ``defaultMetadataForNewVersions`` unless given.
+  /// - Returns: the version that was made; the current one where there is nothing to save.
   /// - Throws: what making a version throws.
   @discardableResult
   public func save(
     inserting insertedValues: [Value] = [], updating updatedValues: [Value] = [],
     removing removedIds: [Value.ID] = [], in branch: Branch? = nil,
-    metadata: Version.Metadata = [:]
+    metadata: Version.Metadata? = nil
   ) throws -> Version {
     try save(
       insertedValues.map { .insert($0) } + updatedValues.map { .update($0) }
         + removedIds.map { .remove($0) }, in: branch, metadata: metadata)
   }
 
-  /// Makes a version of a list of changes and makes it the current one.
+  /// Makes a version of a list of changes and makes it the current one; without changes and without
+  /// metadata it makes none.
   @discardableResult
   public func save(
-    _ changes: [Value.Change], in branch: Branch? = nil, metadata: Version.Metadata = [:]
+    _ changes: [Value.Change], in branch: Branch? = nil, metadata: Version.Metadata? = nil
   ) throws -> Version {
     try saving.withLock { _ in
-      var metadata = metadata
-      var base = currentVersion
-      if let branch {
-        metadata[.branch] = Version.MetadataValue(branch.rawValue)
-        base = try store.heads(withBranch: branch).last?.id ?? base
+      if changes.isEmpty, metadata == nil {
+        guard let current = try store.version(identifiedBy: currentVersion) else {
+          throw StoreError.missingVersion(currentVersion)
+        }
+        return current
       }
+      var metadata = metadata ?? defaultMetadataForNewVersions
+      if let branch { metadata[.branch] = Version.MetadataValue(branch.rawValue) }
+      let base = try versionForBranchOrCurrentHead(for: branch)
+      let planned = metadata
       let version = try store.write { (transaction) throws(StoreError) in
         let record = try transaction.makeVersion(
-          basedOn: Version.Predecessors(idOfFirst: base), storing: changes, metadata: metadata)
+          basedOn: Version.Predecessors(idOfFirst: base), storing: changes, metadata: planned)
         transaction.set(StoreCoordinator.setting, to: Array(record.id.rawValue.utf8))
         return record
       }
@@ -83,6 +135,8 @@ public final class StoreCoordinator: Sendable {
       return try store.version(from: version)
     }
   }
+
+  // MARK: Reading
 
   /// Returns a value at the current version; nil if it has none at that key.
   public func value(id: Value.ID) throws(StoreError) -> Value? {
@@ -103,32 +157,64 @@ public final class StoreCoordinator: Sendable {
     return values
   }
 
-  /// Returns the references of all values at the current version.
-  public func valueReferences() throws(StoreError) -> [Value.Reference] {
-    try store.valueReferences(at: currentVersion)
+  /// Returns a value at the newest head of a branch, or at the current version where there is none.
+  public func value(id: Value.ID, on branch: Branch?) throws(StoreError) -> Value? {
+    try store.value(id: id, at: try versionForBranchOrCurrentHead(for: branch))
   }
 
-  /// Merges the heads of the current version's line; the result becomes the current version.
+  /// Returns the references of all values at a version, the current one unless given.
+  public func valueReferences(
+    at version: Version.ID? = nil
+  ) throws(StoreError) -> [Value.Reference] {
+    try store.valueReferences(at: version ?? currentVersion)
+  }
+
+  // MARK: Merging
+
+  /// Merges other heads into the current version; the result becomes the current version.
   ///
+  /// On no branch, with the arbiter and the heads that are meant where nothing is said, the merges are
+  /// automatic: every store that merges the same heads makes the same versions. Otherwise they are the
+  /// original's: authored, one head after the other, oldest first.
+  ///
+  /// - Parameters:
+  ///   - metadata: what is said of the merges; ``defaultMetadataForNewVersions`` unless given.
+  ///   - headSelection: which heads; branches are left out unless asked for.
   /// - Returns: whether the current version changed.
+  /// - Throws: what the arbiter throws, or reading and writing the store; merges made before stay.
   @discardableResult
-  public func merge() throws -> Bool {
+  public func merge(
+    metadata: Version.Metadata? = nil,
+    headSelection: Store.MergeHeadSelection = .allExceptBranches
+  ) throws -> Bool {
     try saving.withLock { _ in
       let before = currentVersion
-      let merged = try store.write { (transaction) throws(StoreError) -> Version.ID? in
-        guard let live = try transaction.version(before) else { throw .missingVersion(before) }
-        let line =
-          live.line == VersionRecord.unnamedLine ? nil : Branch(rawValue: live.line)
-        let report = try transaction.mergeHeads(ofLine: line, live: live.number)
-        guard let outcome = report.outcome, let record = try transaction.version(outcome) else {
-          return nil
+      let (arbiter, metadata) = (mergeArbiter, metadata ?? defaultMetadataForNewVersions)
+      guard let live = try store.version(before) else { throw StoreError.missingVersion(before) }
+      let merged =
+        if arbiter is MostRecentChangeFavoringArbiter, metadata.isEmpty,
+          headSelection == .allExceptBranches, live.line == VersionRecord.unnamedLine
+        {
+          try mergeAutomatically(live)
+        } else {
+          try store.mergeHeads(
+            into: before, resolvingWith: arbiter, headSelection: headSelection,
+            metadata: metadata)
         }
-        transaction.set(StoreCoordinator.setting, to: Array(record.id.rawValue.utf8))
-        return record.id
-      }
       guard let merged, merged != before else { return false }
+      try store.write { (transaction) throws(StoreError) in
+        transaction.set(StoreCoordinator.setting, to: Array(merged.rawValue.utf8))
+      }
       current.withLock { $0 = merged }
       return true
+    }
+  }
+
+  private func mergeAutomatically(_ live: VersionRecord) throws -> Version.ID? {
+    try store.write { (transaction) throws(StoreError) -> Version.ID? in
+      let report = try transaction.mergeHeads(ofLine: nil, live: live.number)
+      guard let outcome = report.outcome else { return nil }
+      return try transaction.version(outcome)?.id
     }
   }
 }
