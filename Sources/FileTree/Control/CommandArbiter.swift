@@ -1,4 +1,4 @@
-import LLVS
+package import LLVS
 import Platform
 
 /// Merges bytes by a command of this store's settings, as merge drivers do.
@@ -9,22 +9,29 @@ import Platform
 /// bytes, the value stored last is taken. Only equal commands that give equal bytes keep replicas alike.
 ///
 /// A store's write lock is held while it runs, no longer than ``patience``.
-struct CommandArbiter: ClashArbiter {
-  /// Nanoseconds.
-  static let patience: UInt64 = 10_000_000_000
-  static let maximumLength = 16 << 20
+package struct CommandArbiter: ClashArbiter {
+  /// How long a command may take, in nanoseconds.
+  package static let patience: UInt64 = 10_000_000_000
+  /// How much it is given of a value and may leave, in bytes.
+  package static let maximumLength = 16 << 20
 
   private let command: String
   private let fallback: MostRecentChangeClashArbiter
   private let store: Store
+  private let patience: UInt64
 
-  init(_ command: String, _ graph: VersionGraph, _ store: Store) {
+  /// Creates an arbiter for values of a store.
+  package init(
+    _ command: String, _ graph: VersionGraph, _ store: Store,
+    patience: UInt64 = CommandArbiter.patience
+  ) {
     self.command = command
+    self.patience = patience
     self.store = store
     fallback = MostRecentChangeClashArbiter(graph: graph)
   }
 
-  func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
+  package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
     guard let bytes = try merged(clash) else { return try fallback.decide(clash) }
     return .bytes(bytes, kind: .regular, dropping: [])
   }
@@ -60,8 +67,10 @@ struct CommandArbiter: ClashArbiter {
     // The shell's own bound, in blocks of 512 bytes, on every file that the command writes.
     let script = "ulimit -f \(Self.maximumLength / 512)\n\(command)"
     let code = try ChildProcess.run(
-      ["/bin/sh", "-c", script, "llvs-merge"] + paths, patience: Self.patience)
+      ["/bin/sh", "-c", script, "llvs-merge"] + paths, patience: patience)
     guard code == 0 else { return nil }
+    // The command may have put anything there: a link is no result, and a FIFO would never end.
+    guard try FileSystem.status(paths[1], following: false).kind == .regular else { return nil }
     return try FileSystem.read(paths[1], atMost: Self.maximumLength)
   }
 }

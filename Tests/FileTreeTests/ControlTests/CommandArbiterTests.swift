@@ -1,0 +1,130 @@
+import FileTree
+import Foundation
+import LLVS
+import Platform
+import TestSupport
+import Testing
+
+/// What a merge driver may cost, and who may name one.
+@Suite(.timeLimit(.minutes(2)))
+struct CommandArbiterTests {
+  private let directory: TemporaryDirectory
+  private let store: Store
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    store = try Store.open(path: directory.file("store"), mode: .writer, create: true)
+  }
+
+  private func value(_ key: String, _ text: String) -> Value {
+    Value(id: Value.ID(key), data: Array(text.utf8))
+  }
+
+  /// Merges two sides that changed a value by a command; returns what the merge holds there.
+  private func merged(
+    _ command: String, patience: UInt64 = CommandArbiter.patience, key: String = "a",
+    first: String = "one\n", second: String = "two\n"
+  ) throws -> [UInt8]? {
+    let root = try store.makeVersion(basedOnPredecessor: nil, inserting: [value(key, "base\n")])
+    let versions = try [first, second].map {
+      try store.makeVersion(basedOnPredecessor: root.id, updating: [value(key, $0)])
+    }
+    let sides = try versions.map { try #require(try store.version($0.id)).number }
+    let report = try store.write { (transaction) throws(StoreError) in
+      try transaction.merge(sides[1], into: sides[0], line: nil) {
+        CommandArbiter(command, $0, store, patience: patience)
+      }
+    }
+    let made = try #require(report.made.first)
+    return try store.value(id: Value.ID(key), at: made.record.id)?.data
+  }
+
+  private func leftovers() throws -> [String] {
+    try FileSystem.list(store.path).filter { $0.hasPrefix("merge-") }
+  }
+
+  @Test(
+    "a command that takes too long is ended, with what it started, and the newest value is taken")
+  func time() throws {
+    let mark = directory.file("started")
+    let start = SystemClock.monotonic()
+    let bytes = try merged(
+      "sleep 300 & echo $! > '\(mark)'; wait", patience: 300_000_000)
+    let elapsed = Double(SystemClock.monotonic() - start) / 1e9
+    #expect(elapsed < 30)
+    #expect(bytes == Array("two\n".utf8))
+    let text = try String(contentsOfFile: mark, encoding: .utf8)
+    let process = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+    // Ended, and not only left behind: it may take a moment until somebody reaps it.
+    var isGone = false
+    for _ in 0..<200 where !isGone {
+      let state = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+      isGone = state.isEmpty || state.contains(") Z ")
+      if !isGone { SystemClock.sleep(nanoseconds: 10_000_000) }
+    }
+    #expect(isGone)
+    #expect(try leftovers() == [])
+  }
+
+  @Test(
+    "a command that leaves or says too much fills no disk, and the newest value is taken",
+    arguments: [
+      #"head -c 64000000 /dev/zero > "$2""#,
+      #"head -c 64000000 /dev/zero > "$2.more"; exit 1"#,
+      #"head -c 64000000 /dev/zero; head -c 64000000 /dev/zero >&2; exit 3"#,
+    ])
+  func output(_ command: String) throws {
+    #expect(try merged(command) == Array("two\n".utf8))
+    #expect(try leftovers() == [])
+  }
+
+  @Test("a result of just the length that is allowed is taken")
+  func longest() throws {
+    let bytes = try merged(
+      #"head -c \#(CommandArbiter.maximumLength) /dev/zero | tr '\\0' x > "$2""#)
+    #expect(bytes?.count == CommandArbiter.maximumLength)
+  }
+
+  @Test("names and bytes are files to the command, never text to the shell")
+  func quoting() throws {
+    let mark = directory.file("mark")
+    let evil = "'; touch \(mark); '\"$(touch \(mark))`touch \(mark)`\n"
+    let bytes = try merged(
+      #"cat "$1" "$2" "$3" > "$2.new" && mv "$2.new" "$2""#,
+      key: "$(touch \(mark)) `touch \(mark)`; touch \(mark) \"'", first: evil, second: evil + "2\n")
+    #expect(bytes == Array(("base\n" + evil + evil + "2\n").utf8))
+    #expect(try !FileSystem.exists(mark))
+    // What is left in the place of the result is a file of the command's own, or nothing is taken.
+    #expect(try merged(#"rm "$2"; ln -s /etc/passwd "$2""#) == Array("two\n".utf8))
+    #expect(try merged(#"rm "$2"; mkfifo "$2""#) == Array("two\n".utf8))
+    #expect(try leftovers() == [])
+  }
+
+  @Test("a command is this store's own: no peer can bring or name one")
+  func peers() throws {
+    let (a, b) = (try ControlWorkspace(), try ControlWorkspace())
+    let folder = directory.file("x")
+    try FileSystem.makeDirectory(folder)
+    let mark = directory.file("mark")
+    for space in [a, b] { try space.service.setPeer("x", address: Array("\(folder)\n".utf8)) }
+    try a.write("f", "base\n")
+    // Whatever else a tree or a version may say.
+    try a.write(".gitattributes", "* merge=evil\n")
+    try a.run("sync")
+    try b.run("sync")
+    try a.run("set 'arbiter=exec touch \(mark); exit 1'")
+    let head = try #require(try a.store.state().head.flatMap { try a.store.version($0) })
+    let told = try a.store.makeVersion(
+      basedOnPredecessor: head.id, updating: [value("f", "of a\n")],
+      metadata: [
+        Version.MetadataKey("arbiter"): Version.MetadataValue("exec touch \(mark)"),
+        Version.MetadataKey("llvs.arbiter"): Version.MetadataValue("exec touch \(mark)"),
+      ])
+    try a.run("send")
+    try b.write("f", "of b\n")
+    try b.run("sync")
+    #expect(try b.store.version(told.id) != nil)
+    #expect(try b.store.openConflicts(at: try #require(try b.store.state().head)).count == 1)
+    #expect(try !FileSystem.exists(mark))
+  }
+}
