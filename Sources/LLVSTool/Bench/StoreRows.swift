@@ -77,47 +77,4 @@ enum StoreRows {
       work: "one-value durable version, \(count) values", ours: times[0], reference: times[1],
       against: "append+fdatasync", goal: .times(atMost: 4, aim: 2))
   }
-
-  /// Merges two sides of a thousand changes each.
-  static func merge(_ context: BenchContext) throws -> [BenchFigure] {
-    try BenchProcess.requireGit()
-    let count = context.scale.pick(20_000, 100_000)
-    let changes = 1000
-    let store = try Store.open(path: try context.place.directory("store"), create: true)
-    let base = try SampleStore.fill(store, count: count)
-    let repository = try GitSample(in: try context.place.directory("git"))
-    try repository.fill(count: count)
-    var sides: [VersionNumber] = []
-    for side in 0..<2 {
-      // Every other key of a stride, so that the sides touch the same leaves and no common key.
-      let keys = (0..<changes).map { $0 * (count / changes) + side }
-      var random = BenchRandom(UInt64(side))
-      let values = keys.map {
-        Value.Change.update(
-          Value(id: SampleStore.key($0, of: count), data: random.bytes(200)))
-      }
-      sides.append(
-        try store.write { (transaction) throws(StoreError) in
-          try transaction.makeVersion(
-            basedOn: Version.Predecessors(idOfFirst: base.id), storing: values)
-        }.number)
-      try repository.branch("side\(side)", changing: keys, of: count, seed: UInt64(side))
-    }
-    let times = try BenchTimer.race(rounds: 3, 2) { runner, _ in
-      guard runner == 0 else { return try repository.merge("side1", into: "side0") }
-      return try BenchTimer.seconds {
-        let report = try store.write { (transaction) throws(StoreError) in
-          try transaction.merge(sides[1], into: sides[0], line: nil)
-        }
-        guard report.made.count == 1, report.clashCount == 0 else {
-          throw BenchError.failed("the merge is not what it should be")
-        }
-      }
-    }
-    return [
-      BenchFigure(
-        work: "merge 2 x \(changes) changes, \(count) values", ours: times[0],
-        reference: times[1], against: "git merge", goal: .faster(atLeast: 5, aim: 20))
-    ]
-  }
 }
