@@ -24,6 +24,7 @@ package enum Errno {
   package static let fileTooBig = EFBIG
   package static let noSpace = ENOSPC
   package static let illegalSeek = ESPIPE
+  package static let brokenPipe = EPIPE
   package static let readOnlyFileSystem = EROFS
   package static let tooManyLinks = EMLINK
   package static let outOfRange = ERANGE

@@ -7,13 +7,21 @@ package enum StandardStream: Int32, Sendable {
 
   /// Writes everything, or as much as the reader takes.
   package func write(_ text: String) {
-    var bytes = Array(text.utf8)[...]
+    try? write(Array(text.utf8))
+  }
+
+  /// Writes everything.
+  ///
+  /// - Throws: what write(2) says, EPIPE where nobody reads any more; a part may have been written.
+  package func write(_ bytes: [UInt8]) throws(SystemError) {
+    var bytes = bytes[...]
     while !bytes.isEmpty {
       let count = unsafe bytes.withUnsafeBytes {
         unsafe Glibc.write(rawValue, $0.baseAddress, $0.count)
       }
       if count < 0 {
-        guard errno == EINTR else { return }
+        let code = errno
+        guard code == EINTR else { throw SystemError(errno: code, call: "write") }
         continue
       }
       bytes = bytes.dropFirst(count)

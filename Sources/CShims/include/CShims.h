@@ -74,6 +74,9 @@ int64_t llvs_list_extended(const char *path, char *names, size_t size);
 int64_t llvs_get_extended(const char *path, const char *name, void *value, size_t size);
 int llvs_set_extended(const char *path, const char *name, const void *value, size_t size);
 
+/// How wide the terminal behind a descriptor is; 0 where it is none.
+int llvs_terminal_columns(int descriptor);
+
 /// mknod(2), and the device number of lstat(2); makedev(3) and its like are macros.
 int llvs_make_node(const char *path, unsigned mode, unsigned major, unsigned minor);
 int llvs_device_number(const char *path, unsigned *major_number, unsigned *minor_number);
