@@ -45,29 +45,9 @@ extension ControlService {
 
   // MARK: - Naming versions
 
-  /// The version that a word means: a name, an id or its beginning, `head`, a branch, `at/TIME`.
+  /// The version that a word means; see ``Store/version(meant:)``.
   package func version(_ word: String) throws(ControlError) -> VersionRecord {
-    if word == "head" {
-      guard let head = try headRecord() else {
-        throw ControlError(.notFound, "there is no version yet")
-      }
-      return head
-    }
-    if word.hasPrefix("at/") { return try version(at: String(word.dropFirst(3))) }
-    if let line = try newestHead(ofLine: word) { return line }
-    return try translating { () throws(StoreError) in try store.resolve(word) }
-  }
-
-  private func version(at time: String) throws(ControlError) -> VersionRecord {
-    guard let instant = TimeExpression(now: Moment.now()).instant(time) else {
-      throw ControlError(.grammar, "\"\(time)\" is no time")
-    }
-    let found = try translating { () throws(StoreError) -> VersionRecord? in
-      guard let number = try store.head(at: instant)?.version else { return nil }
-      return try store.version(number)
-    }
-    guard let found else { throw ControlError(.notFound, "there was no version at \(time)") }
-    return found
+    try store.version(meant: word)
   }
 
   func headRecord() throws(ControlError) -> VersionRecord? {
@@ -77,15 +57,8 @@ extension ControlService {
     }
   }
 
-  /// The newest head of a line that no other head contains; nil where there is no such line.
   func newestHead(ofLine line: String) throws(ControlError) -> VersionRecord? {
-    guard !line.hasPrefix("llvs.") else { return nil }
-    return try translating { () throws(StoreError) in
-      guard try !store.headNumbers(ofLine: line).isEmpty else { return nil }
-      let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(line))
-      guard let newest = heads.max(by: HistoryNode.isOlder) else { return nil }
-      return try store.version(newest.number)
-    }
+    try store.newestHead(ofLine: line)
   }
 
   /// A line's name in versions; nil for the unnamed one.

@@ -1,4 +1,4 @@
-import LLVS
+package import LLVS
 
 // `versions`, and the directories of links beside it: `heads`, `branches`, `tags`, `at`.
 
@@ -192,12 +192,12 @@ extension HiddenTree {
 }
 
 /// The ancestors of a version, found as far back as is asked.
-struct Ancestors {
+package struct Ancestors {
   private let graph: VersionGraph
   private var open: [VersionNumber]
   private var seen: Set<VersionNumber>
 
-  init(of number: VersionNumber, in graph: VersionGraph) {
+  package init(of number: VersionNumber, in graph: VersionGraph) {
     self.graph = graph
     open = [number]
     seen = [number]
@@ -206,7 +206,7 @@ struct Ancestors {
   /// Whether a version is among them, the version itself included.
   ///
   /// - Complexity: O(ancestors with greater numbers that were not met before).
-  mutating func contains(_ number: VersionNumber) throws(StoreError) -> Bool {
+  package mutating func contains(_ number: VersionNumber) throws(StoreError) -> Bool {
     var later: [VersionNumber] = []
     while let next = open.popLast() {
       // Predecessors have smaller numbers: what is below leads to nothing above.
