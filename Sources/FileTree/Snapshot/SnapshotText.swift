@@ -124,7 +124,7 @@ struct SnapshotChanges {
 ///
 /// - Concurrency: one reader at a time; its lock is held while maps are read, and nothing waits for it but
 ///   other readers of the same open file.
-final class ChangeText: Sendable {
+package final class ChangeText: Sendable {
   static let added = UInt8(ascii: "+")
   static let removed = UInt8(ascii: "-")
   static let changed = UInt8(ascii: "*")
@@ -171,7 +171,7 @@ final class ChangeText: Sendable {
   }
 
   /// Bytes that would break a line, and the backslash, as `\ooo`.
-  static func visible(_ bytes: [UInt8], sparing spared: UInt8? = nil) -> [UInt8] {
+  package static func visible(_ bytes: [UInt8], sparing spared: UInt8? = nil) -> [UInt8] {
     guard bytes.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0x5C && $0 != spared }) else {
       return bytes
     }
