@@ -28,6 +28,7 @@ extension ControlCommand {
     case .purge: "purge"
     case .verify(let peer): Self.title("verify", peer.map { [$0] } ?? [])
     case .status: "status"
+    case .pending: "pending"
     case .log: "log"
     case .help: "help"
     }
@@ -40,7 +41,7 @@ extension ControlCommand {
   /// Whether it only tells, so that status goes on naming what was done before it.
   var onlyTells: Bool {
     switch self {
-    case .status, .log, .help, .conflicts, .tags: true
+    case .status, .pending, .log, .help, .conflicts, .tags: true
     default: false
     }
   }

@@ -92,6 +92,7 @@ package final class ControlService: Sendable {
     case .status:
       let status = try self.status()
       return CommandResult(status.text, status.fields)
+    case .pending: return try pendingPaths()
     case .log(let count): return lastLog(count ?? 10)
     case .help: return help()
     case .settle(let path, let settlement): return try settle(path, settlement, context)
@@ -104,10 +105,10 @@ package final class ControlService: Sendable {
   }
 
   private func lastLog(_ count: Int) -> CommandResult {
-    let lines = String(decoding: log.text(), as: UTF8.self).split(separator: "\n").suffix(count)
+    let lines = log.lastLines(count)
     return CommandResult(
       lines.joined(separator: "\n"),
-      [ReplyField("lines", .list(lines.map { .text(String($0)) }))])
+      [ReplyField("lines", .list(lines.map { .text($0) }))])
   }
 
   private func help() -> CommandResult {

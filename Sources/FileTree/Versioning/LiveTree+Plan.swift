@@ -320,7 +320,8 @@ extension LiveTree {
       let childPath = path.isEmpty ? name : path + [0x2F] + name
       if isIgnored(child, override, at: childPath) { continue }
       if child.entry == nil, child.directory?.basePath == nil {
-        result.new += 1
+        // A file that was renamed over another is a change of that one.
+        if override.hidesBase { result.changed += 1 } else { result.new += 1 }
       } else if isPending(child) {
         result.changed += 1
       }

@@ -20,6 +20,7 @@ extension ControlCommand {
     ("purge", "purge PATH"),
     ("verify", "verify [PEER]"),
     ("status", "status"),
+    ("pending", "pending"),
     ("log", "log [COUNT]"),
     ("help", "help"),
   ]
@@ -67,6 +68,7 @@ extension ControlCommand {
     case "purge": self = .purge(path: try arguments.path())
     case "verify": self = .verify(peer: try arguments.textIfAny())
     case "status": self = .status
+    case "pending": self = .pending
     case "log": self = .log(count: try arguments.countIfAny())
     case "help": self = .help
     default: throw ControlError(.grammar, "no command \"\(arguments.name)\"; help lists them")

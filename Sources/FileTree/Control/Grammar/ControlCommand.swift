@@ -25,6 +25,8 @@ package enum ControlCommand: Hashable, Sendable {
   case purge(path: [UInt8])
   case verify(peer: String?)
   case status
+  /// Lists what is in no version yet.
+  case pending
   /// The last lines of the log.
   case log(count: Int?)
   case help
