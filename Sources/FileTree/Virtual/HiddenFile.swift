@@ -21,7 +21,7 @@ package final class HiddenFile: Sendable {
   private enum Source {
     case control
     case text([UInt8])
-    case log
+    case log(EventFile)
     case changes(ChangeText)
     case value(StoredContent)
     case writable(WritableFile)
@@ -54,7 +54,7 @@ package final class HiddenFile: Sendable {
     case .readme: source = .text(HiddenText.readme)
     case .status: source = .text(try tree.services.status())
     case .statusJSON: source = .text(try tree.services.statusJSON())
-    case .log: source = .log
+    case .log: source = .log(tree.services.log.open())
     case .info(let number, let path): source = .text(try tree.info(number, path))
     case .changes(let number, let path): source = .changes(try tree.changeText(number, path))
     case .value(let number, let key):
@@ -76,7 +76,7 @@ package final class HiddenFile: Sendable {
     switch source {
     case .control: throw .invalid
     case .text(let bytes): return Self.copy(bytes, from: offset, into: buffer)
-    case .log: return Self.copy(try tree.services.log(), from: offset, into: buffer)
+    case .log(let file): return try file.read(at: offset, into: buffer)
     case .changes(let text): return try text.read(at: offset, into: buffer)
     case .value(let stored):
       return try reading { () throws(StoreError) in

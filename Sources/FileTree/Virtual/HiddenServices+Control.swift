@@ -10,7 +10,7 @@ extension HiddenServices {
       statusJSON: { () throws(FSError) in
         Array((try asking { () throws(ControlError) in try service.status().json } + "\n").utf8)
       },
-      log: { () throws(FSError) in service.log.text() },
+      log: service.log,
       ignore: { () throws(FSError) in
         try asking { () throws(ControlError) in try service.ignoreText() }
       },

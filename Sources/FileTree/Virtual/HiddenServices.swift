@@ -20,7 +20,7 @@ package struct HiddenServices: Sendable {
   /// What `status` and `status.json` show.
   package var status: Text
   package var statusJSON: Text
-  package var log: Text
+  package var log: EventLog
   /// The ignore patterns in force.
   package var ignore: Text
   package var setIgnore: @Sendable ([UInt8]) throws(FSError) -> Void
@@ -36,7 +36,7 @@ package struct HiddenServices: Sendable {
   package var settleWith: @Sendable ([UInt8], [UInt8], VersionNumber?) throws(FSError) -> Void
 
   package init(
-    status: @escaping Text, statusJSON: @escaping Text, log: @escaping Text,
+    status: @escaping Text, statusJSON: @escaping Text, log: EventLog,
     ignore: @escaping Text, setIgnore: @escaping @Sendable ([UInt8]) throws(FSError) -> Void,
     peers: @escaping @Sendable () throws(FSError) -> [Peer],
     setPeer: @escaping @Sendable (Peer) throws(FSError) -> Void,

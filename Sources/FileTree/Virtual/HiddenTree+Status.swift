@@ -49,7 +49,7 @@ extension HiddenTree {
     case .status, .statusJSON: return own(node, .regular, mode: 0o444, time: LiveTree.now())
     case .log:
       return own(
-        node, .regular, mode: 0o444, size: UInt64(try services.log().count), time: LiveTree.now())
+        node, .regular, mode: 0o444, size: services.log.size, time: LiveTree.now())
     case .writable(let file):
       let state = file.place.look(file)
       return own(

@@ -85,6 +85,27 @@ struct HiddenTreeTests {
     #expect(try hidden.parent(of: again) == space.find("versions/\(version)").status.inode)
   }
 
+  @Test("an open log keeps its lines in place while it is cut; from its start on it is the new one")
+  func openLog() throws {
+    let space = try HiddenWorkspace()
+    let log = space.space.service.log
+    let text = String(repeating: "x", count: 1000)
+    for number in 0..<4000 { log.add("test", "\(number) \(text)") }
+    let file = try space.hidden.open(try space.find("log").status.inode)
+    defer { file.release() }
+    var head = [UInt8](repeating: 0, count: 3000)
+    _ = try head.withUnsafeMutableBytes { try file.read(at: 0, into: $0) }
+    for number in 4000..<4400 { log.add("test", "\(number) \(text)") }
+    #expect(try space.find("log").status.size < 3 << 20)
+    var next = [UInt8](repeating: 0, count: 3000)
+    _ = try next.withUnsafeMutableBytes { try file.read(at: 3000, into: $0) }
+    let both = String(decoding: head + next, as: UTF8.self)
+    #expect(both.split(separator: "\n").count == 6)
+    #expect(both.contains(" test 0 ") && both.contains(" test 5 "))
+    _ = try head.withUnsafeMutableBytes { try file.read(at: 0, into: $0) }
+    #expect(!String(decoding: head, as: UTF8.self).contains(" test 0 "))
+  }
+
   @Test("the fixed files tell what they should, and are not written")
   func files() throws {
     let space = try HiddenWorkspace()
