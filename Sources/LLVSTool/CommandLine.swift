@@ -3,58 +3,84 @@ struct CommandLine: Equatable {
   var verb = ""
   /// The words after the verb that are no options.
   var words: [String] = []
+  /// How many of the words stand before `--`; nil where there is none.
+  var wordsBeforeDashes: Int?
   var store: String?
   var mount: String?
   var isJSON = false
   var isQuiet = false
   var failsOnConflict = false
   var wantsHelp = false
-  /// Options of single verbs, by name, without dashes.
+  /// Options of single verbs, by the last of their names, without dashes.
   var options: [String: String] = [:]
-
-  /// Options that take a value, and those that do not.
-  private static let valued: Set<String> = ["n", "o", "m", "into", "tool"]
-  private static let flags: Set<String> = ["follow", "stat", "foreground", "force", "f"]
 
   init(_ arguments: [String]) throws {
     var rest = arguments[...]
-    var endsOptions = false
     while let word = rest.popFirst() {
-      if endsOptions || !word.hasPrefix("-") || word == "-" {
+      if wordsBeforeDashes != nil || !word.hasPrefix("-") || word == "-" {
         if verb.isEmpty { verb = word } else { words.append(word) }
-        continue
-      }
-      var name = String(word.drop { $0 == "-" })
-      var value: String?
-      if word.hasPrefix("--"), let equals = name.firstIndex(of: "=") {
-        value = String(name[name.index(after: equals)...])
-        name = String(name[..<equals])
-      }
-      func needed() throws -> String {
-        if let value { return value }
-        guard let next = rest.popFirst() else { throw UsageError("\(word) needs a value") }
-        return next
-      }
-      switch name {
-      case "" where word == "--": endsOptions = true
-      case "store": store = try needed()
-      case "mount": mount = try needed()
-      case "json": isJSON = true
-      case "quiet", "q": isQuiet = true
-      case "fail-on-conflict": failsOnConflict = true
-      case "help", "h": wantsHelp = true
-      // The grammar of commands has this one itself.
-      case "dry-run": words.append("--dry-run")
-      case _ where Self.valued.contains(name):
-        let text = try needed()
-        options[name] = options[name].map { "\($0),\(text)" } ?? text
-      case _ where Self.flags.contains(name): options[name == "f" ? "follow" : name] = ""
-      default: throw UsageError("there is no option \(word)")
+      } else if word == "--" {
+        wordsBeforeDashes = words.count
+      } else if word == "--dry-run" {
+        // The grammar of commands has this one itself.
+        words.append(word)
+      } else {
+        try take(word, &rest)
       }
     }
   }
 
+  private mutating func take(_ word: String, _ rest: inout ArraySlice<String>) throws {
+    var name = String(word.dropFirst(word.hasPrefix("--") ? 2 : 1))
+    var value: String?
+    if word.hasPrefix("--"), let equals = name.firstIndex(of: "=") {
+      value = String(name[name.index(after: equals)...])
+      name = String(name[..<equals])
+    } else if !word.hasPrefix("--"), name.count > 1 {
+      // -n5
+      value = String(name.dropFirst())
+      name = String(name.prefix(1))
+    }
+    let known = VerbOption.common + (Verb.named(verb)?.options ?? [])
+    let isShort = !word.hasPrefix("--")
+    guard let option = known.first(where: { $0.names.contains(name) }),
+      isShort == (name.count == 1)
+    else { throw UsageError("there is no option \(word)\(verb.isEmpty ? "" : " of \(verb)")") }
+    if option.value == nil {
+      guard value == nil else { throw UsageError("\(word): --\(option.name) takes no value") }
+    } else if value == nil {
+      guard let next = rest.popFirst() else { throw UsageError("\(word) needs a value") }
+      value = next
+    }
+    set(option.name, value ?? "")
+  }
+
+  private mutating func set(_ name: String, _ value: String) {
+    switch name {
+    case "store": store = value
+    case "mount": mount = value
+    case "json": isJSON = true
+    case "quiet": isQuiet = true
+    case "help": wantsHelp = true
+    case "fail-on-conflict": failsOnConflict = true
+    // What mount(8) gives several times is one list.
+    case "o": options[name] = options[name].map { "\($0),\(value)" } ?? value
+    default: options[name] = value
+    }
+  }
+
   func has(_ option: String) -> Bool { options[option] != nil }
+
+  /// The number that an option holds; nil where it is not given.
+  ///
+  /// - Throws: ``UsageError`` for what is no number from 0 to `most`.
+  func number(_ option: String, atMost most: Int = .max) throws -> Int? {
+    guard let text = options[option] else { return nil }
+    guard let number = Int(text), (0...most).contains(number) else {
+      throw UsageError("\(text) is no count for \(option)")
+    }
+    return number
+  }
 
   /// The words of a verb that takes so many.
   func operands(_ range: ClosedRange<Int>) throws -> [String] {

@@ -5,9 +5,9 @@ import LLVSMount
 import Platform
 
 /// What the tool ends with.
-package enum ExitCode: Int32, Sendable {
+package enum ExitCode: Int32, CaseIterable, Sendable {
   case done = 0
-  /// New conflicts, with `--fail-on-conflict`.
+  /// New conflicts, with `--fail-on-conflict`; differences, with `diff --exit-code`.
   case conflict = 1
   /// The command line cannot be read.
   case usage = 2
@@ -29,6 +29,25 @@ package enum ExitCode: Int32, Sendable {
   case exists = 11
   /// The system failed in another way.
   case failed = 12
+
+  /// What it says, for the help and the manual page.
+  package var meaning: String {
+    switch self {
+    case .done: "done"
+    case .conflict: "new conflicts (--fail-on-conflict), or differences (diff --exit-code)"
+    case .usage: "the command line cannot be read"
+    case .notFound: "no such store, version, peer, branch or path"
+    case .unreachable: "a peer cannot be reached or does not answer"
+    case .unrelated: "histories without a common ancestor"
+    case .busy: "somebody holds what is needed, or something is not saved"
+    case .noSpace: "no space"
+    case .notPermitted: "not permitted, read only, or written by a newer program"
+    case .damaged: "the store is damaged"
+    case .interrupted: "interrupted"
+    case .exists: "the name is taken"
+    case .failed: "the system failed in another way"
+    }
+  }
 }
 
 /// Why a command line cannot be carried out.

@@ -1,3 +1,5 @@
+import Platform
+
 /// The command-line tool: reads a command line, carries it out, and says how it went.
 package enum LLVSTool {
   /// Runs a command line without the program's name.
@@ -7,6 +9,18 @@ package enum LLVSTool {
     // It has options of its own.
     if arguments.first == "bench" { return Bench.run(Array(arguments.dropFirst())) }
     var console = Console(isQuiet: false)
+    let code = carryOut(arguments, &console)
+    do throws(SystemError) {
+      try console.finish()
+    } catch {
+      let failure = Failure(error)
+      console.complain(failure.sentence)
+      return failure.code.rawValue
+    }
+    return code
+  }
+
+  private static func carryOut(_ arguments: [String], _ console: inout Console) -> Int32 {
     do {
       let line = try CommandLine(arguments)
       console = Console(isQuiet: line.isQuiet)
@@ -18,7 +32,7 @@ package enum LLVSTool {
         return ExitCode.done.rawValue
       }
       guard let verb = Verb.named(line.verb) else {
-        throw UsageError("there is no verb \(line.verb); \"llvs help\" lists them")
+        throw Verb.missing(line.verb)
       }
       if line.wantsHelp {
         console.tell(verb.description)

@@ -67,12 +67,12 @@ struct Answer {
 
 extension Site {
   /// Runs a command where it belongs.
-  func run(_ words: [String], _ console: Console) throws -> Answer {
+  func run(_ words: [String], _ console: Console? = nil) throws -> Answer {
     switch self {
     case .store(let path):
       let command = try ControlCommand(words: words.map { Array($0.utf8) })
       let service = try ControlService.open(try Store.open(path: path, mode: .writer))
-      let result = try service.run(command, context: console.context)
+      let result = try service.run(command, context: console?.context ?? CommandContext())
       return Answer(
         text: result.text, fields: result.fields, hasConflicts: Self.conflicts(result.fields))
     case .mounted(let root, _):

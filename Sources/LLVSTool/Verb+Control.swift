@@ -6,35 +6,17 @@ extension Verb {
   /// A command of the control file, as the verb of that name.
   @Sendable static func control(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     var words = [line.verb] + line.words
-    if line.verb == "commit", let message = line.options["m"] { words.append(message) }
+    if line.verb == "commit", let message = line.options["message"] { words.append(message) }
     let site = try Site(line)
-    let answer: Answer
-    if line.verb == "status", line.isJSON, case .mounted(let root, _) = site {
-      let json = try FileSystem.read("\(root)/.llvs/status.json", atMost: 16 << 20)
-      console.tell(String(decoding: json, as: UTF8.self))
-      return .done
-    }
-    if line.verb == "status", case .store(let path) = site {
-      answer = try status(path)
-    } else {
-      answer = try site.run(words, console)
-    }
+    let answer = try site.run(words, console)
     if line.isJSON {
       console.tell(json(answer))
-    } else if line.verb == "status" || line.verb == "conflicts"
-      || line.verb == "tag" && line.words.isEmpty
-    {
+    } else if line.verb == "conflicts" || line.verb == "tag" && line.words.isEmpty {
       console.tell(answer.text)
     } else {
       console.say(answer.text)
     }
     return line.failsOnConflict && answer.hasConflicts ? .conflict : .done
-  }
-
-  private static func status(_ path: String) throws -> Answer {
-    let service = try ControlService.open(try Store.open(path: path, mode: .writer))
-    let status = try service.status()
-    return Answer(text: status.text, fields: status.fields, hasConflicts: false)
   }
 
   private static func json(_ answer: Answer) -> String {

@@ -19,7 +19,7 @@ extension Verb {
       let code = try ChildProcess.run(["cp", "-a", "--", "\(directory)/.", "\(target)/"])
       guard code == 0 else { throw UsageError("cp ended with \(code)") }
       var words = ["commit"]
-      if let message = line.options["m"] { words.append(message) }
+      if let message = line.options["message"] { words.append(message) }
       console.say(try Site(line).run(words, console).text)
     case .store(let path):
       let store = try Store.open(path: path, mode: .writer)
@@ -29,7 +29,7 @@ extension Verb {
       var source = TreeImport(
         directory: directory, prefix: Array(into.joined(separator: "/").utf8),
         progress: { console.progress(CommandProgress("importing", done: $0, total: 0)) })
-      let record = try source.run(in: store, message: line.options["m"])
+      let record = try source.run(in: store, message: line.options["message"])
       let text = record.map { "\($0.name) holds \(source.count) entries of \(directory)" }
       if line.isJSON {
         console.tell(
@@ -48,7 +48,7 @@ extension Verb {
   @Sendable static func exportTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try line.operands(2...2)
     let store = try Site(line).reader()
-    let record = try version(words[0], in: store)
+    let record = try store.version(meant: words[0])
     var export = TreeExport(
       store: store, target: words[1],
       progress: {
@@ -59,5 +59,17 @@ extension Verb {
     for complaint in export.complaints { console.complain("llvs: \(complaint).") }
     console.say("\(record.name) is in \(words[1])")
     return export.complaints.isEmpty ? .done : .failed
+  }
+
+  @Sendable static func backup(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let target = try line.operands(1...1)[0]
+    let store = try Site(line).reader()
+    try store.backup(to: target) { done, total in
+      console.progress(
+        CommandProgress("copying MiB", done: Int(done >> 20), total: Int(total >> 20)))
+      return true
+    }
+    console.say("\(store.path) is copied to \(target)")
+    return .done
   }
 }

@@ -9,13 +9,6 @@ extension StandardStream {
   }
 }
 
-extension SystemProcess {
-  /// What a variable of the environment holds; nil where it is not set.
-  package static func environment(_ name: String) -> String? {
-    unsafe getenv(name).map { unsafe String(cString: $0) }
-  }
-}
-
 /// A program that shows this process's standard output page by page.
 ///
 /// - Concurrency: started and finished by one thread.

@@ -2,24 +2,6 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The program, run in a directory of the test's own.
-private struct Tool {
-  let directory: TemporaryDirectory
-
-  init() throws { directory = try TemporaryDirectory() }
-
-  /// Runs a script in which `llvs` is the program.
-  func run(_ script: String) throws -> ShellResult {
-    try shell("llvs() { '\(MountedStore.program)' \"$@\"; }\n\(script)", in: directory.path)
-  }
-
-  func json(_ script: String) throws -> [String: Any] {
-    let result = try run(script)
-    let value = try JSONSerialization.jsonObject(with: Data(result.output.utf8))
-    return try #require(value as? [String: Any])
-  }
-}
-
 @Suite("The command-line tool", .timeLimit(.minutes(3)))
 struct ToolTests {
   @Test(
@@ -86,11 +68,11 @@ struct ToolTests {
     #expect(status["heads"] as? Int == 1)
     let show = try tool.json("llvs show --store s --json")
     let parent = try #require((show["predecessors"] as? [String])?.first)
-    #expect(try tool.run("llvs diff \(parent) --store s").output == "* a\n- b\n")
+    #expect(try tool.run("llvs diff \(parent) --store s --name-status").output == "* a\n- b\n")
     #expect(
       try tool.run("llvs diff head \(parent) --store s --stat").output
-        .hasSuffix("1 new, 0 gone, 1 changed, +2 bytes\n"))
-    #expect(try tool.run("llvs log --store s -n 1").output.contains(" restore "))
+        .hasSuffix(" 2 files changed, 2 insertions(+), 1 deletion(-)\n"))
+    #expect(try tool.run("llvs events --store s -n 1").output.contains(" restore "))
     let backup = try tool.run("llvs backup b --store s -q && llvs verify --store b")
     #expect(backup.status == 0, "\(backup.output)")
   }
@@ -132,7 +114,7 @@ struct ToolTests {
     #expect(lines[0] == "s is mounted on m")
     #expect(lines[1].hasSuffix("1 new: a"))
     #expect(lines[2] == "it's a \\\"message\\\"")
-    #expect(lines[4].contains(" on work  (1 head)"))
+    #expect(lines[4].hasPrefix("On branch work, at 20"))
     #expect(lines[5] == "llvs: sync nobody: there is no peer nobody.")
     #expect(lines[6] == "3")
     #expect(lines[7] == "\"line\":\"work\"")

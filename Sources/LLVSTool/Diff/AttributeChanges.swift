@@ -1,0 +1,56 @@
+import FileTree
+import LLVS
+
+/// What differs between two images beside bytes, kind and mode, in words.
+enum AttributeChanges {
+  /// One line for each attribute.
+  ///
+  /// The time of the last change is told only where nothing else differs: where bytes do, it always does.
+  static func lines(_ old: FileImage?, _ new: FileImage?, isRenamed: Bool) -> [String] {
+    var lines: [String] = []
+    let before = dictionary(old)
+    let after = dictionary(new)
+    for name in Set(before.keys).union(after.keys).sorted(by: { $0.lexicographicallyPrecedes($1) })
+    where before[name] != after[name] {
+      lines.append("xattr \(text(name)): \(value(before[name])) -> \(value(after[name]))")
+    }
+    guard let old, let new, !old.isLive, !new.isLive else { return lines }
+    if old.owner.uid != new.owner.uid || old.owner.gid != new.owner.gid {
+      lines.append("owner: \(owner(old)) -> \(owner(new))")
+    }
+    if lines.isEmpty, !isRenamed, old.kind == new.kind, old.mode == new.mode,
+      old.length == new.length,
+      old.device == new.device, old.mtime != new.mtime,
+      (try? old.hasSameBytes(as: new)) ?? false
+    {
+      let isClose = old.mtime?.seconds == new.mtime?.seconds
+      lines.append("time: \(time(old.mtime, isClose)) -> \(time(new.mtime, isClose))")
+    }
+    return lines
+  }
+
+  private static func dictionary(_ image: FileImage?) -> [[UInt8]: [UInt8]] {
+    Dictionary((image?.extended ?? []).map { ($0.name, $0.value) }) { $1 }
+  }
+
+  private static func text(_ bytes: [UInt8]) -> String {
+    String(decoding: ChangeText.visible(bytes), as: UTF8.self)
+  }
+
+  /// A value on one line, its end left out where it is long.
+  private static func value(_ bytes: [UInt8]?) -> String {
+    guard let bytes else { return "none" }
+    let shown = "\"\(text(Array(bytes.prefix(64))))\""
+    return bytes.count > 64 ? "\(shown)... (\(bytes.count) bytes)" : shown
+  }
+
+  private static func owner(_ image: FileImage) -> String {
+    let (uid, gid) = image.owner
+    return "\(uid.map { "\($0)" } ?? "yours"):\(gid.map { "\($0)" } ?? "yours")"
+  }
+
+  /// With nanoseconds where only they tell two apart.
+  private static func time(_ time: Attributes.Time?, _ isClose: Bool) -> String {
+    time.map { LocalTime.text($0.seconds) + (isClose ? " and \($0.nanoseconds) ns" : "") } ?? "none"
+  }
+}

@@ -1,0 +1,115 @@
+import FileTree
+import LLVS
+
+/// A line a file with a bar, and a line for all, as git has them.
+///
+/// Names and counts are lined up over the first ``held`` files; what comes after them streams.
+struct DiffStat {
+  private static let held = 2000
+
+  private struct Row {
+    var name: String
+    var counts: LineCounts
+    var lengths: (old: UInt64, new: UInt64)
+
+    var lines: Int {
+      if case .lines(let added, let removed) = counts { return added + removed }
+      return 0
+    }
+  }
+
+  private let style: Style
+  private let columns: Int
+  private let indent: String
+  private let emit: (String) -> Void
+  private var rows: [Row] = []
+  private var widths: (name: Int, count: Int, bar: Int, most: Int)?
+  private var files = 0
+  private var added = 0
+  private var removed = 0
+
+  init(style: Style, columns: Int, indent: String = "", emit: @escaping (String) -> Void) {
+    self.style = style
+    self.columns = columns
+    self.indent = indent
+    self.emit = emit
+  }
+
+  mutating func add(_ difference: TreeDifference) throws {
+    let image = difference.new ?? difference.old
+    let hasBytes = image?.hasBytes ?? false
+    // A directory that others stand in goes without saying.
+    guard hasBytes || difference.old == nil || difference.new == nil else { return }
+    guard hasBytes || !(image?.isDirectory ?? true) else { return }
+    let counts = try ContentPair(difference.old, difference.new).counts
+    files += 1
+    if case .lines(let more, let fewer) = counts {
+      added += more
+      removed += fewer
+    }
+    let row = Row(
+      name: difference.shownPath, counts: counts,
+      lengths: (difference.old?.length ?? 0, difference.new?.length ?? 0))
+    if widths != nil {
+      write(row)
+    } else {
+      rows.append(row)
+      if rows.count == Self.held { release() }
+    }
+  }
+
+  /// Writes what is left and the line for all.
+  mutating func finish() {
+    release()
+    guard files > 0 else { return }
+    var text = " \(files) file\(files == 1 ? "" : "s") changed"
+    if added > 0 || removed == 0 { text += ", \(added) insertion\(added == 1 ? "" : "s")(+)" }
+    if removed > 0 || added == 0 { text += ", \(removed) deletion\(removed == 1 ? "" : "s")(-)" }
+    emit(indent + text)
+  }
+
+  private mutating func release() {
+    guard widths == nil else { return }
+    let most = rows.map(\.lines).max() ?? 0
+    let count = max(
+      String(most).count,
+      rows.contains { if case .binary = $0.counts { true } else { false } } ? 3 : 1)
+    // At least a fifth of the line is for the bar.
+    let room = columns - indent.count - count - 6
+    let name = min(rows.map(\.name.count).max() ?? 0, max(20, room - room / 5))
+    widths = (name, count, max(5, room - name), most)
+    for row in rows { write(row) }
+    rows = []
+  }
+
+  private func write(_ row: Row) {
+    guard let widths else { return }
+    var name = row.name
+    // The end of a long path tells more than its beginning.
+    if name.count > widths.name { name = "..." + name.suffix(widths.name - 3) }
+    name += String(repeating: " ", count: max(0, widths.name - name.count))
+    switch row.counts {
+    case .binary:
+      let gap = String(repeating: " ", count: max(0, widths.count - 3))
+      emit(
+        "\(indent) \(name) | \(gap)Bin \(row.lengths.old) -> \(row.lengths.new) bytes")
+    case .lines(let added, let removed):
+      let total = String(added + removed)
+      let gap = String(repeating: " ", count: max(0, widths.count - total.count))
+      let (plus, minus) = bar(added, removed, widths.bar, max(widths.most, added + removed))
+      let bar =
+        style.paint(String(repeating: "+", count: plus), .green)
+        + style.paint(String(repeating: "-", count: minus), .red)
+      emit("\(indent) \(name) | \(gap)\(total)\(bar.isEmpty ? "" : " ")\(bar)")
+    }
+  }
+
+  /// How long the two parts of a bar are: at least one for what is not nothing.
+  private func bar(_ added: Int, _ removed: Int, _ width: Int, _ most: Int) -> (Int, Int) {
+    guard most > width else { return (added, removed) }
+    func scaled(_ count: Int) -> Int {
+      count == 0 ? 0 : 1 + count * (width - 2) / most
+    }
+    return (scaled(added), scaled(removed))
+  }
+}

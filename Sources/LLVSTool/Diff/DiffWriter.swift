@@ -1,0 +1,53 @@
+import FileTree
+import LLVS
+
+/// Differences in the form that a command line asks for.
+struct DiffWriter {
+  enum Form { case patch, stat, nameStatus, nameOnly }
+
+  private let form: Form
+  private let isJSON: Bool
+  private let console: Console
+  private let unified: UnifiedDiff
+  private var stat: DiffStat
+  /// How many differences were written.
+  private(set) var count = 0
+
+  /// Takes the standard form where the line names none.
+  init(_ line: CommandLine, _ console: Console, standard: Form, indent: String = "") throws {
+    let asked: [Form] = [
+      line.has("patch") || line.has("unified") ? .patch : nil, line.has("stat") ? .stat : nil,
+      line.has("name-status") ? .nameStatus : nil, line.has("name-only") ? .nameOnly : nil,
+    ].compactMap(\.self)
+    guard asked.count <= 1 else { throw UsageError("one form of differences at a time") }
+    form = asked.first ?? standard
+    isJSON = line.isJSON
+    self.console = console
+    let style = try console.style(line)
+    unified = UnifiedDiff(
+      style: style, context: try line.number("unified", atMost: 1_000_000) ?? 3,
+      emit: { console.stream($0) })
+    stat = DiffStat(
+      style: style, columns: console.columns, indent: indent, emit: { console.stream(line: $0) })
+  }
+
+  mutating func write(_ difference: TreeDifference) throws {
+    count += 1
+    guard !isJSON else {
+      let counts =
+        form == .stat ? try ContentPair(difference.old, difference.new).counts : nil
+      console.stream(line: ReplyValue.record(difference.fields(counts: counts)).json)
+      return
+    }
+    switch form {
+    case .patch: try unified.write(difference)
+    case .stat: try stat.add(difference)
+    case .nameStatus: console.stream(line: difference.text)
+    case .nameOnly: console.stream(line: difference.shownPath)
+    }
+  }
+
+  mutating func finish() {
+    if form == .stat, !isJSON { stat.finish() }
+  }
+}

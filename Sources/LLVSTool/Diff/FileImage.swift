@@ -1,0 +1,148 @@
+import LLVS
+import Platform
+
+/// What stands at a path on one side of a difference.
+struct FileImage {
+  private enum Source {
+    case stored(StoredContent, Store)
+    /// A file of the live tree, by its path in the mount.
+    case live(String)
+  }
+
+  var kind: EntryKind
+  var mode: UInt32
+  var owner: (uid: UInt32?, gid: UInt32?)
+  var mtime: Attributes.Time?
+  var device: Attributes.Device?
+  var extended: [Attributes.Extended]
+  let length: UInt64
+  private let source: Source
+
+  init(_ entry: Entry, in store: Store) {
+    kind = entry.kind
+    let attributes = entry.attributes
+    mode = attributes.mode ?? (entry.isDirectory ? 0o755 : 0o644)
+    owner = (attributes.uid, attributes.gid)
+    mtime = attributes.mtime
+    device = attributes.device
+    extended = attributes.extended
+    length = entry.isDirectory ? 0 : entry.stored.length
+    source = .stored(entry.stored, store)
+  }
+
+  /// What stands at a path of a mount; nil where nothing does.
+  init?(live path: String) throws(SystemError) {
+    let status: FileStatus
+    do throws(SystemError) {
+      status = try FileSystem.status(path, following: false)
+    } catch {
+      guard error.errno == Errno.noEntry || error.errno == Errno.notDirectory else { throw error }
+      return nil
+    }
+    switch status.kind {
+    case .regular, .unknown: kind = .regular
+    case .directory: kind = .directory
+    case .symlink: kind = .symlink
+    case .fifo: kind = .fifo
+    case .socket: kind = .socket
+    case .characterDevice: kind = .characterDevice
+    case .blockDevice: kind = .blockDevice
+    }
+    mode = status.mode
+    owner = (nil, nil)
+    var extended: [Attributes.Extended] = []
+    for name in try FileSystem.extendedNames(path) {
+      guard let value = try FileSystem.extended(path, name) else { continue }
+      extended.append(Attributes.Extended(name: name, value: value))
+    }
+    self.extended = extended.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    length = kind == .directory ? 0 : status.size
+    source = .live(path)
+  }
+
+  var isDirectory: Bool { kind == .directory }
+
+  /// Whether times and owners are those that stat(2) tells, not those that a version recorded.
+  var isLive: Bool {
+    if case .live = source { return true }
+    return false
+  }
+
+  /// Whether it has bytes that can be told: a file's, or the target of a link.
+  var hasBytes: Bool { kind == .regular || kind == .symlink }
+
+  /// All bytes; nil where they are more than `bound`, or more than they were when it was looked at.
+  func bytes(atMost bound: UInt64) throws -> [UInt8]? {
+    guard length <= bound else { return nil }
+    switch source {
+    case .stored(let stored, let store): return try store.contents.bytes(stored, atMost: bound)
+    case .live(let path):
+      if kind == .symlink { return Array(try FileSystem.readlink(path).utf8) }
+      let bytes = try File(path, .read).read(Int(length) + 1, at: 0)
+      // It grew since it was looked at.
+      return bytes.count > Int(length) ? nil : bytes
+    }
+  }
+
+  /// Whether the other has the same bytes.
+  ///
+  /// - Complexity: O(1) where both are stored; else reads both, in bounded memory.
+  func hasSameBytes(as other: FileImage) throws -> Bool {
+    guard kind == other.kind, length == other.length else { return false }
+    guard hasBytes, length > 0 else { return true }
+    if case .stored(let a, _) = source, case .stored(let b, _) = other.source {
+      return a.digest == b.digest
+    }
+    let piece: UInt64 = 1 << 20
+    var offset: UInt64 = 0
+    while offset < length {
+      let one = try part(at: offset, piece)
+      guard try one == other.part(at: offset, piece), !one.isEmpty else { return false }
+      offset += UInt64(one.count)
+    }
+    return true
+  }
+
+  /// The SHA-256 of all bytes.
+  func digest() throws -> Digest {
+    var hasher = SHA256Hasher()
+    var offset: UInt64 = 0
+    while offset < length {
+      let part = try part(at: offset, 1 << 20)
+      guard !part.isEmpty else { break }
+      hasher.update(part)
+      offset += UInt64(part.count)
+    }
+    return hasher.finish()
+  }
+
+  private func part(at offset: UInt64, _ count: UInt64) throws -> [UInt8] {
+    switch source {
+    case .stored(let stored, let store):
+      let count = Int(min(count, stored.length - min(offset, stored.length)))
+      var bytes = [UInt8](repeating: 0, count: count)
+      let read = try bytes.withUnsafeMutableBytes {
+        try store.contents.read(stored, at: offset, into: $0)
+      }
+      return Array(bytes.prefix(read))
+    case .live(let path):
+      if kind == .symlink {
+        return Array(Array(try FileSystem.readlink(path).utf8).dropFirst(Int(offset)))
+      }
+      return try File(path, .read).read(Int(count), at: offset)
+    }
+  }
+
+  /// Whether a version would take the other for no change, times and owners aside.
+  func isLike(_ other: FileImage) throws -> Bool {
+    guard kind == other.kind, kind == .symlink || mode == other.mode, extended == other.extended
+    else { return false }
+    return try hasSameBytes(as: other)
+  }
+
+  /// The mode as git has it, kind included.
+  var gitMode: String {
+    let (kind, bits): (UInt32, UInt32) = self.kind == .symlink ? (0o120000, 0) : (0o100000, mode)
+    return String(kind | bits, radix: 8)
+  }
+}

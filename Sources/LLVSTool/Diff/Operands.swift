@@ -1,0 +1,114 @@
+import FileTree
+import LLVS
+import Platform
+
+/// The words of a verb that takes versions and paths.
+struct Operands {
+  var versions: [VersionRecord] = []
+  /// From the top of the tree, without slashes at the ends.
+  var paths: [[UInt8]] = []
+  /// `A..B`.
+  var isRange = false
+
+  /// Takes words for versions as long as they are, up to so many, and the others for paths; behind `--`
+  /// all are paths. What only begins an id or a name is a path where there is one of that name.
+  ///
+  /// - Throws: ``ControlError`` of kind notFound for what is neither a version nor a path in one of the
+  ///   versions, in head or in the live tree.
+  init(_ line: CommandLine, _ site: Site, _ store: Store, versions most: Int) throws {
+    let dashes = line.wordsBeforeDashes ?? line.words.count
+    for (index, word) in line.words.enumerated() {
+      if index < dashes, paths.isEmpty, versions.count < most {
+        let isPath = try !Self.isName(word, store) && isThere(try site.path(word), site, store)
+        if !isPath, try take(word, store, most) { continue }
+      }
+      let path = try site.path(word)
+      if index < dashes, try !isThere(path, site, store) {
+        if versions.count < most, paths.isEmpty { _ = try store.version(meant: word) }
+        throw ControlError(
+          .notFound, "\(word) is no path in the tree; behind -- it is taken for one all the same")
+      }
+      paths.append(path)
+    }
+  }
+
+  /// Whether a word is the whole name of a version, not the beginning of one or steps from one.
+  private static func isName(_ word: String, _ store: Store) throws -> Bool {
+    if word == "head" || word.hasPrefix("at/") { return true }
+    if try store.newestHead(ofLine: word) != nil || store.version(tagged: word) != nil {
+      return true
+    }
+    return try store.version(named: word) != nil || store.version(Version.ID(word)) != nil
+  }
+
+  private mutating func take(_ word: String, _ store: Store, _ most: Int) throws -> Bool {
+    if let version = try Self.version(word, store) {
+      versions.append(version)
+      return true
+    }
+    guard versions.count + 2 <= most, let dots = word.firstRange(of: "..") else { return false }
+    let (a, b) = (String(word[..<dots.lowerBound]), String(word[dots.upperBound...]))
+    guard let first = try Self.version(a.isEmpty ? "head" : a, store),
+      let second = try Self.version(b.isEmpty ? "head" : b, store)
+    else { return false }
+    versions += [first, second]
+    isRange = true
+    return true
+  }
+
+  /// The version that a word means; nil where it means none.
+  private static func version(_ word: String, _ store: Store) throws -> VersionRecord? {
+    do throws(ControlError) {
+      return try store.version(meant: word)
+    } catch {
+      guard error.kind == .notFound, word != "head" else { throw error }
+      return nil
+    }
+  }
+
+  private func isThere(_ path: [UInt8], _ site: Site, _ store: Store) throws -> Bool {
+    if path.isEmpty { return true }
+    if case .mounted(let root, _) = site, let text = String(validating: path, as: UTF8.self),
+      try FileSystem.exists("\(root)/\(text)")
+    {
+      return true
+    }
+    let head = try store.state().head.map { try store.version($0) } ?? nil
+    for record in versions + [head].compactMap(\.self) {
+      if try TreeView(map: store.map(of: record)).find(path: path) != nil { return true }
+    }
+    return false
+  }
+}
+
+extension Site {
+  /// A path of the tree, as a word of the command line means it: from the current directory where that
+  /// is in the mount, else, and with a slash before it, from the top.
+  ///
+  /// - Throws: ``ControlError`` of kind grammar for a path that leads out of the tree.
+  func path(_ word: String) throws(ControlError) -> [UInt8] {
+    var parts: [Substring] = []
+    var rest = word[...]
+    if case .mounted(let root, _) = self {
+      let directory = SystemProcess.workingDirectory
+      let top = root == "/" ? "/" : root + "/"
+      if word.hasPrefix(top) || word == root {
+        // The whole path of a file in the mount.
+        rest = word.dropFirst(root.count)
+      } else if !word.hasPrefix("/"), directory.hasPrefix(top) {
+        let below = directory.dropFirst(top.count).split(separator: "/")
+        if !below.contains(".llvs") { parts = below }
+      }
+    }
+    for part in rest.split(separator: "/") where part != "." {
+      if part == ".." {
+        guard parts.popLast() != nil else {
+          throw ControlError(.grammar, "\(word) is outside of the tree")
+        }
+      } else {
+        parts.append(part)
+      }
+    }
+    return Array(parts.joined(separator: "/").utf8)
+  }
+}

@@ -1,0 +1,84 @@
+import FileTree
+import LLVS
+
+/// The differences between two versions, streaming, at and below some paths or anywhere.
+struct VersionDifferences {
+  /// Renames are looked for among so many names that came and so many that went, no more: each that may
+  /// be one is held in memory.
+  static let renameLimit = 100_000
+
+  private let store: Store
+  private let old: TreeView
+  private let new: TreeView
+  private let paths: [[UInt8]]
+  /// Renames by the key that came; and the keys that went.
+  private var renames: [Key: Rename] = [:]
+  private var left: Set<Key> = []
+
+  init(
+    _ store: Store, from old: MapRoot, to new: MapRoot, paths: [[UInt8]] = [],
+    findingRenames: Bool = false
+  ) throws {
+    self.store = store
+    self.old = TreeView(map: store.map(old))
+    self.new = TreeView(map: store.map(new))
+    self.paths = paths
+    guard findingRenames, try mayHaveRenames() else { return }
+    for rename in try ValueMap.renames(from: self.old.map, to: self.new.map) {
+      // One that leads out of what is shown is told as what it is there.
+      guard try isShown(rename.old.key, self.old), try isShown(rename.new.key, self.new) else {
+        continue
+      }
+      renames[rename.new.key] = rename
+      left.insert(rename.old.key)
+    }
+  }
+
+  private func isShown(_ key: Key, _ view: TreeView) throws -> Bool {
+    guard !paths.isEmpty else { return true }
+    let path = try view.path(of: key)
+    return paths.contains { PathFilter.isAtOrBelow(path, $0) }
+  }
+
+  /// Whether names came and went, and not too many.
+  private func mayHaveRenames() throws -> Bool {
+    var (came, went) = (0, 0)
+    var diff = try MapDiff(from: old.map, to: new.map, comparing: .content)
+    while let change = try diff.next() {
+      if change.isDirectory { continue }
+      if change.old == nil { came += 1 }
+      if change.new == nil { went += 1 }
+      if came > Self.renameLimit || went > Self.renameLimit { return false }
+    }
+    return came > 0 && went > 0
+  }
+
+  /// Calls with each difference.
+  ///
+  /// - Complexity: O(*k* log *n*) for *k* changes, beside what the body does.
+  func forEach(_ body: (TreeDifference) throws -> Void) throws {
+    var diff = try TreeDiff(from: old, to: new, paths: paths)
+    while let (path, change) = try diff.next() {
+      var difference = TreeDifference(
+        path: path, old: change.old.map { FileImage($0, in: store) },
+        new: change.new.map { FileImage($0, in: store) })
+      if change.isDirectory, change.old == nil || change.new == nil {
+        difference.isFull = try (change.old == nil ? new : old).hasChildren(path)
+      }
+      if change.new == nil, left.contains(change.key), !change.isDirectory { continue }
+      if change.old == nil, !change.isDirectory, let rename = renames[change.key] {
+        difference.renamedFrom = try old.path(of: rename.old.key)
+        difference.old = FileImage(rename.old, in: store)
+      }
+      try body(difference)
+    }
+  }
+}
+
+/// Which paths are meant.
+enum PathFilter {
+  static func isAtOrBelow(_ path: [UInt8], _ above: [UInt8]) -> Bool {
+    above.isEmpty || path == above
+      || path.count > above.count && path[above.count] == 0x2F && path.starts(with: above)
+  }
+}

@@ -1,0 +1,66 @@
+import FileTree
+
+/// The manual page llvs(1), made from what `--help` is made from.
+package enum ManualPage {
+  /// The page, for man(1).
+  package static var text: String {
+    var lines = [
+      ".TH LLVS 1 \"\" \"llvs\" \"User Commands\"",
+      ".SH NAME", "llvs \\- mount a versioned store as a directory",
+      ".SH SYNOPSIS", ".B llvs", ".I VERB", "[\\fIOPTIONS\\fR] [\\fIWORDS\\fR]",
+      ".SH DESCRIPTION", escaped(Verb.summary),
+      "What is written into the mount is collected into new versions by itself. In every directory",
+      ".I .llvs",
+      "shows older versions as read\\-only directories; writing a command into",
+      ".I .llvs/control",
+      "does what the verb of that name does here.",
+      ".SH VERBS",
+    ]
+    for verb in Verb.all {
+      lines += [".TP", ".B \(escaped(verb.usage))", escaped(verb.help)]
+      for option in verb.options { lines += [".RS", ".TP"] + entry(option) + [".RE"] }
+    }
+    lines.append(".SH OPTIONS OF ALL VERBS")
+    for option in VerbOption.common { lines += [".TP"] + entry(option) }
+    lines += [".SH NAMING VERSIONS", escaped(versionsHelp), ".SH EXIT STATUS"]
+    for code in ExitCode.allCases {
+      lines += [".TP", ".B \(code.rawValue)", escaped(code.meaning)]
+    }
+    lines += [
+      ".SH ENVIRONMENT",
+      ".TP", ".B LLVS_PAGER\\fR, \\fBPAGER", "shows long output on a terminal; empty or cat: none",
+      ".TP", ".B NO_COLOR", "no colours unless \\-\\-color=always",
+      ".TP", ".B COLUMNS", "how wide lines may be",
+      ".SH FILES",
+      ".TP", ".I .llvs/README", "what stands in .llvs, in one screen",
+      ".SH SEE ALSO", ".BR mount (8),", ".BR patch (1),", ".BR git\\-apply (1)",
+    ]
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func entry(_ option: VerbOption) -> [String] {
+    [".B \(escaped(option.spelling))", escaped(option.help)]
+  }
+
+  /// How versions are named; stands in the help of verbs that take them too.
+  package static let versionsHelp = """
+    head; a branch, or - for the unnamed line; a tag; a version's name as .llvs/versions lists it; a full id; \
+    the beginning of a name or an id; at/TIME for what the tree showed then, with TIME as 2026-05-01, \
+    2026-05-01T10:22, yesterday, -2h or @SECONDS. V~ is what V was made from, V~3 the same three times, \
+    V^2 the other side of a merge.
+    """
+
+  /// Text that no line of it begins a request, and in which a hyphen stays one.
+  package static func escaped(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      let safe = line.map { character -> String in
+        switch character {
+        case "\\": "\\e"
+        case "-": "\\-"
+        default: String(character)
+        }
+      }.joined()
+      return safe.hasPrefix(".") || safe.hasPrefix("'") ? "\\&" + safe : safe
+    }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,89 @@
+import FileTree
+import LLVS
+
+/// Versions in the form that a command line asks for, with or without a graph.
+struct LogWriter {
+  private let line: CommandLine
+  private let console: Console
+  private let style: Style
+  private let changes: DiffWriter.Form?
+  var story: VersionStory
+  private var graph: LogGraph<VersionNumber>?
+  private var isFirst = true
+
+  init(_ line: CommandLine, _ console: Console, _ store: Store) throws {
+    guard !(line.has("stat") && line.has("patch")) else {
+      throw UsageError("one form of differences at a time")
+    }
+    changes = line.has("patch") ? .patch : line.has("stat") ? .stat : nil
+    guard !line.has("graph") || changes == nil && !line.isJSON else {
+      throw UsageError("--graph goes with neither --patch, --stat nor --json")
+    }
+    self.line = line
+    self.console = console
+    style = try console.style(line)
+    story = VersionStory(store: store, labels: try VersionLabels(store))
+    graph = line.has("graph") ? LogGraph() : nil
+  }
+
+  mutating func write(_ record: VersionRecord, predecessors: [VersionNumber]) throws {
+    guard !line.isJSON else {
+      console.stream(line: ReplyValue.record(try story.fields(of: record)).json)
+      return
+    }
+    let isShort = line.has("oneline")
+    var lines: [String]
+    if isShort {
+      lines = [try story.line(of: record, style)]
+    } else {
+      lines = try story.heading(of: record, style)
+      if changes == nil { lines += ["", "    \(try story.summary(of: record).text)"] }
+    }
+    guard var graph else {
+      if !isShort, !isFirst { console.stream(line: "") }
+      isFirst = false
+      for line in lines { console.stream(line: line) }
+      if changes != nil { try writeChanges(of: record) }
+      return
+    }
+    let step = graph.add(record.number, predecessors: predecessors)
+    self.graph = graph
+    if !isShort { lines.append("") }
+    if isShort, let before = step.before { stream(before, "") }
+    var rows = [step.node] + step.after
+    while rows.count < lines.count { rows.append(step.padding) }
+    for (index, row) in rows.enumerated() {
+      let text = index < lines.count ? lines[index] : ""
+      stream(row, text)
+    }
+  }
+
+  /// A version that is not shown: what leads to it leads on.
+  mutating func pass(_ number: VersionNumber, to next: VersionNumber?) {
+    guard var graph else { return }
+    for row in graph.skip(number, to: next) { stream(row, "") }
+    self.graph = graph
+  }
+
+  func flush() { console.flush() }
+
+  private func stream(_ row: String, _ text: String) {
+    let drawn = style.paint(row, .blue)
+    guard text.isEmpty else {
+      console.stream(line: "\(drawn) \(text)")
+      return
+    }
+    let end = row.lastIndex { $0 != " " }
+    console.stream(line: style.paint(end.map { String(row[...$0]) } ?? "", .blue))
+  }
+
+  private func writeChanges(of record: VersionRecord) throws {
+    var writer = try DiffWriter(line, console, standard: .stat)
+    let parent = try record.first.map { try story.store.version($0) } ?? nil
+    console.stream(line: "")
+    try VersionDifferences(
+      story.store, from: parent?.map ?? .empty, to: record.map, findingRenames: true
+    ).forEach { try writer.write($0) }
+    writer.finish()
+  }
+}

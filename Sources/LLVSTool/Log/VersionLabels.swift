@@ -1,0 +1,42 @@
+import FileTree
+import LLVS
+
+/// What versions are called beside their names: head, branches, tags.
+struct VersionLabels {
+  struct Label {
+    enum Kind { case head, branch, tag }
+    var kind: Kind
+    var name: String
+  }
+
+  private var labels: [VersionNumber: [Label]] = [:]
+
+  /// - Complexity: O(branches + tags).
+  init(_ store: Store) throws {
+    if let head = try store.state().head { labels[head] = [Label(kind: .head, name: "head")] }
+    let names = try store.lineNames()
+    for branch in names.branches {
+      guard let newest = try store.newestHead(ofLine: branch) else { continue }
+      labels[newest.number, default: []].append(Label(kind: .branch, name: branch))
+    }
+    for tag in names.tags {
+      guard let tagged = try store.version(tagged: tag) else { continue }
+      labels[tagged.number, default: []].append(Label(kind: .tag, name: tag))
+    }
+  }
+
+  subscript(number: VersionNumber) -> [Label] { labels[number] ?? [] }
+
+  /// ` (head, work, tag v1)`; nothing where there is none. The unnamed line goes without saying.
+  func text(_ number: VersionNumber, _ style: Style) -> String {
+    let texts = self[number].compactMap { label -> String? in
+      switch label.kind {
+      case .head: return style.paint("head", .cyan)
+      case .branch:
+        return label.name == VersionRecord.unnamedLine ? nil : style.paint(label.name, .green)
+      case .tag: return style.paint("tag \(label.name)", .magenta)
+      }
+    }
+    return texts.isEmpty ? "" : " (\(texts.joined(separator: ", ")))"
+  }
+}

@@ -1,0 +1,160 @@
+import FileTree
+import LLVS
+
+/// What can be told of a version: who made it, when and why, and what it took in.
+struct VersionStory {
+  let store: Store
+  var labels: VersionLabels
+
+  /// What a version changed of its first predecessor's tree.
+  struct Summary {
+    var new = 0
+    var changed = 0
+    var removed = 0
+    /// The first few paths.
+    var names: [String] = []
+
+    /// For example `2 changed, 1 new: a, b, c`.
+    var text: String {
+      var counts: [String] = []
+      if changed > 0 { counts.append("\(changed) changed") }
+      if new > 0 { counts.append("\(new) new") }
+      if removed > 0 { counts.append("\(removed) removed") }
+      guard !counts.isEmpty else { return "nothing changed" }
+      let more = new + changed + removed > names.count ? " ..." : ""
+      return "\(counts.joined(separator: ", ")): \(names.joined(separator: ", "))\(more)"
+    }
+  }
+
+  private static let namesShown = 3
+
+  /// - Complexity: O(*k* log *n*) for *k* changes.
+  func summary(of record: VersionRecord) throws -> Summary {
+    var summary = Summary()
+    let parent = try record.first.map { try store.version($0) } ?? nil
+    let views = (
+      TreeView(map: store.map(parent?.map ?? .empty)), TreeView(map: store.map(of: record))
+    )
+    var directories: [String] = []
+    var (newDirectories, goneDirectories, changedDirectories) = (0, 0, 0)
+    var diff = try MapDiff(from: views.0.map, to: views.1.map, comparing: .content)
+    while let change = try diff.next() {
+      func name() throws -> String {
+        let path = try (change.new == nil ? views.0 : views.1).path(of: change.key)
+        return String(decoding: ChangeText.visible(path), as: UTF8.self)
+      }
+      if change.isDirectory {
+        // Told only where no file is: mostly a directory comes with what is in it.
+        if directories.count < Self.namesShown { directories.append(try name() + "/") }
+        if change.old == nil { newDirectories += 1 }
+        if change.new == nil { goneDirectories += 1 }
+        if change.old != nil, change.new != nil { changedDirectories += 1 }
+        continue
+      }
+      if summary.names.count < Self.namesShown { summary.names.append(try name()) }
+      if change.old == nil {
+        summary.new += 1
+      } else if change.new == nil {
+        summary.removed += 1
+      } else {
+        summary.changed += 1
+      }
+    }
+    if summary.names.isEmpty {
+      summary = Summary(
+        new: newDirectories, changed: changedDirectories, removed: goneDirectories,
+        names: directories)
+    }
+    return summary
+  }
+
+  struct Words {
+    var author: String?
+    var message: String?
+  }
+
+  func words(of record: VersionRecord) throws -> Words {
+    let metadata = try store.metadata(of: record)
+    return Words(author: metadata[.author]?.value(), message: metadata[.message]?.value())
+  }
+
+  /// Bytes that would move the cursor of a terminal, made visible.
+  static func clean(_ text: String) -> String {
+    String(decoding: ChangeText.visible(Array(text.utf8), sparing: 0x5C), as: UTF8.self)
+  }
+
+  static func seconds(_ record: VersionRecord) -> Int64 {
+    let time = Attributes.Time(referenceTimestamp: record.timestamp)
+    return time.seconds
+  }
+
+  /// One line: the name, what it is called, and its message, or what it took in.
+  func line(of record: VersionRecord, _ style: Style) throws -> String {
+    let name = style.paint(record.name, .yellow) + labels.text(record.number, style)
+    if let message = try words(of: record).message, !message.isEmpty {
+      let first = message.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+      return "\(name) \(Self.clean(first))"
+    }
+    let merge = record.second == nil ? "" : "merge: "
+    return "\(name) \(merge)\(try summary(of: record).text)"
+  }
+
+  /// Who, when and why, several lines.
+  func heading(of record: VersionRecord, _ style: Style) throws -> [String] {
+    let words = try words(of: record)
+    var lines = [
+      style.paint("version \(record.name)", .yellow) + labels.text(record.number, style)
+    ]
+    if record.line != VersionRecord.unnamedLine {
+      lines.append("branch  \(Self.clean(record.line))")
+    }
+    if let author = words.author { lines.append("author  \(Self.clean(author))") }
+    let seconds = Self.seconds(record)
+    lines.append("date    \(LocalTime.text(seconds)) (\(LocalTime.ago(seconds)))")
+    if record.second != nil {
+      let names = try record.predecessors.compactMap { try store.version($0)?.name }
+      lines.append("merge   \(names.joined(separator: " "))")
+    }
+    if let message = words.message, !message.isEmpty {
+      lines.append("")
+      for part in message.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+        lines.append("    \(Self.clean(String(part)))")
+      }
+    }
+    return lines
+  }
+
+  /// For programs.
+  func fields(of record: VersionRecord, withChanges: Bool = false) throws -> [ReplyField] {
+    let words = try words(of: record)
+    let parents = try record.predecessors.compactMap { try store.version($0) }
+    let mine = labels[record.number]
+    func names(_ kind: VersionLabels.Label.Kind) -> ReplyValue {
+      .list(mine.filter { $0.kind == kind }.map { .text($0.name) })
+    }
+    var fields = [
+      ReplyField("name", record.name), ReplyField("id", record.id.rawValue),
+      ReplyField("line", record.line),
+      ReplyField("secondsSince1970", .text("\(record.timestamp + 978_307_200)")),
+      ReplyField("author", words.author.map { .text($0) } ?? .null),
+      ReplyField("message", words.message.map { .text($0) } ?? .null),
+      ReplyField("predecessors", .list(parents.map { .text($0.name) })),
+      ReplyField("isHead", .flag(mine.contains { $0.kind == .head })),
+      ReplyField("branches", names(.branch)), ReplyField("tags", names(.tag)),
+      ReplyField("entries", .number(Int64(clamping: record.map.count))),
+      ReplyField("digest", record.map.digest.hex),
+    ]
+    let summary = try summary(of: record)
+    fields += [
+      ReplyField("new", summary.new), ReplyField("changed", summary.changed),
+      ReplyField("removed", summary.removed),
+    ]
+    guard withChanges else { return fields }
+    var changes: [ReplyValue] = []
+    try VersionDifferences(
+      store, from: parents.first?.map ?? .empty, to: record.map, findingRenames: true
+    ).forEach { changes.append(.record($0.fields(counts: nil))) }
+    fields.append(ReplyField("changes", .list(changes)))
+    return fields
+  }
+}

@@ -1,0 +1,68 @@
+import Platform
+
+/// Standard output, in large pieces but never late: what stands waiting goes out after 50 ms.
+///
+/// - Concurrency: any thread; the lock is held while it writes, so that pieces do not mix.
+final class Output: Sendable {
+  private struct State {
+    var bytes: [UInt8] = []
+    /// When something went out last, on the monotonic clock.
+    var last: UInt64 = 0
+    var pager: Pager?
+    var error: SystemError?
+  }
+
+  private static let limit = 65_536
+  private let state = Monitor(State())
+
+  /// Adds bytes to what is written.
+  ///
+  /// Ends the process where nobody reads any more: there is nothing left to do.
+  func write(_ bytes: some Sequence<UInt8>, now: Bool = false) {
+    state.withLock { state in
+      state.bytes += bytes
+      let time = SystemClock.monotonic()
+      guard now || state.bytes.count >= Self.limit || time > state.last + 50_000_000 else { return }
+      state.last = time
+      Self.flush(&state)
+    }
+  }
+
+  private static func flush(_ state: inout State) {
+    guard !state.bytes.isEmpty, state.error == nil else { return }
+    do throws(SystemError) {
+      try StandardStream.output.write(state.bytes)
+    } catch {
+      guard error.errno != Errno.brokenPipe else {
+        state.pager?.finish()
+        SystemProcess.exit(ExitCode.done.rawValue)
+      }
+      state.error = error
+    }
+    state.bytes.removeAll(keepingCapacity: true)
+  }
+
+  /// Shows everything from now on through a pager.
+  func page(_ command: String) {
+    state.withLock { state in
+      guard state.pager == nil else { return }
+      Self.flush(&state)
+      // Without one the text is shown all the same.
+      state.pager = try? Pager.start(
+        command, defaults: [("LESS", "FRX"), ("LV", "-c")])
+    }
+  }
+
+  /// Writes what is left and waits for the pager.
+  ///
+  /// - Throws: why standard output could not be written.
+  func finish() throws(SystemError) {
+    let error = state.withLock { state -> SystemError? in
+      Self.flush(&state)
+      state.pager?.finish()
+      state.pager = nil
+      return state.error
+    }
+    if let error { throw error }
+  }
+}

@@ -1,0 +1,135 @@
+import FileTree
+
+extension Verb {
+  private static let failing = VerbOption(
+    "fail-on-conflict", help: "end with 1 where new conflicts came to be")
+
+  private static let message = VerbOption(
+    "m", "message", value: "TEXT", help: "what the version says of itself")
+
+  package static let all: [Verb] =
+    living + commands + looking + moving + [
+      Verb(
+        name: "completion", usage: "llvs completion bash",
+        help:
+          "Prints what makes a shell complete the words of llvs: eval \"$(llvs completion bash)\".",
+        operands: .choice(["bash"]), run: printCompletion),
+      Verb(
+        name: "help", usage: "llvs help [VERB] [--man]", help: "Explains a verb.",
+        options: [VerbOption("man", help: "print the manual page, for man(1)")],
+        operands: .verbs, run: explain),
+    ]
+
+  private static let living: [Verb] = [
+    Verb(
+      name: "init", usage: "llvs init STORE",
+      help: "Makes an empty store in a directory that is not there or empty.",
+      options: [VerbOption("force", help: "also where a store had better not be")],
+      operands: .files, run: initialize),
+    Verb(
+      name: "mount", usage: "llvs mount STORE MOUNTPOINT [-o OPTIONS] [--foreground]",
+      help: """
+        Mounts a store, which is made if it is not there.
+        Options of our own: allow_other, force, nocreate, lowpower; the others go to the kernel.
+        """,
+      options: [
+        VerbOption("o", value: "OPTIONS", help: "as mount(8) has them, with commas between"),
+        VerbOption("foreground", help: "serve until it is unmounted or told to end"),
+        VerbOption("force", help: "also where a mount or a store had better not be"),
+      ], operands: .files, run: mount),
+    Verb(
+      name: "unmount", usage: "llvs unmount MOUNTPOINT",
+      help: "Makes a version of what is saved, unmounts, and waits for the daemon to end.",
+      operands: .files, run: unmount),
+    Verb(
+      name: "status", usage: "llvs status",
+      help: """
+        Tells in words how things stand: what is in no version yet, what is to merge, conflicts, peers.
+        The control file says the same for programs.
+        """, run: status),
+  ]
+
+  private static let commands: [Verb] = [
+    command(
+      "sync", "Commits, retrieves, merges and sends: the one command people need.",
+      [failing], .peers),
+    command("commit", "Makes a version of everything saved, now.", [message]),
+    command("retrieve", "Takes in the versions of peers.", [], .peers),
+    command("send", "Gives the versions of this store to peers.", [], .peers),
+    command("exchange", "Retrieves, then sends.", [], .peers),
+    command(
+      "merge", "Brings other heads in: all of this line, or those named.", [failing], .versions),
+    command(
+      "restore", "Makes a new version with the content of an older one, whole or at paths.", [],
+      .versionsAndPaths),
+    command("revert", "The same as restore.", [], .versionsAndPaths),
+    command("undo", "Goes back by one change of the head."),
+    command("redo", "Takes undo back."),
+    command("branch", "Starts a named line."),
+    command(
+      "switch", "Goes on from another version or line; - is the unnamed one.", [], .versions),
+    command(
+      "tag", "Gives a version a lasting name; lists such names if none is given.", [], .versions),
+    command("settle", "Closes a conflict.", [], .paths),
+    command(
+      "conflicts", "Lists values of which concurrent ones were dropped and none was settled.", [],
+      .paths),
+    Verb(
+      name: "mergetool", usage: "llvs mergetool [PATH...] [--tool TOOL]",
+      help: """
+        Opens a program on base, ours, theirs and merged of each conflict of texts.
+        All or those at and below paths; it settles with what the program leaves in merged if it ends with 0
+        and no markers remain. Else $MERGETOOL, the setting mergetool, or what is installed. Ends with 1 if a
+        conflict is left.
+        """,
+      options: [
+        VerbOption(
+          "tool", value: "TOOL", completion: .choice(["meld", "vimdiff", "nvimdiff", "kdiff3"]),
+          help:
+            "one of meld, vimdiff, nvimdiff, kdiff3, or a command: 'cmd --out=MERGED OURS BASE THEIRS'"
+        )
+      ], operands: .paths, run: mergetool),
+    command("set", "Changes settings of this store."),
+    command("compact", "Reclaims space."),
+    command("purge", "Removes a value from history here.", [], .paths),
+    Verb(
+      name: "verify", usage: "llvs verify [PEER]",
+      help: "Checks every hash of the store, or of a peer.", operands: .peers, run: verify),
+    Verb(
+      name: "peer", usage: "llvs peer [NAME [ADDRESS|rm]]",
+      help: "Lists peers, adds or changes one, or forgets it.", operands: .peers, run: peer),
+  ]
+
+  private static let moving: [Verb] = [
+    Verb(
+      name: "import", usage: "llvs import DIR [--into PATH] [-m MESSAGE]",
+      help: "Makes one version that holds the files of a directory too.",
+      options: [
+        VerbOption("into", value: "PATH", help: "where in the tree; its top if not given"), message,
+      ], operands: .files, run: importTree),
+    Verb(
+      name: "export", usage: "llvs export VERSION DIR",
+      help: "Writes a version's tree into a directory that is not there or empty.",
+      operands: .versions, run: exportTree),
+    Verb(
+      name: "backup", usage: "llvs backup DIR",
+      help: "Copies the store, also while it is in use.", operands: .files, run: backup),
+    Verb(
+      name: "bench", usage: "llvs bench [ROW...]",
+      help: "Measures speeds beside references on this machine; \"llvs bench --help\" tells more.",
+      run: { (line, _) in ExitCode(rawValue: Bench.run(line.words)) ?? .failed }),
+  ]
+
+  private static func command(
+    _ name: String, _ help: String, _ options: [VerbOption] = [],
+    _ operands: VerbOption.Completion = .nothing
+  ) -> Verb {
+    let usage =
+      name == "revert"
+      ? "revert VERSION [PATH...]"
+      : ControlCommand.usage.first { $0.name == name }?.usage ?? name
+    return Verb(
+      name: name, usage: "llvs \(usage)", help: help, options: options, operands: operands,
+      run: control)
+  }
+}

@@ -1,0 +1,112 @@
+import FileTree
+import LLVS
+import Platform
+
+extension Verb {
+  @Sendable static func diff(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let site = try Site(line)
+    let store = try site.reader()
+    let operands = try Operands(line, site, store, versions: 2)
+    var writer = try DiffWriter(line, console, standard: .patch)
+    console.page(line)
+    if operands.versions.count < 2, case .mounted(let root, _) = site {
+      let live = try LiveDifferences(store, root: root, paths: operands.paths)
+      try live.forEach(from: operands.versions.first, findingRenames: !line.has("no-renames")) {
+        try writer.write($0)
+      }
+    } else {
+      let new =
+        operands.versions.count > 1 ? operands.versions[1] : try store.version(meant: "head")
+      let old = operands.versions.first ?? new
+      try VersionDifferences(
+        store, from: old.map, to: new.map, paths: operands.paths,
+        findingRenames: !line.has("no-renames")
+      ).forEach { try writer.write($0) }
+    }
+    writer.finish()
+    return line.has("exit-code") && writer.count > 0 ? .conflict : .done
+  }
+
+  /// Tells a version and what it changed, or what it has at a path.
+  @Sendable static func show(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let word = try line.operands(0...1).first ?? "head"
+    let site = try Site(line)
+    let store = try site.reader()
+    if let (record, path) = try place(word, site, store) {
+      return try showContent(of: record, at: path, store, line, console)
+    }
+    let record = try store.version(meant: word)
+    var writer = try DiffWriter(line, console, standard: .stat)
+    let story = VersionStory(store: store, labels: try VersionLabels(store))
+    if line.isJSON {
+      console.tell(ReplyValue.record(try story.fields(of: record, withChanges: true)).json)
+      return .done
+    }
+    console.page(line)
+    for text in try story.heading(of: record, try console.style(line)) {
+      console.stream(line: text)
+    }
+    console.stream(line: "")
+    let parent = try record.first.map { try store.version($0) } ?? nil
+    try VersionDifferences(
+      store, from: parent?.map ?? .empty, to: record.map,
+      findingRenames: !line.has("no-renames")
+    ).forEach { try writer.write($0) }
+    writer.finish()
+    return .done
+  }
+
+  /// `VERSION:PATH`; nil where the whole word is a version.
+  ///
+  /// Times and paths may have colons too: the first that leaves a version before it counts.
+  private static func place(
+    _ word: String, _ site: Site, _ store: Store
+  ) throws -> (VersionRecord, [UInt8])? {
+    guard word.contains(":"), (try? store.version(meant: word)) == nil else { return nil }
+    var failure: ControlError?
+    for mark in word.indices where word[mark] == ":" {
+      let name = String(word[..<mark])
+      do throws(ControlError) {
+        let record = try store.version(meant: name.isEmpty ? "head" : name)
+        return (record, try site.path(String(word[word.index(after: mark)...])))
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    return nil
+  }
+
+  private static func showContent(
+    of record: VersionRecord, at path: [UInt8], _ store: Store, _ line: CommandLine,
+    _ console: Console
+  ) throws -> ExitCode {
+    let view = TreeView(map: store.map(of: record))
+    switch try view.find(path: path) {
+    case .value(let entry)?:
+      var offset: UInt64 = 0
+      var buffer = [UInt8](repeating: 0, count: Int(min(entry.stored.length, 1 << 20)))
+      while offset < entry.stored.length {
+        let count = try buffer.withUnsafeMutableBytes {
+          try store.contents.read(entry.stored, at: offset, into: $0)
+        }
+        guard count > 0 else { throw StoreError.corrupt("the bytes of a value end too early") }
+        console.stream(buffer[..<count])
+        offset += UInt64(count)
+      }
+    case .directory?:
+      var names: [[UInt8]] = []
+      var listing = view.list(path)
+      while let item = try listing.next() {
+        names.append(item.name + (item.entry?.isDirectory ?? true ? [0x2F] : []))
+      }
+      for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+        console.stream(ChangeText.visible(name) + [0x0A])
+      }
+    case nil:
+      throw ControlError(
+        .notFound, "\(record.name) has no \(String(decoding: path, as: UTF8.self))")
+    }
+    return .done
+  }
+}

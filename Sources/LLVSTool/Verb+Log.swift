@@ -1,0 +1,213 @@
+import FileTree
+import LLVS
+import Platform
+
+extension Verb {
+  @Sendable static func log(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let site = try Site(line)
+    let store = try site.reader()
+    let operands = try Operands(line, site, store, versions: 2)
+    guard operands.versions.count < 2 || operands.isRange else {
+      throw UsageError("a log begins at one version; A..B is what B has and A has not")
+    }
+    var limits = LogQuery.Limits(paths: operands.paths)
+    limits.since = try time(line, "since")
+    limits.until = try time(line, "until")
+    if operands.isRange { limits.notBefore = operands.versions[0].number }
+    let starts = try starts(line, operands, store)
+    var writer = try LogWriter(line, console, store)
+    if line.has("follow") {
+      guard !line.has("graph") else { throw UsageError("--follow and --graph do not go together") }
+      try follow(&writer, LogQuery(store, from: starts, limits: limits, order: .newestFirst), line)
+    }
+    console.page(line)
+    var query = try LogQuery(
+      store, from: starts, limits: limits, order: line.has("graph") ? .connected : .newestFirst)
+    var left = try line.number("count") ?? .max
+    while left > 0, let step = try query.next() {
+      switch step {
+      case .passed(let number, let next): writer.pass(number, to: next)
+      case .shown(let record, let predecessors):
+        try writer.write(record, predecessors: predecessors)
+        left -= 1
+      }
+    }
+    return .done
+  }
+
+  /// Seconds since 2001 that an option means.
+  private static func time(_ line: CommandLine, _ option: String) throws -> Double? {
+    guard let text = line.options[option] else { return nil }
+    let now = SystemClock.realtime()
+    let expression = TimeExpression(
+      now: now.seconds * 1_000_000_000 + Int64(now.nanoseconds))
+    guard let instant = expression.instant(text) else {
+      throw UsageError("\(text) is no time: yesterday, -2h, 2026-05-01, 2026-05-01T10:22")
+    }
+    var meant = instant
+    // A name of a day means its end; since a day, since its beginning.
+    let isDay = ["today", "yesterday"].contains(text) || text.count == 10 && text.contains("-")
+    if option == "since", isDay {
+      let noonBefore = instant - 36 * 3_600_000_000_000
+      meant = expression.instant(expression.day(of: noonBefore)) ?? instant
+    }
+    return Double(meant / 1_000_000_000) + Double(meant % 1_000_000_000) / 1e9 - 978_307_200
+  }
+
+  private static func starts(
+    _ line: CommandLine, _ operands: Operands, _ store: Store
+  ) throws -> [VersionNumber] {
+    if line.has("all") {
+      guard operands.versions.isEmpty else { throw UsageError("--all goes with no version") }
+      var numbers: [VersionNumber] = []
+      for branch in try store.lineNames().branches {
+        numbers += try store.headNumbers(ofLine: branch)
+      }
+      return numbers + (try store.state().head.map { [$0] } ?? [])
+    }
+    if let version = operands.versions.last { return [version.number] }
+    return try store.state().head.map { [$0] } ?? []
+  }
+
+  /// Shows the last versions oldest first, then what comes, until somebody ends it.
+  private static func follow(
+    _ writer: inout LogWriter, _ query: LogQuery, _ line: CommandLine
+  ) throws -> Never {
+    var query = query
+    let store = writer.story.store
+    var last = try store.state().lastNumber
+    var recent: [VersionRecord] = []
+    let count = try line.number("count") ?? 10
+    while recent.count < count, let step = try query.next() {
+      if case .shown(let record, _) = step { recent.append(record) }
+    }
+    for record in recent.reversed() { try writer.write(record, predecessors: []) }
+    while true {
+      writer.flush()
+      SystemClock.sleep(nanoseconds: 200_000_000)
+      let newest = try store.state().lastNumber
+      guard newest > last else { continue }
+      writer.story.labels = try VersionLabels(store)
+      for number in (last + 1)...newest {
+        guard let record = try store.version(VersionNumber(number)),
+          !record.line.hasPrefix("llvs."), try query.isMeant(record)
+        else { continue }
+        try writer.write(record, predecessors: [])
+      }
+      last = newest
+    }
+  }
+
+  // MARK: - Events
+
+  @Sendable static func events(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    _ = try line.operands(0...0)
+    let count = try line.number("count") ?? 20
+    let log = EventLog(directory: try Site(line).storePath)
+    var reader = log.reader()
+    var lines = EventLines()
+    var last: [[UInt8]] = []
+    while true {
+      let part = reader.next()
+      guard !part.isEmpty else { break }
+      for text in lines.take(part) {
+        last.append(text)
+        if last.count > 2 * count + 64 { last.removeFirst(last.count - count) }
+      }
+    }
+    for text in last.suffix(count) { show(text, line, console) }
+    guard line.has("follow") else { return .done }
+    while true {
+      console.flush()
+      SystemClock.sleep(nanoseconds: 200_000_000)
+      while true {
+        let part = reader.next()
+        guard !part.isEmpty else { break }
+        for text in lines.take(part) { show(text, line, console) }
+      }
+    }
+  }
+
+  private static func show(_ bytes: [UInt8], _ line: CommandLine, _ console: Console) {
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard line.isJSON else {
+      console.stream(line: text)
+      return
+    }
+    let words = text.split(separator: " ", maxSplits: 2).map(String.init)
+    console.stream(
+      line: ReplyValue.record([
+        ReplyField("time", words.first ?? ""),
+        ReplyField("kind", words.count > 1 ? words[1] : ""),
+        ReplyField("text", words.count > 2 ? words[2] : ""),
+      ]).json)
+  }
+
+  // MARK: - One value
+
+  /// Lists the revisions of one value.
+  @Sendable static func history(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let word = try line.operands(1...1)[0]
+    let site = try Site(line)
+    let store = try site.reader()
+    let path = try site.path(word)
+    let head = try store.state().head.map { try store.version($0) } ?? nil
+    let view = TreeView(map: store.map(head?.map ?? .empty))
+    let key = try view.key(forNewPath: path)
+    var records = try store.versions(changing: key)
+    guard !records.isEmpty else {
+      throw ControlError(.notFound, "no version has a file \(word)")
+    }
+    records = Array(records.reversed().prefix(try line.number("count") ?? .max))
+    let story = VersionStory(store: store, labels: try VersionLabels(store))
+    let style = try console.style(line)
+    console.page(line)
+    var seen: Set<UInt64> = []
+    for record in records {
+      let entry = try store.map(of: record).entry(at: key)
+      let parent = try record.first.map { try store.version($0) } ?? nil
+      let before = try parent.map { try store.map(of: $0).entry(at: key) } ?? nil
+      // A merge that took a revision from its other side made none.
+      if let entry, !seen.insert(entry.revision).inserted { continue }
+      let words = try story.words(of: record)
+      if line.isJSON {
+        console.stream(
+          line: ReplyValue.record([
+            ReplyField("version", record.name),
+            ReplyField("change", entry == nil ? "-" : before == nil ? "+" : "*"),
+            ReplyField(
+              "bytes", entry.map { .number(Int64(clamping: $0.stored.length)) } ?? .null),
+            ReplyField("author", words.author.map { .text($0) } ?? .null),
+            ReplyField("message", words.message.map { .text($0) } ?? .null),
+          ]).json)
+        continue
+      }
+      let what = entry.map { "\($0.stored.length) bytes" } ?? "removed"
+      let message = words.message.map { "  " + VersionStory.clean($0) } ?? ""
+      let name = style.paint(record.name, .yellow)
+      console.stream(line: "\(name)\(story.labels.text(record.number, style))  \(what)\(message)")
+      if line.has("patch") {
+        let unified = UnifiedDiff(style: style, context: 3) { console.stream($0) }
+        try unified.write(
+          TreeDifference(
+            path: path, old: before.map { FileImage($0, in: store) },
+            new: entry.map { FileImage($0, in: store) }))
+      }
+    }
+    return .done
+  }
+}
+
+/// Cuts pieces of a text into lines.
+struct EventLines {
+  private var rest: [UInt8] = []
+
+  /// The lines that end in a piece, without their ends.
+  mutating func take(_ part: [UInt8]) -> [[UInt8]] {
+    rest += part
+    guard let end = rest.lastIndex(of: 0x0A) else { return [] }
+    let lines = rest[..<end].split(separator: 0x0A, omittingEmptySubsequences: true)
+    rest = Array(rest[(end + 1)...])
+    return lines.map(Array.init)
+  }
+}

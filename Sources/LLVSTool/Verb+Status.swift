@@ -1,0 +1,134 @@
+import FileTree
+import Foundation
+import LLVS
+import Platform
+
+extension Verb {
+  /// How things stand, in words; the fields of `status.json` for programs.
+  @Sendable static func status(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    _ = try line.operands(0...0)
+    let site = try Site(line)
+    let json: String
+    let ask: ([String]) throws -> String
+    switch site {
+    case .mounted(let root, _):
+      let bytes = try FileSystem.read("\(root)/.llvs/status.json", atMost: 64 << 20)
+      json = String(decoding: bytes, as: UTF8.self)
+      ask = { try site.run($0, console).text }
+    case .store(let path):
+      let service = try ControlService.open(try Store.open(path: path, mode: .writer))
+      json = try service.status().json
+      ask = { words in
+        try service.run(try ControlCommand(words: words.map { Array($0.utf8) })).text
+      }
+    }
+    guard !line.isJSON else {
+      console.tell(json)
+      return .done
+    }
+    let text = try StatusText(json: json)
+    let store = try site.reader()
+    for line in try text.lines(store: store, ask: ask) { console.tell(line) }
+    return .done
+  }
+}
+
+/// The status of a store, as one tells it.
+struct StatusText {
+  private static let pathsShown = 10
+  private let fields: [String: Any]
+
+  init(json: String) throws {
+    guard let fields = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
+    else { throw ControlError(.damaged, "the status cannot be read") }
+    self.fields = fields
+  }
+
+  private func number(_ name: String) -> Int { fields[name] as? Int ?? 0 }
+
+  private static func some(_ count: Int, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
+  }
+
+  /// What to say, line by line; `ask` runs a command and gives its reply.
+  func lines(store: Store, ask: ([String]) throws -> String) throws -> [String] {
+    var lines = try head(store)
+    lines += try pending(ask)
+    if number("toMerge") > 0 {
+      let others = Self.some(number("toMerge"), "other head")
+      lines.append("\(others) to merge: \"llvs merge\".")
+    }
+    if number("conflicts") > 0 {
+      lines.append("\(Self.some(number("conflicts"), "conflict")), \"llvs settle\" closes them:")
+      lines += Self.shortened(try ask(["conflicts"]))
+    }
+    lines += peers()
+    if fields["belowReserve"] as? Bool ?? false {
+      lines.append("Little space is free: no versions are made by themselves.")
+    }
+    if let last = fields["last"] as? String, last.hasPrefix("error: ") {
+      lines.append("The last command failed: \(last.dropFirst(7)).")
+    }
+    return lines
+  }
+
+  private func head(_ store: Store) throws -> [String] {
+    let line = fields["line"] as? String ?? VersionRecord.unnamedLine
+    let place = line == VersionRecord.unnamedLine ? "On the unnamed line" : "On branch \(line)"
+    guard let name = fields["head"] as? String else {
+      return [line == VersionRecord.unnamedLine ? "No version yet." : "\(place), no version yet."]
+    }
+    let record = try store.version(named: name)
+    let age = record.map { ", made \(LocalTime.ago(VersionStory.seconds($0)))" } ?? ""
+    return ["\(place), at \(name)\(age)."]
+  }
+
+  private func pending(_ ask: ([String]) throws -> String) throws -> [String] {
+    let reply = try ask(["pending"])
+    let paths = reply.split(separator: "\n").filter { $0.dropFirst().first == " " }
+    let pending = fields["pending"] as? [String: Any] ?? [:]
+    let unsaved = pending["unsaved"] as? [String] ?? []
+    guard !paths.isEmpty || !unsaved.isEmpty else { return ["Everything is in a version."] }
+    var when = ""
+    if let due = pending["dueMilliseconds"] as? Int {
+      when = " (the next comes in \((due + 999) / 1000) s)"
+    }
+    var lines = ["Not in a version yet\(when), \"llvs diff\" shows how it differs:"]
+    lines += Self.shortened(reply)
+    if !unsaved.isEmpty {
+      lines.append("Still being written, so it waits until it is saved:")
+      lines += Self.shortened(unsaved.sorted().joined(separator: "\n"))
+    }
+    return lines
+  }
+
+  private func peers() -> [String] {
+    let peers = fields["peers"] as? [[String: Any]] ?? []
+    guard !peers.isEmpty else { return ["No peers: \"llvs peer NAME ADDRESS\" adds one."] }
+    return ["Peers:"]
+      + peers.map { peer in
+        var parts: [String] = []
+        func time(_ name: String) -> Int64? {
+          (peer[name] as? Int).map { Int64($0) / 1_000_000_000 }
+        }
+        if let failed = time("failed") {
+          parts.append("failed \(LocalTime.ago(failed)): \(peer["message"] as? String ?? "")")
+          if let ok = time("lastOK") { parts.append("last well \(LocalTime.ago(ok))") }
+        } else if let ok = time("lastOK") {
+          parts.append("in step \(LocalTime.ago(ok))")
+        } else {
+          parts.append("never exchanged with")
+        }
+        if let count = peer["toSend"] as? Int, count > 0 {
+          parts.append("\(Self.some(count, "version")) to send")
+        }
+        return "  \(peer["name"] as? String ?? "?"): \(parts.joined(separator: "; "))"
+      }
+  }
+
+  private static func shortened(_ text: String) -> [String] {
+    let lines = text.split(separator: "\n")
+    let shown = lines.prefix(pathsShown).map { "  \($0)" }
+    return lines.count > pathsShown ? shown + ["  ... and \(lines.count - pathsShown) more"] : shown
+  }
+}

@@ -1,0 +1,65 @@
+/// An option, as the command line, the help, the manual page and the completion of shells know it.
+package struct VerbOption: Sendable {
+  /// All spellings without dashes; those of one letter have one dash. The last is what code asks for.
+  package let names: [String]
+  /// What its value is called; nil for one that takes none.
+  package let value: String?
+  /// What it does: a clause without a period.
+  package let help: String
+  /// What its value can be.
+  package let completion: Completion
+
+  init(_ names: String..., value: String? = nil, completion: Completion = .nothing, help: String) {
+    self.names = names
+    self.value = value
+    self.help = help
+    self.completion = completion
+  }
+
+  var name: String { names.last ?? "" }
+
+  /// Its spellings as typed, for example `-n COUNT, --count=COUNT`.
+  package var spelling: String {
+    names.map { name in
+      let value = value.map { name.count == 1 ? " \($0)" : "=\($0)" } ?? ""
+      return (name.count == 1 ? "-" : "--") + name + value
+    }.joined(separator: ", ")
+  }
+
+  /// What a shell offers for a word.
+  package enum Completion: Sendable {
+    case nothing
+    /// Files and directories.
+    case files
+    /// Names, ids, branches, tags and `head`.
+    case versions
+    /// A version, then paths in the tree.
+    case versionsAndPaths
+    case paths
+    case peers
+    case verbs
+    case choice([String])
+  }
+
+  /// What every verb takes.
+  package static let common: [VerbOption] = [
+    VerbOption(
+      "store", value: "DIR", completion: .files,
+      help: "act on this store; through its mount where it is mounted"),
+    VerbOption(
+      "mount", value: "DIR", completion: .files,
+      help: "act on the store that is mounted there; else where the current directory is"),
+    VerbOption("json", help: "tell programs: one JSON value a line"),
+    VerbOption("q", "quiet", help: "say nothing but errors and what was asked for"),
+    VerbOption("h", "help", help: "explain the verb"),
+  ]
+
+  /// What verbs with long output take.
+  static let paged: [VerbOption] = [
+    VerbOption(
+      "color", value: "WHEN", completion: .choice(["auto", "always", "never"]),
+      help: "colour: always, never, or auto: on a terminal, unless NO_COLOR is set"),
+    VerbOption(
+      "no-pager", help: "do not start a pager ($LLVS_PAGER, $PAGER, less) on a terminal"),
+  ]
+}

@@ -1,0 +1,189 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("llvs diff", .timeLimit(.minutes(3)))
+struct DiffTests {
+  /// Two trees with everything that a patch has words for, as versions `one` and `two` of a store.
+  private func prepared() throws -> Tool {
+    let tool = try Tool()
+    let result = try tool.run(
+      #"""
+      mkdir -p one/sub two
+      seq 1 40 > one/numbers; sed 's/^7$/seven/; s/^30$/thirty/; 1d; $a 41' one/numbers > two/numbers
+      printf 'no end' > one/open; printf 'no end either' > two/open
+      printf 'gets end' > one/closed; printf 'gets end\n' > two/closed
+      echo gone > one/gone; echo new > two/new; : > two/empty; : > one/emptied-out
+      echo content > one/filled; : > two/filled
+      echo same > one/mode; cp one/mode two/mode; chmod 755 two/mode
+      echo moved file > one/sub/from; mkdir two/other; cp one/sub/from two/other/to
+      ln -s numbers one/link; ln -s open two/link; ln -s new two/fresh-link; ln -s x one/dead-link
+      echo turns > one/turns; ln -s numbers two/turns
+      printf 'a\r\nb\r\n' > one/crlf; printf 'a\r\nc\r\n' > two/crlf
+      echo x > 'one/with space'; echo y > 'two/with space'
+      echo x > one/ümlaut; echo y > two/ümlaut
+      printf x > $'one/tab\there "quoted" back\\slash'; printf y > $'two/tab\there "quoted" back\\slash'
+      touch -r one/numbers two/*
+      llvs init s -q
+      llvs import one --store s -q; llvs tag one --store s -q
+      mkdir w; cp -a one/. w/
+      """#)
+    #expect(result.status == 0, "\(result.output)")
+    // A version that is exactly the second tree: what is gone goes by restoring nothing in its place.
+    let second = try tool.run(
+      """
+      llvs init t -q; llvs import two --store t -q; llvs peer s "$PWD/s" --store t
+      llvs retrieve s --store t -q; llvs tag two head --store t -q
+      """)
+    #expect(second.status == 0, "\(second.output)")
+    return tool
+  }
+
+  @Test(
+    "patch and git apply make the second tree of the first",
+    arguments: [("patch", 3), ("git", 3), ("git", 0), ("patch", 1)])
+  func applied(_ program: String, _ context: Int) throws {
+    let tool = try prepared()
+    let made = try tool.run("llvs diff one two --store t -U \(context) > p 2> errors; cat errors")
+    #expect(made.output == "")
+    let apply =
+      program == "git"
+      ? "git apply -p1 \(context == 0 ? "--unidiff-zero" : "") ../p" : "patch -s -p1 -i ../p"
+    let result = try tool.run(
+      """
+      cd w && \(apply) 2>&1 && cd .. && diff -r --no-dereference w two && stat -c %a w/mode
+      """)
+    #expect(result.output == "755\n", "\(result.output)\n\((try? tool.run("cat p").output) ?? "")")
+  }
+
+  @Test("a patch applied backwards makes the first tree of the second")
+  func reversed() throws {
+    let tool = try prepared()
+    let result = try tool.run(
+      """
+      llvs diff two one --store t > p && rm -r w && cp -a two w && cd w && git apply ../p && cd .. &&
+      diff -r --no-dereference w one && echo same
+      """)
+    #expect(result.output == "same\n", "\(result.output)")
+  }
+
+  @Test("names, marks, counts and JSON tell the same differences")
+  func forms() throws {
+    let tool = try prepared()
+    let marks = try tool.run("llvs diff one two --store t --name-status").output
+    #expect(marks.contains("R sub/from -> other/to\n"))
+    for line in [
+      "- gone", "+ new", "* numbers", "* turns", "+ other/", "- sub/", "* mode", "* link",
+    ] {
+      #expect(marks.contains(line + "\n"), "\(line): \(marks)")
+    }
+    let names = try tool.run("llvs diff one two --store t --name-only --no-renames").output
+    #expect(names.contains("\nother/to\n") && names.contains("\nsub/from\n"))
+    let stat = try tool.run("llvs diff one two --store t --stat numbers").output
+    #expect(
+      stat == " numbers | 6 +++---\n 1 file changed, 3 insertions(+), 3 deletions(-)\n", "\(stat)")
+    let json = try tool.json("llvs diff one two numbers --store t --json --stat")
+    #expect(json["added"] as? Int == 3 && json["binary"] as? Bool == false)
+    #expect(json["path"] as? String == "numbers" && json["change"] as? String == "*")
+    #expect(try tool.run("llvs diff one two --store t --exit-code > /dev/null").status == 1)
+    #expect(try tool.run("llvs diff one one --store t --exit-code").status == 0)
+    #expect(try tool.run("llvs diff one..two --store t --name-status").output == marks)
+  }
+
+  @Test("bytes that are no text are said to differ, and extended attributes are told")
+  func beyondText() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir d; head -c 3000 /dev/zero > d/zeros; echo t > d/text; mkfifo d/pipe
+      setfattr -n user.colour -v red d/text; llvs init s -q; llvs import d --store s -q
+      head -c 4000 /dev/zero > d/zeros; setfattr -n user.colour -v blue d/text; mkdir d/void
+      llvs import d --store s -q; llvs diff head~ head --store s; llvs diff head~ --stat --store s
+      """)
+    #expect(
+      result.output == """
+        text: xattr user.colour: "red" -> "blue"
+        directory void is new
+        diff --git a/zeros b/zeros
+        Binary files a/zeros and b/zeros differ
+         text  |   0
+         zeros | Bin 3000 -> 4000 bytes
+         2 files changed, 0 insertions(+), 0 deletions(-)
+
+        """)
+  }
+
+  @Test(
+    "the live tree is compared where the store is mounted", .enabled(if: MountedStore.isPossible))
+  func live() throws {
+    try MountedStore.with(settings: ["settle=1h"]) { mounted in
+      let result = try mounted.shell(
+        """
+        llvs() { '\(MountedStore.program)' "$@"; }
+        mkdir -p dir/sub moved; echo 1 > a; echo 2 > dir/b; echo 3 > dir/sub/c; echo 4 > moved/x
+        echo "the same" > old-name; echo keep > kept; llvs commit -q; llvs diff --exit-code || echo differs
+        echo changed > a; echo new > fresh; rm -r dir/sub; mv moved elsewhere; mv old-name new-name
+        chmod 600 kept; echo scratch > .x.swp; echo below > elsewhere/y; sed -i s/2/two/ dir/b
+        llvs diff --name-status; echo ---; llvs diff a; echo ---; cd elsewhere; llvs diff --name-only y
+        cd ..; echo ---; llvs commit -q; llvs diff; echo more > fresh
+        llvs diff head~ --name-status; echo ---; llvs diff head~ head --name-status fresh a
+        """)
+      let parts = result.output.components(separatedBy: "---\n")
+      try #require(parts.count == 5, "\(result.output)")
+      let marks = """
+        * a
+        * dir/b
+        - dir/sub/
+        - dir/sub/c
+        + elsewhere/
+        R moved/x -> elsewhere/x
+        + elsewhere/y
+        + fresh
+        * kept
+        - moved/
+        R old-name -> new-name
+
+        """
+      #expect(parts[0] == marks)
+      #expect(
+        parts[1] == """
+          diff --git a/a b/a
+          index d00491f..5ea2ed4 100644
+          --- a/a
+          +++ b/a
+          @@ -1 +1 @@
+          -1
+          +changed
+
+          """)
+      #expect(parts[2] == "elsewhere/y\n")
+      #expect(parts[3] == marks)
+      #expect(parts[4] == "* a\n+ fresh\n")
+    }
+  }
+
+  @Test("a pager and colours are there for terminals only, and never where they are turned off")
+  func terminals() throws {
+    let tool = try Tool()
+    let setup = """
+      unset NO_COLOR; export TERM=xterm LLVS_PAGER='sed s/^/P:/'
+      on() { script -qec "'\(MountedStore.program)' diff head~ --store s $*" /dev/null </dev/null; }
+      """
+    _ = try tool.run(
+      """
+      mkdir d; echo 1 > d/a; llvs init s -q; llvs import d --store s -q; echo 2 > d/a
+      llvs import d --store s -q
+      """)
+    let paged = try tool.run("\(setup); on").output
+    #expect(paged.contains("P:\u{1B}[1mdiff --git a/a b/a\u{1B}[m"), "\(paged)")
+    #expect(paged.contains("P:\u{1B}[31m-1\u{1B}[m"))
+    #expect(paged.contains("P:\u{1B}[32m+2\u{1B}[m"))
+    let plain = try tool.run("\(setup); on --no-pager --color=never").output
+    #expect(plain.hasPrefix("diff --git a/a b/a\r\nindex d00491f..0cfbf08 100644\r\n"), "\(plain)")
+    #expect(try !tool.run("\(setup); NO_COLOR=1 on").output.contains("\u{1B}"))
+    let piped = try tool.run("\(setup); llvs diff head~ --store s").output
+    #expect(!piped.contains("\u{1B}") && !piped.contains("P:"))
+    let always = try tool.run("llvs diff head~ --store s --color=always").output
+    #expect(always.contains("\u{1B}[31m-1"))
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import LLVSTool
+import TestSupport
+import Testing
+
+@Suite("Help, manual page and completion", .timeLimit(.minutes(2)))
+struct HelpTests {
+  @Test("the manual page has every verb, option and exit code that --help has, and no other")
+  func manual() throws {
+    let page = ManualPage.text
+    var options = 0
+    for verb in Verb.all {
+      #expect(page.contains(".TP\n.B \(ManualPage.escaped(verb.usage))\n"), "\(verb.name)")
+      #expect(page.contains(ManualPage.escaped(verb.help)), "\(verb.name)")
+      #expect(verb.description.contains(verb.help), "\(verb.name)")
+      #expect(Verb.overview.contains("\n  \(verb.name) "), "\(verb.name)")
+      for option in verb.options {
+        options += 1
+        let entry =
+          ".B \(ManualPage.escaped(option.spelling))\n\(ManualPage.escaped(option.help))\n"
+        #expect(page.contains(entry), "\(verb.name) \(option.spelling)")
+        #expect(verb.description.contains(option.spelling), "\(verb.name) \(option.spelling)")
+      }
+    }
+    for code in ExitCode.allCases {
+      #expect(page.contains(".TP\n.B \(code.rawValue)\n\(ManualPage.escaped(code.meaning))\n"))
+      #expect(Verb.overview.contains("\(code.rawValue)  \(code.meaning)"))
+    }
+    let entries = page.components(separatedBy: ".TP\n").count - 1
+    let others = VerbOption.common.count + ExitCode.allCases.count + 4
+    #expect(entries == Verb.all.count + options + others)
+  }
+
+  @Test("man(1) shows the manual page without a complaint")
+  func formatted() throws {
+    let file = try TemporaryDirectory()
+    let path = file.file("llvs.1")
+    try ManualPage.text.write(toFile: path, atomically: true, encoding: .utf8)
+    let shown = try shell(
+      "command -v man >/dev/null || { echo skipped; exit 0; }; MANWIDTH=80 man --warnings -E UTF-8 -l \(path) 2>&1 | cat"
+    )
+    guard shown.output != "skipped\n" else { return }
+    #expect(shown.output.contains("llvs diff [A [B]] [PATH...] [OPTIONS]"))
+    #expect(!shown.output.contains("warning"), "\(shown.output)")
+  }
+
+  private func complete(_ words: String, setup: String = "") throws -> [String] {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      \(setup)
+      bash --norc -c '
+        llvs() { "\(MountedStore.program)" "$@"; }
+        eval "$(llvs completion bash)"
+        COMP_WORDS=(\(words)); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _llvs
+        printf "%s\\n" "${COMPREPLY[@]}"'
+      """)
+    return result.output.split(separator: "\n").map(String.init)
+  }
+
+  @Test("the shell completes verbs, options, versions, tags, branches and paths")
+  func completion() throws {
+    #expect(try complete("llvs di") == ["diff"])
+    #expect(try complete("llvs diff --name-") == ["--name-status", "--name-only"])
+    #expect(try complete("llvs diff --color=a") == ["--color=auto", "--color=always"])
+    // As bash cuts it where "=" breaks words.
+    #expect(try complete("llvs diff --color = a") == ["auto", "always"])
+    #expect(try complete("llvs log --store = /et") == ["/etc"])
+    #expect(try complete("llvs log --color al") == ["always"])
+    #expect(try complete("llvs help unm") == ["unmount"])
+    let setup = """
+      mkdir d; echo 1 > d/apple; mkdir d/avenue; echo 2 > d/avenue/tree
+      llvs init s -q; llvs import d --store s -q; llvs branch apart --store s -q
+      llvs tag april head --store s -q; llvs peer anna /tmp --store s
+      """
+    #expect(
+      try Set(complete("llvs --store s diff ap", setup: setup)) == ["apart", "april", "apple"])
+    #expect(try complete("llvs diff --store s head avenue/", setup: setup) == ["avenue/tree"])
+    #expect(try complete("llvs sync --store s a", setup: setup) == ["anna"])
+    let versions = try complete("llvs show --store s 20", setup: setup)
+    #expect(versions.count == 2 && versions.allSatisfy { $0.hasPrefix("20") }, "\(versions)")
+  }
+
+  @Test("a word near to a verb or a version is offered instead")
+  func nearest() throws {
+    let tool = try Tool()
+    #expect(
+      try tool.run("llvs comit 2>&1").output == "llvs: there is no verb comit; nearest: commit.\n")
+    let setup = "llvs init s -q; llvs branch feature --store s -q"
+    let unknown = try tool.run("\(setup); llvs show featrue --store s")
+    #expect(unknown.output == "llvs: there is no version featrue; nearest: feature.\n")
+    #expect(unknown.status == 3)
+  }
+}
