@@ -101,6 +101,8 @@ extension LiveTree {
       ctime: time, directory: kind == .directory ? LiveDirectory(basePath: nil) : nil)
     node.isJournaled = true
     nodes[inode] = node
+    // Shown, and kept by this store; versions record only what utimensat(2) sets.
+    if kind == .directory { node.attributes.mtime = attributes.mtime ?? time }
     if kind != .directory {
       let file = LiveFile(content: FileContent())
       if kind == .symlink, let stored = StoredContent.held(target) {

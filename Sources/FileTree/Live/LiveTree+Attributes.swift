@@ -129,10 +129,10 @@ extension LiveTree {
         if attributes.extended[index].value == value { return nil }
         attributes.extended[index] = item
       } else {
-        let total = attributes.extended.reduce(0) { $0 + $1.name.count + $1.value.count }
-        guard total + name.count + value.count <= 1 << 20 else { throw .noSpace }
         attributes.extended.insert(item, at: index ?? attributes.extended.count)
       }
+      // What no version could hold is refused now.
+      guard attributes.fault == nil else { throw .noSpace }
       return record(attributes, of: node, explicitTime: false)
     }
     if let position { try journal.commit(through: position) }
