@@ -240,7 +240,7 @@ struct TreeImport {
       if let first = linkNumbers[id] { (entry.inode, entry.revision) = first }
       linkNumbers[id] = (entry.inode, entry.revision)
     }
-    transaction.noteLinks(at: entry.key, from: old, to: entry)
+    transaction.noteLink(entry)
     return .put(entry)
   }
 

@@ -160,6 +160,13 @@ extension Mounted {
           try a.run("echo three >> third; grep -q three x; grep -q three d/y")
           try sync()
           #expect(try same("tail -n 1 d/y") == "three\n")
+          // In history too they are one inode, whoever made the version.
+          let inodes = "cd .llvs/head/; stat -c %i x d/y third | sort -u | wc -l"
+          #expect(try same(inodes) == "1\n")
+          #expect(
+            try same(
+              "ls -iR .llvs/head/ | grep -E ' (x|y|third)$' | awk '{print $1}' | sort -u | wc -l")
+              == "1\n")
           // A name that parts on one side parts on both; the others stay together.
           try b.run("cp x fresh; mv fresh d/y; echo mine > d/y")
           try a.run("mv third 3rd")

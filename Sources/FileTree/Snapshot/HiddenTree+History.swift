@@ -14,7 +14,7 @@ extension HiddenTree {
       let view = try snapshots.snapshot(version.number).view
       let found = try reading { () throws(StoreError) in try view.find(path: path) }
       guard case .value(let entry)? = found else { return nil }
-      return Self.found(entry, in: version.number)
+      return Self.found(try linked(entry, in: view), in: version.number)
     }
     let component = try historyComponent(named: name)
     guard let component, name != LiveTree.reservedName else { return nil }
@@ -83,17 +83,23 @@ extension HiddenTree {
   /// The distinct revisions of the value at a path, oldest first.
   func revisions(at path: [UInt8]) throws(FSError) -> [(name: [UInt8], entry: Entry)] {
     guard !path.isEmpty else { return [] }
-    return try reading { () throws(StoreError) in
+    let all = try reading { () throws(StoreError) in
       let key = try historyKey(path)
-      var found: [(name: [UInt8], entry: Entry)] = []
-      var seen: Set<UInt64> = []
+      var found: [(VersionRecord, Entry)] = []
       for record in try store.versions(changing: key) {
-        guard let entry = try store.map(of: record).entry(at: key), !entry.isDirectory,
-          seen.insert(entry.revision).inserted
-        else { continue }
-        found.append((Array(record.name.utf8), entry))
+        guard let entry = try store.map(of: record).entry(at: key), !entry.isDirectory else {
+          continue
+        }
+        found.append((record, entry))
       }
       return found
     }
+    var found: [(name: [UInt8], entry: Entry)] = []
+    var seen: Set<UInt64> = []
+    for (record, own) in all {
+      let entry = try linked(own, in: TreeView(map: store.map(of: record)))
+      if seen.insert(entry.revision).inserted { found.append((Array(record.name.utf8), entry)) }
+    }
+    return found
   }
 }

@@ -168,12 +168,11 @@ struct CutVersions {
       let old = try base.entry(at: edit.key, directory: edit.isDirectory)
       switch edit {
       case .put(let entry):
-        transaction.noteLinks(at: entry.key, from: old, to: entry)
+        transaction.noteLink(entry)
         if let old, old.hasSameContent(as: entry) { continue }
         if old == nil { summary.new += 1 } else { summary.changed += 1 }
       case .remove:
         guard old != nil else { continue }
-        transaction.noteLinks(at: edit.key, from: old, to: nil)
         summary.removed += 1
       }
       if summary.names.count < 5 { summary.names.append(edit.key.rawValue) }

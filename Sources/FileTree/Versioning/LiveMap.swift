@@ -40,7 +40,7 @@ struct LiveMap {
       var new = change.new
       if links.take(change) {
         if let new { rest[MapPlace(new)] = nil }
-        transaction.noteLinks(at: change.key, from: change.old, to: change.new)
+        transaction.noteLink(change.new)
         continue
       }
       if var entry = new {

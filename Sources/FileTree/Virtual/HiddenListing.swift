@@ -56,7 +56,7 @@ enum HiddenListing {
       while true {
         guard let item = try advance() else { return nil }
         position += 1
-        if position > wanted { return name(item) }
+        if position > wanted { return try name(item, tree) }
       }
     }
 
@@ -64,10 +64,10 @@ enum HiddenListing {
       do throws(StoreError) { return try listing.next() } catch { throw .store(error) }
     }
 
-    private func name(_ item: TreeListing.Item) -> Name {
+    private func name(_ item: TreeListing.Item, _ tree: HiddenTree) throws(FSError) -> Name {
       let found: HiddenTree.Found
       if item.kind != .directory, let entry = item.entry {
-        found = HiddenTree.found(entry, in: number)
+        found = HiddenTree.found(try tree.linked(entry, in: view), in: number)
       } else {
         found = HiddenTree.Found(
           content: .directory(number, path: joined(path, item.name), base: base),

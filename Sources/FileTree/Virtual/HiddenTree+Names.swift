@@ -135,11 +135,30 @@ extension HiddenTree {
     let found = try reading { () throws(StoreError) in try view.child(of: path, named: name) }
     switch found {
     case nil: return nil
-    case .value(let entry)?: return Self.found(entry, in: number)
+    case .value(let entry)?: return Self.found(try linked(entry, in: view), in: number)
     case .directory(let entry)?:
       return Found(
         content: .directory(number, path: joined(path, name), base: base),
         numbering: .directory, entry: entry)
+    }
+  }
+
+  /// An entry under the revision that all names of its file have in a version: those of hard links are one
+  /// inode, also where another store gave each name a revision of its own.
+  ///
+  /// - Complexity: O(1), for hard links O(*k* log *n*) with *k* names.
+  func linked(_ entry: Entry, in view: TreeView) throws(FSError) -> Entry {
+    guard let id = entry.attributes.linkID, entry.revision > 0 else { return entry }
+    return try reading { () throws(StoreError) in
+      var shared = entry
+      for key in try store.keys(linkedBy: id) {
+        guard var other = try view.map.entry(at: key), other.revision > 0 else { continue }
+        other.key = entry.key
+        if other.hasSameContent(as: entry) {
+          shared.revision = min(shared.revision, other.revision)
+        }
+      }
+      return shared
     }
   }
 

@@ -1,11 +1,11 @@
-/// The names of hard links: which keys of the live tree's map carry a link id.
+/// The names of hard links: which keys carry a link id in the live tree's map, or did.
 ///
 /// A map answers what stands at a key, not which keys share an id; this says where to look. Whoever sets
-/// the live tree's head notes what its changes bring and take. A key that is named here and carries the id
-/// no longer costs a look and means nothing; one that carries it and is missing would be shown as a file
-/// of its own.
+/// the live tree's head notes what its changes bring. A key that is named here and carries the id no
+/// longer costs a look and means nothing; one that carries it and is missing would be shown as a file of
+/// its own.
 extension Store {
-  /// The keys that carry a link id in the live tree's map, and perhaps some that did.
+  /// The keys that carry or carried a link id in the live tree's map, in order.
   ///
   /// - Complexity: O(log *n* + *k*) for *k* keys.
   package func keys(linkedBy id: [UInt8]) throws(StoreError) -> [Key] {
@@ -32,39 +32,32 @@ extension Store {
       var cursor = MapCursor(map)
       while let entry = try cursor.next() {
         guard let id = entry.attributes.linkID, !entry.isDirectory else { continue }
-        try catalog.setLink(LinkChange(id: id, key: entry.key, isPresent: true), in: database)
+        try catalog.add(LinkedKey(id: id, key: entry.key), in: database)
       }
       try catalog.setProperty(Catalog.linksProperty, [1], in: database)
     }
   }
 }
 
-/// A name that a link id's file got or lost.
-struct LinkChange {
+/// A key that carries a link id.
+struct LinkedKey: Hashable {
   var id: [UInt8]
   var key: Key
-  var isPresent: Bool
 }
 
 extension WriteTransaction {
-  /// Notes how the live tree's map changes at a key, so far as hard links go.
-  package func noteLinks(at key: Key, from old: Entry?, to new: Entry?) {
-    let before = old?.isDirectory == true ? nil : old?.attributes.linkID
-    let after = new?.isDirectory == true ? nil : new?.attributes.linkID
-    guard before != after else { return }
-    if let before { add(LinkChange(id: before, key: key, isPresent: false)) }
-    if let after { add(LinkChange(id: after, key: key, isPresent: true)) }
+  /// Notes what the live tree's map gets at a key, so far as hard links go.
+  package func noteLink(_ entry: Entry?) {
+    guard let entry, !entry.isDirectory, let id = entry.attributes.linkID else { return }
+    linkedKeys.insert(LinkedKey(id: id, key: entry.key))
   }
 }
 
 extension Catalog {
   static let linksProperty = "links"
 
-  func setLink(_ change: LinkChange, in database: Database) throws(StoreError) {
-    let statement =
-      try change.isPresent
-      ? database.prepared("INSERT OR IGNORE INTO links VALUES(?,?)")
-      : database.prepared("DELETE FROM links WHERE link = ? AND key = ?")
-    try statement.bind(1, change.id).bind(2, change.key.bytes).run()
+  func add(_ linked: LinkedKey, in database: Database) throws(StoreError) {
+    try database.prepared("INSERT OR IGNORE INTO links VALUES(?,?)")
+      .bind(1, linked.id).bind(2, linked.key.bytes).run()
   }
 }

@@ -47,7 +47,7 @@ extension Store {
       for (inode, time) in transaction.directoryTimes {
         try catalog.setDirectoryTime(inode, time, in: database)
       }
-      for change in transaction.linkChanges { try catalog.setLink(change, in: database) }
+      for linked in transaction.linkedKeys { try catalog.add(linked, in: database) }
       for change in transaction.peerChanges {
         switch change {
         case .set(let peer): try catalog.setPeer(peer, in: database)

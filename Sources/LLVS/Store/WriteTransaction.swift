@@ -19,8 +19,8 @@ package final class WriteTransaction {
   private(set) var peerChanges: [PeerChange] = []
   /// When names last came to or went from directories, by inode.
   var directoryTimes: [UInt64: Attributes.Time] = [:]
-  /// Names of hard links that the live tree's map gets or loses, in order.
-  private(set) var linkChanges: [LinkChange] = []
+  /// Names of hard links that the live tree's map gets.
+  var linkedKeys: Set<LinkedKey> = []
   /// The number of the newest committed version.
   private let base: UInt32
   private var addedByID: [Version.ID: Int] = [:]
@@ -136,8 +136,6 @@ package final class WriteTransaction {
   package func set(_ name: String, to value: [UInt8]?) {
     settings.append((name, value))
   }
-
-  func add(_ change: LinkChange) { linkChanges.append(change) }
 
   package func setPeer(_ peer: Peer) { peerChanges.append(.set(peer)) }
 
