@@ -47,6 +47,7 @@ package final class MountDaemon: Sendable {
       throw .store(error)
     }
     for loss in recovery.losses { log.add("error", loss) }
+    if let obstacle = recovery.obstacle { log.add("error", obstacle) }
     let reference = SessionReference()
     versioner = Versioner(tree: tree, log: log) { told in
       guard let session = reference.value else { return }

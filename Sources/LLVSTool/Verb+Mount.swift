@@ -52,6 +52,7 @@ extension Verb {
     Signals.block(Signals.endings)
     let daemon = try MountDaemon(request)
     for loss in daemon.recovery.losses { console.complain("llvs: \(loss).") }
+    if let obstacle = daemon.recovery.obstacle { console.complain("llvs: \(obstacle).") }
     try SystemThread.detach {
       _ = Signals.wait(for: Signals.endings)
       if !daemon.end() { SystemProcess.exitAtOnce(0) }

@@ -41,6 +41,8 @@ extension Journal {
   /// Makes the file of the next generation, with room for what is expected to be in it, so that a full
   /// disk is met before anything has changed. ``discard(_:)`` or ``begin(_:locked:gather:)`` must follow.
   func prepareGeneration(expecting bytes: Int) throws(FSError) -> Preparation {
+    // Records never go from one generation into another that is not on the disk either.
+    try resume()
     // Most of what has to be on the disk goes there while everybody works.
     try sync()
     let number = state.withLock { s in
@@ -77,85 +79,155 @@ extension Journal {
     var referenced: Set<UInt32>
   }
 
+  /// A generation that is begun in memory: what has to be on the disk before its name.
+  struct Unbegun: Sendable {
+    let number: UInt32
+    /// Its first records.
+    let content: [UInt8]
+    /// The data files that anything still refers to.
+    var keep: Set<UInt32>
+    /// The end of the file before it, with records that were not written.
+    var tail: (bytes: [UInt8], file: File, at: UInt64)?
+    /// Staging files to be synced.
+    var stages: [File]
+    /// Everything up to here stands in it.
+    let position: Position
+  }
+
   /// Puts a prepared generation in place of the current one.
   ///
   /// - Parameters:
-  ///   - preparation: what ``prepareGeneration(expecting:)`` made.
+  ///   - preparation: what ``prepareGeneration(expecting:)`` made; nil where there was no room, so that
+  ///     the generation is written by the next call that wants to record something.
   ///   - locked: runs its argument with the tree's lock held.
-  ///   - gather: called with that lock held; what it returns is what every later record is made on.
-  /// - Throws: ``FSError/system(_:)``; the journal then refuses everything, and the next mount finds the
-  ///   old generation or the new one, whole.
+  ///   - gather: called with that lock held, also if this throws; what it returns is what every later
+  ///     record is made on.
+  /// - Throws: ``FSError/system(_:)``; the journal then refuses everything until a later call has written
+  ///   the generation. After a failed sync of bytes that it refers to that is the next mount's, which
+  ///   finds the old generation whole.
   func begin(
-    _ preparation: Preparation, locked: (() -> Void) -> Void, gather: @escaping () -> Checkpoint
+    _ preparation: Preparation?, locked: (() -> Void) -> Void, gather: @escaping () -> Checkpoint
   ) throws(FSError) {
     // Nobody else writes from here on: whoever commits waits until the generation stands.
+    seize()
+    defer { release() }
+    var next: Unbegun?
+    locked {
+      let checkpoint = gather()
+      var content = Self.frame(checkpoint.header)
+      for change in checkpoint.changes {
+        let meta = change.encoded()
+        content += JournalFrame.header(meta: meta, dataLength: 0)
+        content += meta
+      }
+      next = state.withLock { s in switchOver(&s, preparation, content, checkpoint.referenced) }
+    }
+    guard let next, let preparation else { return }
+    do throws(SystemError) {
+      try complete(next, in: preparation.file)
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// Lets records be made on a new generation, which is not on the disk yet.
+  private func switchOver(
+    _ s: inout State, _ preparation: Preparation?, _ content: [UInt8], _ referenced: Set<UInt32>
+  ) -> Unbegun {
+    let number = preparation?.number ?? s.nextNumber
+    s.nextNumber = max(s.nextNumber, number + 1)
+    var next = Unbegun(
+      number: number, content: content, keep: referenced.union([number]),
+      tail: (s.buffer, s.file, s.fileEnd), stages: [], position: s.appended)
+    // Whatever is recorded from here on is staged already, or goes to a staging file that stays.
+    next.keep.formUnion(s.unrecorded.keys)
+    // Bytes inside the old generation's last records may be referred to still.
+    if !referenced.contains(s.generation) { next.tail = nil }
+    next.stages = s.stagesToSync.filter { next.keep.contains($0.key) }.map(\.value)
+    s.stagesToSync = [:]
+    s.fileEnd = UInt64(content.count)
+    s.writtenEnd = 0
+    s.buffer = []
+    if let preparation {
+      s.file = preparation.file
+      s.files[number] = preparation.file
+      s.allocated = preparation.allocated
+    }
+    s.generation = number
+    if s.stage != nil, !next.keep.contains(s.stageNumber) { s.stage = nil }
+    s.unbegun = next
+    return next
+  }
+
+  /// Writes a generation that was begun in memory, where there is one.
+  ///
+  /// - Throws: ``FSError/system(_:)``; the next call tries again.
+  func resume() throws(FSError) {
+    guard state.withLock({ $0.unbegun != nil && $0.failure == nil }) else { return }
+    seize()
+    defer { release() }
+    guard let next = state.withLock({ $0.failure == nil ? $0.unbegun : nil }) else { return }
+    let path = "\(directory)/\(Self.journalName(next.number)).tmp"
+    do throws(SystemError) {
+      // Another file under the name: nothing is known of one whose sync failed.
+      if try FileSystem.exists(path) { try FileSystem.unlink(path) }
+      let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
+      let room = UInt64(next.content.count) * 2 + (4 << 20)
+      do throws(SystemError) {
+        try file.allocate(0..<room, keepingSize: true)
+      } catch {
+        guard error.errno == Errno.notSupported else { throw error }
+      }
+      state.withLock { s in
+        s.file = file
+        s.files[next.number] = file
+        s.allocated = room
+      }
+      try complete(next, in: file)
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  private func seize() {
     _ = state.wait { s -> Bool? in
       if s.isWriting || s.isSyncing { return nil }
       s.isWriting = true
       s.isSyncing = true
       return true
     }
-    defer {
-      state.withLock { s in
-        s.isWriting = false
-        s.isSyncing = false
-      }
-      state.broadcast()
+  }
+
+  private func release() {
+    state.withLock { s in
+      s.isWriting = false
+      s.isSyncing = false
     }
-    let (file, number) = (preparation.file, preparation.number)
-    var content: [UInt8] = []
-    var keep: Set<UInt32> = [number]
-    var tail: (bytes: [UInt8], file: File, at: UInt64) = ([], file, 0)
-    var stages: [UInt32: File] = [:]
-    var position: Position = 0
-    var failed: SystemError?
-    locked {
-      let checkpoint = gather()
-      keep.formUnion(checkpoint.referenced)
-      content = Self.frame(checkpoint.header)
-      for change in checkpoint.changes {
-        let meta = change.encoded()
-        content += JournalFrame.header(meta: meta, dataLength: 0)
-        content += meta
-      }
-      state.withLock { s in
-        failed = s.failure
-        tail = (s.buffer, s.file, s.fileEnd)
-        s.fileEnd = UInt64(content.count)
-        s.writtenEnd = 0
-        s.buffer = []
-        s.file = file
-        s.files[number] = file
-        s.generation = number
-        s.allocated = preparation.allocated
-        stages = s.stagesToSync
-        s.stagesToSync = [:]
-        position = s.appended
-        // Whatever is recorded from here on is staged already, or goes to a staging file that stays.
-        keep.formUnion(s.unrecorded.keys)
-        if s.stage != nil, !keep.contains(s.stageNumber) { s.stage = nil }
-      }
-    }
+    state.broadcast()
+  }
+
+  /// Brings a generation to the disk, and what it refers to before it.
+  private func complete(_ next: Unbegun, in file: File) throws(SystemError) {
+    if let failed = state.withLock({ $0.failure }) { throw failed }
+    if let tail = next.tail, !tail.bytes.isEmpty { try tail.file.write(tail.bytes, at: tail.at) }
     do throws(SystemError) {
-      if let failed { throw failed }
-      // Bytes inside the old generation's last records may be referred to still.
-      if !tail.bytes.isEmpty { try tail.file.write(tail.bytes, at: tail.at) }
-      try tail.file.syncData()
-      for stage in stages.values { try stage.syncData() }
-      try file.write(content, at: 0)
-      try file.syncData()
-      try FileSystem.rename(file.path, to: "\(directory)/\(Self.journalName(number))")
-      try FileSystem.syncDirectory(directory)
+      try next.tail?.file.syncData()
+      for stage in next.stages { try stage.syncData() }
     } catch {
+      // fsyncgate: nothing is known of these pages, and they cannot be written anew.
       state.withLock { $0.failure = $0.failure ?? error }
-      throw .system(error)
+      throw error
     }
-    let end = UInt64(content.count)
+    try file.write(next.content, at: 0)
+    try file.syncData()
+    try FileSystem.rename(file.path, to: "\(directory)/\(Self.journalName(next.number))")
+    try FileSystem.syncDirectory(directory)
     let gone = state.withLock { s -> [UInt32: File] in
-      s.written = max(s.written, position)
-      s.writtenEnd = end
-      s.syncedPosition = max(s.syncedPosition, position)
-      let gone = s.files.filter { !keep.contains($0.key) && $0.key < number }
+      s.unbegun = nil
+      s.written = max(s.written, next.position)
+      s.writtenEnd = UInt64(next.content.count)
+      s.syncedPosition = max(s.syncedPosition, next.position)
+      let gone = s.files.filter { !next.keep.contains($0.key) && $0.key < next.number }
       for id in gone.keys { s.files[id] = nil }
       return gone
     }

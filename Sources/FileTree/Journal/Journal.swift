@@ -10,7 +10,8 @@ import Platform
 // INVARIANT J4: `sync` returns only after everything recorded before it is on the disk: first staging
 //   files, then the journal. After a failed sync the journal refuses everything: the next mount replays.
 // INVARIANT J5: a new generation replaces the old one by rename(2) after it and what it refers to is on
-//   the disk, so there is always one whole generation.
+//   the disk, so there is always one whole generation. One that could not be written is kept in memory:
+//   nothing is answered before a later call has written it.
 //
 // Lock order: LiveTree.lock -> Journal.state. Nothing is held while a file is read, written or synced.
 
@@ -35,6 +36,8 @@ final class Journal: Sendable {
     var syncedPosition: Position = 0
     var allocated: UInt64 = 0
     var failure: SystemError?
+    /// The generation that records go into once it is on the disk; nil as a rule.
+    var unbegun: Unbegun?
     var stage: File?
     var stageNumber: UInt32 = 0
     var stageEnd: UInt64 = 0
@@ -71,13 +74,23 @@ final class Journal: Sendable {
   /// Makes sure that the disk has room for a record of `bytes`, before anything changes.
   func reserve(_ bytes: Int) throws(FSError) {
     let margin: UInt64 = 2 << 20
-    let plan: (File, UInt64, UInt64)? = try state.withLock { (s) throws(FSError) in
-      if let failure = s.failure { throw FSError.system(failure) }
-      let end = s.fileEnd + UInt64(s.buffer.count) + UInt64(bytes) + margin
-      guard end > s.allocated else { return nil }
-      return (s.file, s.allocated, end + (8 << 20))
+    enum Plan {
+      case nothing
+      case resume
+      case allocate(File, UInt64, UInt64)
     }
-    guard let (file, from, to) = plan else { return }
+    let plan: Plan = try state.withLock { (s) throws(FSError) in
+      if let failure = s.failure { throw FSError.system(failure) }
+      if s.unbegun != nil { return .resume }
+      let end = s.fileEnd + UInt64(s.buffer.count) + UInt64(bytes) + margin
+      guard end > s.allocated else { return .nothing }
+      return .allocate(s.file, s.allocated, end + (8 << 20))
+    }
+    if case .resume = plan {
+      try resume()
+      return try reserve(bytes)
+    }
+    guard case .allocate(let file, let from, let to) = plan else { return }
     do throws(SystemError) {
       try file.allocate(from..<to, keepingSize: true)
     } catch {
@@ -129,18 +142,24 @@ final class Journal: Sendable {
     while true {
       enum Step {
         case done
+        case resume
         case write(File, [UInt8], UInt64)
       }
       let step: Step? = try state.wait { (s) throws(FSError) -> Step? in
         if s.written >= position { return .done }
         if let failure = s.failure { throw FSError.system(failure) }
         if s.isWriting { return nil }
+        if s.unbegun != nil { return .resume }
         s.isWriting = true
         let bytes = s.buffer
         s.buffer = []
         let at = s.fileEnd
         s.fileEnd += UInt64(bytes.count)
         return .write(s.file, bytes, at)
+      }
+      if case .resume? = step {
+        try resume()
+        continue
       }
       guard case .write(let file, let bytes, let at)? = step else { return }
       var failure: SystemError?
@@ -151,14 +170,17 @@ final class Journal: Sendable {
       }
       state.withLock { s in
         s.isWriting = false
-        if let failure {
-          s.failure = s.failure ?? failure
-        } else {
+        if failure == nil {
           s.written += UInt64(bytes.count)
           s.writtenEnd = at + UInt64(bytes.count)
+        } else {
+          // The same bytes go to the same place when anybody tries again.
+          s.buffer = bytes + s.buffer
+          s.fileEnd = at
         }
       }
       state.broadcast()
+      if let failure { throw FSError.system(failure) }
     }
   }
 
@@ -257,16 +279,23 @@ final class Journal: Sendable {
     }
     enum Step {
       case done
+      case resume
       case sync(Work)
     }
     let step = try state.wait { (s) throws(FSError) -> Step? in
       if let failure = s.failure { throw FSError.system(failure) }
       if s.syncedPosition >= target { return .done }
       if s.isSyncing { return nil }
+      if s.unbegun != nil { return .resume }
       s.isSyncing = true
       defer { s.stagesToSync = [:] }
       return .sync(
         Work(file: s.file, stages: s.stagesToSync, position: s.written, end: s.writtenEnd))
+    }
+    if case .resume? = step {
+      // What was recorded before stands in it, and it is on the disk when this returns.
+      try resume()
+      return try sync()
     }
     guard case .sync(let work)? = step else { return }
     defer {

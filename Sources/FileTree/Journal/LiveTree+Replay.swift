@@ -10,9 +10,14 @@ extension LiveTree {
     package var records = 0
     /// Sentences about what could not be brought back; empty as a rule.
     package var losses: [String] = []
+    /// Why nothing can be written now; nil as a rule.
+    package var obstacle: String?
   }
 
   /// Opens the live tree of a store that is open for writing.
+  ///
+  /// A full disk does not keep a tree from being read: ``Recovery/obstacle`` says so then, and every change
+  /// is refused until there is room.
   ///
   /// - Throws: ``StoreError/corrupt(_:)`` if the journal has no header, ``StoreError/fromTheFuture(_:)``,
   ///   ``StoreError/system(_:)``.
@@ -58,13 +63,18 @@ extension LiveTree {
       s.writtenEnd = reader.offset
       s.allocated = reader.offset
     }
+    var prepared: Journal.Preparation?
     do throws(FSError) {
-      let prepared = try journal.prepareGeneration(expecting: tree.checkpointSize())
+      prepared = try journal.prepareGeneration(expecting: tree.checkpointSize())
+    } catch {
+      recovery.obstacle = "the tree can only be read until the disk takes writes: \(error)"
+    }
+    do throws(FSError) {
       try journal.begin(prepared, locked: { body in tree.lock.withLock { _ in body() } }) {
         tree.checkpoint(cut: state.cut)
       }
     } catch {
-      throw error.asStoreError
+      recovery.obstacle = "the tree can only be read until the disk takes writes: \(error)"
     }
     return (tree, recovery)
   }
@@ -88,6 +98,10 @@ extension LiveTree {
   private static func newestGeneration(in directory: String) throws(StoreError) -> Generation? {
     do throws(SystemError) {
       guard try FileSystem.exists(directory) else { return nil }
+      // A link would lead what is written to another place.
+      guard try FileSystem.status(directory, following: false).kind == .directory else {
+        throw SystemError(errno: Errno.notDirectory, call: "lstat", subject: directory)
+      }
       var files: [UInt32: File] = [:]
       var newest: UInt32?
       for name in try FileSystem.list(directory) {
@@ -95,7 +109,7 @@ extension LiveTree {
         guard parts.count == 2, let number = UInt32(parts[0]),
           parts[1] == "journal" || parts[1] == "stage"
         else {
-          if name.hasSuffix(".tmp") { try FileSystem.unlink("\(directory)/\(name)") }
+          if name.hasSuffix(".journal.tmp") { try FileSystem.unlink("\(directory)/\(name)") }
           continue
         }
         files[number] = try File("\(directory)/\(name)", [.readWrite, .noFollow])

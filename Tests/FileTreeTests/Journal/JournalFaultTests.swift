@@ -193,6 +193,60 @@ struct JournalFaultTests {
     #expect(try mount.head()["f"] != nil)
   }
 
+  @Test("a tree on a full disk can be read, and written as soon as there is room")
+  func openedOnFullDisk() throws {
+    let directory = try TemporaryDirectory()
+    do {
+      let mount = try MountedTree(directory.path)
+      try mount.save("versioned", "one")
+      try mount.cut()
+      try mount.save("versioned", "two")
+      try mount.save("pending", Self.large(1))
+    }
+    let token = Faults.arm(
+      Faults.Plan(
+        calls: [.write, .allocate], below: directory.path + "/s/journal",
+        action: .fail(Errno.noSpace)))
+    let mount = try MountedTree(directory.path)
+    #expect(mount.recovery.losses == [])
+    #expect(mount.recovery.obstacle?.contains("No space left") == true)
+    #expect(mount.text("versioned") == "two")
+    #expect(try mount.bytes("pending") == Self.large(1))
+    for _ in 0..<2 {
+      #expect(throws: FSError.self) { try mount.save("versioned", "three") }
+      #expect(throws: StoreError.self) { try mount.cut() }
+    }
+    #expect(mount.text("versioned") == "two")
+    Faults.disarm(token)
+    try mount.save("versioned", "three")
+    try mount.cut()
+    #expect(try mount.head()["versioned"] == "three")
+    #expect(try mount.head()["pending"] != nil)
+  }
+
+  @Test(
+    "a generation that could not be begun is begun by the next change, and nothing is lost between")
+  func begunLater() throws {
+    let directory = try TemporaryDirectory()
+    let mount = try MountedTree(directory.path)
+    try mount.save("a", "one")
+    let token = Faults.arm(
+      Faults.Plan(
+        calls: [.rename], below: directory.path + "/s/journal",
+        action: .fail(Errno.inputOutput)))
+    try mount.cut()
+    #expect(throws: FSError.self) { try mount.save("b", "two") }
+    Faults.disarm(token)
+    try mount.save("b", "two")
+    try mount.save("a", "three")
+    let copy = try TemporaryDirectory()
+    try copyTree(mount.path, copy.file("s"))
+    let again = try MountedTree(copy.path)
+    #expect(again.recovery.losses == [])
+    #expect(again.text("a") == "three" && again.text("b") == "two")
+    #expect(try again.head() == ["a": "one"])
+  }
+
   @Test("a sync that failed is told, and nothing is answered until the next mount")
   func failedSync() throws {
     let directory = try TemporaryDirectory()
