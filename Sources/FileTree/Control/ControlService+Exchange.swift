@@ -189,7 +189,7 @@ extension ControlService {
       state.succeeded = Moment.now()
       state.failed = nil
       switch half {
-      case .retrieve: state.taken += UInt32(clamping: report.taken.count)
+      case .retrieve: state.taken = UInt32(clamping: Int(state.taken) + report.taken.count)
       case .send:
         state.sent = newest
         state.taken = 0

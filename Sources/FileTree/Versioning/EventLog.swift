@@ -19,7 +19,10 @@ package final class EventLog: Sendable {
   /// Adds a line; one that cannot be written is dropped, since nothing may fail for the log's sake.
   package func add(_ kind: String, _ text: String) {
     let time = Self.time()
-    let clean = text.map { $0 == "\n" ? " " : String($0) }.joined()
+    // Names that peers chose stand in it: nothing of them may begin a line or command a terminal.
+    let clean = String(
+      String.UnicodeScalarView(
+        text.unicodeScalars.map { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) ? " " : $0 }))
     let line = Array("\(time) \(kind) \(clean)\n".utf8)
     file.withLock { state in
       do throws(SystemError) {
@@ -33,7 +36,7 @@ package final class EventLog: Sendable {
         if state.1 > UInt64(Self.limit) {
           let tail = try file.read(Self.limit / 2, at: state.1 - UInt64(Self.limit / 2))
           let start = tail.firstIndex(of: 0x0A).map { $0 + 1 } ?? 0
-          try FileSystem.replace(path, with: Array(tail[start...]))
+          try FileSystem.replace(path, with: Array(tail[start...]), permissions: 0o600)
           let fresh = try File(path, .readWrite)
           state = (fresh, UInt64(tail.count - start))
           try fresh.write(line, at: state.1)

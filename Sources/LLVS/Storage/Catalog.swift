@@ -11,6 +11,8 @@ final class Catalog: Sendable {
 
   let path: String
   let mode: Store.Mode
+  /// Whether it was made now.
+  let isNew: Bool
   // Leaf locks; the pool's is held to push and pop only. The writer's is held through a transaction:
   // its holder waits for the disk, and only other writers wait for it.
   private let pool = Mutex<[Loan]>([])
@@ -25,6 +27,7 @@ final class Catalog: Sendable {
     self.mode = mode
     writer = Mutex(nil)
     guard mode == .writer else {
+      isNew = false
       let database = try Database(path: path, mode: .readWrite)
       try database.execute("PRAGMA query_only=1")
       try Catalog.check(database)
@@ -39,7 +42,8 @@ final class Catalog: Sendable {
       PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=67108864;
       PRAGMA cache_size=-8192;
       """)
-    if let properties, try database.integer("PRAGMA user_version") == 0 {
+    isNew = if properties == nil { false } else { try Catalog.isEmpty(database) }
+    if let properties, isNew {
       try database.transaction { () throws(StoreError) in
         try database.execute(Catalog.schema)
         for (name, value) in properties {
@@ -55,6 +59,15 @@ final class Catalog: Sendable {
     writer.withLock { $0 = loan }
   }
 
+  /// Whether a database is none yet: its making was interrupted before its first transaction was done.
+  private static func isEmpty(_ database: Database) throws(StoreError) -> Bool {
+    let (format, tables) = (
+      try database.integer("PRAGMA user_version"),
+      try database.integer("SELECT count(*) FROM sqlite_master")
+    )
+    return format == 0 && tables == 0
+  }
+
   private static func check(_ database: Database) throws(StoreError) {
     let found = try database.integer("PRAGMA user_version") ?? 0
     guard found <= formatVersion else {
@@ -62,6 +75,9 @@ final class Catalog: Sendable {
         "the store has format \(found), this program knows up to \(formatVersion)")
     }
     guard found == formatVersion else {
+      if try isEmpty(database) {
+        throw .notFound("\(database.path) is empty: making the store was interrupted")
+      }
       throw .corrupt("\(database.path): format \(found) is none of a store's")
     }
   }

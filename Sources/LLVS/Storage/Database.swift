@@ -13,6 +13,11 @@ final class Database {
   private var statements: [UnsafeRawPointer: Statement] = [:]
 
   init(path: String, mode: Mode) throws(StoreError) {
+    do throws(SystemError) {
+      try Database.prepare(path, isMade: mode == .create)
+    } catch {
+      throw .system(error)
+    }
     var opened: OpaquePointer?
     let flags: Int32 =
       switch mode {
@@ -30,6 +35,21 @@ final class Database {
     self.path = path
     sqlite3_extended_result_codes(opened, 1)
     sqlite3_busy_timeout(opened, 10_000)
+  }
+
+  /// Refuses what is no file, a link included, and makes one that only its owner reads: the files that
+  /// SQLite puts beside it get its mode.
+  ///
+  /// One that is there is not opened: closing it would drop the locks that SQLite holds on it in this
+  /// process (fcntl(2)).
+  private static func prepare(_ path: String, isMade: Bool) throws(SystemError) {
+    guard try FileSystem.exists(path) else {
+      if isMade { _ = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600) }
+      return
+    }
+    guard try FileSystem.status(path, following: false).kind == .regular else {
+      throw SystemError(errno: Errno.tooManySymlinks, call: "open", subject: path)
+    }
   }
 
   deinit {

@@ -39,7 +39,7 @@ final class SegmentFiles: Sendable {
     let file: File
     let header: [UInt8]
     do throws(SystemError) {
-      file = try File(path, .read)
+      file = try File(path, [.read, .noFollow])
       header = try file.read(SegmentFormat.headerSize, at: 0)
     } catch {
       if error.errno == Errno.noEntry { throw .corrupt("\(path) is missing") }

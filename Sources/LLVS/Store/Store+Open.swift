@@ -41,21 +41,16 @@ extension Store {
     let lockFile = try mode == .writer ? writerLock(path) : readerLock(path)
     // Readers promise nothing in the replica's name, and a backup has no lock yet.
     let identity = try mode == .writer ? identity(of: lockFile, in: path) : []
+    // Also for a store that is there: the making of it may have been interrupted.
     let fresh: [String: [UInt8]]? =
-      isNew
+      create && mode == .writer
       ? [
         "store": SystemRandom.bytes(16), "replica": Array(newReplicaID().utf8),
         "identity": identity, Catalog.linksProperty: [1],
       ] : nil
-    do throws(SystemError) {
-      if isNew, try !FileSystem.exists("\(path)/segments") {
-        try FileSystem.makeDirectory("\(path)/segments")
-      }
-    } catch {
-      throw .system(error)
-    }
+    try makeSegments(path, isMissingAllowed: fresh == nil)
     let catalog = try Catalog(path: "\(path)/store.sqlite", mode: mode, creating: fresh)
-    if isNew { try makeDurable(path) }
+    if catalog.isNew { try makeDurable(path) }
 
     let (storeID, replica, known, state) = try catalog.read { (database) throws(StoreError) in
       let storeID = try catalog.property("store", in: database)
@@ -132,7 +127,7 @@ extension Store {
 
   private static func writerLock(_ path: String) throws(StoreError) -> File {
     do throws(SystemError) {
-      let file = try File("\(path)/lock", [.readWrite, .create])
+      let file = try File("\(path)/lock", [.readWrite, .create, .noFollow], permissions: 0o600)
       var isTaken = try file.lock(.exclusive)
       // A holder that has gone may live on for a moment in a child that it forked and that has not
       // reached its exec: an open file's lock is the child's too.
@@ -149,8 +144,14 @@ extension Store {
           call: words.last == "finishing" ? "\(holder), which is finishing" : holder,
           subject: path)
       }
-      try file.truncate(to: 0)
-      try file.write(Array("\(SystemProcess.id)\n".utf8), at: 0)
+      // Words for people, which a full disk may not have room for.
+      let text = Array("\(SystemProcess.id)\n".utf8)
+      do throws(SystemError) {
+        try file.write(text, at: 0)
+        try file.truncate(to: UInt64(text.count))
+      } catch {
+        guard error.errno == Errno.noSpace || error.errno == Errno.quota else { throw error }
+      }
       return file
     } catch {
       guard error.errno == Errno.busy else { throw .system(error) }
@@ -167,7 +168,7 @@ extension Store {
 
   private static func readerLock(_ path: String) throws(StoreError) -> File {
     do throws(SystemError) {
-      let file = try File("\(path)/readers", [.readWrite, .create])
+      let file = try File("\(path)/readers", [.readWrite, .create, .noFollow], permissions: 0o600)
       _ = try file.lock(.shared, waiting: true)
       return file
     } catch {
@@ -184,6 +185,25 @@ extension Store {
       bytes.append(bigEndian: directory.inode)
       bytes.append(bigEndian: file.inode)
       return bytes
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// Makes the directory of segments where it is not there.
+  private static func makeSegments(
+    _ path: String, isMissingAllowed: Bool
+  ) throws(StoreError) {
+    let segments = "\(path)/segments"
+    do throws(SystemError) {
+      if try !FileSystem.exists(segments) {
+        if !isMissingAllowed { try FileSystem.makeDirectory(segments, permissions: 0o700) }
+        return
+      }
+      // A link would lead what is written to another place.
+      guard try FileSystem.status(segments, following: false).kind == .directory else {
+        throw SystemError(errno: Errno.notDirectory, call: "lstat", subject: segments)
+      }
     } catch {
       throw .system(error)
     }
