@@ -81,7 +81,7 @@ extension ControlService {
   }
 
   /// The heads that a merge takes in, oldest first.
-  private func heads(
+  func heads(
     of graph: VersionGraph, _ line: Branch?, all: Bool
   ) throws(StoreError) -> [VersionRecord] {
     var nodes = try graph.uncontainedHeads(ofLine: line)
@@ -139,7 +139,7 @@ extension ControlService {
     return merged(outcome, summary, hasMoved: hasMoved)
   }
 
-  private func line(
+  func line(
     of head: VersionNumber?, in transaction: WriteTransaction
   ) throws(StoreError) -> Branch? {
     guard let head, let record = try transaction.version(head) else { return nil }
@@ -208,43 +208,6 @@ extension ControlService {
         ReplyField("conflicts", summary.isSettled ? [] : summary.clashes),
         ReplyField("settled", summary.isSettled ? summary.clashes : []),
         ReplyField("unsaved", outcome.unsaved),
-      ])
-  }
-
-  // MARK: - What it would come to
-
-  private func dryRun(
-    _ merge: ControlCommand.Merge, _ others: [VersionRecord]?,
-    _ arbiter: @escaping ChosenArbiter.Maker
-  ) throws(ControlError) -> CommandResult {
-    var summary = MergeSummary()
-    try translating { () throws(StoreError) in
-      try store.write { (transaction) throws(StoreError) in
-        guard let head = try store.state().head else { return }
-        let graph = transaction.merger.graph
-        let line = try line(of: head, in: transaction)
-        let all = merge.target == .all
-        let named = if let others { others } else { try heads(of: graph, line, all: all) }
-        for other in named where other.number != head {
-          let (a, b) = (try graph.node(head), try graph.node(other.number))
-          if others == nil, try !graph.areRelated(a, b) { continue }
-          guard
-            let result = try transaction.dryRun(
-              head, other.number, allowingUnrelated: merge.isUnrelated, arbiter: arbiter)
-          else { continue }
-          summary.heads += summary.heads == 0 ? 2 : 1
-          summary.values += result.changedCount
-          for key in Set(result.dropped.map(\.key)).sorted() {
-            summary.clashes.append(KeyCoding.path(of: key) ?? key.bytes)
-          }
-        }
-      }
-    }
-    return CommandResult(
-      summary.heads == 0 ? "nothing to merge" : "would merge \(summary.text)",
-      [
-        ReplyField("version", .null), ReplyField("heads", summary.heads),
-        ReplyField("values", summary.values), ReplyField("conflicts", summary.clashes),
       ])
   }
 }

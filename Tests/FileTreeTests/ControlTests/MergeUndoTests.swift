@@ -1,0 +1,125 @@
+import FileTree
+import LLVS
+import Platform
+import TestSupport
+import Testing
+
+/// undo, redo and restore where merges are among what is taken back; and what a merge would do.
+@Suite("Undo across merges", .timeLimit(.minutes(2)))
+struct MergeUndoTests {
+  /// Two stores with the same start, each then changed, not synced since.
+  private func apart() throws -> (ControlWorkspace, ControlWorkspace) {
+    let (a, b) = (try ControlWorkspace(), try ControlWorkspace())
+    let folder = a.directory.file("folder")
+    try FileSystem.makeDirectory(folder)
+    for space in [a, b] { try space.service.setPeer("usb", address: Array("\(folder)\n".utf8)) }
+    try a.write("both", "base")
+    try a.write("gone", "base")
+    try a.write("here", "base")
+    try a.write("there", "base")
+    try a.run("sync")
+    try b.run("sync")
+    try b.write("both", "of b")
+    try b.write("there", "of b")
+    try b.write("new", "of b")
+    try b.remove("gone")
+    try b.run("sync")
+    try a.write("both", "of a")
+    try a.write("here", "of a")
+    return (a, b)
+  }
+
+  private func contents(_ space: ControlWorkspace) throws -> [String?] {
+    try ["both", "gone", "here", "new", "there"].map { try space.read($0) }
+  }
+
+  private static let before = ["of a", "base", "of a", nil, "base"]
+  private static let after = ["of a", nil, "of a", "of b", "of b"]
+
+  @Test("undo takes back what a sync brought, redo brings it again, and both are versions")
+  func sync() throws {
+    let (a, b) = try apart()
+    try a.run("sync")
+    #expect(try contents(a) == Self.after)
+    try a.run("undo")
+    #expect(try contents(a) == Self.before)
+    let undone = try a.service.version("head")
+    // Nothing is taken in again by itself: what was merged is an ancestor.
+    try a.run("sync")
+    #expect(try a.service.version("head").number == undone.number)
+    #expect(try contents(a) == Self.before)
+    try a.run("redo")
+    #expect(try contents(a) == Self.after)
+    #expect(try a.failure("redo") == .notFound)
+    try a.run("undo")
+    try a.run("undo")
+    #expect(try contents(a) == ["base", "base", "base", nil, "base"])
+    try a.run("redo")
+    try a.run("redo")
+    #expect(try contents(a) == Self.after)
+    // The other side follows, as it follows any version.
+    try a.run("undo")
+    try a.run("sync")
+    try b.run("sync")
+    #expect(try contents(b) == Self.before)
+    #expect(try a.service.version("head").map.digest == b.service.version("head").map.digest)
+  }
+
+  @Test("undo of a fast forward, and of another line's merge; restore from across a merge")
+  func others() throws {
+    let (a, b) = try apart()
+    try a.run("undo")
+    let own = try #require(try a.head)
+    try a.run("sync")
+    try b.run("sync")
+    #expect(try b.head == a.head)
+    try b.write("new", "later")
+    try b.run("sync")
+    try a.run("sync")
+    #expect(try a.read("new") == "later")
+    try a.run("undo")
+    #expect(try a.read("new") == "of b")
+    try a.run("branch side")
+    try a.write("here", "side")
+    try a.run("commit")
+    try a.run("switch -")
+    try a.run("merge side")
+    #expect(try a.read("here") == "side")
+    try a.run("undo")
+    #expect(try a.read("here") == "base")
+    try a.run("redo")
+    #expect(try a.read("here") == "side")
+    try a.run("restore \(own)")
+    #expect(try contents(a) == ["base", "base", "base", nil, "base"])
+    try a.run("undo")
+    #expect(try a.read("here") == "side" && a.read("new") == "of b")
+  }
+
+  @Test("a dry run lists what would change and clash, and changes nothing")
+  func dryRun() throws {
+    let (a, _) = try apart()
+    try a.run("set automerge=off")
+    try a.run("commit")
+    #expect(try a.run("merge --dry-run").text == "nothing to merge")
+    try a.run("retrieve")
+    let head = try a.head
+    let dry = try a.run("merge --dry-run")
+    #expect(
+      dry.text
+        == "would merge 2 heads, 4 values, 1 conflict: both\n! both\n- gone\n+ new\n* there")
+    #expect(dry.json.contains(#"{"path":"gone","change":"-"}"#))
+    #expect(try a.head == head)
+    #expect(try contents(a) == Self.before)
+    #expect(try a.run("merge --dry-run using theirs").text.contains("1 clash settled: both"))
+    #expect(try a.run("merge").text.contains("1 conflict: both"))
+    #expect(try a.run("merge --dry-run").text == "nothing to merge")
+    // A head that only goes on from this one is taken as it is.
+    try a.run("branch side")
+    try a.write("new", "side")
+    try a.run("commit")
+    try a.run("switch -")
+    let forward = try a.run("merge side --dry-run")
+    #expect(forward.text == "would merge 2 heads, 1 value\n* new")
+    #expect(try a.read("new") == "of b")
+  }
+}
