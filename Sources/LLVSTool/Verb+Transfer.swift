@@ -64,7 +64,7 @@ extension Verb {
   @Sendable static func backup(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let target = try line.operands(1...1)[0]
     let store = try Site(line).reader()
-    try store.backup(to: target) { done, total in
+    try LiveTree.backup(store, to: target) { done, total in
       console.progress(
         CommandProgress("copying MiB", done: Int(done >> 20), total: Int(total >> 20)))
       return true

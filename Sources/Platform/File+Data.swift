@@ -125,6 +125,24 @@ extension File {
     }
   }
 
+  /// Copies the file into one that is made, durably; holes are written as zeros.
+  ///
+  /// `progress` is called with the bytes copied since the last call; false stops.
+  package func copy(
+    to target: String, permissions: UInt32 = 0o600, progress: (UInt64) -> Bool = { _ in true }
+  ) throws(SystemError) {
+    let copy = try File(target, [.readWrite, .create, .exclusive], permissions: permissions)
+    var offset: UInt64 = 0
+    while true {
+      let bytes = try read(1 << 20, at: offset)
+      if bytes.isEmpty { break }
+      try copy.write(bytes, at: offset)
+      offset += UInt64(bytes.count)
+      guard progress(UInt64(bytes.count)) else { return }
+    }
+    try copy.syncData()
+  }
+
   /// The first offset at or after this one that holds data; nil where only holes follow.
   package func nextData(from offset: UInt64) throws(SystemError) -> UInt64? {
     let found = llvs_seek_data(descriptor, Int64(clamping: offset))

@@ -20,12 +20,26 @@ extension Store {
   /// Others may go on reading and writing. The catalog is copied first: everything it names is on disk
   /// then, and segments only ever grow.
   ///
-  /// `progress` is called with the bytes of segments copied so far and in all; false cancels.
+  /// `besides` copies what others keep in the store's directory: its argument copies the catalog, which it
+  /// may have done again where what it copies has moved on meanwhile. `progress` is called with the bytes
+  /// of segments copied so far and in all; false cancels.
   package func backup(
-    to target: String, progress: (_ done: UInt64, _ total: UInt64) -> Bool = { _, _ in true }
+    to target: String,
+    besides: (_ copyCatalog: () throws(StoreError) -> Void) throws(StoreError) -> Void = {
+      (copyCatalog) throws(StoreError) in try copyCatalog()
+    },
+    progress: (_ done: UInt64, _ total: UInt64) -> Bool = { _, _ in true }
   ) throws(StoreError) {
     try makeTarget(target)
-    try catalog.backup(to: "\(target)/store.sqlite.part")
+    let part = "\(target)/store.sqlite.part"
+    try besides { () throws(StoreError) in
+      do throws(SystemError) {
+        if try FileSystem.exists(part) { try FileSystem.unlink(part) }
+      } catch {
+        throw .system(error)
+      }
+      try catalog.backup(to: part)
+    }
     let numbers = try records.files.numbers()
     let total = try statistics().segmentBytes
     var done: UInt64 = 0
@@ -38,10 +52,10 @@ extension Store {
     }
     do throws(SystemError) {
       try FileSystem.syncDirectory("\(target)/segments")
-      let catalog = try File("\(target)/store.sqlite.part", .readWrite)
+      let catalog = try File(part, .readWrite)
       try catalog.sync()
       // Only with its catalog the directory is a store: that name comes last.
-      try FileSystem.rename("\(target)/store.sqlite.part", to: "\(target)/store.sqlite")
+      try FileSystem.rename(part, to: "\(target)/store.sqlite")
       try FileSystem.syncDirectory(target)
       try FileSystem.syncDirectory(FileSystem.directory(of: target))
     } catch {
@@ -51,11 +65,13 @@ extension Store {
 
   private func makeTarget(_ target: String) throws(StoreError) {
     do throws(SystemError) {
-      if try !FileSystem.exists(target) { try FileSystem.makeDirectory(target) }
+      if try !FileSystem.exists(target) {
+        try FileSystem.makeDirectory(target, permissions: 0o700)
+      }
       guard try FileSystem.list(target).isEmpty else {
         throw SystemError(errno: Errno.notEmpty, call: "backup", subject: target)
       }
-      try FileSystem.makeDirectory("\(target)/segments")
+      try FileSystem.makeDirectory("\(target)/segments", permissions: 0o700)
     } catch {
       if error.errno == Errno.notEmpty { throw .exists("\(target) is not empty") }
       throw .system(error)
@@ -67,18 +83,10 @@ extension Store {
   ) throws(StoreError) {
     var isCancelled = false
     do throws(SystemError) {
-      let (from, to) = (
-        try File(source, .read), try File(target, [.readWrite, .create, .exclusive])
-      )
-      var offset: UInt64 = 0
-      while !isCancelled {
-        let bytes = try from.read(1 << 20, at: offset)
-        if bytes.isEmpty { break }
-        try to.write(bytes, at: offset)
-        offset += UInt64(bytes.count)
-        isCancelled = !progress(UInt64(bytes.count))
+      try File(source, [.read, .noFollow]).copy(to: target) { count in
+        isCancelled = !progress(count)
+        return !isCancelled
       }
-      try to.syncData()
     } catch {
       throw .system(error)
     }
