@@ -1,6 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// FUZZ=1 builds everything for libFuzzer and adds its program: see mount-scripts/fuzz.
+let isFuzzing = Context.environment["FUZZ"] == "1"
+
 // Why each library is here:
 //   fuse3    the kernel's file system interface (libfuse 3.14, low-level API).
 //   sqlite3  what changes or is looked up by something else: versions, heads, settings, the log of heads.
@@ -59,9 +62,28 @@ let package = Package(
     .testTarget(name: "LayeringTests", dependencies: []),
     // Not a test of ours but of any directory: what POSIX and Linux promise, check by check.
     .executableTarget(name: "conformance", dependencies: ["CShims"], path: "Tests/Conformance"),
+
+    .target(
+      name: "FuzzTargets", dependencies: ["FileTree", "LLVS", "Platform"],
+      path: "Tests/FuzzTargets"),
+    .testTarget(
+      name: "FuzzTests", dependencies: ["FuzzTargets", "Platform", "TestSupport"],
+      resources: [.copy("Corpus")]),
   ],
   swiftLanguageModes: [.v6]
 )
+
+if isFuzzing {
+  package.targets += [
+    .systemLibrary(name: "CFuzzer", path: "Tests/CFuzzer"),
+    .executableTarget(
+      name: "fuzzer", dependencies: ["CFuzzer", "FuzzTargets", "Platform"], path: "Tests/Fuzzer",
+      // The entry is a function of C, which the driver of libFuzzer is called from.
+      swiftSettings: [.unsafeFlags(["-parse-as-library"])],
+      // gold ends with an internal error on what the sanitizers add.
+      linkerSettings: [.unsafeFlags(["-use-ld=lld", "-sanitize=fuzzer,address"])]),
+  ]
+}
 
 for target in package.targets where target.type != .system {
   guard target.name != "CShims" else { continue }
@@ -74,4 +96,10 @@ for target in package.targets where target.type != .system {
       // Members come from modules that the file itself imports.
       .enableUpcomingFeature("MemberImportVisibility"),
     ]
+  if isFuzzing {
+    target.swiftSettings =
+      (target.swiftSettings ?? []) + [
+        .unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])
+      ]
+  }
 }
