@@ -33,6 +33,7 @@ struct ControlScriptTests {
       branch x.y-z
       switch V as main
       switch -
+      tag
       tag v1.0
       tag v1.0 V
       settle a\\ b
@@ -60,7 +61,8 @@ struct ControlScriptTests {
         .restore(version: "V", paths: []),
         .restore(version: "V", paths: [path("a/b"), path("c d"), path("e/f"), []]), .undo, .redo,
         .branch("x.y-z"), .switchTo("V", line: "main"), .switchTo("-", line: nil),
-        .tag("v1.0", version: nil), .tag("v1.0", version: "V"), .settle(path: path("a b"), .asIs),
+        .tags, .tag("v1.0", version: nil), .tag("v1.0", version: "V"),
+        .settle(path: path("a b"), .asIs),
         .settle(path: path("a"), .theirs(1)), .settle(path: path("a"), .theirs(3)),
         .settle(path: path("a"), .version("V")),
         .set([
@@ -94,7 +96,7 @@ struct ControlScriptTests {
     "what is no command is refused, and says how it is written",
     arguments: [
       "frob", "undo x", "branch", "branch llvs.x", "branch -x", "branch a/b", "branch all",
-      "switch", "switch V to x", "tag", "tag llvs.tag", "tag é", "settle", "purge", "purge /",
+      "switch", "switch V to x", "tag llvs.tag", "tag é", "settle", "purge", "purge /",
       "purge a b", "purge ../a", "purge 'a", "purge \"a", "purge a\\", "set", "set settle",
       "set settle=soon", "set nope=1", "set settle=2h", "set automerge=maybe", "set mtime=then",
       "set reserve=x", "set arbiter=best", "set arbiter=ours", "set autosync=1ms",
