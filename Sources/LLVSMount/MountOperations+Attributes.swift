@@ -32,12 +32,32 @@ extension MountOperations {
       }
       let handle = file.flatMap { (OpenObject.object($0.handle) as? OpenLiveFile)?.handle }
       let thread = Self.caller(reply).process
-      let status = try tree.setattr(
+      // By the group that the file had; they go only with a change that can be made.
+      let lost = changes.clearsSetIDs ? setIDsLost(of: node, reply.request) : 0
+      var status = try tree.setattr(
         node.rawValue, changes.change, through: handle, thread: thread)
+      if lost != 0 { status = try tree.clearMode(lost, of: node.rawValue) }
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
     } catch {
       reply.error(error.errno)
     }
+  }
+
+  /// The set-id bits that a file loses by what a request does to it.
+  private func setIDsLost(of node: NodeID, _ request: RequestPointer) -> UInt32 {
+    tree.setIDsLost(node.rawValue) { group in
+      // Root may keep them whatever group it is; of changes of the owner the kernel says it for all.
+      request.caller.uid == 0 || request.isCallerMember(of: group)
+    }
+  }
+
+  /// Takes the set-id bits of a file before somebody changes it who may not keep them.
+  func clearSetIDs(of node: NodeID, _ request: RequestPointer) throws(FSError) {
+    let lost = setIDsLost(of: node, request)
+    guard lost != 0 else { return }
+    try tree.clearMode(lost, of: node.rawValue)
+    // The kernel believes the mode that it knows, also when it runs the file, until it is told.
+    session.value?.notifier.invalidateAttributesAtOnce(node)
   }
 
   func getxattr(

@@ -22,9 +22,12 @@ extension MountOperations {
     (OpenObject.object(file.handle) as? OpenLiveFile)?.handle
   }
 
-  func open(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
+  func open(
+    _ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply
+  ) {
     guard !Self.isHidden(node) else { return hiddenOpen(node, flags: flags, reply: reply) }
     do throws(FSError) {
+      if clearsSetIDs { try clearSetIDs(of: node, reply.request) }
       let thread = Self.caller(reply).process
       let handle = try tree.open(node.rawValue, mode: Self.mode(flags), thread: thread)
       let number = OpenLiveFile(handle).number()
@@ -97,6 +100,7 @@ extension MountOperations {
     }
     guard let handle = Self.live(file) else { return reply.error(Errno.invalid) }
     do throws(FSError) {
+      if file.clearsSetIDs { try clearSetIDs(of: node, reply.request) }
       try tree.write(handle, at: UInt64(offset), bytes, mapped: file.isFromPageCache)
       reply.wrote(bytes.count)
     } catch {
@@ -145,8 +149,12 @@ extension MountOperations {
     case AllocationFlags.punchHole where keeps: break
     default: return reply.error(Errno.notSupported)
     }
+    // The kernel does not say here who may keep them; only root does.
+    let mayKeepSetIDs = reply.caller.uid == 0
+    let request = reply.request
     answer(reply) { () throws(FSError) in
       if !zeroes, try freeBytes() < UInt64(count) { throw .noSpace }
+      if !mayKeepSetIDs { try clearSetIDs(of: node, request) }
       try tree.allocate(
         handle, range: UInt64(offset)..<UInt64(end), zeroing: zeroes, keepingSize: keeps)
     }

@@ -186,4 +186,47 @@ struct FuseSessionTests {
       #expect(slow.value()?.output == "done\n")
     }
   }
+
+  @Test(
+    "writes ask for no capabilities, and say when set-id bits are to go", .timeLimit(.minutes(1)),
+    .enabled(if: getuid() == 0, "needs root, who can be another user too"))
+  func privileges() throws {
+    try Mounted.with(configure: { $0.allowOther = true }) { mount in
+      let write = "exec 3<> f; for i in {1..100}; do echo -n x >&3 || exit 1; done"
+      let byRoot = try mount.shell("umask 0; touch f; chmod 777 . f; \(write)")
+      #expect(byRoot.status == 0, "\(byRoot.output)")
+      let fileSystem = mount.fileSystem
+      #expect(fileSystem.calls("write") == 100)
+      #expect(fileSystem.calls("getxattr") <= 1, "once for an inode")
+      let details = ["write clearing", "open clearing", "setattr clearing"]
+      #expect(!details.contains { fileSystem.saw($0) }, "root keeps them")
+      let byUser = try mount.shell(
+        """
+        setpriv --reuid 65534 --regid 65534 --clear-groups \\
+          bash -ec '\(write); truncate -s 1 f; : > f'
+        """)
+      #expect(byUser.status == 0, "\(byUser.output)")
+      #expect(fileSystem.calls("write") == 200)
+      #expect(fileSystem.calls("getxattr") <= 4, "once more after attributes were refreshed")
+      for detail in details { #expect(fileSystem.saw(detail), "\(detail)") }
+      #expect(!fileSystem.saw("write marked") && !fileSystem.saw("open marked"))
+    }
+  }
+
+  @Test(
+    "with WRITEs taken by splice the kernel itself takes set-id bits away", .timeLimit(.minutes(1)),
+    .enabled(if: getuid() == 0, "needs root, who can be another user too"))
+  func splicedPrivileges() throws {
+    var connection = ConnectionOptions()
+    connection.splicesWrites = true
+    try Mounted.with(connection: connection, configure: { $0.allowOther = true }) { mount in
+      let result = try mount.shell(
+        """
+        umask 0; touch f; chmod 4777 f; chmod 777 .
+        setpriv --reuid 65534 --regid 65534 --clear-groups bash -c 'echo x >> f'; stat -c %a f
+        """)
+      #expect(result.output == "777\n")
+      #expect(!mount.fileSystem.saw("write clearing"))
+    }
+  }
 }

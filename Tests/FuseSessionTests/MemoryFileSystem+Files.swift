@@ -7,7 +7,9 @@ extension MemoryFileSystem {
     state.nodes[.root]?.children[Array(name.utf8)] == node
   }
 
-  func open(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
+  func open(
+    _ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply
+  ) {
     let (error, options) = state.withLock { state -> (Int32, OpenOptions) in
       Self.note(&state, "open")
       if flags & O_TRUNC != 0 {
@@ -15,6 +17,8 @@ extension MemoryFileSystem {
         state.nodes[node]?.bytes = []
         state.nodes[node]?.attributes.size = 0
       }
+      if clearsSetIDs { Self.note(&state, "open", "clearing") }
+      if flags & (1 << 30) != 0 { Self.note(&state, "open", "marked") }
       if flags & O_APPEND != 0 { Self.note(&state, "open", "appending") }
       if state.parking.contains(node) { return (0, .directIO) }
       return (state.openError, state.openOptions)
@@ -64,7 +68,8 @@ extension MemoryFileSystem {
     reply: consuming WriteReply
   ) {
     let parks = state.withLock { state in
-      Self.note(&state, "write")
+      Self.note(&state, "write", file.clearsSetIDs ? "clearing" : "")
+      if file.flags & (1 << 30) != 0 { Self.note(&state, "write", "marked") }
       if bytes.count > 128 << 10 { Self.note(&state, "large write") }
       if state.parking.contains(node) { return true }
       let end = Int(offset) + bytes.count

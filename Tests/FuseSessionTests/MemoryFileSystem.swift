@@ -143,7 +143,7 @@ extension MemoryFileSystem {
     _ node: NodeID, _ changes: SetAttributes, file: OpenFile?, reply: consuming AttributesReply
   ) {
     let attributes: FileAttributes? = state.withLock { state in
-      Self.note(&state, "setattr")
+      Self.note(&state, "setattr", changes.clearsSetIDs ? "clearing" : "")
       guard var found = state.nodes[node] else { return nil }
       if let mode = changes.mode {
         found.attributes.mode = found.attributes.mode & 0o170000 | mode & 0o7777
@@ -205,7 +205,10 @@ extension MemoryFileSystem {
   }
 
   func getxattr(_ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming XattrReply) {
-    let value = state.withLock { $0.nodes[node]?.xattrs[Array(name)] }
+    let value = state.withLock { state in
+      Self.note(&state, "getxattr", String(decoding: name, as: UTF8.self))
+      return state.nodes[node]?.xattrs[Array(name)]
+    }
     guard let value else { return reply.error(ENODATA) }
     reply.value(value)
   }

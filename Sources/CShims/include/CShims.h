@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/types.h>
 #include <sys/syscall.h>
 
 /// open(2) and openat(2) are variadic.
@@ -46,6 +47,10 @@ void llvs_fuse_set_log_sink(void (*sink)(int level, const char *text));
 
 /// tgkill(2) with signal 0: whether a process has a thread, also one that may not be signalled.
 int llvs_has_thread(int process, int thread);
+
+/// splice(2) as `struct fuse_custom_io` wants it; `data` is not used.
+ssize_t llvs_fuse_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t length,
+                         unsigned flags, void *data);
 
 /// gettid(2), and sched_setaffinity(2) whose sets are made by macros. These return 0 or an errno.
 int llvs_thread_id(void);

@@ -11,6 +11,7 @@ final class SessionBox: Sendable {
   let operations: any FuseOperations
   let connection: ConnectionOptions
   let parked = ParkedRequests()
+  let privileges = PrivilegeAgreement()
   /// Set while the session serves.
   let loop = Mutex<RequestLoop?>(nil)
 
@@ -48,5 +49,10 @@ func optionalFile(_ info: UnsafeMutablePointer<fuse_file_info>?) -> OpenFile? {
 
 /// Open flags of an OPEN or CREATE.
 func flags(_ info: UnsafeMutablePointer<fuse_file_info>?) -> Int32 {
-  unsafe info?.pointee.flags ?? 0
+  (unsafe info?.pointee.flags ?? 0) & ~PrivilegeAgreement.mark
+}
+
+/// Whether an OPEN says that set-user-id and set-group-id bits are to go.
+func clearsSetIDs(_ info: UnsafeMutablePointer<fuse_file_info>?) -> Bool {
+  (unsafe info?.pointee.flags ?? 0) & PrivilegeAgreement.mark != 0
 }

@@ -7,7 +7,8 @@ extension fuse_lowlevel_ops {
     if set.contains(.open) {
       unsafe open = { request, node, info in
         unsafe operations(request).open(
-          NodeID(node), flags: flags(info), reply: OpenReply(request))
+          NodeID(node), flags: flags(info), clearsSetIDs: clearsSetIDs(info),
+          reply: OpenReply(request))
       }
     }
     if set.contains(.flush) {

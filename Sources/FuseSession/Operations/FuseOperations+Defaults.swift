@@ -53,9 +53,9 @@ extension FuseOperations {
     _ node: NodeID, as name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply
   ) { reply.error(ENOSYS) }
 
-  package func open(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
-    reply.error(ENOSYS)
-  }
+  package func open(
+    _ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply
+  ) { reply.error(ENOSYS) }
 
   package func create(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, flags: Int32,

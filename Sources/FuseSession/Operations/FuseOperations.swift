@@ -43,8 +43,9 @@ package protocol FuseOperations: AnyObject, Sendable {
     _ node: NodeID, as name: UnsafeRawBufferPointer, in parent: NodeID,
     reply: consuming EntryReply)
 
-  /// `flags` are open(2)'s, without O_CREAT, O_EXCL and O_NOCTTY.
-  func open(_ node: NodeID, flags: Int32, reply: consuming OpenReply)
+  /// `flags` are open(2)'s, without O_CREAT, O_EXCL and O_NOCTTY; `clearsSetIDs` comes with O_TRUNC of
+  /// somebody who may not keep a file's set-user-id and set-group-id bits.
+  func open(_ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply)
   func create(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, flags: Int32,
     reply: consuming CreateReply)

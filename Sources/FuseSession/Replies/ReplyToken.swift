@@ -21,6 +21,35 @@ import Glibc
   }
 }
 
+extension RequestPointer {
+  /// Who made the request; only while it is not answered.
+  package var caller: Caller {
+    guard let context = unsafe fuse_req_ctx(raw) else {
+      return Caller(uid: 0, gid: 0, pid: 0, umask: 0)
+    }
+    return unsafe Caller(
+      uid: context.pointee.uid, gid: context.pointee.gid, pid: context.pointee.pid,
+      umask: context.pointee.umask)
+  }
+
+  /// Whether the caller belongs to a group, also by its further groups; false once it has ended.
+  ///
+  /// Only while the request is not answered; reads /proc unless it is the first of its groups.
+  package func isCallerMember(of group: UInt32) -> Bool {
+    if caller.gid == group { return true }
+    // 65536 is NGROUPS_MAX; most have few.
+    for room in [64, 65_536] {
+      let found: Bool? = unsafe withUnsafeTemporaryAllocation(of: gid_t.self, capacity: room) {
+        let count = Int(unsafe fuse_req_getgroups(raw, Int32(room), $0.baseAddress))
+        guard count <= room else { return nil }
+        return unsafe $0.prefix(max(0, count)).contains(group)
+      }
+      if let found { return found }
+    }
+    return false
+  }
+}
+
 /// What every reply can do.
 package protocol FuseReply: ~Copyable, Sendable {
   /// Answers with an errno (a positive number; 0 is success where an operation has no result).
@@ -35,14 +64,7 @@ package protocol FuseReply: ~Copyable, Sendable {
 
 extension FuseReply where Self: ~Copyable {
   /// Who made the request.
-  package var caller: Caller {
-    guard let context = unsafe fuse_req_ctx(request.raw) else {
-      return Caller(uid: 0, gid: 0, pid: 0, umask: 0)
-    }
-    return unsafe Caller(
-      uid: context.pointee.uid, gid: context.pointee.gid, pid: context.pointee.pid,
-      umask: context.pointee.umask)
-  }
+  package var caller: Caller { request.caller }
 
   /// True once the calling process was told to stop waiting.
   package var isInterrupted: Bool { unsafe fuse_req_interrupted(request.raw) != 0 }

@@ -94,6 +94,8 @@ package final class FuseSession: Sendable {
     guard unsafe fuse_session_mount(pointer.raw, path) == 0 else {
       throw .mount(path: path, reason: FuseLog.takeLastError())
     }
+    // What is taken by splice cannot be read here.
+    if !box.connection.splicesWrites { _ = unsafe PrivilegeAgreement.install(in: pointer.raw) }
     state.withLock { $0 = .mounted(path: path) }
   }
 
@@ -111,7 +113,7 @@ package final class FuseSession: Sendable {
     let notifierThread = try FuseError.wrapping { () throws(SystemError) in
       try notifier.start(pointer)
     }
-    let loop = RequestLoop(pointer, box.connection)
+    let loop = RequestLoop(pointer, box)
     box.loop.withLock { $0 = loop }
     let status: Int32
     do throws(SystemError) {

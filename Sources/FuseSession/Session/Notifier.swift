@@ -49,7 +49,8 @@ package final class Notifier: KernelCache {
     var queued: UInt64 = 0
     var delivered: UInt64 = 0
     var isClosed = false
-    var isRunning = false
+    /// Set once it runs.
+    var session: SessionPointer?
   }
 
   private let monitor = Monitor(State())
@@ -74,13 +75,21 @@ package final class Notifier: KernelCache {
 
   package func flush() {
     let target = monitor.withLock { $0.queued }
-    monitor.wait { $0.delivered >= target || $0.isClosed || !$0.isRunning ? () : nil }
+    monitor.wait { $0.delivered >= target || $0.isClosed || $0.session == nil ? () : nil }
+  }
+
+  /// The node's attributes are not to be believed from now on; may be called while serving a request.
+  ///
+  /// The kernel takes no lock for that: it only notes it (fuse_reverse_inval_inode).
+  package func invalidateAttributesAtOnce(_ node: NodeID) {
+    guard let session = monitor.withLock({ $0.isClosed ? nil : $0.session }) else { return }
+    unsafe Self.send(.node(node, offset: -1, length: 0), to: session.raw)
   }
 
   private func add(_ notification: Notification) {
     let wakes = monitor.withLock { state in
       // Without a mount the kernel knows nothing that could be wrong.
-      guard state.isRunning, !state.isClosed else { return false }
+      guard state.session != nil, !state.isClosed else { return false }
       state.queue.append(notification)
       state.queued += 1
       return state.queue.count == 1
@@ -90,7 +99,7 @@ package final class Notifier: KernelCache {
 
   /// Starts the thread; `session` must live until ``close(_:)`` returned.
   func start(_ session: SessionPointer) throws(SystemError) -> SystemThread {
-    monitor.withLock { $0.isRunning = true }
+    monitor.withLock { $0.session = session }
     return try SystemThread(name: "llvs-notify") { [self] in
       while let batch = nextBatch() {
         for notification in batch { unsafe Self.send(notification, to: session.raw) }

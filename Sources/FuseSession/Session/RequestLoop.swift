@@ -50,6 +50,7 @@ final class RequestLoop: Sendable {
 
   private let session: SessionPointer
   private let descriptor: Int32
+  private let privileges: PrivilegeAgreement
   private let mostThreads: Int
   private let staysAwake: Bool
   private let monitor = Monitor(State())
@@ -63,7 +64,9 @@ final class RequestLoop: Sendable {
   /// Whether the thread that waits looks out for requests.
   private let looksOut = Atomic<Bool>(false)
 
-  init(_ session: SessionPointer, _ options: ConnectionOptions) {
+  init(_ session: SessionPointer, _ box: SessionBox) {
+    privileges = box.privileges
+    let options = box.connection
     self.session = session
     unsafe descriptor = fuse_session_fd(session.raw)
     mostThreads = max(1, Int(clamping: options.threads))
@@ -99,7 +102,7 @@ final class RequestLoop: Sendable {
     let thread = llvs_thread_id()
     var lookout = Lookout()
     while unsafe take(&buffer, &lookout) {
-      unsafe noteCaller(of: buffer, thread)
+      unsafe look(at: buffer, thread)
       unsafe fuse_session_process_buf(session.raw, &buffer)
       if !goesOn() { break }
     }
@@ -108,12 +111,16 @@ final class RequestLoop: Sendable {
     monitor.broadcast()
   }
 
-  private func noteCaller(of buffer: fuse_buf, _ thread: Int32) {
+  /// Reads what a request says that libfuse does not pass on, unless it is in a pipe.
+  private func look(at buffer: fuse_buf, _ thread: Int32) {
     taker.store(thread, ordering: .relaxed)
-    // linux/fuse.h: fuse_in_header has the caller's thread id at byte 32.
-    guard unsafe buffer.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, unsafe buffer.size >= 40
+    guard unsafe buffer.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0,
+      unsafe buffer.size >= MemoryLayout<fuse_in_header>.size
     else { return }
-    unsafe caller.store(buffer.mem.load(fromByteOffset: 32, as: Int32.self), ordering: .relaxed)
+    let request = unsafe UnsafeMutableRawBufferPointer(start: buffer.mem, count: buffer.size)
+    let header = unsafe request.loadUnaligned(as: fuse_in_header.self)
+    caller.store(Int32(bitPattern: header.pid), ordering: .relaxed)
+    unsafe privileges.prepare(request)
   }
 
   /// Waits for a request; returns false at the end.

@@ -11,22 +11,26 @@ package struct OpenFile: Hashable, Sendable {
   package let isFromPageCache: Bool
   /// True for a RELEASE that stands for a FLUSH too.
   package let flushes: Bool
+  /// True for a WRITE of somebody who may not keep the file's set-user-id and set-group-id bits.
+  package let clearsSetIDs: Bool
 
   package init(
     handle: HandleID, flags: Int32 = 0, lockOwner: UInt64 = 0, isFromPageCache: Bool = false,
-    flushes: Bool = false
+    flushes: Bool = false, clearsSetIDs: Bool = false
   ) {
     self.handle = handle
     self.flags = flags
     self.lockOwner = lockOwner
     self.isFromPageCache = isFromPageCache
     self.flushes = flushes
+    self.clearsSetIDs = clearsSetIDs
   }
 
   init(_ info: fuse_file_info) {
     self.init(
-      handle: HandleID(info.fh), flags: info.flags, lockOwner: info.lock_owner,
-      isFromPageCache: info.writepage != 0, flushes: info.flush != 0)
+      handle: HandleID(info.fh), flags: info.flags & ~PrivilegeAgreement.mark,
+      lockOwner: info.lock_owner, isFromPageCache: info.writepage != 0, flushes: info.flush != 0,
+      clearsSetIDs: info.flags & PrivilegeAgreement.mark != 0)
   }
 }
 

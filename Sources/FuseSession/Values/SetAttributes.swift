@@ -18,8 +18,9 @@ package struct SetAttributes: Hashable, Sendable {
   package var modified: Time?
   /// Sent only with the writeback cache.
   package var changed: FileTime?
-  package var clearsSetUID = false
-  package var clearsSetGID = false
+  /// Set-user-id and set-group-id bits are to go: the owner changes, or somebody resizes the file who may
+  /// not keep them.
+  package var clearsSetIDs = false
 
   package init() {}
 
@@ -40,7 +41,7 @@ package struct SetAttributes: Hashable, Sendable {
       modified = .at(FileTime(attributes.st_mtim))
     }
     if set & FUSE_SET_ATTR_CTIME != 0 { changed = FileTime(attributes.st_ctim) }
-    clearsSetUID = set & FUSE_SET_ATTR_KILL_SUID != 0
-    clearsSetGID = set & FUSE_SET_ATTR_KILL_SGID != 0
+    // The bit that the kernel calls FATTR_KILL_SUIDGID.
+    clearsSetIDs = set & FUSE_SET_ATTR_KILL_SUID != 0
   }
 }

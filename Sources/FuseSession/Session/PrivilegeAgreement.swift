@@ -1,0 +1,108 @@
+// FUSE_HANDLE_KILLPRIV_V2: the file system takes set-user-id and set-group-id bits away itself.
+//
+// Without it the kernel looks for `security.capability` before every write(2): a second round trip.
+// With it, it looks once for each inode (again when it refreshed the attributes), and says in WRITE, OPEN and SETATTR when bits are to go.
+// libfuse 3.14 does not know it. So the answer to INIT is amended on its way to the kernel, and what
+// OPEN and WRITE say is moved to where libfuse passes it on: to a bit of the open flags. Of SETATTR
+// it passes the bit on as it is.
+
+import CFuse3
+import CShims
+import Glibc
+import Synchronization
+
+/// What is agreed with the kernel on set-user-id and set-group-id bits.
+///
+/// - Concurrency: callable from any thread.
+final class PrivilegeAgreement: Sendable {
+  /// Stands among a request's open flags when bits are to go; open(2) has no such flag (fcntl.h).
+  static let mark: Int32 = 1 << 30
+
+  /// The INIT request in which the kernel offered it, while that is not answered; else 0.
+  private let offer = Atomic<UInt64>(0)
+  private let isAgreed = Atomic<Bool>(false)
+
+  // MARK: - Requests
+
+  /// Reads what a request says of these bits and moves it to where libfuse passes it on.
+  ///
+  /// `memory` is the whole request as the kernel wrote it, or less; then it is left alone.
+  func prepare(_ memory: UnsafeMutableRawBufferPointer) {
+    guard let header = unsafe Self.part(fuse_in_header.self, of: memory, at: 0) else { return }
+    let body = MemoryLayout<fuse_in_header>.size
+    switch header.opcode {
+    case FUSE_INIT.rawValue:
+      // Older kernels end it after the first four fields.
+      guard let flags = unsafe Self.part(UInt32.self, of: memory, at: body + 12),
+        flags & UInt32(FUSE_HANDLE_KILLPRIV_V2) != 0
+      else { return }
+      offer.store(header.unique, ordering: .sequentiallyConsistent)
+    case FUSE_WRITE.rawValue:
+      guard var said = unsafe Self.part(fuse_write_in.self, of: memory, at: body) else { return }
+      said.flags = marked(said.flags, said.write_flags & UInt32(FUSE_WRITE_KILL_SUIDGID) != 0)
+      unsafe memory.storeBytes(of: said, toByteOffset: body, as: fuse_write_in.self)
+    case FUSE_OPEN.rawValue:
+      guard var said = unsafe Self.part(fuse_open_in.self, of: memory, at: body) else { return }
+      said.flags = marked(said.flags, said.open_flags & UInt32(FUSE_OPEN_KILL_SUIDGID) != 0)
+      unsafe memory.storeBytes(of: said, toByteOffset: body, as: fuse_open_in.self)
+    default: break
+    }
+  }
+
+  private static func part<Part>(
+    _ type: Part.Type, of memory: UnsafeMutableRawBufferPointer, at offset: Int
+  ) -> Part? {
+    guard memory.count >= offset + MemoryLayout<Part>.size else { return nil }
+    return unsafe memory.loadUnaligned(fromByteOffset: offset, as: type)
+  }
+
+  private func marked(_ flags: UInt32, _ kills: Bool) -> UInt32 {
+    let bit = UInt32(bitPattern: Self.mark)
+    return kills && isAgreed.load(ordering: .relaxed) ? flags | bit : flags & ~bit
+  }
+
+  // MARK: - Replies
+
+  /// Has the session's replies pass through here; `session` must be mounted.
+  ///
+  /// - Returns: false where memory is short; nothing is agreed then.
+  static func install(in session: OpaquePointer) -> Bool {
+    var calls = unsafe fuse_custom_io()
+    unsafe calls.writev = { descriptor, parts, count, userData in
+      if let userData = unsafe userData {
+        let box = unsafe Unmanaged<SessionBox>.fromOpaque(userData).takeUnretainedValue()
+        unsafe box.privileges.amend(UnsafeMutableBufferPointer(start: parts, count: Int(count)))
+      }
+      // Last: libfuse reads errno after it.
+      return unsafe Glibc.writev(descriptor, parts, count)
+    }
+    unsafe calls.read = { descriptor, memory, count, _ in
+      unsafe Glibc.read(descriptor, memory, count)
+    }
+    unsafe calls.splice_receive = llvs_fuse_splice
+    unsafe calls.splice_send = llvs_fuse_splice
+    // The descriptor stays libfuse's own, which it closes once, at the unmount.
+    return unsafe fuse_session_custom_io(session, &calls, fuse_session_fd(session)) == 0
+  }
+
+  /// Accepts the kernel's offer in the answer to its INIT; leaves every other reply alone.
+  private func amend(_ parts: UnsafeMutableBufferPointer<iovec>) {
+    let offered = offer.load(ordering: .relaxed)
+    guard offered != 0, parts.count >= 2 else { return }
+    let (head, body) = unsafe (parts[0], parts[1])
+    guard unsafe head.iov_len >= MemoryLayout<fuse_out_header>.size,
+      let header = unsafe head.iov_base?.loadUnaligned(as: fuse_out_header.self),
+      header.unique == offered
+    else { return }
+    offer.store(0, ordering: .relaxed)
+    // Kernels and answers of long ago are shorter.
+    guard header.error == 0, unsafe body.iov_len >= MemoryLayout<fuse_init_out>.size,
+      let memory = unsafe body.iov_base
+    else { return }
+    var answer = unsafe memory.loadUnaligned(as: fuse_init_out.self)
+    answer.flags |= UInt32(FUSE_HANDLE_KILLPRIV_V2)
+    unsafe memory.storeBytes(of: answer, as: fuse_init_out.self)
+    // Before the kernel sees it: the first request may come at once.
+    isAgreed.store(true, ordering: .sequentiallyConsistent)
+  }
+}
