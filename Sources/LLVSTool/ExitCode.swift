@@ -34,7 +34,8 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   package var meaning: String {
     switch self {
     case .done: "done"
-    case .conflict: "new conflicts (--fail-on-conflict), or differences (diff --exit-code)"
+    case .conflict:
+      "new conflicts (--fail-on-conflict), one left (mergetool), differences (diff --exit-code)"
     case .usage: "the command line cannot be read"
     case .notFound: "no such store, version, peer, branch or path"
     case .unreachable: "a peer cannot be reached or does not answer"

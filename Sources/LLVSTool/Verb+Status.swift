@@ -59,7 +59,8 @@ struct StatusText {
       lines.append("\(others) to merge: \"llvs merge\".")
     }
     if number("conflicts") > 0 {
-      lines.append("\(Self.some(number("conflicts"), "conflict")), \"llvs settle\" closes them:")
+      lines.append(
+        "\(Self.some(number("conflicts"), "conflict")) open, \"llvs help settle\" says what to do:")
       lines += Self.shortened(try ask(["conflicts"]))
     }
     lines += peers()
@@ -94,12 +95,40 @@ struct StatusText {
       when = " (the next comes in \((due + 999) / 1000) s)"
     }
     var lines = ["Not in a version yet\(when), \"llvs diff\" shows how it differs:"]
-    lines += Self.shortened(reply)
+    lines += Self.shortened(Self.folded(paths).joined(separator: "\n"))
     if !unsaved.isEmpty {
       lines.append("Still being written, so it waits until it is saved:")
       lines += Self.shortened(unsaved.sorted().joined(separator: "\n"))
     }
     return lines
+  }
+
+  /// Pending names without those in new directories, which are counted there.
+  private static func folded(_ paths: [Substring]) -> [String] {
+    var folded: [String] = []
+    var open: (line: Substring, count: Int)?
+    func close() {
+      guard let open else { return }
+      folded.append(open.line + (open.count > 0 ? "  (\(open.count) new)" : ""))
+    }
+    // In order of bytes what is in a directory need not stand right behind it.
+    for path in paths.sorted(by: {
+      $0.dropFirst(2).utf8.lexicographicallyPrecedes($1.dropFirst(2).utf8)
+    }) {
+      if let directory = open?.line, path.hasPrefix(directory) {
+        open?.count += path.hasSuffix("/") ? 0 : 1
+        continue
+      }
+      close()
+      open = nil
+      if path.hasPrefix("+"), path.hasSuffix("/") {
+        open = (path, 0)
+      } else {
+        folded.append(String(path))
+      }
+    }
+    close()
+    return folded
   }
 
   private func peers() -> [String] {

@@ -45,7 +45,7 @@ package final class Pager: Sendable {
     let code = unsafe posix_spawn(&process, "/bin/sh", &actions, nil, words, environ)
     guard code == 0 else { throw SystemError(errno: code, call: "posix_spawn", subject: command) }
     guard dup2(ends[1], 1) == 1 else { throw SystemError(errno: errno, call: "dup2") }
-    unsafe _ = signal(SIGPIPE, SIG_IGN)
+    _ = signal(SIGPIPE, SIG_IGN)
     return Pager(process: ChildProcess(id: process))
   }
 

@@ -37,7 +37,7 @@ struct LogWriter {
       lines = [try story.line(of: record, style)]
     } else {
       lines = try story.heading(of: record, style)
-      if changes == nil { lines += ["", "    \(try story.summary(of: record).text)"] }
+      if changes == nil { lines += ["", "    \(try story.told(of: record))"] }
     }
     guard var graph else {
       if !isShort, !isFirst { console.stream(line: "") }

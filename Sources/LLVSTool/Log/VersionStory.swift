@@ -96,7 +96,18 @@ struct VersionStory {
       return "\(name) \(Self.clean(first))"
     }
     let merge = record.second == nil ? "" : "merge: "
-    return "\(name) \(merge)\(try summary(of: record).text)"
+    return "\(name) \(merge)\(try told(of: record))"
+  }
+
+  /// What a version took in, or that it begins a branch.
+  func told(of record: VersionRecord) throws -> String {
+    let summary = try summary(of: record)
+    guard summary.new + summary.changed + summary.removed == 0, record.second == nil,
+      let parent = try record.first.map({ try store.version($0) }) ?? nil,
+      parent.line != record.line
+    else { return summary.text }
+    let isUnnamed = record.line == VersionRecord.unnamedLine
+    return isUnnamed ? "goes on without a branch" : "begins \(Self.clean(record.line))"
   }
 
   /// Who, when and why, several lines.
