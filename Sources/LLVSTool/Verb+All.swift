@@ -113,7 +113,9 @@ extension Verb {
       operands: .versions, run: exportTree),
     Verb(
       name: "backup", usage: "llvs backup DIR",
-      help: "Copies the store, also while it is mounted, with what is written and in no version yet.",
+      help: """
+        Copies the store, also while it is mounted, with what is written and in no version yet.
+        """,
       operands: .files, run: backup),
     Verb(
       name: "bench", usage: "llvs bench [ROW...]",
