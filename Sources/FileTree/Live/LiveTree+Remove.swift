@@ -126,7 +126,7 @@ extension LiveTree {
           }
           guard let node = found else { throw .noEntry }
           guard target.inode == Self.rootInode || target.parent != nil else { throw .noEntry }
-          try checkRename(node, over: over, into: target, mode: mode)
+          try checkRename(node, from: source, over: over, into: target, mode: mode)
           if node === over { return .done(nil) }
           if let over, over.kind == .directory, mode == .replacing {
             let now = emptiness(of: over)
@@ -164,7 +164,8 @@ extension LiveTree {
   }
 
   private func checkRename(
-    _ node: LiveNode, over: LiveNode?, into target: LiveNode, mode: RenameMode
+    _ node: LiveNode, from source: LiveNode, over: LiveNode?, into target: LiveNode,
+    mode: RenameMode
   ) throws(FSError) {
     if mode == .noReplace, over != nil { throw .exists }
     if mode == .exchange, over == nil { throw .noEntry }
@@ -179,15 +180,14 @@ extension LiveTree {
     if node.kind == .directory, isInside(target, node) { throw .invalid }
     guard let over, over !== node else { return }
     if mode == .exchange {
-      if over.kind == .directory, let parent = node.parent, isInside(parent, over) {
-        throw .invalid
-      }
+      // The name that is moved says where, not the node: a file may have others elsewhere.
+      if over.kind == .directory, isInside(source, over) { throw .invalid }
       return
     }
     if node.kind == .directory, over.kind != .directory { throw .notDirectory }
     if node.kind != .directory, over.kind == .directory {
-      throw isInside(node, over) ? .notEmpty : .isDirectory
+      throw isInside(source, over) ? .notEmpty : .isDirectory
     }
-    if over.kind == .directory, isInside(node, over) { throw .notEmpty }
+    if over.kind == .directory, isInside(source, over) { throw .notEmpty }
   }
 }

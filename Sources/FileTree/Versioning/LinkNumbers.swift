@@ -48,7 +48,7 @@ struct LinkNumbers {
     }
     // Names that stay as they are have their numbers first.
     for id in ids {
-      for key in try map.transaction.store.keys(linkedBy: id) where !changed.contains(key) {
+      for key in try map.transaction.keys(linkedBy: id) where !changed.contains(key) {
         guard let entry = try target.entry(at: key), entry.attributes.linkID == id else { continue }
         owners[entry.inode] = Identity(entry)
         numbers[Identity(entry)] = entry.inode

@@ -51,6 +51,12 @@ extension WriteTransaction {
     guard let entry, !entry.isDirectory, let id = entry.attributes.linkID else { return }
     linkedKeys.insert(LinkedKey(id: id, key: entry.key))
   }
+
+  /// ``Store/keys(linkedBy:)`` and those that were noted here.
+  package func keys(linkedBy id: [UInt8]) throws(StoreError) -> [Key] {
+    let noted = linkedKeys.filter { $0.id == id }.map(\.key)
+    return Set(try store.keys(linkedBy: id) + noted).sorted()
+  }
 }
 
 extension Catalog {

@@ -107,8 +107,9 @@ final class ModelLife {
     case 40..<46: try resize()
     case 46..<58: try rename()
     case 58..<64: try remove()
-    case 64..<68: try symlink()
-    case 68..<74: try setAttributes()
+    case 64..<66: try symlink()
+    case 66..<70: try link()
+    case 70..<74: try setAttributes()
     case 74..<80: try open()
     case 80..<90: try finishOne()
     case 90..<96: try cut()
@@ -190,6 +191,16 @@ final class ModelLife {
     let fromParts = from.split(separator: "/")
     let source = find(fromParts.dropLast().joined(separator: "/"))
     let fromName = String(fromParts.last ?? "")
+    if over === node {
+      // Two names of one file: nothing happens.
+      do {
+        try mounted.rename(from, to, mode)
+        if mode == .noReplace { throw Difference(text: "rename over \(to)") }
+      } catch FSError.exists {
+        if mode != .noReplace { throw Difference(text: "rename \(from) \(to) exists") }
+      }
+      return
+    }
     let isInside = to == from || to.hasPrefix(from + "/") || from.hasPrefix(to + "/")
     let works: Bool
     switch mode {
@@ -257,6 +268,21 @@ final class ModelLife {
     node.bytes = target
     node.saved = target
     parent.children[name] = node
+  }
+
+  private func link() throws {
+    guard let (from, node) = any(), node.kind != .directory else { return }
+    let (path, parent) = anyDirectory()
+    let name = name()
+    let to = join(path, name)
+    log.append("link \(from) \(to)")
+    do {
+      try mounted.link(from, to)
+      guard parent.children[name] == nil else { throw Difference(text: "link over \(to)") }
+      parent.children[name] = node
+    } catch FSError.exists {
+      if parent.children[name] == nil { throw Difference(text: "link \(to) exists") }
+    }
   }
 
   private func setAttributes() throws {
@@ -404,6 +430,8 @@ final class ModelLife {
   }
 
   func compare() throws {
+    var links: [ObjectIdentifier: UInt32] = [:]
+    root.walk { _, node in links[ObjectIdentifier(node), default: 0] += 1 }
     func compare(_ node: ModelNode, _ inode: UInt64, _ path: String) throws {
       let listing = try mounted.tree.list(inode)
       let names = Set(listing.items.dropFirst(2).map { String(decoding: $0.name, as: UTF8.self) })
@@ -422,6 +450,9 @@ final class ModelLife {
         if child.inode == 0 { child.inode = status.inode }
         guard child.inode == status.inode else {
           throw Difference(text: "\(below): was inode \(child.inode), is \(status.inode)")
+        }
+        guard status.links == links[ObjectIdentifier(child)] else {
+          throw Difference(text: "\(below): \(status.links) links")
         }
         guard status.mode == child.mode else {
           throw Difference(text: "\(below): mode \(child.mode) and \(status.mode)")

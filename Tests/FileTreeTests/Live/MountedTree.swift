@@ -126,6 +126,14 @@ final class MountedTree {
     }
   }
 
+  func link(_ from: String, _ to: String) throws {
+    try with(from) { parent, name in
+      let status = try tree.lookup(parent, name)
+      defer { forget(status.inode) }
+      try with(to) { forget(try tree.link(status.inode, $0, $1).inode) }
+    }
+  }
+
   func change(_ path: String, _ body: (inout StatusChange) -> Void) throws {
     var change = StatusChange()
     body(&change)
