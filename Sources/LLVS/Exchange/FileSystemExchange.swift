@@ -1,5 +1,4 @@
 public import Foundation
-internal import Platform
 
 /// Exchanges a store's versions through a folder in the original's format: `versions/ID` holds what a
 /// version is, `changes/ID` what it changed.
@@ -41,14 +40,12 @@ public final class FileSystemExchange: Exchange {
   ///
   /// Versions that break a rule are left out with their descendants.
   public func retrieve() async throws -> [Version.ID] {
-    try await onThread { exchange, control in
-      try exchange.retrieve(control: control).remoteIDs
-    }
+    try await ExchangeThread.run { [self] control in try retrieve(control: control).remoteIDs }
   }
 
   /// Writes the versions that are here and not there.
   public func send() async throws -> [Version.ID] {
-    try await onThread { exchange, control in try exchange.send(control: control).sent }
+    try await ExchangeThread.run { [self] control in try send(control: control).sent }
   }
 
   /// Takes in what is there, and tells what came, what was refused and why.
@@ -61,24 +58,5 @@ public final class FileSystemExchange: Exchange {
   package func send(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     let remote = FolderRemote(path: folder, replica: store.replicaID, control: control)
     return try store.send(to: remote, control: control)
-  }
-
-  /// Runs work that blocks on a thread of its own, so that no thread of the pool ever waits for a disk.
-  private func onThread<Result: Sendable>(
-    _ body: @escaping @Sendable (FileSystemExchange, ExchangeControl) throws -> Result
-  ) async throws -> Result {
-    let flag = Flag()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let thread = Thread {
-          let control = ExchangeControl(isCancelled: { flag.isSet })
-          continuation.resume(with: Swift.Result { try body(self, control) })
-        }
-        thread.stackSize = 8 << 20
-        thread.start()
-      }
-    } onCancel: {
-      flag.set()
-    }
   }
 }

@@ -35,7 +35,9 @@ package final class FolderRemote: WireRemote {
     outgoing = "\(path)/.llvs-outgoing-\(replica)"
   }
 
-  deinit { abandon() }
+  deinit {
+    if batch.withLock({ $0.isPrepared }) { abandon() }
+  }
 
   private func translated(_ error: SystemError) -> StoreError {
     switch error.errno {
@@ -246,8 +248,7 @@ package final class FolderRemote: WireRemote {
   }
 
   package func abandon() {
-    guard batch.withLock({ $0.isPrepared }) else { return }
-    // What cannot be removed is removed by the next send.
+    // Also what an earlier send left behind; what cannot be removed is removed by the next.
     try? FileSystem.removeTree(outgoing)
     batch.withLock { $0 = Batch() }
   }

@@ -106,8 +106,9 @@ struct Retrieval<Source: VersionSource> {
     var successors: [Version.ID: [Version.ID]] = [:]
     let refused = Set(report.refused.map(\.id))
     var absent: [(Version.ID, Version.ID, Bool)] = []
+    // The greatest comes first: the oldest.
     var ready = PriorityQueue<IncomingVersion> { a, b in
-      a.timestamp == b.timestamp ? a.id < b.id : a.timestamp < b.timestamp
+      a.timestamp == b.timestamp ? b.id < a.id : b.timestamp < a.timestamp
     }
     for incoming in found.values {
       var count = 0

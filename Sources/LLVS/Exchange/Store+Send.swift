@@ -12,7 +12,8 @@ extension Store {
     var report = ExchangeReport()
     control.report(.listing, 0, of: 0)
     report.remoteIDs = try remote.versionIDs()
-    let numbers = try versionsToSend(without: Set(report.remoteIDs), control)
+    let known = Set(report.remoteIDs)
+    let numbers = try versionsToSend(control) { known.contains($0.id) }
     var start = 0
     do throws(StoreError) {
       while start < numbers.count {
@@ -41,12 +42,12 @@ extension Store {
 
   /// How many versions a remote with these ids lacks.
   package func countToSend(without known: Set<Version.ID>) throws(StoreError) -> Int {
-    try versionsToSend(without: known, ExchangeControl()).count
+    try versionsToSend(ExchangeControl()) { known.contains($0.id) }.count
   }
 
-  /// The ancestors of all heads that no other contains, without those known, in order of number.
-  private func versionsToSend(
-    without known: Set<Version.ID>, _ control: ExchangeControl
+  /// The ancestors of all heads that no other contains, without those there, in order of number.
+  func versionsToSend(
+    _ control: ExchangeControl, isThere: (HistoryNode) -> Bool
   ) throws(StoreError) -> [VersionNumber] {
     var open: [VersionNumber] = []
     // The unnamed line, and a line with an empty name, which no listing of lines goes on after.
@@ -67,7 +68,7 @@ extension Store {
     while let number = open.popLast() {
       try control.check()
       let node = try graph.node(number)
-      if !known.contains(node.id) { missing.append(number) }
+      if !isThere(node) { missing.append(number) }
       for predecessor in [node.first, node.second].compactMap(\.self)
       where seen.insert(predecessor).inserted {
         open.append(predecessor)
@@ -107,6 +108,14 @@ extension Store {
     of record: VersionRecord, to output: WireOutput
   ) throws(StoreError) {
     var writer = ChangeWriter(output, of: record.id)
+    try writeChanges(of: record, to: &writer)
+    try writer.finish()
+  }
+
+  /// Writes the changes of a version in whatever form.
+  func writeChanges(
+    of record: VersionRecord, to writer: inout some ChangeSink
+  ) throws(StoreError) {
     let map = map(of: record)
     if record.second == nil || record.changes != nil {
       try forEachChange(madeIn: record) { (change) throws(StoreError) in
@@ -115,12 +124,11 @@ extension Store {
     } else {
       try writeMerge(record, map, to: &writer)
     }
-    try writer.finish()
   }
 
   private func write(
     _ change: RecordedChange, of record: VersionRecord, _ map: ValueMap,
-    to writer: inout ChangeWriter
+    to writer: inout some ChangeSink
   ) throws(StoreError) {
     switch change {
     case .remove(let key): try writer.remove(key)
@@ -136,16 +144,16 @@ extension Store {
         try contents.forEachPiece(of: entry.stored, take)
       }
       if case .insert = change {
-        try writer.insert(key, data: pieces)
+        try writer.insert(key, length: entry.stored.length, data: pieces)
       } else {
-        try writer.update(key, data: pieces)
+        try writer.update(key, length: entry.stored.length, data: pieces)
       }
     }
   }
 
   /// What a merge changes of its first predecessor: `preserve` for what an ancestor stored (rule 10).
   private func writeMerge(
-    _ record: VersionRecord, _ map: ValueMap, to writer: inout ChangeWriter
+    _ record: VersionRecord, _ map: ValueMap, to writer: inout some ChangeSink
   ) throws(StoreError) {
     guard
       let first = try record.first.flatMap({ number throws(StoreError) in try version(number) }),

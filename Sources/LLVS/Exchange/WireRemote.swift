@@ -86,4 +86,16 @@ package struct ExchangeReport: Sendable {
   package var remoteIDs: [Version.ID] = []
 
   package init() {}
+
+  /// Adds what another exchange of the same versions came to.
+  package mutating func add(_ other: ExchangeReport) {
+    taken += other.taken
+    takenNumbers += other.takenNumbers
+    refused += other.refused
+    waiting += other.waiting
+    // What went out in two forms went out once.
+    let (known, there) = (Set(sent), Set(remoteIDs))
+    sent += other.sent.filter { !known.contains($0) }
+    remoteIDs += other.remoteIDs.filter { !there.contains($0) }
+  }
 }

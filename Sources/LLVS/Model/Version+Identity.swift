@@ -40,15 +40,17 @@ extension Version.ID {
   }
 
   private static func uuid(_ high: UInt64, _ low: UInt64, version: UInt64) -> Version.ID {
-    let marked = (
-      high & ~0xF000 | version << 12, low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-    )
+    uuid(high & ~0xF000 | version << 12, low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
+  }
+
+  /// 16 bytes as an upper-case UUID.
+  static func uuid(_ high: UInt64, _ low: UInt64) -> Version.ID {
     let digits = Array("0123456789ABCDEF".utf8)
     var text: [UInt8] = []
     text.reserveCapacity(36)
     for index in 0..<32 {
       if [8, 12, 16, 20].contains(index) { text.append(UInt8(ascii: "-")) }
-      let word = index < 16 ? marked.0 : marked.1
+      let word = index < 16 ? high : low
       text.append(digits[Int(word >> (60 - 4 * UInt64(index % 16)) & 15)])
     }
     return Version.ID(String(decoding: text, as: UTF8.self))

@@ -8,6 +8,8 @@ extension Catalog {
       link BLOB, key BLOB, PRIMARY KEY(link, key)) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS directory_times(
       inode INTEGER PRIMARY KEY, seconds INTEGER NOT NULL, nanoseconds INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS bundles(
+      hash BLOB PRIMARY KEY, versions BLOB NOT NULL) WITHOUT ROWID;
     """
 
   static let schema = """

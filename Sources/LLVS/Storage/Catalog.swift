@@ -13,6 +13,8 @@ final class Catalog: Sendable {
   let mode: Store.Mode
   /// Whether it was made now.
   let isNew: Bool
+  /// Whether what is noted of bundles can be asked for: readers do not add the table.
+  let hasBundles: Bool
   // Leaf locks; the pool's is held to push and pop only. The writer's is held through a transaction:
   // its holder waits for the disk, and only other writers wait for it.
   private let pool = Mutex<[Loan]>([])
@@ -31,6 +33,8 @@ final class Catalog: Sendable {
       let database = try Database(path: path, mode: .readWrite)
       try database.execute("PRAGMA query_only=1")
       try Catalog.check(database)
+      hasBundles =
+        try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'bundles'") == 1
       pool.withLock { $0.append(Loan(database: database)) }
       return
     }
@@ -55,6 +59,7 @@ final class Catalog: Sendable {
     }
     try Catalog.check(database)
     try database.execute(Catalog.additions)
+    hasBundles = true
     let loan = Loan(database: database)
     writer.withLock { $0 = loan }
   }

@@ -48,6 +48,9 @@ extension Store {
         try catalog.setDirectoryTime(inode, time, in: database)
       }
       for linked in transaction.linkedKeys { try catalog.add(linked, in: database) }
+      for (hash, versions) in transaction.bundles {
+        try catalog.setVersions(versions, inBundle: hash, in: database)
+      }
       for change in transaction.peerChanges {
         switch change {
         case .set(let peer): try catalog.setPeer(peer, in: database)

@@ -21,6 +21,7 @@ package final class WriteTransaction {
   var directoryTimes: [UInt64: Attributes.Time] = [:]
   /// Names of hard links that the live tree's map gets.
   var linkedKeys: Set<LinkedKey> = []
+  private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []
   /// The number of the newest committed version.
   private let base: UInt32
   private var addedByID: [Version.ID: Int] = [:]
@@ -141,9 +142,12 @@ package final class WriteTransaction {
 
   package func removePeer(_ name: String) { peerChanges.append(.remove(name)) }
 
+  /// Notes which versions stand in a bundle, so that it is not read again.
+  func note(bundle hash: Digest, versions: [VersionNumber]) { bundles.append((hash, versions)) }
+
   var namesNothing: Bool {
     added.isEmpty && heads.isEmpty && settings.isEmpty && peerChanges.isEmpty
-      && directoryTimes.isEmpty
+      && directoryTimes.isEmpty && bundles.isEmpty
   }
 
   // MARK: Content

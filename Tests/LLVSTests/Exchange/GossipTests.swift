@@ -83,19 +83,58 @@ struct GossipTests {
       revision: try transaction.allotRevisions())
   }
 
-  private func sync(_ replica: Replica, _ folder: String, _ note: String) throws {
-    let exchange = FileSystemExchange(existingFolder: folder, store: replica.store)
-    let report = try exchange.retrieve(control: .init())
-    #expect(report.refused.isEmpty && report.waiting.isEmpty, "\(report.refused), \(note)")
+  private func sync(
+    _ replica: Replica, _ folder: String, _ formats: [FolderFormat], _ note: String
+  ) throws {
+    for format in formats {
+      let report = try format.retrieve(into: replica.store, folder)
+      #expect(report.refused.isEmpty && report.waiting.isEmpty, "\(report.refused), \(note)")
+    }
     let live = replica.head
     replica.head = try replica.store.write { (transaction) throws(StoreError) in
       try transaction.mergeHeads(ofLine: nil, live: live).outcome
     }
-    _ = try exchange.send(control: .init())
+    for format in formats { _ = try format.send(replica.store, folder) }
   }
 
-  @Test("replicas that edit, merge and sync at random end with the same content", arguments: 0..<4)
-  func gossip(_ number: Int) throws {
+  /// Sends a store through each format to a store of its own, and compares what arrives.
+  private func compare(_ store: Store, _ directory: TemporaryDirectory, _ note: String) throws {
+    var arrived: [Store] = []
+    var forwarded: [String] = []
+    for format in FolderFormat.allCases {
+      let (folder, again) = (directory.file("\(format)"), directory.file("\(format)-again"))
+      for path in [folder, again] { try FileSystem.makeDirectory(path) }
+      let sent = try format.send(store, folder).sent
+      let copy = try Store.open(path: directory.file("\(format)-s"), mode: .writer, create: true)
+      #expect(try format.retrieve(into: copy, folder).taken.count == sent.count, "\(note)")
+      #expect(try format.retrieve(into: copy, folder).taken.isEmpty, "\(note)")
+      _ = try FolderFormat.files.send(copy, again)
+      arrived.append(copy)
+      forwarded.append(again)
+    }
+    let names = try FileSystem.list("\(forwarded[0])/versions").sorted()
+    #expect(try FileSystem.list("\(forwarded[1])/versions").sorted() == names, "\(note)")
+    for name in names {
+      let id = Version.ID(name)
+      let records = try arrived.map { try require($0.version(id)) }
+      #expect(records[0].map.digest == records[1].map.digest, "\(note)")
+      #expect(records[0].flags == records[1].flags, "\(note)")
+      #expect(
+        try arrived[0].valueReferences(at: id) == arrived[1].valueReferences(at: id), "\(note)")
+      for kind in ["versions", "changes"] {
+        let files = try forwarded.map {
+          try FileSystem.read("\($0)/\(kind)/\(name)", atMost: 1 << 24)
+        }
+        #expect(files[0] == files[1], "\(kind)/\(name), \(note)")
+      }
+    }
+    for copy in arrived { #expect(try copy.verify().damage.isEmpty, "\(note)") }
+  }
+
+  @Test(
+    "replicas that edit, merge and sync at random end with the same content",
+    arguments: [[.files], [.bundles], [.bundles, .files]] as [[FolderFormat]], 0..<2)
+  func gossip(_ formats: [FolderFormat], _ number: Int) throws {
     let directory = try TemporaryDirectory()
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededRandom(seed: seed)
@@ -106,16 +145,16 @@ struct GossipTests {
       Replica(try Store.open(path: directory.file("s\($0)"), mode: .writer, create: true))
     }
     try edit(replicas[0], &random)
-    for replica in replicas { try sync(replica, folder, note) }
+    for replica in replicas { try sync(replica, folder, formats, note) }
     for _ in 0..<30 {
       let replica = replicas[Int.random(in: 0..<3, using: &random)]
       if Int.random(in: 0..<3, using: &random) == 0 {
-        try sync(replica, folder, note)
+        try sync(replica, folder, formats, note)
       } else {
         try edit(replica, &random)
       }
     }
-    for _ in 0..<3 { for replica in replicas { try sync(replica, folder, note) } }
+    for _ in 0..<3 { for replica in replicas { try sync(replica, folder, formats, note) } }
     let ends = try replicas.map { replica in
       let head = try require(replica.head)
       let record = try require(replica.store.version(head))
@@ -126,6 +165,7 @@ struct GossipTests {
       #expect(end.0 == ends[0].0 && end.1 == ends[0].1, "\(note)")
       #expect(end.2 == ends[0].2, "references, \(note)")
     }
+    try compare(replicas[0].store, directory, note)
     let conflicts = try replicas.map { replica in
       try replica.store.openConflicts(at: try require(replica.head)).map { conflict in
         let theirs = conflict.theirs.map {
@@ -140,7 +180,7 @@ struct GossipTests {
     let authored = try replicas[0].store.versionsNewestFirst(before: nil, limit: 100)
       .filter { !$0.flags.contains(.automatic) }
     #expect(authored.count > 10, "\(note)")
-    for id in try FileSystem.list("\(folder)/versions").map({ Version.ID($0) }) {
+    for id in try replicas[0].store.versionsNewestFirst(before: nil, limit: 1000).map(\.id) {
       let digests = try replicas.map { try $0.store.version(id)?.map.digest }
       #expect(Set(digests.compactMap { $0 }).count == 1, "\(id.rawValue), \(note)")
       let automatic = try replicas.compactMap { try $0.store.version(id) }

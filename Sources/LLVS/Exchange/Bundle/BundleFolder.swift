@@ -1,0 +1,191 @@
+internal import Platform
+
+/// A folder of bundles.
+///
+/// INVARIANT 1: a bundle appears under its name only when all its bytes are durable, and after the bundles
+/// with what its versions were made from.
+/// INVARIANT 2: a bundle that is there and as long as its name says is never written again, and none of
+/// another writer is ever changed or removed.
+/// INVARIANT 3: only regular files are opened, and never so that opening can block.
+///
+/// - Concurrency: reading from any thread, writing from one at a time.
+final class BundleFolder: Sendable {
+  private let path: String
+  private let directory: String
+  private let outgoing: String
+  private let replica: String
+
+  /// A folder, which has to be there; `replica` is the name of this store as a writer.
+  init(path: String, replica: String) {
+    self.path = path
+    self.replica = replica
+    directory = "\(path)/\(BundleFormat.directory)"
+    outgoing = "\(path)/.llvs-outgoing-\(replica)"
+  }
+
+  func translated(_ error: SystemError) -> StoreError {
+    switch error.errno {
+    case Errno.noSpace: .noSpace("\(path): \(error)")
+    case Errno.noEntry, Errno.notDirectory, Errno.inputOutput, Errno.noDevice, Errno.stale:
+      .unreachable("\(path): \(error)")
+    default: .system(error)
+    }
+  }
+
+  private func checkFolder() throws(StoreError) {
+    do throws(SystemError) {
+      guard try FileSystem.status(path).kind == .directory else {
+        throw SystemError(errno: Errno.notDirectory, call: "stat", subject: path)
+      }
+    } catch {
+      if error.errno == Errno.noEntry { throw .unreachable("\(path) is not there") }
+      throw translated(error)
+    }
+  }
+
+  // MARK: Reading
+
+  /// The names of the bundles that are there and as long as they say, by writer and in the order written,
+  /// and of those that are not; what has another name is none.
+  func list() throws(StoreError) -> (whole: [BundleName], torn: [String]) {
+    try checkFolder()
+    do throws(SystemError) {
+      guard try FileSystem.exists(directory) else { return ([], []) }
+      let directory = try File(directory, [.read, .directory])
+      var (names, torn) = ([BundleName](), [String]())
+      for text in try FileSystem.list(self.directory) {
+        guard let name = BundleName(text), let status = try status(text, in: directory),
+          status.kind == .regular
+        else { continue }
+        if status.size == name.length { names.append(name) } else { torn.append(text) }
+      }
+      return (names.sorted(), torn.sorted())
+    } catch {
+      throw translated(error)
+    }
+  }
+
+  /// What stands under a name; nil where it is gone.
+  private func status(_ name: String, in directory: File) throws(SystemError) -> FileStatus? {
+    do throws(SystemError) {
+      return try FileSystem.status(name, in: directory, following: false)
+    } catch {
+      guard error.errno == Errno.noEntry else { throw error }
+      return nil
+    }
+  }
+
+  /// Opens a bundle that was listed; nil where it is torn, or gone.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` that names the file if it is whole and no bundle.
+  func open(
+    _ name: BundleName, cache: BundleCache, control: ExchangeControl
+  ) throws(StoreError) -> BundleReader? {
+    do throws(StoreError) {
+      return try BundleReader.open(name, cache: cache, check: control.check) {
+        () throws(StoreError) in try self.file(name)
+      }
+    } catch {
+      switch error {
+      case .unreachable:
+        try checkFolder()
+        return nil
+      case .system(let cause): throw translated(cause)
+      default: throw error
+      }
+    }
+  }
+
+  private func file(_ name: BundleName) throws(StoreError) -> File {
+    let path = "\(directory)/\(name.text)"
+    do throws(SystemError) {
+      // Opening a device can do something; of what is none, opening a FIFO could wait.
+      guard try FileSystem.status(path, following: false).kind == .regular else {
+        throw SystemError(errno: Errno.noEntry, call: "open", subject: path)
+      }
+      let file = try File(path, [.read, .nonBlocking, .noFollow])
+      guard try file.status().kind == .regular else {
+        throw SystemError(errno: Errno.noEntry, call: "open", subject: path)
+      }
+      return file
+    } catch {
+      throw translated(error)
+    }
+  }
+
+  // MARK: Writing
+
+  /// Makes the folder ready for bundles, and removes what a send that ended badly left behind.
+  func prepare() throws(StoreError) {
+    guard BundleName.isWriter(replica) else {
+      throw .invalid("\(replica) is no name for a writer of bundles")
+    }
+    try checkFolder()
+    do throws(SystemError) {
+      if try !FileSystem.exists(directory) {
+        try FileSystem.makeDirectory(directory)
+        try FileSystem.syncDirectory(path)
+      }
+      try FileSystem.removeTree(outgoing)
+      try FileSystem.makeDirectory(outgoing)
+      // A file of this writer that is not what its name says: the versions in it are sent anew.
+      let open = try File(directory, [.read, .directory])
+      for text in try FileSystem.list(directory) {
+        guard let name = BundleName(text), name.writer == replica,
+          let status = try status(text, in: open), status.kind == .regular,
+          status.size != name.length
+        else { continue }
+        try FileSystem.unlink("\(directory)/\(text)")
+      }
+    } catch {
+      throw translated(error)
+    }
+  }
+
+  /// A new file that nobody sees before it is published.
+  func create() throws(StoreError) -> File {
+    do throws(SystemError) {
+      return try File("\(outgoing)/bundle", [.readWrite, .create, .truncate])
+    } catch {
+      throw translated(error)
+    }
+  }
+
+  /// Writes bytes of a file that is not published yet.
+  func write(
+    _ bytes: UnsafeRawBufferPointer, to file: File, at offset: UInt64
+  ) throws(StoreError) {
+    do throws(SystemError) {
+      try file.write(bytes, at: offset)
+    } catch {
+      throw translated(error)
+    }
+  }
+
+  /// Gives a written file its name, durably.
+  func publish(
+    _ file: File, sequence: UInt64, length: UInt64, hash: Digest
+  ) throws(StoreError) {
+    let name = BundleName(writer: replica, sequence: sequence, length: length, hash: hash)
+    do throws(SystemError) {
+      try file.syncData()
+      // Where the name is there already, the bytes are the same.
+      try FileSystem.rename(file.path, to: "\(directory)/\(name.text)")
+      try FileSystem.syncDirectory(directory)
+    } catch {
+      throw translated(error)
+    }
+  }
+
+  /// The sequence of the next bundle of this writer.
+  func nextSequence(after names: [BundleName]) -> UInt64 {
+    let last = names.filter { $0.writer == replica }.map(\.sequence).max()
+    return last.map { $0 == .max ? $0 : $0 + 1 } ?? 0
+  }
+
+  /// Forgets what was written and not published.
+  func abandon() {
+    // What cannot be removed is removed by the next send.
+    try? FileSystem.removeTree(outgoing)
+  }
+}

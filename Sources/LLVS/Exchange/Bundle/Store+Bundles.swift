@@ -1,0 +1,177 @@
+/// Exchanging through a folder of bundles.
+extension Store {
+  /// Versions that are encoded before they are appended, two threads at a time.
+  private static let runCount = 256
+  /// The changes of a version that says it stores no more are put together in memory.
+  private static let shortVersion: Int64 = 65_536
+
+  /// Takes in every version that can be taken from the bundles that were not read before.
+  ///
+  /// What is refused is named with its file; a bundle counts as read once all its versions are here.
+  ///
+  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  func retrieve(
+    from folder: BundleFolder, control: ExchangeControl = ExchangeControl()
+  ) throws(StoreError) -> ExchangeReport {
+    control.report(.listing, 0, of: 0)
+    let source = try BundleSource(folder, for: self, control: control)
+    var report = try retrieve(from: source, control: control)
+    while source.turnToOtherCopies(of: report.refused.map(\.id)) {
+      let again = try retrieve(from: source, control: control)
+      report.taken += again.taken
+      report.takenNumbers += again.takenNumbers
+      report.refused = again.refused
+      report.waiting = again.waiting
+    }
+    try noteRead(source.bundles, taken: report)
+    report.refused = source.faults + report.refused
+    report.waiting = source.torn + report.waiting
+    return report
+  }
+
+  /// Writes every version that no bundle there holds, but heads that others contain (rule 5).
+  ///
+  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  func send(
+    to folder: BundleFolder, control: ExchangeControl = ExchangeControl()
+  ) throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    control.report(.listing, 0, of: 0)
+    let source = try BundleSource(folder, for: self, control: control)
+    let numbers = try versionsThere(source.names)
+    let ids = Set(source.versionIDs())
+    let missing = try versionsToSend(control) { node in
+      numbers.contains(node.number) || ids.contains(node.id)
+    }
+    // Also what an earlier send left behind.
+    defer { folder.abandon() }
+    guard !missing.isEmpty else { return report }
+    try folder.prepare()
+    var rest = missing[...]
+    var sequence = folder.nextSequence(after: source.names)
+    while !rest.isEmpty {
+      let sent = try sendOne(&rest, to: folder, sequence, control)
+      report.sent += sent
+      sequence += 1
+      control.report(.sending, missing.count - rest.count, of: missing.count)
+    }
+    return report
+  }
+
+  // MARK: Sending
+
+  /// Writes one bundle with as many of the versions as belong into it, and takes them off the list.
+  private func sendOne(
+    _ rest: inout ArraySlice<VersionNumber>, to folder: BundleFolder, _ sequence: UInt64,
+    _ control: ExchangeControl
+  ) throws(StoreError) -> [Version.ID] {
+    let file = try folder.create()
+    var offset: UInt64 = 0
+    let writer = try BundleWriter(scratch: path) { (bytes) throws(StoreError) in
+      try control.check()
+      try folder.write(bytes, to: file, at: offset)
+      offset += UInt64(bytes.count)
+    }
+    var sent: [VersionRecord] = []
+    while !rest.isEmpty, !writer.isFull {
+      let records = try records(rest.prefix(Store.runCount))
+      let encoded = try Parallel.map(records.count) { (index) throws(StoreError) in
+        try control.check()
+        return try self.bundled(records[index])
+      }
+      for (record, (version, bytes)) in zip(records, encoded) where !writer.isFull {
+        try writer.add(version) { (append) throws(StoreError) in
+          if let bytes { return try bytes.withPiece(append) }
+          var changes = BundleChangeWriter(append)
+          try writeChanges(of: record, to: &changes)
+        }
+        sent.append(record)
+        rest.removeFirst()
+      }
+    }
+    let (length, hash) = try writer.finish()
+    try folder.publish(file, sequence: sequence, length: length, hash: hash)
+    try write { (transaction) throws(StoreError) in
+      transaction.note(bundle: hash, versions: sent.map(\.number))
+    }
+    return sent.map(\.id)
+  }
+
+  private func records(
+    _ numbers: ArraySlice<VersionNumber>
+  ) throws(StoreError) -> [VersionRecord] {
+    try catalog.readView { (view) throws(StoreError) in
+      var records: [VersionRecord] = []
+      for number in numbers {
+        guard let record = try catalog.version(number, in: view) else {
+          throw .corrupt("there is no version number \(number.rawValue)")
+        }
+        records.append(record)
+      }
+      return records
+    }
+  }
+
+  /// A version and, where they are short, its changes as a bundle has them.
+  private func bundled(_ record: VersionRecord) throws(StoreError) -> (Version, [UInt8]?) {
+    let version = try version(from: record)
+    guard let size = record.valueDataSize, size <= Store.shortVersion else { return (version, nil) }
+    var bytes: [UInt8] = []
+    var changes = BundleChangeWriter { bytes.append(contentsOf: $0) }
+    try writeChanges(of: record, to: &changes)
+    return (version, bytes)
+  }
+
+  // MARK: What was read
+
+  /// The bundles that were not read before, or not all of whose versions were taken.
+  func unread(_ names: [BundleName]) throws(StoreError) -> [BundleName] {
+    try catalog.readView { (view) throws(StoreError) in
+      var unread: [BundleName] = []
+      for name in names where try catalog.versions(inBundle: name.hash, in: view) == nil {
+        unread.append(name)
+      }
+      return unread
+    }
+  }
+
+  /// The versions that stand in bundles that were read or written here.
+  private func versionsThere(_ names: [BundleName]) throws(StoreError) -> NumberSet {
+    try catalog.readView { (view) throws(StoreError) in
+      var numbers = NumberSet()
+      for name in names {
+        for run in try catalog.versions(inBundle: name.hash, in: view) ?? [] {
+          numbers.insert(run)
+        }
+      }
+      return numbers
+    }
+  }
+
+  /// Notes the bundles all of whose versions are here.
+  private func noteRead(
+    _ bundles: [BundleReader], taken report: ExchangeReport
+  ) throws(StoreError) {
+    guard mode == .writer, !bundles.isEmpty else { return }
+    let taken = Dictionary(
+      zip(report.taken, report.takenNumbers), uniquingKeysWith: { first, _ in first })
+    let read = try catalog.readView { (view) throws(StoreError) in
+      var read: [(Digest, [VersionNumber])] = []
+      for bundle in bundles {
+        var numbers: [VersionNumber] = []
+        for entry in bundle.entries {
+          var number = taken[entry.id]
+          if number == nil { number = try catalog.number(of: entry.id, in: view) }
+          guard let number else { break }
+          numbers.append(number)
+        }
+        if numbers.count == bundle.entries.count { read.append((bundle.name.hash, numbers)) }
+      }
+      return read
+    }
+    guard !read.isEmpty else { return }
+    try write { (transaction) throws(StoreError) in
+      for (hash, numbers) in read { transaction.note(bundle: hash, versions: numbers) }
+    }
+  }
+}
