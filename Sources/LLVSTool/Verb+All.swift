@@ -97,7 +97,11 @@ extension Verb {
       help: "Checks every hash of the store, or of a peer.", operands: .peers, run: verify),
     Verb(
       name: "peer", usage: "llvs peer [NAME [ADDRESS|rm]]",
-      help: "Lists peers, adds or changes one, or forgets it.", operands: .peers, run: peer),
+      help: """
+        Lists peers, adds or changes one, or forgets it.
+        ADDRESS is a directory or another store; bundle+DIRECTORY keeps versions there in compressed
+        bundles, which only llvs reads.
+        """, operands: .peers, run: peer),
   ]
 
   private static let moving: [Verb] = [

@@ -2,12 +2,15 @@
 package enum PeerAddress: Hashable, Sendable {
   /// A directory: a folder in the original's format, or another store.
   case directory(String)
+  /// A folder of bundles.
+  case bundles(String)
 
   private static let planned = [
     "http", "https", "webdav", "webdavs", "s3", "ssh", "sftp", "rclone",
   ]
 
-  /// Reads the text of a peer's file: one line with an absolute path or a `file://` address.
+  /// Reads the text of a peer's file: one line with an absolute path or a `file://` address, with `bundle+`
+  /// before it for a folder of bundles.
   package init(_ text: [UInt8]) throws(ControlError) {
     guard let text = String(validating: text, as: UTF8.self) else {
       throw ControlError(.grammar, "an address that is not UTF-8")
@@ -19,9 +22,11 @@ package enum PeerAddress: Hashable, Sendable {
     guard line.utf8.count <= 4096, !line.utf8.contains(where: { $0 < 0x20 }) else {
       throw ControlError(.grammar, "an address that is too long or has control characters")
     }
-    let path = line.hasPrefix("file:///") ? String(line.dropFirst(7)) : line
+    let isBundles = line.hasPrefix("bundle+")
+    let place = isBundles ? String(line.dropFirst(7)) : line
+    let path = place.hasPrefix("file:///") ? String(place.dropFirst(7)) : place
     if path.hasPrefix("/") {
-      self = .directory(path)
+      self = isBundles ? .bundles(path) : .directory(path)
       return
     }
     let scheme = line.prefix { $0 != ":" }

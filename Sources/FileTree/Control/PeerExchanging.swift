@@ -12,20 +12,37 @@ package protocol PeerExchanging: Sendable {
   func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 }
 
-/// A folder in the original's format.
+/// A folder in the original's format, of bundles, or of both: then each holds what the other does, so that
+/// nobody who knows one of them only is left out.
 struct FolderPeer: PeerExchanging {
   let path: String
+  let hasFiles: Bool
+  let hasBundles: Bool
 
   func retrieve(
     into store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
-    let remote = FolderRemote(path: path, replica: store.replicaID, control: control)
-    return try store.retrieve(from: remote, control: control)
+    var report = ExchangeReport()
+    if hasBundles {
+      report.add(
+        try BundleExchange(existingFolder: path, store: store).retrieve(control: control))
+    }
+    if hasFiles {
+      report.add(
+        try FileSystemExchange(existingFolder: path, store: store).retrieve(control: control))
+    }
+    return report
   }
 
   func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    let remote = FolderRemote(path: path, replica: store.replicaID, control: control)
-    return try store.send(to: remote, control: control)
+    var report = ExchangeReport()
+    if hasBundles {
+      report.add(try BundleExchange(existingFolder: path, store: store).send(control: control))
+    }
+    if hasFiles {
+      report.add(try FileSystemExchange(existingFolder: path, store: store).send(control: control))
+    }
+    return report
   }
 }
 
@@ -62,18 +79,38 @@ package struct PeerOpener: Sendable {
     self.open = open
   }
 
-  /// Directories: stores where they hold one, folders in the original's format otherwise.
+  /// Directories: stores where they hold one, otherwise folders in the formats that they hold; a folder
+  /// that holds none is one in the original's format unless its address says bundles.
   package static let standard = PeerOpener { (address, store) throws(ControlError) in
     switch address {
     case .directory(let path):
       let (resolved, isStore) = try existing(path)
-      guard isStore else { return FolderPeer(path: path) }
+      guard isStore else {
+        let hasBundles = try holds("bundles", path)
+        let hasFiles = try holds("versions", path)
+        return FolderPeer(
+          path: path, hasFiles: hasFiles || !hasBundles, hasBundles: hasBundles)
+      }
       guard resolved != store.path else {
         throw ControlError(.grammar, "\(path) is this store itself")
       }
       return StorePeer(path: path)
+    case .bundles(let path):
+      guard try !existing(path).isStore else {
+        throw ControlError(.grammar, "\(path) is a store, not a folder of bundles")
+      }
+      return FolderPeer(path: path, hasFiles: try holds("versions", path), hasBundles: true)
     }
   }
+
+  private static func holds(_ name: String, _ path: String) throws(ControlError) -> Bool {
+    do throws(SystemError) {
+      return try FileSystem.exists("\(path)/\(name)")
+    } catch {
+      throw ControlError(.unreachable, error.description)
+    }
+  }
+
   private static func existing(
     _ path: String
   ) throws(ControlError) -> (resolved: String, isStore: Bool) {

@@ -23,7 +23,8 @@ enum HiddenText {
       history/PATH/V      the distinct revisions of one file
       conflicts/PATH/     base, ours and theirs of what clashed; write the file, edit merged, or rm -r
                           this, to settle
-      peers/NAME          write an address to add a peer, edit it to change it, rm it to forget it
+      peers/NAME          write an address to add a peer, edit it to change it, rm it to forget it;
+                          a directory, or bundle+ and a directory that is to hold compressed bundles
       ignore              patterns of files that never enter a version
 
     In a subdirectory these names show that subdirectory, so:

@@ -35,6 +35,42 @@ struct ControlExchangeTests {
     #expect(try a.service.status().text.contains("usb       ok "))
   }
 
+  @Test("a folder of bundles carries the same, and one that holds both kinds leaves nobody out")
+  func bundles() throws {
+    let (a, b, folder) = try pair()
+    try a.service.setPeer("usb", address: Array("bundle+file://\(folder)\n".utf8))
+    try a.write("a", "from a")
+    try a.run("sync")
+    #expect(try FileSystem.list(folder) == ["bundles"])
+    // What is there is recognised.
+    try b.run("sync")
+    #expect(try b.read("a") == "from a")
+    #expect(try FileSystem.list(folder) == ["bundles"])
+    #expect(try a.run("verify usb").text.contains("sound"))
+    // Somebody who knows the original's format only.
+    let stranger = try Store.open(
+      path: a.directory.file("stranger"), mode: .writer, create: true)
+    let files = FileSystemExchange(existingFolder: folder, store: stranger)
+    try stranger.makeVersion(basedOnPredecessor: nil, storing: [])
+    _ = try files.send(control: .init())
+    try b.write("b", "from b")
+    try b.run("sync")
+    try a.run("sync")
+    #expect(try a.read("b") == "from b")
+    try a.write("a", "again")
+    try a.run("sync")
+    _ = try files.retrieve(control: .init())
+    let head = try #require(try a.store.state().head)
+    let id = try a.store.id(of: head)
+    #expect(try stranger.value(idString: "a", at: id)?.data == Array("again".utf8))
+    #expect(try stranger.version(id)?.map.digest == a.store.version(id)?.map.digest)
+    #expect(throws: ControlError.self) {
+      try a.service.setPeer("usb", address: Array("bundle+relative".utf8))
+    }
+    try a.service.setPeer("other", address: Array("bundle+\(b.store.path)".utf8))
+    #expect(try a.failure("send other") == .grammar)
+  }
+
   @Test("a clash is a result, and ours and theirs are as they say")
   func clash() throws {
     let (a, b, _) = try pair()
