@@ -39,60 +39,6 @@ extension StoreRows {
     ]
   }
 
-  /// Many versions to another store through a folder.
-  static func exchange(_ context: BenchContext) throws -> [BenchFigure] {
-    try BenchProcess.requireGit()
-    let versions = context.scale.pick(2000, 10_000)
-    let values = 1000
-    let store = try Store.open(path: try context.place.directory("store"), create: true)
-    let first = try SampleStore.fill(store, count: values)
-    let last = try SampleStore.extend(store, from: first, values: values, versions: versions)
-    let repository = try GitSample(in: try context.place.directory("git"))
-    try repository.fill(count: values)
-    try repository.extend(values: values, versions: versions)
-
-    let sent = try BenchTimer.race(rounds: 2, 2) { runner, round in
-      let target = try context.place.directory("sent\(runner)-\(round)")
-      if runner == 0 {
-        let exchange = FileSystemExchange(existingFolder: target, store: store)
-        return try BenchTimer.seconds { _ = try exchange.send(control: ExchangeControl()) }
-      }
-      try BenchProcess.git("init", "-q", "--bare", target, in: context.place.path)
-      return try BenchTimer.seconds {
-        try BenchProcess.git("push", "-q", target, "main", in: repository.path)
-      }
-    }
-    let taken = try BenchTimer.race(rounds: 2, 2) { runner, round in
-      let source = "\(context.place.path)/sent\(runner)-\(round)"
-      let target = try context.place.directory("taken")
-      if runner == 0 {
-        let other = try Store.open(path: target, create: true)
-        return try BenchTimer.seconds {
-          let exchange = FileSystemExchange(existingFolder: source, store: other)
-          _ = try exchange.retrieve(control: ExchangeControl())
-          guard try other.version(last.id) != nil else {
-            throw BenchError.failed("the newest version did not arrive")
-          }
-        }
-      }
-      return try BenchTimer.seconds {
-        // A clone from a path would share the files.
-        try BenchProcess.git(
-          "clone", "-q", "-b", "main", "file://\(source)", target, in: context.place.path)
-      }
-    }
-    let work = "exchange \(versions) versions"
-    return [
-      BenchFigure(
-        work: "\(work): send, retrieve", ours: sent[0] + taken[0], reference: sent[1] + taken[1],
-        against: "git push, clone", goal: .faster(atLeast: 1, aim: 3)),
-      BenchFigure(
-        work: "\(work): send", ours: sent[0], reference: sent[1], against: "git push"),
-      BenchFigure(
-        work: "\(work): retrieve", ours: taken[0], reference: taken[1], against: "git clone"),
-    ]
-  }
-
   /// Bytes on disk of a source tree's history.
   static func size(_ context: BenchContext) throws -> [BenchFigure] {
     try BenchProcess.requireGit()
@@ -122,19 +68,5 @@ extension StoreRows {
         work: "bytes on disk, \(versions) versions of \(files) sources", ours: ours,
         reference: git, against: "git gc", unit: .bytes, goal: .times(atMost: 2, aim: 1))
     ]
-  }
-}
-
-extension GitSample {
-  /// Commits in a line, each with one file changed.
-  func extend(values: Int, versions: Int) throws {
-    var stream = GitStream()
-    var random = BenchRandom(7)
-    for version in 0..<versions {
-      stream.commit(on: "main", version + 2, from: version == 0 ? "main^0" : nil)
-      let index = Int(random.next() % UInt64(values))
-      stream.file(SampleStore.key(index, of: values).bytes, random.bytes(200))
-    }
-    try load(stream)
   }
 }

@@ -1,0 +1,111 @@
+import FileTree
+import Foundation
+import LLVS
+import Platform
+
+/// Many versions to another store through a folder, in each of the two formats.
+extension StoreRows {
+  private enum Format: Int, CaseIterable {
+    case files, bundles
+
+    var name: String {
+      switch self {
+      case .files: "files"
+      case .bundles: "bundles"
+      }
+    }
+
+    func send(_ store: Store, to folder: String) throws {
+      switch self {
+      case .files:
+        _ = try FileSystemExchange(existingFolder: folder, store: store).send(control: .init())
+      case .bundles:
+        _ = try BundleExchange(existingFolder: folder, store: store).send(control: .init())
+      }
+    }
+
+    func retrieve(into store: Store, from folder: String) throws {
+      switch self {
+      case .files:
+        _ = try FileSystemExchange(existingFolder: folder, store: store).retrieve(control: .init())
+      case .bundles:
+        _ = try BundleExchange(existingFolder: folder, store: store).retrieve(control: .init())
+      }
+    }
+  }
+
+  static func exchange(_ context: BenchContext) throws -> [BenchFigure] {
+    try BenchProcess.requireGit()
+    return try [2000, 10_000].flatMap { try exchange($0, context) }
+  }
+
+  private static func exchange(
+    _ versions: Int, _ context: BenchContext
+  ) throws -> [BenchFigure] {
+    let values = 1000
+    let store = try Store.open(path: try context.place.directory("store\(versions)"), create: true)
+    let first = try SampleStore.fill(store, count: values)
+    let last = try SampleStore.extend(store, from: first, values: values, versions: versions)
+    let repository = try GitSample(in: try context.place.directory("git\(versions)"))
+    try repository.fill(count: values)
+    try repository.extend(values: values, versions: versions)
+    let git = Format.allCases.count
+
+    func folder(_ runner: Int, _ round: Int) -> String { "sent\(versions)-\(runner)-\(round)" }
+    let sent = try BenchTimer.race(rounds: 3, git + 1) { runner, round in
+      let target = try context.place.directory(folder(runner, round))
+      if let format = Format(rawValue: runner) {
+        return try BenchTimer.seconds { try format.send(store, to: target) }
+      }
+      try BenchProcess.git("init", "-q", "--bare", target, in: context.place.path)
+      return try BenchTimer.seconds {
+        try BenchProcess.git("push", "-q", target, "main", in: repository.path)
+      }
+    }
+    let taken = try BenchTimer.race(rounds: 3, git + 1) { runner, round in
+      let source = "\(context.place.path)/\(folder(runner, round))"
+      let target = try context.place.directory("taken")
+      if let format = Format(rawValue: runner) {
+        let other = try Store.open(path: target, create: true)
+        return try BenchTimer.seconds {
+          try format.retrieve(into: other, from: source)
+          guard try other.version(last.id) != nil else {
+            throw BenchError.failed("the newest version did not arrive")
+          }
+        }
+      }
+      return try BenchTimer.seconds {
+        // A clone from a path would share the files.
+        try BenchProcess.git(
+          "clone", "-q", "-b", "main", "file://\(source)", target, in: context.place.path)
+      }
+    }
+    return Format.allCases.flatMap { format in
+      let work = "\(versions) versions as \(format.name)"
+      let (out, back) = (sent[format.rawValue], taken[format.rawValue])
+      return [
+        BenchFigure(
+          work: "\(work): send, retrieve", ours: out + back, reference: sent[git] + taken[git],
+          against: "git push, clone", goal: .faster(atLeast: 1, aim: 3)),
+        BenchFigure(
+          work: "\(work): send", ours: out, reference: sent[git], against: "git push"),
+        BenchFigure(
+          work: "\(work): retrieve", ours: back, reference: taken[git], against: "git clone"),
+      ]
+    }
+  }
+}
+
+extension GitSample {
+  /// Commits in a line, each with one file changed.
+  func extend(values: Int, versions: Int) throws {
+    var stream = GitStream()
+    var random = BenchRandom(7)
+    for version in 0..<versions {
+      stream.commit(on: "main", version + 2, from: version == 0 ? "main^0" : nil)
+      let index = Int(random.next() % UInt64(values))
+      stream.file(SampleStore.key(index, of: values).bytes, random.bytes(200))
+    }
+    try load(stream)
+  }
+}
