@@ -23,6 +23,10 @@ int llvs_rename(const char *from, const char *to, unsigned flags) {
   return renameat2(AT_FDCWD, from, AT_FDCWD, to, flags);
 }
 
+void llvs_start_writeback(int descriptor, int64_t offset, int64_t count) {
+  (void)sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE);
+}
+
 int llvs_syncfs(int fd) { return syncfs(fd); }
 
 static int taken(int result, const struct statfs *raw, struct llvs_statfs *out) {

@@ -14,6 +14,15 @@ extension File {
     guard fsync(descriptor) == 0 else { throw failed("fsync", errno) }
   }
 
+  /// Lets the system begin to write a range to the disk, so that a later sync has less to wait for.
+  ///
+  /// It promises nothing: where it is not done, the sync does it.
+  package func startWriteback(_ range: Range<UInt64>) {
+    llvs_start_writeback(
+      descriptor, Int64(clamping: range.lowerBound),
+      Int64(clamping: range.upperBound - range.lowerBound))
+  }
+
   /// Makes everything on the file's file system durable (syncfs).
   package func syncFileSystem() throws(SystemError) {
     try Faults.pass(.sync, "syncfs", path)

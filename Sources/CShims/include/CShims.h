@@ -27,6 +27,9 @@ int64_t llvs_seek_hole(int fd, int64_t offset);
 /// fallocate(2): keeps the size when keep is not 0; punches a hole when punch is not 0.
 int llvs_fallocate(int fd, int keep, int punch, int64_t offset, int64_t length);
 
+/// sync_file_range(2): begins to write a range back and waits for nothing.
+void llvs_start_writeback(int descriptor, int64_t offset, int64_t count);
+
 /// renameat2(2) on paths; flags 1 is RENAME_NOREPLACE, 2 RENAME_EXCHANGE.
 int llvs_rename(const char *from, const char *to, unsigned flags);
 

@@ -106,7 +106,12 @@ final class RecordStore: NodeStorage, Sendable {
           writer.buffer.append(contentsOf: fields)
         }
         writer.buffer.append(contentsOf: payload)
-        if writer.buffer.count >= RecordStore.bufferSize { try flush(&writer) }
+        if writer.buffer.count >= RecordStore.bufferSize {
+          let start = writer.flushed
+          try flush(&writer)
+          // The disk is busy while the next are made, and the commit waits for little.
+          writer.file?.startWriteback(start..<writer.flushed)
+        }
         if writer.flushed >= RecordStore.rollover { roll(&writer) }
         return location
       }
