@@ -121,7 +121,7 @@ final class LiveNode {
   var attributes: Attributes
   var ctime: Attributes.Time
   /// When it came to be as far as this tree knows: its mtime where none was recorded.
-  let born: Attributes.Time
+  var born: Attributes.Time
   /// Bytes of its value in the base that are zeros and take no room.
   var zeroBytes: UInt64 = 0
   var atime: Attributes.Time?

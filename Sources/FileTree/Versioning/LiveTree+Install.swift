@@ -270,6 +270,7 @@ extension LiveTree {
     }
     node.entry = new
     node.zeroBytes = 0
+    if node.kind != .directory { node.born = storedTime(new) }
     let shown = node.kind == .directory ? node.attributes.mtime : nil
     node.attributes = new.attributes
     if let shown, new.attributes.mtime == nil { node.attributes.mtime = shown }
@@ -307,6 +308,7 @@ extension LiveTree {
     let successor = LiveNode(
       inode: inode, kind: new.kind, parent: parent, name: name, entry: new,
       attributes: new.attributes, ctime: Self.now(), directory: nil)
+    successor.born = storedTime(new)
     nodes[inode] = successor
     if let replaced = replacedTimes[new.inode] {
       replacedTimes[inode] = replaced

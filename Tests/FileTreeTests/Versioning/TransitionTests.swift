@@ -68,6 +68,24 @@ struct TransitionTests {
     #expect(try mount.tree.getattr(b).links == 0)
   }
 
+  @Test("a value without a time of its own shows when its version was made, open or not")
+  func storedTimes() throws {
+    try mount.save("a", "a")
+    try mount.save("b", "b")
+    try mount.cut()
+    // Both known to the kernel, one open.
+    let a = try mount.with("a") { try mount.tree.lookup($0, $1).inode }
+    let handle = try mount.open("b", .read)
+    let other = try foreign([put("a", "A"), put("b", "B")])
+    try merge(other)
+    let made = try #require(try mount.store.version(other))
+    let time = Attributes.Time(referenceTimestamp: made.timestamp)
+    for name in ["a", "b"] { #expect(try mount.status(name).mtime == time) }
+    #expect(try mount.tree.getattr(a).mtime == time)
+    try mount.close(handle)
+    #expect(try mount.status("b").mtime == time)
+  }
+
   @Test("a pending name keeps its bytes and its predecessor; the cut merges the two sides")
   func pendingStays() throws {
     try mount.save("notes", "one\ntwo\nthree\n")
