@@ -1,15 +1,19 @@
 import FileTree
+import Foundation
 import LLVS
 import Platform
 import TestSupport
 import Testing
+
+/// How many lives are lived, from the environment: `LLVS_TEST_LIVES=500`.
+private let lives = ProcessInfo.processInfo.environment["LLVS_TEST_LIVES"].flatMap { UInt64($0) }
 
 /// Random lives of a live tree beside a naive file system.
 @Suite(.timeLimit(.minutes(5)))
 struct LiveModelTests {
   @Test(
     "whatever is done, cut, remounted or killed, tree and versions are the naive file system's",
-    arguments: 1...24)
+    arguments: 1...(lives ?? 24))
   func randomLife(seed: UInt64) throws {
     let life = try ModelLife(seed: seed)
     do {
