@@ -24,7 +24,7 @@ final class Index: Sendable {
   private let path: String
   private let isWritable: Bool
   private let queue = DispatchQueue(label: "llvs.index")
-  // Leaf locks. The writer's is held while a batch is written, by the queue only.
+  // The writer's is held while a batch is taken, written and struck off, before pending's; leaf locks else.
   private let pending = Mutex(Pending())
   private let readers = Mutex<[Loan]>([])
   private let writer = Mutex<Loan?>(nil)
@@ -102,17 +102,16 @@ final class Index: Sendable {
   /// The versions that changed a key, ascending; another key's among them when hashes meet.
   func versions(changing key: Key) throws(StoreError) -> [VersionNumber] {
     let hash = Index.hash(key)
-    var numbers = try read { (database) throws(StoreError) in
+    // What waits first: it is taken away only after it was written.
+    var numbers = pending.withLock { pending in
+      Set(pending.changes.lazy.filter { $0.key == hash }.map(\.version))
+    }
+    try read { (database) throws(StoreError) in
       let statement = try database.prepared(
         "SELECT version FROM changes WHERE key = ? ORDER BY version"
       ).bind(1, hash)
       defer { statement.reset() }
-      var numbers: Set<UInt32> = []
       while try statement.step() { numbers.insert(statement.number(0).rawValue) }
-      return numbers
-    }
-    pending.withLock { pending in
-      for change in pending.changes where change.key == hash { numbers.insert(change.version) }
     }
     return numbers.sorted().map { VersionNumber($0) }
   }
@@ -203,23 +202,26 @@ final class Index: Sendable {
 
   /// Writes what waits.
   func flush() {
-    let taken = pending.withLock { pending in
-      pending.isScheduled = false
-      return (pending.chunks, pending.changes, pending.lastVersion, pending.conflicts)
-    }
-    guard !taken.0.isEmpty || !taken.1.isEmpty || taken.2 > 0 || taken.3 != nil else { return }
-    let isWritten = writer.withLock { loan in
-      guard let database = loan?.database else { return false }
-      return (try? Index.write(taken.0, taken.1, taken.2, taken.3, to: database)) != nil
-    }
-    // What could not be written waits for the next flush, or for the next open, which catches up.
-    guard isWritten else { return }
-    pending.withLock { pending in
-      for (hash, place) in taken.0 where pending.chunks[hash] == place {
-        pending.chunks[hash] = nil
+    // One at a time: each takes away from the front what it wrote.
+    writer.withLock { loan in
+      let taken = pending.withLock { pending in
+        pending.isScheduled = false
+        return (pending.chunks, pending.changes, pending.lastVersion, pending.conflicts)
       }
-      pending.changes.removeFirst(min(taken.1.count, pending.changes.count))
-      if pending.conflicts?.known.head == taken.3?.known.head { pending.conflicts = nil }
+      guard !taken.0.isEmpty || !taken.1.isEmpty || taken.2 > 0 || taken.3 != nil,
+        let database = loan?.database
+      else { return }
+      // What could not be written waits for the next flush, or for the next open, which catches up.
+      guard (try? Index.write(taken.0, taken.1, taken.2, taken.3, to: database)) != nil else {
+        return
+      }
+      pending.withLock { pending in
+        for (hash, place) in taken.0 where pending.chunks[hash] == place {
+          pending.chunks[hash] = nil
+        }
+        pending.changes.removeFirst(min(taken.1.count, pending.changes.count))
+        if pending.conflicts?.known.head == taken.3?.known.head { pending.conflicts = nil }
+      }
     }
   }
 

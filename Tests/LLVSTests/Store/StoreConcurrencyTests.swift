@@ -35,4 +35,42 @@ struct StoreConcurrencyTests {
     #expect(try store.verify().isSound)
     #expect(try store.state().lastNumber == 31)
   }
+
+  @Test("the versions that touched a key are all found while the index is being written")
+  func touching() throws {
+    let directory = try TemporaryDirectory(inMemory: true)
+    let store = try Store.open(path: directory.file("s"), create: true)
+    let key = Value.ID("k")
+    let first = try store.makeVersion(
+      basedOnPredecessor: nil, inserting: [Value(id: key, data: [0])])
+    let last = Mutex(try #require(try store.version(first.id)).number)
+    let failures = Mutex<[String]>([])
+    let isOver = Atomic<Bool>(false)
+    DispatchQueue.concurrentPerform(iterations: 3) { lane in
+      do {
+        if lane == 0 {
+          defer { isOver.store(true, ordering: .relaxed) }
+          var head = first.id
+          let end = ContinuousClock.now + .seconds(3)
+          while ContinuousClock.now < end {
+            head = try store.makeVersion(
+              basedOnPredecessor: head, updating: [Value(id: key, data: [1])]
+            ).id
+            guard let record = try store.version(head) else { continue }
+            last.withLock { $0 = record.number }
+          }
+        }
+        while !isOver.load(ordering: .relaxed) {
+          let number = last.withLock { $0 }
+          let found = try store.versions(touching: key, upTo: number).count
+          if found != Int(number.rawValue) {
+            failures.withLock { $0.append("\(found) of \(number.rawValue)") }
+          }
+        }
+      } catch {
+        failures.withLock { $0.append("\(error)") }
+      }
+    }
+    #expect(failures.withLock { $0 } == [])
+  }
 }
