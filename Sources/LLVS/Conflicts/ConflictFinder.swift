@@ -139,7 +139,7 @@ package struct ConflictFinder: Sendable {
 
   /// The version that removed what this one has not: back along predecessors that lack it, the first
   /// where both do.
-  private func versionRemoving(
+  func versionRemoving(
     _ key: Key, of number: VersionNumber
   ) throws(StoreError) -> VersionNumber {
     var current = number
