@@ -41,6 +41,20 @@ struct GossipTests {
             .put(try entry(key, kind, number, old, &numbers, storing: true, transaction)))
         }
       }
+      // Some values get another name, with all that is recorded of them.
+      let touched = Set(edits.map(\.key))
+      for (old, new) in [("a", "renamed a"), ("d/a", "q/a"), ("renamed a", "a"), ("q/a", "z")]
+      where Int.random(in: 0..<4, using: &numbers) == 0 {
+        let (from, to) = (Key(old), Key(new))
+        guard !touched.contains(from), !touched.contains(to),
+          !edits.contains(where: { $0.key == from || $0.key == to }),
+          var entry = try base.entry(at: from), try base.entry(at: to) == nil
+        else { continue }
+        entry.key = to
+        entry.storedVersion = number
+        entry.revision = try transaction.allotRevisions()
+        edits += [.remove(from, directory: false), .put(entry)]
+      }
       for name in ["d", "d/e", "q"] where Int.random(in: 0..<3, using: &numbers) == 0 {
         let key = Key(name)
         let old = try base.entry(at: key, directory: true)
