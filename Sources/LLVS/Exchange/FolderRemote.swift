@@ -59,10 +59,26 @@ package final class FolderRemote: WireRemote {
     }
   }
 
+  /// A link in the folder leads to a place that nobody named as a peer: neither read nor written.
+  private func checkOwn(_ directory: String) throws(StoreError) {
+    let kind: FileStatus.Kind
+    do throws(SystemError) {
+      kind = try FileSystem.status(directory, following: false).kind
+    } catch {
+      throw translated(error)
+    }
+    guard kind == .directory else { throw .unreachable("\(directory) is no directory of its own") }
+  }
+
   package func versionIDs() throws(StoreError) -> [Version.ID] {
     try checkFolder()
     do throws(SystemError) {
       guard try FileSystem.exists("\(path)/versions") else { return [] }
+    } catch {
+      throw translated(error)
+    }
+    try checkOwn("\(path)/versions")
+    do throws(SystemError) {
       return try FileSystem.list("\(path)/versions").compactMap { name in
         guard !FolderRemote.isTemporary(name) else { return nil }
         let id = Version.ID(name)
@@ -168,6 +184,11 @@ package final class FolderRemote: WireRemote {
         let directory = "\(path)/\(kind.rawValue)"
         if try !FileSystem.exists(directory) { try FileSystem.makeDirectory(directory) }
       }
+    } catch {
+      throw translated(error)
+    }
+    for kind in WireKind.allCases { try checkOwn("\(path)/\(kind.rawValue)") }
+    do throws(SystemError) {
       // What a send that ended badly left behind.
       try FileSystem.removeTree(outgoing)
       try FileSystem.makeDirectory(outgoing)
@@ -187,7 +208,8 @@ package final class FolderRemote: WireRemote {
     let file: File
     do throws(SystemError) {
       file = try File(
-        "\(outgoing)/\(kind.rawValue)/\(id.rawValue)", [.readWrite, .create, .truncate])
+        "\(outgoing)/\(kind.rawValue)/\(id.rawValue)",
+        [.readWrite, .create, .truncate, .noFollow])
     } catch {
       throw translated(error)
     }

@@ -1,0 +1,80 @@
+import Foundation
+import Platform
+import TestSupport
+import Testing
+
+extension Mounted {
+  /// What another user can do: root runs these as `nobody`.
+  @Suite(
+    .serialized,
+    .enabled(if: SystemProcess.effectiveUser == 0, "only root can act as another user"))
+  struct PermissionTests {
+    private func asNobody(_ script: String, _ mounted: MountedStore) throws -> ShellResult {
+      try TestSupport.shell(
+        "exec setpriv --reuid 65534 --regid 65534 --clear-groups bash -c '\(script)'", in: "/")
+    }
+
+    @Test("Another user reads neither the mount nor the store", .timeLimit(.minutes(1)))
+    func others() throws {
+      try MountedStore.with(stored: [:]) { mounted in
+        try mounted.run("echo secret > f; echo commit > .llvs/control")
+        // The directory lets everybody in; what is in it does not.
+        _ = try TestSupport.shell("chmod 755 . store", in: mounted.directory)
+        for path in [
+          mounted.path + "/f", mounted.path + "/.llvs/control", mounted.path + "/.llvs/log",
+        ] {
+          let result = try asNobody("cat \(path)", mounted)
+          #expect(result.status != 0 && !result.output.contains("secret"), "\(result.output)")
+        }
+        let found = try asNobody(
+          "find \(mounted.store) -type f -readable -o -type d -executable -mindepth 1 2>/dev/null",
+          mounted)
+        #expect(found.output == "", "\(found.output)")
+      }
+    }
+
+    @Test(
+      "With allow_other others see files as modes allow, and never the control file",
+      .timeLimit(.minutes(1)))
+    func allowed() throws {
+      let mounted = try MountedStore()
+      defer { mounted.tearDown() }
+      try mounted.mount(options: ["-o", "allow_other"])
+      try mounted.run(
+        "echo open > open; echo closed > closed; chmod 600 closed; echo commit > .llvs/control")
+      #expect(try asNobody("cat \(mounted.path)/open", mounted).output == "open\n")
+      for name in ["closed", ".llvs/control", ".llvs/head/closed", ".llvs/peers/x"] {
+        let result = try asNobody("cat \(mounted.path)/\(name)", mounted)
+        #expect(result.status != 0, "\(name): \(result.output)")
+      }
+      let write = try asNobody("echo commit > \(mounted.path)/.llvs/control", mounted)
+      #expect(write.status != 0 && write.output.contains("Permission denied"), "\(write.output)")
+      let peer = try asNobody("echo /tmp > \(mounted.path)/.llvs/peers/x", mounted)
+      #expect(peer.status != 0, "\(peer.output)")
+    }
+
+    @Test("Links in a store lead nothing that is written to another place", .timeLimit(.minutes(1)))
+    func links() throws {
+      for name in ["lock", "log", "segments", "journal", "store.sqlite", "index.sqlite", "readers"]
+      {
+        let mounted = try MountedStore()
+        defer { mounted.tearDown() }
+        _ = try TestSupport.shell(
+          """
+          '\(MountedStore.program)' init store; mkdir outside; echo mine > outside/file
+          rm -rf 'store/\(name)'
+          case \(name) in segments | journal) ln -s "$PWD/outside" 'store/\(name)' ;;
+          *) ln -s "$PWD/outside/file" 'store/\(name)' ;; esac
+          """, in: mounted.directory)
+        do { try mounted.mount() } catch {
+          #expect(mounted.daemonLog.contains(name), "\(name): \(mounted.daemonLog)")
+        }
+        if mounted.daemonLog.isEmpty {
+          _ = try mounted.shell("echo x > f; echo commit > .llvs/control; llvs log")
+        }
+        let left = try TestSupport.shell("ls outside; cat outside/file", in: mounted.directory)
+        #expect(left.output == "file\nmine\n", "\(name): \(left.output)")
+      }
+    }
+  }
+}
