@@ -34,7 +34,7 @@ extension MountOperations {
       // Nobody but this mount changes bytes, and a merge says which: cached pages stay good.
       var options: OpenOptions =
         handle.mode.contains(.write) ? .keepCache : [.keepCache, .noFlush]
-      if handle.mode.contains(.write), tree.mustTellReads(handle) { options = [] }
+      if handle.dropsPages { options.remove(.keepCache) }
       if !reply.opened(number, options) {
         try? tree.release(handle)
         OpenObject.close(number)

@@ -25,6 +25,8 @@ package final class LiveHandle: @unchecked Sendable {
   /// What the process had seen at the name before it opened this for writing: counts if it cuts the file
   /// without having read it through this.
   var seenBefore: UInt64?
+  /// The kernel must drop what it holds of the file: it may be of bytes before, or hide what is read.
+  package internal(set) var dropsPages = false
   /// The newest save that this handle made.
   var lastSave: SavedState?
   /// Wrote or resized since its last flush.

@@ -23,6 +23,9 @@ extension LiveTree {
       let node = try node(inode)
       guard node.kind != .directory else { throw .isDirectory }
       let handle = opened(node, mode, process)
+      handle.dropsPages =
+        untold.contains(inode)
+        || handle.seenBefore != nil && mode.contains(.read) && !mode.contains(.truncate)
       var position: Journal.Position?
       if mode.contains(.truncate), node.size > 0 || node.file?.unsaved == true {
         ensureJournaled(node)
@@ -65,13 +68,6 @@ extension LiveTree {
       guard handle.seenBefore != nil, !handle.mode.contains(.truncate) else { return }
       handle.seenBefore = nil
       noteReading(place(of: handle.process, at: handle.node), epoch: handle.seenEpoch)
-    }
-  }
-
-  /// Whether the kernel must ask for bytes that it has, so that it is known what the handle's owner sees.
-  package func mustTellReads(_ handle: LiveHandle) -> Bool {
-    lock.withLock { _ in
-      handle.seenBefore != nil && handle.mode.contains(.read) && !handle.mode.contains(.truncate)
     }
   }
 

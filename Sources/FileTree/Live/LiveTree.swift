@@ -89,6 +89,9 @@ package final class LiveTree: @unchecked Sendable {
   var grownLinks: Set<UInt64> = []
   /// Replay's difference between the monotonic clock and the time of day; nil in a live tree.
   var replayShift: Int64?
+  /// Files whose bytes a merge has changed and the kernel has not been told of: it may have pages of the
+  /// bytes before.
+  var untold: Set<UInt64> = []
   /// What processes last saw at names that they opened for reading.
   var readers = ReaderMemory()
   /// Called once when something becomes pending, with the lock held.

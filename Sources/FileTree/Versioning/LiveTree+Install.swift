@@ -271,6 +271,7 @@ extension LiveTree {
     node.entry = new
     node.zeroBytes = 0
     if node.kind != .directory { node.born = storedTime(new) }
+    if changesBytes { untold.insert(node.inode) }
     let shown = node.kind == .directory ? node.attributes.mtime : nil
     node.attributes = new.attributes
     if let shown, new.attributes.mtime == nil { node.attributes.mtime = shown }
