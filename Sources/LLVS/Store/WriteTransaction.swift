@@ -147,7 +147,7 @@ package final class WriteTransaction {
 
   var namesNothing: Bool {
     added.isEmpty && heads.isEmpty && settings.isEmpty && peerChanges.isEmpty
-      && directoryTimes.isEmpty && bundles.isEmpty
+      && directoryTimes.isEmpty && bundles.isEmpty && linkedKeys.isEmpty
   }
 
   // MARK: Content
