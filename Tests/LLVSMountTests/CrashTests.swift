@@ -14,12 +14,23 @@ extension Mounted {
       r = random.Random(seed)
       files, folders = {}, set()   # what every call that returned has made
       flight = None                # names that the call in flight touches
-      handles = {}
+      told = []                    # of a write cut short, what it said that it wrote
       os.chdir(home)
 
       def name():
           base = r.choice(sorted(folders)) + '/' if folders and r.random() < 0.5 else ''
           return base + 'f%d' % r.randrange(25)
+
+      def write(path, at, data, call):
+          # The kernel may send a write as several; killed between them it says how far it came, and of the
+          # rest, which is in flight, the next call says that nobody is there any more.
+          global flight
+          flight = [path]
+          count = call(data)
+          if count == len(data): return
+          told.append((path, at, data[:count]))
+          call(data[count:])
+          raise AssertionError('%d of %d bytes were written to %s' % (count, len(data), path))
 
       def step():
           global flight
@@ -30,18 +41,20 @@ extension Mounted {
               fd = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o644)
               files[path] = b''; flight = None
               for _ in range(r.randrange(3)):
-                  data = r.randbytes(r.choice([10, 300, 5000, 140000])); flight = [path]
-                  files[path] += data[:os.write(fd, data)]; flight = None
+                  data = r.randbytes(r.choice([10, 300, 5000, 140000]))
+                  write(path, len(files[path]), data, lambda part: os.write(fd, part)); files[path] += data; flight = None
               if r.random() < 0.3: os.fsync(fd)
               os.close(fd)
           elif kind < 7:
               path = r.choice(sorted(files)); data = b'line %d\n' % r.randrange(10000); flight = [path]
-              fd = os.open(path, os.O_WRONLY | os.O_APPEND); files[path] += data[:os.write(fd, data)]; flight = None
+              fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+              write(path, len(files[path]), data, lambda part: os.write(fd, part)); files[path] += data; flight = None
               os.close(fd)
           elif kind < 9:
               path = r.choice(sorted(files)); data = r.randbytes(r.choice([1, 4096])); flight = [path]
               at = r.randrange(len(files[path]) + 1)
-              fd = os.open(path, os.O_RDWR); data = data[:os.pwrite(fd, data, at)]
+              fd = os.open(path, os.O_RDWR)
+              write(path, at, data, lambda part: os.pwrite(fd, part, at + len(data) - len(part)))
               old = files[path]; files[path] = old[:at] + data + old[at + len(data):]; flight = None
               os.close(fd)
           elif kind < 12:
@@ -81,13 +94,15 @@ extension Mounted {
       except OSError as error:
           if error.errno not in (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO):
               flight = ['failed: %r' % error]
-      pickle.dump((files, sorted(folders), flight, steps), open(result, 'wb'))
+      except AssertionError as error:
+          flight = ['failed: %r' % error]
+      pickle.dump((files, sorted(folders), flight, steps, told), open(result, 'wb'))
       """#
 
     private static let check = #"""
       import pickle
       home, result = sys.argv[1], sys.argv[2]
-      files, folders, flight, steps = pickle.load(open(result, 'rb'))
+      files, folders, flight, steps, told = pickle.load(open(result, 'rb'))
       flight = set(flight or [])
       assert not any(f.startswith('failed') for f in flight), flight
       os.chdir(home)
@@ -101,6 +116,8 @@ extension Mounted {
           assert p in found, '%s is not there' % p
           assert p in files, '%s is there again' % p
           assert found[p] == files[p], '%s: %d bytes that differ from the %d written' % (p, len(found[p]), len(files[p]))
+      for p, at, part in told:
+          assert found.get(p, b'')[at:at + len(part)] == part, '%s: not what was told at %d' % (p, at)
       assert found_folders ^ set(folders) <= flight, (found_folders, folders)
       print(steps)
       """#
