@@ -9,7 +9,8 @@ internal import Synchronization
 /// INVARIANT 2: a version's file that is there is never written again.
 /// INVARIANT 3: only regular files are opened, and never so that opening can block.
 package final class FolderRemote: WireRemote {
-  private let path: String
+  private let folder: PeerFolder
+  private var path: String { folder.path }
   private let outgoing: String
   private let control: ExchangeControl
 
@@ -30,7 +31,7 @@ package final class FolderRemote: WireRemote {
   /// A remote at a folder, which has to be there; `replica` tells this store's temporary files from
   /// another's.
   package init(path: String, replica: String, control: ExchangeControl = ExchangeControl()) {
-    self.path = path
+    folder = PeerFolder(path: path)
     self.control = control
     outgoing = "\(path)/.llvs-outgoing-\(replica)"
   }
@@ -39,45 +40,14 @@ package final class FolderRemote: WireRemote {
     if batch.withLock({ $0.isPrepared }) { abandon() }
   }
 
-  private func translated(_ error: SystemError) -> StoreError {
-    switch error.errno {
-    case Errno.noSpace: .noSpace("\(path): \(error)")
-    case Errno.noEntry, Errno.notDirectory, Errno.inputOutput, Errno.noDevice, Errno.stale:
-      .unreachable("\(path): \(error)")
-    default: .system(error)
-    }
-  }
-
-  private func checkFolder() throws(StoreError) {
-    do throws(SystemError) {
-      guard try FileSystem.status(path).kind == .directory else {
-        throw SystemError(errno: Errno.notDirectory, call: "stat", subject: path)
-      }
-    } catch {
-      if error.errno == Errno.noEntry { throw .unreachable("\(path) is not there") }
-      throw translated(error)
-    }
-  }
-
-  /// A link in the folder leads to a place that nobody named as a peer: neither read nor written.
-  private func checkOwn(_ directory: String) throws(StoreError) {
-    let kind: FileStatus.Kind
-    do throws(SystemError) {
-      kind = try FileSystem.status(directory, following: false).kind
-    } catch {
-      throw translated(error)
-    }
-    guard kind == .directory else { throw .unreachable("\(directory) is no directory of its own") }
-  }
-
   package func versionIDs() throws(StoreError) -> [Version.ID] {
-    try checkFolder()
+    try folder.check()
     do throws(SystemError) {
       guard try FileSystem.exists("\(path)/versions") else { return [] }
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
-    try checkOwn("\(path)/versions")
+    try folder.checkOwn("\(path)/versions")
     do throws(SystemError) {
       return try FileSystem.list("\(path)/versions").compactMap { name in
         guard !FolderRemote.isTemporary(name) else { return nil }
@@ -85,7 +55,7 @@ package final class FolderRemote: WireRemote {
         return WireName.fault(of: id) == nil ? id : nil
       }
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
   }
 
@@ -118,10 +88,10 @@ package final class FolderRemote: WireRemote {
     } catch {
       switch error.errno {
       case Errno.noEntry:
-        try checkFolder()
+        try folder.check()
         return nil
       case Errno.invalid, Errno.tooManySymlinks: throw .invalid("\(name): not a regular file")
-      default: throw translated(error)
+      default: throw folder.translated(error)
       }
     }
     guard !isWhole else { return WireInput(name: name, bytes: start) }
@@ -147,7 +117,7 @@ package final class FolderRemote: WireRemote {
         offset += count
         return count
       } catch {
-        throw translated(error)
+        throw folder.translated(error)
       }
     }
   }
@@ -178,16 +148,16 @@ package final class FolderRemote: WireRemote {
   }
 
   private func makeReady() throws(StoreError) {
-    try checkFolder()
+    try folder.check()
     do throws(SystemError) {
       for kind in WireKind.allCases {
         let directory = "\(path)/\(kind.rawValue)"
         if try !FileSystem.exists(directory) { try FileSystem.makeDirectory(directory) }
       }
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
-    for kind in WireKind.allCases { try checkOwn("\(path)/\(kind.rawValue)") }
+    for kind in WireKind.allCases { try folder.checkOwn("\(path)/\(kind.rawValue)") }
     do throws(SystemError) {
       // What a send that ended badly left behind.
       try FileSystem.removeTree(outgoing)
@@ -196,7 +166,7 @@ package final class FolderRemote: WireRemote {
         try FileSystem.makeDirectory("\(outgoing)/\(kind.rawValue)")
       }
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
   }
 
@@ -211,7 +181,7 @@ package final class FolderRemote: WireRemote {
         "\(outgoing)/\(kind.rawValue)/\(id.rawValue)",
         [.readWrite, .create, .truncate, .noFollow])
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
     var offset: UInt64 = 0
     let output = WireOutput { [self] (bytes) throws(StoreError) in
@@ -219,7 +189,7 @@ package final class FolderRemote: WireRemote {
       do throws(SystemError) {
         try file.write(bytes, at: offset)
       } catch {
-        throw translated(error)
+        throw folder.translated(error)
       }
       offset += UInt64(bytes.count)
     }
@@ -239,7 +209,7 @@ package final class FolderRemote: WireRemote {
         try FileSystem.syncDirectory("\(path)/\(kind.rawValue)")
       }
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
     batch.withLock { $0.written = [:] }
   }

@@ -152,6 +152,18 @@ struct LyingFolderTests {
     }
   }
 
+  @Test("a link in place of the directory of bundles is neither read nor written through")
+  func linkedBundles() throws {
+    let (outside, link) = (directory.file("outside"), directory.file("link"))
+    for path in [outside, link] { try FileSystem.makeDirectory(path) }
+    try FileSystem.symlink(outside, at: "\(link)/bundles")
+    try store.makeVersion(basedOnPredecessor: nil, storing: [])
+    #expect(throws: StoreError.self) { try FolderFormat.bundles.send(store, link) }
+    #expect(try FileSystem.list(outside).isEmpty)
+    let exchange = BundleExchange(existingFolder: link, store: store)
+    #expect(throws: StoreError.self) { try exchange.retrieve(control: .init()) }
+  }
+
   @Test("files that change while they are read are refused or taken whole")
   func changing() throws {
     let texts = [

@@ -10,37 +10,17 @@ internal import Platform
 ///
 /// - Concurrency: reading from any thread, writing from one at a time.
 final class BundleFolder: Sendable {
-  private let path: String
+  private let folder: PeerFolder
   private let directory: String
   private let outgoing: String
   private let replica: String
 
   /// A folder, which has to be there; `replica` is the name of this store as a writer.
   init(path: String, replica: String) {
-    self.path = path
+    folder = PeerFolder(path: path)
     self.replica = replica
     directory = "\(path)/\(BundleFormat.directory)"
     outgoing = "\(path)/.llvs-outgoing-\(replica)"
-  }
-
-  func translated(_ error: SystemError) -> StoreError {
-    switch error.errno {
-    case Errno.noSpace: .noSpace("\(path): \(error)")
-    case Errno.noEntry, Errno.notDirectory, Errno.inputOutput, Errno.noDevice, Errno.stale:
-      .unreachable("\(path): \(error)")
-    default: .system(error)
-    }
-  }
-
-  private func checkFolder() throws(StoreError) {
-    do throws(SystemError) {
-      guard try FileSystem.status(path).kind == .directory else {
-        throw SystemError(errno: Errno.notDirectory, call: "stat", subject: path)
-      }
-    } catch {
-      if error.errno == Errno.noEntry { throw .unreachable("\(path) is not there") }
-      throw translated(error)
-    }
   }
 
   // MARK: Reading
@@ -48,9 +28,8 @@ final class BundleFolder: Sendable {
   /// The names of the bundles that are there and as long as they say, by writer and in the order written,
   /// and of those that are not; what has another name is none.
   func list() throws(StoreError) -> (whole: [BundleName], torn: [String]) {
-    try checkFolder()
+    guard try isThere() else { return ([], []) }
     do throws(SystemError) {
-      guard try FileSystem.exists(directory) else { return ([], []) }
       let directory = try File(directory, [.read, .directory])
       var (names, torn) = ([BundleName](), [String]())
       for text in try FileSystem.list(self.directory) {
@@ -61,8 +40,20 @@ final class BundleFolder: Sendable {
       }
       return (names.sorted(), torn.sorted())
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
+  }
+
+  /// Whether the folder has a directory of bundles, which is its own.
+  private func isThere() throws(StoreError) -> Bool {
+    try folder.check()
+    do throws(SystemError) {
+      guard try FileSystem.exists(directory) else { return false }
+    } catch {
+      throw folder.translated(error)
+    }
+    try folder.checkOwn(directory)
+    return true
   }
 
   /// What stands under a name; nil where it is gone.
@@ -88,9 +79,9 @@ final class BundleFolder: Sendable {
     } catch {
       switch error {
       case .unreachable:
-        try checkFolder()
+        try folder.check()
         return nil
-      case .system(let cause): throw translated(cause)
+      case .system(let cause): throw folder.translated(cause)
       default: throw error
       }
     }
@@ -109,7 +100,7 @@ final class BundleFolder: Sendable {
       }
       return file
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
   }
 
@@ -120,11 +111,11 @@ final class BundleFolder: Sendable {
     guard BundleName.isWriter(replica) else {
       throw .invalid("\(replica) is no name for a writer of bundles")
     }
-    try checkFolder()
+    let isThere = try isThere()
     do throws(SystemError) {
-      if try !FileSystem.exists(directory) {
+      if !isThere {
         try FileSystem.makeDirectory(directory)
-        try FileSystem.syncDirectory(path)
+        try FileSystem.syncDirectory(folder.path)
       }
       try FileSystem.removeTree(outgoing)
       try FileSystem.makeDirectory(outgoing)
@@ -138,7 +129,7 @@ final class BundleFolder: Sendable {
         try FileSystem.unlink("\(directory)/\(text)")
       }
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
   }
 
@@ -147,7 +138,7 @@ final class BundleFolder: Sendable {
     do throws(SystemError) {
       return try File("\(outgoing)/bundle", [.readWrite, .create, .truncate])
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
   }
 
@@ -158,7 +149,7 @@ final class BundleFolder: Sendable {
     do throws(SystemError) {
       try file.write(bytes, at: offset)
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
   }
 
@@ -173,7 +164,7 @@ final class BundleFolder: Sendable {
       try FileSystem.rename(file.path, to: "\(directory)/\(name.text)")
       try FileSystem.syncDirectory(directory)
     } catch {
-      throw translated(error)
+      throw folder.translated(error)
     }
   }
 
