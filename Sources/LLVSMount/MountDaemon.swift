@@ -100,7 +100,9 @@ package final class MountDaemon: Sendable {
     } catch {
       throw .place("\(error)")
     }
-    guard let isDirectory else { throw .place("\(request.mountPoint) is not there") }
+    guard let isDirectory else {
+      throw .place("the mount point \(request.mountPoint) is not there")
+    }
     guard isDirectory else { throw .place("\(request.mountPoint) is not a directory") }
     try checkRelation(of: resolved, to: request.store)
     return resolved

@@ -36,6 +36,10 @@ struct CommandLine: Equatable {
     if word.hasPrefix("--"), let equals = name.firstIndex(of: "=") {
       value = String(name[name.index(after: equals)...])
       name = String(name[..<equals])
+    } else if !word.hasPrefix("--"), name.utf8.allSatisfy({ (48...57).contains($0) }) {
+      // -5, as git and tail take it
+      value = name
+      name = "n"
     } else if !word.hasPrefix("--"), name.count > 1 {
       // -n5
       value = String(name.dropFirst())

@@ -22,7 +22,7 @@ extension Verb {
         VerbOption("graph", help: "draw how versions came of each other"),
         VerbOption("oneline", help: "a line a version"),
         VerbOption("all", help: "all heads and branches, not only what head came from"),
-        VerbOption("n", "count", value: "COUNT", help: "so many at most"),
+        VerbOption("n", "count", value: "COUNT", help: "so many at most; also -COUNT"),
         VerbOption(
           "since", value: "TIME", help: "not before: yesterday, -2h, 2026-05-01, 2026-05-01T10:22"),
         VerbOption("until", value: "TIME", help: "not after"),
@@ -50,7 +50,7 @@ extension Verb {
       name: "history", usage: "llvs history PATH [-u]",
       help: "Lists the distinct revisions of one file, newest first.",
       options: [
-        VerbOption("n", "count", value: "COUNT", help: "so many at most"),
+        VerbOption("n", "count", value: "COUNT", help: "so many at most; also -COUNT"),
         VerbOption("u", "patch", help: "what changed in each, line by line"),
       ] + VerbOption.paged, operands: .paths, run: history),
     Verb(
@@ -60,7 +60,8 @@ extension Verb {
         It is the end of .llvs/log.
         """,
       options: [
-        VerbOption("n", "count", value: "COUNT", help: "so many at most; 20 if not given"),
+        VerbOption(
+          "n", "count", value: "COUNT", help: "so many at most; also -COUNT; 20 if not given"),
         VerbOption("f", "follow", help: "go on with new ones as they come"),
       ], run: events),
   ]

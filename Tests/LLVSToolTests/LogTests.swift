@@ -58,6 +58,7 @@ struct LogTests {
       }
     }
     #expect(try messages("-n 1") == ["last"])
+    #expect(try messages("-1") == ["last"])
     #expect(try messages("side -n2") == ["on the side", "-"])
     #expect(try messages("sub/b") == ["on the side", "first"])
     #expect(try messages("c") == ["on the main line"])
