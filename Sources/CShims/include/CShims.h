@@ -5,6 +5,7 @@
 // none of which Swift can import.
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>

@@ -257,7 +257,7 @@ extension LiveTree {
       unsavedNodes[node.inode] = nil
       guard let whole = file.saved ?? file.counted else {
         node.file = nil
-        for one in node.entry == nil ? node.names : [] {
+        for one in node.isInBase ? [] : node.names {
           one.parent.directory?.overrides[one.name] = Override(
             node: nil, epoch: epoch, stamp: stamp,
             hidesBase: one.parent.directory?.overrides[one.name]?.hidesBase ?? false)
@@ -300,7 +300,7 @@ extension LiveTree {
       base: view, head: state.head, ownVersion: state.ownVersion, entries: entries,
       foreign: try LiveMap.differences(from: before, to: state.map), learnsNumbers: true)
     _ = install(installation, after: plan)
-    for node in nodes.values where node.entry != nil && !node.isMoved {
+    for node in nodes.values where node.isInBase && !node.isMoved {
       guard let path = node.path, let found = try entry(in: view, at: path, kind: node.kind)
       else { continue }
       node.entry = found

@@ -1,132 +1,25 @@
 import LLVS
 
-// Everything here is guarded by `LiveTree.lock`; the classes are shared between threads only through it.
-
-/// A saved state of a file: what a version may take.
-final class SavedState {
-  var content: FileContent
-  /// The mtime at the save; changed by a later utimensat(2) while no further byte was written.
-  var mtime: Attributes.Time?
-  var explicitTime: Bool
-  let time: Attributes.Time
-  /// When it was saved, on the monotonic clock.
-  let tick: UInt64
-  /// When the next write came; a save counts for a cut only if that took `settle`.
-  var brokenTick: UInt64?
-  /// Saved by fsync(2), which says more than that a descriptor was closed: a database orders its files by
-  /// it, so it counts whatever follows.
-  var isSynced = false
-  /// The bytes of a log or a database, which an overdue cut takes as they stand.
-  var isSteady = false
-  /// The epoch that the writer had last seen.
-  var epoch: UInt64
-  /// The epoch of who has seen this state once a cut took it: that of the version it went into.
-  var takenIn: UInt64?
-  /// Who saved it, where it is remembered what the process had read there.
-  var reader: ReaderMemory.Place?
-
-  init(
-    content: FileContent, mtime: Attributes.Time?, explicitTime: Bool, time: Attributes.Time,
-    tick: UInt64, epoch: UInt64
-  ) {
-    self.content = content
-    self.mtime = mtime
-    self.explicitTime = explicitTime
-    self.time = time
-    self.tick = tick
-    self.epoch = epoch
-  }
-}
-
-/// The pending side of a regular file or symbolic link.
-final class LiveFile {
-  var content: FileContent
-  /// Bytes or a size that no save covers.
-  var unsaved = false
-  /// Made here, and never saved: versions do not know it.
-  var neverSaved = false
-  /// Every unsaved write came through a handle that appends or neither made nor emptied the file.
-  var steady = true
-  /// The oldest epoch that a writer of the unsaved bytes had seen.
-  var writerEpoch: UInt64 = 0
-  /// When the last byte was written, on the monotonic clock.
-  var lastWriteTick: UInt64 = 0
-  /// The mtime that the unsaved bytes gave the file was set by utimensat(2).
-  var explicitTime = false
-  /// Unsaved bytes came from a mapping, so any writable handle's close saves them.
-  var mapped = false
-  /// The newest save.
-  var saved: SavedState?
-  /// The newest save that was followed by `settle` without a write, if ``saved`` is newer.
-  var counted: SavedState?
-
-  init(content: FileContent) {
-    self.content = content
-  }
-}
-
-/// What stands at a name of a directory differently from the base.
-struct Override {
-  /// The node, nil for a name that went away.
-  var node: LiveNode?
-  /// The epoch in which the name was made or removed.
-  var epoch: UInt64
-  /// The tree's stamp when it changed.
-  var stamp: UInt64
-  /// Whether the base has something at the name: then its absence must be remembered, and no pattern
-  /// makes it scratch.
-  var hidesBase: Bool
-}
-
-/// A name in a directory.
-struct NodeName {
-  let parent: LiveNode
-  let name: [UInt8]
-}
-
-/// The pending side of a directory.
-final class LiveDirectory {
-  /// Where its unchanged children stand in the base; nil if it is not in the base.
-  var basePath: [UInt8]?
-  var overrides: [[UInt8]: Override] = [:]
-  /// Grows with every change of a name.
-  var stamp: UInt64 = 0
-
-  init(basePath: [UInt8]?) {
-    self.basePath = basePath
-  }
-}
+// Guarded by `LiveTree.lock`.
+//
+// The kernel decides how many nodes are in memory, so a node is small: what it has in common with most
+// others stands in it in few bytes, what only changed, open or odd nodes have is behind ``LiveNode/extra``.
+// The base's entry of a plain node is not kept but made up when asked for: its key is where the base has
+// the node's name, its attributes are the node's own.
 
 /// A file, link or directory of the live tree that the kernel knows, a handle holds, or a change touches.
 ///
-/// About 400 bytes; a node that is none of these three is dropped and found again in the base.
+/// About 200 bytes; a node that is none of these three is dropped and found again in the base.
 final class LiveNode {
   let inode: UInt64
-  let kind: EntryKind
   /// The directory that holds it; nil for the root and for nodes without a name.
-  var parent: LiveNode?
-  var name: [UInt8]
-  /// Its names besides ``name``, where it has several; see LiveTree+Links.
-  var furtherNames: [NodeName] = []
+  private(set) var parent: LiveNode?
+  private var ownName: NameBytes
   /// What the kernel remembers: look-ups minus forgets.
   var lookups: UInt64 = 0
-  /// Open handles.
-  var handles: Int32 = 0
-  /// Handles that may write.
-  var writers: Int32 = 0
-  /// Nodes whose ``parent`` this is.
-  var pins: Int32 = 0
-  /// What the base holds for it; nil for a node that is not in the base.
-  var entry: Entry?
-  var attributes: Attributes
-  var ctime: Attributes.Time
-  /// When it came to be as far as this tree knows: its mtime where none was recorded.
-  var born: Attributes.Time
-  /// Bytes of its value in the base that are zeros and take no room.
-  var zeroBytes: UInt64 = 0
-  var atime: Attributes.Time?
-  var file: LiveFile?
   let directory: LiveDirectory?
+  private var extra: Extra?
+  let kind: EntryKind
   /// Stands in its parent's overrides.
   var isTouched = false
   /// The journal knows it.
@@ -135,12 +28,47 @@ final class LiveNode {
   var attributesChanged = false
   /// The mtime was set by utimensat(2).
   var explicitTime = false
-  /// Grows with every change; tells an install whether a cut saw the newest state.
-  var stamp: UInt64 = 0
   /// The base has another number at its name: the next head that is set must learn this one.
   var renewsInode = false
   /// Renamed since the base: it stands at another name than there.
   var isMoved = false
+  private var form = EntryForm.none
+  private var packedAttributes = PackedAttributes()
+  private var changed: PackedTime
+  private var packedEntry = PackedEntry()
+
+  /// How the base's entry is kept.
+  private enum EntryForm {
+    /// The base has none.
+    case none
+    /// In ``packedEntry``.
+    case packed
+    /// In ``Rare/entry``.
+    case whole
+  }
+
+  /// What only changed and open nodes have.
+  private final class Extra {
+    var file: LiveFile?
+    var handles: Int32 = 0
+    var writers: Int32 = 0
+    var stamp: UInt64 = 0
+    var born: Attributes.Time?
+    var rare: Rare?
+  }
+
+  /// What next to no node has.
+  private final class Rare {
+    var furtherNames: [NodeName] = []
+    var entry: Entry?
+    var attributes: Attributes?
+    var atime: Attributes.Time?
+    var zeroBytes: UInt64 = 0
+
+    var isEmpty: Bool {
+      furtherNames.isEmpty && entry == nil && attributes == nil && atime == nil && zeroBytes == 0
+    }
+  }
 
   init(
     inode: UInt64, kind: EntryKind, parent: LiveNode?, name: [UInt8], entry: Entry?,
@@ -149,86 +77,239 @@ final class LiveNode {
     self.inode = inode
     self.kind = kind
     self.parent = parent
-    self.name = name
-    self.entry = entry
-    self.attributes = attributes
-    self.ctime = ctime
-    born = ctime
+    ownName = NameBytes(name)
+    changed = PackedTime(ctime)
     self.directory = directory
     parent?.pins += 1
+    self.attributes = attributes
+    self.entry = entry
   }
+
+  // MARK: - What most nodes do not have
+
+  private var made: Extra {
+    if let extra { return extra }
+    let new = Extra()
+    extra = new
+    return new
+  }
+
+  private var madeRare: Rare {
+    let extra = made
+    if let rare = extra.rare { return rare }
+    let new = Rare()
+    extra.rare = new
+    return new
+  }
+
+  /// The pending side; nil where the bytes are the base's.
+  var file: LiveFile? {
+    get { extra?.file }
+    set { if newValue != nil || extra != nil { made.file = newValue } }
+  }
+
+  /// Open handles.
+  var handles: Int32 {
+    get { extra?.handles ?? 0 }
+    set {
+      made.handles = newValue
+      if newValue == 0 { compact() }
+    }
+  }
+
+  /// Handles that may write.
+  var writers: Int32 {
+    get { extra?.writers ?? 0 }
+    set { made.writers = newValue }
+  }
+
+  /// Nodes whose ``parent`` this is.
+  var pins: Int32 {
+    get { directory?.pins ?? 0 }
+    set { directory?.pins = newValue }
+  }
+
+  /// Grows with every change; tells an install whether a cut saw the newest state.
+  var stamp: UInt64 {
+    get { extra?.stamp ?? 0 }
+    set { made.stamp = newValue }
+  }
+
+  /// Its names besides ``name``, where it has several; see LiveTree+Links.
+  var furtherNames: [NodeName] {
+    get { extra?.rare?.furtherNames ?? [] }
+    set { if !newValue.isEmpty || extra?.rare != nil { madeRare.furtherNames = newValue } }
+  }
+
+  /// Bytes of its value in the base that are zeros and take no room.
+  var zeroBytes: UInt64 {
+    get { extra?.rare?.zeroBytes ?? 0 }
+    set { if newValue != 0 || extra?.rare != nil { madeRare.zeroBytes = newValue } }
+  }
+
+  var atime: Attributes.Time? {
+    get { extra?.rare?.atime }
+    set { if newValue != nil || extra?.rare != nil { madeRare.atime = newValue } }
+  }
+
+  var ctime: Attributes.Time {
+    get { changed.time }
+    set {
+      // Until the first change it came to be when it last changed.
+      if extra?.born == nil, newValue != ctime { made.born = ctime }
+      changed = PackedTime(newValue)
+    }
+  }
+
+  /// When it came to be as far as this tree knows: its mtime where none was recorded.
+  var born: Attributes.Time {
+    get { extra?.born ?? ctime }
+    set { if newValue != born { made.born = newValue } }
+  }
+
+  /// Whether it takes no more memory than itself and a long name.
+  var isPlain: Bool { extra == nil }
+
+  /// Gives back the memory that only a changed, open or odd node needs; to be called where a node may
+  /// have become plain. What is seen of the node stays what it is.
+  func compact() {
+    guard let extra else { return }
+    if let rare = extra.rare {
+      if let entry = rare.entry, canPack(entry) { self.entry = entry }
+      if rare.isEmpty { extra.rare = nil }
+    }
+    guard extra.rare == nil, extra.file == nil, extra.handles == 0, extra.writers == 0,
+      extra.stamp == 0 || !isTouched,
+      // Shown only where no mtime is recorded.
+      extra.born == nil || extra.born == ctime || packedAttributes.hasTime
+    else { return }
+    self.extra = nil
+  }
+
+  // MARK: - Attributes and entry
+
+  var attributes: Attributes {
+    get { extra?.rare?.attributes ?? packedAttributes.attributes }
+    set {
+      // A packed entry has the node's attributes: it must keep those that it has.
+      if form == .packed, newValue != attributes { keepWhole(entry) }
+      if let packed = PackedAttributes(newValue) {
+        packedAttributes = packed
+        extra?.rare?.attributes = nil
+      } else {
+        madeRare.attributes = newValue
+      }
+    }
+  }
+
+  /// What the base holds for it; nil for a node that is not in the base.
+  var entry: Entry? {
+    get {
+      switch form {
+      case .none: nil
+      case .whole: extra?.rare?.entry
+      case .packed:
+        Entry(
+          key: Key(bytes: basePath ?? name), kind: kind, attributes: packedAttributes.attributes,
+          stored: packedEntry.stored, storedVersion: packedEntry.storedVersion, inode: inode,
+          revision: packedEntry.revision)
+      }
+    }
+    set {
+      guard let newValue, canPack(newValue) else { return keepWhole(newValue) }
+      packedEntry = PackedEntry(newValue)
+      form = .packed
+      extra?.rare?.entry = nil
+    }
+  }
+
+  private func keepWhole(_ entry: Entry?) {
+    if let entry { madeRare.entry = entry } else { extra?.rare?.entry = nil }
+    form = entry == nil ? .none : .whole
+    packedEntry = PackedEntry()
+  }
+
+  /// The bytes that the base holds for it.
+  var stored: StoredContent? {
+    switch form {
+    case .none: nil
+    case .packed: packedEntry.stored
+    case .whole: extra?.rare?.entry?.stored
+    }
+  }
+
+  /// Whether the base's entry has a time of its own.
+  var recordsTime: Bool {
+    form == .packed ? packedAttributes.hasTime : extra?.rare?.entry?.attributes.mtime != nil
+  }
+
+  /// Whether the base holds something for it.
+  var isInBase: Bool { form != .none }
+
+  /// Whether an entry can be made up from the rest of the node.
+  private func canPack(_ entry: Entry) -> Bool {
+    entry.inode == inode && entry.kind == kind && extra?.rare?.attributes == nil
+      && extra?.rare?.furtherNames.isEmpty ?? true && packedAttributes.isEqual(entry.attributes)
+      && isBasePath(entry.key.bytes)
+  }
+
+  /// Where the base has a node that was not moved.
+  private var basePath: [UInt8]? {
+    guard let above = parent?.directory?.basePath else { return nil }
+    var path: [UInt8] = []
+    path.reserveCapacity(above.count + 1 + ownName.count)
+    path.append(contentsOf: above)
+    if !above.isEmpty { path.append(0x2F) }
+    ownName.withBytes { path.append(contentsOf: $0) }
+    return path
+  }
+
+  private func isBasePath(_ path: [UInt8]) -> Bool {
+    guard let above = parent?.directory?.basePath else { return false }
+    let start = above.isEmpty ? 0 : above.count + 1
+    guard path.count == start + ownName.count, above.isEmpty || path[above.count] == 0x2F else {
+      return false
+    }
+    return path.withUnsafeBytes { path in
+      ownName.withBytes { $0.elementsEqual(path[start...]) }
+        && above.withUnsafeBytes { $0.elementsEqual(path[..<above.count]) }
+    }
+  }
+
+  // MARK: - Names
+
+  /// Its name in ``parent``.
+  var name: [UInt8] { ownName.array }
+
+  func isNamed(_ name: [UInt8]) -> Bool { ownName == name }
+
+  /// Calls `body` with the bytes of its name.
+  func withName<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R { ownName.withBytes(body) }
 
   /// Gives a node of one name another place, or none.
   func move(to newParent: LiveNode?, as newName: [UInt8]) {
+    // What the base has of it stays where it is.
+    if form == .packed { keepWhole(entry) }
     parent?.pins -= 1
     parent = newParent
-    name = newName
+    ownName = NameBytes(newName)
     newParent?.pins += 1
   }
 
-  /// All names, the first included; none for the root and for a node without a name.
-  var names: [NodeName] {
-    guard let parent else { return [] }
-    return [NodeName(parent: parent, name: name)] + furtherNames
+  /// Leaves its place when it is dropped from memory.
+  func leave() {
+    parent?.pins -= 1
+    parent = nil
+    if form == .packed { keepWhole(nil) }
   }
 
-  /// Whether it stands at a name of a directory.
-  func stands(at name: [UInt8], of directory: LiveNode) -> Bool {
-    if parent === directory, self.name == name { return true }
-    return furtherNames.contains { $0.parent === directory && $0.name == name }
-  }
-
-  /// Gives the node one name more.
-  func addName(_ name: [UInt8], of directory: LiveNode) {
-    guard parent != nil else { return move(to: directory, as: name) }
-    guard !stands(at: name, of: directory) else { return }
-    furtherNames.append(NodeName(parent: directory, name: name))
-    directory.pins += 1
-  }
-
-  /// Takes one of several names, or the last one.
-  func removeName(_ name: [UInt8], of directory: LiveNode) {
-    if parent === directory, self.name == name {
-      guard let next = furtherNames.popLast() else { return move(to: nil, as: name) }
-      next.parent.pins -= 1
-      return move(to: next.parent, as: next.name)
-    }
-    guard
-      let index = furtherNames.firstIndex(where: { $0.parent === directory && $0.name == name })
-    else { return }
-    furtherNames.remove(at: index)
-    directory.pins -= 1
-  }
-
-  /// Whether a name leads to it from the root.
-  var isLinked: Bool {
-    var node = self
-    while let next = node.parent { node = next }
-    return node.inode == LiveTree.rootInode
-  }
-
-  /// The path from the root, "" for the root itself; nil for a node without a name.
-  var path: [UInt8]? {
-    var names: [[UInt8]] = []
-    var node = self
-    while let next = node.parent {
-      names.append(node.name)
-      node = next
-    }
-    guard node.inode == LiveTree.rootInode else { return nil }
-    var path: [UInt8] = []
-    for name in names.reversed() {
-      if !path.isEmpty { path.append(UInt8(ascii: "/")) }
-      path.append(contentsOf: name)
-    }
-    return path
-  }
+  // MARK: - Bytes
 
   /// The bytes as they stand.
   var content: FileContent {
     if let file { return file.content }
-    guard let entry else { return FileContent() }
-    return FileContent(stored: entry.stored)
+    guard let stored else { return FileContent() }
+    return FileContent(stored: stored)
   }
 
   /// How many of the bytes take room.
@@ -239,6 +320,7 @@ final class LiveNode {
 
   /// The bytes' count as they stand.
   var size: UInt64 {
-    file?.content.size ?? entry?.stored.length ?? 0
+    if let file { return file.content.size }
+    return form == .packed ? packedEntry.length : stored?.length ?? 0
   }
 }

@@ -145,7 +145,7 @@ extension LiveTree {
     directory.stamp += 1
     parent.ctime = time
     if parent.explicitTime || parent.attributes.mtime != nil {
-      parent.attributesChanged = parent.attributesChanged || parent.entry?.attributes.mtime != nil
+      parent.attributesChanged = parent.attributesChanged || parent.recordsTime
     }
     parent.attributes.mtime = time
     parent.explicitTime = false
@@ -240,7 +240,7 @@ extension LiveTree {
     _ node: LiveNode, epoch: UInt64, flags: Change.WriteFlags, time: Attributes.Time, tick: UInt64
   ) -> LiveFile {
     let file = pendingFile(of: node)
-    if file.saved == nil, node.explicitTime, node.entry != nil, !file.unsaved {
+    if file.saved == nil, node.explicitTime, node.isInBase, !file.unsaved {
       // The time that utimensat(2) gave the saved bytes stays theirs.
       let saved = SavedState(
         content: file.content, mtime: node.attributes.mtime, explicitTime: true, time: time,

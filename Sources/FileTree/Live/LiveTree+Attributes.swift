@@ -198,7 +198,7 @@ extension LiveTree {
   /// Whether a node itself differs from the base; call with the lock held.
   func isPending(_ node: LiveNode) -> Bool {
     guard node.isTouched, node.inode != Self.rootInode else { return false }
-    if node.entry == nil, node.directory?.basePath == nil { return true }
+    if !node.isInBase, node.directory?.basePath == nil { return true }
     if node.attributesChanged || node.file?.saved != nil || node.file?.unsaved == true {
       return true
     }

@@ -159,14 +159,18 @@ package final class LiveTree: @unchecked Sendable {
     {
       nodes[node.inode] = nil
       let further = node.furtherNames
-      node.furtherNames = []
+      if !further.isEmpty { node.furtherNames = [] }
       for one in further {
         one.parent.pins -= 1
         dropIfUnused(one.parent)
       }
-      guard let parent = node.parent else { return }
-      node.move(to: nil, as: node.name)
+      guard let parent = node.parent else { break }
+      node.leave()
       node = parent
+    }
+    // A dictionary keeps its room whatever leaves it.
+    if nodes.capacity > 1 << 16, nodes.count < nodes.capacity / 8 {
+      nodes = Dictionary(uniqueKeysWithValues: nodes.lazy.map { ($0.key, $0.value) })
     }
   }
 

@@ -142,6 +142,7 @@ extension LiveTree {
           directory.overrides[name] = nil
           child.isTouched = false
           child.isJournaled = false
+          child.compact()
           dropIfUnused(child)
         } else if present.contains(childPath) {
           directory.overrides[name]?.hidesBase = true
@@ -212,7 +213,7 @@ extension LiveTree {
     guard !node.isMoved, !node.attributesChanged, !node.renewsInode, node.file?.saved == nil,
       node.file?.unsaved != true
     else { return false }
-    guard let directory = node.directory else { return node.entry != nil }
+    guard let directory = node.directory else { return node.isInBase }
     return directory.basePath != nil && directory.basePath == node.path
       && directory.overrides.isEmpty
   }
@@ -226,7 +227,7 @@ extension LiveTree {
     let name = slash.map { Array(change.path[($0 + 1)...]) } ?? change.path
     let parentPath = slash.map { Array(change.path[..<$0]) } ?? []
     if settings.mtime == .now, let new = change.new, new.kind == .regular,
-      !sameBytes(change.old, new)
+      !sameBytes(change.old?.stored, new)
     {
       noteReplaced(new.inode)
     }
@@ -263,7 +264,7 @@ extension LiveTree {
       told.append(.node(node.inode))
       return
     }
-    let changesBytes = !sameBytes(node.entry, new)
+    let changesBytes = !sameBytes(node.stored, new)
     if node.handles > 0, node.kind != .directory, changesBytes {
       detach(node, parent: parent, name: name, new: new, seen: seen.nodes[node.inode] ?? epoch)
       return
@@ -277,6 +278,7 @@ extension LiveTree {
     if let shown, new.attributes.mtime == nil { node.attributes.mtime = shown }
     node.ctime = Self.now()
     if changesBytes, let replaced = replacedTimes[new.inode] { node.attributes.mtime = replaced }
+    node.compact()
     told.append(.node(node.inode))
   }
 
@@ -286,8 +288,8 @@ extension LiveTree {
     replacedTimes[inode] = Self.now()
   }
 
-  private func sameBytes(_ a: Entry?, _ b: Entry) -> Bool {
-    a?.stored.digest == b.stored.digest && a?.stored.length == b.stored.length
+  private func sameBytes(_ a: StoredContent?, _ b: Entry) -> Bool {
+    a?.digest == b.stored.digest && a?.length == b.stored.length
   }
 
   /// Gives a name to a new node and lets the old one live on for its handles.

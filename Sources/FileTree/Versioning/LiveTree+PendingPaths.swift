@@ -49,7 +49,7 @@ extension LiveTree {
         found.append(PendingPath(change: .new, path: childPath, isDirectory: true))
         continue
       }
-      let isNew = child.entry == nil && child.directory?.basePath == nil || child.isMoved
+      let isNew = !child.isInBase && child.directory?.basePath == nil || child.isMoved
       if isNew, isDirectory || !override.hidesBase {
         found.append(PendingPath(change: .new, path: childPath, isDirectory: isDirectory))
       } else if isNew || isPending(child) {

@@ -218,14 +218,14 @@ extension LiveTree {
       plan.renewals.append(CutPlan.Renewal(path: path, isDirectory: false, node: node))
     }
     let saved = node.file?.saved
-    if saved == nil, node.entry == nil { return }
+    if saved == nil, !node.isInBase { return }
     let isUnmoved = isInPlace && !node.isMoved
     if saved == nil, isUnmoved, !node.attributesChanged { return }
     plan.items.append(
       CutPlan.Item(
         path: path,
         epoch: saved.map { min($0.epoch, override.epoch) } ?? override.epoch,
-        action: .put(state(of: node, reason), isInPlace: isUnmoved && node.entry != nil)))
+        action: .put(state(of: node, reason), isInPlace: isUnmoved && node.isInBase)))
   }
 
   private func state(of node: LiveNode, _ reason: CutReason) -> CutPlan.NodeState {
@@ -319,7 +319,7 @@ extension LiveTree {
       }
       let childPath = path.isEmpty ? name : path + [0x2F] + name
       if isIgnored(child, override, at: childPath) { continue }
-      if child.entry == nil, child.directory?.basePath == nil {
+      if !child.isInBase, child.directory?.basePath == nil {
         // A file that was renamed over another is a change of that one.
         if override.hidesBase { result.changed += 1 } else { result.new += 1 }
       } else if isPending(child) {

@@ -1,0 +1,29 @@
+// Guarded by `LiveTree.lock`, as the node.
+
+/// What stands at a name of a directory differently from the base.
+struct Override {
+  /// The node, nil for a name that went away.
+  var node: LiveNode?
+  /// The epoch in which the name was made or removed.
+  var epoch: UInt64
+  /// The tree's stamp when it changed.
+  var stamp: UInt64
+  /// Whether the base has something at the name: then its absence must be remembered, and no pattern
+  /// makes it scratch.
+  var hidesBase: Bool
+}
+
+/// The pending side of a directory.
+final class LiveDirectory {
+  /// Where its unchanged children stand in the base; nil if it is not in the base.
+  var basePath: [UInt8]?
+  var overrides: [[UInt8]: Override] = [:]
+  /// Grows with every change of a name.
+  var stamp: UInt64 = 0
+  /// Nodes whose parent its node is.
+  var pins: Int32 = 0
+
+  init(basePath: [UInt8]?) {
+    self.basePath = basePath
+  }
+}

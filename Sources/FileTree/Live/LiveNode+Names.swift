@@ -1,0 +1,80 @@
+// Where a node stands.
+
+/// A name in a directory.
+struct NodeName {
+  let parent: LiveNode
+  let name: [UInt8]
+}
+
+extension LiveNode {
+  /// All names, the first included; none for the root and for a node without a name.
+  var names: [NodeName] {
+    guard let parent else { return [] }
+    return [NodeName(parent: parent, name: name)] + furtherNames
+  }
+
+  /// Whether it stands at a name of a directory.
+  func stands(at name: [UInt8], of directory: LiveNode) -> Bool {
+    if parent === directory, isNamed(name) { return true }
+    return furtherNames.contains { $0.parent === directory && $0.name == name }
+  }
+
+  /// Gives the node one name more.
+  func addName(_ name: [UInt8], of directory: LiveNode) {
+    guard parent != nil else { return move(to: directory, as: name) }
+    guard !stands(at: name, of: directory) else { return }
+    furtherNames.append(NodeName(parent: directory, name: name))
+    directory.pins += 1
+  }
+
+  /// Takes one of several names, or the last one.
+  func removeName(_ name: [UInt8], of directory: LiveNode) {
+    if parent === directory, isNamed(name) {
+      guard let next = furtherNames.popLast() else { return move(to: nil, as: name) }
+      next.parent.pins -= 1
+      return move(to: next.parent, as: next.name)
+    }
+    guard
+      let index = furtherNames.firstIndex(where: { $0.parent === directory && $0.name == name })
+    else { return }
+    furtherNames.remove(at: index)
+    directory.pins -= 1
+  }
+
+  /// Whether a name leads to it from the root.
+  var isLinked: Bool {
+    var node = self
+    while let next = node.parent { node = next }
+    return node.inode == LiveTree.rootInode
+  }
+
+  /// The path from the root, "" for the root itself; nil for a node without a name.
+  var path: [UInt8]? {
+    var length = 0
+    var node = self
+    while let next = node.parent {
+      length += node.withName { $0.count } + 1
+      node = next
+    }
+    guard node.inode == LiveTree.rootInode else { return nil }
+    guard length > 0 else { return [] }
+    // From the end to the beginning; there is no slash before the first name.
+    return [UInt8](unsafeUninitializedCapacity: length - 1) { buffer, used in
+      var end = length - 1
+      used = end
+      var node = self
+      while let next = node.parent {
+        node.withName { name in
+          end -= name.count
+          UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[end...])
+            .copyMemory(from: name)
+        }
+        if end > 0 {
+          end -= 1
+          buffer[end] = UInt8(ascii: "/")
+        }
+        node = next
+      }
+    }
+  }
+}
