@@ -78,12 +78,8 @@ extension MountOperations {
     withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
       do throws(FSError) {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-        switch try tree.read(node.rawValue, at: UInt64(offset), into: room) {
-        case .copied(let got):
-          pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
-        case .stored(let source, let at, let count):
-          pending.take()?.file(source.descriptor, offset: Int64(clamping: at), count: count)
-        }
+        let got = try tree.read(node.rawValue, at: UInt64(offset), into: room)
+        pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
       } catch {
         pending.take()?.error(error.errno)
       }

@@ -28,12 +28,16 @@ extension ControlService {
     let outcome = try cut(message: message)
     var text = outcome.cut.map { "\($0.name) \(outcome.summary.text)" } ?? "nothing to commit"
     if !outcome.unsaved.isEmpty { text += "; not saved yet: \(Self.names(outcome.unsaved))" }
+    if !outcome.unreadable.isEmpty {
+      text += "; damaged, in no version: \(Self.names(outcome.unreadable))"
+    }
     return CommandResult(
       text,
       [
         ReplyField("version", outcome.cut.map { .text($0.name) } ?? .null),
         ReplyField("changed", outcome.summary.changed), ReplyField("new", outcome.summary.new),
         ReplyField("removed", outcome.summary.removed), ReplyField("unsaved", outcome.unsaved),
+        ReplyField("damaged", outcome.unreadable),
       ])
   }
 

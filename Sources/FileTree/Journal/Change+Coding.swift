@@ -1,18 +1,21 @@
 import LLVS
 
-// Journal format 1. A change is a kind byte and its fields in the order below; every count is bounded
+// Journal format 2 (1 had no `sums`). A change is a kind byte and its fields in the order below; every count is bounded
 // when it is read. A kind is never given another meaning.
 
 extension Change {
   private enum Kind: UInt8 {
     case bind = 1
     case create, write, resize, punch, save, setAttributes, rename, remove, cutMark, epoch, synced
-    case node, override, detached, link
+    case node, override, detached, link, sums
   }
 
   /// The bytes of a name, an attribute set and a path at most.
   private static let nameLimit = 255
   private static let pathLimit = 1 << 16
+
+  /// How many payloads one `sums` record has at most.
+  static let sumLimit = 4096
 
   /// The size of every `write` record: kind, inode, extent, checksum, time, epoch, flags.
   static let writeRecordSize = 1 + 8 + 28 + 8 + 12 + 8 + 1
@@ -120,6 +123,15 @@ extension Change {
       out.put(counted: name)
       out.put(successor)
       out.put(epoch)
+    case .sums(let source, let payloads):
+      out.put(Kind.sums.rawValue)
+      out.put(source)
+      out.put(UInt32(truncatingIfNeeded: payloads.count))
+      for payload in payloads {
+        out.put(payload.offset)
+        out.put(payload.length)
+        out.put(payload.checksum)
+      }
     }
     return out.bytes
   }
@@ -199,6 +211,20 @@ extension Change {
         inode: try input.get(), parent: try input.get(),
         name: try input.getCounted(atMost: Self.nameLimit), successor: try input.get(),
         epoch: try input.get())
+    case .sums:
+      let source: UInt32 = try input.get()
+      let count: UInt32 = try input.get()
+      guard source != Extent.base, count <= Self.sumLimit else { throw ByteReader.Malformed() }
+      var payloads: [Payload] = []
+      for _ in 0..<count {
+        let offset: UInt64 = try input.get()
+        let length: UInt32 = try input.get()
+        guard length > 0, length <= Payload.limit, offset <= UInt64(Int64.max) else {
+          throw ByteReader.Malformed()
+        }
+        payloads.append(Payload(offset: offset, checksum: try input.get(), length: length))
+      }
+      self = .sums(source: source, payloads: payloads)
     }
     guard input.isAtEnd else { throw ByteReader.Malformed() }
   }

@@ -57,6 +57,8 @@ enum Change: Hashable, Sendable {
   case node(NodeImage)
   /// What stands at a name differently from the base; `inode` 0 is a removed name.
   case override(parent: UInt64, name: [UInt8], inode: UInt64, epoch: UInt64, hidesBase: Bool)
+  /// What bytes of a data file must be that a checkpoint refers to.
+  case sums(source: UInt32, payloads: [Payload])
   /// A node whose name was given to another by a merge while it was open.
   case detached(inode: UInt64, parent: UInt64, name: [UInt8], successor: UInt64, epoch: UInt64)
 }
@@ -108,7 +110,7 @@ extension Change {
     case .rename(_, _, _, _, _, let time, _): time
     case .link(_, _, _, _, let time, _): time
     case .remove(_, _, let time, _): time
-    case .bind, .cutMark, .epoch, .synced, .node, .override, .detached: nil
+    case .bind, .cutMark, .epoch, .synced, .node, .override, .detached, .sums: nil
     }
   }
 }

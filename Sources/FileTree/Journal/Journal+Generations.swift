@@ -120,13 +120,27 @@ extension Journal {
         content += JournalFrame.header(meta: meta, dataLength: 0)
         content += meta
       }
-      next = state.withLock { s in switchOver(&s, preparation, content, checkpoint.referenced) }
+      next = state.withLock { s in
+        keepSums(&s, checkpoint.changes)
+        return switchOver(&s, preparation, content, checkpoint.referenced)
+      }
     }
     guard let next, let preparation else { return }
     do throws(SystemError) {
       try complete(next, in: preparation.file)
     } catch {
       throw .system(error)
+    }
+  }
+
+  /// Forgets checksums of bytes that nothing refers to any more.
+  private func keepSums(_ s: inout State, _ changes: [Change]) {
+    var kept: [UInt32: PayloadSums] = [:]
+    for case .sums(let source, let payloads) in changes {
+      for payload in payloads { kept[source, default: PayloadSums()].add(payload) }
+    }
+    for source in Array(s.sums.keys) where s.unrecorded[source] == nil {
+      s.sums[source] = kept[source]
     }
   }
 
@@ -228,7 +242,10 @@ extension Journal {
       s.writtenEnd = UInt64(next.content.count)
       s.syncedPosition = max(s.syncedPosition, next.position)
       let gone = s.files.filter { !next.keep.contains($0.key) && $0.key < next.number }
-      for id in gone.keys { s.files[id] = nil }
+      for id in gone.keys {
+        s.files[id] = nil
+        s.sums[id] = nil
+      }
       return gone
     }
     remove(gone)

@@ -12,6 +12,7 @@ import Platform
 // INVARIANT J5: a new generation replaces the old one by rename(2) after it and what it refers to is on
 //   the disk, so there is always one whole generation. One that could not be written is kept in memory:
 //   nothing is answered before a later call has written it.
+// INVARIANT J6 stands in Journal+Sums.swift: bytes that rotted are an error, never an answer.
 //
 // Lock order: LiveTree.lock -> Journal.state. Nothing is held while a file is read, written or synced.
 
@@ -45,6 +46,8 @@ final class Journal: Sendable {
     /// Payloads staged and not recorded yet, by data file: a file with any must stay.
     var unrecorded: [UInt32: Int] = [:]
     var files: [UInt32: File]
+    /// What the bytes of data files must be.
+    var sums: [UInt32: PayloadSums] = [:]
     var nextNumber: UInt32
     var cutMarks: UInt64
   }
@@ -133,7 +136,34 @@ final class Journal: Sendable {
       s.buffer.append(contentsOf: bytes)
       s.buffer.append(contentsOf: data)
       s.appended += UInt64(JournalFrame.headerSize + bytes.count + data.count)
+      s.sums[s.generation, default: PayloadSums()].add(
+        Payload(offset: extent.offset, checksum: checksum, length: UInt32(data.count)))
       return (extent, s.appended)
+    }
+  }
+
+  /// Appends the records of bytes that were staged, one for each payload; `extent` covers them all.
+  func append(
+    staged extent: Extent, checksums: [UInt64], inode: UInt64, time: Attributes.Time,
+    epoch: UInt64, flags: Change.WriteFlags
+  ) -> Position {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(
+      checksums.count * (JournalFrame.headerSize + Change.writeRecordSize))
+    for (index, checksum) in checksums.enumerated() {
+      let from = extent.start + UInt64(index * Payload.blockSize)
+      let meta = Change.write(
+        inode: inode,
+        extent: extent.clipped(to: from..<min(from + UInt64(Payload.blockSize), extent.end)),
+        checksum: checksum, time: time, epoch: epoch, flags: flags
+      ).encoded()
+      bytes.append(contentsOf: JournalFrame.header(meta: meta, dataLength: 0))
+      bytes.append(contentsOf: meta)
+    }
+    return state.withLock { s in
+      s.buffer.append(contentsOf: bytes)
+      s.appended += UInt64(bytes.count)
+      return s.appended
     }
   }
 
@@ -203,9 +233,21 @@ final class Journal: Sendable {
 
   // MARK: - Large payloads
 
+  /// What was staged: where, and the checksum of each ``Payload/blockSize`` of it.
+  struct Staged {
+    var source: UInt32
+    var offset: UInt64
+    var checksums: [UInt64]
+  }
+
   /// Writes bytes to a staging file and says where; no record refers to them yet, so
   /// ``recorded(_:)`` must follow.
-  func stage(_ data: UnsafeRawBufferPointer) throws(FSError) -> (source: UInt32, offset: UInt64) {
+  func stage(_ data: UnsafeRawBufferPointer) throws(FSError) -> Staged {
+    let checksums = stride(from: 0, to: data.count, by: Payload.blockSize).map { start in
+      Checksum.of(
+        UnsafeRawBufferPointer(
+          rebasing: data[start..<min(start + Payload.blockSize, data.count)]))
+    }
     while true {
       let place: (File, UInt32, UInt64)? = state.withLock { s in
         guard let file = s.stage, s.stageEnd < Self.stageLimit else { return nil }
@@ -213,6 +255,13 @@ final class Journal: Sendable {
         s.stageEnd += UInt64(data.count)
         s.stagesToSync[s.stageNumber] = file
         s.unrecorded[s.stageNumber, default: 0] += 1
+        for (index, checksum) in checksums.enumerated() {
+          let start = index * Payload.blockSize
+          s.sums[s.stageNumber, default: PayloadSums()].add(
+            Payload(
+              offset: offset + UInt64(start), checksum: checksum,
+              length: UInt32(min(Payload.blockSize, data.count - start))))
+        }
         return (file, s.stageNumber, offset)
       }
       if let (file, number, offset) = place {
@@ -222,7 +271,7 @@ final class Journal: Sendable {
           recorded(number)
           throw FSError.system(error)
         }
-        return (number, offset)
+        return Staged(source: number, offset: offset, checksums: checksums)
       }
       try openStage()
     }

@@ -2,8 +2,12 @@ import LLVS
 
 /// What stands at the head of a journal file: the tree that its changes are made on.
 struct JournalHeader: Hashable, Sendable {
-  static let format: UInt32 = 1
+  /// What is written; format 1, which is read too, has no checksums of what its checkpoint refers to.
+  static let format: UInt32 = 2
   static let magic: [UInt8] = Array("llvsjrn1".utf8)
+
+  /// The format that it was read in.
+  private(set) var found = Self.format
 
   /// The kernel's boot id when the file was begun: equal means that no power was lost since.
   var bootID: [UInt8]
@@ -48,7 +52,8 @@ struct JournalHeader: Hashable, Sendable {
       for byte in Self.magic {
         guard try input.get(UInt8.self) == byte else { throw ByteReader.Malformed() }
       }
-      guard try input.get(UInt32.self) == Self.format else { throw ByteReader.Malformed() }
+      found = try input.get()
+      guard found >= 1, found <= Self.format else { throw ByteReader.Malformed() }
       bootID = try input.getCounted(atMost: 64)
       head = try input.get()
       let location = try input.getBool() ? try input.getLocation() : nil

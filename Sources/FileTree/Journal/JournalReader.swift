@@ -5,7 +5,8 @@ import Platform
 struct JournalReader {
   /// What comes next.
   enum Item {
-    case change(Change, position: UInt64)
+    /// A change; `isRotten` where the bytes that it carries are not what was written.
+    case change(Change, position: UInt64, isRotten: Bool)
     /// The file ends, whole or with a torn last record.
     case end
     /// A record is damaged although later ones were synced: nothing behind it can be trusted.
@@ -15,6 +16,8 @@ struct JournalReader {
   private let file: File
   private let size: UInt64
   private(set) var offset: UInt64 = 0
+  /// Whether no power can have been lost since the file was begun; the header tells.
+  private(set) var isSameBoot = false
 
   init(_ file: File) throws(SystemError) {
     self.file = file
@@ -29,28 +32,58 @@ struct JournalReader {
       throw .system(error)
     }
     guard let found else { throw .corrupt("the journal \(file.path) has no header") }
-    return try JournalHeader(decoding: found)
+    let header = try JournalHeader(decoding: found)
+    isSameBoot = !header.bootID.isEmpty && header.bootID == LiveTree.bootID()
+    return header
   }
 
   mutating func next() throws(StoreError) -> Item {
     let start = offset
     do throws(SystemError) {
       guard let (meta, dataOffset) = try frame() else {
-        return try hasMark(after: start) ? .damaged(at: start) : .end
+        return try isDamage(at: start) ? .damaged(at: start) : .end
       }
       guard let change = try? Change(decoding: meta) else { return .damaged(at: start) }
       if case .write(_, let extent, let checksum, _, _, _) = change, offset > dataOffset {
-        let data = try file.read(Int(offset - dataOffset), at: dataOffset)
-        guard extent.offset == dataOffset, extent.length == UInt64(data.count),
-          Checksum.of(data) == checksum
-        else {
-          return try hasMark(after: start) ? .damaged(at: start) : .end
+        guard extent.offset == dataOffset, extent.length == offset - dataOffset else {
+          return .damaged(at: start)
+        }
+        let data = try file.read(Int(extent.length), at: dataOffset)
+        if UInt64(data.count) != extent.length || Checksum.of(data) != checksum {
+          // Without a power failure they were there, and after one if a mark says so: they rotted, which
+          // whoever reads them is told.
+          var stood = isSameBoot
+          if !stood { stood = try hasMark(after: start) }
+          guard stood else { return .end }
+          return .change(change, position: start, isRotten: true)
         }
       }
-      return .change(change, position: start)
+      return .change(change, position: start, isRotten: false)
     } catch {
       throw .system(error)
     }
+  }
+
+  /// Whether a frame that is not whole was so once: a killed process leaves the beginning of a frame at
+  /// the end of the file and nothing else; a power failure may take whatever no mark covers.
+  private func isDamage(at start: UInt64) throws(SystemError) -> Bool {
+    if try hasMark(after: start) { return true }
+    guard isSameBoot, try !isCutShort(at: start) else { return false }
+    return try hasFrame(after: start)
+  }
+
+  /// Whether a frame is whole but for data that the end of the file cut off: what a program wrote into it
+  /// may look like frames.
+  private func isCutShort(at start: UInt64) throws(SystemError) -> Bool {
+    let header = try file.read(JournalFrame.headerSize, at: start)
+    guard header.count == JournalFrame.headerSize else { return true }
+    var input = ByteReader(header)
+    guard let metaLength = try? input.get(UInt32.self), (try? input.get(UInt32.self)) != nil,
+      let sum = try? input.get(UInt64.self), metaLength > 0, metaLength < 1 << 20
+    else { return false }
+    let meta = try file.read(Int(metaLength), at: start + UInt64(JournalFrame.headerSize))
+    return meta.count == Int(metaLength)
+      && JournalFrame.checksum(lengths: Array(header[..<8]), meta: meta) == sum
   }
 
   /// The meta bytes of the next frame and where its data begin; nil if there is no whole frame.
@@ -72,6 +105,35 @@ struct JournalReader {
     else { return nil }
     offset = end
     return (meta, dataOffset)
+  }
+
+  /// Whether the meta bytes of some whole frame stand behind an offset.
+  private func hasFrame(after start: UInt64) throws(SystemError) -> Bool {
+    let least = JournalFrame.headerSize + 1
+    var at = start + 1
+    while at < size {
+      let block = try file.read(1 << 20, at: at)
+      guard block.count >= least else { return false }
+      for index in 0...(block.count - least) {
+        // Records between two checkpoints are short; most bytes are told apart by the first look.
+        guard block[index] == 0, block[index + 1] == 0, block[index + 2] < 0x10 else { continue }
+        let metaLength = Int(block[index + 2]) << 8 | Int(block[index + 3])
+        let end = index + JournalFrame.headerSize + metaLength
+        guard metaLength > 0, end <= block.count else { continue }
+        let header = Array(block[index..<(index + JournalFrame.headerSize)])
+        var input = ByteReader(Array(header[8...]))
+        let meta = Array(block[(index + JournalFrame.headerSize)..<end])
+        if JournalFrame.checksum(lengths: Array(header[..<8]), meta: meta) == (try? input.get()),
+          (try? Change(decoding: meta)) != nil
+        {
+          return true
+        }
+      }
+      guard block.count == 1 << 20 else { return false }
+      // What begins near the block's end is looked at again as a whole.
+      at += UInt64(block.count - (JournalFrame.headerSize + 4096))
+    }
+    return false
   }
 
   /// Whether a whole sync mark stands behind an offset and says that what begins there was durable.

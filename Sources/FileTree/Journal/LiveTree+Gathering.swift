@@ -38,14 +38,15 @@ extension LiveTree {
       for extent in scattered where extent.length <= 8 << 20 {
         total += extent.length
         guard total <= Self.gatheringLimit else { break }
-        guard let file = journal.file(extent.source) else { continue }
         let bytes: [UInt8]
-        do throws(SystemError) {
-          bytes = try file.read(Int(extent.length), at: extent.offset)
-        } catch {
-          throw .system(error)
+        do throws(FSError) {
+          bytes = try [UInt8].filled(Int(extent.length)) { (raw) throws(FSError) in
+            try journal.read(extent.source, at: extent.offset, into: raw)
+          }
+        } catch .stale, .store {
+          // What rotted stays where it is, with the checksum that tells.
+          continue
         }
-        guard UInt64(bytes.count) == extent.length else { continue }
         let place = try stage(bytes)
         staged.append(place.source)
         copies[extent.source, default: []].append(
@@ -66,8 +67,8 @@ extension LiveTree {
     return staged
   }
 
-  private func stage(_ bytes: [UInt8]) throws(FSError) -> (source: UInt32, offset: UInt64) {
-    var result: Result<(source: UInt32, offset: UInt64), FSError> = .failure(.io)
+  private func stage(_ bytes: [UInt8]) throws(FSError) -> Journal.Staged {
+    var result: Result<Journal.Staged, FSError> = .failure(.io)
     bytes.withUnsafeBytes { raw in
       do throws(FSError) { result = .success(try journal.stage(raw)) } catch {
         result = .failure(error)

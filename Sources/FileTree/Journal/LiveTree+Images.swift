@@ -26,6 +26,7 @@ extension LiveTree {
           inode: detached.node.inode, parent: detached.parent, name: detached.name,
           successor: detached.successor, epoch: detached.epoch))
     }
+    changes += sumChanges()
     return changes
   }
 

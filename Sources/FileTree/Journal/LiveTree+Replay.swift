@@ -133,7 +133,7 @@ extension LiveTree {
       Int64(clamping: SystemClock.monotonic()) &- (seconds &* 1_000_000_000)
       &- Int64(nanoseconds)
     defer { replayShift = nil }
-    let wasKilled = header.bootID == Self.bootID() && !header.bootID.isEmpty
+    let wasKilled = reader.isSameBoot
     var committed: CutPlan?
     var unchecked: [(at: UInt64, extent: Extent, checksum: UInt64)] = []
     reading: while true {
@@ -143,8 +143,9 @@ extension LiveTree {
         recovery.losses.append(
           "the journal is damaged at byte \(offset); changes recorded behind it are lost")
         break reading
-      case .change(let change, let position):
+      case .change(let change, let position, let isRotten):
         recovery.records += 1
+        if isRotten { noteRotten(change, at: position, &recovery) }
         switch change {
         case .bind(let inode, let parent, let name):
           try rebind(inode: inode, parent: parent, name: name)
@@ -165,8 +166,11 @@ extension LiveTree {
           isPlanning = true
           journal.state.withLock { $0.cutMarks = max($0.cutMarks, id) }
           if id == state.cut, header.cut < state.cut { committed = planForReplay(id: id) }
+        case .sums(let source, let payloads):
+          journal.noteSums(payloads, in: source)
         case .write(_, let extent, let checksum, _, _, _):
           apply(change)
+          journal.noteSum(of: extent, checksum)
           if extent.source != generation, !wasKilled {
             unchecked.append((position, extent, checksum))
           }
@@ -176,6 +180,7 @@ extension LiveTree {
       }
     }
     isPlanning = false
+    if header.found < 2 { try learnSums() }
     revertTorn(unchecked.filter { !isWhole($0.extent, $0.checksum) }.map(\.extent), &recovery)
     if let committed {
       // What the plan took is known now; what came after it is laid over the cut's outcome.
@@ -199,6 +204,30 @@ extension LiveTree {
       unsavedNodes[detached.node.inode] = nil
       dropIfUnused(detached.node)
     }
+  }
+
+  private func learnSums() throws(StoreError) {
+    var extents: [Extent] = []
+    for node in nodes.values {
+      for content in [node.file?.content, node.file?.saved?.content, node.file?.counted?.content] {
+        content?.extents.forEach { if $0.source != Extent.base { extents.append($0) } }
+      }
+    }
+    do throws(SystemError) {
+      for extent in extents { try journal.learnSums(of: extent) }
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// Names a record whose own bytes rotted; the record stands, and who reads the bytes is told.
+  private func noteRotten(_ change: Change, at position: UInt64, _ recovery: inout Recovery) {
+    guard case .write(let inode, let extent, _, _, _, _) = change else { return }
+    let name =
+      nodes[inode]?.path.map { String(decoding: $0, as: UTF8.self) } ?? "#\(inode)"
+    recovery.losses.append(
+      "\(name): \(extent.length) bytes from \(extent.start) on are damaged in the journal, "
+        + "in the record at byte \(position)")
   }
 
   /// Finds a node of the base again that later records name.
@@ -325,6 +354,18 @@ extension LiveTree {
     guard content.size == entry.stored.length else { return false }
     if let stored = content.unchangedBase { return stored.digest == entry.stored.digest }
     let source = ContentReader(tree: self, content: content)
+    do throws(StoreError) {
+      return try isSame(content, source, entry)
+    } catch {
+      // A cut read these bytes whole before the store committed it: what is left of them is in a version.
+      guard error.damage != nil else { throw error }
+      return true
+    }
+  }
+
+  private func isSame(
+    _ content: FileContent, _ source: ContentReader, _ entry: Entry
+  ) throws(StoreError) -> Bool {
     var offset: UInt64 = 0
     while offset < content.size {
       let count = Int(min(1 << 16, content.size - offset))

@@ -16,6 +16,8 @@ final class SavedState {
   /// Saved by fsync(2), which says more than that a descriptor was closed: a database orders its files by
   /// it, so it counts whatever follows.
   var isSynced = false
+  /// A cut could not read its bytes: they rotted, and no version takes it.
+  var isUnreadable = false
   /// The bytes of a log or a database, which an overdue cut takes as they stand.
   var isSteady = false
   /// The epoch that the writer had last seen.

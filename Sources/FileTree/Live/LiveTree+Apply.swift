@@ -75,7 +75,7 @@ extension LiveTree {
       guard let node = nodes[inode], node.parent == nil else { return }
       detachedNodes[inode] = Detached(
         node: node, parent: parent, name: name, successor: successor, epoch: epoch)
-    case .bind, .cutMark, .synced, .node, .override:
+    case .bind, .cutMark, .synced, .node, .override, .sums:
       return
     }
   }

@@ -71,92 +71,6 @@ extension LiveTree {
     }
   }
 
-  /// What a read is answered with.
-  package enum ReadResult: Sendable {
-    /// So many bytes are in the buffer.
-    case copied(Int)
-    /// The bytes stand in a file as they are, and may be spliced from there.
-    case stored(File, offset: UInt64, count: Int)
-  }
-
-  /// Reads bytes; fewer than asked only at the end of the file.
-  package func read(
-    _ inode: UInt64, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(FSError) -> ReadResult {
-    var last: FileContent?
-    while true {
-      let content = try lock.withLock { _ throws(FSError) in
-        let node = try node(inode)
-        guard node.kind != .directory else { throw .isDirectory }
-        return node.content
-      }
-      do throws(FSError) {
-        return try read(content, at: offset, into: buffer, mayDefer: true)
-      } catch .stale {
-        // A cut took the bytes into the store and dropped the data file: look again.
-        guard content != last else {
-          throw .store(.corrupt("a pending file's data file is missing"))
-        }
-        last = content
-      }
-    }
-  }
-
-  /// Reads bytes of a content, as it was when it was copied.
-  func read(
-    _ content: FileContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer,
-    mayDefer: Bool
-  ) throws(FSError) -> ReadResult {
-    guard offset < content.size else { return .copied(0) }
-    let count = Int(min(UInt64(buffer.count), content.size - offset))
-    let extents = content.extents.extents(in: offset..<(offset + UInt64(count)))
-    try journal.commit(extents)
-    if mayDefer, extents.count == 1, let only = extents.first, only.source != Extent.base,
-      only.length == UInt64(count), count >= 32 << 10
-    {
-      return .stored(try dataFile(only.source), offset: only.offset, count: count)
-    }
-    var filled = 0
-    for extent in extents {
-      let at = Int(extent.start - offset)
-      if at > filled { buffer[filled..<at].initializeMemory(as: UInt8.self, repeating: 0) }
-      let part = UnsafeMutableRawBufferPointer(rebasing: buffer[at..<(at + Int(extent.length))])
-      try read(extent, of: content, into: part)
-      filled = at + Int(extent.length)
-    }
-    if filled < count { buffer[filled..<count].initializeMemory(as: UInt8.self, repeating: 0) }
-    return .copied(count)
-  }
-
-  private func dataFile(_ number: UInt32) throws(FSError) -> File {
-    guard let file = journal.file(number) else { throw .stale }
-    return file
-  }
-
-  private func read(
-    _ extent: Extent, of content: FileContent, into part: UnsafeMutableRawBufferPointer
-  ) throws(FSError) {
-    let got: Int
-    if extent.source == Extent.base {
-      guard let base = content.base else { throw .io }
-      do throws(StoreError) {
-        got = try store.contents.read(base, at: extent.offset, into: part)
-      } catch {
-        throw .store(error)
-      }
-    } else {
-      let file = try dataFile(extent.source)
-      do throws(SystemError) {
-        got = try file.read(into: part, at: extent.offset)
-      } catch {
-        throw FSError.system(error)
-      }
-    }
-    guard got == part.count else {
-      throw .store(.corrupt("a pending file's bytes are missing from its data file"))
-    }
-  }
-
   /// Writes bytes; they are with the host's kernel when it returns.
   ///
   /// - Parameters:
@@ -170,11 +84,12 @@ extension LiveTree {
   ) throws(FSError) {
     guard !bytes.isEmpty else { return }
     guard offset <= Self.sizeLimit - UInt64(bytes.count) else { throw .fileTooBig }
-    let sum = Checksum.of(bytes)
     let staged =
       bytes.count > Journal.inlineLimit ? try journal.stage(bytes) : nil
     defer { if let staged { journal.recorded(staged.source) } }
-    try journal.reserve(staged == nil ? bytes.count + 512 : 512)
+    let sum = staged == nil ? Checksum.of(bytes) : 0
+    try journal.reserve(
+      staged.map { 512 + 128 * $0.checksums.count } ?? bytes.count + 512)
     let position = lock.withLock { _ -> Journal.Position in
       let node = handle.node
       ensureJournaled(node)
@@ -187,10 +102,13 @@ extension LiveTree {
         let extent = Extent(
           start: offset, length: UInt64(bytes.count), offset: staged.offset,
           source: staged.source)
-        return perform(
+        apply(
           .write(
-            inode: node.inode, extent: extent, checksum: sum, time: now,
-            epoch: handle.seenEpoch, flags: flags))
+            inode: node.inode, extent: extent, checksum: 0, time: now, epoch: handle.seenEpoch,
+            flags: flags))
+        return journal.append(
+          staged: extent, checksums: staged.checksums, inode: node.inode, time: now,
+          epoch: handle.seenEpoch, flags: flags)
       }
       let (extent, position) = journal.append(
         inline: bytes, checksum: sum, inode: node.inode, start: offset, time: now,
@@ -353,28 +271,5 @@ extension LiveTree {
   /// Brings every change of names to the disk.
   package func fsyncDirectory() throws(FSError) {
     try journal.sync()
-  }
-
-  /// The target of a symbolic link.
-  package func readlink(_ inode: UInt64) throws(FSError) -> [UInt8] {
-    let content = try lock.withLock { _ throws(FSError) in
-      let node = try node(inode)
-      guard node.kind == .symlink else { throw .invalid }
-      return node.content
-    }
-    let size = Int(min(content.size, 4095))
-    var failure: FSError?
-    let target = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
-      do throws(FSError) {
-        let raw = UnsafeMutableRawBufferPointer(buffer)
-        if case .copied(let count) = try read(content, at: 0, into: raw, mayDefer: false) {
-          used = count
-        }
-      } catch {
-        failure = error
-      }
-    }
-    if let failure { throw failure }
-    return target
   }
 }

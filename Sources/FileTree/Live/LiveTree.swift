@@ -45,6 +45,8 @@ package final class LiveTree: @unchecked Sendable {
   let journal: Journal
   let defaults: Defaults
   let threads = ThreadGroups()
+  /// Who is told of damage that reading meets.
+  package let damage = DamageReport()
   // A state of no size would share its address with a field, which the thread sanitizer takes for a race.
   let lock = Monitor(false)
 
@@ -94,6 +96,8 @@ package final class LiveTree: @unchecked Sendable {
   var untold: Set<UInt64> = []
   /// What processes last saw at names that they opened for reading.
   var readers = ReaderMemory()
+  /// How many saves cuts have learned to leave out, since their bytes cannot be read.
+  var leftOut: UInt64 = 0
   /// Called once when something becomes pending, with the lock held.
   var wake: (@Sendable () -> Void)?
 

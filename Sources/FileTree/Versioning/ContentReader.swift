@@ -13,11 +13,9 @@ struct ContentReader: ContentSource {
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
     do throws(FSError) {
-      guard
-        case .copied(let count) =
-          try tree.read(content, at: offset, into: buffer, mayDefer: false),
-        count == buffer.count
-      else { throw FSError.io }
+      guard try tree.read(content, at: offset, into: buffer) == buffer.count else {
+        throw FSError.io
+      }
     } catch {
       throw error.asStoreError
     }

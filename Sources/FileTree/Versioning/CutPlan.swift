@@ -104,6 +104,8 @@ struct CutPlan {
   var items: [Item] = []
   /// Paths of files with bytes that no save covers.
   var unsaved: [[UInt8]] = []
+  /// Paths of files whose saved bytes cannot be read any more.
+  var unreadable: [[UInt8]] = []
   /// The directories that had overrides, and where they stood.
   var directories: [(LiveNode, [UInt8])] = []
   /// When names last came to or went from them, where utimensat(2) said nothing else.

@@ -158,7 +158,12 @@ struct EditBuilder {
       if let known = links[state.node.inode]?.stored {
         stored = known
       } else {
-        stored = try store(chosen.content)
+        do throws(StoreError) {
+          stored = try store(chosen.content)
+        } catch {
+          tree.leaveOut(chosen.state, of: state.node.inode, error)
+          throw error
+        }
       }
       attributes.mtime = chosen.mtime
     } else {

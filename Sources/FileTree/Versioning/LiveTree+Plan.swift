@@ -217,7 +217,11 @@ extension LiveTree {
     if node.renewsInode {
       plan.renewals.append(CutPlan.Renewal(path: path, isDirectory: false, node: node))
     }
-    let saved = node.file?.saved
+    var saved = node.file?.saved
+    if saved?.isUnreadable == true {
+      plan.unreadable.append(path)
+      saved = node.file?.counted.flatMap { $0.isUnreadable ? nil : $0 }
+    }
     if saved == nil, !node.isInBase { return }
     let isUnmoved = isInPlace && !node.isMoved
     if saved == nil, isUnmoved, !node.attributesChanged { return }
@@ -233,13 +237,15 @@ extension LiveTree {
     let isCommand = reason == .command
     // A save that a write followed counts only for a command, or if it had its quiet before; of a log or
     // a database, also when the cut is overdue.
-    let newest = file?.unsaved == true && !isCommand ? file?.counted : file?.saved
+    let counted = file?.counted.flatMap { $0.isUnreadable ? nil : $0 }
+    let saved = file?.saved.flatMap { $0.isUnreadable ? nil : $0 }
+    let newest = file?.unsaved == true && !isCommand ? counted : saved
     let stands = isCommand || reason == .overdue && newest?.isSteady == true
     var prior = file?.saved?.epoch ?? UInt64.max
     if let file, file.unsaved { prior = min(prior, file.writerEpoch) }
     return CutPlan.NodeState(
       node: node, entry: node.entry, newest: newest.map { CutPlan.Save($0) },
-      fallback: file?.counted.map { CutPlan.Save($0) }, standsAsSaved: stands,
+      fallback: counted.map { CutPlan.Save($0) }, standsAsSaved: stands,
       priorEpoch: prior)
   }
 
@@ -247,6 +253,7 @@ extension LiveTree {
   private func takeDetached(_ reason: CutReason, _ plan: inout CutPlan) {
     for detached in detachedNodes.values {
       guard let file = detached.node.file, let saved = file.saved, saved.takenIn == nil,
+        !saved.isUnreadable,
         let parent = nodes[detached.parent], parent.isLinked, let above = parent.path
       else { continue }
       // Removed or renamed here since: the name is no longer what the merge made of it.

@@ -20,6 +20,8 @@ package final class Versioner: Sendable {
     package var head: VersionRecord?
     /// Files that were left out because they are not saved.
     package var unsaved: [[UInt8]] = []
+    /// Files that were left out because their bytes on the disk are not what was written.
+    package var unreadable: [[UInt8]] = []
     package var summary = CutSummary()
   }
 
@@ -35,6 +37,7 @@ package final class Versioner: Sendable {
     self.tree = tree
     self.log = log
     self.notify = notify
+    tree.damage.listen { log.add("error", $0) }
   }
 
   private func exclusively<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
@@ -82,40 +85,56 @@ package final class Versioner: Sendable {
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(StoreError) -> Outcome {
     try exclusively { () throws(StoreError) in
-      let id = tree.journal.state.withLock { s -> UInt64 in
-        s.cutMarks += 1
-        return s.cutMarks
-      }
-      var plan = tree.plan(reason, id: id)
-      if isOnlyCut, plan.items.isEmpty, plan.renewals.isEmpty, plan.rootAttributes == nil,
-        tree.journal.isSmall
-      {
-        tree.lock.withLock { _ in tree.isPlanning = false }
-        let head = try plan.head.flatMap { (head) throws(StoreError) in
-          try tree.store.version(head)
+      while true {
+        let known = tree.leftOutCount
+        do throws(StoreError) {
+          return try attempt(
+            reason, message: message, reasonText: reasonText, isOnlyCut: isOnlyCut, goOn)
+        } catch {
+          // One file that cannot be read does not keep the others out of versions: again without it.
+          guard tree.leftOutCount > known else { throw error }
         }
-        return Outcome(head: head, unsaved: plan.unsaved)
       }
-      var prepared: Journal.Preparation?
-      var staged: [UInt32] = []
-      defer { for number in staged { tree.journal.recorded(number) } }
-      let commit: Commit
-      do throws(StoreError) {
-        if reason == .overdue {
-          // Which saves count is known once they had their quiet.
-          SystemClock.sleep(nanoseconds: tree.lock.withLock { _ in tree.settings.settle })
-          tree.lock.withLock { _ in tree.choose(&plan) }
-        }
-        staged = try gather()
-        prepared = try prepare()
-        commit = try made(plan, message: message, reasonText: reasonText, goOn)
-      } catch {
-        if let prepared { tree.journal.discard(prepared) }
-        tree.abandon(plan)
-        throw error
-      }
-      return installed(commit, plan, prepared)
     }
+  }
+
+  private func attempt(
+    _ reason: LiveTree.CutReason, message: String?, reasonText: String, isOnlyCut: Bool,
+    _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
+  ) throws(StoreError) -> Outcome {
+    let id = tree.journal.state.withLock { s -> UInt64 in
+      s.cutMarks += 1
+      return s.cutMarks
+    }
+    var plan = tree.plan(reason, id: id)
+    if isOnlyCut, plan.items.isEmpty, plan.renewals.isEmpty, plan.rootAttributes == nil,
+      tree.journal.isSmall
+    {
+      tree.lock.withLock { _ in tree.isPlanning = false }
+      let head = try plan.head.flatMap { (head) throws(StoreError) in
+        try tree.store.version(head)
+      }
+      return Outcome(head: head, unsaved: plan.unsaved, unreadable: plan.unreadable)
+    }
+    var prepared: Journal.Preparation?
+    var staged: [UInt32] = []
+    defer { for number in staged { tree.journal.recorded(number) } }
+    let commit: Commit
+    do throws(StoreError) {
+      if reason == .overdue {
+        // Which saves count is known once they had their quiet.
+        SystemClock.sleep(nanoseconds: tree.lock.withLock { _ in tree.settings.settle })
+        tree.lock.withLock { _ in tree.choose(&plan) }
+      }
+      staged = try gather()
+      prepared = try prepare()
+      commit = try made(plan, message: message, reasonText: reasonText, goOn)
+    } catch {
+      if let prepared { tree.journal.discard(prepared) }
+      tree.abandon(plan)
+      throw error
+    }
+    return installed(commit, plan, prepared)
   }
 
   /// What the store has committed.
@@ -155,7 +174,9 @@ package final class Versioner: Sendable {
       for (inode, time) in plan.directoryTimes { transaction.noteTime(time, ofDirectory: inode) }
       if let root = plan.rootAttributes { RootAttributes.record(root, in: transaction) }
       let made = try CutVersions(tree: tree, plan: plan, message: message).add(to: transaction)
-      var outcome = Outcome(cut: made.newest, unsaved: plan.unsaved, summary: made.summary)
+      var outcome = Outcome(
+        cut: made.newest, unsaved: plan.unsaved, unreadable: plan.unreadable,
+        summary: made.summary)
       let head = try goOn(transaction, made.head)
       outcome.head = try head.flatMap { (number) throws(StoreError) in
         try transaction.version(number)

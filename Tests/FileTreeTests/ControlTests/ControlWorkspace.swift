@@ -72,13 +72,7 @@ final class ControlWorkspace: Sendable {
     do { status = try tree.lookup(LiveTree.rootInode, Array(name.utf8)) } catch { return nil }
     var bytes = [UInt8](repeating: 0, count: Int(status.size))
     let count = try bytes.withUnsafeMutableBytes { buffer -> Int in
-      switch try tree.read(status.inode, at: 0, into: buffer) {
-      case .copied(let count): return count
-      case .stored(let file, let offset, let count):
-        let stored = try file.read(count, at: offset)
-        buffer.copyBytes(from: stored)
-        return stored.count
-      }
+      try tree.read(status.inode, at: 0, into: buffer)
     }
     return String(decoding: bytes.prefix(count), as: UTF8.self)
   }

@@ -131,12 +131,7 @@ final class StoreLife {
     }
     var bytes = [UInt8](repeating: 0, count: Int(status.size))
     let count = try bytes.withUnsafeMutableBytes { buffer -> Int in
-      switch try tree.read(status.inode, at: 0, into: buffer) {
-      case .copied(let count): return count
-      case .stored(let file, let offset, let count):
-        return try file.read(
-          into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: offset)
-      }
+      try tree.read(status.inode, at: 0, into: buffer)
     }
     return String(decoding: bytes.prefix(count), as: UTF8.self)
   }

@@ -39,12 +39,7 @@ struct LiveConcurrencyTests {
         let found = try tree.lookup(folder, name(index))
         let read = try [UInt8](unsafeUninitializedCapacity: bytes.count + 1) { buffer, used in
           let raw = UnsafeMutableRawBufferPointer(buffer)
-          switch try tree.read(found.inode, at: 0, into: raw) {
-          case .copied(let count): used = count
-          case .stored(let file, let offset, let count):
-            used = try file.read(
-              into: UnsafeMutableRawBufferPointer(rebasing: raw[..<count]), at: offset)
-          }
+          used = try tree.read(found.inode, at: 0, into: raw)
         }
         guard read == bytes else { throw StoreError.corrupt("lane \(lane) round \(round)") }
         if round % 7 == 6 {

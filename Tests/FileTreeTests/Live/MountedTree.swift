@@ -151,12 +151,7 @@ final class MountedTree {
       let part = [UInt8](unsafeUninitializedCapacity: 100_000) { buffer, used in
         do {
           let raw = UnsafeMutableRawBufferPointer(buffer)
-          switch try tree.read(inode, at: UInt64(all.count), into: raw) {
-          case .copied(let count): used = count
-          case .stored(let file, let offset, let count):
-            used = try file.read(
-              into: UnsafeMutableRawBufferPointer(rebasing: raw[..<count]), at: offset)
-          }
+          used = try tree.read(inode, at: UInt64(all.count), into: raw)
         } catch {
           failure = error
         }

@@ -1,0 +1,39 @@
+import Platform
+
+/// Takes note of damage that somebody met, each once, however often it is met.
+///
+/// - Concurrency: any thread; its lock is a leaf, and nothing is written under it.
+package final class DamageReport: Sendable {
+  private struct State {
+    var tell: (@Sendable (String) -> Void)?
+    var told: Set<String> = []
+    var waiting: [String] = []
+  }
+
+  /// So many different sentences are remembered; then it begins anew.
+  private static let limit = 4096
+  private let state = Monitor(State())
+
+  init() {}
+
+  /// Says who is told, also of what was met before.
+  package func listen(_ tell: @escaping @Sendable (String) -> Void) {
+    let waiting = state.withLock { s in
+      s.tell = tell
+      defer { s.waiting = [] }
+      return s.waiting
+    }
+    for one in waiting { tell(one) }
+  }
+
+  /// Tells of damage, unless that was done before.
+  package func tell(_ text: String) {
+    let listener = state.withLock { s -> (@Sendable (String) -> Void)? in
+      if s.told.count >= Self.limit { s.told = [] }
+      guard s.told.insert(text).inserted else { return nil }
+      if s.tell == nil { s.waiting.append(text) }
+      return s.tell
+    }
+    listener?(text)
+  }
+}
