@@ -34,8 +34,9 @@ package final class MountDaemon: Sendable {
     mountPoint = try Self.prepared(request)
     do throws(StoreError) {
       store = try Self.opened(request)
-      let settings = try store.state().settings
-      var faults: [String] = []
+      let state = try store.state()
+      let settings = state.settings
+      var faults = StoreSettings.faults(ofDamaged: state.damagedSettings)
       log = EventLog(directory: store.path)
       (tree, recovery) = try LiveTree.open(
         store,

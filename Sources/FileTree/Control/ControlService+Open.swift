@@ -8,8 +8,9 @@ extension ControlService {
   package static func open(
     _ store: Store, opener: PeerOpener = .standard
   ) throws(StoreError) -> ControlService {
-    let stored = try store.state().settings
-    var faults: [String] = []
+    let state = try store.state()
+    let stored = state.settings
+    var faults = StoreSettings.faults(ofDamaged: state.damagedSettings)
     let settings = StoreSettings(stored: stored, faults: &faults)
     let (tree, recovery) = try LiveTree.open(
       store,

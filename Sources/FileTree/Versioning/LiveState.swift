@@ -20,6 +20,13 @@ struct LiveState {
 
   init(of store: Store) throws(StoreError) {
     let state = try store.state()
+    // Without them what is pending would be laid over another head than it was made on.
+    let needed = [Self.cutSetting, Self.freshSetting, Self.ownSetting]
+    // A name may be what is damaged.
+    let isLost = state.head != nil && state.settings[Self.cutSetting] == nil
+    for name in state.damagedSettings where isLost || needed.contains(name) {
+      throw .corrupt("\(store.path)/store.sqlite: the setting \(name) is not what was written")
+    }
     head = state.head
     map = store.map(state.headMap ?? .empty)
     cut = Self.number(state.settings[Self.cutSetting]) ?? 0

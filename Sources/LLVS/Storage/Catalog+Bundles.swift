@@ -20,7 +20,7 @@ extension Catalog {
   func setVersions(
     _ versions: [VersionNumber], inBundle hash: Digest, in database: Database
   ) throws(StoreError) {
-    try database.prepared("INSERT OR REPLACE INTO bundles VALUES(?,?)")
+    try database.prepared("INSERT OR REPLACE INTO bundles VALUES(?1,?2,llvs_sum(?1,?2))")
       .bind(1, hash.bytes).bind(2, NumberSet.encode(versions)).run()
   }
 

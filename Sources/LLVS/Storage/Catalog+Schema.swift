@@ -1,8 +1,13 @@
 /// The tables of store.sqlite. A change here is a new format version and a migration.
+///
+/// | format | what came with it |
+/// |---|---|
+/// | 1 | the tables below |
+/// | 2 | the column `sum` (Catalog+Sums); a writer adds it to a store of format 1 |
 extension Catalog {
-  static let formatVersion: Int64 = 1
+  static let formatVersion: Int64 = 2
 
-  /// Unknown to programs that came before them, which leave them alone.
+  /// Tables that the first programs for format 1 did not make.
   static let additions = """
     CREATE TABLE IF NOT EXISTS links(
       link BLOB, key BLOB, PRIMARY KEY(link, key)) WITHOUT ROWID;

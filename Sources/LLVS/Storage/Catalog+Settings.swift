@@ -1,40 +1,70 @@
 /// Properties, counters, settings, peers, the log of heads.
 extension Catalog {
+  private func damaged(_ what: String) -> StoreError {
+    .corrupt("\(path): \(what) is not what was written")
+  }
+
+  /// Throws ``StoreError/corrupt(_:)`` for a row whose checksum says that it is not what was written.
   func property(_ name: String, in database: Database) throws(StoreError) -> [UInt8]? {
-    let statement = try database.prepared("SELECT value FROM properties WHERE name = ?")
-      .bind(1, Array(name.utf8))
+    let statement = try database.prepared(
+      hasSums
+        ? "SELECT value, sum IS llvs_sum(name, value) FROM properties WHERE name = ?"
+        : "SELECT value, 1 FROM properties WHERE name = ?"
+    ).bind(1, Array(name.utf8))
     defer { statement.reset() }
-    return try statement.step() ? statement.bytes(0) : nil
+    guard try statement.step() else { return nil }
+    guard statement.integer(1) == 1 else { throw damaged("the property \(name)") }
+    return statement.bytes(0)
   }
 
   func setProperty(_ name: String, _ value: [UInt8], in database: Database) throws(StoreError) {
-    try database.prepared("INSERT OR REPLACE INTO properties VALUES(?,?)")
+    try database.prepared("INSERT OR REPLACE INTO properties VALUES(?1,?2,llvs_sum(?1,?2))")
       .bind(1, Array(name.utf8)).bind(2, value).run()
   }
 
+  /// Throws ``StoreError/corrupt(_:)`` as ``property(_:in:)`` does: a counter that fell back would give
+  /// numbers out twice.
   func counter(_ name: String, in database: Database) throws(StoreError) -> Int64 {
-    let statement = try database.prepared("SELECT value FROM counters WHERE name = ?")
-      .bind(1, Array(name.utf8))
+    let statement = try database.prepared(
+      hasSums
+        ? "SELECT value, sum IS llvs_sum(name, value) FROM counters WHERE name = ?"
+        : "SELECT value, 1 FROM counters WHERE name = ?"
+    ).bind(1, Array(name.utf8))
     defer { statement.reset() }
-    return try statement.step() ? statement.integer(0) : 0
+    guard try statement.step() else { return 0 }
+    guard statement.integer(1) == 1 else { throw damaged("the counter \(name)") }
+    return statement.integer(0)
   }
 
   func setCounter(_ name: String, _ value: Int64, in database: Database) throws(StoreError) {
-    try database.prepared("INSERT OR REPLACE INTO counters VALUES(?,?)")
+    try database.prepared("INSERT OR REPLACE INTO counters VALUES(?1,?2,llvs_sum(?1,?2))")
       .bind(1, Array(name.utf8)).bind(2, value).run()
   }
 
-  func settings(in database: Database) throws(StoreError) -> [String: [UInt8]] {
-    let statement = try database.prepared("SELECT name, value FROM settings")
+  /// The settings, and the names of those whose rows are not what was written, which are left out.
+  func settings(
+    in database: Database
+  ) throws(StoreError) -> (sound: [String: [UInt8]], damaged: [String]) {
+    let statement = try database.prepared(
+      hasSums
+        ? "SELECT name, value, sum IS llvs_sum(name, value) FROM settings"
+        : "SELECT name, value, 1 FROM settings")
     defer { statement.reset() }
     var settings: [String: [UInt8]] = [:]
-    while try statement.step() { settings[statement.text(0)] = statement.bytes(1) }
-    return settings
+    var damaged: [String] = []
+    while try statement.step() {
+      if statement.integer(2) == 1 {
+        settings[statement.text(0)] = statement.bytes(1)
+      } else {
+        damaged.append(statement.text(0))
+      }
+    }
+    return (settings, damaged)
   }
 
   func setSetting(_ name: String, _ value: [UInt8]?, in database: Database) throws(StoreError) {
     if let value {
-      try database.prepared("INSERT OR REPLACE INTO settings VALUES(?,?)")
+      try database.prepared("INSERT OR REPLACE INTO settings VALUES(?1,?2,llvs_sum(?1,?2))")
         .bind(1, Array(name.utf8)).bind(2, value).run()
     } else {
       try database.prepared("DELETE FROM settings WHERE name = ?").bind(1, Array(name.utf8)).run()
@@ -42,19 +72,25 @@ extension Catalog {
   }
 
   func peers(in database: Database) throws(StoreError) -> [Peer] {
-    let statement = try database.prepared("SELECT name, address, state FROM peers ORDER BY name")
+    let statement = try database.prepared(
+      hasSums
+        ? "SELECT name, address, state, sum IS llvs_sum(name, address, state) FROM peers ORDER BY name"
+        : "SELECT name, address, state, 1 FROM peers ORDER BY name")
     defer { statement.reset() }
     var peers: [Peer] = []
     while try statement.step() {
+      // Nothing is sent to an address that nobody wrote; without one the peer is there and says so.
+      let isSound = statement.integer(3) == 1
       peers.append(
         Peer(
-          name: statement.text(0), address: statement.bytes(1), state: statement.optionalBytes(2)))
+          name: statement.text(0), address: isSound ? statement.bytes(1) : [],
+          state: isSound ? statement.optionalBytes(2) : nil))
     }
     return peers
   }
 
   func setPeer(_ peer: Peer, in database: Database) throws(StoreError) {
-    try database.prepared("INSERT OR REPLACE INTO peers VALUES(?,?,?)")
+    try database.prepared("INSERT OR REPLACE INTO peers VALUES(?1,?2,?3,llvs_sum(?1,?2,?3))")
       .bind(1, Array(peer.name.utf8)).bind(2, peer.address).bind(3, peer.state).run()
   }
 
@@ -65,6 +101,9 @@ extension Catalog {
   // MARK: The log of heads
 
   private func logged(_ row: Statement) throws(StoreError) -> HeadLogEntry {
+    guard !hasSums || row.integer(5) == row.integer(6) else {
+      throw damaged("entry \(row.integer(0)) of the log of heads")
+    }
     var map: MapRoot?
     if let bytes = row.optionalBytes(3) {
       guard let root = bytes.parsed({ $0.mapRoot() }) else {
@@ -84,9 +123,11 @@ extension Catalog {
       bytes.append(root)
       map = bytes
     }
-    try database.prepared("INSERT INTO head_log(time, version, map, reason) VALUES(?,?,?,?)")
-      .bind(1, entry.time).bind(2, entry.version).bind(3, map).bind(4, Array(entry.reason.utf8))
-      .run()
+    try database.prepared(
+      "INSERT INTO head_log(time, version, map, reason, sum) VALUES(?1,?2,?3,?4,llvs_sum(?1,?2,?3,?4))"
+    )
+    .bind(1, entry.time).bind(2, entry.version).bind(3, map).bind(4, Array(entry.reason.utf8))
+    .run()
   }
 
   /// The newest entries with a smaller sequence number, newest first.
@@ -94,10 +135,15 @@ extension Catalog {
     before sequence: Int64, limit: Int, in database: Database
   ) throws(StoreError) -> [HeadLogEntry] {
     let statement = try database.prepared(
-      """
-      SELECT sequence, time, version, map, reason FROM head_log WHERE sequence < ?1
-      ORDER BY sequence DESC LIMIT ?2
-      """
+      hasSums
+        ? """
+        SELECT sequence, time, version, map, reason, sum, llvs_sum(time, version, map, reason)
+        FROM head_log WHERE sequence < ?1 ORDER BY sequence DESC LIMIT ?2
+        """
+        : """
+        SELECT sequence, time, version, map, reason FROM head_log WHERE sequence < ?1
+        ORDER BY sequence DESC LIMIT ?2
+        """
     ).bind(1, sequence).bind(2, Int64(limit))
     defer { statement.reset() }
     var entries: [HeadLogEntry] = []
@@ -108,10 +154,15 @@ extension Catalog {
   /// The newest entry at or before a time.
   func head(at time: Int64, in database: Database) throws(StoreError) -> HeadLogEntry? {
     let statement = try database.prepared(
-      """
-      SELECT sequence, time, version, map, reason FROM head_log WHERE time <= ?1
-      ORDER BY time DESC, sequence DESC LIMIT 1
-      """
+      hasSums
+        ? """
+        SELECT sequence, time, version, map, reason, sum, llvs_sum(time, version, map, reason)
+        FROM head_log WHERE time <= ?1 ORDER BY time DESC, sequence DESC LIMIT 1
+        """
+        : """
+        SELECT sequence, time, version, map, reason FROM head_log WHERE time <= ?1
+        ORDER BY time DESC, sequence DESC LIMIT 1
+        """
     ).bind(1, time)
     defer { statement.reset() }
     return try statement.step() ? try logged(statement) : nil

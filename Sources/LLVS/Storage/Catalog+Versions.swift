@@ -196,7 +196,10 @@ extension Catalog {
       changes = bytes
     }
     try database.prepared(
-      "INSERT INTO versions VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+      """
+      INSERT INTO versions VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,
+      llvs_sum(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15))
+      """
     )
     .bind(1, record.number).bind(2, Array(record.id.rawValue.utf8))
     .bind(3, Array(record.name.utf8)).bind(4, record.first).bind(5, record.second)

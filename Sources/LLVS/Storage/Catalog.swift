@@ -15,6 +15,8 @@ final class Catalog: Sendable {
   let isNew: Bool
   /// Whether what is noted of bundles can be asked for: readers do not add the table.
   let hasBundles: Bool
+  /// Whether rows bear checksums: a reader leaves a store of format 1 as it is.
+  let hasSums: Bool
   // Leaf locks; the pool's is held to push and pop only. The writer's is held through a transaction:
   // its holder waits for the disk, and only other writers wait for it.
   private let pool = Mutex<[Loan]>([])
@@ -32,7 +34,7 @@ final class Catalog: Sendable {
       isNew = false
       let database = try Database(path: path, mode: .readWrite)
       try database.execute("PRAGMA query_only=1")
-      try Catalog.check(database)
+      hasSums = try Catalog.check(database) >= 2
       hasBundles =
         try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'bundles'") == 1
       pool.withLock { $0.append(Loan(database: database)) }
@@ -54,12 +56,19 @@ final class Catalog: Sendable {
           try database.prepared("INSERT INTO properties VALUES(?,?)")
             .bind(1, Array(name.utf8)).bind(2, value).run()
         }
+        // Checksums are added as to a store that is there, by the one way.
+        try database.execute("PRAGMA user_version=1")
+      }
+    }
+    if try Catalog.check(database) < 2 {
+      try database.transaction { () throws(StoreError) in
+        try database.execute(Catalog.additions)
+        try Catalog.addSums(to: database)
         try database.execute("PRAGMA user_version=\(Catalog.formatVersion)")
       }
     }
-    try Catalog.check(database)
-    try database.execute(Catalog.additions)
     hasBundles = true
+    hasSums = true
     let loan = Loan(database: database)
     writer.withLock { $0 = loan }
   }
@@ -73,18 +82,20 @@ final class Catalog: Sendable {
     return format == 0 && tables == 0
   }
 
-  private static func check(_ database: Database) throws(StoreError) {
+  /// Refuses a catalog of a format that is not known, and returns which it has.
+  private static func check(_ database: Database) throws(StoreError) -> Int64 {
     let found = try database.integer("PRAGMA user_version") ?? 0
     guard found <= formatVersion else {
       throw .fromTheFuture(
         "the store has format \(found), this program knows up to \(formatVersion)")
     }
-    guard found == formatVersion else {
+    guard found >= 1 else {
       if try isEmpty(database) {
         throw .notFound("\(database.path) is empty: making the store was interrupted")
       }
       throw .corrupt("\(database.path): format \(found) is none of a store's")
     }
+    return found
   }
 
   /// Runs the body with a connection of its own that sees what is committed.

@@ -34,6 +34,12 @@ final class Database {
     handle = opened
     self.path = path
     sqlite3_extended_result_codes(opened, 1)
+    let added = Database.addSum(to: opened)
+    guard added == SQLITE_OK else {
+      let error = Database.error(added, opened, path, "llvs_sum")
+      sqlite3_close_v2(opened)
+      throw error
+    }
     sqlite3_busy_timeout(opened, 10_000)
   }
 
@@ -90,6 +96,16 @@ final class Database {
     case SQLITE_DONE: return nil
     case let code: throw failure(code, sql)
     }
+  }
+
+  /// Calls the body with every row of a query that is not worth keeping.
+  func rows(_ sql: String, _ body: (Statement) -> Void) throws(StoreError) {
+    var compiled: OpaquePointer?
+    let code = sqlite3_prepare_v2(handle, sql, -1, &compiled, nil)
+    guard code == SQLITE_OK, let compiled else { throw failure(code, sql) }
+    let statement = Statement(compiled, database: self)
+    defer { statement.finalize() }
+    while try statement.step() { body(statement) }
   }
 
   /// What `PRAGMA integrity_check` finds wrong; nothing in a sound database.
@@ -247,6 +263,10 @@ final class Statement {
   // MARK: Columns, from 0
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+  func isNumber(_ column: Int32) -> Bool {
+    sqlite3_column_type(handle, column) == SQLITE_INTEGER
+  }
 
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 

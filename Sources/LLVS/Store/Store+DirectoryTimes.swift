@@ -28,8 +28,10 @@ extension Catalog {
   func setDirectoryTime(
     _ inode: UInt64, _ time: Attributes.Time, in database: Database
   ) throws(StoreError) {
-    try database.prepared("INSERT OR REPLACE INTO directory_times VALUES(?,?,?)")
-      .bind(1, Int64(bitPattern: inode)).bind(2, time.seconds).bind(3, Int64(time.nanoseconds))
-      .run()
+    try database.prepared(
+      "INSERT OR REPLACE INTO directory_times VALUES(?1,?2,?3,llvs_sum(?1,?2,?3))"
+    )
+    .bind(1, Int64(bitPattern: inode)).bind(2, time.seconds).bind(3, Int64(time.nanoseconds))
+    .run()
   }
 }

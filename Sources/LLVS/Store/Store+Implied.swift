@@ -45,7 +45,7 @@ extension Catalog {
   func setImpliedInode(
     _ path: [UInt8], _ inode: UInt64, in database: Database
   ) throws(StoreError) {
-    try database.prepared("INSERT INTO implied VALUES(?,?)")
+    try database.prepared("INSERT INTO implied VALUES(?1,?2,llvs_sum(?1,?2))")
       .bind(1, path).bind(2, Int64(bitPattern: inode)).run()
   }
 }

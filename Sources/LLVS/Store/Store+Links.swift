@@ -63,7 +63,7 @@ extension Catalog {
   static let linksProperty = "links"
 
   func add(_ linked: LinkedKey, in database: Database) throws(StoreError) {
-    try database.prepared("INSERT OR IGNORE INTO links VALUES(?,?)")
+    try database.prepared("INSERT OR IGNORE INTO links VALUES(?1,?2,llvs_sum(?1,?2))")
       .bind(1, linked.id).bind(2, linked.key.bytes).run()
   }
 }

@@ -60,8 +60,8 @@ private struct Verifier {
   }
 
   mutating func verifyCatalog() throws(StoreError) {
-    let lines = try store.catalog.read { (database) throws(StoreError) in
-      try database.integrityCheck()
+    let lines = try store.catalog.readView { (database) throws(StoreError) in
+      try database.integrityCheck() + store.catalog.damagedRows(in: database)
     }
     for line in lines { report.damage.append("store.sqlite: \(line)") }
   }

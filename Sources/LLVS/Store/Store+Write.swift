@@ -64,7 +64,10 @@ extension Store {
         state.head = head.version
         state.headMap = head.map
       }
-      for (name, value) in transaction.settings { state.settings[name] = value }
+      for (name, value) in transaction.settings {
+        state.settings[name] = value
+        state.damagedSettings.removeAll { $0 == name }
+      }
     }
     index.note(chunks: transaction.newChunks, changes: transaction.changedKeys)
     return result

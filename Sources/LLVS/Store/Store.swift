@@ -23,6 +23,8 @@ public final class Store: Sendable {
     /// The number of the newest version.
     package var lastNumber: UInt32
     package var settings: [String: [UInt8]]
+    /// Settings that are left out since their rows are not what was written.
+    package var damagedSettings: [String] = []
   }
 
   package let path: String
@@ -100,9 +102,10 @@ public final class Store: Sendable {
 
   static func loadState(_ catalog: Catalog, _ database: Database) throws(StoreError) -> State {
     let newest = try catalog.headLog(before: .max, limit: 1, in: database).first
+    let settings = try catalog.settings(in: database)
     return State(
       head: newest?.version, headMap: newest?.map,
-      lastNumber: try catalog.lastNumber(in: database),
-      settings: try catalog.settings(in: database))
+      lastNumber: try catalog.lastNumber(in: database), settings: settings.sound,
+      damagedSettings: settings.damaged)
   }
 }

@@ -55,6 +55,11 @@ package struct StoreSettings: Hashable, Sendable {
     }
   }
 
+  /// Sentences about settings whose rows in the store are not what was written.
+  package static func faults(ofDamaged names: [String]) -> [String] {
+    names.map { "the setting \($0) is damaged, what is usual holds until it is set again" }
+  }
+
   /// Changes one setting.
   package mutating func assign(_ assignment: Assignment) throws(ControlError) {
     let value = assignment.value

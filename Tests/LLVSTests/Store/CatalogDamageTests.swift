@@ -1,0 +1,169 @@
+import LLVS
+import Platform
+import TestSupport
+import Testing
+
+/// Rows of the catalog that read well and are not what was written.
+@Suite(.timeLimit(.minutes(1)))
+struct CatalogDamageTests {
+  let directory: TemporaryDirectory
+  var path: String { directory.file("s") }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  /// A store with two versions, settings, a peer and a head; the second version.
+  func fill() throws -> Version {
+    let store = try Store.open(path: path, create: true)
+    let first = try store.makeVersion(
+      basedOnPredecessor: nil, inserting: [Value(id: Value.ID("a"), data: [1, 2, 3])])
+    let second = try store.makeVersion(
+      basedOnPredecessor: first.id, inserting: [Value(id: Value.ID("b"), data: [4])])
+    try store.write { (transaction) throws(StoreError) in
+      transaction.set("author", to: Array("Author-of-this-test".utf8))
+      transaction.set("arbiter", to: Array("other".utf8))
+      transaction.setPeer(Peer(name: "usb", address: Array("/media/usb/there".utf8)))
+      let record = try transaction.version(second.id)
+      try transaction.setHead(record?.number, map: record?.map, reason: "reason-of-this-test")
+    }
+    return second
+  }
+
+  /// Flips a bit of the first copy of some bytes in store.sqlite; false where there is none.
+  func flip(_ bytes: [UInt8], skipping: Int = 0, at place: Int = 0) throws -> Bool {
+    let file = path + "/store.sqlite"
+    let all = try FileSystem.read(file, atMost: 64 << 20)
+    var left = skipping
+    for at in 0..<(all.count - bytes.count)
+    where all[at] == bytes[0] && all[at..<(at + bytes.count)].elementsEqual(bytes) {
+      if left > 0 {
+        left -= 1
+        continue
+      }
+      try File(file, .readWrite).write([all[at + place] ^ 1], at: UInt64(at + place))
+      return true
+    }
+    return false
+  }
+
+  /// What `verify` names, or why the store is refused.
+  func damage(_ store: String? = nil) throws -> [String] {
+    do {
+      return try Store.open(path: store ?? path).verify().damage
+    } catch {
+      return ["refused: \(error)"]
+    }
+  }
+
+  @Test("a sound catalog has no damage, and a copy of it none either")
+  func sound() throws {
+    _ = try fill()
+    #expect(try damage() == [])
+    try Store.open(path: path, mode: .reader).backup(to: directory.file("copy"))
+    #expect(try Store.open(path: directory.file("copy")).verify().isSound)
+  }
+
+  @Test("a setting with a flipped bit does not hold, is named, and can be set again")
+  func setting() throws {
+    _ = try fill()
+    #expect(try flip(Array("Author-of-this-test".utf8), at: 3))
+    let store = try Store.open(path: path)
+    let state = try store.state()
+    #expect(state.settings["author"] == nil && state.damagedSettings == ["author"])
+    #expect(state.settings["arbiter"] == Array("other".utf8))
+    #expect(try store.verify().damage.contains { $0.contains("settings") && $0.contains("author") })
+    try store.write { (transaction) throws(StoreError) in
+      transaction.set("author", to: Array("again".utf8))
+    }
+    #expect(try store.state().damagedSettings == [] && store.verify().isSound)
+  }
+
+  @Test("nothing is sent to a peer's address that nobody wrote")
+  func peer() throws {
+    _ = try fill()
+    #expect(try flip(Array("/media/usb/there".utf8), at: 9))
+    let store = try Store.open(path: path)
+    #expect(try store.peers().map(\.name) == ["usb"])
+    #expect(try store.peers().map(\.address) == [[]])
+    #expect(try store.verify().damage.contains { $0.contains("peers") && $0.contains("usb") })
+  }
+
+  @Test("the time of a version, in each of its places")
+  func time() throws {
+    let version = try fill()
+    let pattern = version.timestamp.bitPattern
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: pattern >> (56 - $0 * 8)) }
+    let whole = try FileSystem.read(path + "/store.sqlite", atMost: 64 << 20)
+    var places = 0
+    while try flip(bytes, skipping: places, at: 7) {
+      #expect(try !damage().isEmpty, "place \(places)")
+      try FileSystem.replace(path + "/store.sqlite", with: whole, permissions: 0o600)
+      places += 1
+    }
+    // The row's two spellings, and the index by time.
+    #expect(places == 3)
+    #expect(try damage() == [])
+  }
+
+  @Test("the log of heads: what would be shown instead is refused, by name")
+  func head() throws {
+    _ = try fill()
+    #expect(try flip(Array("reason-of-this-test".utf8), at: 2))
+    let refused = try damage()
+    #expect(refused.contains { $0.contains("log of heads") && $0.contains("store.sqlite") })
+  }
+
+  @Test("what follows from the versions is compared with them", .enabled(if: hasProgram))
+  func followed() throws {
+    _ = try fill()
+    for (change, named) in [
+      ("INSERT INTO heads VALUES(1)", "heads:"), ("DELETE FROM heads", "heads: what is missing"),
+      ("DELETE FROM successors", "successors: what is missing"),
+      ("INSERT INTO successors VALUES(2,1)", "successors: 1"),
+      ("DELETE FROM line_heads", "line_heads: what is missing"),
+      ("INSERT INTO line_heads VALUES(x'61',1)", "line_heads: 1"),
+      ("UPDATE versions SET stored_at = stored_at + 1 WHERE number = 2", "versions: the row 2"),
+      ("UPDATE versions SET flags = flags + 64 WHERE number = 1", "versions: the row 1"),
+      ("UPDATE settings SET name = x'61' WHERE CAST(value AS TEXT) = 'other'", "settings"),
+      ("UPDATE counters SET value = value - 5", "counter"),
+    ] {
+      let copy = try TemporaryDirectory()
+      _ = try shell("cp -a '\(path)' '\(copy.file("s"))'")
+      let changed = try shell("sqlite3 '\(copy.file("s"))/store.sqlite' \"\(change)\"")
+      #expect(changed.status == 0, "\(changed.output)")
+      let damage = try damage(copy.file("s"))
+      #expect(damage.contains { $0.contains(named) }, "\(change): \(damage)")
+    }
+  }
+
+  @Test(
+    "a store of format 1 opens, also for reading only, and gets its checksums",
+    .enabled(if: hasProgram))
+  func firstFormat() throws {
+    _ = try fill()
+    let tables = [
+      "properties", "counters", "settings", "peers", "implied", "links", "directory_times",
+      "bundles", "head_log", "versions",
+    ]
+    let made = try shell(
+      "sqlite3 '\(path)/store.sqlite' '"
+        + tables.map { "ALTER TABLE \($0) DROP COLUMN sum;" }.joined()
+        + "DROP TABLE bundles; PRAGMA user_version=1'")
+    try #require(made.status == 0, "\(made.output)")
+    do {
+      let reader = try Store.open(path: path, mode: .reader)
+      #expect(try reader.state().settings["author"] != nil && reader.peers().count == 1)
+      #expect(try reader.headLog(before: .max, limit: 9).count == 1)
+      #expect(try reader.verify().isSound)
+    }
+    #expect(try shell("sqlite3 '\(path)/store.sqlite' 'PRAGMA user_version'").output == "1\n")
+    do {
+      let store = try Store.open(path: path)
+      #expect(try store.verify().isSound && store.state().settings["author"] != nil)
+    }
+    #expect(try shell("sqlite3 '\(path)/store.sqlite' 'PRAGMA user_version'").output == "2\n")
+    #expect(try flip(Array("Author-of-this-test".utf8), at: 3))
+    #expect(try damage().contains { $0.contains("author") })
+  }
+
+  static let hasProgram = (try? shell("command -v sqlite3").status) == 0
+}
