@@ -105,6 +105,13 @@ package struct MapDiff {
       }
       return nil
     }
+    // Leaves that differ hold the same but for an item or two.
+    let same = old.node.equalItems(from: old.index, as: new.node, from: new.index)
+    guard same == 0 else {
+      old.advance(by: same)
+      new.advance(by: same)
+      return nil
+    }
     let order = old.node.compare(old.index, to: new.node, new.index)
     if order < 0 { return try takeOld() }
     if order > 0 { return try takeNew() }

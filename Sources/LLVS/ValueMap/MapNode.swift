@@ -134,6 +134,29 @@ final class MapNode: Sendable {
     EntryKind(rawValue: bytes[Int(starts[index]) + 8])
   }
 
+  /// How many items, from one of each node on, are byte for byte the same.
+  func equalItems(from index: Int, as other: MapNode, from otherIndex: Int) -> Int {
+    let limit = min(count - index, other.count - otherIndex)
+    return bytes.withUnsafeBytes { a in
+      other.bytes.withUnsafeBytes { b in
+        var start = Int(starts[index])
+        var otherStart = Int(other.starts[otherIndex])
+        var equal = 0
+        while equal < limit {
+          let end = Int(starts[index + equal + 1])
+          let otherEnd = Int(other.starts[otherIndex + equal + 1])
+          guard end - start == otherEnd - otherStart,
+            a.part(start, end - start).compare(to: b.part(otherStart, end - start)) == 0
+          else { break }
+          equal += 1
+          start = end
+          otherStart = otherEnd
+        }
+        return equal
+      }
+    }
+  }
+
   /// Whether two leaves hold the same entry to digest 1.
   func hasSameContent(_ index: Int, as other: MapNode, _ otherIndex: Int) -> Bool {
     bytes.withUnsafeBytes { a in

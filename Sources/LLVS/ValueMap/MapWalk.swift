@@ -39,6 +39,12 @@ struct MapWalk {
     }
   }
 
+  /// To what follows `count` items, which are all of this node.
+  mutating func advance(by count: Int) {
+    frames[frames.count - 1].index += count - 1
+    advance()
+  }
+
   /// Forward to the leaf item at or after a key; never goes back.
   mutating func seekForward(to key: [UInt8], _ directory: Bool) throws(StoreError) {
     while let top = frames.last, top.node.compare(top.node.count - 1, to: key, directory) < 0 {

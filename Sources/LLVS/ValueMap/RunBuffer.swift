@@ -33,10 +33,16 @@ struct RunBuffer {
     }
   }
 
-  mutating func append(_ index: Int, of node: MapNode) {
-    starts.append(bytes.count)
-    node.withItem(index) { bytes.append(contentsOf: $0) }
-    if level == 0 { digests.append(node.entryDigest(index)) }
+  /// Appends items of a node, of which only the node's last can end a run.
+  mutating func append(_ range: Range<Int>, of node: MapNode) {
+    guard !range.isEmpty else { return }
+    let start = Int(node.starts[range.lowerBound])
+    let shift = bytes.count - start
+    for index in range { starts.append(Int(node.starts[index]) + shift) }
+    node.bytes.withUnsafeBytes { raw in
+      bytes.append(contentsOf: raw.part(start, Int(node.starts[range.upperBound]) - start))
+    }
+    if level == 0 { for index in range { digests.append(node.entryDigest(index)) } }
   }
 
   /// Whether the run ends here by the hash of the last item's key.

@@ -92,31 +92,30 @@ extension ValueMap {
     _ run: inout RunBuffer, _ output: inout LevelOutput
   ) throws(StoreError) {
     output.consume(node, at: location)
-    for index in 0..<node.count {
-      var replaced = false
-      while let edit = edits.first {
-        let order = node.compare(index, to: edit.key, edit.directory)
-        guard order >= 0 else { break }
-        guard order == 0 else {
-          if edit.item != nil { output.markChanged() }
-          try insertFirst(of: &edits, into: &run, &output)
-          continue
-        }
-        replaced = true
-        if let item = edit.item {
-          if !node.withItem(index, { $0.elementsEqual(item) }) { output.markChanged() }
-          run.append(item)
-        } else {
-          output.markChanged()
-        }
-        try edits.removeFirst()
-        if edit.item != nil, index + 1 == node.count, run.lastEndsRun() { try output.close(&run) }
+    var index = 0
+    while index < node.count {
+      let next = edits.first.map { max(index, node.search($0.key, $0.directory)) } ?? node.count
+      run.append(index..<next, of: node)
+      index = next
+      // Only the last item of a node can end a run: every other would have ended the node.
+      guard index < node.count, let edit = edits.first else {
+        if run.lastEndsRun() { try output.close(&run) }
         break
       }
-      guard !replaced else { continue }
-      run.append(index, of: node)
-      // Only the last item of a node can end a run: every other would have ended the node.
-      if index + 1 == node.count, run.lastEndsRun() { try output.close(&run) }
+      guard node.compare(index, to: edit.key, edit.directory) == 0 else {
+        if edit.item != nil { output.markChanged() }
+        try insertFirst(of: &edits, into: &run, &output)
+        continue
+      }
+      if let item = edit.item {
+        if !node.withItem(index, { $0.elementsEqual(item) }) { output.markChanged() }
+        run.append(item)
+      } else {
+        output.markChanged()
+      }
+      try edits.removeFirst()
+      index += 1
+      if edit.item != nil, index == node.count, run.lastEndsRun() { try output.close(&run) }
     }
     while isLast, edits.first != nil { try insertFirst(of: &edits, into: &run, &output) }
   }
