@@ -19,9 +19,14 @@ final class BenchPlace {
     return directory
   }
 
+  /// Writes out what is dirty.
+  func sync() throws {
+    try File(path, [.read, .directory]).syncFileSystem()
+  }
+
   /// Writes out what is dirty and makes the kernel forget every page, name and inode it can.
   func dropCaches() throws {
-    try File(path, [.read, .directory]).syncFileSystem()
+    try sync()
     do throws(SystemError) {
       try File("/proc/sys/vm/drop_caches", .write).write(Array("3\n".utf8), at: 0)
     } catch {

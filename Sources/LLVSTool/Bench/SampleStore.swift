@@ -4,7 +4,7 @@ import Platform
 /// Stores with many values or versions.
 enum SampleStore {
   /// How many of so many values are in one directory.
-  static func bigCount(of count: Int) -> Int { count / 10 }
+  static func bigCount(of count: Int) -> Int { max(count / 10, min(count, 2000)) }
 
   /// The key of the value at a position, ascending.
   static func key(_ index: Int, of count: Int) -> Key {
