@@ -74,6 +74,57 @@ extension Mounted {
       }
     }
 
+    /// A file of one side and a directory of the other under one name: no key clashed, and yet both cannot
+    /// have it.
+    @Test("a file against a directory: both are there, both are listed, and one of them gives way")
+    func fileAgainstDirectory() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { a in
+        try MountedStore.with(stored: ["settle": "1h"]) { b in
+          try a.run("mkdir ../folder; echo $PWD/../folder > .llvs/peers/folder")
+          try b.run("echo '\(a.directory)/folder' > .llvs/peers/folder")
+          func sync() throws {
+            for store in [a, b, a] { try store.run("echo sync > .llvs/control", seconds: 60) }
+          }
+          try a.run("echo start > start; echo sync > .llvs/control")
+          try b.run("echo sync > .llvs/control; mkdir -p x/y; echo 1 > x/y/z; echo 2 > x/w")
+          try a.run("echo file > x; mkdir e; echo sub > e/f")
+          try b.run("echo also > e")
+          try sync()
+          for store in [a, b] {
+            #expect(
+              try store.run("ls; cat x/y/z x/w %llvs%x %llvs%e e/f")
+                == "%llvs%e\n%llvs%x\ne\nstart\nx\n1\n2\nfile\nalso\nsub\n")
+            #expect(try store.run("grep ^conflicts .llvs/control | tr -s ' '") == "conflicts 2\n")
+            #expect(
+              try store.run("{ echo conflicts >&3; cat <&3; } 3<>.llvs/control")
+                == "%llvs%e: the file e, whose name a directory has\n"
+                + "%llvs%x: the file x, whose name a directory has\n")
+            #expect(
+              try store.run("cd .llvs/conflicts; ls; ls *; cat %llvs%x/ours")
+                == "%llvs%e\n%llvs%x\n%llvs%e:\nours\n\n%llvs%x:\nours\nfile\n")
+            // It cannot be settled by saying so.
+            #expect(
+              try store.shell("rmdir .llvs/conflicts/%llvs%x").output.contains("busy"))
+            #expect(
+              try store.shell("{ echo settle x >&3; cat <&3; } 3<>.llvs/control").output
+                .contains("x is a file and a directory: rename or remove one of them"))
+          }
+          // One side renames the file, the other removes the directory in whose way the other file is.
+          try a.run("mv %llvs%x x.txt")
+          try b.run("rm -r e")
+          #expect(try a.run("ls -R x; cat x.txt") == "x:\nw\ny\n\nx/y:\nz\nfile\n")
+          try sync()
+          for store in [a, b] {
+            #expect(try store.run("cat x.txt x/w e; ls") == "file\n2\nalso\ne\nstart\nx\nx.txt\n")
+            #expect(try store.run("grep ^conflicts .llvs/control | tr -s ' '") == "conflicts 0\n")
+            #expect(try store.run("ls .llvs/conflicts") == "")
+          }
+          try expectEqual(a, b, "after all is settled")
+          try a.verify()
+        }
+      }
+    }
+
     private func expectEqual(
       _ a: MountedStore, _ b: MountedStore, _ when: Comment
     ) throws {

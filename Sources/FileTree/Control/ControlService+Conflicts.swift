@@ -36,11 +36,12 @@ extension ControlService {
       || path.count > above.count && path[above.count] == 0x2F && path.starts(with: above)
   }
 
-  /// How many values have open conflicts.
+  /// How many values have open conflicts, or a directory in their place.
   func countOpenConflicts() throws(ControlError) -> Int {
     try translating { () throws(StoreError) in
       guard let head = try store.state().head else { return 0 }
       return try store.openConflictKeys(at: head).count
+        + displaced.keys(at: head, in: store).count
     }
   }
 
@@ -72,6 +73,17 @@ extension ControlService {
           ReplyField("path", path), ReplyField("hasBase", .flag(item.conflict.base != nil)),
           ReplyField("hasOurs", .flag(item.conflict.ours != nil)),
           ReplyField("theirs", .list(theirs)),
+        ]))
+    }
+    for value in try displacedValues(below: path ?? []) {
+      let path = String(decoding: value.path, as: UTF8.self)
+      let directory = String(decoding: value.directory, as: UTF8.self)
+      lines.append("\(path): the file \(directory), whose name a directory has")
+      fields.append(
+        .record([
+          ReplyField("path", path), ReplyField("hasBase", .flag(false)),
+          ReplyField("hasOurs", .flag(true)), ReplyField("theirs", .list([])),
+          ReplyField("directory", directory),
         ]))
     }
     return CommandResult(

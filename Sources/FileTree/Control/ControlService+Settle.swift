@@ -16,7 +16,7 @@ extension ControlService {
     try cut()
     let open = try openConflicts(below: path)
     let shown = String(decoding: path, as: UTF8.self)
-    guard !open.isEmpty else { throw ControlError(.notFound, "there is no conflict at \(shown)") }
+    guard !open.isEmpty else { throw try noConflict(at: path) }
     for item in open {
       guard case .theirs(let number) = settlement else { continue }
       guard number <= item.conflict.theirs.count else {
@@ -55,6 +55,19 @@ extension ControlService {
       ).number
     }
     return settled(open.map(\.path), outcome)
+  }
+
+  /// Why there is nothing to settle at a path.
+  private func noConflict(at path: [UInt8]) throws(ControlError) -> ControlError {
+    let shown = String(decoding: path, as: UTF8.self)
+    guard let value = try displacedValues(below: path).first else {
+      return ControlError(.notFound, "there is no conflict at \(shown)")
+    }
+    let directory = String(decoding: value.directory, as: UTF8.self)
+    return ControlError(
+      .busy,
+      "\(directory) is a file and a directory: rename or remove one of them, the file "
+        + "under the name \(String(decoding: value.path, as: UTF8.self))")
   }
 
   private func settled(_ paths: [[UInt8]], _ outcome: Versioner.Outcome) -> CommandResult {

@@ -13,6 +13,7 @@ package final class ControlService: Sendable {
   package let versioner: Versioner
   package let log: EventLog
   let opener: PeerOpener
+  let displaced = DisplacedValues()
 
   struct State {
     var settings: StoreSettings

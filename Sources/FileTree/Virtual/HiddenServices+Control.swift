@@ -36,6 +36,13 @@ extension HiddenServices {
         _ = try asking { () throws(ControlError) in
           try service.settle(path, with: bytes, seen: seen)
         }
+      },
+      displaced: { (head) throws(FSError) in
+        try asking { () throws(ControlError) in
+          try translating { () throws(StoreError) in
+            try service.displacedValues(at: head)
+          }
+        }
       })
   }
 }

@@ -34,6 +34,9 @@ package struct HiddenServices: Sendable {
   package var settle: @Sendable ([UInt8]) throws(FSError) -> Void
   /// Gives the value at a path bytes made of the sides that a head had, and settles.
   package var settleWith: @Sendable ([UInt8], [UInt8], VersionNumber?) throws(FSError) -> Void
+  /// The values at a head that directories keep from their own names.
+  package var displaced:
+    @Sendable (VersionNumber) throws(FSError) -> [ControlService.DisplacedValue]
 
   package init(
     status: @escaping Text, statusJSON: @escaping Text, log: EventLog,
@@ -42,7 +45,10 @@ package struct HiddenServices: Sendable {
     setPeer: @escaping @Sendable (Peer) throws(FSError) -> Void,
     removePeer: @escaping @Sendable (String) throws(FSError) -> Void,
     settle: @escaping @Sendable ([UInt8]) throws(FSError) -> Void,
-    settleWith: @escaping @Sendable ([UInt8], [UInt8], VersionNumber?) throws(FSError) -> Void
+    settleWith: @escaping @Sendable ([UInt8], [UInt8], VersionNumber?) throws(FSError) -> Void,
+    displaced:
+      @escaping @Sendable (VersionNumber) throws(FSError) ->
+      [ControlService.DisplacedValue]
   ) {
     self.status = status
     self.statusJSON = statusJSON
@@ -54,5 +60,6 @@ package struct HiddenServices: Sendable {
     self.removePeer = removePeer
     self.settle = settle
     self.settleWith = settleWith
+    self.displaced = displaced
   }
 }

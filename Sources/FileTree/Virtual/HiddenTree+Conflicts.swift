@@ -5,8 +5,9 @@ import Synchronization
 // `conflicts/PATH/{base,ours,theirs,theirs.2}`: what clashed and nobody has settled, as plain files. A
 // component that is one of these names, possibly behind `%llvs%` once or more, is shown with one more
 // `%llvs%` before it. `merged` is the line-wise merge with markers: saved without them, it settles with
-// what it holds then (WritablePlace). The rmdir of PATH settles it as the tree has it; its files go with it, so that
-// removing them first, as rm -r does, changes nothing.
+// what it holds then (WritablePlace). The rmdir of PATH settles it as the tree has it; its files go with
+// it, so that removing them first, as rm -r does, changes nothing. A value whose name a directory has is
+// there with nothing but `ours`, and cannot be settled here.
 
 /// What the directories below `conflicts` remember.
 final class ConflictDirectories: Sendable {
@@ -52,12 +53,19 @@ extension HiddenTree {
       }
       return shown
     }
+    let displaced = try services.displaced(head).map { value in
+      ConflictDirectories.Shown(
+        path: value.path,
+        conflict: ValueConflict(
+          key: value.entry.key, base: nil, ours: value.entry, theirs: []))
+    }
+    let all = (shown + displaced).sorted { $0.conflict.key < $1.conflict.key }
     conflicts.state.withLock { state in
       state.head = head
-      state.shown = shown
+      state.shown = all
       state.merged = [:]
     }
-    return shown
+    return all
   }
 
   /// The files of a conflict: name and entry.

@@ -11,7 +11,8 @@ extension HiddenTree {
   /// Where the merged text of a conflict is edited; nil for a directory above conflicts.
   func mergedPlace(of path: [UInt8]) throws(FSError) -> WritablePlace? {
     if let known = knownPlace(of: path) { return known }
-    guard try shownConflicts().contains(where: { $0.path == path }) else { return nil }
+    let isOpen = try shownConflicts().contains { $0.path == path && !$0.conflict.theirs.isEmpty }
+    guard isOpen else { return nil }
     let merged = WritablePlace.MergedText(
       text: { [weak self] () throws(FSError) in try self?.mergedText(of: path) },
       put: { [weak self] (bytes, seen) throws(FSError) in

@@ -13,8 +13,15 @@ package struct ValueConflict: Hashable, Sendable {
   package let base: Entry?
   /// What the tree holds; nil for nothing.
   package let ours: Entry?
-  /// What was dropped, newest first; never empty.
+  /// What was dropped, newest first; none of a value that lost only its name.
   package let theirs: [Revision]
+
+  package init(key: Key, base: Entry?, ours: Entry?, theirs: [Revision]) {
+    self.key = key
+    self.base = base
+    self.ours = ours
+    self.theirs = theirs
+  }
 }
 
 /// A revision that a merge dropped (rule 11), as long as no version settled it (rule 12).

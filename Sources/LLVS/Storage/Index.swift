@@ -15,6 +15,8 @@ final class Index: Sendable {
     var changes: [(key: Int64, version: UInt32)] = []
     var lastVersion: UInt32 = 0
     var conflicts: (known: KnownDrops, head: Version.ID)?
+    /// By name.
+    var notes: [String: [UInt8]] = [:]
     var isScheduled = false
   }
 
@@ -71,7 +73,10 @@ final class Index: Sendable {
     }
     // Unknown to programs that came before it, which leave it alone.
     try database.execute(
-      "CREATE TABLE IF NOT EXISTS conflicts(head TEXT NOT NULL, drops BLOB NOT NULL)")
+      """
+      CREATE TABLE IF NOT EXISTS conflicts(head TEXT NOT NULL, drops BLOB NOT NULL);
+      CREATE TABLE IF NOT EXISTS notes(name TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+      """)
     guard try database.integer("PRAGMA user_version") == formatVersion else {
       throw .corrupt("\(path) has another format")
     }
@@ -139,9 +144,29 @@ final class Index: Sendable {
 
   /// Keeps the unsettled drops of a head; written later.
   func note(conflicts known: KnownDrops, of head: Version.ID) {
+    keep { $0.conflicts = (known, head) }
+  }
+
+  /// Keeps bytes under a name, instead of those before; written later.
+  func note(_ name: String, _ bytes: [UInt8]) {
+    keep { $0.notes[name] = bytes }
+  }
+
+  /// The bytes kept under a name, if they can be read.
+  func noted(_ name: String) -> [UInt8]? {
+    if let waiting = pending.withLock({ $0.notes[name] }) { return waiting }
+    return try? read { (database) throws(StoreError) -> [UInt8]? in
+      let statement = try database.prepared("SELECT bytes FROM notes WHERE name = ?")
+        .bind(1, Array(name.utf8))
+      defer { statement.reset() }
+      return try statement.step() ? statement.bytes(0) : nil
+    }
+  }
+
+  private func keep(_ change: (inout Pending) -> Void) {
     guard isWritable else { return }
     let isDue = pending.withLock { pending in
-      pending.conflicts = (known, head)
+      change(&pending)
       guard !pending.isScheduled else { return false }
       pending.isScheduled = true
       return true
@@ -206,13 +231,17 @@ final class Index: Sendable {
     writer.withLock { loan in
       let taken = pending.withLock { pending in
         pending.isScheduled = false
-        return (pending.chunks, pending.changes, pending.lastVersion, pending.conflicts)
+        return (
+          pending.chunks, pending.changes, pending.lastVersion, pending.conflicts, pending.notes
+        )
       }
-      guard !taken.0.isEmpty || !taken.1.isEmpty || taken.2 > 0 || taken.3 != nil,
+      guard
+        !taken.0.isEmpty || !taken.1.isEmpty || taken.2 > 0 || taken.3 != nil || !taken.4.isEmpty,
         let database = loan?.database
       else { return }
       // What could not be written waits for the next flush, or for the next open, which catches up.
-      guard (try? Index.write(taken.0, taken.1, taken.2, taken.3, to: database)) != nil else {
+      guard (try? Index.write(taken.0, taken.1, taken.2, taken.3, taken.4, to: database)) != nil
+      else {
         return
       }
       pending.withLock { pending in
@@ -221,13 +250,17 @@ final class Index: Sendable {
         }
         pending.changes.removeFirst(min(taken.1.count, pending.changes.count))
         if pending.conflicts?.known.head == taken.3?.known.head { pending.conflicts = nil }
+        for (name, bytes) in taken.4 where pending.notes[name] == bytes {
+          pending.notes[name] = nil
+        }
       }
     }
   }
 
   private static func write(
     _ chunks: [Int64: Location], _ changes: [(key: Int64, version: UInt32)], _ last: UInt32,
-    _ conflicts: (known: KnownDrops, head: Version.ID)?, to database: Database
+    _ conflicts: (known: KnownDrops, head: Version.ID)?, _ notes: [String: [UInt8]],
+    to database: Database
   ) throws(StoreError) {
     try database.transaction { () throws(StoreError) in
       // In order of key, neighbours meet in one page.
@@ -245,6 +278,10 @@ final class Index: Sendable {
         try database.execute("DELETE FROM conflicts")
         try database.prepared("INSERT INTO conflicts VALUES(?, ?)")
           .bind(1, Array(conflicts.head.rawValue.utf8)).bind(2, conflicts.known.encoded).run()
+      }
+      for (name, bytes) in notes {
+        try database.prepared("INSERT OR REPLACE INTO notes VALUES(?, ?)")
+          .bind(1, Array(name.utf8)).bind(2, bytes).run()
       }
       try database.prepared("UPDATE store SET last_version = max(last_version, ?)")
         .bind(1, Int64(last)).run()

@@ -23,6 +23,12 @@ extension Store {
     return old.storedVersion != new.storedVersion || !old.hasSameContent(as: new)
   }
 
+  /// Keeps bytes under a name in the index, from where they may vanish: for what can be computed anew.
+  package func note(_ name: String, _ bytes: [UInt8]) { index.note(name, bytes) }
+
+  /// The bytes kept under a name in the index, if they are still there.
+  package func noted(_ name: String) -> [UInt8]? { index.noted(name) }
+
   /// Brings into the index what a crash kept out of it.
   func catchUpIndex() throws(StoreError) {
     let last = published.withLock { $0.lastNumber }

@@ -74,6 +74,7 @@ struct TreeViewTests {
         String(repeating: "l", count: 256), String(repeating: "é", count: 127),
         "%llvs%" + String(repeating: "m", count: 300),
       ].map(bytes) + [[0xFF], [0x61, 0xFE]]
+    var before: TreeView?
     for round in 0..<150 {
       func path() -> [UInt8] {
         let count = Int.random(in: 1...4, using: &random)
@@ -99,6 +100,16 @@ struct TreeViewTests {
         #expect(try view.path(of: entry.key) == path, "\(text(entry.key.bytes)), \(note)")
         #expect(try view.key(forNewPath: path) == entry.key, "\(text(path)), \(note)")
       }
+      let behind = try behindDirectories(shown)
+      let found = try view.valuesBehindDirectories()
+      #expect(
+        found.map(\.rawValue) == behind.map(\.rawValue), "\(note)")
+      if let before {
+        let known = try before.valuesBehindDirectories()
+        #expect(
+          try view.valuesBehindDirectories(knowing: known, of: before.map) == behind, "\(note)")
+      }
+      before = view
       let taken = Set(shown.values.map(\.path) + shown.directories.map(\.path))
       for _ in 0..<20 {
         let free = path()
@@ -113,6 +124,15 @@ struct TreeViewTests {
         #expect(KeyCoding.path(of: new) == free, "\(text(free)), \(note)")
       }
     }
+  }
+
+  /// The values that are not shown at their own path because a directory is, by what is shown.
+  private func behindDirectories(_ shown: Shown) throws -> [Key] {
+    let directories = Set(shown.directories.map(\.path))
+    return shown.values.compactMap { path, entry in
+      let own = KeyCoding.path(of: entry.key) ?? entry.key.bytes
+      return path != own && directories.contains(own) ? entry.key : nil
+    }.sorted()
   }
 
   @Test("a directory keeps the name that a value wants too")

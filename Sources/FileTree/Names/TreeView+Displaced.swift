@@ -1,0 +1,113 @@
+package import LLVS
+
+// Values that directories keep from their own names: one side of a merge made the file, the other the
+// directory, or a program stored both. No key clashed, so that no merge dropped anything; which they are
+// follows from the tree alone, the same on every replica that has it.
+
+extension TreeView {
+  /// After so many new keys it is quicker to look at all of them.
+  private static let newKeysLookedUp = 10_000
+
+  /// The keys of values whose path a directory has, ascending.
+  ///
+  /// - Complexity: O(*n*), in memory for what is found.
+  package func valuesBehindDirectories() throws(StoreError) -> [Key] {
+    var candidates: Set<Key> = []
+    // Values that the keys here begin with; each begins with the one before.
+    var open: [[UInt8]] = []
+    var cursor = MapCursor(map)
+    try cursor.seekToStart()
+    while let kind = cursor.kind {
+      let isDirectory = kind == .directory
+      _ = cursor.withKey { key in
+        while let value = open.last {
+          if key.starts(with: value) {
+            let next: UInt8 = key.count == value.count ? 0x2F : key[value.count]
+            if next == 0x2F { candidates.insert(Key(bytes: value)) }
+            guard next >= 0x2F else { break }
+          }
+          open.removeLast()
+        }
+        if !isDirectory { open.append(Array(key)) }
+      }
+      try cursor.advance()
+    }
+    guard try hasEscaped() else { return try behindDirectories(candidates) }
+    try cursor.seek(to: DisplacedName.prefix)
+    var last: [UInt8] = []
+    while let key = cursor.key, key.bytes.starts(with: DisplacedName.prefix) {
+      try addCandidates(at: key, to: &candidates, &last)
+      try cursor.advance()
+    }
+    return try behindDirectories(candidates)
+  }
+
+  /// The same where it is known of another map.
+  ///
+  /// - Complexity: O(changes log *n*).
+  package func valuesBehindDirectories(
+    knowing known: [Key], of old: ValueMap
+  ) throws(StoreError) -> [Key] {
+    var candidates = Set(known)
+    var last: [UInt8] = []
+    var newCount = 0
+    var diff = try MapDiff(from: old, to: map, comparing: .content)
+    while let change = try diff.next() {
+      guard change.old == nil else { continue }
+      newCount += 1
+      guard newCount <= Self.newKeysLookedUp else { return try valuesBehindDirectories() }
+      try addCandidates(at: change.key, to: &candidates, &last)
+    }
+    return try behindDirectories(candidates)
+  }
+
+  /// Whether a directory has the path of a value, so that it is shown under a name of its own.
+  func isBehindDirectory(_ key: Key) throws(StoreError) -> Bool {
+    let path = Self.ownPath(key)
+    guard !path.isEmpty, Self.validParts(of: path).count == path.count,
+      try map.entry(at: key) != nil
+    else {
+      return false
+    }
+    if case .directory? = try claims(to: path).winner { return true }
+    return false
+  }
+
+  private func behindDirectories(_ candidates: Set<Key>) throws(StoreError) -> [Key] {
+    var keys: [Key] = []
+    for key in candidates where try isBehindDirectory(key) { keys.append(key) }
+    return keys.sorted()
+  }
+
+  /// Adds the values at the path of a key and above it; not again above where `last` was.
+  private func addCandidates(
+    at key: Key, to candidates: inout Set<Key>, _ last: inout [UInt8]
+  ) throws(StoreError) {
+    var path = Self.validParts(of: Self.ownPath(key))[...]
+    try addValues(at: Array(path), to: &candidates)
+    var isNew = true
+    while isNew, let slash = path.lastIndex(of: 0x2F) {
+      path = path[..<slash]
+      // Above a directory that was looked at just before everything was looked at too.
+      isNew = !(last.starts(with: path) && (last.count == path.count || last[path.count] == 0x2F))
+      if isNew { try addValues(at: Array(path), to: &candidates) }
+    }
+    last = Self.validParts(of: Self.ownPath(key))
+  }
+
+  private func addValues(
+    at path: [UInt8], to candidates: inout Set<Key>
+  ) throws(StoreError) {
+    let literal = Key(bytes: path)
+    if try map.entry(at: literal) != nil { candidates.insert(literal) }
+    guard try hasEscaped() else { return }
+    let escaped = Key(bytes: Self.escapedPrefix(path))
+    if try map.entry(at: escaped) != nil { candidates.insert(escaped) }
+  }
+
+  /// The beginning of a path whose components are names.
+  private static func validParts(of path: [UInt8]) -> [UInt8] {
+    let parts = path.split(separator: 0x2F, omittingEmptySubsequences: false)
+    return Array(parts.prefix { DisplacedName.isName($0) }.joined(separator: [0x2F]))
+  }
+}
