@@ -5,9 +5,9 @@ import Platform
 extension Verb {
   /// A command of the control file, as the verb of that name.
   @Sendable static func control(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    var words = [line.verb] + line.words
-    if line.verb == "commit", let message = line.options["message"] { words.append(message) }
     let site = try Site(line)
+    var words = [line.verb] + (try site.commandWords(line))
+    if line.verb == "commit", let message = line.options["message"] { words.append(message) }
     let answer = try site.run(words, console)
     if line.isJSON {
       console.tell(json(answer))
@@ -17,6 +17,15 @@ extension Verb {
       console.say(answer.text)
     }
     return line.failsOnConflict && answer.hasConflicts ? .conflict : .done
+  }
+
+  /// The first of a command's words that is a path, as its others behind it are; nil where none is one.
+  fileprivate static func firstPath(of verb: String) -> Int? {
+    switch verb {
+    case "restore", "revert": 1
+    case "settle", "conflicts", "purge": 0
+    default: nil
+    }
   }
 
   private static func json(_ answer: Answer) -> String {
@@ -97,5 +106,26 @@ extension Verb {
       console.tell(peers.map { "\($0.name)  \(address($0))" }.joined(separator: "\n"))
     }
     return .done
+  }
+}
+
+extension Site {
+  /// The words of a command with its paths as the control file takes them: from the top of the tree.
+  fileprivate func commandWords(_ line: CommandLine) throws -> [String] {
+    guard let first = Verb.firstPath(of: line.verb) else { return line.words }
+    return try line.words.enumerated().map { index, word in
+      // Behind the one path of settle stands what to take.
+      guard index >= first, line.verb != "settle" || index == first else { return word }
+      return try commandPath(word)
+    }
+  }
+
+  /// A path of the tree as a command's word: the top is a slash.
+  func commandPath(_ word: String) throws -> String {
+    let path = try self.path(word)
+    guard let text = String(validating: path, as: UTF8.self) else {
+      throw ControlError(.grammar, "\(word) is no text")
+    }
+    return text.isEmpty ? "/" : text
   }
 }

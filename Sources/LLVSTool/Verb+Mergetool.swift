@@ -14,11 +14,11 @@ extension Verb {
     }
     let tool = try chosenTool(line, place.store)
     var open: [ControlService.OpenConflict] = []
-    for path in line.words.isEmpty ? [""] : line.words {
-      let found = try ControlService.openConflicts(
-        in: place.store, below: Array(path.split(separator: "/").joined(separator: "/").utf8))
+    for word in line.words.isEmpty ? ["/"] : line.words {
+      let path = try site.path(word)
+      let found = try ControlService.openConflicts(in: place.store, below: path)
       if found.isEmpty, !path.isEmpty {
-        throw ControlError(.notFound, "there is no conflict at \(path)")
+        throw ControlError(.notFound, "there is no conflict at \(word)")
       }
       open += found.filter { new in !open.contains { $0.path == new.path } }
     }

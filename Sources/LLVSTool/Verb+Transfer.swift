@@ -8,11 +8,11 @@ extension Verb {
     guard try FileSystem.status(directory).kind == .directory else {
       throw UsageError("\(directory) is not a directory")
     }
-    let into = (line.options["into"] ?? "").split(separator: "/").map(String.init)
-    guard !into.contains(where: { $0 == ".." || $0 == "." || $0 == ".llvs" }) else {
-      throw UsageError("--into takes a path from the top of the tree")
-    }
-    switch try Site(line) {
+    let site = try Site(line)
+    let into = try site.commandPath(line.options["into"] ?? "/").split(separator: "/")
+      .map(String.init)
+    guard !into.contains(".llvs") else { throw UsageError("--into takes a path of the tree") }
+    switch site {
     case .mounted(let root, _):
       // The kernel must see every name: the files come in as any others do.
       let target = ([root] + into).joined(separator: "/")
@@ -20,7 +20,7 @@ extension Verb {
       guard code == 0 else { throw UsageError("cp ended with \(code)") }
       var words = ["commit"]
       if let message = line.options["message"] { words.append(message) }
-      console.say(try Site(line).run(words, console).text)
+      console.say(try site.run(words, console).text)
     case .store(let path):
       let store = try Store.open(path: path, mode: .writer)
       guard try FileSystem.resolve(directory) != store.path else {

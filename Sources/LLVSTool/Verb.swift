@@ -77,6 +77,11 @@ package struct Verb: Sendable {
     }.joined()
   }
 
+  package static let pathsHelp = """
+    Taken from the current directory where that is in the mount, as git takes them; from the top of the
+    tree elsewhere, and with a slash before them. In the control file all start at the top.
+    """
+
   package static let summary =
     "llvs VERB [OPTIONS] mounts a versioned store as a directory and keeps copies of it in step."
 
@@ -96,6 +101,9 @@ package struct Verb: Sendable {
 
       Options of all:
       \(list(VerbOption.common))
+      Paths in the tree:
+        \(pathsHelp.split(separator: "\n").joined(separator: "\n  "))
+
       Exit codes:
       \(codes.joined(separator: "\n"))
       """

@@ -172,6 +172,39 @@ struct ToolTests {
   }
 
   @Test(
+    "paths are taken from the current directory in a mount, and from the top with a slash",
+    .enabled(if: MountedStore.isPossible))
+  func pathsInMount() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      \(Self.merger)
+      mkdir m && llvs mount s m -q && cd m && trap 'cd ../..; llvs unmount m -q' EXIT
+      mkdir -p d/e; for f in a d/a d/b d/e/a; do printf 'base\\n' > $f; done; llvs commit -q
+      llvs branch other -q; sed -i s/base/there/ a d/a d/b d/e/a; llvs commit -q; llvs switch - -q
+      sed -i s/base/here/ a d/a d/b d/e/a; llvs commit -q; llvs merge other -q
+      cd d
+      llvs conflicts a | cut -d: -f1; llvs conflicts e | cut -d: -f1; llvs conflicts ../a | cut -d: -f1
+      llvs conflicts . | cut -d: -f1 | tr '\\n' ' '; echo
+      llvs settle b theirs -q; cat b; llvs settle /a -q; llvs settle e ours -q
+      llvs conflicts | cut -d: -f1
+      MERGETOOL=../../tool llvs mergetool ./a; llvs conflicts
+      llvs settle b; llvs settle ../../a; echo $?
+      llvs restore other a ../a -q; cat a ../a e/a
+      llvs restore other . -q; cat e/a
+      mkdir ../../new; echo new > ../../new/x; llvs import ../../new --into e -q; cat e/x
+      """)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    #expect(
+      lines == [
+        "d/a", "d/e/a", "a", "d/a d/b d/e/a ", "there", "d/a", "d/a is settled", "no conflicts",
+        "llvs: settle: there is no conflict at d/b.", "llvs: ../../a is outside of the tree.", "2",
+        "there",
+        "there", "here", "there", "new",
+      ], "\(result.output)")
+  }
+
+  @Test(
     "mergetool works in a mount, with vimdiff too", .enabled(if: MountedStore.isPossible))
   func mountedMergetool() throws {
     let tool = try Tool()

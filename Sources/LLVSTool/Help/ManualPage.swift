@@ -22,7 +22,10 @@ package enum ManualPage {
     }
     lines.append(".SH OPTIONS OF ALL VERBS")
     for option in VerbOption.common { lines += [".TP"] + entry(option) }
-    lines += [".SH NAMING VERSIONS", escaped(versionsHelp), ".SH EXIT STATUS"]
+    lines += [
+      ".SH NAMING VERSIONS", escaped(versionsHelp), ".SH NAMING PATHS", escaped(Verb.pathsHelp),
+      ".SH EXIT STATUS",
+    ]
     for code in ExitCode.allCases {
       lines += [".TP", ".B \(code.rawValue)", escaped(code.meaning)]
     }
