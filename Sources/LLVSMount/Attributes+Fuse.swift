@@ -63,7 +63,7 @@ extension NodeStatus {
 
   /// A live entry: it stays valid until the kernel is told otherwise.
   var liveEntry: EntryAttributes {
-    EntryAttributes(node: NodeID(inode), attributes: attributes)
+    EntryAttributes(node: NodeID(node), attributes: attributes)
   }
 }
 

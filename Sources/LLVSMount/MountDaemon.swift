@@ -55,7 +55,7 @@ package final class MountDaemon: Sendable {
       var directories: Set<UInt64> = []
       for one in told {
         switch one {
-        case .node(let inode): session.notifier.invalidate(NodeID(inode))
+        case .node(let id): session.notifier.invalidateAttributes(NodeID(id))
         case .entry(let parent, let name):
           session.notifier.invalidate(name, in: NodeID(parent))
           directories.insert(parent)

@@ -58,9 +58,12 @@ extension MountOperations {
       let number = OpenLiveFile(handle).number()
       if !reply.created(status.liveEntry, number, .keepCache) {
         try? tree.release(handle)
-        tree.forget(status.inode, count: 1)
+        tree.forget(status.node, count: 1)
         OpenObject.close(number)
       }
+    } catch .exists where flags & OpenFlags.exclusive == 0 {
+      // A merge has brought the name, and the kernel was not told yet: on this it looks again, and opens.
+      reply.error(Errno.stale)
     } catch {
       reply.error(error.errno)
     }
@@ -207,6 +210,7 @@ enum OpenFlags {
   static let accessMode: Int32 = 0o3
   static let readOnly: Int32 = 0
   static let writeOnly: Int32 = 1
+  static let exclusive: Int32 = 0o200
   static let truncate: Int32 = 0o1000
   static let append: Int32 = 0o2000
 }

@@ -74,10 +74,10 @@ extension MountOperations {
         guard
           item.name.withUnsafeBytes({ reply.add($0, status.liveEntry, next: Int64(index)) })
         else {
-          tree.forget(status.inode, count: 1)
+          tree.forget(status.node, count: 1)
           break
         }
-        given.append(status.inode)
+        given.append(status.node)
       }
       if !reply.finish() { for inode in given { tree.forget(inode, count: 1) } }
     } catch {

@@ -15,7 +15,7 @@ extension MountOperations {
     }
     do throws(FSError) {
       let status = try tree.lookup(parent.rawValue, name)
-      if !reply.entry(status.liveEntry) { tree.forget(status.inode, count: 1) }
+      if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
     } catch .noEntry {
       // The kernel remembers that there is no such name; a merge that brings one tells it.
       reply.entry(.absent(timeout: EntryAttributes.forever))
@@ -38,7 +38,7 @@ extension MountOperations {
   ) {
     do throws(FSError) {
       let status = try body()
-      if !reply.entry(status.liveEntry) { tree.forget(status.inode, count: 1) }
+      if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
     } catch {
       reply.error(error.errno)
     }

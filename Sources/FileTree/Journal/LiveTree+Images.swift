@@ -19,15 +19,23 @@ extension LiveTree {
     append(childrenOf: root, to: &changes, &known)
     // Open ones too: what is saved through their handles later is a change of the name they had.
     for detached in detachedNodes.values {
-      detached.node.isJournaled = true
-      changes.append(.node(image(of: detached.node, at: nil)))
-      changes.append(
-        .detached(
-          inode: detached.node.inode, parent: detached.parent, name: detached.name,
-          successor: detached.successor, epoch: detached.epoch))
+      let node = detached.node
+      // One that only the kernel knows is recorded if somebody opens and changes it.
+      node.isJournaled = node.handles > 0 || node.file?.saved != nil || node.file?.unsaved == true
+      if node.isJournaled { changes += self.changes(of: detached) }
     }
     changes += sumChanges()
     return changes
+  }
+
+  /// The records that rebuild a detached node; call with the lock held.
+  func changes(of detached: Detached) -> [Change] {
+    [
+      .node(image(of: detached.node, at: nil)),
+      .detached(
+        inode: detached.node.inode, parent: detached.parent, name: detached.name,
+        successor: detached.successor, epoch: detached.epoch),
+    ]
   }
 
   /// A file of several names has one image, which bears the name that is met first.

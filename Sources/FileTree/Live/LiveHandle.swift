@@ -42,8 +42,8 @@ package final class LiveHandle: @unchecked Sendable {
     opened = epoch
   }
 
-  /// The inode number of the file.
-  package var inode: UInt64 { node.inode }
+  /// The file, as the kernel names it.
+  package var inode: UInt64 { node.kernelID }
 
   /// The epoch that the writer has seen: at open, then that which its own last save went into.
   var seenEpoch: UInt64 {

@@ -11,6 +11,7 @@ import LLVS
 ///
 /// About 200 bytes; a node that is none of these three is dropped and found again in the base.
 final class LiveNode {
+  /// What stat(2) shows, and what the journal and the store name it by.
   let inode: UInt64
   /// The directory that holds it; nil for the root and for nodes without a name.
   private(set) var parent: LiveNode?
@@ -64,9 +65,11 @@ final class LiveNode {
     var attributes: Attributes?
     var atime: Attributes.Time?
     var zeroBytes: UInt64 = 0
+    var kernelID: UInt64?
 
     var isEmpty: Bool {
       furtherNames.isEmpty && entry == nil && attributes == nil && atime == nil && zeroBytes == 0
+        && kernelID == nil
     }
   }
 
@@ -150,6 +153,13 @@ final class LiveNode {
   var atime: Attributes.Time? {
     get { extra?.rare?.atime }
     set { if newValue != nil || extra?.rare != nil { madeRare.atime = newValue } }
+  }
+
+  /// What the kernel names it by: the inode number, unless a merge gave its name other bytes while the
+  /// kernel knew it; see LiveTree+Replace.
+  var kernelID: UInt64 {
+    get { extra?.rare?.kernelID ?? inode }
+    set { if newValue != kernelID { madeRare.kernelID = newValue == inode ? nil : newValue } }
   }
 
   var ctime: Attributes.Time {

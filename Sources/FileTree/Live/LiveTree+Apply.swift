@@ -18,6 +18,9 @@ extension LiveTree {
   func ensureJournaled(_ node: LiveNode) {
     guard !node.isJournaled else { return }
     node.isJournaled = true
+    if let detached = detachedNodes[node.inode] {
+      return changes(of: detached).forEach { journal.append($0) }
+    }
     for one in node.names { ensureJournaled(one.parent) }
     touch(node)
     for one in node.names {

@@ -24,14 +24,13 @@ extension LiveTree {
       guard node.kind != .directory else { throw .isDirectory }
       let handle = opened(node, mode, process)
       handle.dropsPages =
-        untold.contains(inode)
-        || handle.seenBefore != nil && mode.contains(.read) && !mode.contains(.truncate)
+        handle.seenBefore != nil && mode.contains(.read) && !mode.contains(.truncate)
       var position: Journal.Position?
       if mode.contains(.truncate), node.size > 0 || node.file?.unsaved == true {
         ensureJournaled(node)
         position = perform(
           .resize(
-            inode: inode, size: 0, time: Self.now(), epoch: handle.seenEpoch, flags: []))
+            inode: node.inode, size: 0, time: Self.now(), epoch: handle.seenEpoch, flags: []))
       }
       node.handles += 1
       if mode.contains(.write) { node.writers += 1 }
@@ -153,7 +152,7 @@ extension LiveTree {
       }
       ensureJournaled(node)
       let position = perform(
-        .resize(inode: inode, size: size, time: Self.now(), epoch: seen, flags: flags))
+        .resize(inode: node.inode, size: size, time: Self.now(), epoch: seen, flags: flags))
       if flags.contains(.savedAtOnce) { noteSaver(of: node, process) }
       return (self.status(of: node), position)
     }
@@ -244,15 +243,18 @@ extension LiveTree {
         node.writers -= 1
       }
       node.handles -= 1
-      if node.handles == 0 { detachedNodes[node.inode].map { _ in settleDetached(node) } }
+      settleDetached(node)
       dropIfUnused(node)
       return position
     }
     if let position { try journal.commit(through: position) }
   }
 
-  /// The last handle of a detached node closed: it is forgotten unless a cut still has to take it.
-  private func settleDetached(_ node: LiveNode) {
+  /// A detached node that nobody has open or can open is forgotten, unless a cut still has to take it.
+  func settleDetached(_ node: LiveNode) {
+    guard node.parent == nil, node.handles == 0, node.lookups == 0,
+      detachedNodes[node.inode] != nil
+    else { return }
     if node.file?.saved?.takenIn != nil || node.file?.saved == nil {
       detachedNodes[node.inode] = nil
     }

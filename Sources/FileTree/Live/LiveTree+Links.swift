@@ -97,7 +97,7 @@ extension LiveTree {
 
   /// Finds names that a head which others made gave to files that are in memory.
   ///
-  /// - Returns: the nodes whose link count changed.
+  /// - Returns: the nodes whose link count changed, as the kernel names them.
   func completeLinks(_ inodes: Set<UInt64>) throws(StoreError) -> [UInt64] {
     var grown: [UInt64] = []
     for inode in inodes {
@@ -113,7 +113,7 @@ extension LiveTree {
           guard let node = nodes[inode], node.parent != nil else { return true }
           let before = node.furtherNames.count
           for place in places { attach(node, at: place) }
-          if node.furtherNames.count != before { grown.append(inode) }
+          if node.furtherNames.count != before { grown.append(node.kernelID) }
           return true
         }
         if isDone { break }
@@ -144,7 +144,7 @@ extension LiveTree {
       ensureJournaled(directory)
       let position = perform(
         .link(
-          inode: inode, parent: directory.inode, name: name, id: node.attributes.linkID ?? id,
+          inode: node.inode, parent: directory.inode, name: name, id: node.attributes.linkID ?? id,
           time: Self.now(), epoch: epoch))
       node.lookups += 1
       return (self.status(of: node), position)

@@ -111,6 +111,7 @@ extension LiveTree {
       node.ctime = replaced
     }
     nodes[own] = node
+    giveOwnID(node)
     return node
   }
 
@@ -165,7 +166,7 @@ extension LiveTree {
 
   /// A node's path from the root; nil for one without a name.
   package func path(of inode: UInt64) -> [UInt8]? {
-    lock.withLock { _ in nodes[inode]?.path }
+    lock.withLock { _ in known(inode)?.path }
   }
 }
 

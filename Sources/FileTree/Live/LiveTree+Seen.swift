@@ -73,7 +73,7 @@ extension LiveTree {
 
   func confirm(_ process: Int32, at inode: UInt64) {
     guard process != 0 else { return }
-    confirm { nodes[inode].flatMap { place(of: process, at: $0) } }
+    confirm { known(inode).flatMap { place(of: process, at: $0) } }
   }
 
   func confirm(_ process: Int32, _ parent: UInt64, _ name: [UInt8]) {

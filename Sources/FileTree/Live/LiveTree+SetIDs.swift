@@ -17,7 +17,7 @@ extension LiveTree {
   /// - Complexity: O(1).
   package func setIDsLost(_ inode: UInt64, keepsGroup: (UInt32) -> Bool) -> UInt32 {
     let found: (mode: UInt32, gid: UInt32)? = lock.withLock { _ in
-      guard let node = nodes[inode], node.kind != .directory, let mode = node.attributes.mode,
+      guard let node = known(inode), node.kind != .directory, let mode = node.attributes.mode,
         mode & (Self.setUserID | Self.setGroupID) != 0
       else { return nil }
       return (mode, defaults.owner(node.attributes).gid)

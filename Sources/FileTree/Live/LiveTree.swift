@@ -52,7 +52,10 @@ package final class LiveTree: @unchecked Sendable {
 
   // MARK: Guarded by `lock`
 
+  /// By inode number.
   var nodes: [UInt64: LiveNode] = [:]
+  /// Those whose number for the kernel is not their inode number, by that.
+  var identified: [UInt64: LiveNode] = [:]
   let root: LiveNode
   /// The head's tree.
   var base: TreeView
@@ -67,7 +70,7 @@ package final class LiveTree: @unchecked Sendable {
   var stamp: UInt64 = 0
   /// Files with unsaved bytes, by inode.
   var unsavedNodes: [UInt64: LiveNode] = [:]
-  /// Open nodes whose name a merge gave to another.
+  /// Nodes whose name a merge gave other bytes while they were open or the kernel knew them.
   var detachedNodes: [UInt64: Detached] = [:]
   /// When something was last saved, made, renamed or removed, on the monotonic clock.
   var lastActivity: UInt64 = 0
@@ -91,9 +94,8 @@ package final class LiveTree: @unchecked Sendable {
   var grownLinks: Set<UInt64> = []
   /// Replay's difference between the monotonic clock and the time of day; nil in a live tree.
   var replayShift: Int64?
-  /// Files whose bytes a merge has changed and the kernel has not been told of: it may have pages of the
-  /// bytes before.
-  var untold: Set<UInt64> = []
+  /// Detached nodes that the kernel still finds at their names.
+  var untold: [UInt64] = []
   /// What processes last saw at names that they opened for reading.
   var readers = ReaderMemory()
   /// How many saves cuts have learned to leave out, since their bytes cannot be read.
@@ -101,7 +103,8 @@ package final class LiveTree: @unchecked Sendable {
   /// Called once when something becomes pending, with the lock held.
   var wake: (@Sendable () -> Void)?
 
-  /// A node that lives on for its handles after a merge gave its name to another.
+  /// A node that lives on with its bytes after a merge gave its name others: for its handles, and for
+  /// whoever finds it in the kernel before that is told.
   struct Detached {
     let node: LiveNode
     let parent: UInt64
@@ -110,6 +113,8 @@ package final class LiveTree: @unchecked Sendable {
     let successor: UInt64
     /// The tree that its handles have seen: before the merge, then what its last save went into.
     var epoch: UInt64
+    /// How it is shown until the kernel was told that it has no name.
+    var shown: (inode: UInt64, links: UInt32)?
   }
 
   init(
@@ -144,13 +149,20 @@ package final class LiveTree: @unchecked Sendable {
   /// The node of a number that the kernel was given.
   ///
   /// - Throws: ``FSError/stale`` for a number nobody was given.
-  func node(_ inode: UInt64) throws(FSError) -> LiveNode {
-    guard let node = nodes[inode] else { throw .stale }
+  func node(_ id: UInt64) throws(FSError) -> LiveNode {
+    guard let node = known(id) else { throw .stale }
     return node
   }
 
-  func directory(_ inode: UInt64) throws(FSError) -> LiveNode {
-    let node = try node(inode)
+  /// The node of a number that the kernel was given; nil for one that nobody was given.
+  func known(_ id: UInt64) -> LiveNode? {
+    if !identified.isEmpty, let node = identified[id] { return node }
+    guard let node = nodes[id], node.kernelID == id else { return nil }
+    return node
+  }
+
+  func directory(_ id: UInt64) throws(FSError) -> LiveNode {
+    let node = try node(id)
     guard node.kind == .directory else { throw .notDirectory }
     return node
   }
@@ -162,6 +174,7 @@ package final class LiveTree: @unchecked Sendable {
       node.inode != Self.rootInode, detachedNodes[node.inode] == nil
     {
       nodes[node.inode] = nil
+      if node.kernelID != node.inode { identified[node.kernelID] = nil }
       let further = node.furtherNames
       if !further.isEmpty { node.furtherNames = [] }
       for one in further {
@@ -190,15 +203,19 @@ package final class LiveTree: @unchecked Sendable {
     }
     let mtime = stored.mtime ?? node.born
     let owner = defaults.owner(stored)
-    return NodeStatus(
-      inode: node.inode, kind: node.kind, mode: mode,
-      links: node.parent == nil && node.inode != Self.rootInode
-        ? 0 : 1 + UInt32(node.furtherNames.count),
-      uid: owner.uid, gid: owner.gid,
+    var inode = node.inode
+    var links = 1 + UInt32(node.furtherNames.count)
+    if node.parent == nil, node.inode != Self.rootInode {
+      (inode, links) = detachedNodes[node.inode]?.shown ?? (inode, 0)
+    }
+    var status = NodeStatus(
+      inode: inode, kind: node.kind, mode: mode, links: links, uid: owner.uid, gid: owner.gid,
       device: stored.device ?? Attributes.Device(major: 0, minor: 0),
       size: node.kind == .directory ? 4096 : node.size,
       stored: node.kind == .directory ? 4096 : node.storedSize, mtime: mtime, ctime: node.ctime,
       atime: node.atime ?? mtime)
+    status.node = node.kernelID
+    return status
   }
 
   /// A node's attributes.
@@ -211,8 +228,9 @@ package final class LiveTree: @unchecked Sendable {
   /// The kernel forgets `count` look-ups of a node.
   package func forget(_ inode: UInt64, count: UInt64) {
     lock.withLock { _ in
-      guard let node = nodes[inode], inode != Self.rootInode else { return }
+      guard let node = known(inode), inode != Self.rootInode else { return }
       node.lookups -= min(node.lookups, count)
+      settleDetached(node)
       dropIfUnused(node)
     }
   }

@@ -2,7 +2,10 @@ package import LLVS
 
 /// A node's attributes as stat(2) shows them.
 package struct NodeStatus: Hashable, Sendable {
+  /// st_ino.
   package var inode: UInt64
+  /// What the kernel names the node by, in requests and when it forgets it.
+  package var node: UInt64
   package var kind: EntryKind
   /// Permission bits, 0 to 0o7777.
   package var mode: UInt32
@@ -23,6 +26,7 @@ package struct NodeStatus: Hashable, Sendable {
     stored: UInt64? = nil, mtime: Attributes.Time, ctime: Attributes.Time, atime: Attributes.Time
   ) {
     self.inode = inode
+    node = inode
     self.kind = kind
     self.mode = mode
     self.links = links

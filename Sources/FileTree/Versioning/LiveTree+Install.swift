@@ -151,7 +151,7 @@ extension LiveTree {
       }
     }
     for node in plan.detached where node.file?.saved?.takenIn != nil {
-      if node.handles == 0 { detachedNodes[node.inode] = nil }
+      if node.handles == 0, node.lookups == 0 { detachedNodes[node.inode] = nil }
       node.file?.saved = nil
       node.file?.counted = nil
       dropIfUnused(node)
@@ -241,10 +241,11 @@ extension LiveTree {
     if let override, override.node.map(isPending) ?? true { return }
     let node =
       override?.node
-      ?? (change.old ?? change.new).flatMap { nodes[$0.inode] }
-      .flatMap { $0.stands(at: name, of: parent) ? $0 : nil }
-    told.append(.entry(parent: parent.inode, name: name))
-    guard let node else { return }
+      ?? [change.old?.inode, change.new?.inode, impliedInodes[change.path]].lazy
+      .compactMap { [nodes] number in number.flatMap { nodes[$0] } }
+      .first { $0.stands(at: name, of: parent) }
+    let anotherNode = Invalidation.entry(parent: parent.kernelID, name: name)
+    guard let node else { return told.append(anotherNode) }
     guard let new = change.new, new.kind == node.kind else {
       // What was made in a directory that others removed stays, and the directory with it.
       if let below = node.directory?.overrides.values, below.contains(where: { $0.node != nil }) {
@@ -254,32 +255,37 @@ extension LiveTree {
       }
       parent.directory?.overrides[name] = nil
       unlink(node, from: name, of: parent, time: Self.now())
-      told.append(.node(node.inode))
+      told += [anotherNode, .node(node.kernelID)]
       return
     }
     if new.inode != node.inode, !node.furtherNames.isEmpty {
       // The name is another file's now; this one goes on under the names it has left.
       parent.directory?.overrides[name] = nil
       unlink(node, from: name, of: parent, time: Self.now())
-      told.append(.node(node.inode))
+      told += [anotherNode, .node(node.kernelID)]
       return
     }
-    let changesBytes = !sameBytes(node.stored, new)
-    if node.handles > 0, node.kind != .directory, changesBytes {
-      detach(node, parent: parent, name: name, new: new, seen: seen.nodes[node.inode] ?? epoch)
-      return
+    let changesBytes =
+      !sameBytes(node.stored, new) || node.attributes.device != new.attributes.device
+    if node.kind != .directory, changesBytes {
+      told.append(anotherNode)
+      let place = NodeName(parent: parent, name: name)
+      let epoch = seen.nodes[node.inode] ?? epoch
+      if node.handles > 0 { return detach(node, from: place, for: new, seen: epoch) }
+      retire(node, from: place, seen: epoch)
+      node.file = nil
     }
     node.entry = new
     node.zeroBytes = 0
     if node.kind != .directory { node.born = storedTime(new) }
-    if changesBytes { untold.insert(node.inode) }
     let shown = node.kind == .directory ? node.attributes.mtime : nil
     node.attributes = new.attributes
     if let shown, new.attributes.mtime == nil { node.attributes.mtime = shown }
     node.ctime = Self.now()
     if changesBytes, let replaced = replacedTimes[new.inode] { node.attributes.mtime = replaced }
     node.compact()
-    told.append(.node(node.inode))
+    told.append(.node(node.kernelID))
+    dropIfUnused(node)
   }
 
   /// With `mtime=now` what a merge replaced shows when that was; it is no change, and not recorded.
@@ -290,42 +296,6 @@ extension LiveTree {
 
   private func sameBytes(_ a: StoredContent?, _ b: Entry) -> Bool {
     a?.digest == b.stored.digest && a?.length == b.stored.length
-  }
-
-  /// Gives a name to a new node and lets the old one live on for its handles.
-  private func detach(
-    _ node: LiveNode, parent: LiveNode, name: [UInt8], new: Entry, seen: UInt64
-  ) {
-    if node.file == nil { node.file = LiveFile(content: node.content) }
-    if let known = detachedNodes[node.inode], let successor = nodes[known.successor],
-      isLink(new, of: successor)
-    {
-      // Another name of the file went the same way.
-      successor.addName(name, of: parent)
-      parent.directory?.overrides[name] = Override(
-        node: successor, epoch: epoch, stamp: stamp, hidesBase: true)
-      touch(parent)
-      return node.removeName(name, of: parent)
-    }
-    let inode = takeSpareInode()
-    let successor = LiveNode(
-      inode: inode, kind: new.kind, parent: parent, name: name, entry: new,
-      attributes: new.attributes, ctime: Self.now(), directory: nil)
-    successor.born = storedTime(new)
-    nodes[inode] = successor
-    if let replaced = replacedTimes[new.inode] {
-      replacedTimes[inode] = replaced
-      successor.attributes.mtime = replaced
-    }
-    successor.isTouched = true
-    successor.renewsInode = true
-    touch(parent)
-    parent.directory?.overrides[name] = Override(
-      node: successor, epoch: epoch, stamp: stamp, hidesBase: true)
-    node.isTouched = false
-    node.removeName(name, of: parent)
-    detachedNodes[node.inode] = Detached(
-      node: node, parent: parent.inode, name: name, successor: inode, epoch: seen)
   }
 
   /// The node of a directory of the base, if it is in memory, wherever it stands now.

@@ -272,7 +272,8 @@ package final class Versioner: Sendable {
       log.add("error", "the names of hard links could not be read: \(error)")
     }
     if !told.isEmpty { notify(told) }
-    tree.lock.withLock { _ in tree.untold = [] }
+    let detached = tree.noteTold()
+    if !detached.isEmpty { notify(detached) }
     if let version = commit.outcome.cut {
       log.add("version", "\(version.name) \(commit.outcome.summary.text)")
     }

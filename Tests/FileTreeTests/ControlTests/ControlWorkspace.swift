@@ -47,7 +47,7 @@ final class ControlWorkspace: Sendable {
     let handle: LiveHandle
     do {
       let status = try tree.lookup(LiveTree.rootInode, Array(name.utf8))
-      handle = try tree.open(status.inode, mode: [.write, .truncate])
+      handle = try tree.open(status.node, mode: [.write, .truncate])
     } catch {
       handle = try tree.create(
         LiveTree.rootInode, Array(name.utf8), mode: 0o644, open: [.write, .created],
@@ -72,7 +72,7 @@ final class ControlWorkspace: Sendable {
     do { status = try tree.lookup(LiveTree.rootInode, Array(name.utf8)) } catch { return nil }
     var bytes = [UInt8](repeating: 0, count: Int(status.size))
     let count = try bytes.withUnsafeMutableBytes { buffer -> Int in
-      try tree.read(status.inode, at: 0, into: buffer)
+      try tree.read(status.node, at: 0, into: buffer)
     }
     return String(decoding: bytes.prefix(count), as: UTF8.self)
   }

@@ -16,7 +16,7 @@ struct SwitchInodeTests {
     try space.tree.rename(root, Array("a".utf8), root, Array("b".utf8), mode: .replacing)
     try space.run("commit")
     let status = try space.tree.lookup(root, Array("b".utf8))
-    let open = try space.tree.open(status.inode, mode: .read)
+    let open = try space.tree.open(status.node, mode: .read)
     try space.run("switch \(first) as old")
     #expect(try space.read("b") == nil)
     #expect(try space.read("a") == "one")

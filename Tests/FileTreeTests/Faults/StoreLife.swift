@@ -98,7 +98,7 @@ final class StoreLife {
     let (parent, name) = try split(path, in: tree)
     let handle: LiveHandle
     if let status = try? tree.lookup(parent, name) {
-      handle = try tree.open(status.inode, mode: [.write, .truncate])
+      handle = try tree.open(status.node, mode: [.write, .truncate])
     } else {
       handle = try tree.create(
         parent, name, mode: 0o644, open: [.write, .created],
@@ -131,7 +131,7 @@ final class StoreLife {
     }
     var bytes = [UInt8](repeating: 0, count: Int(status.size))
     let count = try bytes.withUnsafeMutableBytes { buffer -> Int in
-      try tree.read(status.inode, at: 0, into: buffer)
+      try tree.read(status.node, at: 0, into: buffer)
     }
     return String(decoding: bytes.prefix(count), as: UTF8.self)
   }
@@ -176,7 +176,7 @@ final class StoreLife {
         }
         var change = StatusChange()
         change.mode = 0o600
-        _ = try tree.setattr(try tree.lookup(root, Array("large".utf8)).inode, change)
+        _ = try tree.setattr(try tree.lookup(root, Array("large".utf8)).node, change)
       }
     ),
     ("edit", { try $0.write("shared", "of a", syncing: true) }),

@@ -35,7 +35,7 @@ struct LiveConcurrencyTests {
         try tree.flush(handle)
         try tree.rename(folder, temporary, folder, name(index), mode: .replacing)
         try tree.release(handle)
-        tree.forget(status.inode, count: 1)
+        tree.forget(status.node, count: 1)
         let found = try tree.lookup(folder, name(index))
         let read = try [UInt8](unsafeUninitializedCapacity: bytes.count + 1) { buffer, used in
           let raw = UnsafeMutableRawBufferPointer(buffer)

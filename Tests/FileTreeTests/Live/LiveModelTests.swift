@@ -266,7 +266,7 @@ final class ModelLife {
     try mounted.with(full) { parent, name in
       let status = try mounted.tree.makeSymlink(
         parent, name, target: target, caller: MountedTree.caller)
-      mounted.forget(status.inode)
+      mounted.forget(status.node)
     }
     let node = ModelNode(.symlink, mode: 0o777)
     node.bytes = target
@@ -301,8 +301,8 @@ final class ModelLife {
       log.append("setxattr \(path) \(name)")
       try mounted.with(path) { parent, last in
         let status = try mounted.tree.lookup(parent, last)
-        defer { mounted.forget(status.inode) }
-        try mounted.tree.setxattr(status.inode, Array(name.utf8), value, mode: .either)
+        defer { mounted.forget(status.node) }
+        try mounted.tree.setxattr(status.node, Array(name.utf8), value, mode: .either)
       }
       node.attributes[name] = value
     }
@@ -447,7 +447,7 @@ final class ModelLife {
         guard let child = node.children[name] else { continue }
         let below = join(path, name)
         let status = try mounted.tree.lookup(inode, item.name)
-        defer { if chance(50) { mounted.forget(status.inode) } }
+        defer { if chance(50) { mounted.forget(status.node) } }
         guard status.inode == item.inode else {
           throw Difference(text: "\(below): listed as \(item.inode), found as \(status.inode)")
         }
@@ -462,17 +462,17 @@ final class ModelLife {
           throw Difference(text: "\(below): mode \(child.mode) and \(status.mode)")
         }
         for (attribute, value) in child.attributes {
-          let found = try mounted.tree.getxattr(status.inode, Array(attribute.utf8))
+          let found = try mounted.tree.getxattr(status.node, Array(attribute.utf8))
           guard found == value else { throw Difference(text: "\(below): \(attribute)") }
         }
         switch child.kind {
-        case .directory: try compare(child, status.inode, below)
+        case .directory: try compare(child, status.node, below)
         case .symlink:
-          guard try mounted.tree.readlink(status.inode) == child.bytes else {
+          guard try mounted.tree.readlink(status.node) == child.bytes else {
             throw Difference(text: "\(below): target")
           }
         case .file:
-          let found = try mounted.bytes(ofInode: status.inode)
+          let found = try mounted.bytes(ofInode: status.node)
           guard status.size == UInt64(child.bytes.count), found == child.bytes else {
             throw Difference(
               text: "\(below): \(child.bytes.count) bytes and \(status.size), \(found.count)")

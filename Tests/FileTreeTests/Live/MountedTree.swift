@@ -59,7 +59,7 @@ final class MountedTree {
     if path.isEmpty { return try tree.getattr(LiveTree.rootInode) }
     return try with(path) { parent, name in
       let status = try tree.lookup(parent, name)
-      forget(status.inode)
+      forget(status.node)
       return status
     }
   }
@@ -69,8 +69,8 @@ final class MountedTree {
   func open(_ path: String, _ mode: LiveHandle.Mode) throws -> LiveHandle {
     try with(path) { parent, name in
       let status = try tree.lookup(parent, name)
-      defer { forget(status.inode) }
-      return try tree.open(status.inode, mode: mode)
+      defer { forget(status.node) }
+      return try tree.open(status.node, mode: mode)
     }
   }
 
@@ -78,7 +78,7 @@ final class MountedTree {
     try with(path) { parent, name in
       let (status, handle) = try tree.create(
         parent, name, mode: 0o644, open: .write, caller: Self.caller)
-      forget(status.inode)
+      forget(status.node)
       return handle
     }
   }
@@ -129,8 +129,8 @@ final class MountedTree {
   func link(_ from: String, _ to: String) throws {
     try with(from) { parent, name in
       let status = try tree.lookup(parent, name)
-      defer { forget(status.inode) }
-      try with(to) { forget(try tree.link(status.inode, $0, $1).inode) }
+      defer { forget(status.node) }
+      try with(to) { forget(try tree.link(status.node, $0, $1).inode) }
     }
   }
 
@@ -139,8 +139,8 @@ final class MountedTree {
     body(&change)
     try with(path) { parent, name in
       let status = try tree.lookup(parent, name)
-      defer { forget(status.inode) }
-      _ = try tree.setattr(status.inode, change)
+      defer { forget(status.node) }
+      _ = try tree.setattr(status.node, change)
     }
   }
 
@@ -165,8 +165,8 @@ final class MountedTree {
   func bytes(_ path: String) throws -> [UInt8] {
     try with(path) { parent, name in
       let status = try tree.lookup(parent, name)
-      defer { forget(status.inode) }
-      return try bytes(ofInode: status.inode)
+      defer { forget(status.node) }
+      return try bytes(ofInode: status.node)
     }
   }
 

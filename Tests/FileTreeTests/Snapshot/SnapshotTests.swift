@@ -9,7 +9,7 @@ struct SnapshotTests {
   func contents() throws {
     let space = try HiddenWorkspace()
     try space.write("src/a.txt", "one")
-    let inode = try space.tree.lookup(try space.directory("src"), Array("a.txt".utf8)).inode
+    let inode = try space.tree.lookup(try space.directory("src"), Array("a.txt".utf8)).node
     var change = StatusChange()
     change.mode = 0o640
     change.mtime = Attributes.Time(seconds: 1_000_000_000, nanoseconds: 5)

@@ -33,7 +33,7 @@ struct StaleWriterTests {
     _ path: String, _ mode: LiveHandle.Mode, by thread: Int32
   ) throws -> LiveHandle {
     try mount.with(path) { parent, name in
-      let inode = try mount.tree.lookup(parent, name).inode
+      let inode = try mount.tree.lookup(parent, name).node
       defer { mount.forget(inode) }
       return try mount.tree.open(inode, mode: mode, thread: thread)
     }
@@ -48,7 +48,7 @@ struct StaleWriterTests {
       let (status, handle) = try mount.tree.create(
         parent, name, mode: 0o644, open: .write,
         caller: Caller(uid: 1000, gid: 1000, process: thread))
-      mount.forget(status.inode)
+      mount.forget(status.node)
       return handle
     }
   }
@@ -109,7 +109,7 @@ struct StaleWriterTests {
       try fill(handle, text)
     case .cuttingByPath:
       try mount.with("f") { parent, name in
-        let inode = try mount.tree.lookup(parent, name).inode
+        let inode = try mount.tree.lookup(parent, name).node
         _ = try mount.tree.resize(inode, to: 0, through: nil, thread: thread)
         mount.forget(inode)
       }

@@ -42,7 +42,7 @@ final class HiddenWorkspace: Sendable {
     let name = Array((parts.last ?? "").utf8)
     let handle: LiveHandle
     if let known = try? tree.lookup(parent, name) {
-      handle = try tree.open(known.inode, mode: [.write, .truncate])
+      handle = try tree.open(known.node, mode: [.write, .truncate])
     } else {
       handle = try tree.create(
         parent, name, mode: 0o644, open: [.write, .created], caller: ControlWorkspace.caller

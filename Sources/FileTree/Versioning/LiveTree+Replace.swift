@@ -1,0 +1,103 @@
+import LLVS
+import Platform
+
+// Other bytes for a name: section 4, rule 9 of the contract.
+//
+// The kernel keeps pages and a size for each number that it was given for a node, and applies to it whatever
+// reply comes last; what a notification drops, a reply that was on its way brings back.
+//
+// INVARIANT: a number that the kernel knows stands for one file's bytes, which change by what comes through
+// the kernel alone. A merge that brings other bytes brings another number: the old one lives on, with its
+// bytes, for handles, mappings and whoever finds it before the kernel was told that its name is another's.
+
+extension LiveTree {
+  /// Gives a name to a new node and lets the old one, which is open, live on for its handles.
+  func detach(_ node: LiveNode, from place: NodeName, for new: Entry, seen: UInt64) {
+    let (parent, name) = (place.parent, place.name)
+    if let known = detachedNodes[node.inode], let successor = nodes[known.successor],
+      isLink(new, of: successor)
+    {
+      // Another name of the file went the same way.
+      successor.addName(name, of: parent)
+      parent.directory?.overrides[name] = Override(
+        node: successor, epoch: epoch, stamp: stamp, hidesBase: true)
+      touch(parent)
+      return node.removeName(name, of: parent)
+    }
+    let inode = takeSpareInode()
+    let successor = LiveNode(
+      inode: inode, kind: new.kind, parent: parent, name: name, entry: new,
+      attributes: new.attributes, ctime: Self.now(), directory: nil)
+    successor.born = storedTime(new)
+    nodes[inode] = successor
+    if let replaced = replacedTimes[new.inode] {
+      replacedTimes[inode] = replaced
+      successor.attributes.mtime = replaced
+    }
+    successor.isTouched = true
+    successor.renewsInode = true
+    touch(parent)
+    parent.directory?.overrides[name] = Override(
+      node: successor, epoch: epoch, stamp: stamp, hidesBase: true)
+    let links = UInt32(node.names.count)
+    node.isTouched = false
+    node.removeName(name, of: parent)
+    noteDetached(
+      node, from: place, successor: successor, seen: seen, shown: (node.inode, links))
+  }
+
+  /// Gives a node that nobody has open another number for the kernel, if that knows it: the number it knows
+  /// goes on as a node without a name, with the bytes of before.
+  func retire(_ node: LiveNode, from place: NodeName, seen: UInt64) {
+    guard node.lookups > 0 else { return }
+    let old = LiveNode(
+      inode: takeSpareInode(), kind: node.kind, parent: nil, name: place.name, entry: node.entry,
+      attributes: node.attributes, ctime: node.ctime, directory: nil)
+    old.born = node.born
+    old.zeroBytes = node.zeroBytes
+    old.atime = node.atime
+    old.kernelID = node.kernelID
+    old.lookups = node.lookups
+    nodes[old.inode] = old
+    identified[old.kernelID] = old
+    node.kernelID = takeSpareInode()
+    node.lookups = 0
+    identified[node.kernelID] = node
+    noteDetached(
+      old, from: place, successor: node, seen: seen,
+      shown: (node.inode, UInt32(node.names.count)))
+  }
+
+  private func noteDetached(
+    _ node: LiveNode, from place: NodeName, successor: LiveNode, seen: UInt64,
+    shown: (inode: UInt64, links: UInt32)
+  ) {
+    // Apart from the base, which has other bytes at the name.
+    if node.file == nil { node.file = LiveFile(content: node.content) }
+    detachedNodes[node.inode] = Detached(
+      node: node, parent: place.parent.inode, name: place.name, successor: successor.inode,
+      epoch: seen, shown: shown)
+    untold.append(node.inode)
+  }
+
+  /// Gives a node that was found in the base a number for the kernel, which may know another by its own.
+  func giveOwnID(_ node: LiveNode) {
+    guard !identified.isEmpty, identified[node.inode] != nil else { return }
+    node.kernelID = takeSpareInode()
+    identified[node.kernelID] = node
+  }
+
+  /// Shows that detached nodes have no name, now that the kernel was told so.
+  ///
+  /// - Returns: what it must be told then.
+  func noteTold() -> [Invalidation] {
+    lock.withLock { _ in
+      defer { untold = [] }
+      return untold.compactMap { inode in
+        guard let node = detachedNodes[inode]?.node else { return nil }
+        detachedNodes[inode]?.shown = nil
+        return node.lookups > 0 ? .node(node.kernelID) : nil
+      }
+    }
+  }
+}
