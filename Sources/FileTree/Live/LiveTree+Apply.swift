@@ -225,7 +225,8 @@ extension LiveTree {
       other.isMoved = true
       putOverride(fromParent, from, other, time: time, epoch: epoch, tick: tick)
     } else {
-      putOverride(fromParent, from, nil, time: time, epoch: epoch, tick: tick)
+      // The mover has seen that name as it is, whatever he had seen of the one that he moves it over.
+      putOverride(fromParent, from, nil, time: time, epoch: self.epoch, tick: tick)
       node.removeName(from, of: fromParent)
       node.addName(to, of: toParent)
       if let other { unlink(other, from: to, of: toParent, time: time) }

@@ -186,7 +186,9 @@ package final class Versioner: Sendable {
         stale: Set(made.stale.keys), sides: made.sides)
       guard head != plan.head || made.own != nil else {
         installation.renumbered = made.renumbered
-        return Commit(installation: installation, outcome: outcome, cut: state.cut)
+        var commit = Commit(installation: installation, outcome: outcome, cut: state.cut)
+        try reconcile(made.stale, plan, &commit)
+        return commit
       }
       var placed = made.placed
       for renewal in plan.renewals {
@@ -202,7 +204,7 @@ package final class Versioner: Sendable {
       installation.foreign = foreign
       installation.learnsNumbers = true
       var commit = Commit(installation: installation, outcome: outcome, cut: plan.id)
-      try reconcile(made.stale, &commit)
+      try reconcile(made.stale, plan, &commit)
       try transaction.setHead(head, map: map.root, reason: reasonText)
       try LiveState.record(cut: plan.id, ownVersion: made.own, in: transaction)
       return commit
@@ -211,24 +213,30 @@ package final class Versioner: Sendable {
 
   /// What was put on older predecessors and merged may not be what the head has there.
   private func reconcile(
-    _ stale: [UInt64: Entry], _ commit: inout Commit
+    _ stale: [UInt64: Entry], _ plan: CutPlan, _ commit: inout Commit
   ) throws(StoreError) {
-    guard !stale.isEmpty else { return }
+    guard !stale.isEmpty || !plan.detached.isEmpty else { return }
     let view = commit.installation.base
+    let detached = Set(plan.detached.map(\.inode))
     var foreign: [ForeignChange] = []
     var settled: Set<MapPlace> = []
-    for (inode, entry) in stale {
+    // Whoever stands at the name of a detached file has what the base had before.
+    for item in plan.items {
+      guard case .put(let state, _) = item.action, detached.contains(state.node.inode) else {
+        continue
+      }
+      let (old, new) = (try value(at: item.path, in: plan.base), try value(at: item.path, in: view))
+      guard old != nil || new != nil else { continue }
+      foreign.append(try change(item.path, from: old, to: new, in: view))
+    }
+    for (inode, entry) in stale where !detached.contains(inode) {
       let final = try view.map.entry(at: entry.key, directory: entry.isDirectory)
       settled.insert(MapPlace(entry))
       if let final, final.hasSameContent(as: entry) {
         commit.installation.entries[inode] = final
       } else {
-        let path = TreeView.ownPath(entry.key)
-        let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
         foreign.append(
-          ForeignChange(
-            path: path, parent: try LiveMap.inode(ofDirectory: above, in: view), old: entry,
-            new: final))
+          try change(TreeView.ownPath(entry.key), from: entry, to: final, in: view))
       }
       // Names that the kernel was told are absent while the directory was only this tree's.
       guard entry.isDirectory else { continue }
@@ -244,6 +252,19 @@ package final class Versioner: Sendable {
     commit.installation.foreign = (others + foreign).sorted {
       $0.path.lexicographicallyPrecedes($1.path)
     }
+  }
+
+  private func value(at path: [UInt8], in view: TreeView) throws(StoreError) -> Entry? {
+    guard case .value(let entry)? = try view.find(path: path) else { return nil }
+    return entry
+  }
+
+  private func change(
+    _ path: [UInt8], from old: Entry?, to new: Entry?, in view: TreeView
+  ) throws(StoreError) -> ForeignChange {
+    let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
+    return ForeignChange(
+      path: path, parent: try LiveMap.inode(ofDirectory: above, in: view), old: old, new: new)
   }
 
   /// Puts what was committed under the tree; nothing here undoes the commit.
