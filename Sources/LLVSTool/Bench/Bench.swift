@@ -53,8 +53,7 @@ package enum Bench {
         report.skip(row, because: "\(error)")
         isWhole = false
       }
-      // One row's remains are not to slow the next.
-      context.endRow()
+      try context.endRow()
     }
     if let file = options.json { try report.json().write(to: URL(fileURLWithPath: file)) }
     return isWhole

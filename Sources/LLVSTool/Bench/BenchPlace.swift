@@ -3,18 +3,38 @@ import FuseSession
 import Platform
 
 /// The directory that a run works in, and what it may do with the machine.
+///
+/// Each row has a directory of its own, and small files are removed at the end of the run alone: ext4
+/// without a journal passes over the inodes of files that were just removed, which makes each file that
+/// is created meanwhile cost several times as much.
 final class BenchPlace {
-  let path: String
+  /// Holds everything.
+  let root: String
+  /// Where the row that is measured works.
+  private(set) var path: String
+  private var row = 0
+
+  /// What is removed after each row, so that a run does not fill the disk.
+  private static let largeSize: UInt64 = 1 << 20
 
   init(below directory: String) throws {
-    path = "\(directory)/llvs-bench-\(SystemProcess.id)"
-    try FileSystem.makeDirectory(path, permissions: 0o700)
+    root = "\(directory)/llvs-bench-\(SystemProcess.id)"
+    path = "\(root)/row0"
+    try FileSystem.makeDirectory(root, permissions: 0o700)
+    // Each row is then in a part of the disk of its own, away from what others have removed; where the
+    // file system has no such attribute nothing changes.
+    try? BenchProcess.call(["chattr", "+T", root])
+    try FileSystem.makeDirectory(path)
   }
 
-  /// A new directory.
+  /// A new directory, whose name is the given one where that is free.
   func directory(_ name: String) throws -> String {
-    let directory = "\(path)/\(name)"
-    if try FileSystem.exists(directory) { try FileSystem.removeTree(directory) }
+    var directory = "\(path)/\(name)"
+    var count = 1
+    while try FileSystem.exists(directory) {
+      count += 1
+      directory = "\(path)/\(name)-\(count)"
+    }
     try FileSystem.makeDirectory(directory)
     return directory
   }
@@ -34,18 +54,33 @@ final class BenchPlace {
     }
   }
 
-  func clear() {
-    for name in (try? FileSystem.list(path)) ?? [] where !name.hasPrefix("keep-") {
-      try? FileSystem.removeTree("\(path)/\(name)")
+  /// Begins the next row, and removes large files of the one before.
+  func nextRow() throws {
+    if try !isMounted() { try removeLargeFiles(below: path) }
+    row += 1
+    path = "\(root)/row\(row)"
+    try FileSystem.makeDirectory(path)
+  }
+
+  private func removeLargeFiles(below directory: String) throws {
+    for name in try FileSystem.list(directory) {
+      let item = "\(directory)/\(name)"
+      let status = try FileSystem.status(item, following: false)
+      switch status.kind {
+      case .directory: try removeLargeFiles(below: item)
+      case .regular where status.size >= BenchPlace.largeSize: try FileSystem.unlink(item)
+      default: break
+      }
     }
   }
 
   func remove() {
-    // A mount that would not go away keeps its files: removing through it would empty what it shows.
-    let isMounted = (try? MountTable())?.entries.contains {
-      $0.path.starts(with: Array((path + "/").utf8))
-    }
-    if isMounted == false { try? FileSystem.removeTree(path) }
+    if (try? isMounted()) == false { try? FileSystem.removeTree(root) }
+  }
+
+  /// Whether a mount would not go away: removing through it would empty what it shows.
+  private func isMounted() throws -> Bool {
+    try MountTable().entries.contains { $0.path.starts(with: Array((root + "/").utf8)) }
   }
 }
 
@@ -86,10 +121,10 @@ final class BenchContext {
     return max(100, min(count, limit * 9 / 10 / 100 * 100))
   }
 
-  func endRow() {
+  func endRow() throws {
     for contender in contenders { contender.stop() }
     contenders = []
-    place.clear()
+    try place.nextRow()
   }
 }
 

@@ -76,7 +76,7 @@ final class Passthrough: Contender {
 
   static func build(in place: BenchPlace) -> Result<String, BenchError> {
     let source = "/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c"
-    let program = "\(place.path)/keep-passthrough_ll"
+    let program = "\(place.root)/passthrough_ll"
     do {
       guard try FileSystem.exists(source) else {
         return .failure(.unavailable("\(source) is not there (libfuse3-dev)"))

@@ -51,9 +51,10 @@ extension StoreRows {
     try repository.extend(values: values, versions: versions)
     let git = Format.allCases.count
 
-    func folder(_ runner: Int, _ round: Int) -> String { "sent\(versions)-\(runner)-\(round)" }
+    var folders: [[Int]: String] = [:]
     let sent = try BenchTimer.race(rounds: 3, git + 1) { runner, round in
-      let target = try context.place.directory(folder(runner, round))
+      let target = try context.place.directory("sent")
+      folders[[runner, round]] = target
       if let format = Format(rawValue: runner) {
         return try BenchTimer.seconds { try format.send(store, to: target) }
       }
@@ -63,7 +64,9 @@ extension StoreRows {
       }
     }
     let taken = try BenchTimer.race(rounds: 3, git + 1) { runner, round in
-      let source = "\(context.place.path)/\(folder(runner, round))"
+      guard let source = folders[[runner, round]] else {
+        throw BenchError.failed("nothing was sent")
+      }
       let target = try context.place.directory("taken")
       if let format = Format(rawValue: runner) {
         let other = try Store.open(path: target, create: true)

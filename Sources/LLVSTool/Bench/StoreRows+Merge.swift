@@ -27,7 +27,7 @@ extension StoreRows {
     for count in context.scale.pick([10_000, 100_000], [10_000, 100_000, 1_000_000]) {
       // Git's part of a million files takes longer than all the rest.
       figures += try merge(context, count, withGit: count <= 100_000)
-      context.endRow()
+      try context.endRow()
     }
     let large = figures.suffix(2)
     // From 100,000 values on every change is in a leaf of its own, so those sizes can be compared; in one
