@@ -143,7 +143,8 @@ enum BenchProcess {
   }()
 
   static func start(
-    _ words: [String], in directory: String? = nil, input: String? = nil
+    _ words: [String], in directory: String? = nil, input: String? = nil,
+    ended: @escaping @Sendable () -> Void = {}
   ) throws -> Process {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -161,6 +162,7 @@ enum BenchProcess {
       }
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
+    process.terminationHandler = { _ in ended() }
     try process.run()
     return process
   }
@@ -168,8 +170,10 @@ enum BenchProcess {
   static func call(
     _ words: [String], in directory: String? = nil, input: String? = nil
   ) throws {
-    let process = try start(words, in: directory, input: input)
-    process.waitUntilExit()
+    // waitUntilExit() looks every 50 ms, which would be part of what is measured.
+    let ended = DispatchSemaphore(value: 0)
+    let process = try start(words, in: directory, input: input) { ended.signal() }
+    ended.wait()
     guard process.terminationStatus == 0 else {
       throw BenchError.failed(
         "\(words.joined(separator: " ")) ended with \(process.terminationStatus)")

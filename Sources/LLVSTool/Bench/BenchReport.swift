@@ -12,6 +12,7 @@ struct BenchReport {
     var ratio: Double?
     var asked: String?
     var verdict: String?
+    var note: String?
     var skipped: String?
   }
 
@@ -41,13 +42,15 @@ struct BenchReport {
       Line(
         row: row.id, work: figure.work, unit: figure.unit.rawValue, ours: figure.ours,
         reference: figure.reference, against: against, ratio: figure.ratio,
-        asked: asked.isEmpty ? nil : asked, verdict: figure.verdict?.rawValue))
+        asked: asked.isEmpty ? nil : asked, verdict: figure.verdict?.rawValue,
+        note: figure.note))
     emit(
       Self.columns(
         row.id, figure.work, Self.text(figure.ours, figure.unit),
         figure.reference.map { Self.text($0, figure.unit) } ?? "-", against ?? "",
         figure.ratio.map { String(format: "%.2f", $0) } ?? "-", asked,
         figure.verdict?.rawValue ?? ""))
+    if let note = figure.note { emit("          \(note)") }
   }
 
   mutating func skip(_ row: BenchRow, because reason: String) {

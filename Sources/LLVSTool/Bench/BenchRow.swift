@@ -18,6 +18,8 @@ struct BenchRow: Sendable {
     BenchRow(id: "history", measure: MountRows.history),
     BenchRow(id: "read", measure: MountRows.read),
     BenchRow(id: "large", measure: MountRows.large),
+    BenchRow(id: "patch", measure: MountRows.patch),
+    BenchRow(id: "programs", measure: MountRows.programs),
     BenchRow(id: "memory", measure: MountRows.memory),
     BenchRow(id: "version", measure: StoreRows.version),
     BenchRow(id: "merge", measure: StoreRows.merge),
@@ -50,6 +52,8 @@ struct BenchFigure {
   var against = ""
   var unit = Unit.seconds
   var goal = BenchGoal.none
+  /// Why it is as it is, where that is decided.
+  var note: String?
 
   /// The number that is compared with the goal.
   var ratio: Double? {

@@ -35,21 +35,25 @@ extension MountRows {
         work: "history: read 4 KiB, cold, a file", ours: cold[0], reference: cold[1],
         against: contenders[1].name, goal: .faster(atLeast: 1, aim: 1.5))
     ]
-    let warm: [(String, BenchGoal, (Int) throws -> Double)] = [
-      ("read 4 KiB", .times(atMost: 2, aim: 1.2), { try Workload.read(files[$0], size: size) }),
-      ("stat walk", .times(atMost: 1.5, aim: 1), { try Workload.status(files[$0]) }),
+    let opening = "one OPEN a file, which the kernel spares whole mounts only"
+    let warm: [(String, BenchGoal, String?, (Int) throws -> Double)] = [
       (
-        "readdir walk", .times(atMost: 1.5, aim: 1),
+        "read 4 KiB", .times(atMost: 2, aim: 1.2), opening,
+        { try Workload.read(files[$0], size: size) }
+      ),
+      ("stat walk", .times(atMost: 1.5, aim: 1), nil, { try Workload.status(files[$0]) }),
+      (
+        "readdir walk", .times(atMost: 1.5, aim: 1), nil,
         { try Workload.list(roots[$0], directories: directories) }
       ),
     ]
-    for (name, goal, run) in warm {
+    for (name, goal, note, run) in warm {
       for runner in [0, 2] { _ = try run(runner) }
       let times = try BenchTimer.race(rounds: 5, 2) { runner, _ in try run(runner * 2) / total }
       figures.append(
         BenchFigure(
           work: "history: \(name), warm, an entry", ours: times[0], reference: times[1],
-          against: contenders[2].name, goal: goal))
+          against: contenders[2].name, goal: goal, note: note))
     }
     return figures
   }

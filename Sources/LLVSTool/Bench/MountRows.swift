@@ -135,12 +135,16 @@ enum MountRows {
     }
     let write = BenchGoal.faster(atLeast: 0.9, aim: 1)
     let read = BenchGoal.faster(atLeast: 1.2, aim: 2)
+    let unseen = """
+      passthrough_ll's writes stay in the kernel's cache; here each is with the daemon when write(2) returns
+      """
     return [
-      ("write, a GiB", written, write), ("random write of 4 KiB", scattered, write),
-      ("read, cold, a GiB", cold, read), ("read, warm, a GiB", warm, read),
-    ].map { work, times, goal in
+      ("write, a GiB", written, write, nil), ("random write of 4 KiB", scattered, write, unseen),
+      ("read, cold, a GiB", cold, read, nil), ("read, warm, a GiB", warm, read, nil),
+    ].map { work, times, goal, note in
       BenchFigure(
-        work: work, ours: times[0], reference: times[1], against: contenders[1].name, goal: goal)
+        work: work, ours: times[0], reference: times[1], against: contenders[1].name, goal: goal,
+        note: note)
     }
   }
 }
