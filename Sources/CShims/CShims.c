@@ -3,6 +3,8 @@
 
 #include <linux/falloc.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -52,6 +54,17 @@ int llvs_statfs(const char *path, struct llvs_statfs *out) {
 int llvs_fstatfs(int fd, struct llvs_statfs *out) {
   struct statfs raw;
   return taken(fstatfs(fd, &raw), &raw, out);
+}
+
+int llvs_cached_identity(const char *path, uint64_t *device, uint64_t *inode) {
+  struct statx raw;
+  int result =
+      statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &raw);
+  if (result == 0) {
+    *device = makedev(raw.stx_dev_major, raw.stx_dev_minor);
+    *inode = raw.stx_ino;
+  }
+  return result;
 }
 
 long llvs_syscall(long number, long a, long b, long c, long d, long e, long f) {

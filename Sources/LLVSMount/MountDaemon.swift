@@ -20,6 +20,7 @@ package final class MountDaemon: Sendable {
   private let autosaver: Autosaver
   private let autosync: Autosync
   private let session: FuseSession
+  private let memory: KernelMemory
   private let mountPoint: String
   private let isEnding = Monitor(false)
   /// Held through the last cut, so that whoever comes second finds it done.
@@ -73,13 +74,16 @@ package final class MountDaemon: Sendable {
     options.others = request.others
     var connection = ConnectionOptions()
     connection.staysAwake = !request.savesPower
+    let hidden = HiddenTree(live: tree, services: HiddenServices(control))
     do throws(FuseError) {
       session = try FuseSession(
         MountOperations(
-          tree: tree, hidden: HiddenTree(live: tree, services: HiddenServices(control)),
-          control: control, pool: WorkerPool(), session: reference),
+          tree: tree, hidden: hidden, control: control, pool: WorkerPool(), session: reference),
         serving: MountOperations.served, mount: options, connection: connection)
       reference.value = session
+      memory = KernelMemory(
+        tree: tree, hidden: hidden, cache: session.notifier, mountPoint: mountPoint,
+        limit: request.names, seesUsers: !request.allowsOthers || SystemProcess.user == 0)
       try session.mount(at: mountPoint)
     } catch {
       throw .session(error)
@@ -149,6 +153,9 @@ package final class MountDaemon: Sendable {
     }
   }
 
+  /// How many nodes of history are in memory.
+  package var hiddenNodeCount: Int { memory.hidden.nodeCount }
+
   // MARK: - Serving
 
   /// Serves until the file system is unmounted, then takes the last cut.
@@ -160,6 +167,12 @@ package final class MountDaemon: Sendable {
       throw .store(error)
     }
     defer { finish() }
+    do throws(SystemError) {
+      try memory.start()
+    } catch {
+      throw .store(.system(error))
+    }
+    defer { memory.stop() }
     do throws(FuseError) {
       try session.run()
     } catch {

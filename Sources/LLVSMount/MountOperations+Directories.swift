@@ -12,8 +12,12 @@ extension MountOperations {
   func opendir(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     guard !Self.isHidden(node) else { return hiddenOpendir(node, reply: reply) }
     let number = OpenLiveDirectory(inode: node.rawValue).number()
+    tree.openDirectory(node.rawValue)
     // The kernel keeps the listing until a name changes through it or it is told of a change.
-    if !reply.opened(number, [.cacheReaddir, .keepCache]) { OpenObject.close(number) }
+    if !reply.opened(number, [.cacheReaddir, .keepCache]) {
+      OpenObject.close(number)
+      tree.closeDirectory(node.rawValue)
+    }
   }
 
   func readdir(
@@ -89,6 +93,7 @@ extension MountOperations {
   func releasedir(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
     reply.done()
     OpenObject.close(file.handle)
+    if !Self.isHidden(node) { tree.closeDirectory(node.rawValue) }
   }
 
   func fsyncdir(_ node: NodeID, file: OpenFile, dataOnly: Bool, reply: consuming EmptyReply) {

@@ -17,6 +17,8 @@ package struct MountRequest: Sendable {
   package var source: String?
   /// Lets processors sleep between requests: takes less power, and each request takes longer.
   package var savesPower = false
+  /// How many names the kernel may remember before it is made to forget those that are used least.
+  package var names = 500_000
   /// Further options for the kernel, as mount(8) spells them.
   package var others: [String] = []
 

@@ -34,6 +34,11 @@ extension Verb {
         "owner", "group":
         break
       case _ where option.hasPrefix("x-") || option.hasPrefix("comment="): break
+      case _ where option.hasPrefix("names="):
+        guard let names = Int(option.dropFirst(6)), names > 0 else {
+          throw UsageError("\(option) is no number of names")
+        }
+        request.names = names
       case _ where option.hasPrefix("fsname="): request.source = String(option.dropFirst(7))
       default: request.others.append(option)
       }

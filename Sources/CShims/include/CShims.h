@@ -43,6 +43,9 @@ struct llvs_statfs {
 int llvs_statfs(const char *path, struct llvs_statfs *out);
 int llvs_fstatfs(int fd, struct llvs_statfs *out);
 
+/// Where a path leads, as the kernel has it in memory: no file system is asked. 0, or -1 and errno.
+int llvs_cached_identity(const char *path, uint64_t *device, uint64_t *inode);
+
 /// prctl(2) is variadic: names the calling thread, by the first 15 bytes.
 static inline void llvs_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 

@@ -111,7 +111,7 @@ extension LiveTree {
       node.file = file
       if file.unsaved { unsavedNodes[node.inode] = node }
     }
-    nodes[node.inode] = node
+    remember(node)
   }
 
   private func savedState(_ image: SavedImage, _ tick: UInt64) -> SavedState {

@@ -22,6 +22,10 @@ final class LiveDirectory {
   var stamp: UInt64 = 0
   /// Nodes whose parent its node is.
   var pins: Int32 = 0
+  /// Open handles of it.
+  var readers: Int32 = 0
+  /// When a name was last looked for in it, as the tree counts look-ups.
+  var used: UInt64 = 0
 
   init(basePath: [UInt8]?) {
     self.basePath = basePath

@@ -103,7 +103,7 @@ extension LiveTree {
       inode: inode, kind: kind, parent: directory, name: name, entry: nil, attributes: attributes,
       ctime: time, directory: kind == .directory ? LiveDirectory(basePath: nil) : nil)
     node.isJournaled = true
-    nodes[inode] = node
+    remember(node)
     // Shown, and kept by this store; versions record only what utimensat(2) sets.
     if kind == .directory { node.attributes.mtime = attributes.mtime ?? time }
     if kind != .directory {

@@ -65,6 +65,8 @@ extension LiveTree {
   /// - Returns: `.some(nil)` if there is none, nil if `resolution` is out of date.
   func child(of parent: LiveNode, _ name: [UInt8], _ resolution: Resolution) -> LiveNode?? {
     guard let directory = parent.directory else { return .some(nil) }
+    uses += 1
+    directory.used = uses
     if let override = directory.overrides[name] { return .some(override.node) }
     guard let basePath = directory.basePath else { return .some(nil) }
     guard resolution.baseStamp == baseStamp, resolution.basePath == basePath else { return nil }
@@ -110,8 +112,8 @@ extension LiveTree {
       node.attributes.mtime = replaced
       node.ctime = replaced
     }
-    nodes[own] = node
-    giveOwnID(node)
+    remember(node)
+      giveOwnID(node)
     return node
   }
 

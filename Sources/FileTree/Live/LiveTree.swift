@@ -56,6 +56,11 @@ package final class LiveTree: @unchecked Sendable {
   var nodes: [UInt64: LiveNode] = [:]
   /// Those whose number for the kernel is not their inode number, by that.
   var identified: [UInt64: LiveNode] = [:]
+  /// Those of them that are directories.
+  var directories: [UInt64: LiveNode] = [:]
+  var crowd = Crowd()
+  /// Grows with every look-up.
+  var uses: UInt64 = 0
   let root: LiveNode
   /// The head's tree.
   var base: TreeView
@@ -138,7 +143,7 @@ package final class LiveTree: @unchecked Sendable {
     root.lookups = 1
     root.isTouched = true
     root.isJournaled = true
-    nodes[Self.rootInode] = root
+    remember(root)
   }
 
   package static func now() -> Attributes.Time {
@@ -175,6 +180,8 @@ package final class LiveTree: @unchecked Sendable {
     {
       nodes[node.inode] = nil
       if node.kernelID != node.inode { identified[node.kernelID] = nil }
+      if node.kind == .directory { directories[node.inode] = nil }
+      noteFreed(1)
       let further = node.furtherNames
       if !further.isEmpty { node.furtherNames = [] }
       for one in further {
@@ -185,9 +192,11 @@ package final class LiveTree: @unchecked Sendable {
       node.leave()
       node = parent
     }
+    crowd.noteCount(nodes.count)
     // A dictionary keeps its room whatever leaves it.
     if nodes.capacity > 1 << 16, nodes.count < nodes.capacity / 8 {
       nodes = Dictionary(uniqueKeysWithValues: nodes.lazy.map { ($0.key, $0.value) })
+      directories = Dictionary(uniqueKeysWithValues: directories.lazy.map { ($0.key, $0.value) })
     }
   }
 

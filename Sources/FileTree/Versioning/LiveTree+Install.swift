@@ -42,6 +42,7 @@ extension LiveTree {
     if let plan {
       seen = noteSeen(plan, installation)
       settlePlan(plan, installation, seen)
+      noteTaken(plan.items.count)
     }
     isPlanning = false
     base = installation.base

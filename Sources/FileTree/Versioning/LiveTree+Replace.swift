@@ -29,7 +29,7 @@ extension LiveTree {
       inode: inode, kind: new.kind, parent: parent, name: name, entry: new,
       attributes: new.attributes, ctime: Self.now(), directory: nil)
     successor.born = storedTime(new)
-    nodes[inode] = successor
+    remember(successor)
     if let replaced = replacedTimes[new.inode] {
       replacedTimes[inode] = replaced
       successor.attributes.mtime = replaced
@@ -58,7 +58,7 @@ extension LiveTree {
     old.atime = node.atime
     old.kernelID = node.kernelID
     old.lookups = node.lookups
-    nodes[old.inode] = old
+    remember(old)
     identified[old.kernelID] = old
     node.kernelID = takeSpareInode()
     node.lookups = 0

@@ -70,7 +70,7 @@ enum HiddenContent: Hashable, Sendable {
 
 /// A node that the kernel knows, or that one it knows lies below of.
 final class HiddenNode: @unchecked Sendable {
-  // Unchecked: `lookups` and `pins` are guarded by the lock of ``HiddenNodes``; the rest is constant.
+  // Unchecked: what is variable is guarded by the lock of ``HiddenNodes``; the rest is constant.
 
   let inode: UInt64
   let content: HiddenContent
@@ -81,6 +81,9 @@ final class HiddenNode: @unchecked Sendable {
   var lookups: UInt64 = 0
   /// Nodes whose ``parent`` this is.
   var pins = 0
+  /// When a name was last looked for in it, and how many were found since it came to be.
+  var used: UInt32 = 0
+  var given: UInt32 = 0
 
   init(inode: UInt64, content: HiddenContent, parent: HiddenNode?, name: [UInt8]) {
     self.inode = inode

@@ -1,3 +1,4 @@
+import LLVS
 import Synchronization
 
 // Numbers: live inodes are below 2^40. A value of history has 2^40 + its revision, whatever the version;
@@ -40,6 +41,11 @@ final class HiddenNodes: Sendable {
     var promisedBefore: [Place: UInt64] = [:]
     var nextDirectory = HiddenNodes.counted
     var nextOther = HiddenNodes.others
+    /// Those of ``nodes`` that are directories of history, which the kernel may be made to forget.
+    var directories: [UInt64: HiddenNode] = [:]
+    /// Grows with every look-up.
+    var uses: UInt32 = 0
+    var crowd = Crowd()
   }
 
   private let state = Mutex(State())
@@ -80,6 +86,9 @@ final class HiddenNodes: Sendable {
         Self.known(content, numbering, place, state)
         ?? Self.make(content, numbering, place, above, &state)
       node.lookups += 1
+      state.uses &+= 1
+      above?.used = state.uses
+      above?.given &+= 1
       return node
     }
   }
@@ -124,6 +133,13 @@ final class HiddenNodes: Sendable {
       name: isPlaced ? place.name : [])
     state.nodes[number] = node
     if isPlaced { state.children[place] = number }
+    if isPlaced, content.kind == .directory, content.isHistory, above != nil {
+      state.directories[number] = node
+    }
+    if state.nodes.count > state.crowd.threshold {
+      state.crowd.threshold = Int.max
+      state.crowd.isCrowded?()
+    }
     node.parent?.pins += 1
     return node
   }
@@ -167,6 +183,8 @@ final class HiddenNodes: Sendable {
     var node = start
     while node.lookups == 0, node.pins == 0 {
       state.nodes[node.inode] = nil
+      state.directories[node.inode] = nil
+      state.crowd.noteCount(state.nodes.count)
       if let parent = node.parent, !node.name.isEmpty {
         remove(Place(parent: parent.inode, name: node.name), node, &state)
       } else if case .hidden(let root) = node.content {
@@ -182,4 +200,60 @@ final class HiddenNodes: Sendable {
     guard state.children[place] == node.inode else { return }
     state.children[place] = nil
   }
+  // MARK: - Too many
+
+  /// Says who is told when there are more nodes than `limit`, and by an eighth more than have to stay;
+  /// called with a lock held.
+  ///
+  /// - Returns: how many there are.
+  func watchCrowd(limit: Int, isCrowded: @escaping @Sendable () -> Void) -> Int {
+    state.withLock { state in
+      state.crowd.limit = limit
+      state.crowd.threshold = Crowd.threshold(over: state.nodes.count, limit: limit)
+      state.crowd.isCrowded = isCrowded
+      return state.nodes.count
+    }
+  }
+
+  /// Directories of history whose loss makes the kernel forget about so many nodes, coldest first.
+  ///
+  /// A value stands in many versions and is forgotten with the last of its names, so fewer may go.
+  ///
+  /// - Complexity: O(*d* · depth + *d* log *d*) for *d* directories in memory, with the lock held.
+  func coldNames(toFree wanted: Int, sparing use: KernelUse) -> [KernelName] {
+    let isMountedOn = use.mounts.contains { $0.split(separator: 0x2F).contains(Self.hidden[...]) }
+    guard use.isKnown, !isMountedOn, wanted > 0 else { return [] }
+    return state.withLock { state in
+      var warmth: [UInt64: UInt32] = [:]
+      var weight: [UInt64: Int] = [:]
+      for directory in state.directories.values {
+        let used = use.directories.contains(directory.inode) ? UInt32.max : directory.used
+        var step: HiddenNode? = directory
+        while let node = step {
+          warmth[node.inode] = max(warmth[node.inode] ?? 0, used)
+          weight[node.inode, default: 0] += Int(directory.given)
+          step = node.parent
+        }
+      }
+      var names: [KernelName] = []
+      var chosen: Set<UInt64> = []
+      var freed = 0
+      for (inode, used) in warmth.sorted(by: { $0.value < $1.value }) {
+        guard freed < wanted, used < UInt32.max else { break }
+        guard let node = state.directories[inode], let parent = node.parent, node.lookups > 0,
+          case .directory = node.content
+        else { continue }
+        var above: HiddenNode? = parent
+        while let next = above, !chosen.contains(next.inode) { above = next.parent }
+        guard above == nil else { continue }
+        chosen.insert(inode)
+        freed += (weight[inode] ?? 0) + 1
+        node.given = 0
+        names.append(KernelName(parent: parent.inode, name: node.name))
+      }
+      return names
+    }
+  }
+
+  private static let hidden = LiveTree.reservedName
 }

@@ -46,6 +46,20 @@ package final class HiddenTree: Sendable {
   /// How many nodes are in memory.
   package var nodeCount: Int { nodes.count }
 
+  /// Says who is told, once, when there are more nodes than `limit`, and by an eighth more than have to
+  /// stay; it is called with a lock held and must only note it.
+  ///
+  /// - Returns: how many there are.
+  @discardableResult
+  package func watchCrowd(limit: Int, isCrowded: @escaping @Sendable () -> Void) -> Int {
+    nodes.watchCrowd(limit: limit, isCrowded: isCrowded)
+  }
+
+  /// Names of history whose loss makes the kernel forget about so many nodes, coldest first.
+  package func coldNames(toFree wanted: Int, sparing use: KernelUse) -> [KernelName] {
+    nodes.coldNames(toFree: wanted, sparing: use)
+  }
+
   // MARK: - Finding
 
   /// Finds `.llvs` of a directory, of the live tree or of a version, and counts a look-up.

@@ -1,0 +1,146 @@
+import FileTree
+import LLVS
+import Platform
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LLVSMount
+
+/// A mount served by this process, so that a test can count its nodes.
+private final class ServedStore: Sendable {
+  let directory: String
+  let daemon: MountDaemon
+  var path: String { directory + "/mnt" }
+
+  init(_ directory: String, names: Int) throws {
+    self.directory = directory
+    try FileSystem.makeDirectory(directory + "/mnt")
+    var request = MountRequest(store: directory + "/store", mountPoint: directory + "/mnt")
+    request.names = names
+    daemon = try MountDaemon(request)
+    try SystemThread.detach { [daemon] in try? daemon.serve() }
+  }
+
+  static func with(names: Int, _ body: (ServedStore) throws -> Void) throws {
+    let directory = try TemporaryDirectory()
+    let served = try ServedStore(directory.path, names: names)
+    defer {
+      served.daemon.end()
+      _ = try? shell("umount -l '\(served.path)' 2>/dev/null; true")
+    }
+    try body(served)
+  }
+
+  func run(_ script: String, seconds: Int = 30) throws -> String {
+    let result = try shell(script, in: path, seconds: seconds)
+    #expect(result.status == 0, "\(result.output)")
+    return result.output
+  }
+}
+
+extension Mounted {
+  @Suite(.serialized, .timeLimit(.minutes(2)))
+  struct KernelMemoryTests {
+    private static let limit = 2000
+
+    /// Sixty directories of a hundred files, and as many files in one place as they are together.
+    private static let make = """
+      for d in {100..159}; do mkdir -p t/d$d; (cd t/d$d; for f in {100..199}; do echo $d$f > $f; done); done
+      """
+
+    @Test("a walk over more names than may be remembered, with work going on, sees every one")
+    func walk() throws {
+      try ServedStore.with(names: Self.limit) { served in
+        _ = try served.run(Self.make)
+        let failures = Mutex<[String]>([])
+        let isDone = Atomic<Bool>(false)
+        // Work in a directory that everything would like to forget, with its own place as base.
+        let ended = Mutex(0)
+        try SystemThread.detach {
+          do {
+            while !isDone.load(ordering: .sequentiallyConsistent) {
+              let said = try shell(
+                """
+                cd t/d130; test "$(/bin/pwd -P)" = "\(served.path)/t/d130" && mkdir -p own/a && echo x > own/a/f &&
+                mv own/a/f own/g && cat own/g && rm -r own
+                """, in: served.path, seconds: 20)
+              if said.output != "x\n" { failures.withLock { $0.append(said.output) } }
+            }
+          } catch {
+            failures.withLock { $0.append("\(error)") }
+          }
+          ended.withLock { $0 = 1 }
+        }
+        for _ in 0..<2 {
+          let sum = try served.run(
+            """
+            find t -type f -path '*/d1??/1??' 2> /dev/null | wc -l
+            cat $(find t -type f -path '*/d1??/1??' 2> /dev/null) | md5sum
+            for d in {100..159}; do for f in {100..199}; do echo $d$f; done; done | md5sum
+            """, seconds: 60
+          ).split(separator: "\n")
+          #expect(sum.first == "6000")
+          #expect(sum.count == 3)
+          // Every file has its own bytes, whatever the order.
+          let sorted = try served.run(
+            "cat $(find t -type f -path '*/d1??/1??' 2> /dev/null | sort) | md5sum")
+          #expect(sorted.split(separator: "\n").first == sum.last)
+        }
+        isDone.store(true, ordering: .sequentiallyConsistent)
+        #expect(eventually { ended.withLock { $0 } == 1 })
+        #expect(failures.withLock { $0 } == [])
+        _ = try served.run("echo commit > .llvs/control")
+        #expect(eventually { served.daemon.tree.nodeCount <= Self.limit })
+      }
+    }
+
+    @Test("files of a directory that stays are forgotten one by one")
+    func flat() throws {
+      try ServedStore.with(names: Self.limit) { served in
+        _ = try served.run("for i in {1..6000}; do : > f$i; done; echo commit > .llvs/control")
+        #expect(try served.run("stat -c %s f* | wc -l") == "6000\n")
+        #expect(eventually { served.daemon.tree.nodeCount <= Self.limit })
+        #expect(try served.run("ls | wc -l; stat -c %n f1 f6000") == "6000\nf1\nf6000\n")
+      }
+    }
+
+    @Test("where somebody works, and what something is mounted on, stays")
+    func spared() throws {
+      try ServedStore.with(names: Self.limit) { served in
+        _ = try served.run(Self.make + "\necho commit > .llvs/control")
+        let isMounted = SystemProcess.user == 0
+        if isMounted { _ = try served.run("mount -t tmpfs none t/d100; echo here > t/d100/here") }
+        defer { _ = try? shell("umount '\(served.path)/t/d100'") }
+        let said = try served.run(
+          """
+          cd t/d101
+          ( cd ../..; for i in 1 2 3; do find t -type f -exec stat -c %s {} + > /dev/null; done; sleep 0.5 )
+          /bin/pwd -P
+          """)
+        #expect(said == "\(served.path)/t/d101\n")
+        if isMounted { #expect(try served.run("cat t/d100/here") == "here\n") }
+        #expect(eventually { served.daemon.tree.nodeCount <= Self.limit })
+      }
+    }
+
+    @Test("a walk over many versions is forgotten too")
+    func history() throws {
+      try ServedStore.with(names: Self.limit) { served in
+        _ = try served.run(
+          """
+          mkdir d; for i in {1..100}; do echo $i > d/$i; done
+          for v in {1..30}; do
+            for i in {1..100}; do echo $v >> d/$i; done; echo commit > .llvs/control
+          done
+          """)
+        let walk = "find .llvs/versions -type f -path '*/d/*' -exec stat -c %s {} + | wc -l"
+        let count = try served.run(walk)
+        #expect(count == "3000\n")
+        #expect(try served.run(walk) == count)
+        #expect(eventually { served.daemon.hiddenNodeCount <= Self.limit })
+        #expect(try served.run(walk) == count)
+      }
+    }
+  }
+}
