@@ -113,7 +113,7 @@ extension LiveTree {
       node.ctime = replaced
     }
     remember(node)
-      giveOwnID(node)
+    giveOwnID(node)
     return node
   }
 

@@ -52,7 +52,9 @@ struct CutPlan {
   }
 
   /// A save as it was at the instant of the cut.
-  struct Save {
+  ///
+  /// An object, since a plan of half a million items names most of them twice.
+  final class Save {
     let state: SavedState
     let content: FileContent
     let mtime: Attributes.Time?
@@ -66,7 +68,8 @@ struct CutPlan {
     }
   }
 
-  enum Action {
+  // Indirect: items are grouped and passed on, and a node's state is hundreds of bytes.
+  indirect enum Action {
     /// Nothing of the base's value or directory at the path remains.
     case removeTree
     /// The node stands at the path.

@@ -57,48 +57,4 @@ extension MountRows {
     }
     return figures
   }
-
-  /// A large store, mounted: how long until it answers, and what its daemon takes.
-  static func memory(_ context: BenchContext) throws -> [BenchFigure] {
-    let count = context.scale.pick(100_000, 1_000_000)
-    let mount = OwnMount(
-      store: try context.place.directory("store"), at: try context.place.directory("mount"))
-    let imported = try BenchTimer.seconds {
-      let store = try Store.open(path: mount.store, create: true)
-      try SampleStore.fill(store, count: count, isHead: true)
-    }
-    try context.place.dropCaches()
-    let started = try BenchTimer.seconds { try mount.start() }
-    defer { mount.stop() }
-    let fresh = try residentBytes(of: mount)
-    // One directory holds a tenth of all.
-    let listed = try BenchTimer.seconds { _ = try FileSystem.list("\(mount.path)/big") }
-    let names = SampleStore.bigCount(of: count)
-    let walked = try residentBytes(of: mount)
-    _ = try Workload.status(
-      try FileSystem.list("\(mount.path)/big").map { "\(mount.path)/big/\($0)" })
-    let full = try residentBytes(of: mount)
-    let title = "\(count) values"
-    return [
-      BenchFigure(work: "\(title): import, a value", ours: imported / Double(count)),
-      BenchFigure(work: "\(title): mount until it answers, cold", ours: started),
-      BenchFigure(work: "\(title): list a directory of \(names), cold", ours: listed),
-      BenchFigure(work: "\(title): memory of the daemon, at first", ours: fresh, unit: .bytes),
-      BenchFigure(
-        work: "\(title): memory after that listing", ours: walked, unit: .bytes),
-      BenchFigure(
-        work: "\(title): memory, a name known to the kernel",
-        ours: max(0, full - fresh) / Double(names), unit: .bytes,
-        goal: .within(atMost: 1000, aim: 100)),
-    ]
-  }
-
-  private static func residentBytes(of mount: OwnMount) throws -> Double {
-    guard let process = mount.process else { return 0 }
-    let text = String(
-      decoding: try FileSystem.read("/proc/\(process.processIdentifier)/status", atMost: 65_536),
-      as: UTF8.self)
-    let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
-    return (line?.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0) * 1024
-  }
 }
