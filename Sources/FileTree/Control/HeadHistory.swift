@@ -29,12 +29,17 @@ struct HeadHistory {
   /// What undo does; nil where nothing came before.
   func undo() throws(StoreError) -> Step? {
     guard let newest = try store.headLog(limit: 1).first else { return nil }
-    let change = try position(of: newest)
+    var change = try position(of: newest)
     var before = change.sequence
     while let entry = try store.headLog(before: before, limit: 1).first {
       let target = try position(of: entry)
       if target.version != change.version, target.version != nil {
-        return Step(change: change, target: target)
+        let step = Step(change: change, target: target)
+        if step.isMove { return step }
+        if try content(of: target) != content(of: change) { return step }
+        // Nothing was seen of that change, as of settling or of what another store did and undid: one
+        // further, else undo would stand still here for good.
+        change = target
       }
       before = min(entry.sequence, target.sequence)
     }
@@ -69,6 +74,12 @@ struct HeadHistory {
       entry = next
     }
     return entry
+  }
+
+  /// What a head held; nil for none.
+  private func content(of entry: HeadLogEntry) throws(StoreError) -> Digest? {
+    guard let number = entry.version else { return nil }
+    return try store.version(number)?.map.digest
   }
 
   private func entry(_ sequence: Int64) throws(StoreError) -> HeadLogEntry? {

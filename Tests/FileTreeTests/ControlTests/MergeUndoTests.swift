@@ -65,6 +65,33 @@ struct MergeUndoTests {
     #expect(try a.service.version("head").map.digest == b.service.version("head").map.digest)
   }
 
+  @Test("undo passes over changes of the head that changed nothing to see")
+  func nothingToSee() throws {
+    let (a, b) = try apart()
+    try a.run("sync")
+    try b.run("sync")
+    try b.write("own", "1")
+    try b.run("commit")
+    try b.write("own", "2")
+    try b.run("sync")
+    // The other store makes something and takes it back; this one settles.
+    try a.run("sync")
+    try a.write("passing", "x")
+    try a.run("commit")
+    try a.run("undo")
+    try a.run("sync")
+    try b.run("sync")
+    try b.run("settle both")
+    try b.run("undo")
+    #expect(try b.read("own") == "1")
+    try b.run("undo")
+    #expect(try b.read("own") == nil)
+    try b.run("redo")
+    try b.run("redo")
+    #expect(try b.read("own") == "2")
+    #expect(try b.failure("redo") == .notFound)
+  }
+
   @Test("undo of a fast forward, and of another line's merge; restore from across a merge")
   func others() throws {
     let (a, b) = try apart()
