@@ -33,6 +33,17 @@ extension Store {
     try merge(firstId, secondId, arbiter, metadata, isUnrelatedAllowed: false)
   }
 
+  /// Merges two versions of histories that may have nothing in common: over an empty ancestor if so.
+  ///
+  /// - Throws: as ``merge(version:with:resolvingWith:metadata:)``, which does the same.
+  @discardableResult
+  public func mergeUnrelated(
+    version firstId: Version.ID, with secondId: Version.ID,
+    resolvingWith arbiter: some MergeArbiter, metadata: Version.Metadata = [:]
+  ) throws -> Version {
+    try merge(firstId, secondId, arbiter, metadata, isUnrelatedAllowed: true)
+  }
+
   private func merge(
     _ firstId: Version.ID, _ secondId: Version.ID, _ arbiter: some MergeArbiter,
     _ metadata: Version.Metadata, isUnrelatedAllowed: Bool

@@ -18,6 +18,10 @@ extension Store {
   /// The store's directory.
   public var rootDirectoryURL: URL { URL(fileURLWithPath: path, isDirectory: true) }
 
+  /// Takes notice of versions that others made: there is nothing to do, since history is read when it is
+  /// asked for and nobody else writes a store that is held.
+  public func reloadHistory() {}
+
   /// Returns the version with an id; nil if it is not in the store.
   public func version(identifiedBy id: Version.ID) throws(StoreError) -> Version? {
     guard let record = try version(id) else { return nil }

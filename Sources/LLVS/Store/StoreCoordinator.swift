@@ -28,6 +28,14 @@ public final class StoreCoordinator: Sendable {
 
   // A leaf lock.
   private let defaults = Mutex(DefaultsBox())
+  // A leaf lock.
+  let exchanging = Mutex(Exchanging())
+
+  /// Who wants to know of new current versions. A leaf lock.
+  private let followers = Mutex<[UUID: AsyncStream<Version.ID>.Continuation]>([:])
+
+  /// The directory that is given for what can be made anew; everything is kept in the store.
+  public let cacheDirectoryURL: URL
 
   /// Decides about conflicts in ``merge(metadata:headSelection:)``; the value stored last unless set.
   public var mergeArbiter: any MergeArbiter {
@@ -48,9 +56,14 @@ public final class StoreCoordinator: Sendable {
 
   /// Opens the store in a directory, or makes one; an empty store gets an empty root version.
   ///
-  /// - Parameter storeURL: a directory on a local file system.
+  /// - Parameters:
+  ///   - storeURL: a directory on a local file system.
+  ///   - coordinatorCacheURL: taken for the original's sake; the current version is kept in the store.
   /// - Throws: ``StoreError/busy(_:)`` if another process holds the store.
-  public init(withStoreDirectoryAt storeURL: URL) throws {
+  public init(
+    withStoreDirectoryAt storeURL: URL, cacheDirectoryAt coordinatorCacheURL: URL? = nil
+  ) throws {
+    cacheDirectoryURL = coordinatorCacheURL ?? storeURL
     store = try Store(rootDirectoryURL: storeURL)
     let remembered = try store.state().settings[StoreCoordinator.setting]
       .map { Version.ID(String(decoding: $0, as: UTF8.self)) }
@@ -65,8 +78,41 @@ public final class StoreCoordinator: Sendable {
     current = Mutex(start)
   }
 
+  /// Opens the store `LLVS/DefaultStore` in the user's directory for what programs keep.
+  ///
+  /// - Throws: as ``init(withStoreDirectoryAt:cacheDirectoryAt:)``.
+  public convenience init() throws {
+    let support = try FileManager.default.url(
+      for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
+    let directory = support.appendingPathComponent("LLVS", isDirectory: true)
+      .appendingPathComponent("DefaultStore", isDirectory: true)
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    try self.init(withStoreDirectoryAt: directory)
+  }
+
+  /// The store's directory.
+  public var storeDirectoryURL: URL { store.rootDirectoryURL }
+
   /// The version that values are read at and that the next save is based on.
   public var currentVersion: Version.ID { current.withLock { $0 } }
+
+  /// The current version and every one that it becomes; who is slow gets the newest.
+  public var currentVersions: AsyncStream<Version.ID> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Version.ID.self, bufferingPolicy: .bufferingNewest(1))
+    let id = UUID()
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.followers.withLock { $0.removeValue(forKey: id) }
+    }
+    followers.withLock { $0[id] = continuation }
+    continuation.yield(currentVersion)
+    return stream
+  }
+
+  private func move(to id: Version.ID) {
+    current.withLock { $0 = id }
+    for follower in followers.withLock({ Array($0.values) }) { follower.yield(id) }
+  }
 
   // MARK: Branches
 
@@ -131,7 +177,7 @@ public final class StoreCoordinator: Sendable {
         transaction.set(StoreCoordinator.setting, to: Array(record.id.rawValue.utf8))
         return record
       }
-      current.withLock { $0 = version.id }
+      move(to: version.id)
       return try store.version(from: version)
     }
   }
@@ -155,6 +201,21 @@ public final class StoreCoordinator: Sendable {
       if let value = try value(id: id) { values.append(value) }
     }
     return values
+  }
+
+  /// Returns all values at a version, the current one unless given, in order of keys.
+  public func values(at version: Version.ID? = nil) throws(StoreError) -> [Value] {
+    let version = version ?? currentVersion
+    var values: [Value] = []
+    for reference in try store.valueReferences(at: version) {
+      if let value = try store.value(id: reference.valueId, at: version) { values.append(value) }
+    }
+    return values
+  }
+
+  /// Returns a value, by the text of its key, as ``value(id:on:)`` does.
+  public func value(idString: String, on branch: Branch?) throws(StoreError) -> Value? {
+    try value(id: Value.ID(idString), on: branch)
   }
 
   /// Returns a value at the newest head of a branch, or at the current version where there is none.
@@ -205,7 +266,7 @@ public final class StoreCoordinator: Sendable {
       try store.write { (transaction) throws(StoreError) in
         transaction.set(StoreCoordinator.setting, to: Array(merged.rawValue.utf8))
       }
-      current.withLock { $0 = merged }
+      move(to: merged)
       return true
     }
   }
