@@ -4,8 +4,8 @@ internal import Platform
 ///
 /// INVARIANT 1: a bundle appears under its name only when all its bytes are durable, and after the bundles
 /// with what its versions were made from.
-/// INVARIANT 2: a bundle that is there and as long as its name says is never written again, and none of
-/// another writer is ever changed or removed.
+/// INVARIANT 2: none of another writer is ever changed or removed; one of this writer's only where its bytes
+/// are not those of its name, or after others that hold all of its versions are in place and were read again.
 /// INVARIANT 3: only regular files are opened, and never so that opening can block.
 ///
 /// - Concurrency: reading from any thread, writing from one at a time.
@@ -153,10 +153,32 @@ final class BundleFolder: Sendable {
     }
   }
 
-  /// Gives a written file its name, durably.
+  /// Whether this store wrote a bundle.
+  func isOwn(_ name: BundleName) -> Bool { name.writer == replica }
+
+  /// Whether any of these bundles is not there as a file any more, though the folder is.
+  func lacks(any names: [BundleName]) throws(StoreError) -> Bool {
+    let (whole, torn) = try list()
+    let there = Set(whole)
+    return names.contains { !there.contains($0) && !torn.contains($0.text) }
+  }
+
+  /// Removes bundles of this writer's own; those that are gone already count as removed.
+  func remove(_ names: [BundleName]) throws(StoreError) {
+    for name in names where isOwn(name) {
+      do throws(SystemError) {
+        try FileSystem.unlink("\(directory)/\(name.text)")
+      } catch {
+        guard error.errno != Errno.noEntry else { continue }
+        throw folder.translated(error)
+      }
+    }
+  }
+
+  /// Gives a written file its name, durably, and returns it.
   func publish(
     _ file: File, sequence: UInt64, length: UInt64, hash: Digest
-  ) throws(StoreError) {
+  ) throws(StoreError) -> BundleName {
     let name = BundleName(writer: replica, sequence: sequence, length: length, hash: hash)
     do throws(SystemError) {
       try file.syncData()
@@ -166,6 +188,7 @@ final class BundleFolder: Sendable {
     } catch {
       throw folder.translated(error)
     }
+    return name
   }
 
   /// The sequence of the next bundle of this writer.

@@ -24,8 +24,8 @@ internal import Platform
 ///                 3 remove, 5 preserve removal: nothing
 ///                 4 preserve: id
 ///
-/// Offsets count from the start of the unpacked content. A version follows its predecessors, in a bundle
-/// and from bundle to bundle; what a version is means what a file `versions/ID` of the original's format
+/// Offsets count from the start of the unpacked content. A version follows its predecessors in a bundle, and
+/// those that are in none of the same bundle were there before it, in one of any writer; what a version is means what a file `versions/ID` of the original's format
 /// says, its changes what a file `changes/ID` says, and the same is checked of them. A program that finds
 /// another format or a flag (1 is kept for encrypted content) refuses the bundle by name.
 ///

@@ -2,6 +2,8 @@
 extension Store {
   /// Versions that are encoded before they are appended, two threads at a time.
   private static let runCount = 256
+  /// How often bundles are listed again because some of them went away meanwhile.
+  private static let attempts = 4
   /// The changes of a version that says it stores no more are put together in memory.
   private static let shortVersion: Int64 = 65_536
 
@@ -13,8 +15,30 @@ extension Store {
   func retrieve(
     from folder: BundleFolder, control: ExchangeControl = ExchangeControl()
   ) throws(StoreError) -> ExchangeReport {
-    control.report(.listing, 0, of: 0)
+    var earlier = ExchangeReport()
+    for _ in 0..<Store.attempts - 1 {
+      let newest = try state().lastNumber
+      control.report(.listing, 0, of: 0)
+      let source = try BundleSource(folder, for: self, control: control)
+      do throws(StoreError) {
+        return try retrieve(from: source, after: earlier, control: control)
+      } catch {
+        // Its writer put bundles together: what was in those that are gone is in others by now.
+        guard case .unreachable = error, try folder.lacks(any: source.names) else { throw error }
+        for id in source.versionIDs() {
+          guard let record = try version(id), record.number.rawValue > newest else { continue }
+          earlier.taken.append(id)
+          earlier.takenNumbers.append(record.number)
+        }
+      }
+    }
     let source = try BundleSource(folder, for: self, control: control)
+    return try retrieve(from: source, after: earlier, control: control)
+  }
+
+  private func retrieve(
+    from source: BundleSource, after earlier: ExchangeReport, control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
     var report = try retrieve(from: source, control: control)
     while source.turnToOtherCopies(of: report.refused.map(\.id)) {
       let again = try retrieve(from: source, control: control)
@@ -26,6 +50,8 @@ extension Store {
     try noteRead(source.bundles, taken: report)
     report.refused = source.faults + report.refused
     report.waiting = source.torn + report.waiting
+    report.taken = earlier.taken + report.taken
+    report.takenNumbers = earlier.takenNumbers + report.takenNumbers
     return report
   }
 
@@ -38,22 +64,42 @@ extension Store {
     var report = ExchangeReport()
     control.report(.listing, 0, of: 0)
     let source = try BundleSource(folder, for: self, control: control)
-    let numbers = try versionsThere(source.names)
     let ids = Set(source.versionIDs())
-    let missing = try versionsToSend(control) { node in
-      numbers.contains(node.number) || ids.contains(node.id)
+    func stillMissing(_ names: [BundleName]) throws(StoreError) -> [VersionNumber] {
+      let numbers = try versionsThere(names)
+      return try versionsToSend(control) { node in
+        numbers.contains(node.number) || ids.contains(node.id)
+      }
     }
+    var names = source.names
+    var missing = try stillMissing(names)
     // Also what an earlier send left behind.
     defer { folder.abandon() }
     guard !missing.isEmpty else { return report }
     try folder.prepare()
+    // Who has nothing to send reads nothing.
+    let whole = try checkOwnBundle(of: names, in: folder, control)
+    if whole.count < names.count {
+      names = whole
+      missing = try stillMissing(names)
+    }
     var rest = missing[...]
-    var sequence = folder.nextSequence(after: source.names)
+    var sequence = folder.nextSequence(after: names)
     while !rest.isEmpty {
-      let sent = try sendOne(&rest, to: folder, sequence, control)
+      let (sent, name) = try sendOne(&rest, to: folder, sequence, control)
       report.sent += sent
+      names.append(name)
       sequence += 1
       control.report(.sending, missing.count - rest.count, of: missing.count)
+    }
+    do throws(StoreError) {
+      try putBundlesTogether(names, in: folder, control)
+    } catch {
+      // All that was to be sent is there, and the old ones are too: the next send tries again.
+      switch error {
+      case .unreachable, .system, .noSpace: break
+      default: throw error
+      }
     }
     return report
   }
@@ -61,10 +107,10 @@ extension Store {
   // MARK: Sending
 
   /// Writes one bundle with as many of the versions as belong into it, and takes them off the list.
-  private func sendOne(
+  func sendOne(
     _ rest: inout ArraySlice<VersionNumber>, to folder: BundleFolder, _ sequence: UInt64,
     _ control: ExchangeControl
-  ) throws(StoreError) -> [Version.ID] {
+  ) throws(StoreError) -> (sent: [Version.ID], name: BundleName) {
     let file = try folder.create()
     var offset: UInt64 = 0
     let writer = try BundleWriter(scratch: path) { (bytes) throws(StoreError) in
@@ -90,11 +136,11 @@ extension Store {
       }
     }
     let (length, hash) = try writer.finish()
-    try folder.publish(file, sequence: sequence, length: length, hash: hash)
+    let name = try folder.publish(file, sequence: sequence, length: length, hash: hash)
     try write { (transaction) throws(StoreError) in
       transaction.note(bundle: hash, versions: sent.map(\.number))
     }
-    return sent.map(\.id)
+    return (sent.map(\.id), name)
   }
 
   private func records(
