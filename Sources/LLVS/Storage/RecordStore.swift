@@ -16,7 +16,7 @@ internal import Synchronization
 ///
 /// - Concurrency: one thread writes (the holder of the store's write lock); any number read.
 final class RecordStore: NodeStorage, Sendable {
-  /// A segment is left for a new one when it has this many bytes.
+  /// How many bytes a segment has, about, that is left for a new one.
   static let rollover: UInt64 = 256 << 20
   static let bufferSize = 1 << 20
   /// Small commits are written into bytes that are zeros already: a sync that changes neither the file's
@@ -37,6 +37,8 @@ final class RecordStore: NodeStorage, Sendable {
     /// Whether the directory has not been synced since the file was made.
     var isNew = false
     var next: UInt32 = 0
+    /// A segment is left for a new one when it has this many bytes.
+    var limit = RecordStore.rollover
     /// Segments that were filled since the last sync.
     var filled: [File] = []
     var isWritable = false
@@ -112,12 +114,19 @@ final class RecordStore: NodeStorage, Sendable {
           // The disk is busy while the next are made, and the commit waits for little.
           writer.file?.startWriteback(start..<writer.flushed)
         }
-        if writer.flushed >= RecordStore.rollover { roll(&writer) }
+        // A commit may have filled the segment: what came since is in the buffer, and belongs into it.
+        if writer.flushed >= writer.limit {
+          try flush(&writer)
+          roll(&writer)
+        }
         return location
       }
     }
     return try outcome.get()
   }
+
+  /// Has segments left for new ones at another size.
+  func limitSegments(to bytes: UInt64) { writer.withLock { $0.limit = bytes } }
 
   /// Makes every record appended so far durable.
   ///

@@ -92,6 +92,9 @@ public final class Store: Sendable {
 
   deinit { index.flush() }
 
+  /// Has segments left for new ones at another size than 256 MiB: for tests of what happens there.
+  package func limitSegments(to bytes: UInt64) { records.limitSegments(to: bytes) }
+
   /// What is committed now; a reader sees what the writer of another process committed.
   package func state() throws(StoreError) -> State {
     guard mode == .reader else { return published.withLock { $0 } }
