@@ -22,8 +22,9 @@ extension Mounted {
     /// The zero byte keeps the contents binary, so that no arbiter merges them by lines.
     static func content(_ path: String, _ number: Int) -> [UInt8] {
       let length = 80 + (number &* 7919 &+ path.utf8.reduce(0) { $0 &* 31 &+ Int($1) }) % 150_000
-      let unit = Array("\(path) \(number) \(length)\0\n".utf8)
-      return (0..<length).map { unit[$0 % unit.count] }
+      var bytes = Array("\(path) \(number) \(length)\0\n".utf8)
+      while bytes.count < length { bytes += bytes }
+      return Array(bytes.prefix(length))
     }
 
     /// What the feed does: files change, names come and go, and files that programs here write as well.
@@ -32,7 +33,7 @@ extension Mounted {
         var steps = Set([number % 12, number * 5 % 12, number * 7 % 12]).sorted()
           .map { Step(path: "feed/f\($0)", number: number) }
         steps.append(Step(path: "clash/c\(number % 3)", number: number))
-        steps.append(Step(path: "both/b\(number % 4)", number: number))
+        steps.append(Step(path: "both/b\(number % 8)", number: number))
         let isGone = number / 6 % 2 == 1
         steps.append(Step(path: "come/n\(number % 6)", number: isGone ? 0 : number))
         return steps
@@ -49,7 +50,7 @@ extension Mounted {
       try mounted.run(
         """
         mkdir feed clash both come made
-        for f in feed/f{0..11} clash/c{0..2} both/b{0..3}; do echo 'before' > $f; done
+        for f in feed/f{0..11} clash/c{0..2} both/b{0..7}; do echo 'before' > $f; done
         echo commit > .llvs/control
         """)
       try mounted.unmount()
@@ -59,7 +60,7 @@ extension Mounted {
       try JSONEncoder().encode(Feed(plan: plan, ids: ids))
         .write(to: URL(fileURLWithPath: file))
       try mounted.mount()
-      try mounted.python(Self.load, seconds: 30 + Self.merges, arguments: "'\(file)'")
+      print(try mounted.python(Self.load, seconds: 30 + Self.merges, arguments: "'\(file)'"))
       try mounted.unmount()
       try mounted.mount()
       try mounted.python(Self.comparison + "compare('after mounting again')")
@@ -174,7 +175,7 @@ extension Mounted {
 
         FEED = ['feed/f%d' % i for i in range(12)]
         CLASH = ['clash/c%d' % i for i in range(3)]
-        BOTH = ['both/b%d' % i for i in range(4)]
+        BOTH = ['both/b%d' % i for i in range(8)]
         COME = ['come/n%d' % i for i in range(6)]
 
         def check(path, data, done, begun):
@@ -235,14 +236,14 @@ extension Mounted {
         def write():
             path = random.choice(BOTH)
             put(path, fresh(path))
-            time.sleep(0.01)
+            # Saved now and then, not always pending: else each cut makes a version for each of them.
+            time.sleep(0.1)
 
         def clash():
             path = random.choice(CLASH)
             data = fresh(path)
             put(path + '.tmp', data)
             os.rename(path + '.tmp', path)
-            time.sleep(0.01)
 
         made = {}
         def make():
@@ -250,7 +251,6 @@ extension Mounted {
             made[path] = fresh(path)
             put(path, made[path])
             same(get(path), made[path])
-            time.sleep(0.01)
 
         def hold():
             path = random.choice(FEED + CLASH)
@@ -280,6 +280,7 @@ extension Mounted {
                     store(FIRST + index, time.monotonic_ns())
                     job()
                     store(FIRST + index, 0)
+                    time.sleep(0.005)
                 # What nobody else writes stands as it was written.
                 for path, data in made.items(): same(get(path), data)
             except BaseException:
@@ -332,6 +333,7 @@ extension Mounted {
             os.read(control, 65536)
             store(FIRST + len(jobs), 0)
 
+        begin = time.monotonic()
         try:
             for index, version in enumerate(ids):
                 start = time.monotonic()
@@ -345,6 +347,7 @@ extension Mounted {
             store(END, 1)
             gather(0)
         assert not failed, 'a worker failed'
+        print('%.1f ms a merge' % ((time.monotonic() - begin) * 1000 / len(ids)), flush=True)
         command('commit')
         left = [name for name in os.listdir('clash') if name.endswith('.tmp')]
         assert not left, 'left behind: %r' % left
