@@ -139,15 +139,21 @@ package final class MountDaemon: Sendable {
 
   private static func opened(_ request: MountRequest) throws(StoreError) -> Store {
     let start = SystemClock.monotonic()
+    var mayGiveUp = true
     while true {
       do throws(StoreError) {
         return try Store.open(
           path: request.store, mode: .writer, create: request.creates,
           isForced: request.isForced)
-      } catch .busy(let reason) {
-        guard reason.contains("finishing"),
+      } catch {
+        if mayGiveUp, error.isNoSpace, LiveTree.giveUpReserve(of: request.store) {
+          // SQLite needs some room even to look.
+          mayGiveUp = false
+          continue
+        }
+        guard case .busy(let reason) = error, reason.contains("finishing"),
           SystemClock.monotonic() - start < patience
-        else { throw .busy(reason) }
+        else { throw error }
         SystemClock.sleep(nanoseconds: 100_000_000)
       }
     }

@@ -16,7 +16,7 @@ extension MountOperations {
       let status = try tree.getattr(node.rawValue)
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -39,7 +39,7 @@ extension MountOperations {
       if lost != 0 { status = try tree.clearMode(lost, of: node.rawValue) }
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -69,7 +69,7 @@ extension MountOperations {
         Self.isHidden(node)
           ? try hidden.getxattr(node.rawValue, name) : try tree.getxattr(node.rawValue, name))
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -79,7 +79,7 @@ extension MountOperations {
         Self.isHidden(node)
           ? try hidden.listxattr(node.rawValue) : try tree.listxattr(node.rawValue))
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 

@@ -40,7 +40,7 @@ extension MountOperations {
         OpenObject.close(number)
       }
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -65,7 +65,7 @@ extension MountOperations {
       // A merge has brought the name, and the kernel was not told yet: on this it looks again, and opens.
       reply.error(Errno.stale)
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -84,7 +84,7 @@ extension MountOperations {
         let got = try tree.read(node.rawValue, at: UInt64(offset), into: room)
         pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
       } catch {
-        pending.take()?.error(error.errno)
+        pending.take()?.error(errno(of: error))
       }
     }
   }
@@ -103,7 +103,7 @@ extension MountOperations {
       try tree.write(handle, at: UInt64(offset), bytes, mapped: file.isFromPageCache)
       reply.wrote(bytes.count)
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -189,7 +189,7 @@ extension MountOperations {
       reply.offset(
         Int64(clamping: try tree.seek(node.rawValue, from: UInt64(offset), toData: toData)))
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -200,7 +200,7 @@ extension MountOperations {
         ? try hidden.readlink(node.rawValue) : try tree.readlink(node.rawValue)
       reply.bytes(target)
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 }

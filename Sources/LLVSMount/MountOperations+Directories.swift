@@ -42,7 +42,7 @@ extension MountOperations {
       }
       reply.finish()
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -86,7 +86,7 @@ extension MountOperations {
       if !reply.finish() { for inode in given { tree.forget(inode, count: 1) } }
     } catch {
       for inode in given { tree.forget(inode, count: 1) }
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 

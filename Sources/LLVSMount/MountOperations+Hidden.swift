@@ -17,7 +17,7 @@ extension MountOperations {
       if !reply.entry(entry.fuseEntry) { hidden.forget(entry.status.inode, count: 1) }
     } catch {
       // Aliases and settings come and go: an absent name is not remembered.
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -26,7 +26,7 @@ extension MountOperations {
     do throws(FSError) {
       try hidden.refuseToMake(parent.rawValue, name)
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -39,7 +39,7 @@ extension MountOperations {
       let options: OpenOptions = directory.isLasting ? [.cacheReaddir, .keepCache] : []
       if !reply.opened(number, options) { OpenObject.close(number) }
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -66,7 +66,7 @@ extension MountOperations {
       }
       reply.finish()
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -88,7 +88,7 @@ extension MountOperations {
       if !reply.finish() { for inode in given { hidden.forget(inode, count: 1) } }
     } catch {
       for inode in given { hidden.forget(inode, count: 1) }
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -152,7 +152,7 @@ extension MountOperations {
         OpenObject.close(number)
       }
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -168,7 +168,7 @@ extension MountOperations {
         OpenObject.close(number)
       }
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -184,7 +184,7 @@ extension MountOperations {
           let got = try open.file.read(at: UInt64(offset), into: room)
           pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
         } catch {
-          pending.take()?.error(error.errno)
+          pending.take()?.error(errno(of: error))
         }
       }
     case let open as OpenControl:
@@ -203,7 +203,7 @@ extension MountOperations {
         try open.file.write(at: UInt64(offset), bytes)
         reply.wrote(bytes.count)
       } catch {
-        reply.error(error.errno)
+        reply.error(errno(of: error))
       }
     case let open as OpenControl:
       controlWrite(open.session, bytes, reply: reply)
@@ -231,7 +231,7 @@ extension MountOperations {
         try body()
         parked.take()?.done()
       } catch {
-        parked.take()?.error(error.errno)
+        parked.take()?.error(self.errno(of: error))
       }
     }
   }

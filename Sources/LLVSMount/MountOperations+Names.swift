@@ -20,7 +20,7 @@ extension MountOperations {
       // The kernel remembers that there is no such name; a merge that brings one tells it.
       reply.entry(.absent(timeout: EntryAttributes.forever))
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -40,7 +40,7 @@ extension MountOperations {
       let status = try body()
       if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 
@@ -170,7 +170,7 @@ extension MountOperations {
       try body()
       reply.done()
     } catch {
-      reply.error(error.errno)
+      reply.error(errno(of: error))
     }
   }
 }

@@ -32,6 +32,12 @@ final class MountOperations: FuseOperations {
   /// What the kernel is told to ask; locks stay with the kernel, and it checks permissions itself.
   static let served: OperationSet = .all.subtracting([.copyFileRange, .access])
 
+  /// What a request is answered with; of damage the log tells, whoever met it.
+  func errno(of error: FSError) -> Int32 {
+    if let damage = error.damage { tree.damage.tell(damage) }
+    return error.errno
+  }
+
   /// Copies a name, which is valid only during its request.
   static func bytes(_ name: UnsafeRawBufferPointer) -> [UInt8] { Array(name) }
 

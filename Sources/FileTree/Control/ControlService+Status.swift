@@ -23,6 +23,9 @@ extension ControlService {
     lines.append(("conflicts", "\(conflicts)"))
     fields.append(ReplyField("conflicts", conflicts))
     describeReserve(&lines, &fields)
+    let refusal = tree.journal.refusal
+    if let refusal { lines.append(("journal", refusal)) }
+    fields.append(ReplyField("refusal", refusal.map { .text($0) } ?? .null))
     let last = state.withLock { $0.last }
     lines.append(("last", last ?? "nothing yet"))
     fields.append(ReplyField("last", last.map { .text($0) } ?? .null))

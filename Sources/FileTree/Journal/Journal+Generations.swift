@@ -52,12 +52,7 @@ extension Journal {
     let path = "\(directory)/\(Self.journalName(number)).tmp"
     do throws(SystemError) {
       let file = try File(path, [.readWrite, .create, .truncate], permissions: 0o600)
-      let room = UInt64(bytes) * 2 + (4 << 20)
-      do throws(SystemError) {
-        try file.allocate(0..<room, keepingSize: true)
-      } catch {
-        guard error.errno == Errno.notSupported else { throw error }
-      }
+      let room = try allocate(file, expecting: bytes)
       return Preparation(file: file, number: number, allocated: room)
     } catch {
       try? FileSystem.unlink(path)
@@ -186,12 +181,7 @@ extension Journal {
       // Another file under the name: nothing is known of one whose sync failed.
       if try FileSystem.exists(path) { try FileSystem.unlink(path) }
       let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
-      let room = UInt64(next.content.count) * 2 + (4 << 20)
-      do throws(SystemError) {
-        try file.allocate(0..<room, keepingSize: true)
-      } catch {
-        guard error.errno == Errno.notSupported else { throw error }
-      }
+      let room = try allocate(file, expecting: next.content.count)
       state.withLock { s in
         s.file = file
         s.files[next.number] = file
@@ -229,7 +219,7 @@ extension Journal {
       for stage in next.stages { try stage.syncData() }
     } catch {
       // fsyncgate: nothing is known of these pages, and they cannot be written anew.
-      state.withLock { $0.failure = $0.failure ?? error }
+      fail(error)
       throw error
     }
     try file.write(next.content, at: 0)
@@ -249,6 +239,7 @@ extension Journal {
       return gone
     }
     remove(gone)
+    makeReserve()
   }
 
   private func remove(_ gone: [UInt32: File]) {

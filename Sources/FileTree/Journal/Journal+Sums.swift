@@ -159,21 +159,6 @@ extension Journal {
 extension LiveTree {
   /// The records of a checkpoint that say what pending bytes must be; call with the lock held.
   func sumChanges() -> [Change] {
-    var ranges: [UInt32: [Range<UInt64>]] = [:]
-    func note(_ content: FileContent?) {
-      content?.extents.forEach { extent in
-        guard extent.source != Extent.base else { return }
-        ranges[extent.source, default: []].append(extent.offset..<(extent.offset + extent.length))
-      }
-    }
-    func note(_ file: LiveFile?) {
-      note(file?.content)
-      note(file?.saved?.content)
-      note(file?.counted?.content)
-    }
-    for node in nodes.values { note(node.file) }
-    for detached in detachedNodes.values { note(detached.node.file) }
-    for source in ranges.keys { ranges[source]?.sort { $0.lowerBound < $1.lowerBound } }
-    return journal.sumChanges(of: ranges)
+    journal.sumChanges(of: referencedRanges())
   }
 }

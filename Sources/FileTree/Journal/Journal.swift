@@ -58,6 +58,8 @@ final class Journal: Sendable {
 
   let directory: String
   let state: Monitor<State>
+  /// Who is told of what the disk did.
+  let damage = DamageReport()
 
   init(directory: String, state: sending State) {
     self.directory = directory
@@ -73,35 +75,6 @@ final class Journal: Sendable {
   }
 
   // MARK: - Appending
-
-  /// Makes sure that the disk has room for a record of `bytes`, before anything changes.
-  func reserve(_ bytes: Int) throws(FSError) {
-    let margin: UInt64 = 2 << 20
-    enum Plan {
-      case nothing
-      case resume
-      case allocate(File, UInt64, UInt64)
-    }
-    let plan: Plan = try state.withLock { (s) throws(FSError) in
-      if let failure = s.failure { throw FSError.system(failure) }
-      if s.unbegun != nil { return .resume }
-      let end = s.fileEnd + UInt64(s.buffer.count) + UInt64(bytes) + margin
-      guard end > s.allocated else { return .nothing }
-      return .allocate(s.file, s.allocated, end + (8 << 20))
-    }
-    if case .resume = plan {
-      try resume()
-      return try reserve(bytes)
-    }
-    guard case .allocate(let file, let from, let to) = plan else { return }
-    do throws(SystemError) {
-      try file.allocate(from..<to, keepingSize: true)
-    } catch {
-      // A file system without fallocate(2) reports a full disk at the write instead.
-      guard error.errno == Errno.notSupported else { throw FSError.system(error) }
-    }
-    state.withLock { s in if s.file === file { s.allocated = max(s.allocated, to) } }
-  }
 
   /// Appends a change to the buffer; call with the tree's lock held, so that the order of records is
   /// the order of changes.
@@ -356,7 +329,7 @@ final class Journal: Sendable {
       try work.file.syncData()
     } catch {
       // fsyncgate: after a failed sync nothing is known of the pages; never ask again.
-      state.withLock { s in s.failure = s.failure ?? error }
+      fail(error)
       throw FSError.system(error)
     }
     let mark = Change.synced(end: work.end).encoded()
@@ -372,6 +345,24 @@ final class Journal: Sendable {
       if isAllDurable { s.syncedPosition = s.appended }
     }
   }
+
+  /// Refuses everything from here on, since a sync has failed, and says what helps.
+  func fail(_ error: SystemError) {
+    let isFirst = state.withLock { s in
+      defer { s.failure = s.failure ?? error }
+      return s.failure == nil
+    }
+    if isFirst { damage.tell(Self.remedy(error)) }
+  }
+
+  /// What a failed sync means, and what helps.
+  static func remedy(_ error: SystemError) -> String {
+    "\(error): it is not known what is on the disk, so nothing more is taken; reading goes on. "
+      + "Unmount and mount again: everything that was answered before is shown then"
+  }
+
+  /// Why nothing can be recorded until the next mount; nil as a rule.
+  var refusal: String? { state.withLock { $0.failure }.map(Self.remedy) }
 
   /// Whether a checkpoint would hardly save anything.
   var isSmall: Bool {

@@ -63,6 +63,22 @@ struct PayloadSums: Sendable {
     return kept
   }
 
+  /// The payloads that have no byte in any of some ranges, which are in ascending order.
+  func payloads(outside ranges: [Range<UInt64>]) -> ContiguousArray<Payload> {
+    let kept = overlapping(anyOf: ranges).payloads
+    var next = 0
+    return payloads.filter { payload in
+      guard next < kept.count, kept[next].offset == payload.offset else { return true }
+      next += 1
+      return false
+    }
+  }
+
+  /// Forgets the payloads that lie in any of some ranges, which are in ascending order.
+  mutating func remove(in ranges: [Range<UInt64>]) {
+    payloads = payloads(outside: ranges)
+  }
+
   private func firstIndex(endingAfter offset: UInt64) -> Int {
     var low = 0
     var high = payloads.count

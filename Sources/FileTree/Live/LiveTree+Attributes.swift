@@ -21,7 +21,7 @@ extension LiveTree {
     }
     // The mtime of a truncation came with it.
     if change.size != nil, change.mtimeIsNow, only == nil, let status { return status }
-    try journal.reserve(4096)
+    try withRoom { () throws(FSError) in try journal.reserve(4096) }
     let (result, position) = try lock.withLock {
       _ throws(FSError) -> (NodeStatus, Journal.Position?) in
       let node = try node(inode)
@@ -115,7 +115,7 @@ extension LiveTree {
     try checkExtended(name)
     guard value.count <= Self.extendedValueLimit else { throw .tooBig }
     guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
-    try journal.reserve(4096 + value.count)
+    try withRoom { () throws(FSError) in try journal.reserve(4096 + value.count) }
     let position = try lock.withLock { _ throws(FSError) -> Journal.Position? in
       let node = try node(inode)
       guard node.kind == .regular || node.kind == .directory else { throw .notPermitted }
@@ -142,7 +142,7 @@ extension LiveTree {
   package func removexattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) {
     try checkExtended(name)
     guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
-    try journal.reserve(4096)
+    try withRoom { () throws(FSError) in try journal.reserve(4096) }
     let position = try lock.withLock { _ throws(FSError) -> Journal.Position in
       let node = try node(inode)
       var attributes = node.attributes

@@ -34,7 +34,8 @@ extension LiveTree {
         let more = try store.allotInodes(4096)
         lock.withLock { _ in if spareInodes.isEmpty { spareInodes = more..<(more + 4096) } }
       } catch {
-        throw .store(error)
+        // Once in thousands of names the store has to write: with what was put aside, if need be.
+        guard error.isNoSpace, reclaim() || journal.giveUpReserve() else { throw .store(error) }
       }
     }
   }
@@ -56,7 +57,7 @@ extension LiveTree {
     device: Attributes.Device? = nil, caller: Caller, saved: Bool, open: LiveHandle.Mode? = nil
   ) throws(FSError) -> (NodeStatus, LiveHandle?) {
     guard name != Self.reservedName else { throw .exists }
-    try journal.reserve(1024 + target.count)
+    try withRoom { () throws(FSError) in try journal.reserve(1024 + target.count) }
     let inode = try newInode()
     let process = threads.process(of: caller.process)
     confirm(process, parent, name)

@@ -15,7 +15,9 @@ extension LiveTree {
   package func open(
     _ inode: UInt64, mode: LiveHandle.Mode, thread: Int32 = 0
   ) throws(FSError) -> LiveHandle {
-    if mode.contains(.truncate) { try journal.reserve(1024) }
+    if mode.contains(.truncate) {
+      try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
+    }
     let process = threads.process(of: thread)
     if mode.contains(.write) { confirm(process, at: inode) }
     let (handle, position) = try lock.withLock {
@@ -84,11 +86,12 @@ extension LiveTree {
     guard !bytes.isEmpty else { return }
     guard offset <= Self.sizeLimit - UInt64(bytes.count) else { throw .fileTooBig }
     let staged =
-      bytes.count > Journal.inlineLimit ? try journal.stage(bytes) : nil
+      bytes.count > Journal.inlineLimit
+      ? try withRoom { () throws(FSError) in try journal.stage(bytes) } : nil
     defer { if let staged { journal.recorded(staged.source) } }
     let sum = staged == nil ? Checksum.of(bytes) : 0
-    try journal.reserve(
-      staged.map { 512 + 128 * $0.checksums.count } ?? bytes.count + 512)
+    let size = staged.map { 512 + 128 * $0.checksums.count } ?? bytes.count + 512
+    try withRoom { () throws(FSError) in try journal.reserve(size) }
     let position = lock.withLock { _ -> Journal.Position in
       let node = handle.node
       ensureJournaled(node)
@@ -126,7 +129,7 @@ extension LiveTree {
     _ inode: UInt64, to size: UInt64, through handle: LiveHandle?, thread: Int32 = 0
   ) throws(FSError) -> NodeStatus {
     guard size <= Self.sizeLimit else { throw .fileTooBig }
-    try journal.reserve(1024)
+    try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
     let process = handle == nil ? threads.process(of: thread) : 0
     confirm(process, at: inode)
     let (status, position) = try lock.withLock {
@@ -165,7 +168,7 @@ extension LiveTree {
     _ handle: LiveHandle, range: Range<UInt64>, zeroing: Bool, keepingSize: Bool
   ) throws(FSError) {
     guard range.upperBound <= Self.sizeLimit else { throw .fileTooBig }
-    try journal.reserve(1024)
+    try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
     let position = lock.withLock { _ -> Journal.Position? in
       let node = handle.node
       ensureJournaled(node)

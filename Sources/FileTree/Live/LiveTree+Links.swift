@@ -130,7 +130,7 @@ extension LiveTree {
     _ inode: UInt64, _ parent: UInt64, _ name: [UInt8]
   ) throws(FSError) -> NodeStatus {
     guard name != Self.reservedName else { throw .exists }
-    try journal.reserve(2048)
+    try withRoom { () throws(FSError) in try journal.reserve(2048) }
     let id = SystemRandom.bytes(16)
     let (status, position) = try withChild(parent, name) {
       (directory, child) throws(FSError) -> (NodeStatus, Journal.Position) in

@@ -28,7 +28,12 @@ extension LiveTree {
         }
         last = content
       } catch {
-        throw told(error, of: inode)
+        // Bytes that a change has replaced meanwhile may have been given back to the disk.
+        let now = lock.withLock { _ in nodes[inode]?.content }
+        guard error.damage != nil, now != content, now != nil, content != last else {
+          throw told(error, of: inode)
+        }
+        last = content
       }
     }
   }
@@ -36,7 +41,7 @@ extension LiveTree {
   /// Tells of a file whose bytes cannot be read, and returns the error.
   private func told(_ error: FSError, of inode: UInt64) -> FSError {
     guard let reason = error.damage else { return error }
-    damage.tell("\(nameForPeople(inode)): \(reason)")
+    damage.tell(reason, of: nameForPeople(inode))
     return error
   }
 

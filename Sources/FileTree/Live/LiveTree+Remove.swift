@@ -8,7 +8,7 @@ extension LiveTree {
   ///
   /// - Throws: ``FSError/noEntry``, ``FSError/isDirectory``.
   package func unlink(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
-    try journal.reserve(1024)
+    try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
     let position = try withChild(parent, name) { (directory, child) throws(FSError) in
       guard let child else { throw .noEntry }
       guard child.kind != .directory else { throw .isDirectory }
@@ -23,7 +23,7 @@ extension LiveTree {
   ///
   /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/notEmpty``.
   package func removeDirectory(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
-    try journal.reserve(1024)
+    try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
     while true {
       let found = try withChild(parent, name) { (_, child) throws(FSError) -> Emptiness in
         guard let child else { throw .noEntry }
@@ -101,7 +101,7 @@ extension LiveTree {
   ) throws(FSError) {
     guard from.count <= 255, to.count <= 255 else { throw .nameTooLong }
     guard to != Self.reservedName, from != Self.reservedName else { throw .readOnly }
-    try journal.reserve(2048)
+    try withRoom { () throws(FSError) in try journal.reserve(2048, isRemoval: true) }
     let process = threads.process(of: thread)
     confirm(process, toParent, to)
     while true {

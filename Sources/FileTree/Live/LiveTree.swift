@@ -46,7 +46,7 @@ package final class LiveTree: @unchecked Sendable {
   let defaults: Defaults
   let threads = ThreadGroups()
   /// Who is told of damage that reading meets.
-  package let damage = DamageReport()
+  package var damage: DamageReport { journal.damage }
   // A state of no size would share its address with a field, which the thread sanitizer takes for a race.
   let lock = Monitor(false)
 
@@ -103,6 +103,8 @@ package final class LiveTree: @unchecked Sendable {
   var untold: [UInt64] = []
   /// What processes last saw at names that they opened for reading.
   var readers = ReaderMemory()
+  /// The stamp at which what nothing refers to was last given back to the disk.
+  var reclaimedAt: UInt64 = .max
   /// How many saves cuts have learned to leave out, since their bytes cannot be read.
   var leftOut: UInt64 = 0
   /// Called once when something becomes pending, with the lock held.

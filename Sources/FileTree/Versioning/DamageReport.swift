@@ -26,11 +26,14 @@ package final class DamageReport: Sendable {
     for one in waiting { tell(one) }
   }
 
-  /// Tells of damage, unless that was done before.
-  package func tell(_ text: String) {
+  /// Tells of damage, of a named file or of what no name is known of, unless that was done before; damage
+  /// that was told of with a name is not told of again without one.
+  package func tell(_ reason: String, of name: String? = nil) {
+    let text = name.map { "\($0): \(reason)" } ?? reason
     let listener = state.withLock { s -> (@Sendable (String) -> Void)? in
       if s.told.count >= Self.limit { s.told = [] }
       guard s.told.insert(text).inserted else { return nil }
+      s.told.insert(reason)
       if s.tell == nil { s.waiting.append(text) }
       return s.tell
     }

@@ -13,7 +13,7 @@ extension LiveTree {
       return !save.isUnreadable
     }
     guard isFirst else { return }
-    damage.tell("\(nameForPeople(inode)): \(reason); no version takes it")
+    damage.tell("\(reason); no version takes it", of: nameForPeople(inode))
   }
 
   /// How many saves cuts have learned to leave out.

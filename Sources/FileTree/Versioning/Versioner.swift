@@ -85,6 +85,7 @@ package final class Versioner: Sendable {
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(StoreError) -> Outcome {
     try exclusively { () throws(StoreError) in
+      var hasGivenBack = false
       while true {
         let known = tree.leftOutCount
         do throws(StoreError) {
@@ -92,7 +93,11 @@ package final class Versioner: Sendable {
             reason, message: message, reasonText: reasonText, isOnlyCut: isOnlyCut, goOn)
         } catch {
           // One file that cannot be read does not keep the others out of versions: again without it.
-          guard tree.leftOutCount > known else { throw error }
+          if tree.leftOutCount > known { continue }
+          guard error.isNoSpace, !hasGivenBack else { throw error }
+          hasGivenBack = true
+          let isFreed = tree.reclaim()
+          guard tree.journal.giveUpReserve() || isFreed else { throw error }
         }
       }
     }

@@ -23,7 +23,7 @@ package final class HiddenFile: Sendable {
     case text([UInt8])
     case log(EventFile)
     case changes(ChangeText)
-    case value(StoredContent)
+    case value(StoredContent, VersionNumber, Key)
     case writable(WritableFile)
   }
 
@@ -42,7 +42,7 @@ package final class HiddenFile: Sendable {
     switch source {
     case .control: .control
     case .text, .log, .changes: .generated
-    case .value(let stored): .value(stored)
+    case .value(let stored, _, _): .value(stored)
     case .writable: .writable
     }
   }
@@ -58,7 +58,7 @@ package final class HiddenFile: Sendable {
     case .info(let number, let path): source = .text(try tree.info(number, path))
     case .changes(let number, let path): source = .changes(try tree.changeText(number, path))
     case .value(let number, let key):
-      source = .value(try tree.entry(number, key).stored)
+      source = .value(try tree.entry(number, key).stored, number, key)
     case .writable(let file): source = .writable(file)
     default: throw node.content.kind == .directory ? .isDirectory : .invalid
     }
@@ -78,9 +78,14 @@ package final class HiddenFile: Sendable {
     case .text(let bytes): return Self.copy(bytes, from: offset, into: buffer)
     case .log(let file): return try file.read(at: offset, into: buffer)
     case .changes(let text): return try text.read(at: offset, into: buffer)
-    case .value(let stored):
-      return try reading { () throws(StoreError) in
-        try tree.store.contents.read(stored, at: offset, into: buffer)
+    case .value(let stored, let number, let key):
+      do throws(FSError) {
+        return try reading { () throws(StoreError) in
+          try tree.store.contents.read(stored, at: offset, into: buffer)
+        }
+      } catch {
+        if let reason = error.damage { tree.tell(reason, of: key, in: number) }
+        throw error
       }
     case .writable(let file):
       return Self.copy(file.place.look(file).bytes, from: offset, into: buffer)
@@ -91,7 +96,7 @@ package final class HiddenFile: Sendable {
   ///
   /// - Throws: ``FSError/noDevice`` where there is none, ``FSError/invalid`` for what is no value.
   package func seek(from offset: UInt64, toData: Bool) throws(FSError) -> UInt64 {
-    guard case .value(let stored) = source else { throw .invalid }
+    guard case .value(let stored, _, _) = source else { throw .invalid }
     return try tree.live.seek(
       FileContent(stored: stored), from: offset, toData: toData)
   }
@@ -163,6 +168,13 @@ package final class HiddenFile: Sendable {
 }
 
 extension HiddenTree {
+  /// Tells of a value of a version whose bytes cannot be read.
+  fileprivate func tell(_ reason: String, of key: Key, in number: VersionNumber) {
+    // Without its name the version is told by its number.
+    let version = (try? store.version(number))?.name ?? "number \(number.rawValue)"
+    live.damage.tell(reason, of: "\(key.rawValue) in version \(version)")
+  }
+
   /// Opens a file.
   ///
   /// - Throws: ``FSError/readOnly`` for writing in history, ``FSError/accessDenied`` for writing to what is

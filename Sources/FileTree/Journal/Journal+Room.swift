@@ -1,0 +1,139 @@
+import LLVS
+import Platform
+
+// Room on the disk. A full disk must not be a trap: names can be removed and a version be made, which gives
+// room back. For that the journal is allotted space ahead, of which the last part is kept for what takes
+// names away and for saves, and beside it stands a file, `reserve`, that is given up when nothing else helps.
+
+extension Journal {
+  /// What is kept ahead, and in what steps more is allotted while there is enough.
+  private static let margin: UInt64 = 2 << 20
+  private static let step: UInt64 = 8 << 20
+  /// What only removals and saves may use, and the steps of a disk that is nearly full.
+  private static let kept: UInt64 = 256 << 10
+  private static let smallStep: UInt64 = 64 << 10
+  private static let reserveSize: UInt64 = 4 << 20
+  private static let reserveName = "reserve"
+
+  /// Makes sure that the disk has room for a record of `bytes`, before anything changes.
+  ///
+  /// - Parameters:
+  ///   - bytes: the record's size.
+  ///   - isRemoval: it takes a name or bytes away, and so may use what is kept back.
+  /// - Throws: ``FSError/system(_:)`` where there is none.
+  func reserve(_ bytes: Int, isRemoval: Bool = false) throws(FSError) {
+    enum Plan {
+      case nothing
+      case resume
+      case allocate(File, from: UInt64, end: UInt64)
+    }
+    let plan: Plan = try state.withLock { (s) throws(FSError) in
+      if let failure = s.failure { throw FSError.system(failure) }
+      if s.unbegun != nil { return .resume }
+      let end = s.fileEnd + UInt64(s.buffer.count) + UInt64(bytes)
+      guard end + Self.margin > s.allocated else { return .nothing }
+      return .allocate(s.file, from: s.allocated, end: end)
+    }
+    if case .resume = plan {
+      try resume()
+      return try reserve(bytes, isRemoval: isRemoval)
+    }
+    guard case .allocate(let file, let from, let end) = plan else { return }
+    let kept = isRemoval ? 0 : Self.kept
+    do throws(SystemError) {
+      let to: UInt64
+      do throws(SystemError) {
+        to = try allocate(
+          file, from: from, to: [end + Self.margin + Self.step, end + kept + Self.smallStep])
+      } catch {
+        guard error.isNoSpace else { throw error }
+        if end + kept <= from { return }
+        guard isRemoval, giveUpReserve() else { throw error }
+        to = try allocate(file, from: from, to: [end + Self.smallStep])
+      }
+      state.withLock { s in if s.file === file { s.allocated = max(s.allocated, to) } }
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// Allots space up to the first of some ends that there is room for.
+  private func allocate(
+    _ file: File, from: UInt64, to ends: [UInt64]
+  ) throws(SystemError) -> UInt64 {
+    var failure: SystemError?
+    for end in ends where end > from {
+      do throws(SystemError) {
+        try file.allocate(from..<end, keepingSize: true)
+        return end
+      } catch {
+        // A file system without fallocate(2) reports a full disk at the write instead.
+        if error.errno == Errno.notSupported { return end }
+        guard error.isNoSpace else { throw error }
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    return from
+  }
+
+  /// Allots what a generation's first records and some more need; less on a disk that is nearly full.
+  func allocate(_ file: File, expecting bytes: Int) throws(SystemError) -> UInt64 {
+    let least = UInt64(bytes) + Self.kept + Self.smallStep
+    do throws(SystemError) {
+      return try allocate(file, from: 0, to: [UInt64(bytes) * 2 + (4 << 20), least])
+    } catch {
+      guard error.isNoSpace, giveUpReserve() else { throw error }
+      return try allocate(file, from: 0, to: [least])
+    }
+  }
+
+  // MARK: - The reserve
+
+  /// Puts space aside where there is plenty; without it the journal does without.
+  func makeReserve() {
+    let path = "\(directory)/\(Self.reserveName)"
+    guard let disk = try? FileSystem.fileSystem(of: directory),
+      disk.availableBytes >= 4 * Self.reserveSize, (try? FileSystem.exists(path)) == false
+    else { return }
+    do throws(SystemError) {
+      let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
+      try file.allocate(0..<Self.reserveSize, keepingSize: true)
+    } catch {
+      try? FileSystem.unlink(path)
+    }
+  }
+
+  /// Gives the disk back what was put aside; false where nothing was.
+  func giveUpReserve() -> Bool { Self.giveUpReserve(in: directory) }
+
+  static func giveUpReserve(in directory: String) -> Bool {
+    do throws(SystemError) {
+      try FileSystem.unlink("\(directory)/\(reserveName)")
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+extension SystemError {
+  /// Whether the disk is full, or the user's part of it.
+  var isNoSpace: Bool { errno == Errno.noSpace || errno == Errno.quota }
+}
+
+extension FSError {
+  /// Whether the disk is full, or the user's part of it.
+  var isNoSpace: Bool {
+    switch self {
+    case .noSpace, .store(.noSpace): true
+    case .system(let error), .store(.system(let error)): error.isNoSpace
+    default: false
+    }
+  }
+}
+
+extension StoreError {
+  /// Whether the disk is full, or the user's part of it.
+  package var isNoSpace: Bool { FSError.store(self).isNoSpace }
+}

@@ -1,0 +1,110 @@
+import LLVS
+import Platform
+
+// Giving the disk back, when it is full, what nothing refers to any more in staging files that others still
+// need: without that, removing a large file would make room for nothing until all that was written beside it
+// is in a version.
+
+extension LiveTree {
+  /// Opens a store's live tree again where a full disk kept it from opening: gives up what was put aside.
+  package static func giveUpReserve(of store: String) -> Bool {
+    Journal.giveUpReserve(in: store + "/journal")
+  }
+
+  /// Runs what needs room on the disk, and once more if it was full and something could be given back.
+  func withRoom<R>(_ body: () throws(FSError) -> R) throws(FSError) -> R {
+    do throws(FSError) {
+      return try body()
+    } catch {
+      guard error.isNoSpace, reclaim() else { throw error }
+      return try body()
+    }
+  }
+
+  /// Punches holes where staging files hold bytes that nothing refers to; false if there are none.
+  ///
+  /// What removed them is on the disk before they go: after a power failure, too, nothing that is shown
+  /// refers to them.
+  ///
+  /// - Complexity: O(pending), unless nothing has changed since the last time.
+  func reclaim() -> Bool {
+    let found = lock.withLock { _ -> [UInt32: [Range<UInt64>]] in
+      // A plan refers to saves that files may have gone beyond since.
+      guard !isPlanning, stamp != reclaimedAt else { return [:] }
+      reclaimedAt = stamp
+      return journal.unreferenced(besides: referencedRanges())
+    }
+    guard !found.isEmpty else { return false }
+    do throws(FSError) {
+      try journal.sync()
+    } catch {
+      return false
+    }
+    return journal.punch(found)
+  }
+
+  /// The ranges of data files that pending files refer to, by file, in ascending order; call with the lock
+  /// held.
+  func referencedRanges() -> [UInt32: [Range<UInt64>]] {
+    var ranges: [UInt32: [Range<UInt64>]] = [:]
+    func note(_ content: FileContent?) {
+      content?.extents.forEach { extent in
+        guard extent.source != Extent.base else { return }
+        ranges[extent.source, default: []].append(extent.offset..<(extent.offset + extent.length))
+      }
+    }
+    func note(_ file: LiveFile?) {
+      note(file?.content)
+      note(file?.saved?.content)
+      note(file?.counted?.content)
+    }
+    for node in nodes.values { note(node.file) }
+    for detached in detachedNodes.values { note(detached.node.file) }
+    for source in ranges.keys { ranges[source]?.sort { $0.lowerBound < $1.lowerBound } }
+    return ranges
+  }
+}
+
+extension Journal {
+  /// What stands in staging files besides some ranges, of which nobody is about to record anything.
+  func unreferenced(besides ranges: [UInt32: [Range<UInt64>]]) -> [UInt32: [Range<UInt64>]] {
+    state.withLock { s in
+      var found: [UInt32: [Range<UInt64>]] = [:]
+      for (source, sums) in s.sums where s.unrecorded[source] == nil {
+        guard s.files[source]?.path.hasSuffix(".stage") == true else { continue }
+        var free: [Range<UInt64>] = []
+        for payload in sums.payloads(outside: ranges[source] ?? []) {
+          if let last = free.last, last.upperBound == payload.offset {
+            free[free.count - 1] = last.lowerBound..<payload.end
+          } else {
+            free.append(payload.offset..<payload.end)
+          }
+        }
+        if !free.isEmpty { found[source] = free }
+      }
+      return found
+    }
+  }
+
+  /// Makes holes of ranges of staging files; false if none could be made.
+  func punch(_ ranges: [UInt32: [Range<UInt64>]]) -> Bool {
+    var done = false
+    for (source, ranges) in ranges {
+      // Whoever still reads the bytes finds that they are gone, and looks again where they are now.
+      let file = state.withLock { s -> File? in
+        s.sums[source]?.remove(in: ranges)
+        return s.files[source]
+      }
+      for range in ranges {
+        do throws(SystemError) {
+          try file?.punchHole(range)
+          done = done || file != nil
+        } catch {
+          // The bytes go with the file, then.
+          continue
+        }
+      }
+    }
+    return done
+  }
+}

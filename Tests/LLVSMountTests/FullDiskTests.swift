@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension Mounted {
+  /// A disk that is full, for real: what was answered is there, reading goes on, and removing helps.
+  @Suite(.serialized, .enabled(if: LoopDisk.isPossible, noLoop)) struct FullDiskTests {
+    /// Writes files until the disk is full, and tells what of each was answered.
+    private static let fill = #"""
+      import json
+      kind = sys.argv[1]
+      r = random.Random(7)
+      answered, full = {}, 0
+      for index in range(4000):
+          name = '%s%d' % (kind, index)
+          data = r.randbytes(r.choice([500, 4000, 30000, 300000]) if kind == 'f' else 1 << 20)
+          done = 0
+          try:
+              fd = os.open(name, os.O_CREAT | os.O_WRONLY)
+              answered[name] = b''
+              while done < len(data):
+                  done += os.write(fd, data[done:])
+                  answered[name] = data[:done]
+              os.close(fd)
+          except OSError as error:
+              assert error.errno == errno.ENOSPC, error
+              if done or name in answered: os.close(fd)
+              full += 1
+              if full == 5: break
+      assert full == 5, 'the disk did not get full'
+      import pickle
+      put('../answered', pickle.dumps(answered))
+      print(sum(map(len, answered.values())))
+      """#
+    private static let check = #"""
+      import pickle
+      for name, data in pickle.loads(get('../answered')).items():
+          if os.path.exists('../gone') and name in get('../gone').decode().split(): continue
+          found = get(name)
+          assert found[:len(data)] == data, '%s: %d bytes instead of %d' % (name, len(found), len(data))
+      """#
+
+    @Test(
+      "filled to the last byte, nothing that was answered is lost, rm makes room, and work goes on",
+      .timeLimit(.minutes(2)))
+    func fill() throws {
+      try MountedStore.with(diskOf: 64, settings: ["reserve=0"]) { mounted in
+        try mounted.run("echo first > first; echo commit > .llvs/control")
+        let bytes = try #require(
+          Int(try mounted.python(Self.fill, arguments: "f").split(separator: "\n").last ?? ""))
+        #expect(bytes > 35 << 20)
+        try mounted.python(Self.check)
+        #expect(try mounted.run("cat first; cat .llvs/versions/*/first") == "first\nfirst\n")
+        // Killed on the full disk, and mounted again: everything is there, and names can be removed.
+        try mounted.kill()
+        try mounted.mount()
+        try mounted.python(Self.check)
+        try mounted.run("ls f1?? f2?? 2>/dev/null > ../gone; rm $(cat ../gone); test ! -e f100")
+        try mounted.python(Self.check)
+        // What was removed makes room at once.
+        try mounted.run("head -c 3000000 /dev/urandom > new; cmp <(head -c 9 new) <(head -c 9 new)")
+        try mounted.run("rm new; rm f[3-9]*; ls f* > ../left; cat f* | sha256sum > ../sum")
+        try mounted.run("echo commit > .llvs/control; cat f* | sha256sum | cmp - ../sum")
+        try mounted.run("cat .llvs/head/f* | sha256sum | cmp - ../sum; ls f* | cmp - ../left")
+        try mounted.verify()
+        try mounted.unmount()
+        try mounted.mount()
+        try mounted.run(
+          "cat f* | sha256sum | cmp - ../sum; echo on > on; echo commit > .llvs/control")
+        try mounted.verify()
+      }
+    }
+
+    @Test(
+      "a disk that somebody else fills: reading, removing and mounting go on, versions when there is room",
+      .timeLimit(.minutes(2)))
+    func filledByOthers() throws {
+      try MountedStore.with(diskOf: 64, settings: ["reserve=0"]) { mounted in
+        try mounted.run(
+          "mkdir d; for i in $(seq 200); do echo $i > d/$i; done; echo commit > .llvs/control")
+        try mounted.run("for i in $(seq 100); do echo new $i > d/$i; done")
+        let other = "dd if=/dev/zero of='\(mounted.store)/other' bs=64k 2>/dev/null"
+        _ = try TestSupport.shell("\(other); dd if=/dev/zero bs=512 >> '\(mounted.store)/other'")
+        #expect(try mounted.run("cat d/100 d/101") == "new 100\n101\n")
+        try mounted.run("rm d/1 d/101; mv d/2 d/two; ! test -e d/1; test $(ls d | wc -l) = 198")
+        try mounted.kill()
+        try mounted.mount()
+        #expect(
+          try mounted.run("cat d/100 d/102 d/two; ls d | wc -l") == "new 100\n102\nnew 2\n198\n")
+        try mounted.run("rm d/3; rm -r d; ! test -e d; cat .llvs/versions/*/d/3")
+        try mounted.kill()
+        _ = try TestSupport.shell("rm '\(mounted.store)/other'")
+        try mounted.mount()
+        try mounted.run(
+          "! test -e d; echo x > x; echo commit > .llvs/control; test -e .llvs/head/x")
+        try mounted.verify()
+      }
+    }
+  }
+}
