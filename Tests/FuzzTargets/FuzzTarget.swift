@@ -5,7 +5,7 @@
 /// when something is taken that does not hold, or when the process dies.
 package enum FuzzTarget: String, CaseIterable, Sendable {
   case version, changes, attributes, mapNode, record, journal, replay, control, ignore, text, json
-  case settings, names
+  case settings, names, bundle
 
   /// Something was taken that must not be, or is not what was put in.
   package struct Failure: Error, CustomStringConvertible {
@@ -30,6 +30,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .json: try MergeTargets.json(bytes)
     case .settings: try WordTargets.settings(bytes)
     case .names: try WordTargets.names(bytes)
+    case .bundle: try BundleTargets.bundle(bytes)
     }
   }
 
@@ -49,6 +50,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .json: MergeTargets.jsonSeeds
     case .settings: WordTargets.settingSeeds
     case .names: WordTargets.nameSeeds
+    case .bundle: BundleTargets.seeds
     }
   }
 }

@@ -138,6 +138,7 @@ enum JournalTargets {
         time: time, epoch: 1),
       .remove(parent: 1, name: Array("c".utf8), time: time, epoch: 1),
       .cutMark(id: 3), .synced(end: 200),
+      .sums(source: 1, payloads: [Payload(offset: 100, checksum: 7, length: 5)]),
       .override(parent: 1, name: Array("o".utf8), inode: 0, epoch: 1, hidesBase: true),
       .detached(inode: 100, parent: 1, name: Array("n".utf8), successor: 101, epoch: 1),
     ]

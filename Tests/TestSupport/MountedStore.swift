@@ -51,11 +51,16 @@ package final class MountedStore {
   }
 
   /// Mounts, and returns once the tree answers.
-  package func mount(options: [String] = []) throws {
+  ///
+  /// The daemon is run by another program where one is named, and with more in its environment.
+  package func mount(
+    options: [String] = [], running: [String] = [], environment: [String: String] = [:]
+  ) throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments =
-      ["--default-signal", Self.program, "mount", store, path, "--foreground"] + options
+      ["--default-signal"] + environment.map { "\($0.key)=\($0.value)" }.sorted() + running
+      + [Self.program, "mount", store, path, "--foreground"] + options
     process.standardInput = FileHandle.nullDevice
     let log = directory + "/daemon.log"
     FileManager.default.createFile(atPath: log, contents: nil)

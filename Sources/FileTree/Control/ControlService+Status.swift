@@ -64,6 +64,23 @@ extension ControlService {
       ReplyField("head", head.name), ReplyField("id", head.id.rawValue),
       ReplyField("line", head.line), ReplyField("heads", heads), ReplyField("toMerge", others),
     ]
+    describeClock(head, &lines, &fields)
+  }
+
+  /// Times that are far ahead are not followed by what is made now (rule 4 of merging.md).
+  private func describeClock(
+    _ head: VersionRecord, _ lines: inout [(String, String)], _ fields: inout [ReplyField]
+  ) {
+    let now = Double(SystemClock.realtime().seconds) - 978_307_200
+    let days = ((head.timestamp - now) / 86_400).rounded(.down)
+    let ahead = days >= 1 ? Int64(exactly: days) : nil
+    fields.append(ReplyField("daysAhead", ahead.map { .number($0) } ?? .null))
+    guard let ahead else { return }
+    lines.append(
+      (
+        "clock",
+        "\(head.name) is \(ahead) days ahead of this clock: what is made now does not follow it"
+      ))
   }
 
   private func describePending(

@@ -21,7 +21,7 @@ struct JournalHeader: Hashable, Sendable {
   func encoded() -> [UInt8] {
     var out = ByteWriter(reserving: 160)
     for byte in Self.magic { out.put(byte) }
-    out.put(Self.format)
+    out.put(found)
     out.put(counted: bootID)
     out.put(head)
     out.put(optional: root.location) { $0.put(location: $1) }
