@@ -50,7 +50,7 @@ extension Mounted {
         try mounted.unmount()
         let segments = try TestSupport.shell("ls -S '\(mounted.store)/segments'").output
         let segment = "segments/" + String(try #require(segments.split(separator: "\n").first))
-        try spoil(mounted, segment, 1 << 20..<3 << 20)
+        try spoil(mounted, segment, 1 << 20..<(1 << 20) + (256 << 10))
         try mounted.mount()
         let script = #"""
           raises(errno.EIO, get, 'b')
@@ -65,7 +65,7 @@ extension Mounted {
         let verified = try mounted.shell("echo verify > .llvs/control; cat .llvs/status")
         #expect(verified.output.contains("Input/output error"), "\(verified.output)")
         // A change of what cannot be read waits; the others do not.
-        try mounted.run("printf x | dd of=b bs=1 seek=2000000 conv=notrunc 2>/dev/null; echo d > d")
+        try mounted.run("printf x | dd of=b bs=1 seek=1150000 conv=notrunc 2>/dev/null; echo d > d")
         let reply = try mounted.run("{ echo commit >&3; cat <&3; } 3<> .llvs/control")
         #expect(reply.contains("damaged, in no version: b"), "\(reply)")
         try mounted.run(
