@@ -121,7 +121,7 @@ package final class Versioner: Sendable {
       }
       return Outcome(head: head, unsaved: plan.unsaved, unreadable: plan.unreadable)
     }
-    var prepared: Journal.Preparation?
+    var ahead: NextGeneration?
     var staged: [UInt32] = []
     defer { for number in staged { tree.journal.recorded(number) } }
     let commit: Commit
@@ -132,14 +132,18 @@ package final class Versioner: Sendable {
         tree.lock.withLock { _ in tree.choose(&plan) }
       }
       staged = try gather()
-      prepared = try prepare()
-      commit = try made(plan, message: message, reasonText: reasonText, goOn)
+      let isLong = plan.items.count >= NextGeneration.longPlan
+      let next = NextGeneration(of: tree, aside: isLong)
+      ahead = next
+      // What fails is found before any work is done for nothing.
+      if !isLong { try next.wait() }
+      commit = try made(plan, message: message, reasonText: reasonText, next, goOn)
     } catch {
-      if let prepared { tree.journal.discard(prepared) }
+      ahead?.discard(from: tree.journal)
       tree.abandon(plan)
       throw error
     }
-    return installed(commit, plan, prepared)
+    return installed(commit, plan, ahead?.prepared)
   }
 
   /// What the store has committed.
@@ -151,26 +155,24 @@ package final class Versioner: Sendable {
     var told: [Invalidation] = []
   }
 
+  /// Does what may write to the store or the journal before the version is made.
   private func gather() throws(StoreError) -> [UInt32] {
     do throws(FSError) {
-      return try tree.gatherDataFiles()
-    } catch {
-      throw error.asStoreError
-    }
-  }
-
-  /// Brings the mark to the disk, and makes room for what follows a commit.
-  private func prepare() throws(StoreError) -> Journal.Preparation {
-    do throws(FSError) {
-      try tree.prepareInodes()
-      return try tree.journal.prepareGeneration(expecting: tree.checkpointSize())
+      let staged = try tree.gatherDataFiles()
+      do throws(FSError) {
+        try tree.prepareInodes()
+      } catch {
+        for number in staged { tree.journal.recorded(number) }
+        throw error
+      }
+      return staged
     } catch {
       throw error.asStoreError
     }
   }
 
   private func made(
-    _ plan: CutPlan, message: String?, reasonText: String,
+    _ plan: CutPlan, message: String?, reasonText: String, _ next: NextGeneration,
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(StoreError) -> Commit {
     let store = tree.store
@@ -193,6 +195,8 @@ package final class Versioner: Sendable {
         installation.renumbered = made.renumbered
         var commit = Commit(installation: installation, outcome: outcome, cut: state.cut)
         try reconcile(made.stale, plan, &commit)
+        // The mark and the room are there before the store commits, here and below.
+        try next.wait()
         return commit
       }
       var placed = made.placed
@@ -212,6 +216,7 @@ package final class Versioner: Sendable {
       try reconcile(made.stale, plan, &commit)
       try transaction.setHead(head, map: map.root, reason: reasonText)
       try LiveState.record(cut: plan.id, ownVersion: made.own, in: transaction)
+      try next.wait()
       return commit
     }
   }
