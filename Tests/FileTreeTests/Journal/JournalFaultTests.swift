@@ -225,6 +225,29 @@ struct JournalFaultTests {
   }
 
   @Test(
+    "a cut of many files is not made where its mark does not come to the disk, or there is no room",
+    arguments: [SystemCall.sync, .allocate])
+  func manyFilesWithoutMark(_ call: SystemCall) throws {
+    let directory = try TemporaryDirectory()
+    let names = (0..<400).map { "f\($0)" }
+    do {
+      let mount = try MountedTree(directory.path)
+      for name in names { try mount.save(name, name) }
+      let token = Faults.arm(
+        Faults.Plan(
+          calls: [call], below: directory.path + "/s/journal", action: .fail(Errno.noSpace)))
+      #expect(throws: StoreError.self) { try mount.cut() }
+      Faults.disarm(token)
+      #expect(try mount.store.headNumbers().isEmpty)
+      for name in names { #expect(mount.text(name) == name) }
+    }
+    let mount = try MountedTree(directory.path)
+    try mount.cut()
+    let head = try mount.head()
+    for name in names { #expect(head[name] == name) }
+  }
+
+  @Test(
     "a generation that could not be begun is begun by the next change, and nothing is lost between")
   func begunLater() throws {
     let directory = try TemporaryDirectory()
