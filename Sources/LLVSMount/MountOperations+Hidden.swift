@@ -128,6 +128,13 @@ extension MountOperations {
 
   // MARK: - Files
 
+  // Warm, open + read + close of a version's file takes 12 to 15 us where ext4 takes 3 to 4: the round trip
+  // of OPEN with one switch of threads there and back (1.03 a file), RELEASE taken along with the next. The
+  // daemon has 6 us of it, 5 of them in the kernel. Only OPEN answered with ENOSYS would spare that, which
+  // holds for a whole mount: a second, read-only one over `.llvs/versions`. There is none, because
+  // - while it stands, a plain umount(8) of the tree answers "busy", also just after a `diff` that has ended;
+  // - an ordinary user could not have it: fusermount3 asks for a mount point that he may write to;
+  // - it would stand below one of the many directories that have a `.llvs`, and none of the others.
   func hiddenOpen(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     let writes = flags & OpenFlags.accessMode != OpenFlags.readOnly
     do throws(FSError) {

@@ -17,7 +17,9 @@ package final class OverlayNodes: NodeStorage {
     self.below = below
   }
 
-  package func writeNode(_ bytes: UnsafeRawBufferPointer) throws(StoreError) -> Location {
+  package func writeNode(
+    _ bytes: UnsafeRawBufferPointer, after prior: Location?
+  ) throws(StoreError) -> Location {
     let node = Array(bytes)
     let place = Self.nextPlace.add(1, ordering: .relaxed).oldValue
     nodes.withLock { $0[place] = node }

@@ -27,21 +27,82 @@ final class Compression: Sendable {
     return frame(of: bytes, level: level, capacity: bytes.count - bytes.count / 8)
   }
 
+  private func takeCompressing() -> OpaquePointer? {
+    let taken = contexts.withLock { Loan(pointer: $0.compressing.popLast()) }
+    return taken.pointer ?? ZSTD_createCCtx()
+  }
+
+  private func give(compressing context: OpaquePointer) {
+    let given = Loan(pointer: context)
+    let isKept = contexts.withLock { contexts in
+      guard contexts.compressing.count < Compression.kept, let context = given.pointer else {
+        return false
+      }
+      contexts.compressing.append(context)
+      return true
+    }
+    if !isKept { ZSTD_freeCCtx(context) }
+  }
+
+  /// `head`, then one frame that can be unpacked only with `base`, which is as short as what differs from
+  /// it; nil where the frame would have more than `capacity` bytes or there is no memory.
+  func delta(
+    _ bytes: UnsafeRawBufferPointer, from base: [UInt8], capacity: Int, after head: [UInt8]
+  ) -> [UInt8]? {
+    guard capacity > 0, let context = takeCompressing() else { return nil }
+    defer {
+      // No later frame is to need the base.
+      ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters)
+      give(compressing: context)
+    }
+    let window = Int32(max(10, Int.bitWidth - (bytes.count + base.count).leadingZeroBitCount))
+    // Beyond this zstd does not look back, and what both have in common is not found.
+    guard window <= 24 else { return nil }
+    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1)
+    ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window)
+    var isWhole = false
+    let result = [UInt8](unsafeUninitializedCapacity: head.count + capacity) { buffer, used in
+      let size = base.withUnsafeBytes { prefix in
+        ZSTD_CCtx_refPrefix(context, prefix.baseAddress, prefix.count)
+        return ZSTD_compress2(
+          context, buffer.baseAddress.map { $0 + head.count }, capacity, bytes.baseAddress,
+          bytes.count)
+      }
+      isWhole = ZSTD_isError(size) == 0
+      guard isWhole else { return }
+      for (index, byte) in head.enumerated() { buffer[index] = byte }
+      used = head.count + size
+    }
+    return isWhole ? result : nil
+  }
+
+  /// The bytes, `length` of them, of a frame that ``delta(_:from:capacity:after:)`` made with this base;
+  /// nil where they do not come out so.
+  func undelta(_ frame: ArraySlice<UInt8>, from base: [UInt8], length: Int) -> [UInt8]? {
+    guard let context = takeDecompressing() else { return nil }
+    defer {
+      ZSTD_DCtx_reset(context, ZSTD_reset_session_and_parameters)
+      give(decompressing: context)
+    }
+    var isWhole = false
+    let result = [UInt8](unsafeUninitializedCapacity: length) { buffer, used in
+      let size = base.withUnsafeBytes { prefix in
+        frame.withUnsafeBytes { packed in
+          ZSTD_DCtx_refPrefix(context, prefix.baseAddress, prefix.count)
+          return ZSTD_decompressDCtx(
+            context, buffer.baseAddress, length, packed.baseAddress, packed.count)
+        }
+      }
+      isWhole = size == length
+      used = isWhole ? length : 0
+    }
+    return isWhole ? result : nil
+  }
+
   /// One frame of at most `capacity` bytes, nil where it would be longer or there is no memory.
   func frame(of bytes: UnsafeRawBufferPointer, level: Int32, capacity: Int) -> [UInt8]? {
-    let taken = contexts.withLock { Loan(pointer: $0.compressing.popLast()) }
-    guard let context = taken.pointer ?? ZSTD_createCCtx() else { return nil }
-    defer {
-      let given = Loan(pointer: context)
-      let isKept = contexts.withLock { contexts in
-        guard contexts.compressing.count < Compression.kept, let context = given.pointer else {
-          return false
-        }
-        contexts.compressing.append(context)
-        return true
-      }
-      if !isKept { ZSTD_freeCCtx(context) }
-    }
+    guard let context = takeCompressing() else { return nil }
+    defer { give(compressing: context) }
     var isWhole = false
     let result = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, used in
       let size = ZSTD_compressCCtx(
@@ -74,10 +135,19 @@ final class Compression: Sendable {
   private func decompressed(
     _ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer
   ) -> Int? {
-    let taken = contexts.withLock { Loan(pointer: $0.decompressing.popLast()) }
-    guard let context = taken.pointer ?? ZSTD_createDCtx() else { return nil }
+    guard let context = takeDecompressing() else { return nil }
+    defer { give(decompressing: context) }
     let size = ZSTD_decompressDCtx(
       context, out.baseAddress, out.count, bytes.baseAddress, bytes.count)
+    return ZSTD_isError(size) == 0 ? size : nil
+  }
+
+  private func takeDecompressing() -> OpaquePointer? {
+    let taken = contexts.withLock { Loan(pointer: $0.decompressing.popLast()) }
+    return taken.pointer ?? ZSTD_createDCtx()
+  }
+
+  private func give(decompressing context: OpaquePointer) {
     let given = Loan(pointer: context)
     let isKept = contexts.withLock { contexts in
       guard contexts.decompressing.count < Compression.kept, let context = given.pointer else {
@@ -87,7 +157,6 @@ final class Compression: Sendable {
       return true
     }
     if !isKept { ZSTD_freeDCtx(context) }
-    return ZSTD_isError(size) == 0 ? size : nil
   }
 }
 

@@ -49,7 +49,8 @@ final class RecordStore: NodeStorage, Sendable {
   }
 
   let files: SegmentFiles
-  private let compression = Compression()
+  let compression = Compression()
+  let bases = DeltaBases()
   // Taken by the writing thread, and by readers of records that are still in its buffer; held while
   // the buffer is flushed. Order: writer, then the locks inside SegmentFiles and Compression.
   private let writer = Mutex(Writer())
@@ -86,11 +87,7 @@ final class RecordStore: NodeStorage, Sendable {
       RecordHeader(kind: kind, flags: 0, payload: bytes, rawLength: bytes.count), bytes)
   }
 
-  func writeNode(_ bytes: UnsafeRawBufferPointer) throws(StoreError) -> Location {
-    try append(.mapNode, bytes)
-  }
-
-  private func append(
+  func append(
     _ header: RecordHeader, _ payload: UnsafeRawBufferPointer
   ) throws(StoreError) -> Location {
     let length = SegmentFormat.recordHeaderSize + payload.count
@@ -271,6 +268,7 @@ final class RecordStore: NodeStorage, Sendable {
       throw damage(location, "holds a record of another kind")
     }
     guard header.isCompressed else { return payload }
+    if header.isDelta { return try readDelta(header, payload, at: location) }
     var isGood = false
     let raw = [UInt8](unsafeUninitializedCapacity: header.rawLength) { buffer, used in
       isGood = payload.withUnsafeBytes {

@@ -33,14 +33,23 @@ enum RecordKind: UInt8, CaseIterable {
 ///     header   "LLVSSEG" format(u8) number(u32) zero(u32) store id(16) checksum(u64)        40 bytes
 ///     record   kind(u8) flags(u8) zero(u16) payload length(u32) raw length(u32) checksum(u64) payload
 ///
+/// | format | what came with it |
+/// |---|---|
+/// | 1 | the above |
+/// | 2 | records that are differences: their payload begins with the location of another (16) |
+///
 /// A record's checksum is XXH3-64 of the payload, seeded with XXH3-64 of the fields before it, so no
 /// length is believed before it was checked together with the bytes.
 enum SegmentFormat {
-  static let version: UInt8 = 1
+  static let version: UInt8 = 2
   static let headerSize = 40
   static let recordHeaderSize = 20
   /// Flag: the payload is one zstd frame of `raw length` bytes.
   static let isCompressed: UInt8 = 1
+  /// Flag, with the other: the payload is the location of another record, and a frame that is unpacked
+  /// with that record's raw bytes before it.
+  static let isDelta: UInt8 = 2
+  static let baseLength = 16
 
   static func name(of segment: UInt32) -> String {
     let digits = String(segment)
@@ -55,7 +64,9 @@ enum SegmentFormat {
     return number
   }
 
-  static func header(number: UInt32, store: [UInt8]) -> [UInt8] {
+  static func header(
+    number: UInt32, store: [UInt8], version: UInt8 = SegmentFormat.version
+  ) -> [UInt8] {
     var bytes = Array("LLVSSEG".utf8) + [version]
     bytes.append(bigEndian: number)
     bytes.append(bigEndian: UInt32(0))
@@ -74,7 +85,8 @@ enum SegmentFormat {
     guard bytes[7] <= version else {
       throw .fromTheFuture("\(path) has format \(bytes[7]), this program knows up to \(version)")
     }
-    guard bytes == header(number: number, store: store) else {
+    let own = header(number: number, store: store, version: bytes[7])
+    guard bytes[7] > 0, bytes == own else {
       throw .corrupt("\(path): its header belongs to another segment or store, or is damaged")
     }
   }
@@ -89,6 +101,7 @@ struct RecordHeader {
   var checksum: UInt64
 
   var isCompressed: Bool { flags & SegmentFormat.isCompressed != 0 }
+  var isDelta: Bool { flags & SegmentFormat.isDelta != 0 }
 
   init(kind: RecordKind, flags: UInt8, payload: UnsafeRawBufferPointer, rawLength: Int) {
     self.kind = kind
@@ -102,7 +115,8 @@ struct RecordHeader {
   /// Parses 20 bytes; nil where a field is out of bounds.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= SegmentFormat.recordHeaderSize, let kind = RecordKind(rawValue: bytes[0]),
-      bytes[1] & ~SegmentFormat.isCompressed == 0, bytes[2] == 0, bytes[3] == 0
+      bytes[1] & ~(SegmentFormat.isCompressed | SegmentFormat.isDelta) == 0, bytes[2] == 0,
+      bytes[3] == 0
     else { return nil }
     self.kind = kind
     flags = bytes[1]
@@ -110,7 +124,8 @@ struct RecordHeader {
     rawLength = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self)))
     checksum = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 12, as: UInt64.self))
     guard rawLength <= kind.bound, payloadLength <= rawLength,
-      isCompressed || payloadLength == rawLength
+      isCompressed || payloadLength == rawLength,
+      !isDelta || (isCompressed && kind == .mapNode && payloadLength > SegmentFormat.baseLength)
     else { return nil }
   }
 

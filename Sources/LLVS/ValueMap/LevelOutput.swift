@@ -58,12 +58,14 @@ struct LevelOutput {
   private mutating func emit(_ node: MapNode) throws(StoreError) {
     let last = node.count - 1
     var location: Location?
+    var replaced: Location?
     while settled < consumed.count {
       let old = consumed[settled]
       let order = node.compare(last, to: old.key, old.directory)
       guard order >= 0 else { break }
       settled += 1
       guard order > 0 else {
+        replaced = old.location
         if let same = old.node, same.bytes == node.bytes { location = old.location }
         break
       }
@@ -74,8 +76,11 @@ struct LevelOutput {
     if let location {
       place = location
     } else {
+      // The old node that ends where this one does, or the one that it was cut from.
+      let prior = consumed.isEmpty ? nil : consumed[min(settled, consumed.count - 1)].location
+      let old = replaced ?? prior
       place = try node.bytes.withUnsafeBufferPointer { bytes throws(StoreError) in
-        try map.storage.writeNode(UnsafeRawBufferPointer(bytes))
+        try map.storage.writeNode(UnsafeRawBufferPointer(bytes), after: old)
       }
       map.cache.insert(node, at: place)
     }

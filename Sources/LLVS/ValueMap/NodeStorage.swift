@@ -1,7 +1,15 @@
 /// Where map nodes are written and read: append-only, verified on reading.
 package protocol NodeStorage: AnyObject, Sendable {
-  /// Appends a node and returns where it stands; durable only once the transaction around it commits.
-  func writeNode(_ bytes: UnsafeRawBufferPointer) throws(StoreError) -> Location
+  /// Appends a node; durable only once the transaction around it commits.
+  ///
+  /// - Parameters:
+  ///   - bytes: the node.
+  ///   - prior: a node that it has most of its bytes in common with, if there is one.
+  /// - Returns: where it stands.
+  /// - Throws: ``StoreError/system(_:)`` if it cannot be written.
+  func writeNode(
+    _ bytes: UnsafeRawBufferPointer, after prior: Location?
+  ) throws(StoreError) -> Location
 
   /// The bytes of a node, checked against their checksum.
   ///

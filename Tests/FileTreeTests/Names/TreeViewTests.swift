@@ -183,7 +183,9 @@ struct TreeViewTests {
 
 /// Below an overlay that holds every node.
 private final class NoNodes: NodeStorage {
-  func writeNode(_ bytes: UnsafeRawBufferPointer) throws(StoreError) -> Location {
+  func writeNode(
+    _ bytes: UnsafeRawBufferPointer, after prior: Location?
+  ) throws(StoreError) -> Location {
     throw .readOnly
   }
 

@@ -10,7 +10,9 @@ final class MemoryNodes: NodeStorage {
 
   private let state = Mutex(State())
 
-  func writeNode(_ bytes: UnsafeRawBufferPointer) throws(StoreError) -> Location {
+  func writeNode(
+    _ bytes: UnsafeRawBufferPointer, after prior: Location?
+  ) throws(StoreError) -> Location {
     let copy = Array(bytes)
     return state.withLock { state in
       state.nodes.append(copy)
