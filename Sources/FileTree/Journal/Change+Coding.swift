@@ -207,10 +207,12 @@ extension Change {
         parent: try input.get(), name: try input.getCounted(atMost: Self.nameLimit),
         inode: try input.get(), epoch: try input.get(), hidesBase: try input.getBool())
     case .detached:
+      let (inode, parent): (UInt64, UInt64) = (try input.get(), try input.get())
+      // Without a directory it is a path.
+      let limit = parent == LiveTree.Detached.nowhere ? Self.pathLimit : Self.nameLimit
       self = .detached(
-        inode: try input.get(), parent: try input.get(),
-        name: try input.getCounted(atMost: Self.nameLimit), successor: try input.get(),
-        epoch: try input.get())
+        inode: inode, parent: parent, name: try input.getCounted(atMost: limit),
+        successor: try input.get(), epoch: try input.get())
     case .sums:
       let source: UInt32 = try input.get()
       let count: UInt32 = try input.get()

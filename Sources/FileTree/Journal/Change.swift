@@ -59,7 +59,8 @@ enum Change: Hashable, Sendable {
   case override(parent: UInt64, name: [UInt8], inode: UInt64, epoch: UInt64, hidesBase: Bool)
   /// What bytes of a data file must be that a checkpoint refers to.
   case sums(source: UInt32, payloads: [Payload])
-  /// A node whose name was given to another by a merge while it was open.
+  /// A node whose name was given to another by a merge while it was open; `parent` and `successor` are 0
+  /// where the merge took the name away, and `name` is its path then.
   case detached(inode: UInt64, parent: UInt64, name: [UInt8], successor: UInt64, epoch: UInt64)
 }
 

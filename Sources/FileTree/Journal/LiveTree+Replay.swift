@@ -200,7 +200,7 @@ extension LiveTree {
         after: nil)
     }
     for detached in detachedNodes.values where detached.node.file?.saved == nil {
-      detachedNodes[detached.node.inode] = nil
+      forgetDetached(detached.node.inode)
       unsavedNodes[detached.node.inode] = nil
       dropIfUnused(detached.node)
     }

@@ -64,6 +64,7 @@ extension LiveTree {
     case .remove(let parent, let name, let time, let epoch):
       guard let directory = nodes[parent] else { return }
       let node = inMemoryChild(of: directory, name)
+      forgetLeft(at: name, of: directory)
       putOverride(directory, name, nil, time: time, epoch: epoch, tick: tick)
       if let node { unlink(node, from: name, of: directory, time: time) }
     case .link(let inode, let parent, let name, let id, let time, let epoch):
@@ -78,6 +79,7 @@ extension LiveTree {
       guard let node = nodes[inode], node.parent == nil else { return }
       detachedNodes[inode] = Detached(
         node: node, parent: parent, name: name, successor: successor, epoch: epoch)
+      if parent == Detached.nowhere { left.insert(inode) }
     case .bind, .cutMark, .synced, .node, .override, .sums:
       return
     }
@@ -215,6 +217,7 @@ extension LiveTree {
     guard let node = inMemoryChild(of: fromParent, from) else { return }
     let other = inMemoryChild(of: toParent, to)
     if node === other { return }
+    forgetLeft(at: from, of: fromParent)
     if exchange, let other {
       node.removeName(from, of: fromParent)
       other.removeName(to, of: toParent)

@@ -259,8 +259,13 @@ extension LiveTree {
       detachedNodes[node.inode] != nil
     else { return }
     if node.file?.saved?.takenIn != nil || node.file?.saved == nil {
-      detachedNodes[node.inode] = nil
+      forgetDetached(node.inode)
     }
+  }
+
+  func forgetDetached(_ inode: UInt64) {
+    detachedNodes[inode] = nil
+    left.remove(inode)
   }
 
   /// Saves the file and brings it, its name and everything before to the disk.

@@ -77,6 +77,8 @@ package final class LiveTree: @unchecked Sendable {
   var unsavedNodes: [UInt64: LiveNode] = [:]
   /// Nodes whose name a merge gave other bytes while they were open or the kernel knew them.
   var detachedNodes: [UInt64: Detached] = [:]
+  /// Those of them whose names a merge took away.
+  var left: Set<UInt64> = []
   /// When something was last saved, made, renamed or removed, on the monotonic clock.
   var lastActivity: UInt64 = 0
   /// When the first change came since the last cut; nil while nothing is pending.
@@ -114,14 +116,19 @@ package final class LiveTree: @unchecked Sendable {
   /// whoever finds it in the kernel before that is told.
   struct Detached {
     let node: LiveNode
+    /// The directory of the name; ``nowhere`` where a merge took the name away, perhaps with its directory.
     let parent: UInt64
+    /// The name; where a merge took it away, its path.
     let name: [UInt8]
-    /// The inode that stands at the name now.
+    /// The inode that stands at the name now; 0 where a merge took it away.
     let successor: UInt64
     /// The tree that its handles have seen: before the merge, then what its last save went into.
     var epoch: UInt64
     /// How it is shown until the kernel was told that it has no name.
     var shown: (inode: UInt64, links: UInt32)?
+
+    /// No directory's number.
+    static let nowhere: UInt64 = 0
   }
 
   init(

@@ -117,6 +117,8 @@ struct CutPlan {
   var rootAttributes: Attributes?
   /// Detached nodes whose bytes the plan takes.
   var detached: [LiveNode] = []
+  /// The paths of those whose names a merge had removed.
+  var left: Set<[UInt8]> = []
   var renewals: [Renewal] = []
   /// Names that were absent at the instant.
   var absent: Set<[UInt8]> = []

@@ -76,6 +76,12 @@ struct CutVersions {
     var groups: [VersionNumber?: [CutPlan.Item]] = [:]
     for item in plan.items {
       var predecessor = plan.predecessor(of: item)
+      if plan.left.contains(item.path), let head = plan.head, let seen = predecessor,
+        try !tree.store.graph.isAncestorOrSelf(seen, of: head)
+      {
+        // Not a merge but a switch took the file away: nothing of the line that was left comes along.
+        continue
+      }
       var isWhole = true
       if case .put(_, true) = item.action { isWhole = false }
       if predecessor != plan.head, try isUntouched(item.path, since: predecessor, isWhole) {

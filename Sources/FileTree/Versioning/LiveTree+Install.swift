@@ -59,7 +59,13 @@ extension LiveTree {
       }
     }
     // A file that a merge detaches here has seen what was before.
-    for change in installation.foreign { installForeign(change, seen, &told) }
+    // What goes, goes before the directory it is in.
+    for change in installation.foreign.reversed() where change.new == nil {
+      installForeign(change, seen, &told)
+    }
+    for change in installation.foreign where change.new != nil {
+      installForeign(change, seen, &told)
+    }
     if plan == nil || own != installation.head {
       epoch += 1
       epochs[epoch] = .some(installation.head)
@@ -152,7 +158,7 @@ extension LiveTree {
       }
     }
     for node in plan.detached where node.file?.saved?.takenIn != nil {
-      if node.handles == 0, node.lookups == 0 { detachedNodes[node.inode] = nil }
+      if node.handles == 0, node.lookups == 0 { forgetDetached(node.inode) }
       node.file?.saved = nil
       node.file?.counted = nil
       dropIfUnused(node)
@@ -255,6 +261,7 @@ extension LiveTree {
         return
       }
       parent.directory?.overrides[name] = nil
+      leave(node, at: change.path, seen: seen.nodes[node.inode] ?? epoch)
       unlink(node, from: name, of: parent, time: Self.now())
       told += [anotherNode, .node(node.kernelID)]
       return

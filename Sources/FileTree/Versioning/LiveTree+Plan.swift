@@ -253,22 +253,30 @@ extension LiveTree {
   private func takeDetached(_ reason: CutReason, _ plan: inout CutPlan) {
     for detached in detachedNodes.values {
       guard let file = detached.node.file, let saved = file.saved, saved.takenIn == nil,
-        !saved.isUnreadable,
-        let parent = nodes[detached.parent], parent.isLinked, let above = parent.path
+        !saved.isUnreadable, let path = path(of: detached)
       else { continue }
-      // Removed or renamed here since: the name is no longer what the merge made of it.
-      if let override = parent.directory?.overrides[detached.name],
-        override.node?.inode != detached.successor
-      {
-        continue
-      }
-      let path = above.isEmpty ? detached.name : above + [0x2F] + detached.name
+      if detached.parent == Detached.nowhere { plan.left.insert(path) }
       plan.items.append(
         CutPlan.Item(
           path: path, epoch: min(saved.epoch, detached.epoch),
           action: .put(state(of: detached.node, reason), isInPlace: true)))
       plan.detached.append(detached.node)
     }
+  }
+
+  /// Where the bytes of a detached file belong; nil where the name was removed or renamed here since: it is
+  /// no longer what the merge made of it.
+  private func path(of detached: Detached) -> [UInt8]? {
+    if detached.parent == Detached.nowhere { return detached.name }
+    guard let parent = nodes[detached.parent], parent.isLinked, let above = parent.path else {
+      return nil
+    }
+    if let override = parent.directory?.overrides[detached.name],
+      override.node?.inode != detached.successor
+    {
+      return nil
+    }
+    return above.isEmpty ? detached.name : above + [0x2F] + detached.name
   }
 }
 

@@ -68,6 +68,27 @@ extension LiveTree {
       shown: (node.inode, UInt32(node.names.count)))
   }
 
+  /// Lets a file that a merge removes live on for its handles: what is saved through them later is an edit
+  /// beside the removal, and the edit wins.
+  func leave(_ node: LiveNode, at path: [UInt8], seen: UInt64) {
+    guard node.kind == .regular, node.handles > 0, node.furtherNames.isEmpty else { return }
+    if node.file == nil { node.file = LiveFile(content: node.content) }
+    detachedNodes[node.inode] = Detached(
+      node: node, parent: Detached.nowhere, name: path, successor: 0, epoch: seen, shown: nil)
+    left.insert(node.inode)
+  }
+
+  /// Somebody here removes a name or gives it away: what a merge had removed there stays away.
+  func forgetLeft(at name: [UInt8], of parent: LiveNode) {
+    guard !left.isEmpty, let above = parent.path else { return }
+    let path = above.isEmpty ? name : above + [0x2F] + name
+    for inode in left {
+      guard let one = detachedNodes[inode], one.name == path else { continue }
+      forgetDetached(inode)
+      dropIfUnused(one.node)
+    }
+  }
+
   private func noteDetached(
     _ node: LiveNode, from place: NodeName, successor: LiveNode, seen: UInt64,
     shown: (inode: UInt64, links: UInt32)

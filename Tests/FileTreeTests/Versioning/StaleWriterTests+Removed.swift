@@ -1,0 +1,114 @@
+import LLVS
+import Platform
+import TestSupport
+import Testing
+
+@testable import FileTree
+
+/// A merge removes a file that somebody has open: an edit beside the removal, and the edit wins.
+extension StaleWriterTests {
+  /// The other side removes values, and that comes in.
+  private func retrieveRemoval(of names: [String]) throws {
+    let head = try #require(try mount.store.state().head.flatMap { try mount.store.version($0) })
+    let made = try mount.store.makeVersion(
+      basedOnPredecessor: head.id, storing: names.map { .remove(Value.ID($0)) })
+    let number = try #require(try mount.store.version(made.id)).number
+    _ = try mount.versioner.transition(.command, reasonText: "merge") { _, _ in number }
+    for name in names { #expect(mount.text(name) == nil) }
+  }
+
+  @Test("What is saved through a handle whose file a merge removed is there again, each time")
+  func removed() throws {
+    let handle = try open("f", [.read, .write], by: editor)
+    try retrieveRemoval(of: ["f"])
+    #expect(try mount.tree.getattr(handle.inode).links == 0)
+    try mount.write(handle, Array(Self.here.utf8))
+    try mount.tree.flush(handle)
+    try mount.cut()
+    #expect(try mount.head() == ["f": Self.here, "g": "g"])
+    #expect(mount.text("f") == Self.here)
+    try fill(handle, Self.both)
+    try mount.cut()
+    #expect(try mount.head()["f"] == Self.both)
+    #expect(mount.text("f") == Self.both)
+    let isForgotten = mount.tree.lock.withLock { _ in
+      mount.tree.detachedNodes.isEmpty && mount.tree.left.isEmpty
+    }
+    #expect(isForgotten)
+  }
+
+  @Test("So it is where its directory went too, and over a crash before the next version")
+  func removedWithDirectory() throws {
+    try mount.makeDirectory("d")
+    try mount.makeDirectory("d/e")
+    try mount.save("d/e/log", "one\n")
+    try mount.cut()
+    let handle = try open("d/e/log", .write, by: editor)
+    let head = try #require(try mount.store.state().head)
+    let directories = ["d", "d/e"].map { MapEdit.remove(Key($0), directory: true) }
+    _ = try mount.versioner.transition(.command, reasonText: "merge") {
+      (transaction, _) throws(StoreError) in
+      try Self.remove(
+        directories + [.remove(Key("d/e/log"), directory: false)], on: head, in: transaction,
+        mount.store)
+    }
+    #expect(try mount.names() == ["f", "g"])
+    try mount.write(handle, Array("two\n".utf8), at: 4)
+    try mount.tree.flush(handle)
+    let copy = try TemporaryDirectory()
+    try copyTree(mount.path, copy.file("s"))
+    for mount in [mount, try MountedTree(copy.path)] {
+      #expect(mount.recovery.losses == [])
+      try mount.cut()
+      #expect(try mount.head()["d/e/log"] == "one\ntwo\n")
+      #expect(mount.text("d/e/log") == "one\ntwo\n")
+    }
+    try mount.close(handle)
+  }
+
+  private static func remove(
+    _ edits: [MapEdit], on head: VersionNumber, in transaction: WriteTransaction, _ store: Store
+  ) throws(StoreError) -> VersionNumber? {
+    guard let record = try transaction.version(head) else { return nil }
+    let base = store.map(record.map)
+    let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
+      .applying(edits: edits.sorted(by: MapEdit.precedes))
+    return try transaction.add(
+      AuthoredVersion(
+        number: try transaction.reserveVersion(), first: head, base: base, map: map,
+        line: nil, author: nil, message: nil)
+    ).number
+  }
+
+  @Test("What nobody writes stays removed, and so does what is removed here too")
+  func staysRemoved() throws {
+    let reader = try open("f", .read, by: editor)
+    let writer = try open("g", [.read, .write], by: editor)
+    try retrieveRemoval(of: ["f", "g"])
+    try mount.close(reader)
+    try mount.write(writer, Array("again".utf8))
+    try mount.tree.flush(writer)
+    try mount.cut()
+    #expect(try mount.head() == ["g": "again"])
+    try mount.unlink("g")
+    try fill(writer, "and again")
+    try mount.cut()
+    #expect(try mount.head() == [:])
+    #expect(try mount.names() == [])
+  }
+
+  @Test("A switch to a line without the file brings nothing of the other line along")
+  func switched() throws {
+    let before = try #require(try mount.store.state().head)
+    try mount.save("new", "new")
+    try mount.cut()
+    let handle = try open("new", .write, by: editor)
+    let side = try edited("side", on: before)
+    _ = try mount.versioner.transition(.command, reasonText: "switch") { _, _ in side }
+    #expect(try mount.names() == ["f", "g"])
+    try fill(handle, "late")
+    try mount.cut()
+    #expect(try mount.head() == ["f": "side", "g": "g"])
+    #expect(try mount.store.state().head == side)
+  }
+}
