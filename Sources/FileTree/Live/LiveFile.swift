@@ -18,6 +18,8 @@ final class SavedState {
   var isSynced = false
   /// A cut could not read its bytes: they rotted, and no version takes it.
   var isUnreadable = false
+  /// A cut could not read the bytes from the disk, once.
+  var hasFailed = false
   /// The bytes of a log or a database, which an overdue cut takes as they stand.
   var isSteady = false
   /// The epoch that the writer had last seen.

@@ -107,7 +107,7 @@ package final class LiveTree: @unchecked Sendable {
   var readers = ReaderMemory()
   /// The stamp at which what nothing refers to was last given back to the disk.
   var reclaimedAt: UInt64 = .max
-  /// How many saves cuts have learned to leave out, since their bytes cannot be read.
+  /// How often cuts have learned which save to leave out, or to read once more.
   var leftOut: UInt64 = 0
   /// Called once when something becomes pending, with the lock held.
   var wake: (@Sendable () -> Void)?

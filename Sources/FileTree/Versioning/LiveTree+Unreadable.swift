@@ -7,16 +7,22 @@ extension LiveTree {
   /// Makes cuts leave out a save whose bytes cannot be read; another error than damage changes nothing.
   func leaveOut(_ save: SavedState, of inode: UInt64, _ error: StoreError) {
     guard let reason = error.damageMetReading else { return }
-    let isFirst = lock.withLock { _ in
-      defer { save.isUnreadable = true }
-      if !save.isUnreadable { leftOut += 1 }
-      return !save.isUnreadable
+    let isNew = lock.withLock { _ in
+      if save.isUnreadable { return false }
+      leftOut += 1
+      // Bytes that are not what was written stay so; a read that failed is tried once more.
+      if case .system = error, !save.hasFailed {
+        save.hasFailed = true
+        return false
+      }
+      save.isUnreadable = true
+      return true
     }
-    guard isFirst else { return }
+    guard isNew else { return }
     damage.tell("\(reason); no version takes it", of: nameForPeople(inode))
   }
 
-  /// How many saves cuts have learned to leave out.
+  /// How often cuts have learned which save to leave out, or to read once more.
   var leftOutCount: UInt64 { lock.withLock { _ in leftOut } }
 }
 

@@ -92,7 +92,8 @@ package final class Versioner: Sendable {
           return try attempt(
             reason, message: message, reasonText: reasonText, isOnlyCut: isOnlyCut, goOn)
         } catch {
-          // One file that cannot be read does not keep the others out of versions: again without it.
+          // One file that cannot be read does not keep the others out of versions: again, if need be
+          // without it.
           if tree.leftOutCount > known { continue }
           guard error.isNoSpace, !hasGivenBack else { throw error }
           hasGivenBack = true
