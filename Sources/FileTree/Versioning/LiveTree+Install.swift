@@ -210,7 +210,11 @@ extension LiveTree {
     }
     guard let file = node.file else { return }
     if let taken = state.taken?.state, file.saved === taken { file.saved = nil }
-    file.counted = nil
+    // A save that came to count since the plan is of later bytes: without it the next cut would take older
+    // ones of this file beside newer ones of another, as of a database beside its log.
+    if file.counted === state.taken?.state || file.counted === state.fallback?.state {
+      file.counted = nil
+    }
     file.neverSaved = false
     if file.saved == nil, !file.unsaved { node.file = nil }
   }
