@@ -38,8 +38,7 @@ extension LiveTree {
         resolution.directoryTime = try directoryTime(entry, at: path, name)
       }
       if case .value(let entry)? = found {
-        // Only a tree of chunks has holes; its nodes are kept in memory.
-        resolution.zeroBytes = try store.contents.zeroBytes(entry.stored)
+        resolution.zeroBytes = try zeroBytes(of: entry.stored)
         if entry.attributes.linkID != nil {
           resolution.links = try linkPlaces(of: entry, in: view)
         }
@@ -47,6 +46,17 @@ extension LiveTree {
       return resolution
     } catch {
       throw .store(error)
+    }
+  }
+
+  /// Only a tree of chunks has holes; its nodes are kept in memory. Where they are damaged, its name and
+  /// size are shown all the same: who reads it is told.
+  private func zeroBytes(of stored: StoredContent) throws(StoreError) -> UInt64 {
+    do throws(StoreError) {
+      return try store.contents.zeroBytes(stored)
+    } catch {
+      guard error.damage != nil else { throw error }
+      return 0
     }
   }
 
