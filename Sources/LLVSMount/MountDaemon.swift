@@ -44,7 +44,7 @@ package final class MountDaemon: Sendable {
         defaults: LiveTree.Defaults(uid: SystemProcess.user, gid: SystemProcess.group),
         ignore: settings[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
         settings: StoreSettings(stored: settings, faults: &faults))
-      for fault in faults { log.add("error", fault) }
+      for fault in state.mended + faults { log.add("error", fault) }
     } catch {
       throw .store(error)
     }

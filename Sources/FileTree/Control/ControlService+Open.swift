@@ -18,7 +18,7 @@ extension ControlService {
       ignore: stored[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
       settings: settings)
     let log = EventLog(directory: store.path)
-    for fault in faults + recovery.losses { log.add("error", fault) }
+    for fault in state.mended + faults + recovery.losses { log.add("error", fault) }
     return ControlService(
       versioner: Versioner(tree: tree, log: log) { _ in }, log: log, opener: opener)
   }

@@ -4,41 +4,52 @@ extension Catalog {
     .corrupt("\(path): \(what) is not what was written")
   }
 
-  /// Throws ``StoreError/corrupt(_:)`` for a row whose checksum says that it is not what was written.
+  /// A property, its copy where its row is not what was written.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` where both are not.
   func property(_ name: String, in database: Database) throws(StoreError) -> [UInt8]? {
+    try essential(name, of: "property") { (name) throws(StoreError) in
+      try found(property: name, in: database)
+    }.value
+  }
+
+  func found(property name: String, in database: Database) throws(StoreError) -> Found<[UInt8]> {
     let statement = try database.prepared(
       hasSums
         ? "SELECT value, sum IS llvs_sum(name, value) FROM properties WHERE name = ?"
         : "SELECT value, 1 FROM properties WHERE name = ?"
     ).bind(1, Array(name.utf8))
     defer { statement.reset() }
-    guard try statement.step() else { return nil }
-    guard statement.integer(1) == 1 else { throw damaged("the property \(name)") }
-    return statement.bytes(0)
+    guard try statement.step() else { return .absent }
+    return statement.integer(1) == 1 ? .sound(statement.bytes(0)) : .damaged
   }
 
   func setProperty(_ name: String, _ value: [UInt8], in database: Database) throws(StoreError) {
-    try database.prepared("INSERT OR REPLACE INTO properties VALUES(?1,?2,llvs_sum(?1,?2))")
-      .bind(1, Array(name.utf8)).bind(2, value).run()
+    let copies = Catalog.properties.contains(name) ? [name, Catalog.copy(of: name)] : [name]
+    for name in copies {
+      try database.prepared("INSERT OR REPLACE INTO properties VALUES(?1,?2,llvs_sum(?1,?2))")
+        .bind(1, Array(name.utf8)).bind(2, value).run()
+    }
   }
 
-  /// Throws ``StoreError/corrupt(_:)`` as ``property(_:in:)`` does: a counter that fell back would give
-  /// numbers out twice.
-  func counter(_ name: String, in database: Database) throws(StoreError) -> Int64 {
+  func found(counter name: String, in database: Database) throws(StoreError) -> Found<Int64> {
     let statement = try database.prepared(
       hasSums
         ? "SELECT value, sum IS llvs_sum(name, value) FROM counters WHERE name = ?"
         : "SELECT value, 1 FROM counters WHERE name = ?"
     ).bind(1, Array(name.utf8))
     defer { statement.reset() }
-    guard try statement.step() else { return 0 }
-    guard statement.integer(1) == 1 else { throw damaged("the counter \(name)") }
-    return statement.integer(0)
+    guard try statement.step() else { return .absent }
+    return statement.integer(1) == 1 ? .sound(statement.integer(0)) : .damaged
   }
 
-  func setCounter(_ name: String, _ value: Int64, in database: Database) throws(StoreError) {
-    try database.prepared("INSERT OR REPLACE INTO counters VALUES(?1,?2,llvs_sum(?1,?2))")
-      .bind(1, Array(name.utf8)).bind(2, value).run()
+  func setCounter(
+    _ kind: Counters.Kind, _ value: Int64, in database: Database
+  ) throws(StoreError) {
+    for name in [kind.rawValue, Catalog.copy(of: kind.rawValue)] {
+      try database.prepared("INSERT OR REPLACE INTO counters VALUES(?1,?2,llvs_sum(?1,?2))")
+        .bind(1, Array(name.utf8)).bind(2, value).run()
+    }
   }
 
   /// The settings, and the names of those whose rows are not what was written, which are left out.
@@ -117,17 +128,36 @@ extension Catalog {
   }
 
   func appendHead(_ entry: HeadLogEntry, in database: Database) throws(StoreError) {
+    try insert(
+      entry,
+      "INSERT INTO head_log(time, version, map, reason, sum) VALUES(?1,?2,?3,?4,llvs_sum(?1,?2,?3,?4))",
+      in: database
+    ).run()
+  }
+
+  /// Writes an entry that is there once more.
+  func set(_ entry: HeadLogEntry, in database: Database) throws(StoreError) {
+    try insert(
+      entry,
+      """
+      INSERT OR REPLACE INTO head_log(time, version, map, reason, sum, sequence)
+      VALUES(?1,?2,?3,?4,llvs_sum(?1,?2,?3,?4),?5)
+      """,
+      in: database
+    ).bind(5, entry.sequence).run()
+  }
+
+  private func insert(
+    _ entry: HeadLogEntry, _ sql: StaticString, in database: Database
+  ) throws(StoreError) -> Statement {
     var map: [UInt8]?
     if let root = entry.map {
       var bytes: [UInt8] = []
       bytes.append(root)
       map = bytes
     }
-    try database.prepared(
-      "INSERT INTO head_log(time, version, map, reason, sum) VALUES(?1,?2,?3,?4,llvs_sum(?1,?2,?3,?4))"
-    )
-    .bind(1, entry.time).bind(2, entry.version).bind(3, map).bind(4, Array(entry.reason.utf8))
-    .run()
+    return try database.prepared(sql)
+      .bind(1, entry.time).bind(2, entry.version).bind(3, map).bind(4, Array(entry.reason.utf8))
   }
 
   /// The newest entries with a smaller sequence number, newest first.

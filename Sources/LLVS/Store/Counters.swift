@@ -27,7 +27,7 @@ final class Counters: Sendable {
     let starts = try catalog.read { (database) throws(StoreError) in
       var ranges: [Kind: Range] = [:]
       for kind in Kind.allCases {
-        let start = UInt64(bitPattern: try catalog.counter(kind.rawValue, in: database))
+        let start = UInt64(clamping: try catalog.counter(kind, in: database).value)
         ranges[kind] = Range(next: max(kind.first, start), end: max(kind.first, start))
       }
       return ranges
@@ -46,7 +46,7 @@ final class Counters: Sendable {
         if range.end - range.next < count {
           let end = range.next + count + Counters.block
           try catalog.write { (database) throws(StoreError) in
-            try catalog.setCounter(kind.rawValue, Int64(end), in: database)
+            try catalog.setCounter(kind, Int64(end), in: database)
           }
           range.end = end
         }

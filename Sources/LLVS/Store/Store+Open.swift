@@ -52,12 +52,14 @@ extension Store {
     let catalog = try Catalog(path: "\(path)/store.sqlite", mode: mode, creating: fresh)
     if catalog.isNew { try makeDurable(path) }
 
-    let (storeID, replica, known, state) = try catalog.read { (database) throws(StoreError) in
+    let mended = try mode == .writer ? mend(catalog) : []
+    var (storeID, replica, known, state) = try catalog.read { (database) throws(StoreError) in
       let storeID = try catalog.property("store", in: database)
       let replica = try catalog.property("replica", in: database)
       let known = try catalog.property("identity", in: database)
       return (storeID, replica, known, try loadState(catalog, database))
     }
+    state.mended = mended
     guard let storeID, storeID.count == 16, let replica else {
       throw .corrupt("\(path)/store.sqlite: the store's own id is missing")
     }
@@ -79,6 +81,23 @@ extension Store {
       path: path, mode: mode, storeID: storeID, replicaID: replicaID, catalog: catalog,
       records: records, index: index, counters: try Counters(catalog: catalog),
       lockFile: lockFile, state: state)
+  }
+
+  /// Puts right what has a copy, where there is anything to put right.
+  private static func mend(_ catalog: Catalog) throws(StoreError) -> [String] {
+    let isNeeded = try catalog.read { (database) throws(StoreError) in
+      try catalog.needsMending(in: database)
+    }
+    guard isNeeded else { return [] }
+    do throws(StoreError) {
+      return try catalog.write { (database) throws(StoreError) in
+        try catalog.mend(in: database)
+      }
+    } catch {
+      // A full disk does not keep a store from being read: copies are looked at without this, too.
+      if case .corrupt = error { throw error }
+      return []
+    }
   }
 
   private static func resolved(_ path: String) throws(StoreError) -> String {

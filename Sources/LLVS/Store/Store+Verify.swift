@@ -60,6 +60,7 @@ private struct Verifier {
   }
 
   mutating func verifyCatalog() throws(StoreError) {
+    report.damage += try store.state().mended
     let lines = try store.catalog.readView { (database) throws(StoreError) in
       try database.integrityCheck() + store.catalog.damagedRows(in: database)
     }

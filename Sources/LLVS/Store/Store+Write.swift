@@ -44,6 +44,11 @@ extension Store {
       for (name, value) in transaction.settings {
         try catalog.setSetting(name, value, in: database)
       }
+      if !transaction.heads.isEmpty
+        || transaction.settings.contains(where: { Catalog.isOwn(setting: $0.0) })
+      {
+        try catalog.keepEssentials(in: database)
+      }
       for (inode, time) in transaction.directoryTimes {
         try catalog.setDirectoryTime(inode, time, in: database)
       }

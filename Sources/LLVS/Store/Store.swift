@@ -25,6 +25,8 @@ public final class Store: Sendable {
     package var settings: [String: [UInt8]]
     /// Settings that are left out since their rows are not what was written.
     package var damagedSettings: [String] = []
+    /// A sentence without its period for each row of the catalog that opening put right.
+    package var mended: [String] = []
   }
 
   package let path: String
@@ -104,8 +106,14 @@ public final class Store: Sendable {
   }
 
   static func loadState(_ catalog: Catalog, _ database: Database) throws(StoreError) -> State {
-    let newest = try catalog.headLog(before: .max, limit: 1, in: database).first
-    let settings = try catalog.settings(in: database)
+    let newest = try catalog.newestHead(in: database).entry
+    var settings = try catalog.settings(in: database)
+    if !settings.damaged.isEmpty {
+      for (name, value) in try catalog.lostSettings(besides: settings.sound, in: database) {
+        settings.sound[name] = value
+        settings.damaged.removeAll { $0 == name }
+      }
+    }
     return State(
       head: newest?.version, headMap: newest?.map,
       lastNumber: try catalog.lastNumber(in: database), settings: settings.sound,
