@@ -11,9 +11,7 @@ struct LinkTests {
 
   init() throws {
     directory = try TemporaryDirectory()
-    var settings = StoreSettings()
-    settings.settle = 3_600_000_000_000
-    mount = try MountedTree(directory.path, settings: settings)
+    mount = try MountedTree.unhurried(directory.path)
     try mount.makeDirectory("d")
     try mount.save("x", "old")
     try mount.link("x", "d/y")
@@ -27,7 +25,7 @@ struct LinkTests {
       basedOnPredecessor: head.id,
       storing: changes.map { .update(Value(id: Value.ID($0.0), data: Array($0.1.utf8))) })
     let other = try #require(try mount.store.version(made.id)).number
-    try mount.versioner.transition(.command, reasonText: "merge") {
+    _ = try mount.versioner.transition(.command, reasonText: "merge") {
       (transaction, head) throws(StoreError) in
       try transaction.mergeSides([head ?? other, other], live: head).outcome
     }

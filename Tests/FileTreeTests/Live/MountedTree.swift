@@ -29,6 +29,13 @@ final class MountedTree {
     versioner = Versioner(tree: tree, log: EventLog(directory: path)) { told.all += $0 }
   }
 
+  /// One whose saves count after an hour, so that what is told apart by time is not by chance.
+  static func unhurried(_ directory: String) throws -> MountedTree {
+    var settings = StoreSettings()
+    settings.settle = 3_600_000_000_000
+    return try MountedTree(directory, settings: settings)
+  }
+
   var store: Store { tree.store }
 
   /// The directory and name of a path.

@@ -15,9 +15,7 @@ struct PendingPathsTests {
   @Test("new, changed, gone and moved names are told apart, and scratch is not told")
   func marks() throws {
     let directory = try TemporaryDirectory()
-    var settings = StoreSettings()
-    settings.settle = 3_600_000_000_000
-    let mount = try MountedTree(directory.path, settings: settings)
+    let mount = try MountedTree.unhurried(directory.path)
     for name in ["moved", "stays", "goes"] { try mount.makeDirectory(name) }
     for path in ["a", "b", "moved/x", "stays/y", "goes/z", "target"] {
       try mount.save(path, "one \(path)")

@@ -325,9 +325,7 @@ struct SaveRulesTests {
 
   @Test("a versioned directory below a scratch one stays versioned")
   func directoryInScratch() throws {
-    var settings = StoreSettings()
-    settings.settle = 3_600_000_000_000
-    let mount = try MountedTree(directory.path, settings: settings)
+    let mount = try MountedTree.unhurried(directory.path)
     try mount.makeDirectory("src")
     try mount.save("src/f", "x")
     try mount.cut()

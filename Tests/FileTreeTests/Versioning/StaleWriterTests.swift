@@ -21,9 +21,7 @@ struct StaleWriterTests {
 
   init() throws {
     directory = try TemporaryDirectory()
-    var settings = StoreSettings()
-    settings.settle = 3_600_000_000_000
-    mount = try MountedTree(directory.path, settings: settings)
+    mount = try MountedTree.unhurried(directory.path)
     try mount.save("f", Self.base)
     try mount.save("g", "g")
     try mount.cut()

@@ -13,9 +13,7 @@ struct TransitionTests {
 
   init() throws {
     directory = try TemporaryDirectory()
-    var settings = StoreSettings()
-    settings.settle = 3_600_000_000_000
-    mount = try MountedTree(directory.path, settings: settings)
+    mount = try MountedTree.unhurried(directory.path)
   }
 
   /// What another replica made: a version on the head of now, retrieved but not merged.

@@ -6,18 +6,13 @@ import Testing
 
 @Suite("Exchange through bundles", .timeLimit(.minutes(2)))
 struct BundleExchangeTests {
-  private let directory: TemporaryDirectory
-  private let folder: String
+  private let place: ExchangePlace
+  private var directory: TemporaryDirectory { place.directory }
+  private var folder: String { place.folder }
 
-  init() throws {
-    directory = try TemporaryDirectory()
-    folder = directory.file("x")
-    try FileSystem.makeDirectory(folder)
-  }
+  init() throws { place = try ExchangePlace() }
 
-  private func store(_ name: String) throws -> Store {
-    try Store.open(path: directory.file(name), mode: .writer, create: true)
-  }
+  private func store(_ name: String) throws -> Store { try place.store(name) }
 
   private func retrieve(_ store: Store) throws -> ExchangeReport {
     try FolderFormat.bundles.retrieve(into: store, folder)

@@ -6,18 +6,13 @@ import Testing
 
 @Suite("Upkeep of a writer's own bundles", .timeLimit(.minutes(2)))
 struct BundleUpkeepTests {
-  private let directory: TemporaryDirectory
-  private let folder: String
+  private let place: ExchangePlace
+  private var directory: TemporaryDirectory { place.directory }
+  private var folder: String { place.folder }
 
-  init() throws {
-    directory = try TemporaryDirectory()
-    folder = directory.file("x")
-    try FileSystem.makeDirectory(folder)
-  }
+  init() throws { place = try ExchangePlace() }
 
-  private func store(_ name: String) throws -> Store {
-    try Store.open(path: directory.file(name), mode: .writer, create: true)
-  }
+  private func store(_ name: String) throws -> Store { try place.store(name) }
 
   private func bundles() throws -> [String] { try FileSystem.list("\(folder)/bundles").sorted() }
 
