@@ -168,6 +168,38 @@ struct SaveRulesTests {
     #expect(try mount.store.state().lastNumber == 2)
   }
 
+  @Test("a save that came to count while a version was made counts in the next one")
+  func countedMeanwhile() throws {
+    let mount = try mounted(settle: 100_000_000)
+    try mount.save("f", "one")
+    try mount.save("g", "one")
+    try mount.cut()
+    try mount.save("f", "two")
+    let handle = try mount.open("f", .write)
+    _ = try mount.versioner.transition(.command, reasonText: "cut") { _, head in
+      // The plan has "two" by now; this is what programs do until the version is installed.
+      do {
+        try mount.write(handle, Array("three".utf8))
+        try mount.tree.flush(handle)
+        try mount.save("g", "three")
+        SystemClock.sleep(nanoseconds: 150_000_000)
+        try mount.write(handle, Array("four!".utf8))
+      } catch {
+        Issue.record(error)
+      }
+      return head
+    }
+    #expect(try mount.head() == ["f": "two", "g": "one"])
+    try mount.tree.flush(handle)
+    try mount.write(handle, Array("five!".utf8))
+    try mount.cut(.quiet)
+    #expect(try mount.head() == ["f": "three", "g": "three"])
+    #expect(mount.text("f") == "five!")
+    try mount.close(handle)
+    try mount.cut()
+    #expect(try mount.head() == ["f": "five!", "g": "three"])
+  }
+
   @Test("while a file that was never saved stands under a name, versions keep what it held")
   func neverSaved() throws {
     let mount = try mounted()
