@@ -29,8 +29,16 @@ package final class HiddenDirectory: Sendable {
   let tree: HiddenTree
   let node: HiddenNode
   private let above: UInt64
+  private struct Reading {
+    var source: Source
+    /// What was read last, as it may not have fitted where it was for.
+    var items: ArraySlice<Item> = []
+    /// The offset before those.
+    var start: UInt64 = 0
+  }
+
   // Taken out while a thread reads from it; another then begins anew.
-  private let source: Mutex<Source?>
+  private let reading: Mutex<Reading?>
 
   /// Whether the names never change, so that the kernel may keep the listing.
   package var isLasting: Bool { tree.isFixed(node) && node.content.isHistory }
@@ -39,7 +47,7 @@ package final class HiddenDirectory: Sendable {
     self.tree = tree
     self.node = node
     self.above = above
-    source = Mutex(nil)
+    reading = Mutex(nil)
   }
 
   /// The names after an offset, which is 0 or an item's ``Item/next``: `.` and `..` first.
@@ -50,19 +58,35 @@ package final class HiddenDirectory: Sendable {
     var items: [Item] = []
     if offset == 0 { items.append(dot([0x2E], node.inode, 1)) }
     if offset <= 1, items.count < limit { items.append(dot([0x2E, 0x2E], above, 2)) }
-    var at = max(offset, 2)
+    let start = max(offset, 2)
     guard items.count < limit else { return items }
-    var current = offset == 0 ? nil : source.withLock { $0.take() }
-    if current == nil { current = try tree.source(of: node) }
+    var current = offset == 0 ? nil : reading.withLock { $0.take() }
+    if current == nil { current = Reading(source: try tree.source(of: node)) }
     guard var reading = current else { return items }
-    while items.count < limit, let name = try reading.next(after: at - 2, tree, node) {
+    // To go back in the source would be to begin anew.
+    if let last = reading.items.last, start >= reading.start, start < last.next {
+      reading.items = reading.items.drop { $0.next <= start }
+    } else {
+      reading.items = try read(limit - items.count, after: start, from: &reading.source)[...]
+    }
+    reading.start = start
+    items += reading.items.prefix(limit - items.count)
+    let rest = reading
+    self.reading.withLock { $0 = rest }
+    return items
+  }
+
+  private func read(
+    _ count: Int, after offset: UInt64, from source: inout Source
+  ) throws(FSError) -> [Item] {
+    var items: [Item] = []
+    var at = offset
+    while items.count < count, let name = try source.next(after: at - 2, tree, node) {
       at = name.position + 2
       let inode = tree.nodes.promise(name.numbering, under: node.inode, name: name.name)
       items.append(
         Item(name: name.name, kind: name.kind, inode: inode, next: at, found: name.found))
     }
-    let rest = reading
-    source.withLock { $0 = rest }
     return items
   }
 

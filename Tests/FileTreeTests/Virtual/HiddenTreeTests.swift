@@ -62,6 +62,34 @@ struct HiddenTreeTests {
     #expect(try space.find("").status.inode == space.find("").status.inode)
   }
 
+  @Test("a listing goes on wherever the last reply was full, also back, and reads no name twice")
+  func goingOn() throws {
+    let space = try HiddenWorkspace()
+    for index in 100..<400 { try space.write("d/\(index)", "") }
+    let version = try space.commit()
+    let place = try space.find("versions/\(version)/d").status.inode
+    var random = SeededRandom(seed: 7)
+    for _ in 0..<20 {
+      let directory = try space.hidden.openDirectory(place)
+      var names: [String] = []
+      var at: UInt64 = 0
+      while true {
+        let items = try directory.next(after: at, limit: 64)
+        if items.isEmpty { break }
+        // A reply holds some of them.
+        for item in items.prefix(Int.random(in: 1...64, using: &random)) {
+          names.append(String(decoding: item.name, as: UTF8.self))
+          at = item.next
+        }
+      }
+      #expect(names == [".", ".."] + (100..<400).map(String.init))
+      for offset in [UInt64.random(in: 2..<300, using: &random), 7, 250, 3, 2, 1] {
+        let item = try #require(try directory.next(after: offset, limit: 5).first)
+        #expect(String(decoding: item.name, as: UTF8.self) == names[Int(offset)])
+      }
+    }
+  }
+
   @Test("nodes are forgotten with their look-ups, and numbers are not given twice")
   func forgetting() throws {
     let space = try HiddenWorkspace()
