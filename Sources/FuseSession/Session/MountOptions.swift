@@ -59,6 +59,9 @@ package struct ConnectionOptions: Sendable {
   package var cachesSymlinks = false
   /// Cached data goes only when it is invalidated, not when attributes change.
   package var explicitInvalidation = true
+  /// Cached data goes when attributes are found to have changed: names that the kernel keeps of a directory
+  /// too. Goes before ``explicitInvalidation``.
+  package var comparesTimes = false
   /// OPEN and OPENDIR may be answered once for all with ENOSYS.
   package var withoutOpens = false
   /// How many requests the kernel may send in the background (readahead, direct I/O).

@@ -51,6 +51,8 @@ package final class Notifier: KernelCache {
     var isClosed = false
     /// Set once it runs.
     var session: SessionPointer?
+    /// Threads that tell the kernel something themselves.
+    var telling = 0
   }
 
   private let monitor = Monitor(State())
@@ -82,8 +84,15 @@ package final class Notifier: KernelCache {
   ///
   /// The kernel takes no lock for that: it only notes it (fuse_reverse_inval_inode).
   package func invalidateAttributesAtOnce(_ node: NodeID) {
-    guard let session = monitor.withLock({ $0.isClosed ? nil : $0.session }) else { return }
+    let session = monitor.withLock { state -> SessionPointer? in
+      guard !state.isClosed, let session = state.session else { return nil }
+      state.telling += 1
+      return session
+    }
+    guard let session else { return }
     unsafe Self.send(.node(node, offset: -1, length: 0), to: session.raw)
+    monitor.withLock { $0.telling -= 1 }
+    monitor.broadcast()
   }
 
   private func add(_ notification: Notification) {
@@ -117,6 +126,8 @@ package final class Notifier: KernelCache {
     }
     monitor.broadcast()
     thread.join()
+    // The descriptor that they write to is closed next, and its number may soon be another file's.
+    monitor.wait { $0.telling == 0 ? () : nil }
   }
 
   private func nextBatch() -> [Notification]? {
