@@ -19,16 +19,19 @@ extension Store {
   ) throws(StoreError) -> Result {
     guard mode == .writer else { throw .readOnly }
     let outcome = writeLock.withLock { _ in
-      Swift.Result<Unchecked<Result>, StoreError> { () throws(StoreError) in
+      Swift.Result<Unchecked<(Result, Bool)>, StoreError> { () throws(StoreError) in
         Unchecked(value: try commit(body))
       }
     }
-    return try outcome.get().value
+    let (result, adds) = try outcome.get().value
+    if adds { tellOfVersions() }
+    return result
   }
 
+  /// Returns what the body did, and whether there are new versions.
   private func commit<Result>(
     _ body: (WriteTransaction) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
+  ) throws(StoreError) -> (Result, Bool) {
     records.beginWriting()
     defer { records.endWriting() }
     let (transaction, result) = try catalog.readView { (view) throws(StoreError) in
@@ -36,7 +39,7 @@ extension Store {
         store: self, lastNumber: published.withLock { $0.lastNumber }, seeing: view)
       return (transaction, try body(transaction))
     }
-    guard !transaction.namesNothing else { return result }
+    guard !transaction.namesNothing else { return (result, false) }
     try records.sync()
     try catalog.write { (database) throws(StoreError) in
       for record in transaction.added { try catalog.add(record, in: database) }
@@ -75,7 +78,7 @@ extension Store {
       }
     }
     index.note(chunks: transaction.newChunks, changes: transaction.changedKeys)
-    return result
+    return (result, !transaction.added.isEmpty)
   }
 
   /// Nanoseconds since 1970.

@@ -54,6 +54,8 @@ public final class Store: Sendable {
   let writeLock = Mutex<Void>(())
   // A leaf lock.
   let published: Mutex<State>
+  /// Who is told of new versions; a leaf lock, not held while telling.
+  private let versionListener = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// The store's directory.
   public var rootDirectory: String { path }
@@ -104,6 +106,17 @@ public final class Store: Sendable {
       try Store.loadState(catalog, database)
     }
   }
+
+  /// The number of the newest version that this writer committed or found; 0 where there is none.
+  package var lastNumber: UInt32 { published.withLock { $0.lastNumber } }
+
+  /// Says who is told, on the thread that committed and with no lock held, when there are new versions;
+  /// before ``write(_:)`` returns. Nil for nobody.
+  package func listenForVersions(_ listener: (@Sendable () -> Void)?) {
+    versionListener.withLock { $0 = listener }
+  }
+
+  func tellOfVersions() { versionListener.withLock { $0 }?() }
 
   static func loadState(_ catalog: Catalog, _ database: Database) throws(StoreError) -> State {
     let newest = try catalog.newestHead(in: database).entry
