@@ -55,7 +55,8 @@ let package = Package(
     .testTarget(
       name: "LLVSMountTests",
       dependencies: [
-        "llvs", "conformance", "LLVSMount", "FileTree", "LLVS", "Platform", "TestSupport",
+        "llvs", "conformance", "LLVSMount", "FileTree", "FuseSession", "LLVS", "Platform",
+        "TestSupport",
       ]),
     .testTarget(
       name: "LLVSToolTests", dependencies: ["llvs", "LLVSTool", "Platform", "TestSupport"]),

@@ -34,8 +34,17 @@ final class KernelMemory: Sendable {
   /// Names that are told at once: whoever has more urgent news for the kernel waits for these only.
   private static let batch = 64
 
+  /// Versions that are shown by a file system of their own.
+  struct History {
+    var tree: HistoryTree
+    var cache: any KernelCache
+    var path: String
+    /// The number of its mount.
+    var mount: UInt32?
+  }
+
   private let tree: LiveTree
-  let hidden: HiddenTree
+  private let hidden: HiddenTree
   private let cache: any KernelCache
   private let mountPoint: String
   private let limit: Int
@@ -43,6 +52,8 @@ final class KernelMemory: Sendable {
   private let seesUsers: Bool
   private let monitor = Monitor(State())
   private let thread = Monitor<Bool>(false)
+  private let adopted = Monitor<History?>(nil)
+  private var history: History? { adopted.withLock { $0 } }
 
   init(
     tree: LiveTree, hidden: HiddenTree, cache: any KernelCache, mountPoint: String, limit: Int,
@@ -55,6 +66,15 @@ final class KernelMemory: Sendable {
     self.limit = max(1, limit)
     self.seesUsers = seesUsers
   }
+
+  /// Has it see to a further file system too, or to none; the limit holds for each.
+  func adopt(_ history: History?) {
+    adopted.withLock { $0 = history }
+    _ = watch()
+  }
+
+  /// How many nodes of history are in memory, in both file systems.
+  var hiddenNodeCount: Int { hidden.nodeCount + (history?.tree.hidden.nodeCount ?? 0) }
 
   /// Starts the thread; ``stop()`` must follow.
   func start() throws(SystemError) {
@@ -110,24 +130,52 @@ final class KernelMemory: Sendable {
     monitor.wait(nanoseconds: nanoseconds) { $0.isOver ? () : nil } == nil
   }
 
-  /// Waits for the next time that there are too many; says how many there are, live and of history.
-  private func watch() -> (Int, Int) {
-    let live = tree.watchCrowd(limit: limit)
-    return (
-      live, hidden.watchCrowd(limit: limit) { [weak self] in self?.note { $0.isCrowded = true } }
-    )
+  /// Waits for the next time that there are too many somewhere; says how many there are where they are most.
+  private func watch() -> Int {
+    let tell: @Sendable () -> Void = { [weak self] in self?.note { $0.isCrowded = true } }
+    var most = tree.watchCrowd(limit: limit)
+    most = max(most, hidden.watchCrowd(limit: limit, isCrowded: tell))
+    if let history {
+      most = max(most, history.tree.hidden.watchCrowd(limit: limit, isCrowded: tell))
+    }
+    return most
   }
 
   // MARK: - Forgetting
 
+  private var count: Int { tree.nodeCount + hiddenNodeCount }
+
   /// Takes the coldest names from the kernel until a quarter of the limit is free again.
   private func makeRoom() {
-    let use = kernelUse()
     let goal = limit - limit / 4
-    let before = tree.nodeCount + hidden.nodeCount
-    let names =
+    let before = count
+    let use = kernelUse()
+    forget(
       tree.coldNames(toFree: tree.nodeCount - goal, sparing: use)
-      + hidden.coldNames(toFree: hidden.nodeCount - goal, sparing: use)
+        + hidden.coldNames(toFree: hidden.nodeCount - goal, sparing: use), in: cache)
+    if let history {
+      let nodes = history.tree.hidden
+      var names = nodes.coldNames(toFree: nodes.nodeCount - goal, sparing: kernelUse(of: history))
+      for index in names.indices where names[index].parent == history.tree.top {
+        names[index].parent = NodeID.root.rawValue
+      }
+      forget(names, in: history.cache)
+    }
+    awaitForgets()
+    SystemMemory.trim()
+    let most = watch()
+    monitor.withLock { state in
+      guard most > limit else {
+        state.delay = Self.shortest
+        return
+      }
+      let hasHelped = count < before
+      state.delay = hasHelped ? Self.shortest : min(Self.longest, state.delay * 2)
+      state.again = SystemClock.monotonic() + state.delay
+    }
+  }
+
+  private func forget(_ names: [KernelName], in cache: any KernelCache) {
     for start in stride(from: 0, to: names.count, by: Self.batch) {
       guard !monitor.withLock({ $0.isOver }) else { return }
       for one in names[start..<min(start + Self.batch, names.count)] {
@@ -135,26 +183,14 @@ final class KernelMemory: Sendable {
       }
       cache.flush()
     }
-    awaitForgets(goal)
-    SystemMemory.trim()
-    let (live, history) = watch()
-    monitor.withLock { state in
-      guard max(live, history) > limit else {
-        state.delay = Self.shortest
-        return
-      }
-      let hasHelped = live + history < before
-      state.delay = hasHelped ? Self.shortest : min(Self.longest, state.delay * 2)
-      state.again = SystemClock.monotonic() + state.delay
-    }
   }
 
-  private func awaitForgets(_ goal: Int) {
+  private func awaitForgets() {
     let start = SystemClock.monotonic()
     var last = Int.max
     var still = 0
     while SystemClock.monotonic() - start < Self.patience, still < 3 {
-      let count = tree.nodeCount + hidden.nodeCount
+      let count = count
       still = count < last ? 0 : still + 1
       last = min(last, count)
       guard pause(Self.step) else { return }
@@ -170,16 +206,39 @@ final class KernelMemory: Sendable {
       use.isKnown = false
       return use
     }
+    // History's own mount stands on a name that is never taken.
+    let history = history.flatMap { history in table.entries.first { $0.id == history.mount } }
+    use.mounts = Self.mounts(on: own, in: table).filter { $0.device != history?.device }.map(\.path)
+    return use
+  }
+
+  private func kernelUse(of history: History) -> KernelUse {
+    var use = KernelUse(isKnown: seesUsers)
+    use.directories = SystemProcess.workingDirectories(onDeviceOf: history.path)
+    guard let table = try? MountTable(),
+      let own = table.entries.first(where: { $0.id == history.mount })
+    else {
+      use.isKnown = false
+      return use
+    }
+    let place = Array(HistoryMount.place.utf8)
+    use.mounts = Self.mounts(on: own, in: table).map { place + [0x2F] + $0.path }
+    return use
+  }
+
+  /// What is mounted on a file system: its device, and where by the path from the root there.
+  private static func mounts(
+    on own: MountEntry, in table: MountTable
+  ) -> [(device: String, path: [UInt8])] {
     // Also below other views of the same file system, as bind mounts are.
     let views = table.entries.filter { $0.device == own.device }
-    for entry in table.entries {
+    return table.entries.compactMap { entry in
       guard let view = views.first(where: { $0.id == entry.parent }), entry.id != view.id,
         entry.path.starts(with: view.path)
-      else { continue }
+      else { return nil }
       let path = view.root + [0x2F] + entry.path[view.path.count...]
-      use.mounts.append(Array(path.split(separator: 0x2F).joined(separator: [0x2F])))
+      return (entry.device, Array(path.split(separator: 0x2F).joined(separator: [0x2F])))
     }
-    return use
   }
 
   // MARK: - Freed memory

@@ -21,6 +21,7 @@ package final class MountDaemon: Sendable {
   private let autosync: Autosync
   private let session: FuseSession
   private let memory: KernelMemory
+  private let history: HistoryMount?
   private let mountPoint: String
   private let isEnding = Monitor(false)
   /// Held through the last cut, so that whoever comes second finds it done.
@@ -32,6 +33,10 @@ package final class MountDaemon: Sendable {
   ///
   /// - Throws: ``MountError``; nothing stays mounted or locked then.
   package init(_ request: MountRequest) throws(MountError) {
+    guard !request.hurriesHistory || SystemProcess.effectiveUser == 0 else {
+      throw .option(
+        "fasthistory is for root: an ordinary user may not mount anything inside his own mount")
+    }
     mountPoint = try Self.prepared(request)
     do throws(StoreError) {
       store = try Self.opened(request)
@@ -84,6 +89,11 @@ package final class MountDaemon: Sendable {
       memory = KernelMemory(
         tree: tree, hidden: hidden, cache: session.notifier, mountPoint: mountPoint,
         limit: request.names, seesUsers: !request.allowsOthers || SystemProcess.user == 0)
+      history =
+        request.hurriesHistory
+        ? HistoryMount(
+          of: hidden, in: tree, below: mountPoint, mount: options, connection: connection,
+          memory: memory, log: log) : nil
       try session.mount(at: mountPoint)
     } catch {
       throw .session(error)
@@ -160,7 +170,12 @@ package final class MountDaemon: Sendable {
   }
 
   /// How many nodes of history are in memory.
-  package var hiddenNodeCount: Int { memory.hidden.nodeCount }
+  package var hiddenNodeCount: Int { memory.hiddenNodeCount }
+
+  /// Waits until history stands as a file system of its own, where that was asked for.
+  ///
+  /// - Returns: why it does not; nil where it does, or need not.
+  package func awaitHistory() -> String? { history?.awaitMount() }
 
   // MARK: - Serving
 
@@ -179,6 +194,16 @@ package final class MountDaemon: Sendable {
       throw .store(.system(error))
     }
     defer { memory.stop() }
+    // It looks for its place through this mount, and so waits until that is served.
+    history?.start()
+    defer {
+      if let history {
+        history.end()
+        // Where it went with this mount and programs have files of it open, it is served on.
+        finish()
+        history.wait()
+      }
+    }
     do throws(FuseError) {
       try session.run()
     } catch {
@@ -200,13 +225,15 @@ package final class MountDaemon: Sendable {
     // Mapped pages arrive through the mount while it still stands.
     if let root = try? File(mountPoint, [.read, .directory]) { try? root.syncFileSystem() }
     cut()
+    // Found through the mount that it stands in, and so before that goes.
+    history?.end()
     do throws(FuseError) {
       try session.requestUnmount(lazily: true)
     } catch {
       log.add("error", "\(error)")
     }
     let start = SystemClock.monotonic()
-    while session.mountPoint != nil {
+    while session.mountPoint != nil || history?.hasEnded == false {
       guard SystemClock.monotonic() - start < Self.grace else {
         finish()
         return false

@@ -113,19 +113,5 @@ extension MountOperations {
     }
   }
 
-  func statfs(_ node: NodeID, reply: consuming StatisticsReply) {
-    do throws(SystemError) {
-      let disk = try FileSystem.fileSystem(of: tree.store.path)
-      var numbers = FileSystemStatistics()
-      numbers.blockSize = disk.blockSize
-      numbers.blocks = disk.blocks
-      numbers.freeBlocks = disk.freeBlocks
-      numbers.availableBlocks = disk.availableBlocks
-      numbers.files = disk.files
-      numbers.freeFiles = disk.freeFiles
-      reply.statistics(numbers)
-    } catch {
-      reply.error(error.errno)
-    }
-  }
+  func statfs(_ node: NodeID, reply: consuming StatisticsReply) { answers.statfs(reply: reply) }
 }

@@ -173,19 +173,16 @@ extension MountOperations {
   func lseek(
     _ node: NodeID, file: OpenFile, offset: Int64, whence: Int32, reply: consuming OffsetReply
   ) {
+    guard !Self.isHidden(node) else {
+      let open = OpenObject.object(file.handle) as? OpenHiddenFile
+      return answers.seek(open?.file, offset: offset, whence: whence, reply: reply)
+    }
     guard whence == SeekFlags.data || whence == SeekFlags.hole else {
       return reply.error(Errno.invalid)
     }
     guard offset >= 0 else { return reply.error(Errno.noSuchDeviceOrAddress) }
     do throws(FSError) {
       let toData = whence == SeekFlags.data
-      guard !Self.isHidden(node) else {
-        let open = OpenObject.object(file.handle) as? OpenHiddenFile
-        guard let found = try open?.file.seek(from: UInt64(offset), toData: toData) else {
-          return reply.error(Errno.invalid)
-        }
-        return reply.offset(Int64(clamping: found))
-      }
       reply.offset(
         Int64(clamping: try tree.seek(node.rawValue, from: UInt64(offset), toData: toData)))
     } catch {

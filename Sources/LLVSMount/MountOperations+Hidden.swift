@@ -10,14 +10,9 @@ extension MountOperations {
   static func isHidden(_ node: NodeID) -> Bool { HiddenTree.owns(node.rawValue) }
 
   func hiddenLookup(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
-    do throws(FSError) {
-      let entry =
-        Self.isHidden(parent)
+    answers.lookup(reply: reply) { () throws(FSError) in
+      Self.isHidden(parent)
         ? try hidden.lookup(parent.rawValue, name) : try hidden.hidden(of: parent.rawValue)
-      if !reply.entry(entry.fuseEntry) { hidden.forget(entry.status.inode, count: 1) }
-    } catch {
-      // Aliases and settings come and go: an absent name is not remembered.
-      reply.error(errno(of: error))
     }
   }
 
@@ -43,87 +38,16 @@ extension MountOperations {
     }
   }
 
-  /// How many names are found at a time: about what a reply holds.
-  private static let batch = 64
-
   func hiddenReaddir(
     _ directory: HiddenDirectory, offset: Int64, reply: consuming DirectoryReply
   ) {
-    var reply = reply
-    var at = UInt64(clamping: offset)
-    do throws(FSError) {
-      filling: while true {
-        let items = try directory.next(after: at, limit: Self.batch)
-        for item in items {
-          let fits = item.name.withUnsafeBytes {
-            reply.add(
-              $0, inode: item.inode, mode: item.kind.typeBits, next: Int64(clamping: item.next))
-          }
-          guard fits else { break filling }
-          at = item.next
-        }
-        if items.isEmpty { break }
-      }
-      reply.finish()
-    } catch {
-      reply.error(errno(of: error))
-    }
+    answers.readdir(directory, offset: offset, reply: reply)
   }
 
   func hiddenReaddirplus(
     _ directory: HiddenDirectory, offset: Int64, reply: consuming DirectoryPlusReply
   ) {
-    var reply = reply
-    var at = UInt64(clamping: offset)
-    var given: [UInt64] = []
-    do throws(FSError) {
-      filling: while true {
-        let items = try directory.next(after: at, limit: Self.batch)
-        for item in items {
-          guard try add(item, of: directory, to: &reply, &given) else { break filling }
-          at = item.next
-        }
-        if items.isEmpty { break }
-      }
-      if !reply.finish() { for inode in given { hidden.forget(inode, count: 1) } }
-    } catch {
-      for inode in given { hidden.forget(inode, count: 1) }
-      reply.error(errno(of: error))
-    }
-  }
-
-  /// Adds a name with its attributes; false when the reply is full.
-  private func add(
-    _ item: HiddenDirectory.Item, of directory: HiddenDirectory,
-    to reply: inout DirectoryPlusReply, _ given: inout [UInt64]
-  ) throws(FSError) -> Bool {
-    if item.name == [0x2E] || item.name == [0x2E, 0x2E] {
-      // These count no look-up.
-      let status =
-        HiddenTree.owns(item.inode)
-        ? try hidden.getattr(item.inode) : try tree.getattr(item.inode)
-      var entry = status.liveEntry
-      entry.entryTimeout = 0
-      entry.attributeTimeout = 0
-      return item.name.withUnsafeBytes {
-        reply.add($0, entry, next: Int64(clamping: item.next))
-      }
-    }
-    let entry: HiddenEntry
-    do throws(FSError) {
-      entry = try directory.lookup(item)
-    } catch .noEntry {
-      return true
-    }
-    let fits = item.name.withUnsafeBytes {
-      reply.add($0, entry.fuseEntry, next: Int64(clamping: item.next))
-    }
-    if fits {
-      given.append(entry.status.inode)
-    } else {
-      hidden.forget(entry.status.inode, count: 1)
-    }
-    return fits
+    answers.readdirplus(directory, offset: offset, reply: reply)
   }
 
   // MARK: - Files
@@ -131,10 +55,11 @@ extension MountOperations {
   // Warm, open + read + close of a version's file takes 12 to 15 us where ext4 takes 3 to 4: the round trip
   // of OPEN with one switch of threads there and back (1.03 a file), RELEASE taken along with the next. The
   // daemon has 6 us of it, 5 of them in the kernel. Only OPEN answered with ENOSYS would spare that, which
-  // holds for a whole mount: a second, read-only one over `.llvs/versions`. There is none, because
+  // holds for a whole mount: a second, read-only one over `.llvs/versions` (``HistoryMount``). It is there on
+  // demand only, `-o fasthistory`, because
   // - while it stands, a plain umount(8) of the tree answers "busy", also just after a `diff` that has ended;
-  // - an ordinary user could not have it: fusermount3 asks for a mount point that he may write to;
-  // - it would stand below one of the many directories that have a `.llvs`, and none of the others.
+  // - an ordinary user cannot have it: fusermount3 asks for a mount point that he may write to;
+  // - it stands below one of the many directories that have a `.llvs`, and none of the others.
   func hiddenOpen(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     let writes = flags & OpenFlags.accessMode != OpenFlags.readOnly
     do throws(FSError) {
@@ -184,16 +109,7 @@ extension MountOperations {
   ) {
     switch OpenObject.object(file.handle) {
     case let open as OpenHiddenFile:
-      var pending = Optional(reply)
-      withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
-        do throws(FSError) {
-          let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-          let got = try open.file.read(at: UInt64(offset), into: room)
-          pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
-        } catch {
-          pending.take()?.error(errno(of: error))
-        }
-      }
+      answers.read(open.file, offset: offset, count: count, reply: reply)
     case let open as OpenControl:
       controlRead(open.session, offset: offset, count: count, reply: reply)
     default:

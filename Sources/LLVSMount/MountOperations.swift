@@ -13,7 +13,8 @@ final class MountOperations: FuseOperations {
   /// The session that serves this, to tell it of work that blocks.
   let session: SessionReference
 
-  let hidden: HiddenTree
+  let answers: HiddenAnswers
+  var hidden: HiddenTree { answers.hidden }
   let control: ControlService
   /// Where commands run, so that no thread that serves requests waits for one.
   let pool: WorkerPool
@@ -23,7 +24,7 @@ final class MountOperations: FuseOperations {
     session: SessionReference
   ) {
     self.tree = tree
-    self.hidden = hidden
+    answers = HiddenAnswers(hidden: hidden, tree: tree)
     self.control = control
     self.pool = pool
     self.session = session
@@ -33,10 +34,7 @@ final class MountOperations: FuseOperations {
   static let served: OperationSet = .all.subtracting([.copyFileRange, .access])
 
   /// What a request is answered with; of damage the log tells, whoever met it.
-  func errno(of error: FSError) -> Int32 {
-    if let damage = error.damage { tree.damage.tell(damage) }
-    return error.errno
-  }
+  func errno(of error: FSError) -> Int32 { answers.errno(of: error) }
 
   /// Copies a name, which is valid only during its request.
   static func bytes(_ name: UnsafeRawBufferPointer) -> [UInt8] { Array(name) }

@@ -17,6 +17,8 @@ package struct MountRequest: Sendable {
   package var source: String?
   /// Lets processors sleep between requests: takes less power, and each request takes longer.
   package var savesPower = false
+  /// Shows versions by a file system of their own, which the kernel asks for less; root's mounts only.
+  package var hurriesHistory = false
   /// How many names the kernel may remember before it is made to forget those that are used least.
   package var names = 500_000
   /// Further options for the kernel, as mount(8) spells them.
@@ -32,6 +34,8 @@ package struct MountRequest: Sendable {
 package enum MountError: Error, Sendable {
   /// The mount point is no directory, is in use, or stands in the wrong place.
   case place(String)
+  /// An option that cannot be granted here.
+  case option(String)
   case store(StoreError)
   case session(FuseError)
 }

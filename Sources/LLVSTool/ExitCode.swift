@@ -76,6 +76,7 @@ struct Failure {
     case let error as SystemError: self.init(ControlError(.system(error)))
     case let error as FuseError: self.init(.failed, error.description)
     case MountError.place(let reason): self.init(.failed, reason)
+    case MountError.option(let reason): self.init(.notPermitted, reason)
     case MountError.store(let error): self.init(ControlError(error))
     case MountError.session(let error): self.init(.failed, error.description)
     default: self.init(.failed, "\(error)")

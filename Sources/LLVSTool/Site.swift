@@ -1,6 +1,7 @@
 import FileTree
 import FuseSession
 import LLVS
+import LLVSMount
 import Platform
 
 /// Where a command acts: on a mounted store through its control file, else on the store itself.
@@ -10,10 +11,10 @@ enum Site {
 
   /// The place that a command line names, or the mount that the current directory is in.
   init(_ line: CommandLine) throws {
-    let table = try MountTable()
+    let mounts = HistoryMount.others(of: try MountTable())
     if let store = line.store {
       let path = try FileSystem.resolve(store)
-      let mount = table.entries.last {
+      let mount = mounts.last {
         $0.type == "fuse.llvs" && String(decoding: $0.source, as: UTF8.self) == path
       }
       self =
@@ -25,7 +26,7 @@ enum Site {
     let bytes = Array(path.utf8)
     // The deepest mount that the path is in; of those on one directory the last.
     var found: MountEntry?
-    for entry in table.entries where Self.contains(entry.path, bytes) {
+    for entry in mounts where Self.contains(entry.path, bytes) {
       if entry.path.count >= found?.path.count ?? 0 { found = entry }
     }
     guard let found, found.type == "fuse.llvs" else {

@@ -30,7 +30,9 @@ extension Verb {
       name: "mount", usage: "llvs mount STORE MOUNTPOINT [-o OPTIONS] [--foreground]",
       help: """
         Mounts a store, which is made if it is not there.
-        Options of our own: allow_other, force, nocreate, lowpower; the others go to the kernel.
+        Options of our own: allow_other, force, nocreate, lowpower, names=N, and for root's mounts fasthistory,
+        which shows .llvs/versions as a file system of its own, so that the kernel reads history as fast as a
+        disk's; a plain umount is then busy. The others go to the kernel.
         """,
       options: [
         VerbOption("o", value: "OPTIONS", help: "as mount(8) has them, with commas between"),

@@ -29,6 +29,7 @@ extension Verb {
       case "force": request.isForced = true
       case "nocreate": request.creates = false
       case "lowpower": request.savesPower = true
+      case "fasthistory": request.hurriesHistory = true
       // What mount(8) and systemd read themselves.
       case "defaults", "auto", "noauto", "user", "nouser", "users", "nofail", "_netdev", "rw",
         "owner", "group":
@@ -62,8 +63,33 @@ extension Verb {
       _ = Signals.wait(for: Signals.endings)
       if !daemon.end() { SystemProcess.exitAtOnce(0) }
     }
+    if request.hurriesHistory {
+      try SystemThread.detach {
+        guard let obstacle = daemon.awaitHistory() else { return }
+        console.complain("llvs: \(Self.noHistory): \(obstacle).")
+      }
+    }
     try daemon.serve()
     return .done
+  }
+
+  /// What a daemon says that could not grant `fasthistory`.
+  private static let noHistory = "fasthistory is not in force"
+
+  /// Waits until the versions stand as a file system of their own, or the daemon has said why not.
+  private static func awaitHistory(_ path: String, _ errors: File, _ console: Console) throws {
+    let place = Array(HistoryMount.path(below: try FileSystem.resolve(path)).utf8)
+    let end = SystemClock.monotonic() + 10_000_000_000
+    while try MountTable().mount(at: place) == nil {
+      let words = String(
+        decoding: try errors.read(Int(min(65_536, try errors.status().size)), at: 0),
+        as: UTF8.self)
+      if let said = words.split(separator: "\n").first(where: { $0.contains(noHistory) }) {
+        return console.complain(String(said))
+      }
+      guard SystemClock.monotonic() < end else { return }
+      SystemClock.sleep(nanoseconds: 5_000_000)
+    }
   }
 
   /// Starts a daemon of its own session, and says so when the tree answers.
@@ -91,6 +117,7 @@ extension Verb {
         // Answered by the daemon: the tree is there.
         _ = try FileSystem.status("\(request.mountPoint)/.")
         _ = try FileSystem.fileSystem(of: request.mountPoint)
+        if request.hurriesHistory { try awaitHistory(request.mountPoint, errors, console) }
         break
       }
       SystemClock.sleep(nanoseconds: 5_000_000)

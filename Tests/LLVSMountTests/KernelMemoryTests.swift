@@ -1,4 +1,5 @@
 import FileTree
+import FuseSession
 import LLVS
 import Platform
 import Synchronization
@@ -13,18 +14,23 @@ private final class ServedStore: Sendable {
   let daemon: MountDaemon
   var path: String { directory + "/mnt" }
 
-  init(_ directory: String, names: Int) throws {
+  init(_ directory: String, names: Int, hurriesHistory: Bool) throws {
     self.directory = directory
     try FileSystem.makeDirectory(directory + "/mnt")
     var request = MountRequest(store: directory + "/store", mountPoint: directory + "/mnt")
     request.names = names
+    request.hurriesHistory = hurriesHistory
     daemon = try MountDaemon(request)
     try SystemThread.detach { [daemon] in try? daemon.serve() }
+    #expect(daemon.awaitHistory() == nil)
   }
 
-  static func with(names: Int, _ body: (ServedStore) throws -> Void) throws {
+  static func with(
+    names: Int, hurriesHistory: Bool = false, _ body: (ServedStore) throws -> Void
+  ) throws {
     let directory = try TemporaryDirectory()
-    let served = try ServedStore(directory.path, names: names)
+    let served = try ServedStore(
+      directory.path, names: names, hurriesHistory: hurriesHistory)
     defer {
       served.daemon.end()
       _ = try? shell("umount -l '\(served.path)' 2>/dev/null; true")
@@ -124,9 +130,11 @@ extension Mounted {
       }
     }
 
-    @Test("a walk over many versions is forgotten too")
-    func history() throws {
-      try ServedStore.with(names: Self.limit) { served in
+    @Test(
+      "a walk over many versions is forgotten too, also where they have a mount of their own",
+      arguments: SystemProcess.effectiveUser == 0 ? [false, true] : [false])
+    func history(hurries: Bool) throws {
+      try ServedStore.with(names: Self.limit, hurriesHistory: hurries) { served in
         _ = try served.run(
           """
           mkdir d; for i in {1..100}; do echo $i > d/$i; done
@@ -139,8 +147,52 @@ extension Mounted {
         #expect(count == "3000\n")
         #expect(try served.run(walk) == count)
         #expect(eventually { served.daemon.hiddenNodeCount <= Self.limit })
+        // Who works in a version stays there.
+        let said = try served.run(
+          "cd .llvs/head/d; (cd '\(served.path)'; \(walk); \(walk)); /bin/pwd -P; cat 7 | wc -l"
+        ).split(separator: "\n")
+        #expect(said.count == 4 && said[0] == "3000" && said[3] == "31", "\(said)")
+        #expect(said[2].hasPrefix(served.path) && said[2].hasSuffix("/d"), "\(said)")
+        #expect(eventually { served.daemon.hiddenNodeCount <= Self.limit })
         #expect(try served.run(walk) == count)
+        if hurries {
+          #expect(try served.run("umount .llvs/versions; echo done") == "done\n")
+          #expect(eventually { served.daemon.hiddenNodeCount < 100 })
+          #expect(try served.run(walk) == count)
+        }
       }
     }
+
+    @Test("where history cannot be mounted by itself, the log says why and the mount goes on")
+    func noPlaceForHistory() throws {
+      try ServedStore.with(names: Self.limit) { served in
+        let (daemon, tree) = (served.daemon, served.daemon.tree)
+        let hidden = HiddenTree(live: tree, services: HiddenServices(daemon.control))
+        let memory = KernelMemory(
+          tree: tree, hidden: hidden, cache: NoCache(), mountPoint: served.path,
+          limit: Self.limit, seesUsers: true)
+        let history = HistoryMount(
+          of: hidden, in: tree, below: served.path + "/missing",
+          mount: MountOptions(source: "none"), connection: ConnectionOptions(), memory: memory,
+          log: daemon.log)
+        history.start()
+        #expect(history.awaitMount() != nil)
+        #expect(history.hasEnded)
+        history.end()
+        history.wait()
+        let said = try served.run(
+          "echo x > f; echo commit > .llvs/control; cat .llvs/log .llvs/head/f")
+        #expect(said.contains("history as a file system of its own: "), "\(said)")
+        #expect(said.hasSuffix("\nx\n"), "\(said)")
+      }
+    }
+  }
+
+  private final class NoCache: KernelCache {
+    func invalidate(_ node: NodeID, offset: Int64, length: Int64) {}
+    func invalidate(_ name: [UInt8], in parent: NodeID) {}
+    func expire(_ name: [UInt8], in parent: NodeID) {}
+    func removed(_ name: [UInt8], in parent: NodeID, child: NodeID) {}
+    func flush() {}
   }
 }

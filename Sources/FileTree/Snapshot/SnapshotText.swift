@@ -144,6 +144,20 @@ package final class ChangeText: Sendable {
     state = Monitor(State(changes: changes))
   }
 
+  private static func line(_ change: (mark: UInt8, path: [UInt8])) -> [UInt8] {
+    [change.mark, 0x20] + visible(change.path) + [0x0A]
+  }
+
+  /// How long the text is; nothing of it is kept.
+  func length() throws(FSError) -> UInt64 {
+    var changes = begin
+    var length: UInt64 = 0
+    try reading { () throws(StoreError) in
+      while let change = try changes.next() { length += UInt64(Self.line(change).count) }
+    }
+    return length
+  }
+
   func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(FSError) -> Int {
@@ -160,7 +174,7 @@ package final class ChangeText: Sendable {
             state.start += passed
           }
           guard let change = try state.changes.next() else { break }
-          state.text += [change.mark, 0x20] + Self.visible(change.path) + [0x0A]
+          state.text += Self.line(change)
         }
       } catch {
         throw FSError.store(error)

@@ -94,6 +94,14 @@ package final class HiddenDirectory: Sendable {
     Item(name: name, kind: .directory, inode: inode, next: next, found: nil)
   }
 
+  /// Whether a listed name's attributes cost too much for who only lists it.
+  package func isCostly(_ item: Item) -> Bool {
+    guard tree.sized != nil, item.kind == .regular, case .snapshotHidden = node.content else {
+      return false
+    }
+    return true
+  }
+
   /// Counts a look-up of a listed name, which costs no further search where the listing knew enough.
   ///
   /// - Throws: ``FSError/noEntry`` if it is gone.

@@ -47,7 +47,7 @@ package final class HiddenFile: Sendable {
     }
   }
 
-  fileprivate init(tree: HiddenTree, node: HiddenNode) throws(FSError) {
+  init(tree: HiddenTree, node: HiddenNode) throws(FSError) {
     self.tree = tree
     switch node.content {
     case .control: source = .control
@@ -89,6 +89,18 @@ package final class HiddenFile: Sendable {
       }
     case .writable(let file):
       return Self.copy(file.place.look(file).bytes, from: offset, into: buffer)
+    }
+  }
+
+  /// How many bytes there are, of what never changes.
+  ///
+  /// - Complexity: that of making the text, where it is made as it is read.
+  func length() throws(FSError) -> UInt64 {
+    switch source {
+    case .text(let bytes): UInt64(bytes.count)
+    case .changes(let text): try text.length()
+    case .value(let stored, _, _): stored.length
+    case .control, .log, .writable: throw .invalid
     }
   }
 

@@ -24,6 +24,8 @@ extension HiddenTree {
     case .snapshotHidden: true
     // Where every path into history begins: asked for anew, they would cost two round trips each time.
     case .hidden, .versions: node.root == LiveTree.rootInode
+    // What a version's own texts say is the same for good; without its size they are read each time.
+    case .info, .changes: sized != nil
     default: false
     }
   }
@@ -65,7 +67,9 @@ extension HiddenTree {
     case .snapshotHidden(let number, _, _), .parents(let number, _, _):
       return own(node, .directory, mode: 0o555, time: try snapshots.time(of: number))
     case .info(let number, _), .changes(let number, _):
-      return own(node, .regular, mode: 0o444, time: try snapshots.time(of: number))
+      return own(
+        node, .regular, mode: 0o444, size: try sized?.size(of: node, in: self),
+        time: try snapshots.time(of: number))
     }
   }
 

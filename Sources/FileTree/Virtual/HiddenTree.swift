@@ -19,11 +19,13 @@ package final class HiddenTree: Sendable {
   /// The peers, and whatever editors leave beside them.
   let peerFiles: WritablePlace
   /// What is known of open conflicts.
-  let conflicts = ConflictDirectories()
+  let conflicts: ConflictDirectories
   /// The ignore patterns, likewise.
   let ignoreFiles: WritablePlace
   /// When this began: shown as the time of what has none.
-  let born = LiveTree.now()
+  let born: Attributes.Time
+  /// What is made as it is read and shows its true size, which costs to make it; nil where it shows none.
+  let sized: SizedTexts?
 
   var store: Store { live.store }
 
@@ -38,6 +40,24 @@ package final class HiddenTree: Sendable {
     self.nodes = nodes
     peerFiles = WritablePlace(.peers, services: services, live: live) { nodes.allot() }
     ignoreFiles = WritablePlace(.ignore, services: services, live: live) { nodes.allot() }
+    conflicts = ConflictDirectories()
+    born = LiveTree.now()
+    sized = nil
+  }
+
+  /// Another view of the same things, with nodes of its own: for versions that are shown as a file system
+  /// of their own, where sizes must be known before anything is read.
+  init(sizing other: HiddenTree) {
+    live = other.live
+    services = other.services
+    calendar = other.calendar
+    snapshots = other.snapshots
+    nodes = HiddenNodes()
+    peerFiles = other.peerFiles
+    ignoreFiles = other.ignoreFiles
+    conflicts = other.conflicts
+    born = other.born
+    sized = SizedTexts()
   }
 
   /// Whether a number is one of this tree's; those of live files and directories are smaller.

@@ -90,6 +90,31 @@ struct HiddenTreeTests {
     }
   }
 
+  @Test("versions as a file system of their own tell their texts' sizes, and when one was added")
+  func asFileSystem() throws {
+    let space = try HiddenWorkspace()
+    let history = try HistoryTree(of: space.hidden)
+    #expect(history.hidden.nodeCount == 2 && space.hidden.nodeCount == 0)
+    var times: [Attributes.Time] = []
+    for index in 0..<5 {
+      for count in 0...(index * 40) { try space.write("d/\(index)-\(count)", "x") }
+      times.append(try history.entry(of: history.top).status.mtime)
+      let version = try space.commit("number \(index)")
+      times.append(try history.entry(of: history.top).status.mtime)
+      var inode = try history.hidden.lookup(history.top, Array(version.utf8)).status.inode
+      inode = try history.hidden.lookup(inode, LiveTree.reservedName).status.inode
+      for name in ["info", "changes"] {
+        let entry = try history.hidden.lookup(inode, Array(name.utf8))
+        let text = try space.text(history.file(entry.status.inode))
+        #expect(text == (try space.read("versions/\(version)/.llvs/\(name)")))
+        #expect(entry.status.size == UInt64(text.utf8.count) && entry.isLasting)
+      }
+    }
+    // It holds while nothing is added.
+    #expect(times.enumerated().allSatisfy { $0 == 0 || ($1 == times[$0 - 1]) == ($0 % 2 == 0) })
+    #expect(fault { _ = try history.file(history.top) } == "isDirectory")
+  }
+
   @Test("nodes are forgotten with their look-ups, and numbers are not given twice")
   func forgetting() throws {
     let space = try HiddenWorkspace()

@@ -1,0 +1,127 @@
+import FileTree
+import FuseSession
+import Platform
+
+/// The versions of a store as a file system of their own, of which nothing can be changed.
+///
+/// OPEN and OPENDIR are answered with ENOSYS: the kernel learns so once and then opens and closes by itself,
+/// so every request comes without a handle.
+///
+/// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
+final class HistoryOperations: FuseOperations {
+  // OPEN and OPENDIR are among them, by their defaults: left out, libfuse would answer that they succeeded.
+  static let served: OperationSet = [
+    .base, .readlink, .open, .read, .opendir, .readdir, .readdirplus, .getxattr, .listxattr, .lseek,
+    .ioctl,
+  ]
+
+  let tree: HistoryTree
+  private let answers: HiddenAnswers
+  private var hidden: HiddenTree { tree.hidden }
+
+  init(_ tree: HistoryTree, live: LiveTree) {
+    self.tree = tree
+    answers = HiddenAnswers(hidden: tree.hidden, tree: live)
+  }
+
+  private func inode(_ node: NodeID) -> UInt64 { node == .root ? tree.top : node.rawValue }
+
+  func lookup(
+    _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply
+  ) {
+    let name = Array(name)
+    answers.lookup(reply: reply) { () throws(FSError) in
+      try hidden.lookup(inode(parent), name)
+    }
+  }
+
+  func forget(_ node: NodeID, count: UInt64) {
+    // The root was looked up by nobody.
+    if node != .root { hidden.forget(node.rawValue, count: count) }
+  }
+
+  func getattr(_ node: NodeID, file: OpenFile?, reply: consuming AttributesReply) {
+    do throws(FSError) {
+      let entry = try tree.entry(of: inode(node))
+      reply.attributes(
+        entry.status.attributes, timeout: entry.isLasting ? EntryAttributes.forever : 0)
+    } catch {
+      reply.error(answers.errno(of: error))
+    }
+  }
+
+  func readlink(_ node: NodeID, reply: consuming DataReply) {
+    do throws(FSError) {
+      reply.bytes(try hidden.readlink(node.rawValue))
+    } catch {
+      reply.error(answers.errno(of: error))
+    }
+  }
+
+  func read(
+    _ node: NodeID, file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
+  ) {
+    guard offset >= 0, count >= 0, count <= 16 << 20 else { return reply.error(Errno.invalid) }
+    do throws(FSError) {
+      let file = try tree.file(node.rawValue)
+      answers.read(file, offset: offset, count: count, reply: reply)
+    } catch {
+      reply.error(answers.errno(of: error))
+    }
+  }
+
+  func lseek(
+    _ node: NodeID, file: OpenFile, offset: Int64, whence: Int32, reply: consuming OffsetReply
+  ) {
+    answers.seek(
+      try? tree.file(node.rawValue), offset: offset, whence: whence, reply: reply)
+  }
+
+  func readdir(
+    _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply
+  ) {
+    do throws(FSError) {
+      let number = inode(node)
+      let directory = try tree.directory(number, from: UInt64(clamping: offset))
+      answers.readdir(directory, offset: offset, reply: reply) {
+        tree.keep(directory, of: number, at: $0)
+      }
+    } catch {
+      reply.error(answers.errno(of: error))
+    }
+  }
+
+  func readdirplus(
+    _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryPlusReply
+  ) {
+    do throws(FSError) {
+      let number = inode(node)
+      let directory = try tree.directory(number, from: UInt64(clamping: offset))
+      answers.readdirplus(directory, offset: offset, reply: reply) {
+        tree.keep(directory, of: number, at: $0)
+      }
+    } catch {
+      reply.error(answers.errno(of: error))
+    }
+  }
+
+  func getxattr(
+    _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming XattrReply
+  ) {
+    do throws(FSError) {
+      reply.value(try hidden.getxattr(inode(node), Array(name)))
+    } catch {
+      reply.error(answers.errno(of: error))
+    }
+  }
+
+  func listxattr(_ node: NodeID, reply: consuming XattrReply) {
+    do throws(FSError) {
+      reply.value(try hidden.listxattr(inode(node)))
+    } catch {
+      reply.error(answers.errno(of: error))
+    }
+  }
+
+  func statfs(_ node: NodeID, reply: consuming StatisticsReply) { answers.statfs(reply: reply) }
+}
