@@ -71,7 +71,7 @@ struct BenchReport {
   }
 
   private static func columns(_ words: String...) -> String {
-    let widths = [9, 46, 10, 10, 18, 7, 22, 7]
+    let widths = [9, 52, 10, 10, 18, 7, 22, 7]
     var line = ""
     for (word, width) in zip(words, widths) {
       line += word + String(repeating: " ", count: max(1, width + 1 - word.count))

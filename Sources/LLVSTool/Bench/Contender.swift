@@ -1,5 +1,6 @@
 import Foundation
 import FuseSession
+import LLVSMount
 import Platform
 
 /// A directory that is measured.
@@ -20,9 +21,9 @@ extension Contender {
     try start()
   }
 
-  func waitUntilMounted() throws {
+  func waitUntilMounted(at place: String? = nil) throws {
     let end = SystemClock.monotonic() + 120_000_000_000
-    while try MountTable().mount(at: Array(path.utf8)) == nil {
+    while try MountTable().mount(at: Array((place ?? path).utf8)) == nil {
       guard process?.isRunning == true else {
         throw BenchError.unavailable("\(name) did not mount (is /dev/fuse there?)")
       }
@@ -40,6 +41,8 @@ final class OwnMount: Contender {
   let name = "llvs"
   let store: String
   let path: String
+  /// Whether it is mounted with `-o fasthistory`.
+  var hurriesHistory = false
   private(set) var process: Process?
 
   init(store: String, at path: String) {
@@ -48,8 +51,11 @@ final class OwnMount: Contender {
   }
 
   func start() throws {
-    process = try BenchProcess.start(["/proc/self/exe", "mount", store, path, "--foreground"])
+    process = try BenchProcess.start(
+      ["/proc/self/exe", "mount", store, path, "--foreground"]
+        + (hurriesHistory ? ["-o", "fasthistory"] : []))
     try waitUntilMounted()
+    if hurriesHistory { try waitUntilMounted(at: HistoryMount.path(below: path)) }
   }
 
   func stop() {
