@@ -150,6 +150,7 @@ struct LogTests {
     let tool = try prepared()
     let result = try tool.run(
       """
+      : > out; : > events
       timeout 20 '\(MountedStore.program)' log --follow --oneline -n 2 --store s > out & follower=$!
       timeout 20 '\(MountedStore.program)' events -f -n 1 --store s > events & watcher=$!
       for i in {1..100}; do [[ $(wc -l < out) == 2 && -s events ]] && break; sleep 0.05; done
