@@ -2,8 +2,9 @@ import LLVS
 
 /// What stands at the head of a journal file: the tree that its changes are made on.
 struct JournalHeader: Hashable, Sendable {
-  /// What is written; format 1, which is read too, has no checksums of what its checkpoint refers to.
-  static let format: UInt32 = 2
+  /// What is written. Two more are read: format 1 has no checksums of what its checkpoint refers to, format 2
+  /// names each epoch, where an epoch stands now for those that follow up to the next that is named.
+  static let format: UInt32 = 3
   static let magic: [UInt8] = Array("llvsjrn1".utf8)
 
   /// The format that it was read in.

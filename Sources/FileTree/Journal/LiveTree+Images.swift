@@ -6,8 +6,8 @@ extension LiveTree {
   /// The records that rebuild everything pending; call with the lock held.
   func checkpointChanges() -> [Change] {
     var changes: [Change] = []
-    for (id, predecessor) in epochs.sorted(by: { $0.key < $1.key }) {
-      changes.append(.epoch(id: id, predecessor: predecessor?.rawValue ?? 0))
+    for (epoch, version) in epochs.beginnings {
+      changes.append(.epoch(id: epoch, predecessor: version?.rawValue ?? 0))
     }
     if root.attributesChanged {
       changes.append(

@@ -34,7 +34,7 @@ extension LiveTree {
       let journal = try Journal.create(in: directory, header: header)
       let tree = LiveTree(
         store: store, journal: journal, defaults: defaults, base: TreeView(map: state.map),
-        head: state.head, epoch: 1, epochs: [1: state.head], ignore: ignore,
+        head: state.head, epoch: 1, epochs: Epochs(first: state.head), ignore: ignore,
         settings: settings)
       try tree.showRoot()
       return (tree, recovery)
@@ -54,7 +54,7 @@ extension LiveTree {
     let tree = LiveTree(
       store: store, journal: journal, defaults: defaults,
       base: TreeView(map: store.map(header.root)), head: head, epoch: 1,
-      epochs: [:], ignore: ignore, settings: settings)
+      epochs: Epochs(), ignore: ignore, settings: settings)
     try tree.showRoot()
     try tree.replay(
       &reader, generation: found.number, header: header, state: state, &recovery)

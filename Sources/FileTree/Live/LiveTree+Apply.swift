@@ -73,8 +73,7 @@ extension LiveTree {
     case .epoch(let id, let predecessor):
       epoch = max(epoch, id)
       // A replayed cut that was committed has said already what its epoch stands on.
-      guard epochs[id] == nil else { return }
-      epochs.updateValue(predecessor == 0 ? nil : VersionNumber(predecessor), forKey: id)
+      epochs.begin(id, predecessor == 0 ? nil : VersionNumber(predecessor))
     case .detached(let inode, let parent, let name, let successor, let epoch):
       guard let node = nodes[inode], node.parent == nil else { return }
       detachedNodes[inode] = Detached(

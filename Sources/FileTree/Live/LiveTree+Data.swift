@@ -1,5 +1,5 @@
 import LLVS
-package import Platform
+import Platform
 
 // Bytes: open, read, write, resize, and when they count as saved (section 4, rule 1 of the contract).
 

@@ -70,7 +70,7 @@ package final class LiveTree: @unchecked Sendable {
   var head: VersionNumber?
   /// The epoch that changes are made in now, and the predecessors of all that changes still name.
   var epoch: UInt64
-  var epochs: [UInt64: VersionNumber?]
+  var epochs: Epochs
   /// Grows with every change.
   var stamp: UInt64 = 0
   /// Files with unsaved bytes, by inode.
@@ -133,7 +133,7 @@ package final class LiveTree: @unchecked Sendable {
 
   init(
     store: Store, journal: Journal, defaults: Defaults, base: TreeView, head: VersionNumber?,
-    epoch: UInt64, epochs: [UInt64: VersionNumber?], ignore: IgnorePatterns,
+    epoch: UInt64, epochs: Epochs, ignore: IgnorePatterns,
     settings: StoreSettings
   ) {
     self.store = store

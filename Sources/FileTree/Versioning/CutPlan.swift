@@ -125,7 +125,7 @@ struct CutPlan {
   /// Where directories of the base stand now, by where they stood.
   var moves: [[UInt8]: [UInt8]] = [:]
   /// The predecessor that each epoch stands for.
-  var predecessors: [UInt64: VersionNumber?] = [:]
+  var predecessors = Epochs()
 
   func predecessor(of item: Item) -> VersionNumber? { predecessors[item.epoch] ?? head }
 

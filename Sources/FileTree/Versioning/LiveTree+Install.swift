@@ -51,11 +51,11 @@ extension LiveTree {
     let own = installation.ownVersion ?? plan?.head
     if let plan {
       // Whoever had seen the plan's head has seen the version made on it: the same bytes were shown.
-      for (id, seen) in epochs where seen == plan.head { epochs[id] = .some(own) }
-      epochs[plan.nextEpoch] = .some(own)
+      epochs.replace(plan.head, with: own)
+      epochs.set(plan.nextEpoch, own)
       for (predecessor, id) in plan.sideEpochs {
         guard let side = installation.sides[predecessor] else { continue }
-        epochs[id] = .some(side)
+        epochs.set(id, side)
       }
     }
     // A file that a merge detaches here has seen what was before.
@@ -68,11 +68,7 @@ extension LiveTree {
     }
     if plan == nil || own != installation.head {
       epoch += 1
-      epochs[epoch] = .some(installation.head)
-    }
-    // What the oldest handles have seen is then taken for the oldest epoch that is kept.
-    if epochs.count > 20_000, let oldest = epochs.keys.max().map({ $0 - 10_000 }) {
-      epochs = epochs.filter { $0.key >= oldest }
+      epochs.begin(epoch, installation.head)
     }
     return told
   }

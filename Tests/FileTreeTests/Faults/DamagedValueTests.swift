@@ -29,7 +29,7 @@ struct DamagedValueTests {
     }
     let segments = directory.file("s/segments")
     let name = try #require(
-      try FileSystem.list(segments).first { Int($0.split(separator: ".")[0]) == Int(place.segment) }
+      FileSystem.list(segments).first { Int($0.split(separator: ".")[0]) == Int(place.segment) }
     )
     let file = try File("\(segments)/\(name)", .readWrite)
     let at = UInt64(place.offset) + UInt64(place.length) / 2
