@@ -16,7 +16,7 @@ public struct Branch: RawRepresentable, Hashable, Comparable, Sendable {
 
   /// Whether both are the same, byte for byte.
   public static func == (a: Branch, b: Branch) -> Bool {
-    a.rawValue.utf8.elementsEqual(b.rawValue.utf8)
+    a.rawValue.hasSameBytes(as: b.rawValue)
   }
 
   /// Feeds what ``==`` compares to the hasher.

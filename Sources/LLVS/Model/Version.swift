@@ -12,7 +12,7 @@ public struct Version: Hashable, Sendable {
 
     /// Whether both are the same, byte for byte.
     public static func == (a: ID, b: ID) -> Bool {
-      a.rawValue.utf8.elementsEqual(b.rawValue.utf8)
+      a.rawValue.hasSameBytes(as: b.rawValue)
     }
 
     /// Feeds what ``==`` compares to the hasher.
@@ -84,7 +84,7 @@ public struct Version: Hashable, Sendable {
 
     /// Whether both are the same, byte for byte.
     public static func == (a: MetadataKey, b: MetadataKey) -> Bool {
-      a.rawValue.utf8.elementsEqual(b.rawValue.utf8)
+      a.rawValue.hasSameBytes(as: b.rawValue)
     }
 
     /// Feeds what ``==`` compares to the hasher.
@@ -115,5 +115,18 @@ extension Hasher {
   mutating func combine(utf8Of text: String) {
     var text = text
     text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
+}
+
+extension String {
+  /// Whether both are spelled alike, byte for byte.
+  func hasSameBytes(as other: String) -> Bool {
+    var (a, b) = (self, other)
+    return a.withUTF8 { mine in
+      b.withUTF8 {
+        mine.count == $0.count
+          && UnsafeRawBufferPointer(mine).compare(to: UnsafeRawBufferPointer($0)) == 0
+      }
+    }
   }
 }

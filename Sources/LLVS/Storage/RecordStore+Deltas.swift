@@ -25,9 +25,12 @@ extension RecordStore {
     let capacity = min(Int(base.location.length), bytes.count) / RecordStore.most
     var head: [UInt8] = []
     head.append(base.location)
+    let room = capacity - head.count
+    let told = base.bytes.withUnsafeBytes {
+      DeltaFrame.make(bytes, from: $0, capacity: room, after: head)
+    }
     guard
-      let packed = compression.delta(
-        bytes, from: base.bytes, capacity: capacity - head.count, after: head)
+      let packed = told ?? compression.delta(bytes, from: base.bytes, capacity: room, after: head)
     else {
       let location = try append(.mapNode, bytes)
       bases.note(location, DeltaBases.Base(location: location, bytes: Array(bytes)))
@@ -71,28 +74,38 @@ extension RecordStore {
     _ header: RecordHeader, _ payload: [UInt8], at location: Location
   ) throws(StoreError) -> [UInt8] {
     let place = try baseLocation(payload, of: location)
-    let base: [UInt8]
-    do throws(StoreError) {
-      let (below, _) = try readPacked(at: place)
-      guard below.kind == .mapNode, !below.isDelta else {
-        throw damage(place, "is no record that others rest on")
-      }
-      base = try read(.mapNode, at: place)
-    } catch {
-      guard case .corrupt(let reason) = error else { throw error }
-      throw damage(location, "rests on another: \(reason)")
-    }
+    let base = try bytes(ofBase: place, of: location)
     let frame = payload.dropFirst(SegmentFormat.baseLength)
     guard let raw = compression.undelta(frame, from: base, length: header.rawLength) else {
       throw damage(location, "does not decompress")
     }
     return raw
   }
+
+  /// The raw bytes of a record that another rests on, kept for the next that does: versions that follow
+  /// each other have nodes that rest on the same.
+  private func bytes(
+    ofBase place: Location, of location: Location
+  ) throws(StoreError) -> [UInt8] {
+    if let known = bases.base(of: place), known.location == place { return known.bytes }
+    do throws(StoreError) {
+      let (below, payload) = try readPacked(at: place)
+      guard below.kind == .mapNode, !below.isDelta else {
+        throw damage(place, "is no record that others rest on")
+      }
+      let bytes = try unpacked(below, payload, at: place)
+      bases.note(place, DeltaBases.Base(location: place, bytes: bytes))
+      return bytes
+    } catch {
+      guard case .corrupt(let reason) = error else { throw error }
+      throw damage(location, "rests on another: \(reason)")
+    }
+  }
 }
 
 /// What nodes that were written or met lately rest on.
 ///
-/// - Concurrency: any thread; what it holds is for the writing thread.
+/// - Concurrency: any thread.
 final class DeltaBases: Sendable {
   struct Base: Sendable {
     let location: Location

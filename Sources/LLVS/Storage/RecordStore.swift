@@ -70,21 +70,32 @@ final class RecordStore: NodeStorage, Sendable {
 
   func endWriting() { writer.withLock { $0.isWritable = false } }
 
-  func append(_ kind: RecordKind, _ bytes: UnsafeRawBufferPointer) throws(StoreError) -> Location {
+  /// Appends a record; `packed` is what ``packed(_:_:)`` made of it, if it was made.
+  func append(
+    _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, packed: PackedRecord? = nil
+  ) throws(StoreError) -> Location {
+    let packed = packed ?? self.packed(kind, bytes)
     guard bytes.count <= kind.bound else {
       throw .invalid("a record of \(bytes.count) bytes is over the bound of \(kind.bound)")
     }
-    let packed = compression.compressed(bytes, level: kind.compressionLevel)
-    if let packed {
-      return try packed.withRawBytes { (payload) throws(StoreError) in
-        try append(
-          RecordHeader(
-            kind: kind, flags: SegmentFormat.isCompressed, payload: payload,
-            rawLength: bytes.count), payload)
-      }
+    guard let payload = packed.payload else { return try append(packed.header, bytes) }
+    return try payload.withRawBytes { (raw) throws(StoreError) in try append(packed.header, raw) }
+  }
+
+  /// A record's fields and payload, ready to be appended.
+  ///
+  /// - Concurrency: any thread.
+  func packed(_ kind: RecordKind, _ bytes: UnsafeRawBufferPointer) -> PackedRecord {
+    guard let packed = compression.compressed(bytes, level: kind.compressionLevel) else {
+      return PackedRecord(
+        header: RecordHeader(kind: kind, flags: 0, payload: bytes, rawLength: bytes.count),
+        payload: nil)
     }
-    return try append(
-      RecordHeader(kind: kind, flags: 0, payload: bytes, rawLength: bytes.count), bytes)
+    let header = packed.withUnsafeBytes {
+      RecordHeader(
+        kind: kind, flags: SegmentFormat.isCompressed, payload: $0, rawLength: bytes.count)
+    }
+    return PackedRecord(header: header, payload: packed)
   }
 
   func append(
@@ -267,8 +278,15 @@ final class RecordStore: NodeStorage, Sendable {
     guard header.kind == kind else {
       throw damage(location, "holds a record of another kind")
     }
-    guard header.isCompressed else { return payload }
     if header.isDelta { return try readDelta(header, payload, at: location) }
+    return try unpacked(header, payload, at: location)
+  }
+
+  /// The raw bytes of a record that is no difference, from its payload.
+  func unpacked(
+    _ header: RecordHeader, _ payload: [UInt8], at location: Location
+  ) throws(StoreError) -> [UInt8] {
+    guard header.isCompressed else { return payload }
     var isGood = false
     let raw = [UInt8](unsafeUninitializedCapacity: header.rawLength) { buffer, used in
       isGood = payload.withUnsafeBytes {

@@ -1,7 +1,7 @@
 internal import Platform
 
 /// What a record holds; the raw values are on disk.
-enum RecordKind: UInt8, CaseIterable {
+enum RecordKind: UInt8, CaseIterable, Sendable {
   /// Bytes of a value.
   case chunk = 1
   /// A node of the tree of chunks of a long value.
@@ -93,7 +93,7 @@ enum SegmentFormat {
 }
 
 /// The fields before a record's payload.
-struct RecordHeader {
+struct RecordHeader: Sendable {
   var kind: RecordKind
   var flags: UInt8
   var payloadLength: Int
@@ -147,4 +147,11 @@ struct RecordHeader {
       return Checksum.of(payload, seed: seed)
     }
   }
+}
+
+/// A record before it has a place.
+struct PackedRecord: Sendable {
+  let header: RecordHeader
+  /// Nil where the bytes stand as they are.
+  let payload: [UInt8]?
 }

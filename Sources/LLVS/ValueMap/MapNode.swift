@@ -189,15 +189,21 @@ final class MapNode: Sendable {
   private func digest(entries: [Digest]) -> Digest {
     bytes.withUnsafeBytes { raw in
       var hasher = Self.hasher(level: level, count: count)
-      for index in 0..<count {
-        let start = Int(starts[index])
-        if level > 0 {
-          hasher.update(MapItem.child(raw, at: start).digest)
-        } else if index < entries.count {
-          hasher.update(entries[index])
-        } else {
-          hasher.update(Digest.of(MapItem.content(raw, at: start)))
+      // Side by side, so that the hasher is called once.
+      withUnsafeTemporaryAllocation(byteCount: 32 * count, alignment: 8) { children in
+        for index in 0..<count {
+          let start = Int(starts[index])
+          let digest =
+            if level > 0 {
+              MapItem.child(raw, at: start).digest
+            } else if index < entries.count {
+              entries[index]
+            } else {
+              Digest.of(MapItem.content(raw, at: start))
+            }
+          digest.store(to: UnsafeMutableRawBufferPointer(rebasing: children[(32 * index)...]))
         }
+        hasher.update(UnsafeRawBufferPointer(children))
       }
       return hasher.finish()
     }
