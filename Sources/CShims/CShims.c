@@ -21,8 +21,9 @@ int llvs_fallocate(int fd, int keep, int punch, int64_t offset, int64_t length) 
   return fallocate(fd, mode, offset, length);
 }
 
-int llvs_rename(const char *from, const char *to, unsigned flags) {
-  return renameat2(AT_FDCWD, from, AT_FDCWD, to, flags);
+int llvs_rename(int from_directory, const char *from, int to_directory, const char *to,
+                unsigned flags) {
+  return renameat2(from_directory, from, to_directory, to, flags);
 }
 
 void llvs_start_writeback(int descriptor, int64_t offset, int64_t count) {

@@ -6,18 +6,23 @@ package enum FileSystem {
   /// How a rename treats a target that is there.
   package enum RenameMode: Sendable { case replacing, exclusive, exchanging }
 
+  /// Renames; each path is relative to its directory where one is given.
   package static func rename(
-    _ old: String, to new: String, _ mode: RenameMode = .replacing
+    _ old: String, in directory: File? = nil, to new: String, in target: File? = nil,
+    _ mode: RenameMode = .replacing
   ) throws(SystemError) {
-    try Faults.pass(.rename, "rename", new)
+    func subject() -> String { target.map { "\($0.path)/\(new)" } ?? new }
+    if Faults.isOn { try Faults.pass(.rename, "rename", subject()) }
     let flags: UInt32 =
       switch mode {
       case .replacing: 0
       case .exclusive: 1  // RENAME_NOREPLACE
       case .exchanging: 2  // RENAME_EXCHANGE
       }
-    guard unsafe llvs_rename(old, new, flags) == 0 else {
-      throw SystemError(errno: errno, call: "rename", subject: new)
+    let (from, to) = (directory?.descriptor ?? AT_FDCWD, target?.descriptor ?? AT_FDCWD)
+    guard unsafe llvs_rename(from, old, to, new, flags) == 0 else {
+      let code = errno
+      throw SystemError(errno: code, call: "rename", subject: subject())
     }
   }
 

@@ -31,8 +31,9 @@ int llvs_fallocate(int fd, int keep, int punch, int64_t offset, int64_t length);
 /// sync_file_range(2): begins to write a range back and waits for nothing.
 void llvs_start_writeback(int descriptor, int64_t offset, int64_t count);
 
-/// renameat2(2) on paths; flags 1 is RENAME_NOREPLACE, 2 RENAME_EXCHANGE.
-int llvs_rename(const char *from, const char *to, unsigned flags);
+/// renameat2(2); flags 1 is RENAME_NOREPLACE, 2 RENAME_EXCHANGE.
+int llvs_rename(int from_directory, const char *from, int to_directory, const char *to,
+                unsigned flags);
 
 int llvs_syncfs(int fd);
 

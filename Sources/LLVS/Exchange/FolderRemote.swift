@@ -14,13 +14,16 @@ package final class FolderRemote: WireRemote {
   private let outgoing: String
   private let control: ExchangeControl
 
-  private struct Batch {
-    var written: [WireKind: [String]] = [:]
-    var isPrepared = false
+  /// The directories that a send works in, open, so that a file is found by its name alone.
+  private struct Ready: Sendable {
+    let outgoing: File
+    /// Where files are written, and where they become visible.
+    let from: [WireKind: File]
+    let to: [WireKind: File]
   }
 
   // Held while the folder is made ready, once a send; else for memory alone.
-  private let batch = Mutex(Batch())
+  private let ready = Mutex<Ready?>(nil)
   // The two directories once they were read from, so that a file is found by its name alone. A leaf lock;
   // held while a directory is opened, once.
   private let directories = Mutex<[WireKind: File]>([:])
@@ -37,7 +40,7 @@ package final class FolderRemote: WireRemote {
   }
 
   deinit {
-    if batch.withLock({ $0.isPrepared }) { abandon() }
+    if ready.withLock({ $0 != nil }) { abandon() }
   }
 
   package func versionIDs() throws(StoreError) -> [Version.ID] {
@@ -136,18 +139,19 @@ package final class FolderRemote: WireRemote {
 
   // MARK: Writing
 
-  private func prepare() throws(StoreError) {
-    let outcome = batch.withLock { batch in
-      Result<Void, StoreError> { () throws(StoreError) in
-        guard !batch.isPrepared else { return }
-        try makeReady()
-        batch.isPrepared = true
+  private func prepare() throws(StoreError) -> Ready {
+    let outcome = ready.withLock { ready in
+      Result<Ready, StoreError> { () throws(StoreError) in
+        if let ready { return ready }
+        let made = try makeReady()
+        ready = made
+        return made
       }
     }
-    try outcome.get()
+    return try outcome.get()
   }
 
-  private func makeReady() throws(StoreError) {
+  private func makeReady() throws(StoreError) -> Ready {
     try folder.check()
     do throws(SystemError) {
       for kind in WireKind.allCases {
@@ -162,24 +166,31 @@ package final class FolderRemote: WireRemote {
       // What a send that ended badly left behind.
       try FileSystem.removeTree(outgoing)
       try FileSystem.makeDirectory(outgoing)
+      var (from, to) = ([WireKind: File](), [WireKind: File]())
       for kind in WireKind.allCases {
         try FileSystem.makeDirectory("\(outgoing)/\(kind.rawValue)")
+        from[kind] = try FolderRemote.opened("\(outgoing)/\(kind.rawValue)")
+        to[kind] = try FolderRemote.opened("\(path)/\(kind.rawValue)")
       }
+      return Ready(outgoing: try FolderRemote.opened(outgoing), from: from, to: to)
     } catch {
       throw folder.translated(error)
     }
+  }
+
+  private static func opened(_ directory: String) throws(SystemError) -> File {
+    try File(directory, [.read, .directory, .noFollow])
   }
 
   package func write(
     _ kind: WireKind, _ id: Version.ID, _ body: (WireOutput) throws(StoreError) -> Void
   ) throws(StoreError) {
     if let fault = WireName.fault(of: id) { throw .invalid(fault) }
-    try prepare()
+    let ready = try prepare()
     let file: File
     do throws(SystemError) {
       file = try File(
-        "\(outgoing)/\(kind.rawValue)/\(id.rawValue)",
-        [.readWrite, .create, .truncate, .noFollow])
+        id.rawValue, in: ready.from[kind], [.readWrite, .create, .truncate, .noFollow])
     } catch {
       throw folder.translated(error)
     }
@@ -195,44 +206,44 @@ package final class FolderRemote: WireRemote {
     }
     try body(output)
     try output.flush()
-    batch.withLock { $0.written[kind, default: []].append(id.rawValue) }
   }
 
-  package func publish() throws(StoreError) {
-    let written = batch.withLock { $0.written }
-    guard !written.isEmpty else { return }
+  package func publish(_ ids: [Version.ID]) throws(StoreError) {
+    guard !ids.isEmpty else { return }
+    let ready = try prepare()
     do throws(SystemError) {
       // One sync for all files of the batch, whose bytes so come before their names.
-      try File(outgoing, [.read, .directory]).syncFileSystem()
+      try ready.outgoing.syncFileSystem()
       for kind in [WireKind.changes, .version] {
-        for name in written[kind] ?? [] { try move(name, to: kind) }
-        try FileSystem.syncDirectory("\(path)/\(kind.rawValue)")
+        guard let from = ready.from[kind], let to = ready.to[kind] else { continue }
+        for id in ids { try FolderRemote.move(id.rawValue, kind, from, to) }
+        try to.sync()
       }
     } catch {
       throw folder.translated(error)
     }
-    batch.withLock { $0.written = [:] }
   }
 
-  private func move(_ name: String, to kind: WireKind) throws(SystemError) {
-    let source = "\(outgoing)/\(kind.rawValue)/\(name)"
-    let target = "\(path)/\(kind.rawValue)/\(name)"
+  private static func move(
+    _ name: String, _ kind: WireKind, _ from: File, _ to: File
+  ) throws(SystemError) {
     if kind == .changes {
       // The version's file is not there, so nobody reads these yet: a torn list is made whole.
-      try FileSystem.rename(source, to: target)
+      try FileSystem.rename(name, in: from, to: name, in: to)
       return
     }
     do throws(SystemError) {
-      try FileSystem.rename(source, to: target, .exclusive)
+      try FileSystem.rename(name, in: from, to: name, in: to, .exclusive)
     } catch {
+      let source = "\(from.path)/\(name)"
       switch error.errno {
       case Errno.exists: try FileSystem.unlink(source)
       case Errno.invalid, Errno.notSupported, Errno.notImplemented:
         // A file system without exclusive renames.
-        if try FileSystem.exists(target) {
+        if try FileSystem.exists("\(to.path)/\(name)") {
           try FileSystem.unlink(source)
         } else {
-          try FileSystem.rename(source, to: target)
+          try FileSystem.rename(name, in: from, to: name, in: to)
         }
       default: throw error
       }
@@ -242,6 +253,6 @@ package final class FolderRemote: WireRemote {
   package func abandon() {
     // Also what an earlier send left behind; what cannot be removed is removed by the next.
     try? FileSystem.removeTree(outgoing)
-    batch.withLock { $0 = Batch() }
+    ready.withLock { $0 = nil }
   }
 }

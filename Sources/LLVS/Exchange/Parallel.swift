@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Platform
 internal import Synchronization
 
 /// Work that two threads share.
@@ -21,6 +22,29 @@ enum Parallel {
       }
     }
     guard let a, let b else { preconditionFailure("concurrentPerform returns when both have run") }
+    return (try a.get(), try b.get())
+  }
+
+  /// Runs a body that waits more than it computes on a thread of its own, and meanwhile another, which may
+  /// share its own work out; where both fail, the first's error is thrown.
+  static func beside<A, B>(
+    _ first: @escaping () throws(StoreError) -> A, _ second: () throws(StoreError) -> B
+  ) throws(StoreError) -> (A, B) {
+    nonisolated(unsafe) let first = first
+    // Touched by that thread until it is joined, or by this one where there is none.
+    nonisolated(unsafe) var a: Result<A, StoreError>?
+    let thread: SystemThread
+    do throws(SystemError) {
+      thread = try SystemThread(name: "llvs exchange") {
+        a = Result { () throws(StoreError) in try first() }
+      }
+    } catch {
+      // No more threads: one after the other.
+      return (try first(), try second())
+    }
+    let b = Result<B, StoreError> { () throws(StoreError) in try second() }
+    thread.join()
+    guard let a else { preconditionFailure("a joined thread has run") }
     return (try a.get(), try b.get())
   }
 

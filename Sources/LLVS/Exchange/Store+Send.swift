@@ -1,7 +1,7 @@
 /// Sending: versions that are here and not there are written, predecessors first.
 extension Store {
   /// Versions that become visible there at once.
-  private static let sendCount = 1024
+  private static let sendCount = 256
 
   /// Writes every version that a remote lacks, but heads that others contain (rule 5).
   ///
@@ -14,23 +14,21 @@ extension Store {
     report.remoteIDs = try remote.versionIDs()
     let known = Set(report.remoteIDs)
     let numbers = try versionsToSend(control) { known.contains($0.id) }
-    var start = 0
     do throws(StoreError) {
-      while start < numbers.count {
-        let end = min(start + Store.sendCount, numbers.count)
-        var records: [VersionRecord] = []
-        for number in numbers[start..<end] {
-          try control.check()
-          guard let record = try version(number) else {
-            throw .corrupt("there is no version number \(number.rawValue)")
-          }
-          records.append(record)
-        }
-        try write(records, to: remote)
-        try remote.publish()
-        report.sent += records.map(\.id)
-        start = end
-        control.report(.sending, start, of: numbers.count)
+      var rest = numbers[...]
+      var batch = try writeNext(&rest, to: remote, control)
+      while !batch.isEmpty {
+        let (ids, left) = (batch, rest)
+        // While a batch becomes durable, which is waiting for the most part, the next is written.
+        let (_, next) = try Parallel.beside(
+          { () throws(StoreError) in try remote.publish(ids) },
+          { () throws(StoreError) in
+            var left = left
+            return (try self.writeNext(&left, to: remote, control), left)
+          })
+        report.sent += ids
+        control.report(.sending, report.sent.count, of: numbers.count)
+        (batch, rest) = next
       }
     } catch {
       remote.abandon()
@@ -77,30 +75,41 @@ extension Store {
     return missing.sorted()
   }
 
-  /// Writes the two files of each version, one kind on each of two threads: making files is what a send
-  /// takes its time for, and a directory takes them from one thread at a time.
-  private func write(
-    _ records: [VersionRecord], to remote: some WireRemote
-  ) throws(StoreError) {
+  /// Takes the next versions off a list, writes the two files of each, and returns their ids.
+  private func writeNext(
+    _ numbers: inout ArraySlice<VersionNumber>, to remote: some WireRemote,
+    _ control: ExchangeControl
+  ) throws(StoreError) -> [Version.ID] {
+    let batch = Array(numbers.prefix(Store.sendCount))
+    numbers = numbers.dropFirst(batch.count)
     let failed = Flag()
-    func write(_ kind: WireKind) throws(StoreError) {
-      for record in records where !failed.isSet {
-        do throws(StoreError) {
-          try remote.write(kind, record.id) { (output) throws(StoreError) in
-            switch kind {
-            case .changes: try writeChanges(of: record, to: output)
-            case .version: try version(from: record).write(to: output)
-            }
-          }
-        } catch {
-          failed.set()
-          throw error
-        }
+    let ids = try Parallel.map(batch.count) { (index) throws(StoreError) -> Version.ID? in
+      // The other thread has met a fault, which it throws.
+      guard !failed.isSet else { return nil }
+      do throws(StoreError) {
+        try control.check()
+        return try self.write(batch[index], to: remote)
+      } catch {
+        failed.set()
+        throw error
       }
     }
-    _ = try Parallel.both(
-      { () throws(StoreError) in try write(.changes) },
-      { () throws(StoreError) in try write(.version) })
+    return ids.compactMap(\.self)
+  }
+
+  private func write(
+    _ number: VersionNumber, to remote: some WireRemote
+  ) throws(StoreError) -> Version.ID {
+    guard let record = try version(number) else {
+      throw .corrupt("there is no version number \(number.rawValue)")
+    }
+    try remote.write(.changes, record.id) { (output) throws(StoreError) in
+      try writeChanges(of: record, to: output)
+    }
+    try remote.write(.version, record.id) { (output) throws(StoreError) in
+      try version(from: record).write(to: output)
+    }
+    return record.id
   }
 
   /// Writes the change list of a version: the recorded one, or what follows from the maps.

@@ -58,7 +58,7 @@ package final class StoreRemote: WireRemote {
     throw .readOnly
   }
 
-  package func publish() throws(StoreError) {}
+  package func publish(_ ids: [Version.ID]) throws(StoreError) {}
 
   package func abandon() {}
 }

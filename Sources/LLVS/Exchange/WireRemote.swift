@@ -8,19 +8,20 @@ package enum WireKind: String, Sendable, CaseIterable {
 
 /// A place that holds versions in the original's format: a folder, a server, another store.
 ///
-/// - Concurrency: files may be opened by several threads at once, and files of different kinds written by
-///   two; everything else is for one thread at a time.
+/// - Concurrency: files may be opened by several threads at once, and different files written by several,
+///   also while others are published; everything else is for one thread at a time.
 package protocol WireRemote: VersionSource where Changes == WireInput {
   /// Opens a file for reading; nil if it is not there.
   func open(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> WireInput?
 
-  /// Writes a file that nobody sees before ``publish()``.
+  /// Writes a file that nobody sees before ``publish(_:)``.
   func write(
     _ kind: WireKind, _ id: Version.ID, _ body: (WireOutput) throws(StoreError) -> Void
   ) throws(StoreError)
 
-  /// Makes what was written visible, durably: changes first, then versions.
-  func publish() throws(StoreError)
+  /// Makes versions of which both files were written visible, durably: all changes first, then the versions
+  /// in the order given.
+  func publish(_ ids: [Version.ID]) throws(StoreError)
 
   /// Forgets what was written and not published.
   func abandon()
