@@ -7,7 +7,7 @@ extension Retrieval {
 
   /// A version as it was opened.
   private enum Opened {
-    case whole(Version, Source.Changes)
+    case whole(Version, OpenedChanges<Source.Changes>)
     case absent
     case refused(String)
   }
@@ -50,7 +50,7 @@ extension Retrieval {
     return start..<end
   }
 
-  /// Opens the files of some versions.
+  /// Opens the files of some versions, and reads what is short.
   private func open(_ batch: ArraySlice<IncomingVersion>) throws(StoreError) -> [Opened] {
     var opened: [Opened] = []
     opened.reserveCapacity(batch.count)
@@ -59,7 +59,7 @@ extension Retrieval {
       do throws(StoreError) {
         var version = incoming.version
         if version == nil { version = try source.version(incoming.id) }
-        if let version, let changes = try source.changes(of: incoming.id) {
+        if let version, let changes = try changes(of: incoming) {
           opened.append(.whole(version, changes))
         } else {
           opened.append(.absent)
@@ -70,6 +70,18 @@ extension Retrieval {
       }
     }
     return opened
+  }
+
+  /// The changes of a version, read already where they are short; nil if they are not there.
+  private func changes(
+    of incoming: IncomingVersion
+  ) throws(StoreError) -> OpenedChanges<Source.Changes>? {
+    guard let changes = try source.changes(of: incoming.id) else { return nil }
+    guard incoming.size ?? 0 <= OpenedChanges<Source.Changes>.limit else { return .unread(changes) }
+    let read = try OpenedChanges(reading: changes, preparedBy: store.contents)
+    if let read { return read }
+    // Longer than it said: it is read anew.
+    return try source.changes(of: incoming.id).map { .unread($0) }
   }
 
   /// Stores some versions in one commit and tells what became of each.

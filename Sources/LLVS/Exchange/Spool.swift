@@ -72,6 +72,10 @@ final class TransactionSink: WireValueSink {
     return try transaction.write(FileSource(file, length: length))
   }
 
+  func store(_ value: ReadyValue) throws(StoreError) -> StoredContent {
+    try transaction.write(value)
+  }
+
   /// Forgets a value that came in part.
   func reset() throws(StoreError) {
     _ = try spool.take()

@@ -194,21 +194,40 @@ package final class ContentStore: Sendable {
     guard bytes.count <= ValueChunking.singleChunk else {
       return try write(BytesSource(bytes), in: transaction)
     }
-    let digest = Digest.of(bytes)
-    let length = UInt64(bytes.count)
+    return try write(
+      ReadyValue(bytes: bytes, digest: Digest.of(bytes), chunk: nil), in: transaction)
+  }
+
+  /// What can be done for a value of at most 65,536 bytes outside of a transaction.
+  func ready(_ bytes: [UInt8]) -> ReadyValue {
+    let isChunk = bytes.count > Entry.inlineLimit && bytes.count <= ValueChunking.singleChunk
+    return ReadyValue(
+      bytes: bytes, digest: Digest.of(bytes),
+      chunk: isChunk ? bytes.withUnsafeBytes { records.packed(.chunk, $0) } : nil)
+  }
+
+  /// Stores a value, hashed, and if it has been, packed.
+  func write(
+    _ value: ReadyValue, in transaction: WriteTransaction
+  ) throws(StoreError) -> StoredContent {
+    let (bytes, digest, length) = (value.bytes, value.digest, UInt64(value.bytes.count))
+    guard bytes.count <= ValueChunking.singleChunk else {
+      return try write(BytesSource(bytes), in: transaction)
+    }
     if bytes.isEmpty { return StoredContent(length: 0, digest: digest, content: .none) }
     if bytes.count <= Entry.inlineLimit {
       return StoredContent(length: length, digest: digest, content: .inline(bytes))
     }
     let location = try bytes.withRawBytes { (raw) throws(StoreError) in
-      try writeChunk(raw, digest, in: transaction)
+      try writeChunk(raw, digest, packed: value.chunk, in: transaction)
     }
     return StoredContent(length: length, digest: digest, content: .chunk(location))
   }
 
   /// Stores a chunk, or finds the same bytes where they stand already.
   func writeChunk(
-    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, in transaction: WriteTransaction
+    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord? = nil,
+    in transaction: WriteTransaction
   ) throws(StoreError) -> Location {
     let isShared = bytes.count >= ContentStore.sharedFrom
     if isShared, let known = transaction.newChunk(digest) ?? index.chunk(digest),
@@ -218,7 +237,7 @@ package final class ContentStore: Sendable {
     {
       return known
     }
-    let location = try records.append(.chunk, bytes)
+    let location = try records.append(.chunk, bytes, packed: packed)
     if isShared { transaction.note(chunk: digest, at: location) }
     return location
   }
@@ -250,4 +269,12 @@ package final class ContentStore: Sendable {
     guard let metadata else { throw .corrupt("a version's metadata cannot be read") }
     return metadata
   }
+}
+
+/// A value of at most one chunk on its way into the store.
+package struct ReadyValue: Sendable {
+  let bytes: [UInt8]
+  let digest: Digest
+  /// The record of its chunk, where it was made ready.
+  let chunk: PackedRecord?
 }

@@ -152,6 +152,11 @@ package final class WriteTransaction {
 
   // MARK: Content
 
+  /// Stores a value that was made ready before.
+  func write(_ value: ReadyValue) throws(StoreError) -> StoredContent {
+    try store.contents.write(value, in: self)
+  }
+
   /// Stores a value's bytes, streaming.
   package func write(_ source: some ContentSource) throws(StoreError) -> StoredContent {
     try store.contents.write(source, in: self)

@@ -154,9 +154,9 @@ package struct AttributeReader {
   }
 
   private func end() throws(StoreError) -> AttributeItem? {
-    let known = Set((0..<index).map { list.metadataKey($0) })
-    for key in metadata.keys where AttributeList.isFrame(key) && !known.contains(key) {
-      guard key.rawValue.hasPrefix(list.rawValue) else { continue }
+    for key in metadata.keys
+    where AttributeList.isFrame(key) && key.rawValue.hasPrefix(list.rawValue) {
+      guard !(0..<index).contains(where: { list.metadataKey($0) == key }) else { continue }
       throw malformed("\(key.rawValue) follows a gap")
     }
     return nil

@@ -12,6 +12,16 @@ package protocol WireValueSink: AnyObject {
 
   /// Ends the current value.
   func finish() throws(StoreError) -> Stored
+
+  /// Takes a whole value that was hashed before.
+  func store(_ value: ReadyValue) throws(StoreError) -> Stored
+}
+
+extension WireValueSink {
+  package func store(_ value: ReadyValue) throws(StoreError) -> Stored {
+    try value.bytes.withPiece { (piece) throws(StoreError) in try append(piece) }
+    return try finish()
+  }
 }
 
 /// One change as the wire has it.
