@@ -87,7 +87,8 @@ package final class HistoryMount: Sendable {
       try session.run()
       ended(nil)
     } catch {
-      ended("\(error)")
+      // Its place may have gone before it was there, with the mount that ended just then.
+      ended(life.withLock { $0.isOver } ? nil : "\(error)")
     }
   }
 

@@ -66,7 +66,7 @@ extension Verb {
     if request.hurriesHistory {
       try SystemThread.detach {
         guard let obstacle = daemon.awaitHistory() else { return }
-        console.complain("llvs: \(Self.noHistory): \(obstacle).")
+        console.complain("llvs: \(Self.noHistory): \(obstacle)")
       }
     }
     try daemon.serve()
