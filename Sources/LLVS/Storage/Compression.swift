@@ -12,6 +12,8 @@ final class Compression: Sendable {
   // A leaf lock: nothing else is taken while it is held.
   private let contexts = Mutex(Contexts())
   private static let kept = 8
+  /// `ZSTD_c_blockDelimiters`, a macro that Swift does not see.
+  private static let blockDelimiters = ZSTD_c_experimentalParam11
 
   deinit {
     contexts.withLock { contexts in
@@ -69,6 +71,40 @@ final class Compression: Sendable {
           bytes.count)
       }
       isWhole = ZSTD_isError(size) == 0
+      guard isWhole else { return }
+      for (index, byte) in head.enumerated() { buffer[index] = byte }
+      used = head.count + size
+    }
+    return isWhole ? result : nil
+  }
+
+  /// `head`, then one frame that tells the bytes by sequences, which may reach back into a base before the
+  /// bytes; nil where the frame would have more than `capacity` bytes, or zstd does not take them.
+  ///
+  /// The sequences are taken as right: they end with the last literals, as `zstd.h` has it for explicit
+  /// blocks, of which this is one.
+  func delta(
+    _ bytes: UnsafeRawBufferPointer, told sequences: [ZSTD_Sequence], capacity: Int,
+    after head: [UInt8]
+  ) -> [UInt8]? {
+    guard capacity > 0, let context = takeCompressing() else { return nil }
+    defer {
+      ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters)
+      give(compressing: context)
+    }
+    // Nothing is searched for, so nothing is kept to search in.
+    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1)
+    ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, 6)
+    ZSTD_CCtx_setParameter(
+      context, Compression.blockDelimiters, Int32(ZSTD_sf_explicitBlockDelimiters.rawValue))
+    var isWhole = false
+    // What zstd writes last it writes in words, for which there has to be room.
+    let room = capacity + 32
+    let result = [UInt8](unsafeUninitializedCapacity: head.count + room) { buffer, used in
+      let size = ZSTD_compressSequences(
+        context, buffer.baseAddress.map { $0 + head.count }, room, sequences, sequences.count,
+        bytes.baseAddress, bytes.count)
+      isWhole = ZSTD_isError(size) == 0 && size <= capacity
       guard isWhole else { return }
       for (index, byte) in head.enumerated() { buffer[index] = byte }
       used = head.count + size

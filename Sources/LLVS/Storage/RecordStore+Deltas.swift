@@ -27,7 +27,7 @@ extension RecordStore {
     head.append(base.location)
     let room = capacity - head.count
     let told = base.bytes.withUnsafeBytes {
-      DeltaFrame.make(bytes, from: $0, capacity: room, after: head)
+      DeltaFrame.make(bytes, from: $0, capacity: room, after: head, compression)
     }
     guard
       let packed = told ?? compression.delta(bytes, from: base.bytes, capacity: room, after: head)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LLVS
 
-/// Frames that tell a node by another, made without zstd and read by it (`DeltaFrame`).
+/// Frames that tell a node by another without a search (`DeltaFrame`).
 @Suite(.timeLimit(.minutes(2)))
 struct DeltaFrameTests {
   private let compression = Compression()
@@ -31,7 +31,9 @@ struct DeltaFrameTests {
   private func frame(_ bytes: [UInt8], from base: [UInt8], capacity: Int = 65_536) throws -> Int? {
     let head: [UInt8] = [7, 7, 7]
     let made = bytes.withUnsafeBytes { node in
-      base.withUnsafeBytes { DeltaFrame.make(node, from: $0, capacity: capacity, after: head) }
+      base.withUnsafeBytes {
+        DeltaFrame.make(node, from: $0, capacity: capacity, after: head, compression)
+      }
     }
     guard let made else { return nil }
     #expect(made.starts(with: head) && made.count - 3 <= capacity)
