@@ -12,14 +12,29 @@ struct GossipTests {
     init(_ store: Store) { self.store = store }
   }
 
-  /// Makes a version of a few random changes of values, attributes and directories.
-  private func edit(_ replica: Replica, _ random: inout SeededRandom) throws {
+  /// Makes a version by hand on a replica's head.
+  private func makeVersion(
+    _ replica: Replica,
+    _ edits: (ValueMap, VersionNumber, WriteTransaction) throws(StoreError) -> [MapEdit]
+  ) throws {
     let (store, head) = (replica.store, replica.head)
-    var numbers = random
     replica.head = try store.write { (transaction) throws(StoreError) in
       let record = try head.flatMap { number throws(StoreError) in try store.version(number) }
       let base = store.map(record?.map ?? .empty)
       let number = try transaction.reserveVersion()
+      let edits = try edits(base, number, transaction)
+      return try transaction.add(
+        AuthoredVersion(
+          number: number, first: head, base: base, map: try base.applying(edits: edits),
+          message: "by hand")
+      ).number
+    }
+  }
+
+  /// Makes a version of a few random changes of values, attributes and directories.
+  private func edit(_ replica: Replica, _ random: inout SeededRandom) throws {
+    var numbers = random
+    try makeVersion(replica) { (base, number, transaction) throws(StoreError) in
       var edits: [MapEdit] = []
       let names = ["a", "b", "d/a", "d/b", "d/e/a", "é", "z"]
       for name in names.sorted(by: { Key($0) < Key($1) }) {
@@ -66,30 +81,16 @@ struct GossipTests {
         }
       }
       edits.sort(by: MapEdit.precedes)
-      return try transaction.add(
-        AuthoredVersion(
-          number: number, first: head, base: base, map: try base.applying(edits: edits),
-          message: "by hand")
-      ).number
+      return edits
     }
     random = numbers
   }
 
   /// Makes a version that stores bytes of its own at a key, whatever was there.
   private func write(_ name: String, _ replica: Replica, _ random: inout SeededRandom) throws {
-    let (store, head) = (replica.store, replica.head)
     var numbers = random
-    replica.head = try store.write { (transaction) throws(StoreError) in
-      let record = try head.flatMap { number throws(StoreError) in try store.version(number) }
-      let base = store.map(record?.map ?? .empty)
-      let number = try transaction.reserveVersion()
-      let put = try entry(
-        Key(name), .regular, number, nil, &numbers, storing: true, transaction)
-      return try transaction.add(
-        AuthoredVersion(
-          number: number, first: head, base: base, map: try base.applying(edits: [.put(put)]),
-          message: "by hand")
-      ).number
+    try makeVersion(replica) { (_, number, transaction) throws(StoreError) in
+      [.put(try entry(Key(name), .regular, number, nil, &numbers, storing: true, transaction))]
     }
     random = numbers
   }
