@@ -31,6 +31,8 @@ extension Journal {
     return JournalFrame.header(meta: meta, dataLength: 0) + meta
   }
 
+  private static let largeFile: UInt64 = 1 << 20
+
   /// A generation's file that nothing is in yet.
   struct Preparation {
     let file: File
@@ -40,7 +42,11 @@ extension Journal {
 
   /// Makes the file of the next generation, with room for what is expected to be in it, so that a full
   /// disk is met before anything has changed. ``discard(_:)`` or ``begin(_:locked:gather:)`` must follow.
-  func prepareGeneration(expecting bytes: Int) throws(FSError) -> Preparation {
+  ///
+  /// `bytes` is about how much that is; how much `exactly` is asked for on a disk that is nearly full.
+  func prepareGeneration(
+    expecting bytes: Int, exactly: () -> Int
+  ) throws(FSError) -> Preparation {
     // Records never go from one generation into another that is not on the disk either.
     try resume()
     // Most of what has to be on the disk goes there while everybody works.
@@ -52,7 +58,7 @@ extension Journal {
     let path = "\(directory)/\(Self.journalName(number)).tmp"
     do throws(SystemError) {
       let file = try File(path, [.readWrite, .create, .truncate], permissions: 0o600)
-      let room = try allocate(file, expecting: bytes)
+      let room = try allocate(file, expecting: bytes, exactly: exactly)
       return Preparation(file: file, number: number, allocated: room)
     } catch {
       try? FileSystem.unlink(path)
@@ -181,7 +187,8 @@ extension Journal {
       // Another file under the name: nothing is known of one whose sync failed.
       if try FileSystem.exists(path) { try FileSystem.unlink(path) }
       let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
-      let room = try allocate(file, expecting: next.content.count)
+      let count = next.content.count
+      let room = try allocate(file, expecting: count) { count }
       state.withLock { s in
         s.file = file
         s.files[next.number] = file
@@ -240,6 +247,16 @@ extension Journal {
     }
     remove(gone)
     makeReserve()
+    close(gone)
+  }
+
+  /// Lets go of files that have no name any more: of large ones on a thread of its own, since the kernel
+  /// then gives back the memory and the blocks of all their bytes.
+  private func close(_ gone: [UInt32: File]) {
+    let isLarge = gone.values.contains { ((try? $0.status())?.size ?? 0) > Self.largeFile }
+    guard isLarge else { return }
+    // Where there can be no thread they are closed here.
+    try? SystemThread.detach(name: "llvs-journal") { withExtendedLifetime(gone) {} }
   }
 
   private func remove(_ gone: [UInt32: File]) {

@@ -77,11 +77,19 @@ extension Journal {
     return from
   }
 
-  /// Allots what a generation's first records and some more need; less on a disk that is nearly full.
-  func allocate(_ file: File, expecting bytes: Int) throws(SystemError) -> UInt64 {
-    let least = UInt64(bytes) + Self.kept + Self.smallStep
+  /// Allots what a generation's first records and some more need; less on a disk that is nearly full, where
+  /// it is asked how much that is `exactly`.
+  func allocate(
+    _ file: File, expecting bytes: Int, exactly: () -> Int
+  ) throws(SystemError) -> UInt64 {
     do throws(SystemError) {
-      return try allocate(file, from: 0, to: [UInt64(bytes) * 2 + (4 << 20), least])
+      return try allocate(file, from: 0, to: [UInt64(bytes) * 2 + (4 << 20)])
+    } catch {
+      guard error.isNoSpace else { throw error }
+    }
+    let least = UInt64(exactly()) + Self.kept + Self.smallStep
+    do throws(SystemError) {
+      return try allocate(file, from: 0, to: [least])
     } catch {
       guard error.isNoSpace, giveUpReserve() else { throw error }
       return try allocate(file, from: 0, to: [least])

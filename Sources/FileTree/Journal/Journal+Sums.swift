@@ -136,6 +136,11 @@ extension Journal {
 
   // MARK: - Checkpoints
 
+  /// How many bytes all checksums that are kept take in a checkpoint.
+  func sumsSize() -> Int {
+    state.withLock { s in s.sums.values.reduce(0) { $0 + 24 * $1.payloads.count + 64 } }
+  }
+
   /// The checksums of ranges of data files, as a checkpoint's records; ranges ascend.
   ///
   /// - Complexity: O(payloads in these files + ranges).

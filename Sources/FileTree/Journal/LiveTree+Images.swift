@@ -1,4 +1,5 @@
 import LLVS
+import Platform
 
 // Nodes to and from the images that a checkpoint keeps.
 
@@ -26,6 +27,33 @@ extension LiveTree {
     }
     changes += sumChanges()
     return changes
+  }
+
+  /// About how many bytes a checkpoint takes now.
+  ///
+  /// - Complexity: O(pending names), in memory.
+  func checkpointEstimate() -> Int {
+    lock.withLock { _ in
+      var bytes = 4096 + 64 * epochs.runCount + estimate(childrenOf: root)
+      for detached in detachedNodes.values { bytes += 64 + estimate(detached.node) }
+      return bytes + journal.sumsSize()
+    }
+  }
+
+  private func estimate(childrenOf node: LiveNode) -> Int {
+    (node.directory?.overrides ?? [:]).reduce(0) { bytes, child in
+      let (name, override) = child
+      return bytes + 64 + name.count
+        + (override.node.map { estimate($0) + estimate(childrenOf: $0) } ?? 0)
+    }
+  }
+
+  /// An image is about this long: places of bytes and what is like a path are counted, the rest is not.
+  private func estimate(_ node: LiveNode) -> Int {
+    let places = [node.file?.content, node.file?.saved?.content, node.file?.counted?.content]
+      .reduce(0) { $0 + ($1?.extents.count ?? 0) }
+    let extended = node.attributes.extended.reduce(0) { $0 + $1.name.count + $1.value.count + 8 }
+    return 448 + 28 * places + 2 * extended + 2 * (node.directory?.basePath?.count ?? 0)
   }
 
   /// The records that rebuild a detached node; call with the lock held.

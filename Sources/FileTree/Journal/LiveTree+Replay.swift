@@ -65,7 +65,9 @@ extension LiveTree {
     }
     var prepared: Journal.Preparation?
     do throws(FSError) {
-      prepared = try journal.prepareGeneration(expecting: tree.checkpointSize())
+      prepared = try journal.prepareGeneration(expecting: tree.checkpointEstimate()) {
+        tree.checkpointSize()
+      }
     } catch {
       recovery.obstacle = "the tree can only be read until the disk takes writes: \(error)"
     }

@@ -69,10 +69,12 @@ package struct TreeView: Sendable {
   package func find(path: [UInt8]) throws(StoreError) -> Found? {
     guard !path.isEmpty else { return .directory(nil) }
     guard let slash = path.lastIndex(of: 0x2F) else { return try child(of: [], named: path) }
-    let directory = Array(path[..<slash])
-    let parts = directory.split(separator: 0x2F, omittingEmptySubsequences: false)
-    guard parts.allSatisfy({ DisplacedName.isName($0) }) else { return nil }
-    return try child(of: directory, named: Array(path[(slash + 1)...]))
+    guard DisplacedName.areNames(path[..<slash]) else { return nil }
+    let name = path[(slash + 1)...]
+    // The usual case, without a copy of either part.
+    if DisplacedName.isName(name), let found = try claims(to: path).winner { return found }
+    guard name.starts(with: DisplacedName.prefix) else { return nil }
+    return try child(of: Array(path[..<slash]), named: Array(name))
   }
 
   /// What stands at its own path.
@@ -132,7 +134,12 @@ package struct TreeView: Sendable {
 
   /// The key that a name made here takes: the one shown at the path already, else the path encoded.
   package func key(forNewPath path: [UInt8]) throws(StoreError) -> Key {
-    switch try find(path: path) {
+    Self.key(ofPath: path, showing: try find(path: path))
+  }
+
+  /// The key of a path at which something is found, or nothing.
+  static func key(ofPath path: [UInt8], showing found: Found?) -> Key {
+    switch found {
     case .value(let entry)?: entry.key
     case .directory(let entry?)?: entry.key
     default: KeyCoding.key(ofPath: path)

@@ -6,7 +6,9 @@ import LLVS
 /// goes on changing: everything in it is a copy that shares.
 struct CutPlan {
   /// A node as the cut found it.
-  struct NodeState {
+  ///
+  /// An object, since items are grouped and passed on, and this is hundreds of bytes.
+  final class NodeState {
     let node: LiveNode
     /// The node's stamp when the plan was made: the same later means no change since.
     let stamp: UInt64
@@ -42,7 +44,7 @@ struct CutPlan {
     }
 
     /// Decides which save counts, once it is known; call with the tree's lock held.
-    mutating func choose(settle: UInt64) {
+    func choose(settle: UInt64) {
       taken = newest ?? fallback
       guard let newest, !standsAsSaved, !newest.state.isSynced else { return }
       if let broken = newest.state.brokenTick, broken < newest.state.tick &+ settle {
@@ -68,8 +70,7 @@ struct CutPlan {
     }
   }
 
-  // Indirect: items are grouped and passed on, and a node's state is hundreds of bytes.
-  indirect enum Action {
+  enum Action {
     /// Nothing of the base's value or directory at the path remains.
     case removeTree
     /// The node stands at the path.

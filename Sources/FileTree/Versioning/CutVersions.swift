@@ -9,7 +9,35 @@ package struct CutSummary: Sendable {
   /// A few of the paths.
   package var names: [String] = []
 
+  private static let mostNames = 5
+
   package init() {}
+
+  /// Counts edits of a map, in ascending order.
+  init(of edits: [MapEdit], on base: ValueMap) throws(StoreError) {
+    // Neighbours stand in one node.
+    var cursor = MapCursor(base)
+    for edit in edits {
+      try cursor.seek(to: edit.key.bytes, directory: edit.isDirectory)
+      let old = try cursor.entry(at: edit.key, directory: edit.isDirectory)
+      switch edit {
+      case .put(let entry):
+        if let old, old.hasSameContent(as: entry) { continue }
+        if old == nil { new += 1 } else { changed += 1 }
+      case .remove:
+        guard old != nil else { continue }
+        removed += 1
+      }
+      if names.count < Self.mostNames { names.append(edit.key.rawValue) }
+    }
+  }
+
+  mutating func add(_ other: CutSummary) {
+    changed += other.changed
+    new += other.new
+    removed += other.removed
+    names += other.names.prefix(Self.mostNames - names.count)
+  }
 
   /// For example `3 changed, 1 new: notes/a, notes/b ...`.
   package var text: String {
@@ -45,6 +73,9 @@ struct CutVersions {
     var renumbered: Set<UInt64> = []
     var summary = CutSummary()
   }
+
+  /// From so many edits on another thread pays.
+  private static let longPlan = 256
 
   let tree: LiveTree
   let plan: CutPlan
@@ -134,10 +165,16 @@ struct CutVersions {
     let number = transaction.nextVersion
     var builder = EditBuilder(
       tree: tree, view: isOnHead ? plan.base : TreeView(map: base), transaction: transaction,
-      number: number)
-    for item in items { try builder.add(item) }
+      number: number, expecting: items.count)
+    try PutAhead.on(items, of: tree, in: builder.view) { (ahead) throws(StoreError) in
+      for (index, item) in items.enumerated() { try builder.add(item, ahead?.take(index)) }
+    }
     try builder.finish()
-    made.entries.merge(builder.entries) { $1 }
+    if made.entries.isEmpty {
+      made.entries = builder.entries
+    } else {
+      made.entries.merge(builder.entries) { $1 }
+    }
     if !isOnHead { made.stale.merge(builder.entries) { $1 } }
     made.renumbered.formUnion(builder.renumbered)
     let detached = Set(plan.detached.map(\.inode))
@@ -149,7 +186,12 @@ struct CutVersions {
     let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
       .applying(edits: edits)
     guard map.contentDigest != base.contentDigest else { return nil }
-    try count(edits, base, &made.summary, transaction)
+    for case .put(let entry) in edits { transaction.noteLink(entry) }
+    let counted = Aside(edits.count >= Self.longPlan, "llvs-version") {
+      Result { () throws(StoreError) in try CutSummary(of: edits, on: base) }
+    }
+    // Nothing of the store is read once this has returned.
+    defer { _ = counted.wait() }
     let author = tree.lock.withLock { _ in tree.settings.author }
     let version = try transaction.add(
       AuthoredVersion(
@@ -158,30 +200,12 @@ struct CutVersions {
           $0.line == VersionRecord.unnamedLine ? nil : Branch(rawValue: $0.line)
         },
         author: author.isEmpty ? nil : author, message: message))
+    made.summary.add(try counted.wait().get())
     made.newest = version
     if isOnHead {
       made.own = version.number
       made.ownMap = map
     }
     return version.number
-  }
-
-  private func count(
-    _ edits: [MapEdit], _ base: ValueMap, _ summary: inout CutSummary,
-    _ transaction: WriteTransaction
-  ) throws(StoreError) {
-    for edit in edits {
-      let old = try base.entry(at: edit.key, directory: edit.isDirectory)
-      switch edit {
-      case .put(let entry):
-        transaction.noteLink(entry)
-        if let old, old.hasSameContent(as: entry) { continue }
-        if old == nil { summary.new += 1 } else { summary.changed += 1 }
-      case .remove:
-        guard old != nil else { continue }
-        summary.removed += 1
-      }
-      if summary.names.count < 5 { summary.names.append(edit.key.rawValue) }
-    }
   }
 }

@@ -3,7 +3,7 @@ import LLVS
 /// Turns a plan's items into edits of one predecessor's map, and stores the bytes they need.
 struct EditBuilder {
   private let tree: LiveTree
-  private let view: TreeView
+  let view: TreeView
   private let transaction: WriteTransaction
   private let number: VersionNumber
   private var edits: [MapPlace: MapEdit] = [:]
@@ -23,17 +23,24 @@ struct EditBuilder {
   private var timed: Set<[UInt8]> = []
 
   init(
-    tree: LiveTree, view: TreeView, transaction: WriteTransaction, number: VersionNumber
+    tree: LiveTree, view: TreeView, transaction: WriteTransaction, number: VersionNumber,
+    expecting count: Int
   ) {
     self.tree = tree
     self.view = view
     self.transaction = transaction
     self.number = number
+    edits.reserveCapacity(count)
+    entries.reserveCapacity(count)
+    placed.reserveCapacity(count)
   }
 
   /// The edits in the map's order, without those that change nothing.
   func sortedEdits() -> [MapEdit] {
-    edits.values.sorted(by: MapEdit.precedes)
+    // Edits are large: what is moved about is their places.
+    edits.keys.sorted { a, b in
+      a.key == b.key ? !a.isDirectory && b.isDirectory : a.key < b.key
+    }.compactMap { edits[$0] }
   }
 
   /// Call after the last item: a directory's recorded time goes when a name in it came or went.
@@ -60,14 +67,15 @@ struct EditBuilder {
     path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
   }
 
-  mutating func add(_ item: CutPlan.Item) throws(StoreError) {
+  /// Adds what an item of the plan changes, with what was found out for it ahead, if anything.
+  mutating func add(_ item: CutPlan.Item, _ ahead: PutAhead.Work?) throws(StoreError) {
     switch item.action {
     case .removeTree:
       try removeAll(at: item.path, keepingDirectory: false)
     case .copyTree(let from, let except):
       try copy(from: from, to: item.path, except: except)
     case .put(let state, let isInPlace):
-      try put(state, at: item.path, isInPlace: isInPlace)
+      try put(state, at: item.path, isInPlace: isInPlace, ahead)
     }
   }
 
@@ -114,11 +122,12 @@ struct EditBuilder {
   // MARK: - Putting
 
   private mutating func put(
-    _ state: CutPlan.NodeState, at path: [UInt8], isInPlace: Bool
+    _ state: CutPlan.NodeState, at path: [UInt8], isInPlace: Bool, _ ahead: PutAhead.Work?
   ) throws(StoreError) {
     let isDirectory = state.kind == .directory
     var old: Entry?
-    switch try view.find(path: path) {
+    let found = if let ahead { try ahead.found.get() } else { try view.find(path: path) }
+    switch found {
     case .value(let entry)?:
       if isDirectory { remove(entry) } else { old = entry }
     case .directory(let entry)?:
@@ -126,8 +135,8 @@ struct EditBuilder {
       if isDirectory { old = entry }
     case nil: break
     }
-    let key: Key = if let old { old.key } else { try view.key(forNewPath: path) }
-    guard let entry = try entry(for: state, key: key, old: old) else { return }
+    let key = TreeView.key(ofPath: path, showing: found)
+    guard let entry = try entry(for: state, key: key, old: old, ahead) else { return }
     entries[state.node.inode] = entry
     let place = MapPlace(entry)
     placed[place] = state.node.inode
@@ -146,7 +155,7 @@ struct EditBuilder {
   }
 
   private mutating func entry(
-    for state: CutPlan.NodeState, key: Key, old: Entry?
+    for state: CutPlan.NodeState, key: Key, old: Entry?, _ ahead: PutAhead.Work?
   ) throws(StoreError) -> Entry? {
     let chosen = state.taken
     var stored = StoredContent(length: 0, digest: .ofNothing, content: .none)
@@ -159,7 +168,11 @@ struct EditBuilder {
         stored = known
       } else {
         do throws(StoreError) {
-          stored = try store(chosen.content)
+          if let prepared = try ahead?.content?.get() {
+            stored = try transaction.write(prepared)
+          } else {
+            stored = try store(chosen.content)
+          }
         } catch {
           tree.leaveOut(chosen.state, of: state.node.inode, error)
           throw error

@@ -38,9 +38,9 @@ extension LiveTree {
   func install(_ installation: Installation, after plan: CutPlan?) -> [Invalidation] {
     var told: [Invalidation] = []
     stamp += 1
-    var seen = PlanSeen()
+    let seen = PlanSeen()
     if let plan {
-      seen = noteSeen(plan, installation)
+      noteSeen(plan, installation, seen)
       settlePlan(plan, installation, seen)
       noteTaken(plan.items.count)
     }
@@ -76,15 +76,18 @@ extension LiveTree {
   // MARK: - What the cut took
 
   /// What those who go on with what a cut took have seen.
-  struct PlanSeen {
-    var nodes: [UInt64: UInt64] = [:]
-    var paths: [[UInt8]: UInt64] = [:]
+  ///
+  /// As a rule nobody asks: then it is no more than a list.
+  final class PlanSeen {
+    fileprivate var noted: [(path: [UInt8], inode: UInt64, epoch: UInt64)] = []
+    private(set) lazy var nodes = Dictionary(noted.map { ($0.inode, $0.epoch) }) { $1 }
+    private(set) lazy var paths = Dictionary(noted.map { ($0.path, $0.epoch) }) { $1 }
   }
 
   /// Says what those who go on with what the cut took have seen, now that it is known on what each
   /// change was put.
-  private func noteSeen(_ plan: CutPlan, _ installation: Installation) -> PlanSeen {
-    var result = PlanSeen()
+  private func noteSeen(_ plan: CutPlan, _ installation: Installation, _ result: PlanSeen) {
+    result.noted.reserveCapacity(plan.items.count)
     for item in plan.items {
       guard case .put(let state, _) = item.action else { continue }
       let planned = plan.epochAfter(item)
@@ -99,23 +102,24 @@ extension LiveTree {
         }
         if file?.writerEpoch == planned { file?.writerEpoch = seen }
       }
-      result.paths[item.path] = seen
-      result.nodes[state.node.inode] = seen
+      result.noted.append((item.path, state.node.inode, seen))
       guard let taken = state.taken?.state else { continue }
       if let reader = taken.reader { readers.move(reader, to: seen) }
       detachedNodes[state.node.inode]?.epoch = seen
     }
-    return result
   }
 
   private func settlePlan(_ plan: CutPlan, _ installation: Installation, _ seen: PlanSeen) {
     if plan.rootAttributes == root.attributes { root.attributesChanged = false }
-    var present: Set<[UInt8]> = []
+    // The paths at which the base has what the plan put there; as a rule nobody asks.
+    lazy var present = Set(
+      plan.items.lazy.filter { item in
+        guard case .put(let state, _) = item.action else { return false }
+        return installation.entries[state.node.inode] != nil
+      }.map(\.path))
     for item in plan.items {
       guard case .put(let state, _) = item.action else { continue }
-      let entry = installation.entries[state.node.inode]
-      if entry != nil { present.insert(item.path) }
-      settle(state, at: item.path, entry: entry)
+      settle(state, at: item.path, entry: installation.entries[state.node.inode])
       if installation.renumbered.contains(state.node.inode) { state.node.renewsInode = true }
       if installation.learnsNumbers { state.node.renewsInode = false }
     }
@@ -126,31 +130,37 @@ extension LiveTree {
       let isHere = node.parent != nil || node.inode == Self.rootInode
       if isHere { directory.basePath = path }
       if node.stamp <= plan.stamp { node.isMoved = false }
+      var gone: [[UInt8]] = []
       for (name, override) in directory.overrides {
-        let childPath = path.isEmpty ? name : path + [0x2F] + name
+        func childPath() -> [UInt8] { path.isEmpty ? name : path + [0x2F] + name }
         if override.stamp > plan.stamp {
           // Changed again since: what the base has there is what the cut took, or took away.
-          if present.contains(childPath) {
+          if present.contains(childPath()) {
             directory.overrides[name]?.hidesBase = true
-          } else if plan.absent.contains(childPath) {
+          } else if plan.absent.contains(childPath()) {
             directory.overrides[name]?.hidesBase = false
           }
           continue
         }
         guard let child = override.node else {
-          directory.overrides[name] = nil
+          gone.append(name)
           continue
         }
         if isSettled(child), child.furtherNames.isEmpty || child.stamp <= plan.stamp {
-          directory.overrides[name] = nil
+          gone.append(name)
           child.isTouched = false
           child.isJournaled = false
           child.compact()
           dropIfUnused(child)
-        } else if present.contains(childPath) {
+        } else if present.contains(childPath()) {
           directory.overrides[name]?.hidesBase = true
-          if let epoch = seen.paths[childPath] { directory.overrides[name]?.epoch = epoch }
+          if let epoch = seen.paths[childPath()] { directory.overrides[name]?.epoch = epoch }
         }
+      }
+      if gone.count == directory.overrides.count {
+        directory.overrides = [:]
+      } else {
+        for name in gone { directory.overrides[name] = nil }
       }
     }
     for node in plan.detached where node.file?.saved?.takenIn != nil {

@@ -77,10 +77,8 @@ extension LiveTree {
 
   /// Decides which saves count: after the plan, and again when what follows a cut had its quiet.
   func choose(_ plan: inout CutPlan) {
-    for index in plan.items.indices {
-      guard case .put(var state, let isInPlace) = plan.items[index].action else { continue }
-      state.choose(settle: settings.settle)
-      plan.items[index].action = .put(state, isInPlace: isInPlace)
+    for item in plan.items {
+      if case .put(let state, _) = item.action { state.choose(settle: settings.settle) }
     }
   }
 

@@ -1,5 +1,4 @@
 import LLVS
-import Platform
 
 /// The journal's next generation, made ready before a version: the mark of the cut is brought to the disk,
 /// and a file with room for what follows.
@@ -12,26 +11,16 @@ final class NextGeneration: Sendable {
   /// From so many changed names on a thread of its own pays.
   static let longPlan = 256
 
-  private let outcome = Monitor<Result<Journal.Preparation, FSError>?>(nil)
+  private let outcome: Aside<Result<Journal.Preparation, FSError>>
 
   /// Begins; where there can be no other thread, or `aside` is false, it is done when this returns.
   init(of tree: LiveTree, aside: Bool) {
-    let outcome = outcome
-    let prepare: @Sendable () -> Void = {
-      let made = Result { () throws(FSError) in
-        try tree.journal.prepareGeneration(expecting: tree.checkpointSize())
+    outcome = Aside(aside, "llvs-journal") {
+      Result { () throws(FSError) in
+        try tree.journal.prepareGeneration(expecting: tree.checkpointEstimate()) {
+          tree.checkpointSize()
+        }
       }
-      outcome.withLock { $0 = made }
-      outcome.broadcast()
-    }
-    guard aside else {
-      prepare()
-      return
-    }
-    do throws(SystemError) {
-      try SystemThread.detach(name: "llvs-journal", prepare)
-    } catch {
-      prepare()
     }
   }
 
@@ -40,24 +29,17 @@ final class NextGeneration: Sendable {
   /// - Throws: whatever preparing it threw.
   func wait() throws(StoreError) {
     do throws(FSError) {
-      _ = try settled().get()
+      _ = try outcome.wait().get()
     } catch {
       throw error.asStoreError
     }
   }
 
   /// What was made ready; nil where it could not be.
-  var prepared: Journal.Preparation? { try? settled().get() }
+  var prepared: Journal.Preparation? { try? outcome.wait().get() }
 
   /// Gives it up, once it is ready.
   func discard(from journal: Journal) {
     if let prepared { journal.discard(prepared) }
-  }
-
-  private func settled() -> Result<Journal.Preparation, FSError> {
-    guard let outcome = outcome.wait(until: { $0 }) else {
-      preconditionFailure("a wait without a time limit ends with a result")
-    }
-    return outcome
   }
 }

@@ -200,11 +200,13 @@ package final class Versioner: Sendable {
         try next.wait()
         return commit
       }
-      var placed = made.placed
+      // A version that is put under the tree as it was made has the numbers that the plan put there.
+      let isOwn = made.own != nil && head == made.own && made.sides.isEmpty && made.stale.isEmpty
+      var placed = isOwn ? [:] : made.placed
       for renewal in plan.renewals {
         let key = try plan.base.key(forNewPath: renewal.path)
         let place = MapPlace(key: key, isDirectory: renewal.isDirectory)
-        placed[place] = placed[place] ?? renewal.node.inode
+        placed[place] = made.placed[place] ?? renewal.node.inode
       }
       let adoption = LiveMap(
         shown: made.ownMap ?? plan.base.map, placed: placed, freshInodes: state.freshInodes,
@@ -326,7 +328,9 @@ extension LiveTree {
     }
   }
 
-  /// About how many bytes a checkpoint takes now.
+  /// How many bytes a checkpoint takes now.
+  ///
+  /// - Complexity: O(bytes), with the lock held: ``checkpointEstimate()`` is a tenth of that.
   func checkpointSize() -> Int {
     lock.withLock { _ in
       checkpointChanges().reduce(256) { $0 + $1.encoded().count + JournalFrame.headerSize }

@@ -19,7 +19,7 @@ public struct Value: Hashable, Sendable {
 
     /// Whether the first comes before the second.
     public static func < (a: ID, b: ID) -> Bool {
-      a.bytes.lexicographicallyPrecedes(b.bytes)
+      a.bytes.withUnsafeBytes { a in b.bytes.withUnsafeBytes { a.compare(to: $0) < 0 } }
     }
   }
 

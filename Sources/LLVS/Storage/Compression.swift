@@ -24,7 +24,7 @@ final class Compression: Sendable {
 
   /// The compressed bytes, nil where they do not save an eighth.
   func compressed(_ bytes: UnsafeRawBufferPointer, level: Int32) -> [UInt8]? {
-    guard bytes.count >= 64 else { return nil }
+    guard bytes.count >= 64, !RandomBytes.isLikely(bytes) else { return nil }
     // A capacity below the input's size makes zstd give up early on what does not shrink.
     return frame(of: bytes, level: level, capacity: bytes.count - bytes.count / 8)
   }

@@ -169,22 +169,25 @@ package final class ContentStore: Sendable {
   package func write(
     _ source: some ContentSource, in transaction: WriteTransaction
   ) throws(StoreError) -> StoredContent {
-    let length = source.length
-    guard length > 0 else {
-      return StoredContent(length: 0, digest: .ofNothing, content: .none)
-    }
-    guard length <= UInt64(ValueChunking.singleChunk) else {
+    guard source.length <= UInt64(ValueChunking.singleChunk) else {
       var writer = try ContentWriter(source: source, store: self, transaction: transaction)
       return try writer.run()
     }
+    return try write(try bytes(of: source), in: transaction)
+  }
+
+  /// All bytes of a short value.
+  private func bytes(of source: some ContentSource) throws(StoreError) -> [UInt8] {
+    let length = Int(source.length)
+    guard length > 0 else { return [] }
     var outcome: Result<Void, StoreError> = .success(())
-    let bytes = [UInt8](unsafeUninitializedCapacity: Int(length)) { buffer, used in
-      let out = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: Int(length))
+    let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, used in
+      let out = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: length)
       outcome = Result { () throws(StoreError) in try source.read(at: 0, into: out) }
-      used = if case .success = outcome { Int(length) } else { 0 }
+      used = if case .success = outcome { length } else { 0 }
     }
     try outcome.get()
-    return try write(bytes, in: transaction)
+    return bytes
   }
 
   /// Stores a value of at most 65,536 bytes.
@@ -206,22 +209,48 @@ package final class ContentStore: Sendable {
       chunk: isChunk ? bytes.withUnsafeBytes { records.packed(.chunk, $0) } : nil)
   }
 
+  /// Does what ``ready(_:)`` does for a value that is read first, and looks whether the store has it; nil for
+  /// a value of more than 65,536 bytes, which is cut and stored piece by piece.
+  ///
+  /// - Throws: what the source throws.
+  /// - Concurrency: any thread.
+  package func prepare(_ source: some ContentSource) throws(StoreError) -> ReadyValue? {
+    guard source.length <= UInt64(ValueChunking.singleChunk) else { return nil }
+    let bytes = try bytes(of: source)
+    let digest = Digest.of(bytes)
+    return bytes.withUnsafeBytes { raw in
+      let known = storedChunk(raw, digest)
+      let isPacked = known == nil && bytes.count > Entry.inlineLimit
+      return ReadyValue(
+        bytes: bytes, digest: digest, chunk: isPacked ? records.packed(.chunk, raw) : nil,
+        known: known, isLookedUp: true)
+    }
+  }
+
   /// Stores a value, hashed, and if it has been, packed.
-  func write(
+  package func write(
     _ value: ReadyValue, in transaction: WriteTransaction
   ) throws(StoreError) -> StoredContent {
-    let (bytes, digest, length) = (value.bytes, value.digest, UInt64(value.bytes.count))
+    let (bytes, digest) = (value.bytes, value.digest)
     guard bytes.count <= ValueChunking.singleChunk else {
       return try write(BytesSource(bytes), in: transaction)
     }
-    if bytes.isEmpty { return StoredContent(length: 0, digest: digest, content: .none) }
-    if bytes.count <= Entry.inlineLimit {
-      return StoredContent(length: length, digest: digest, content: .inline(bytes))
+    if let stored = ContentStore.inlined(bytes, digest) { return stored }
+    let location = try bytes.withRawBytes { (raw) throws(StoreError) -> Location in
+      guard value.isLookedUp else {
+        return try writeChunk(raw, digest, packed: value.chunk, in: transaction)
+      }
+      if let known = value.known ?? newChunk(raw, digest, in: transaction) { return known }
+      return try append(raw, digest, packed: value.chunk, in: transaction)
     }
-    let location = try bytes.withRawBytes { (raw) throws(StoreError) in
-      try writeChunk(raw, digest, packed: value.chunk, in: transaction)
-    }
-    return StoredContent(length: length, digest: digest, content: .chunk(location))
+    return StoredContent(length: UInt64(bytes.count), digest: digest, content: .chunk(location))
+  }
+
+  /// How a value stands in the map itself; nil for one that is too long for that.
+  static func inlined(_ bytes: [UInt8], _ digest: Digest) -> StoredContent? {
+    guard bytes.count <= Entry.inlineLimit else { return nil }
+    return StoredContent(
+      length: UInt64(bytes.count), digest: digest, content: bytes.isEmpty ? .none : .inline(bytes))
   }
 
   /// Stores a chunk, or finds the same bytes where they stand already.
@@ -229,17 +258,39 @@ package final class ContentStore: Sendable {
     _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord? = nil,
     in transaction: WriteTransaction
   ) throws(StoreError) -> Location {
-    let isShared = bytes.count >= ContentStore.sharedFrom
-    if isShared, let known = transaction.newChunk(digest) ?? index.chunk(digest),
-      // The index may be stale or damaged: only equal bytes are a find.
-      let found = try? records.read(.chunk, at: known), found.count == bytes.count,
-      found.withUnsafeBytes({ $0.elementsEqual(bytes) })
-    {
+    if let known = newChunk(bytes, digest, in: transaction) ?? storedChunk(bytes, digest) {
       return known
     }
+    return try append(bytes, digest, packed: packed, in: transaction)
+  }
+
+  private func append(
+    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord?,
+    in transaction: WriteTransaction
+  ) throws(StoreError) -> Location {
     let location = try records.append(.chunk, bytes, packed: packed)
-    if isShared { transaction.note(chunk: digest, at: location) }
+    if bytes.count >= ContentStore.sharedFrom { transaction.note(chunk: digest, at: location) }
     return location
+  }
+
+  /// Where a chunk stands that this transaction stored.
+  private func newChunk(
+    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, in transaction: WriteTransaction
+  ) -> Location? {
+    guard bytes.count >= ContentStore.sharedFrom else { return nil }
+    return transaction.newChunk(digest).flatMap { holds($0, bytes) ? $0 : nil }
+  }
+
+  /// Where a chunk stands that an earlier transaction stored.
+  private func storedChunk(_ bytes: UnsafeRawBufferPointer, _ digest: Digest) -> Location? {
+    guard bytes.count >= ContentStore.sharedFrom else { return nil }
+    return index.chunk(digest).flatMap { holds($0, bytes) ? $0 : nil }
+  }
+
+  /// The index may be stale or damaged: only equal bytes are a find.
+  private func holds(_ location: Location, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let found = try? records.read(.chunk, at: location) else { return false }
+    return found.withUnsafeBytes { $0.compare(to: bytes) == 0 }
   }
 
   // MARK: Metadata
@@ -277,4 +328,7 @@ package struct ReadyValue: Sendable {
   let digest: Digest
   /// The record of its chunk, where it was made ready.
   let chunk: PackedRecord?
+  /// Where the same bytes stood already when that was looked for.
+  var known: Location?
+  var isLookedUp = false
 }

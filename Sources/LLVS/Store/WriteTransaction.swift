@@ -153,7 +153,7 @@ package final class WriteTransaction {
   // MARK: Content
 
   /// Stores a value that was made ready before.
-  func write(_ value: ReadyValue) throws(StoreError) -> StoredContent {
+  package func write(_ value: ReadyValue) throws(StoreError) -> StoredContent {
     try store.contents.write(value, in: self)
   }
 

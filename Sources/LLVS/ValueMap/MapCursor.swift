@@ -60,6 +60,13 @@ package struct MapCursor {
     return try map.entry(walk.index, of: walk.node)
   }
 
+  /// The entry here, if it is the one at a key.
+  package func entry(at key: Key, directory: Bool) throws(StoreError) -> Entry? {
+    guard let walk, !walk.isAtEnd, walk.node.compare(walk.index, to: key.bytes, directory) == 0
+    else { return nil }
+    return try map.entry(walk.index, of: walk.node)
+  }
+
   /// Moves to the next entry.
   package mutating func advance() throws(StoreError) {
     guard walk != nil else { return try seekToStart() }
