@@ -32,14 +32,19 @@ package final class VersionGraph: Sendable {
     guard node.number == number, isInOrder else {
       throw .corrupt("version number \(number.rawValue) has a predecessor that is not before it")
     }
+    note(node)
+    return node
+  }
+
+  /// Takes in what is known of a version that is committed.
+  func note(_ node: HistoryNode) {
     cache.withLock { cache in
       if cache.recent.count >= limit {
         cache.old = cache.recent
         cache.recent = [:]
       }
-      cache.recent[number] = node
+      cache.recent[node.number] = node
     }
-    return node
   }
 
   // MARK: Ancestors

@@ -7,7 +7,11 @@ internal import Synchronization
 /// take one of a few others, so nobody waits for the writer (WAL).
 final class Catalog: Sendable {
   /// A connection on its way between the pool and the one thread that uses it.
-  private struct Loan: @unchecked Sendable { let database: Database }
+  private struct Loan: @unchecked Sendable {
+    let database: Database
+    /// The writer's: a transaction that only reads is open on it.
+    var isViewing = false
+  }
 
   let path: String
   let mode: Store.Mode
@@ -143,12 +147,42 @@ final class Catalog: Sendable {
     }
   }
 
+  /// Runs a look-up on the connection that writes, in which what it wrote last still stands: others would
+  /// have to read that again. It sees what is committed; ``endView()`` must follow.
+  func lookUp<Result>(
+    _ body: (Database) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let outcome = writer.withLock { loan in
+      Swift.Result<Unchecked<Result>, StoreError> { () throws(StoreError) in
+        guard let database = loan?.database else { throw StoreError.readOnly }
+        // Inside a transaction a look-up takes no lock of the file, which is half its cost.
+        if loan?.isViewing == false {
+          try database.prepared("BEGIN").run()
+          loan?.isViewing = true
+        }
+        return Unchecked(value: try body(database))
+      }
+    }
+    return try outcome.get().value
+  }
+
+  /// Ends what look-ups began.
+  func endView() { writer.withLock { loan in Catalog.endView(&loan) } }
+
+  private static func endView(_ loan: inout Loan?) {
+    guard let database = loan?.database, loan?.isViewing == true else { return }
+    loan?.isViewing = false
+    // Nothing was written: where it fails, the next transaction says so.
+    try? database.prepared("COMMIT").run()
+  }
+
   /// Runs the body in one SQLite transaction; it is durable when this returns.
   func write<Result>(
     _ body: (Database) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let outcome = writer.withLock { loan in
       Swift.Result<Unchecked<Result>, StoreError> { () throws(StoreError) in
+        Catalog.endView(&loan)
         guard let database = loan?.database else { throw StoreError.readOnly }
         return Unchecked(
           value: try database.transaction { () throws(StoreError) in try body(database) })

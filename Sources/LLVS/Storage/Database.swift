@@ -121,11 +121,11 @@ final class Database {
   func transaction<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try execute("BEGIN IMMEDIATE")
+    try prepared("BEGIN IMMEDIATE").run()
     let result: Result
     do throws(StoreError) {
       result = try body()
-      try execute("COMMIT")
+      try prepared("COMMIT").run()
     } catch {
       // A COMMIT that failed may have rolled back already; then there is nothing to undo.
       if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }

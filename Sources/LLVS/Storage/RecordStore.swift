@@ -136,6 +136,20 @@ final class RecordStore: NodeStorage, Sendable {
   /// Has segments left for new ones at another size.
   func limitSegments(to bytes: UInt64) { writer.withLock { $0.limit = bytes } }
 
+  /// Writes what was appended to the file and has the disk begin with it, so that ``sync()``, which must
+  /// follow, waits for less.
+  func startSync() throws(StoreError) {
+    let outcome = writer.withLock { writer in
+      Result { () throws(StoreError) in
+        let start = writer.flushed
+        try flushCommit(&writer)
+        guard writer.isDirty, start < writer.flushed else { return }
+        writer.file?.startWriteback(start..<max(writer.flushed, writer.end))
+      }
+    }
+    try outcome.get()
+  }
+
   /// Makes every record appended so far durable.
   ///
   /// - Throws: ``StoreError/system(_:)``; then none of them may be named by anything.
@@ -154,9 +168,7 @@ final class RecordStore: NodeStorage, Sendable {
   private func takeDirty() -> Result<([File], Bool), StoreError> {
     writer.withLock { writer in
       Result { () throws(StoreError) in
-        let isSmall = writer.buffer.count < RecordStore.smallCommit
-        try flush(&writer)
-        if isSmall, writer.isDirty { makeRoom(&writer) }
+        try flushCommit(&writer)
         var taken = writer.filled
         if writer.isDirty, let file = writer.file { taken.append(file) }
         let directoryIsDue = writer.isNew
@@ -166,6 +178,13 @@ final class RecordStore: NodeStorage, Sendable {
         return (taken, directoryIsDue)
       }
     }
+  }
+
+  /// Flushes the last records of a commit.
+  private func flushCommit(_ writer: inout Writer) throws(StoreError) {
+    let isSmall = !writer.buffer.isEmpty && writer.buffer.count < RecordStore.smallCommit
+    try flush(&writer)
+    if isSmall { makeRoom(&writer) }
   }
 
   /// Leaves the open segment for good: after an error nothing more goes into it.

@@ -4,8 +4,9 @@ internal import Synchronization
 /// Committing.
 ///
 /// INVARIANT 1: a record is durable before anything refers to it. The order is: append records to the
-/// segments; sync them; one SQLite transaction that names them, durable when it commits; only then is
-/// the new state published to other threads. An error anywhere leaves the last commit in force.
+/// segments; the rows of one SQLite transaction that name them; sync the segments; commit the transaction,
+/// which is durable then; only then is the new state published to other threads. An error anywhere leaves
+/// the last commit in force.
 ///
 /// INVARIANT 2: opening after any crash gives the last committed state. Bytes of segments that no
 /// committed version names are ignored; SQLite's log replays its own last commit.
@@ -34,13 +35,13 @@ extension Store {
   ) throws(StoreError) -> (Result, Bool) {
     records.beginWriting()
     defer { records.endWriting() }
-    let (transaction, result) = try catalog.readView { (view) throws(StoreError) in
-      let transaction = WriteTransaction(
-        store: self, lastNumber: published.withLock { $0.lastNumber }, seeing: view)
-      return (transaction, try body(transaction))
-    }
+    defer { catalog.endView() }
+    let transaction = WriteTransaction(
+      store: self, lastNumber: published.withLock { $0.lastNumber })
+    let result = try body(transaction)
     guard !transaction.namesNothing else { return (result, false) }
-    try records.sync()
+    // The disk takes the records while the rows that name them are made.
+    try records.startSync()
     try catalog.write { (database) throws(StoreError) in
       for record in transaction.added { try catalog.add(record, in: database) }
       for entry in transaction.heads { try catalog.appendHead(entry, in: database) }
@@ -65,6 +66,8 @@ extension Store {
         case .remove(let name): try catalog.removePeer(name, in: database)
         }
       }
+      // What follows, the commit, is the first that refers to them.
+      try records.sync()
     }
     published.withLock { state in
       state.lastNumber += UInt32(transaction.added.count)
@@ -77,6 +80,8 @@ extension Store {
         state.damagedSettings.removeAll { $0 == name }
       }
     }
+    // The next version is made on one of these as a rule.
+    for record in transaction.added.suffix(16) { graph.note(HistoryNode(record)) }
     index.note(chunks: transaction.newChunks, changes: transaction.changedKeys)
     return (result, !transaction.added.isEmpty)
   }

@@ -8,8 +8,6 @@ package final class WriteTransaction {
   }
 
   package let store: Store
-  /// What is committed, seen by the body only; as nobody else writes, it stays the newest state.
-  private let view: Database
   /// The number that the next reserved version gets.
   private var nextNumber: UInt32
   private(set) var added: [VersionRecord] = []
@@ -27,10 +25,12 @@ package final class WriteTransaction {
   private var addedByID: [Version.ID: Int] = [:]
   private var names: Set<String> = []
   private(set) var newChunks: [Digest: Location] = [:]
+  /// Committed versions that were asked for: a version's predecessors are looked at several times.
+  private var met: [VersionNumber: VersionRecord] = [:]
+  private static let mostMet = 64
 
-  init(store: Store, lastNumber: UInt32, seeing view: Database) {
+  init(store: Store, lastNumber: UInt32) {
     self.store = store
-    self.view = view
     base = lastNumber
     nextNumber = lastNumber + 1
   }
@@ -64,12 +64,26 @@ package final class WriteTransaction {
       let index = Int(number.rawValue - base) - 1
       return index < added.count ? added[index] : nil
     }
-    return try store.catalog.version(number, in: view)
+    if let known = met[number] { return known }
+    return noted(
+      try store.catalog.lookUp { (database) throws(StoreError) in
+        try store.catalog.version(number, in: database)
+      })
+  }
+
+  private func noted(_ record: VersionRecord?) -> VersionRecord? {
+    guard let record else { return nil }
+    if met.count >= Self.mostMet { met = [:] }
+    met[record.number] = record
+    return record
   }
 
   package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
     if let index = addedByID[id] { return added[index] }
-    return try store.catalog.version(id, in: view)
+    return noted(
+      try store.catalog.lookUp { (database) throws(StoreError) in
+        try store.catalog.version(id, in: database)
+      })
   }
 
   /// Adds a version; it becomes visible when the transaction commits.
@@ -117,7 +131,10 @@ package final class WriteTransaction {
     let candidates = VersionName.candidates(
       timestamp: version.timestamp, id: version.id, number: version.number)
     for name in candidates where !names.contains(name) {
-      if try store.catalog.version(named: name, in: view) == nil { return name }
+      let taken = try store.catalog.lookUp { (database) throws(StoreError) in
+        try store.catalog.version(named: name, in: database)
+      }
+      if taken == nil { return name }
     }
     throw .exists("every name for version \(version.id.rawValue) is taken")
   }
