@@ -5,7 +5,8 @@ import Platform
 
 /// Many versions to another store through a folder, in each of the two formats.
 extension StoreRows {
-  private enum Format: Int, CaseIterable {
+  /// A form in which versions go through a folder.
+  enum Format: Int, CaseIterable {
     case files, bundles
 
     var name: String {
