@@ -14,7 +14,7 @@ extension MountOperations {
     default: mode = [.read, .write]
     }
     if flags & OpenFlags.append != 0 { mode.insert(.append) }
-    if flags & OpenFlags.truncate != 0, mode.contains(.write) { mode.insert(.truncate) }
+    if flags & OpenFlags.truncate != 0 { mode.insert(.truncate) }
     return mode
   }
 

@@ -11,11 +11,18 @@ extension LiveTree {
 
   /// Opens a file for a thread, which is remembered to have seen what it reads.
   ///
+  /// Truncating moves the times of an empty file too (`make` tells a stamp's age by them), and empties one
+  /// that is opened for reading alone as truncate(2) does: no close of a writer follows that would save it.
+  ///
   /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, ``FSError/system(_:)``.
   package func open(
     _ inode: UInt64, mode: LiveHandle.Mode, thread: Int32 = 0
   ) throws(FSError) -> LiveHandle {
     if mode.contains(.truncate) {
+      guard mode.contains(.write) else {
+        _ = try resize(inode, to: 0, through: nil, thread: thread)
+        return try open(inode, mode: mode.subtracting(.truncate), thread: thread)
+      }
       try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
     }
     let process = threads.process(of: thread)
@@ -28,7 +35,7 @@ extension LiveTree {
       handle.dropsPages =
         handle.seenBefore != nil && mode.contains(.read) && !mode.contains(.truncate)
       var position: Journal.Position?
-      if mode.contains(.truncate), node.size > 0 || node.file?.unsaved == true {
+      if mode.contains(.truncate) {
         ensureJournaled(node)
         position = perform(
           .resize(

@@ -118,9 +118,9 @@ extension LiveTree {
       inode: own, kind: isDirectory ? .directory : entry?.kind ?? .regular, parent: parent,
       name: name, entry: entry, attributes: entry?.attributes ?? Attributes(),
       ctime: storedTime(entry), directory: isDirectory ? LiveDirectory(basePath: path) : nil)
-    if let replaced = replacedTimes[own] {
-      node.attributes.mtime = replaced
-      node.ctime = replaced
+    if let shown = shownTimes[own] {
+      node.attributes.mtime = shown
+      node.ctime = shown
     }
     remember(node)
     giveOwnID(node)

@@ -95,8 +95,10 @@ package final class LiveTree: @unchecked Sendable {
   /// A plan was taken and neither installed nor given up: what it names may come to be in the base, so
   /// every absence is remembered meanwhile.
   var isPlanning = false
-  /// When merges gave bytes to names, by inode, where the setting `mtime=now` says to show that.
-  var replacedTimes: [UInt64: Attributes.Time] = [:]
+  /// The mtimes that are shown instead of the recorded ones, by inode, while this tree lives: of files
+  /// written with the bytes they had (`make` goes by that), and, where the setting `mtime=now` says so,
+  /// when merges gave bytes to names.
+  var shownTimes: [UInt64: Attributes.Time] = [:]
   /// Files in memory to which an install may have given more names; see `completeLinks`.
   var grownLinks: Set<UInt64> = []
   /// Replay's difference between the monotonic clock and the time of day; nil in a live tree.

@@ -26,6 +26,8 @@ struct CutPlan {
     let priorEpoch: UInt64
     /// The save that the cut takes; nil for the base's bytes.
     private(set) var taken: Save?
+    /// The cut found the bytes and attributes of before, so the new mtime is in no version (rule 4).
+    var isRewritten = false
 
     init(
       node: LiveNode, entry: Entry?, newest: Save?, fallback: Save?, standsAsSaved: Bool,

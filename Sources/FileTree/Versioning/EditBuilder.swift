@@ -194,7 +194,10 @@ struct EditBuilder {
         // Writing the same bytes again is no change by itself.
         var same = attributes
         same.mtime = old.attributes.mtime
-        if same == old.attributes { attributes = old.attributes }
+        if same == old.attributes {
+          attributes = old.attributes
+          state.isRewritten = true
+        }
       }
     }
     var entry = Entry(

@@ -119,7 +119,9 @@ extension LiveTree {
       }.map(\.path))
     for item in plan.items {
       guard case .put(let state, _) = item.action else { continue }
-      settle(state, at: item.path, entry: installation.entries[state.node.inode])
+      settle(
+        state, at: item.path, entry: installation.entries[state.node.inode],
+        isStale: installation.stale.contains(state.node.inode))
       if installation.renumbered.contains(state.node.inode) { state.node.renewsInode = true }
       if installation.learnsNumbers { state.node.renewsInode = false }
     }
@@ -192,7 +194,9 @@ extension LiveTree {
   }
 
   /// Gives a node what the new base holds for it.
-  private func settle(_ state: CutPlan.NodeState, at path: [UInt8], entry: Entry?) {
+  private func settle(
+    _ state: CutPlan.NodeState, at path: [UInt8], entry: Entry?, isStale: Bool
+  ) {
     let node = state.node
     guard let entry, detachedNodes[node.inode] == nil else { return }
     node.entry = entry
@@ -211,7 +215,9 @@ extension LiveTree {
         shown.mtime = node.attributes.mtime
         node.attributes = shown
       } else {
+        let shown = shownTime(state, isStale: isStale)
         node.attributes = entry.attributes
+        if let shown { node.attributes.mtime = shown }
       }
     }
     guard let file = node.file else { return }
@@ -223,6 +229,17 @@ extension LiveTree {
     }
     file.neverSaved = false
     if file.saved == nil, !file.unsaved { node.file = nil }
+  }
+
+  /// The mtime that a node goes on showing after a cut, where that is not the recorded one.
+  private func shownTime(_ state: CutPlan.NodeState, isStale: Bool) -> Attributes.Time? {
+    let inode = state.node.inode
+    if state.isRewritten, !isStale, state.kind != .directory {
+      noteShown(inode, state.node.attributes.mtime)
+    } else if !shownTimes.isEmpty, state.taken != nil || state.explicitTime {
+      shownTimes[inode] = nil
+    }
+    return shownTimes.isEmpty ? nil : shownTimes[inode]
   }
 
   /// Whether a node is exactly what the base holds at its name.
@@ -243,11 +260,7 @@ extension LiveTree {
     let slash = change.path.lastIndex(of: 0x2F)
     let name = slash.map { Array(change.path[($0 + 1)...]) } ?? change.path
     let parentPath = slash.map { Array(change.path[..<$0]) } ?? []
-    if settings.mtime == .now, let new = change.new, new.kind == .regular,
-      !sameBytes(change.old?.stored, new)
-    {
-      noteReplaced(new.inode)
-    }
+    if let new = change.new { noteReplaced(change.old, by: new) }
     if let new = change.new, new.attributes.linkID != nil, nodes[new.inode]?.parent != nil {
       grownLinks.insert(new.inode)
     }
@@ -300,16 +313,25 @@ extension LiveTree {
     node.attributes = new.attributes
     if let shown, new.attributes.mtime == nil { node.attributes.mtime = shown }
     node.ctime = Self.now()
-    if changesBytes, let replaced = replacedTimes[new.inode] { node.attributes.mtime = replaced }
+    if node.kind != .directory, let shown = shownTimes[new.inode] { node.attributes.mtime = shown }
     node.compact()
     told.append(.node(node.kernelID))
     dropIfUnused(node)
   }
 
   /// With `mtime=now` what a merge replaced shows when that was; it is no change, and not recorded.
-  private func noteReplaced(_ inode: UInt64) {
-    if replacedTimes.count >= 1 << 20 { replacedTimes = [:] }
-    replacedTimes[inode] = Self.now()
+  private func noteReplaced(_ old: Entry?, by new: Entry) {
+    let hasOtherBytes = !sameBytes(old?.stored, new)
+    if hasOtherBytes, settings.mtime == .now, new.kind == .regular {
+      noteShown(new.inode, Self.now())
+    } else if hasOtherBytes || old?.attributes.mtime != new.attributes.mtime {
+      shownTimes[new.inode] = nil
+    }
+  }
+
+  private func noteShown(_ inode: UInt64, _ time: Attributes.Time?) {
+    if shownTimes.count >= 1 << 20 { shownTimes = [:] }
+    shownTimes[inode] = time
   }
 
   private func sameBytes(_ a: StoredContent?, _ b: Entry) -> Bool {

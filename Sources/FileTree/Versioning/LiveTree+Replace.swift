@@ -30,9 +30,9 @@ extension LiveTree {
       attributes: new.attributes, ctime: Self.now(), directory: nil)
     successor.born = storedTime(new)
     remember(successor)
-    if let replaced = replacedTimes[new.inode] {
-      replacedTimes[inode] = replaced
-      successor.attributes.mtime = replaced
+    if let shown = shownTimes[new.inode] {
+      shownTimes[inode] = shown
+      successor.attributes.mtime = shown
     }
     successor.isTouched = true
     successor.renewsInode = true

@@ -82,6 +82,20 @@ func addOpenChecks(_ suite: inout Suite) {
     }
     try equal(try place.status("f").st_size, 0)
   }
+  suite.check("open: O_TRUNC moves the mtime and ctime of an empty file too") { place in
+    try place.file("f")
+    try place.moves(mtime: true, ctime: true, of: "f") {
+      Sys.close(try ok(Sys.open(place("f"), O_WRONLY | O_TRUNC)))
+    }
+  }
+  suite.check("open: O_TRUNC empties a file that is opened for reading alone") { place in
+    try place.file("f", "text")
+    try place.moves(mtime: true, ctime: true, of: "f") {
+      let fd = try place.open("f", O_RDONLY | O_TRUNC)
+      try equal(try place.status(fd).st_size, 0)
+    }
+    try equal(try place.status("f").st_size, 0)
+  }
   suite.check("open: a write-only handle cannot read, a read-only one cannot write") { place in
     try place.file("f", "text")
     let writer = try place.open("f", O_WRONLY)

@@ -41,6 +41,32 @@ struct SaveRulesTests {
     try mount.close(writer)
   }
 
+  @Test("a file that is emptied by an open for reading is saved at once")
+  func emptiedByReader() throws {
+    let mount = try mounted()
+    try mount.save("f", "text")
+    try mount.cut()
+    let handle = try mount.open("f", [.read, .truncate])
+    #expect(try mount.cut().unsaved.isEmpty)
+    #expect(try mount.head() == ["f": ""])
+    try mount.close(handle)
+  }
+
+  @Test("emptying an empty file is a change of its times")
+  func emptiedAgain() throws {
+    let mount = try mounted()
+    try mount.save("f", "")
+    try mount.cut()
+    let before = try mount.status("f")
+    try mount.close(try mount.open("f", [.write, .truncate]))
+    let after = try mount.status("f")
+    #expect(after.mtime != before.mtime)
+    #expect(after.ctime == after.mtime)
+    // Rule 4: the same bytes are no version; who looks at the file still sees when it was written.
+    #expect(try mount.cut().cut == nil)
+    #expect(try mount.status("f").mtime == after.mtime)
+  }
+
   @Test("what only emptied a file is saved by its second flush or its release")
   func emptied() throws {
     let mount = try mounted()
@@ -267,6 +293,35 @@ struct SaveRulesTests {
     try mount.change("f") { $0.mtime = time }
     #expect(try mount.cut().head?.number != first)
     #expect(try mount.entry("f")?.attributes.mtime == time)
+    #expect(try mount.status("f").mtime == time)
+  }
+
+  @Test("a file written with the bytes it had shows when, until a newer time is recorded")
+  func shownTime() throws {
+    let mount = try mounted()
+    try mount.save("f", "text")
+    try mount.cut()
+    let recorded = try mount.entry("f")?.attributes.mtime
+    try mount.save("f", "text")
+    let written = try mount.status("f").mtime
+    #expect(written != recorded)
+    #expect(try mount.cut().cut == nil)
+    #expect(try mount.status("f").mtime == written)
+    // Not by another name's version, nor by other attributes.
+    try mount.save("g", "other")
+    try mount.change("f") { $0.mode = 0o600 }
+    #expect(try mount.cut().cut != nil)
+    #expect(try mount.status("f").mtime == written)
+    #expect(try mount.entry("f")?.attributes.mtime == recorded)
+    try mount.save("f", "more")
+    let later = try mount.status("f").mtime
+    try mount.cut()
+    #expect(try mount.status("f").mtime == later)
+    #expect(try mount.entry("f")?.attributes.mtime == later)
+    let time = Attributes.Time(seconds: 1_000_000_000, nanoseconds: 5)
+    try mount.save("f", "more")
+    try mount.change("f") { $0.mtime = time }
+    try mount.cut()
     #expect(try mount.status("f").mtime == time)
   }
 
