@@ -40,13 +40,17 @@ extension ControlService {
   func countOpenConflicts() throws(ControlError) -> Int {
     try translating { () throws(StoreError) in
       guard let head = try store.state().head else { return 0 }
-      return try store.openConflictKeys(at: head).count
-        + displaced.keys(at: head, in: store).count
+      return try Set(store.openConflictKeys(at: head))
+        .union(displaced.keys(at: head, in: store)).count
     }
   }
 
   func conflicts(_ path: [UInt8]?) throws(ControlError) -> CommandResult {
     let open = try openConflicts(below: path ?? [])
+    let displaced = try displacedValues(below: path ?? [])
+    let directories = Dictionary(
+      displaced.map { ($0.entry.key, String(decoding: $0.directory, as: UTF8.self)) },
+      uniquingKeysWith: { $1 })
     var lines: [String] = []
     var fields: [ReplyValue] = []
     for item in open {
@@ -67,15 +71,20 @@ extension ControlService {
           ]))
       }
       let path = String(decoding: item.path, as: UTF8.self)
+      var record = [
+        ReplyField("path", path), ReplyField("hasBase", .flag(item.conflict.base != nil)),
+        ReplyField("hasOurs", .flag(item.conflict.ours != nil)),
+        ReplyField("theirs", .list(theirs)),
+      ]
+      if let directory = directories[item.conflict.key] {
+        names.append("the file \(directory), whose name a directory has")
+        record.append(ReplyField("directory", directory))
+      }
       lines.append("\(path): \(names.joined(separator: ", "))")
-      fields.append(
-        .record([
-          ReplyField("path", path), ReplyField("hasBase", .flag(item.conflict.base != nil)),
-          ReplyField("hasOurs", .flag(item.conflict.ours != nil)),
-          ReplyField("theirs", .list(theirs)),
-        ]))
+      fields.append(.record(record))
     }
-    for value in try displacedValues(below: path ?? []) {
+    let clashed = Set(open.map(\.conflict.key))
+    for value in displaced where !clashed.contains(value.entry.key) {
       let path = String(decoding: value.path, as: UTF8.self)
       let directory = String(decoding: value.directory, as: UTF8.self)
       lines.append("\(path): the file \(directory), whose name a directory has")

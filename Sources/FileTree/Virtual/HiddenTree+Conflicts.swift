@@ -53,12 +53,15 @@ extension HiddenTree {
       }
       return shown
     }
-    let displaced = try services.displaced(head).map { value in
-      ConflictDirectories.Shown(
-        path: value.path,
-        conflict: ValueConflict(
-          key: value.entry.key, base: nil, ours: value.entry, theirs: []))
-    }
+    // One that clashed too has its `ours` already.
+    let clashed = Set(shown.map(\.conflict.key))
+    let displaced = try services.displaced(head).filter { !clashed.contains($0.entry.key) }
+      .map { value in
+        ConflictDirectories.Shown(
+          path: value.path,
+          conflict: ValueConflict(
+            key: value.entry.key, base: nil, ours: value.entry, theirs: []))
+      }
     let all = (shown + displaced).sorted { $0.conflict.key < $1.conflict.key }
     conflicts.state.withLock { state in
       state.head = head
