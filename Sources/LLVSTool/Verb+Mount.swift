@@ -23,7 +23,7 @@ extension Verb {
     let words = try line.operands(2...2)
     var request = MountRequest(store: words[0], mountPoint: words[1])
     request.isForced = line.has("force")
-    for option in (line.options["o"] ?? "").split(separator: ",").map(String.init) {
+    for option in Self.words(ofOptions: line.options["o"] ?? "") {
       switch option {
       case "allow_other": request.allowsOthers = true
       case "force": request.isForced = true
@@ -41,10 +41,38 @@ extension Verb {
         }
         request.names = names
       case _ where option.hasPrefix("fsname="): request.source = String(option.dropFirst(7))
+      case "remount":
+        throw UsageError("remount is the kernel's alone: mount -i -o remount,... MOUNTPOINT")
+      case _ where settled.contains(String(option.prefix { $0 != "=" })):
+        throw UsageError("\(option): the daemon settles that with the kernel itself")
       default: request.others.append(option)
       }
     }
     return request
+  }
+
+  /// Options that the daemon and the kernel have to agree on, so that nobody else can choose them.
+  private static let settled: Set<String> = [
+    "subtype", "max_read", "fd", "rootmode", "user_id", "group_id", "blksize",
+  ]
+
+  /// The words of what stands behind `-o`: commas end them, a backslash takes that from a comma.
+  private static func words(ofOptions text: String) -> [String] {
+    var words = [""]
+    var isEscaped = false
+    for character in text {
+      if !isEscaped, character == "\\" {
+        isEscaped = true
+        continue
+      }
+      if !isEscaped, character == "," {
+        words.append("")
+      } else {
+        words[words.count - 1].append(character)
+      }
+      isEscaped = false
+    }
+    return words.filter { !$0.isEmpty }
   }
 
   @Sendable static func mount(_ line: CommandLine, _ console: Console) throws -> ExitCode {
@@ -96,6 +124,9 @@ extension Verb {
   private static func startDaemon(
     _ line: CommandLine, _ request: MountRequest, _ console: Console
   ) throws -> ExitCode {
+    // The kernel gives the number of a dead mount that was taken away to the next one, which could not be
+    // told from it then.
+    _ = try MountPoint.removeStale(request.mountPoint)
     let before = try mount(at: request.mountPoint)
     let path = "/tmp/llvs-mount-\(SystemRandom.hex(8))"
     let errors = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)

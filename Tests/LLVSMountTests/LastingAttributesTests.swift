@@ -110,6 +110,24 @@ extension Mounted {
       try mounted.mount()
       let plain = try mounted.run("grep -F \" $PWD \" /proc/mounts")
       #expect(plain.contains("nosuid") && plain.contains("nodev"))
+      try mounted.unmount()
+      try mounted.mount(options: ["-o", #"fsname=a\,b\\c"#])
+      #expect(try mounted.run("findmnt -no SOURCE .") == "a,b\\c\n")
+    }
+
+    @Test(
+      "An option that cannot be had is refused with a sentence, and nothing is mounted",
+      arguments: [
+        ("subtype=bar", "settles"), ("max_read=4096", "settles"), ("remount,ro", "mount -i"),
+        ("nonsense", "unknown option(s): `-o nonsense'."),
+      ])
+    func refusedOptions(_ option: String, _ says: String) throws {
+      let mounted = try MountedStore()
+      defer { mounted.tearDown() }
+      let result = try TestSupport.shell(
+        "'\(MountedStore.program)' mount '\(mounted.store)' '\(mounted.path)' -o \(option); "
+          + "grep -cF \" $PWD \" /proc/mounts", in: mounted.path, seconds: 20)
+      #expect(result.output.contains(says) && result.output.hasSuffix("0\n"), "\(result.output)")
     }
   }
 }

@@ -17,6 +17,8 @@ package enum FuseLog {
   private struct State {
     var sink: (@Sendable (Level, String) -> Void)?
     var lastError = ""
+    /// What was said of a line that has not ended.
+    var beginning = ""
   }
 
   private static let state = Mutex(State())
@@ -43,12 +45,13 @@ package enum FuseLog {
   }
 
   private static func take(_ level: Level, _ message: String) {
-    var message = message[...]
-    while message.last == "\n" { message.removeLast() }
-    let text = String(message)
-    let sink = state.withLock { state in
-      if level <= .error { state.lastError = text }
-      return state.sink
+    let (sink, text) = state.withLock { state -> ((@Sendable (Level, String) -> Void)?, String) in
+      // libfuse says some sentences in pieces, of which the last ends the line.
+      var text = (state.beginning + message)[...]
+      state.beginning = message.last == "\n" ? "" : String(text)
+      while text.last == "\n" { text.removeLast() }
+      if level <= .error { state.lastError = String(text) }
+      return (state.beginning.isEmpty ? state.sink : nil, String(text))
     }
     sink?(level, text)
   }

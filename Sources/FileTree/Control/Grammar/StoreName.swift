@@ -29,8 +29,10 @@ package enum StoreName {
   }
 
   package static func checked(branch name: String) throws(ControlError) -> String {
-    // `merge all` means every line.
-    guard name != "all" else { throw ControlError(.grammar, "no branch can be called all") }
+    // `merge all` means every line, `head` what the tree shows.
+    guard name != "all", name != "head" else {
+      throw ControlError(.grammar, "no branch can be called \(name)")
+    }
     return try checked(tag: name)
   }
 }
