@@ -71,7 +71,8 @@ package final class MountDaemon: Sendable {
       for parent in directories { session.notifier.invalidate(NodeID(parent)) }
       session.notifier.flush()
     }
-    control = ControlService(versioner: versioner, log: log)
+    control = ControlService(
+      versioner: versioner, log: log, opener: .outside(mountPoint: mountPoint))
     autosaver = Autosaver(control)
     autosync = Autosync(control)
     var options = MountOptions(source: request.source ?? store.path)

@@ -21,6 +21,13 @@ package struct FileStatus: Hashable, Sendable {
   package var modifiedSeconds: Int64
   package var modifiedNanoseconds: UInt32
 
+  /// The device as the kernel's table of mounts has it, `major:minor` (makedev(3)).
+  package var deviceName: String {
+    let major = (device >> 8) & 0xFFF | (device >> 32) & 0xFFFF_F000
+    let minor = device & 0xFF | (device >> 12) & 0xFFFF_FF00
+    return "\(major):\(minor)"
+  }
+
   init(_ raw: stat) {
     device = UInt64(raw.st_dev)
     inode = UInt64(raw.st_ino)

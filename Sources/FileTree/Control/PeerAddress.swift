@@ -5,6 +5,13 @@ package enum PeerAddress: Hashable, Sendable {
   /// A folder of bundles.
   case bundles(String)
 
+  /// The directory's path.
+  package var path: String {
+    switch self {
+    case .directory(let path), .bundles(let path): path
+    }
+  }
+
   private static let planned = [
     "http", "https", "webdav", "webdavs", "s3", "ssh", "sftp", "rclone",
   ]
