@@ -11,6 +11,8 @@ final class Catalog: Sendable {
     let database: Database
     /// The writer's: a transaction that only reads is open on it.
     var isViewing = false
+    /// The writer's.
+    var logRoom: LogRoom?
   }
 
   let path: String
@@ -49,8 +51,7 @@ final class Catalog: Sendable {
       """
       PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;
       PRAGMA mmap_size=0; PRAGMA trusted_schema=0; PRAGMA cell_size_check=1;
-      PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=67108864;
-      PRAGMA cache_size=-8192;
+      PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-8192;
       """)
     isNew = if properties == nil { false } else { try Catalog.isEmpty(database) }
     if let properties, isNew {
@@ -73,7 +74,9 @@ final class Catalog: Sendable {
     }
     hasBundles = true
     hasSums = true
-    let loan = Loan(database: database)
+    database.watchLog()
+    let pageSize = Int(try database.integer("PRAGMA page_size") ?? 4096)
+    let loan = Loan(database: database, logRoom: LogRoom(database: path, pageSize: pageSize))
     writer.withLock { $0 = loan }
   }
 
@@ -184,8 +187,10 @@ final class Catalog: Sendable {
       Swift.Result<Unchecked<Result>, StoreError> { () throws(StoreError) in
         Catalog.endView(&loan)
         guard let database = loan?.database else { throw StoreError.readOnly }
-        return Unchecked(
-          value: try database.transaction { () throws(StoreError) in try body(database) })
+        let result = try database.transaction { () throws(StoreError) in try body(database) }
+        if database.logFrames >= LogRoom.checkpoint { database.checkpoint() }
+        loan?.logRoom?.committed(database.logFrames)
+        return Unchecked(value: result)
       }
     }
     return try outcome.get().value

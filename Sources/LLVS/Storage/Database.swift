@@ -11,6 +11,8 @@ final class Database {
   private let handle: OpaquePointer
   // Statements by the address of their text: a StaticString has one for life.
   private var statements: [UnsafeRawPointer: Statement] = [:]
+  /// Frames that the log has had since the last commit on this connection; see ``watchLog()``.
+  private(set) var logFrames = 0
 
   init(path: String, mode: Mode) throws(StoreError) {
     do throws(SystemError) {
@@ -132,6 +134,26 @@ final class Database {
       throw error
     }
     return result
+  }
+
+  /// Counts the frames of the log from here on, and leaves checkpoints to ``checkpoint()``.
+  func watchLog() {
+    // The connection is closed before its owner goes: the context outlives every call.
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_wal_hook(
+      handle,
+      { context, _, _, frames in
+        guard let context else { return SQLITE_OK }
+        Unmanaged<Database>.fromOpaque(context).takeUnretainedValue().logFrames = Int(frames)
+        return SQLITE_OK
+      }, context)
+  }
+
+  /// Brings what stands in the log to the database as far as no reader needs it in the log; with all of it
+  /// there, the next transaction begins the log again.
+  func checkpoint() {
+    // Where it fails, everything stands in the log still: the next commit tries again.
+    sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
   }
 
   /// Copies the whole database, as it is now, into a new file; others go on writing meanwhile.

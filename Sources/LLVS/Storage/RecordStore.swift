@@ -11,6 +11,11 @@ internal import Synchronization
 /// INVARIANT 3: every read verifies the record's checksum before a byte of it is used; what does not
 /// verify throws ``StoreError/corrupt(_:)`` with the segment and the offset.
 ///
+/// INVARIANT 9: a segment's file may end with zeros that no record has taken yet, or after a crash with
+/// anything: how long a file is says nothing of its records, which are found by their places alone. Zeros
+/// are written behind the last record of the open segment only, by its writer, and cut off when the segment
+/// is left in good order; one that is abandoned keeps them, and no older segment is ever touched.
+///
 /// Where a record stands is never used again in a session, also not after a failed transaction, so a
 /// cache keyed by ``Location`` never holds another record's bytes.
 ///
@@ -251,14 +256,13 @@ final class RecordStore: NodeStorage, Sendable {
     guard writer.smallCommits > RecordStore.commitsForRoom,
       writer.flushed + UInt64(RecordStore.smallCommit / 2) > writer.end, let file = writer.file
     else { return }
-    let zeros = [UInt8](repeating: 0, count: RecordStore.room)
-    do throws(SystemError) {
-      try file.write(zeros, at: writer.flushed)
-      writer.end = writer.flushed + UInt64(zeros.count)
-    } catch {
-      // Behind what is named nothing counts; a disk that cannot take zeros says so for records too.
-      writer.smallCommits = .min
+    let (from, to) = (max(writer.flushed, writer.end), writer.flushed + UInt64(RecordStore.room))
+    guard file.makeRoom(from: from, to: to) else {
+      // Some commits later there may be room; records need none of it.
+      writer.smallCommits = 0
+      return
     }
+    writer.end = to
   }
 
   /// Takes away the zeros that no commit has used.
