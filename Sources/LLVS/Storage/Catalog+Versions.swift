@@ -211,13 +211,35 @@ extension Catalog {
     for predecessor in Set(record.predecessors) {
       try database.prepared("INSERT INTO successors VALUES(?,?)")
         .bind(1, predecessor).bind(2, record.number).run()
-      try database.prepared("DELETE FROM heads WHERE number = ?").bind(1, predecessor).run()
-      try database.prepared("DELETE FROM line_heads WHERE line = ? AND number = ?")
-        .bind(1, Array(record.line.utf8)).bind(2, predecessor).run()
     }
-    try database.prepared("INSERT INTO heads VALUES(?)").bind(1, record.number).run()
-    try database.prepared("INSERT INTO line_heads VALUES(?,?)")
-      .bind(1, Array(record.line.utf8)).bind(2, record.number).run()
+    try replaceHeads(by: record, in: database)
+  }
+
+  /// Makes a version a head of all and of its line, instead of its predecessors.
+  private func replaceHeads(by record: VersionRecord, in database: Database) throws(StoreError) {
+    let line = Array(record.line.utf8)
+    var (isHead, isLineHead) = (false, false)
+    // The row of the first that is a head becomes the new one's: as a rule there is just one.
+    for predecessor in Set(record.predecessors) {
+      try database.prepared(
+        isHead
+          ? "DELETE FROM heads WHERE number = ?2" : "UPDATE heads SET number = ?1 WHERE number = ?2"
+      ).bind(1, record.number).bind(2, predecessor).run()
+      isHead = isHead || database.changes > 0
+      try database.prepared(
+        isLineHead
+          ? "DELETE FROM line_heads WHERE line = ?3 AND number = ?2"
+          : "UPDATE line_heads SET number = ?1 WHERE line = ?3 AND number = ?2"
+      ).bind(1, record.number).bind(2, predecessor).bind(3, line).run()
+      isLineHead = isLineHead || database.changes > 0
+    }
+    if !isHead {
+      try database.prepared("INSERT INTO heads VALUES(?)").bind(1, record.number).run()
+    }
+    if !isLineHead {
+      try database.prepared("INSERT INTO line_heads VALUES(?,?)")
+        .bind(1, line).bind(2, record.number).run()
+    }
   }
 }
 

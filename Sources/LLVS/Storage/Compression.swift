@@ -14,6 +14,8 @@ final class Compression: Sendable {
   private static let kept = 8
   /// `ZSTD_c_blockDelimiters`, a macro that Swift does not see.
   private static let blockDelimiters = ZSTD_c_experimentalParam11
+  /// `ZSTD_c_literalCompressionMode`.
+  private static let literalMode = ZSTD_c_experimentalParam5
 
   deinit {
     contexts.withLock { contexts in
@@ -82,10 +84,10 @@ final class Compression: Sendable {
   /// bytes; nil where the frame would have more than `capacity` bytes, or zstd does not take them.
   ///
   /// The sequences are taken as right: they end with the last literals, as `zstd.h` has it for explicit
-  /// blocks, of which this is one.
+  /// blocks, of which this is one. What they do not tell is written as it is where that `isPlain`.
   func delta(
     _ bytes: UnsafeRawBufferPointer, told sequences: [ZSTD_Sequence], capacity: Int,
-    after head: [UInt8]
+    after head: [UInt8], isPlain: Bool
   ) -> [UInt8]? {
     guard capacity > 0, let context = takeCompressing() else { return nil }
     defer {
@@ -97,6 +99,10 @@ final class Compression: Sendable {
     ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, 6)
     ZSTD_CCtx_setParameter(
       context, Compression.blockDelimiters, Int32(ZSTD_sf_explicitBlockDelimiters.rawValue))
+    if isPlain {
+      ZSTD_CCtx_setParameter(
+        context, Compression.literalMode, Int32(ZSTD_ps_disable.rawValue))
+    }
     var isWhole = false
     // What zstd writes last it writes in words, for which there has to be room.
     let room = capacity + 32

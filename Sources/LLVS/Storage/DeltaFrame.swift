@@ -30,22 +30,36 @@ struct DeltaFrame {
     self.capacity = capacity
   }
 
-  /// `head`, then a frame of at most `capacity` bytes; nil where it would be longer, or where one of the
-  /// two is too long or no node.
+  enum Outcome {
+    /// `head`, then the frame.
+    case told([UInt8])
+    /// What differs takes more bytes than there are to be, and no search finds less.
+    case tooLong
+    /// One of the two is no node or a long one, or what differs may be made shorter by a search.
+    case unknown
+  }
+
+  /// A frame of at most `capacity` bytes.
   static func make(
     _ bytes: UnsafeRawBufferPointer, from base: UnsafeRawBufferPointer, capacity: Int,
     after head: [UInt8], _ compression: Compression
-  ) -> [UInt8]? {
+  ) -> Outcome {
     guard bytes.count <= longest, base.count <= longest, bytes.count > MapNode.headerLength,
       base.count > MapNode.headerLength, bytes[1] == base[1]
-    else { return nil }
+    else { return .unknown }
     var frame = DeltaFrame(bytes, from: base, capacity: capacity)
-    guard frame.compareItems(level: Int(bytes[1])), !frame.sequences.isEmpty, !frame.isTooLong
-    else { return nil }
+    let level = Int(bytes[1])
+    // Above the leaves what differs are digests: nothing makes these shorter.
+    let areDigests = level > 0
+    guard frame.compareItems(level: level), !frame.sequences.isEmpty, !frame.isTooLong else {
+      return frame.isTooLong && areDigests ? .tooLong : .unknown
+    }
     // The last literals, and with them the end of the only block.
     frame.sequences.append(
       ZSTD_Sequence(offset: 0, litLength: UInt32(frame.run), matchLength: 0, rep: 0))
-    return compression.delta(bytes, told: frame.sequences, capacity: capacity, after: head)
+    let told = compression.delta(
+      bytes, told: frame.sequences, capacity: capacity, after: head, isPlain: areDigests)
+    return told.map { .told($0) } ?? (areDigests ? .tooLong : .unknown)
   }
 
   // MARK: Comparing
@@ -67,7 +81,7 @@ struct DeltaFrame {
       while other < base.count, !isDone {
         guard let otherLength = DeltaFrame.length(of: base, at: other) else { return false }
         if length == otherLength,
-          bytes.part(position, length).compare(to: base.part(other, length)) == 0
+          DeltaFrame.equal(bytes, from: position, and: base, from: other, atMost: length) == length
         {
           match(length, offset: base.count + position - other)
           other += otherLength
@@ -139,22 +153,67 @@ struct DeltaFrame {
     let end = min(common, length - tail)
     var (index, told) = (0, 0)
     while index < end {
-      var equal = 0
-      while index + equal < end, bytes[start + index + equal] == source[other + index + equal] {
-        equal += 1
-      }
+      let equal = DeltaFrame.equal(
+        bytes, from: start + index, and: source, from: other + index, atMost: end - index)
       if equal >= DeltaFrame.shortestMatch || equal > 0 && told == index && continues(offset) {
         append(index - told)
         match(equal, offset: offset)
         told = index + equal
       }
-      // And past the byte that differs.
+      // And past the byte that differs, and those after it: of two digests nearly all do.
       index += equal + 1
+      index += DeltaFrame.different(
+        bytes, from: start + index, and: source, from: other + index, atMost: end - index)
     }
     append(length - tail - told)
     guard tail > 0 else { return }
     guard tail >= DeltaFrame.shortestMatch else { return append(tail) }
     match(tail, offset: base.count + start + length - shift - other - otherLength)
+  }
+
+  /// How many bytes are the same from two places on.
+  @inline(__always)
+  private static func equal(
+    _ a: UnsafeRawBufferPointer, from start: Int, and b: UnsafeRawBufferPointer, from other: Int,
+    atMost most: Int
+  ) -> Int {
+    var equal = 0
+    while equal + 32 <= most,
+      a.loadUnaligned(fromByteOffset: start + equal, as: SIMD4<UInt64>.self)
+        == b.loadUnaligned(fromByteOffset: other + equal, as: SIMD4<UInt64>.self)
+    {
+      equal += 32
+    }
+    while equal + 8 <= most {
+      let word = a.loadUnaligned(fromByteOffset: start + equal, as: UInt64.self)
+      let otherWord = b.loadUnaligned(fromByteOffset: other + equal, as: UInt64.self)
+      if word != otherWord {
+        // The first byte in memory is the lowest of the word.
+        return equal + (word ^ otherWord).littleEndian.trailingZeroBitCount / 8
+      }
+      equal += 8
+    }
+    while equal < most, a[start + equal] == b[other + equal] { equal += 1 }
+    return equal
+  }
+
+  /// How many bytes differ, each of them, from two places on; by whole words.
+  @inline(__always)
+  private static func different(
+    _ a: UnsafeRawBufferPointer, from start: Int, and b: UnsafeRawBufferPointer, from other: Int,
+    atMost most: Int
+  ) -> Int {
+    let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+    var different = 0
+    while different + 8 <= most {
+      let word =
+        a.loadUnaligned(fromByteOffset: start + different, as: UInt64.self)
+        ^ b.loadUnaligned(fromByteOffset: other + different, as: UInt64.self)
+      // Whether no byte of it is zero.
+      guard (word &- ones) & ~word & highs == 0 else { break }
+      different += 8
+    }
+    return different
   }
 
   /// Whether a match at an offset makes the one before it longer.

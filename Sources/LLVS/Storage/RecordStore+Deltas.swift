@@ -26,12 +26,17 @@ extension RecordStore {
     var head: [UInt8] = []
     head.append(base.location)
     let room = capacity - head.count
-    let told = base.bytes.withUnsafeBytes {
+    let made = base.bytes.withUnsafeBytes {
       DeltaFrame.make(bytes, from: $0, capacity: room, after: head, compression)
     }
-    guard
-      let packed = told ?? compression.delta(bytes, from: base.bytes, capacity: room, after: head)
-    else {
+    let delta: [UInt8]? =
+      switch made {
+      case .told(let frame): frame
+      // A search would find little that keys do not tell.
+      case .tooLong: nil
+      case .unknown: compression.delta(bytes, from: base.bytes, capacity: room, after: head)
+      }
+    guard let packed = delta else {
       let location = try append(.mapNode, bytes)
       bases.note(location, DeltaBases.Base(location: location, bytes: Array(bytes)))
       return location

@@ -69,15 +69,19 @@ extension WriteTransaction {
     let other = store.map(records.dropFirst().first?.map ?? .empty)
     var edits: [MapEdit] = []
     var recorded: [RecordedChange] = []
+    var known: [MapChange] = []
     for (key, change) in last.sorted(by: { $0.key < $1.key }) {
       let old = try before.entry(at: key)
       switch change {
       case .insert(let value), .update(let value):
-        edits.append(.put(try entry(value, replacing: old, in: number)))
+        let new = try entry(value, replacing: old, in: number)
+        edits.append(.put(new))
+        known.append(MapChange(old: old, new: new))
         recorded.append(old == nil ? .insert(key) : .update(key))
       case .remove:
         guard old != nil else { continue }
         edits.append(.remove(key, directory: false))
+        known.append(MapChange(old: old, new: nil))
         recorded.append(.remove(key))
       case .preserve(let reference):
         guard let entry = try preserved(reference, old, other) else {
@@ -85,20 +89,23 @@ extension WriteTransaction {
         }
         if entry == old { continue }
         edits.append(.put(entry))
+        known.append(MapChange(old: old, new: entry))
         recorded.append(.preserve(key, storedVersion: reference.storedVersionId))
       case .preserveRemoval:
         guard old != nil else { continue }
         edits.append(.remove(key, directory: false))
+        known.append(MapChange(old: old, new: nil))
         recorded.append(.preserveRemoval(key))
       }
     }
     let map = try before.applying(edits: edits)
-    return try add(
-      AuthoredVersion(
-        number: number, first: records.first?.number, second: records.dropFirst().first?.number,
-        base: before, map: map, line: Version.line(metadata), metadata: metadata,
-        // With one predecessor the two maps say it all.
-        changes: records.count > 1 ? try write(ChangeList.encode(recorded)) : nil))
+    var version = AuthoredVersion(
+      number: number, first: records.first?.number, second: records.dropFirst().first?.number,
+      base: before, map: map, line: Version.line(metadata), metadata: metadata,
+      // With one predecessor the two maps say it all.
+      changes: records.count > 1 ? try write(ChangeList.encode(recorded)) : nil)
+    version.known = known
+    return try add(version)
   }
 
   private func entry(

@@ -19,9 +19,9 @@ extension Store {
     _ body: (WriteTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     guard mode == .writer else { throw .readOnly }
-    let outcome = writeLock.withLock { _ in
+    let outcome = writeLock.withLock { latest in
       Swift.Result<Unchecked<(Result, Bool)>, StoreError> { () throws(StoreError) in
-        Unchecked(value: try commit(body))
+        Unchecked(value: try commit(body, &latest))
       }
     }
     let (result, adds) = try outcome.get().value
@@ -29,15 +29,15 @@ extension Store {
     return result
   }
 
-  /// Returns what the body did, and whether there are new versions.
+  /// Returns what the body did, and whether there are new versions, of which `latest` is the last.
   private func commit<Result>(
-    _ body: (WriteTransaction) throws(StoreError) -> Result
+    _ body: (WriteTransaction) throws(StoreError) -> Result, _ latest: inout VersionRecord?
   ) throws(StoreError) -> (Result, Bool) {
     records.beginWriting()
     defer { records.endWriting() }
     defer { catalog.endView() }
     let transaction = WriteTransaction(
-      store: self, lastNumber: published.withLock { $0.lastNumber })
+      store: self, lastNumber: published.withLock { $0.lastNumber }, latest: latest)
     let result = try body(transaction)
     guard !transaction.namesNothing else { return (result, false) }
     // The disk takes the records while the rows that name them are made.
@@ -80,6 +80,7 @@ extension Store {
         state.damagedSettings.removeAll { $0 == name }
       }
     }
+    if let last = transaction.added.last { latest = last }
     // The next version is made on one of these as a rule.
     for record in transaction.added.suffix(16) { graph.note(HistoryNode(record)) }
     index.note(chunks: transaction.newChunks, changes: transaction.changedKeys)

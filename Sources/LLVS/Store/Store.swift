@@ -50,8 +50,9 @@ public final class Store: Sendable {
   let counters: Counters
   let lockFile: File
 
-  // Held through a write transaction, I/O included: only writers take it.
-  let writeLock = Mutex<Void>(())
+  // Held through a write transaction, I/O included: only writers take it. The version that was committed
+  // last, here.
+  let writeLock = Mutex<VersionRecord?>(nil)
   // A leaf lock.
   let published: Mutex<State>
   /// Who is told of new versions; a leaf lock, not held while telling.

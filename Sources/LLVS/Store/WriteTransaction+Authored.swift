@@ -18,6 +18,9 @@ package struct AuthoredVersion {
   package var metadata: Version.Metadata
   /// The change list to record for a merge; nil where it follows from the maps.
   package var changes: StoredContent?
+  /// Every change from the base to the map, in ascending order, where that is known; nil has the maps
+  /// compared.
+  var known: [MapChange]?
 
   package init(
     number: VersionNumber, first: VersionNumber?, second: VersionNumber? = nil, base: ValueMap,
@@ -79,8 +82,12 @@ extension WriteTransaction {
     var directories = AttributeWriter(.directories)
     var keys: [Key] = []
     var size: Int64 = 0
-    var diff = try MapDiff(from: draft.base, to: draft.map)
-    while let change = try diff.next() {
+    var known = draft.known?.makeIterator()
+    var diff: MapDiff?
+    if known == nil { diff = try MapDiff(from: draft.base, to: draft.map) }
+    while true {
+      let next = known == nil ? try diff?.next() : known?.next()
+      guard let change = next else { break }
       let key = change.key
       if let old = change.old, let new = change.new, old.hasSameContent(as: new),
         old.storedVersion == new.storedVersion

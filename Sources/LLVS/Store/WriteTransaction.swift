@@ -28,9 +28,12 @@ package final class WriteTransaction {
   /// Committed versions that were asked for: a version's predecessors are looked at several times.
   private var met: [VersionNumber: VersionRecord] = [:]
   private static let mostMet = 64
+  /// The version that was committed last: what the next is made on, as a rule.
+  private let latest: VersionRecord?
 
-  init(store: Store, lastNumber: UInt32) {
+  init(store: Store, lastNumber: UInt32, latest: VersionRecord?) {
     self.store = store
+    self.latest = latest
     base = lastNumber
     nextNumber = lastNumber + 1
   }
@@ -64,6 +67,7 @@ package final class WriteTransaction {
       let index = Int(number.rawValue - base) - 1
       return index < added.count ? added[index] : nil
     }
+    if let latest, latest.number == number { return latest }
     if let known = met[number] { return known }
     return noted(
       try store.catalog.lookUp { (database) throws(StoreError) in
@@ -80,6 +84,7 @@ package final class WriteTransaction {
 
   package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
     if let index = addedByID[id] { return added[index] }
+    if let latest, latest.id == id { return latest }
     return noted(
       try store.catalog.lookUp { (database) throws(StoreError) in
         try store.catalog.version(id, in: database)

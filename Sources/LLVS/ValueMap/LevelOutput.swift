@@ -43,6 +43,18 @@ struct LevelOutput {
     run.reset()
   }
 
+  /// A node of which one item is another, with the same key.
+  mutating func replace(
+    _ index: Int, by item: [UInt8], of node: MapNode, at location: Location
+  ) throws(StoreError) {
+    if node.withItem(index, { raw in item.withUnsafeBytes { raw.compare(to: $0) == 0 } }) {
+      if !namesUnchanged { return }
+      name(node, at: location)
+    } else {
+      try write(node.replacing(index, by: item), after: location)
+    }
+  }
+
   /// No more new nodes come before the next old one.
   mutating func finishGroup() {
     for old in consumed[settled...] { drop(old) }
@@ -71,19 +83,26 @@ struct LevelOutput {
       }
       drop(old)
     }
-    if location != nil && !namesUnchanged { return }
-    let place: Location
     if let location {
-      place = location
-    } else {
-      // The old node that ends where this one does, or the one that it was cut from.
-      let prior = consumed.isEmpty ? nil : consumed[min(settled, consumed.count - 1)].location
-      let old = replaced ?? prior
-      place = try node.bytes.withUnsafeBufferPointer { bytes throws(StoreError) in
-        try map.storage.writeNode(UnsafeRawBufferPointer(bytes), after: old)
-      }
-      map.cache.insert(node, at: place)
+      if namesUnchanged { name(node, at: location) }
+      return
     }
+    // The old node that ends where this one does, or the one that it was cut from.
+    let prior = consumed.isEmpty ? nil : consumed[min(settled, consumed.count - 1)].location
+    try write(node, after: replaced ?? prior)
+  }
+
+  private mutating func write(_ node: MapNode, after old: Location?) throws(StoreError) {
+    let place = try node.bytes.withUnsafeBufferPointer { bytes throws(StoreError) in
+      try map.storage.writeNode(UnsafeRawBufferPointer(bytes), after: old)
+    }
+    map.cache.insert(node, at: place)
+    name(node, at: place)
+  }
+
+  /// Tells the level above of a node.
+  private mutating func name(_ node: MapNode, at place: Location) {
+    let last = node.count - 1
     let child = MapChild(location: place, digest: node.builtDigest, count: node.entryCount)
     let item = node.withKey(last) {
       MapItem.encode(child, lastKey: $0, directory: node.isDirectory(last))

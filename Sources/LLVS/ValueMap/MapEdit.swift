@@ -33,26 +33,32 @@ struct LevelEdit {
   let item: [UInt8]?
 }
 
-/// Edits of one level in ascending order, pulled one at a time.
+/// Edits of one level in ascending order, pulled one at a time and one ahead.
 struct LevelEdits {
   private let pull: () throws(StoreError) -> LevelEdit?
   private(set) var first: LevelEdit?
+  private(set) var second: LevelEdit?
 
   init(_ pull: @escaping () throws(StoreError) -> LevelEdit?) throws(StoreError) {
     self.pull = pull
     first = try pull()
+    if first != nil { second = try pull() }
+    try check()
   }
 
-  init(_ edits: [LevelEdit]) {
+  init(_ edits: [LevelEdit]) throws(StoreError) {
     var rest = edits.makeIterator()
-    first = rest.next()
-    pull = { rest.next() }
+    try self.init { rest.next() }
   }
 
   mutating func removeFirst() throws(StoreError) {
-    let last = first
-    first = try pull()
-    guard let last, let next = first else { return }
+    first = second
+    second = first == nil ? nil : try pull()
+    try check()
+  }
+
+  private func check() throws(StoreError) {
+    guard let last = first, let next = second else { return }
     let ascends =
       last.key == next.key
       ? !last.directory && next.directory : last.key.lexicographicallyPrecedes(next.key)

@@ -49,6 +49,14 @@ enum MapItem {
     bytes.part(start + 8, Int(bytes.bigEndian(UInt32.self, at: start + 4)))
   }
 
+  /// The bytes of a child's digest.
+  @inline(__always)
+  static func childDigest(
+    _ bytes: UnsafeRawBufferPointer, at start: Int
+  ) -> UnsafeRawBufferPointer {
+    bytes.part(start + 9 + Int(bytes.bigEndian(UInt32.self, at: start + 4)), 32)
+  }
+
   static func child(_ bytes: UnsafeRawBufferPointer, at start: Int) -> MapChild {
     let fixed = start + 9 + Int(bytes.bigEndian(UInt32.self, at: start + 4))
     return MapChild(

@@ -61,6 +61,30 @@ final class MapNode: Sendable {
     entryDigests = []
   }
 
+  /// The node with another item of the same key in the place of one.
+  func replacing(_ index: Int, by item: [UInt8]) -> MapNode {
+    let (from, to) = (Int(starts[index]), Int(starts[index + 1]))
+    var node: [UInt8] = []
+    node.reserveCapacity(bytes.count - (to - from) + item.count)
+    bytes.withUnsafeBytes { raw in
+      node.append(contentsOf: raw.part(0, from))
+      node.append(contentsOf: item)
+      node.append(contentsOf: raw.part(to, raw.count - to))
+    }
+    var offsets = starts
+    if item.count != to - from {
+      // Wraps where the new item is the shorter one.
+      let shift = UInt32(truncatingIfNeeded: item.count - (to - from))
+      for later in index + 1...count { offsets[later] &+= shift }
+    }
+    var digests: [Digest] = []
+    if level == 0 {
+      digests = entryDigests.count == count ? entryDigests : (0..<count).map(entryDigest)
+      digests[index] = item.withUnsafeBytes { Digest.of(MapItem.content($0, at: 0)) }
+    }
+    return MapNode(trusted: node, starts: offsets, level: level, entryDigests: digests)
+  }
+
   // MARK: Items
 
   /// The first item at or after a key; ``count`` if there is none.
@@ -175,9 +199,12 @@ final class MapNode: Sendable {
   /// Entries at or below.
   var entryCount: UInt64 {
     guard level > 0 else { return UInt64(count) }
-    var sum: UInt64 = 0
-    for index in 0..<count { sum = sum &+ child(index).count }
-    return sum
+    return bytes.withUnsafeBytes { raw in
+      var sum: UInt64 = 0
+      // The last field of each.
+      for end in starts.dropFirst() { sum &+= raw.bigEndian(UInt64.self, at: Int(end) - 8) }
+      return sum
+    }
   }
 
   /// The digest of digest 1, computed from the bytes.
@@ -193,15 +220,15 @@ final class MapNode: Sendable {
       withUnsafeTemporaryAllocation(byteCount: 32 * count, alignment: 8) { children in
         for index in 0..<count {
           let start = Int(starts[index])
-          let digest =
-            if level > 0 {
-              MapItem.child(raw, at: start).digest
-            } else if index < entries.count {
-              entries[index]
-            } else {
-              Digest.of(MapItem.content(raw, at: start))
-            }
-          digest.store(to: UnsafeMutableRawBufferPointer(rebasing: children[(32 * index)...]))
+          let place = UnsafeMutableRawBufferPointer(
+            rebasing: children[(32 * index)..<(32 * index + 32)])
+          if level > 0 {
+            place.copyMemory(from: MapItem.childDigest(raw, at: start))
+          } else if index < entries.count {
+            entries[index].store(to: place)
+          } else {
+            Digest.of(MapItem.content(raw, at: start)).store(to: place)
+          }
         }
         hasher.update(UnsafeRawBufferPointer(children))
       }

@@ -42,7 +42,7 @@ extension ValueMap {
         return try finished(with: output.first?.item)
       }
       guard level < MapItem.maximumLevel else { throw .invalid("a map of too many levels") }
-      edits = LevelEdits(output)
+      edits = try LevelEdits(output)
       level += 1
     }
   }
@@ -73,6 +73,11 @@ extension ValueMap {
     var walk = LevelWalk(map: self, root: root, at: location, level: level)
     while let first = edits.first {
       try walk.seek(first.key, first.directory)
+      if let index = itemAlone(first, edits.second, in: walk.node), let item = first.item {
+        try output.replace(index, by: item, of: walk.node, at: walk.location)
+        try edits.removeFirst()
+        continue
+      }
       while !walk.startsRun { try walk.back() }
       // A group: whole runs of the old tree, up to an end of a run that the edits left standing.
       while true {
@@ -84,6 +89,24 @@ extension ValueMap {
       output.finishGroup()
     }
     return output.edits
+  }
+
+  /// The item of a node that an edit puts another in the place of, where nothing else in the node's run
+  /// is edited: runs and their cuts depend on keys alone, so every node stays and this one alone differs.
+  private func itemAlone(
+    _ edit: LevelEdit, _ next: LevelEdit?, in node: MapNode
+  ) -> Int? {
+    guard edit.item != nil else { return nil }
+    let index = node.search(edit.key, edit.directory)
+    guard index < node.count, node.compare(index, to: edit.key, edit.directory) == 0 else {
+      return nil
+    }
+    if let next {
+      guard node.compare(node.count - 1, to: next.key, next.directory) < 0, node.endsRun else {
+        return nil
+      }
+    }
+    return index
   }
 
   /// Passes a node's items on with the edits that fall among them.
