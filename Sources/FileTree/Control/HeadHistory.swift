@@ -9,9 +9,16 @@ import LLVS
 /// Finds what undo and redo lead to.
 struct HeadHistory {
   private let store: Store
+  /// Told of entries that are not what was written, and are passed over.
+  private let damage: DamageReport
 
-  init(_ store: Store) {
-    self.store = store
+  init(of tree: LiveTree) {
+    store = tree.store
+    damage = tree.damage
+  }
+
+  private func entry(newestBefore sequence: Int64) throws(StoreError) -> HeadLogEntry? {
+    try store.headLog(before: sequence, limit: 1) { damage.tell($0) }.first
   }
 
   struct Step {
@@ -28,10 +35,10 @@ struct HeadHistory {
 
   /// What undo does; nil where nothing came before.
   func undo() throws(StoreError) -> Step? {
-    guard let newest = try store.headLog(limit: 1).first else { return nil }
+    guard let newest = try entry(newestBefore: .max) else { return nil }
     var change = try position(of: newest)
     var before = change.sequence
-    while let entry = try store.headLog(before: before, limit: 1).first {
+    while let entry = try entry(newestBefore: before) {
       let target = try position(of: entry)
       if target.version != change.version, target.version != nil {
         let step = Step(change: change, target: target)
@@ -51,7 +58,7 @@ struct HeadHistory {
     var steps: [HeadLogEntry] = []
     var before = Int64.max
     var cursor: Int64?
-    while cursor == nil, let entry = try store.headLog(before: before, limit: 1).first {
+    while cursor == nil, let entry = try entry(newestBefore: before) {
       if Self.target(of: entry) == nil { cursor = entry.sequence } else { steps.append(entry) }
       before = entry.sequence
     }
@@ -84,7 +91,7 @@ struct HeadHistory {
 
   private func entry(_ sequence: Int64) throws(StoreError) -> HeadLogEntry? {
     guard sequence < .max else { return nil }
-    return try store.headLog(before: sequence + 1, limit: 1).first
+    return try entry(newestBefore: sequence + 1)
       .flatMap { $0.sequence == sequence ? $0 : nil }
   }
 
@@ -98,14 +105,14 @@ struct HeadHistory {
 extension ControlService {
   func undo(_ context: CommandContext) throws(ControlError) -> CommandResult {
     try cut()
-    let step = try translating { () throws(StoreError) in try HeadHistory(store).undo() }
+    let step = try translating { () throws(StoreError) in try HeadHistory(of: tree).undo() }
     guard let step else { throw ControlError(.notFound, "there is nothing to undo") }
     return try go(step, "undo \(step.target.sequence)", context)
   }
 
   func redo(_ context: CommandContext) throws(ControlError) -> CommandResult {
     try cut()
-    let step = try translating { () throws(StoreError) in try HeadHistory(store).redo() }
+    let step = try translating { () throws(StoreError) in try HeadHistory(of: tree).redo() }
     guard let step else { throw ControlError(.notFound, "there is nothing to redo") }
     return try go(step, "redo \(step.target.sequence)", context)
   }

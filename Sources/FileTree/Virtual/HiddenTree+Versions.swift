@@ -164,7 +164,9 @@ extension HiddenTree {
 
   /// What the live tree showed at an instant, in nanoseconds since 1970.
   func shown(at instant: Int64) throws(FSError) -> VersionRecord? {
-    let logged = try reading { () throws(StoreError) in try store.head(at: instant) }
+    let logged = try reading { () throws(StoreError) in
+      try store.head(at: instant) { live.damage.tell($0) }
+    }
     if let logged {
       guard let number = logged.version else { return nil }
       return try snapshots.snapshot(number).record

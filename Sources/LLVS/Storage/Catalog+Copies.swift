@@ -110,6 +110,50 @@ extension Catalog {
     }
   }
 
+  /// What stands for an entry of the log of heads: itself, its copy, or nothing where it is damaged, of which
+  /// `tell` hears.
+  private func sound(
+    _ sequence: Int64, _ entry: Result<HeadLogEntry, StoreError>, in database: Database,
+    _ tell: (String) -> Void
+  ) throws(StoreError) -> HeadLogEntry? {
+    do throws(StoreError) {
+      return try entry.get()
+    } catch {
+      guard case .corrupt(let reason) = error else { throw error }
+      if let kept = try keptEssentials(in: database), kept.head.sequence == sequence {
+        return kept.head
+      }
+      tell(reason + "; it is passed over")
+      return nil
+    }
+  }
+
+  /// The newest entries of the log of heads with a smaller sequence number, newest first, without those
+  /// that are not what was written, of which `tell` hears.
+  func headLog(
+    before sequence: Int64, limit: Int, in database: Database, passingOver tell: (String) -> Void
+  ) throws(StoreError) -> [HeadLogEntry] {
+    var entries: [HeadLogEntry] = []
+    guard limit > 0 else { return entries }
+    try forEachHead(before: sequence, in: database) { (number, entry) throws(StoreError) in
+      if let sound = try sound(number, entry, in: database, tell) { entries.append(sound) }
+      return entries.count < limit
+    }
+    return entries
+  }
+
+  /// The newest sound entry at or before a time.
+  func head(
+    at time: Int64, in database: Database, passingOver tell: (String) -> Void
+  ) throws(StoreError) -> HeadLogEntry? {
+    var found: HeadLogEntry?
+    try forEachHead(notAfter: time, in: database) { (number, entry) throws(StoreError) in
+      found = try sound(number, entry, in: database, tell)
+      return found == nil
+    }
+    return found
+  }
+
   /// Settings of the live tree that the table has lost, from the copy.
   func lostSettings(
     besides sound: [String: [UInt8]], in database: Database

@@ -161,41 +161,67 @@ extension Catalog {
   }
 
   /// The newest entries with a smaller sequence number, newest first.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` where one is not what was written.
   func headLog(
     before sequence: Int64, limit: Int, in database: Database
   ) throws(StoreError) -> [HeadLogEntry] {
-    let statement = try database.prepared(
-      hasSums
-        ? """
-        SELECT sequence, time, version, map, reason, sum, llvs_sum(time, version, map, reason)
-        FROM head_log WHERE sequence < ?1 ORDER BY sequence DESC LIMIT ?2
-        """
-        : """
-        SELECT sequence, time, version, map, reason FROM head_log WHERE sequence < ?1
-        ORDER BY sequence DESC LIMIT ?2
-        """
-    ).bind(1, sequence).bind(2, Int64(limit))
-    defer { statement.reset() }
     var entries: [HeadLogEntry] = []
-    while try statement.step() { entries.append(try logged(statement)) }
+    try forEachHead(before: sequence, in: database) { _, entry throws(StoreError) in
+      entries.append(try entry.get())
+      return entries.count < limit
+    }
     return entries
   }
 
-  /// The newest entry at or before a time.
-  func head(at time: Int64, in database: Database) throws(StoreError) -> HeadLogEntry? {
+  /// Calls `body` with the numbers of entries and what they are, newest first, until it returns false.
+  func forEachHead(
+    before sequence: Int64, in database: Database,
+    _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
+  ) throws(StoreError) {
     let statement = try database.prepared(
       hasSums
         ? """
         SELECT sequence, time, version, map, reason, sum, llvs_sum(time, version, map, reason)
-        FROM head_log WHERE time <= ?1 ORDER BY time DESC, sequence DESC LIMIT 1
+        FROM head_log WHERE sequence < ?1 ORDER BY sequence DESC
+        """
+        : """
+        SELECT sequence, time, version, map, reason FROM head_log WHERE sequence < ?1
+        ORDER BY sequence DESC
+        """
+    ).bind(1, sequence)
+    defer { statement.reset() }
+    try forEachHead(in: statement, body)
+  }
+
+  private func forEachHead(
+    in statement: Statement,
+    _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    while try statement.step() {
+      let entry = Result { () throws(StoreError) in try logged(statement) }
+      guard try body(statement.integer(0), entry) else { return }
+    }
+  }
+
+  /// Calls `body` with the entries of a time and before, newest first, until it returns false.
+  func forEachHead(
+    notAfter time: Int64, in database: Database,
+    _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    let statement = try database.prepared(
+      hasSums
+        ? """
+        SELECT sequence, time, version, map, reason, sum, llvs_sum(time, version, map, reason)
+        FROM head_log WHERE time <= ?1 ORDER BY time DESC, sequence DESC
         """
         : """
         SELECT sequence, time, version, map, reason FROM head_log WHERE time <= ?1
-        ORDER BY time DESC, sequence DESC LIMIT 1
+        ORDER BY time DESC, sequence DESC
         """
     ).bind(1, time)
     defer { statement.reset() }
-    return try statement.step() ? try logged(statement) : nil
+    try forEachHead(in: statement, body)
   }
 }
 

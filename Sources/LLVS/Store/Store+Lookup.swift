@@ -80,17 +80,26 @@ extension Store {
     }
   }
 
-  package func headLog(before sequence: Int64 = .max, limit: Int) throws(StoreError)
-    -> [HeadLogEntry]
-  {
+  /// The newest entries of the log of heads with a smaller sequence number, newest first.
+  ///
+  /// Entries that are not what was written are passed over, and `tell` hears of each.
+  package func headLog(
+    before sequence: Int64 = .max, limit: Int, passingOver tell: (String) -> Void = { _ in }
+  ) throws(StoreError) -> [HeadLogEntry] {
     try catalog.read { (database) throws(StoreError) in
-      try catalog.headLog(before: sequence, limit: limit, in: database)
+      try catalog.headLog(before: sequence, limit: limit, in: database, passingOver: tell)
     }
   }
 
   /// What the live tree's head was at a time in nanoseconds since 1970; nil before the log begins.
-  package func head(at time: Int64) throws(StoreError) -> HeadLogEntry? {
-    try catalog.read { (database) throws(StoreError) in try catalog.head(at: time, in: database) }
+  ///
+  /// An entry that is not what was written is passed over: then it is the head before it, and `tell` hears.
+  package func head(
+    at time: Int64, passingOver tell: (String) -> Void = { _ in }
+  ) throws(StoreError) -> HeadLogEntry? {
+    try catalog.read { (database) throws(StoreError) in
+      try catalog.head(at: time, in: database, passingOver: tell)
+    }
   }
 
   package func peers() throws(StoreError) -> [Peer] {

@@ -149,4 +149,31 @@ struct MergeUndoTests {
     #expect(forward.text == "would merge 2 heads, 1 value\n* new")
     #expect(try a.read("new") == "of b")
   }
+
+  @Test(
+    "an older entry of the log of heads that nobody wrote is passed over, and named",
+    .enabled(if: (try? shell("command -v sqlite3").status) == 0))
+  func damagedEntry() throws {
+    let space = try ControlWorkspace()
+    for text in ["one", "two", "three"] {
+      try space.write("f", text)
+      try space.run("commit")
+    }
+    let log = try space.store.headLog(limit: 3)
+    let middle = log[1].sequence
+    let catalog = space.directory.file("store/store.sqlite")
+    let changed = try shell(
+      "sqlite3 '\(catalog)' 'UPDATE head_log SET version = 1 WHERE sequence = \(middle)'")
+    try #require(changed.status == 0, "\(changed.output)")
+    try space.run("undo")
+    #expect(try space.read("f") == "one")
+    let lines = EventLog(directory: space.store.path).lastLines(20)
+    #expect(
+      lines.contains {
+        $0.contains("entry \(middle) of the log of heads") && $0.contains("passed")
+      },
+      "\(lines)")
+    try space.run("redo")
+    #expect(try space.read("f") == "three")
+  }
 }

@@ -104,21 +104,35 @@ struct CatalogDamageTests {
     #expect(try damage() == [])
   }
 
-  @Test("the log of heads: what would be shown instead of an older entry is refused, by name")
+  @Test("the log of heads: an older entry that nobody wrote is passed over and named")
   func head() throws {
-    _ = try fill()
+    let second = try fill()
     #expect(try flip(Array("reason-of-this-test".utf8), at: 2))
+    let (oldest, time): (HeadLogEntry, Int64)
     do {
       let store = try Store.open(path: path)
       try store.write { (transaction) throws(StoreError) in
-        try transaction.setHead(nil, map: nil, reason: "newer")
+        let first = try transaction.version(second.predecessors?.idOfFirst ?? second.id)
+        try transaction.setHead(first?.number, map: first?.map, reason: "between")
       }
       // It was the newest when the store was opened, and was put right.
-      #expect(try store.headLog(limit: 2).map(\.reason) == ["newer", "reason-of-this-test"])
+      let log = try store.headLog(limit: 2)
+      #expect(log.map(\.reason) == ["between", "reason-of-this-test"])
+      (oldest, time) = (try #require(log.last), try #require(log.first).time)
+      try store.write { (transaction) throws(StoreError) in
+        try transaction.setHead(nil, map: nil, reason: "newer")
+      }
     }
-    #expect(try flip(Array("reason-of-this-test".utf8), at: 2))
+    #expect(try flip(Array("between".utf8), at: 2))
     let again = try Store.open(path: path)
-    #expect(throws: StoreError.self) { try again.headLog(limit: 2) }
+    var told: [String] = []
+    let log = try again.headLog(limit: 2) { told.append($0) }
+    #expect(log.map(\.reason) == ["newer", "reason-of-this-test"])
+    #expect(told.count == 1 && told[0].contains("entry \(oldest.sequence + 1) of the log of heads"))
+    #expect(try again.head(at: time) { told.append($0) } == oldest)
+    #expect(told.count == 2)
+    #expect(try again.head(at: .max)?.reason == "newer" && again.head(at: oldest.time) == oldest)
+    #expect(try again.headLog(before: oldest.sequence, limit: 1).isEmpty)
     #expect(try again.state().head == nil && again.headLog(limit: 1).map(\.reason) == ["newer"])
     #expect(try again.verify().damage.contains { $0.contains("head_log") })
   }
