@@ -8,43 +8,6 @@ import Testing
 
 @testable import LLVSMount
 
-/// A mount served by this process, so that a test can count its nodes.
-private final class ServedStore: Sendable {
-  let directory: String
-  let daemon: MountDaemon
-  var path: String { directory + "/mnt" }
-
-  init(_ directory: String, names: Int, hurriesHistory: Bool) throws {
-    self.directory = directory
-    try FileSystem.makeDirectory(directory + "/mnt")
-    var request = MountRequest(store: directory + "/store", mountPoint: directory + "/mnt")
-    request.names = names
-    request.hurriesHistory = hurriesHistory
-    daemon = try MountDaemon(request)
-    try SystemThread.detach { [daemon] in try? daemon.serve() }
-    #expect(daemon.awaitHistory() == nil)
-  }
-
-  static func with(
-    names: Int, hurriesHistory: Bool = false, _ body: (ServedStore) throws -> Void
-  ) throws {
-    let directory = try TemporaryDirectory()
-    let served = try ServedStore(
-      directory.path, names: names, hurriesHistory: hurriesHistory)
-    defer {
-      served.daemon.end()
-      _ = try? shell("umount -l '\(served.path)' 2>/dev/null; true")
-    }
-    try body(served)
-  }
-
-  func run(_ script: String, seconds: Int = 30) throws -> String {
-    let result = try shell(script, in: path, seconds: seconds)
-    #expect(result.status == 0, "\(result.output)")
-    return result.output
-  }
-}
-
 extension Mounted {
   @Suite(.serialized, .timeLimit(.minutes(2)))
   struct KernelMemoryTests {

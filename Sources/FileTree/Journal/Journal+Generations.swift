@@ -51,6 +51,13 @@ extension Journal {
     try resume()
     // Most of what has to be on the disk goes there while everybody works.
     try sync()
+    return try prepareFile(expecting: bytes, exactly: exactly)
+  }
+
+  /// Makes the file of the next generation.
+  func prepareFile(
+    expecting bytes: Int, exactly: () -> Int
+  ) throws(FSError) -> Preparation {
     let number = state.withLock { s in
       defer { s.nextNumber += 1 }
       return s.nextNumber
@@ -80,6 +87,14 @@ extension Journal {
     var referenced: Set<UInt32>
   }
 
+  /// The end of a generation that another follows.
+  struct Tail: Sendable {
+    let number: UInt32
+    let bytes: [UInt8]
+    let file: File
+    let at: UInt64
+  }
+
   /// A generation that is begun in memory: what has to be on the disk before its name.
   struct Unbegun: Sendable {
     let number: UInt32
@@ -88,11 +103,16 @@ extension Journal {
     /// The data files that anything still refers to.
     var keep: Set<UInt32>
     /// The end of the file before it, with records that were not written.
-    var tail: (bytes: [UInt8], file: File, at: UInt64)?
+    var tail: Tail?
     /// Staging files to be synced.
-    var stages: [File]
+    var stages: [UInt32: File]
     /// Everything up to here stands in it.
     let position: Position
+
+    /// The data files that have to be synced.
+    var files: Set<UInt32> {
+      Set(stages.keys).union(tail.map { [$0.number] } ?? [])
+    }
   }
 
   /// Puts a prepared generation in place of the current one.
@@ -104,17 +124,25 @@ extension Journal {
   ///   - gather: called with that lock held, also if this throws; what it returns is what every later
   ///     record is made on.
   /// - Throws: ``FSError/system(_:)``; the journal then refuses everything until a later call has written
-  ///   the generation. After a failed sync of bytes that it refers to that is the next mount's, which
-  ///   finds the old generation whole.
+  ///   the generation. After a failed sync of bytes that it refers to that call is ``recover()``.
   func begin(
     _ preparation: Preparation?, locked: (() -> Void) -> Void, gather: @escaping () -> Checkpoint
+  ) throws(FSError) {
+    try begin(preparation, heals: false, locked: locked, gather: gather)
+  }
+
+  /// The same, where `gather` may refuse with nil, and nothing has happened then; `heals` where a sync
+  /// has failed, and all that is pending was written anew.
+  func begin(
+    _ preparation: Preparation?, heals: Bool, locked: (() -> Void) -> Void,
+    gather: @escaping () -> Checkpoint?
   ) throws(FSError) {
     // Nobody else writes from here on: whoever commits waits until the generation stands.
     seize()
     defer { release() }
     var next: Unbegun?
     locked {
-      let checkpoint = gather()
+      guard let checkpoint = gather() else { return }
       var content = Self.frame(checkpoint.header)
       for change in checkpoint.changes {
         let meta = change.encoded()
@@ -128,7 +156,7 @@ extension Journal {
     }
     guard let next, let preparation else { return }
     do throws(SystemError) {
-      try complete(next, in: preparation.file)
+      try complete(next, in: preparation.file, heals: heals)
     } catch {
       throw .system(error)
     }
@@ -153,12 +181,15 @@ extension Journal {
     s.nextNumber = max(s.nextNumber, number + 1)
     var next = Unbegun(
       number: number, content: content, keep: referenced.union([number]),
-      tail: (s.buffer, s.file, s.fileEnd), stages: [], position: s.appended)
+      tail: Tail(number: s.generation, bytes: s.buffer, file: s.file, at: s.fileEnd), stages: [:],
+      position: s.appended)
     // Whatever is recorded from here on is staged already, or goes to a staging file that stays.
     next.keep.formUnion(s.unrecorded.keys)
     // Bytes inside the old generation's last records may be referred to still.
-    if !referenced.contains(s.generation) { next.tail = nil }
-    next.stages = s.stagesToSync.filter { next.keep.contains($0.key) }.map(\.value)
+    if !referenced.contains(s.generation) || s.healing.givenUp.contains(s.generation) {
+      next.tail = nil
+    }
+    next.stages = s.stagesToSync.filter { next.keep.contains($0.key) }
     s.stagesToSync = [:]
     s.fileEnd = UInt64(content.count)
     s.writtenEnd = 0
@@ -218,15 +249,17 @@ extension Journal {
   }
 
   /// Brings a generation to the disk, and what it refers to before it.
-  private func complete(_ next: Unbegun, in file: File) throws(SystemError) {
-    if let failed = state.withLock({ $0.failure }) { throw failed }
+  private func complete(
+    _ next: Unbegun, in file: File, heals: Bool = false
+  ) throws(SystemError) {
+    if !heals, let failed = state.withLock({ $0.failure }) { throw failed }
     if let tail = next.tail, !tail.bytes.isEmpty { try tail.file.write(tail.bytes, at: tail.at) }
     do throws(SystemError) {
       try next.tail?.file.syncData()
-      for stage in next.stages { try stage.syncData() }
+      for stage in next.stages.values { try stage.syncData() }
     } catch {
-      // fsyncgate: nothing is known of these pages, and they cannot be written anew.
-      fail(error)
+      // fsyncgate: nothing is known of these pages.
+      fail(error, givingUp: next.files)
       throw error
     }
     try file.write(next.content, at: 0)
@@ -243,6 +276,8 @@ extension Journal {
         s.files[id] = nil
         s.sums[id] = nil
       }
+      if heals { s.failure = nil }
+      s.healing.givenUp.formIntersection(s.files.keys)
       return gone
     }
     remove(gone)

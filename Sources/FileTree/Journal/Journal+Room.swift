@@ -25,14 +25,19 @@ extension Journal {
     enum Plan {
       case nothing
       case resume
+      case recover
       case allocate(File, from: UInt64, end: UInt64)
     }
-    let plan: Plan = try state.withLock { (s) throws(FSError) in
-      if let failure = s.failure { throw FSError.system(failure) }
+    let plan: Plan = state.withLock { s in
+      if s.failure != nil { return .recover }
       if s.unbegun != nil { return .resume }
       let end = s.fileEnd + UInt64(s.buffer.count) + UInt64(bytes)
       guard end + Self.margin > s.allocated else { return .nothing }
       return .allocate(s.file, from: s.allocated, end: end)
+    }
+    if case .recover = plan {
+      try recover()
+      return try reserve(bytes, isRemoval: isRemoval)
     }
     if case .resume = plan {
       try resume()

@@ -8,7 +8,8 @@ import Platform
 // INVARIANT J2: bytes that a record refers to are with the kernel before the record is.
 // INVARIANT J3: bytes in a data file are never overwritten; a file goes only when nothing refers to it.
 // INVARIANT J4: `sync` returns only after everything recorded before it is on the disk: first staging
-//   files, then the journal. After a failed sync the journal refuses everything: the next mount replays.
+//   files, then the journal. After a failed sync the files are given up, never synced again, and nothing
+//   is recorded before all that is pending was written anew (Journal+Healing.swift).
 // INVARIANT J5: a new generation replaces the old one by rename(2) after it and what it refers to is on
 //   the disk, so there is always one whole generation. One that could not be written is kept in memory:
 //   nothing is answered before a later call has written it.
@@ -36,7 +37,9 @@ final class Journal: Sendable {
     var isSyncing = false
     var syncedPosition: Position = 0
     var allocated: UInt64 = 0
+    /// Why a sync failed, until what is pending was written anew.
     var failure: SystemError?
+    var healing = Healing()
     /// The generation that records go into once it is on the disk; nil as a rule.
     var unbegun: Unbegun?
     var stage: File?
@@ -146,11 +149,12 @@ final class Journal: Sendable {
       enum Step {
         case done
         case resume
+        case recover
         case write(File, [UInt8], UInt64)
       }
-      let step: Step? = try state.wait { (s) throws(FSError) -> Step? in
+      let step: Step? = state.wait { s -> Step? in
         if s.written >= position { return .done }
-        if let failure = s.failure { throw FSError.system(failure) }
+        if s.failure != nil { return .recover }
         if s.isWriting { return nil }
         if s.unbegun != nil { return .resume }
         s.isWriting = true
@@ -162,6 +166,10 @@ final class Journal: Sendable {
       }
       if case .resume? = step {
         try resume()
+        continue
+      }
+      if case .recover? = step {
+        try recover()
         continue
       }
       guard case .write(let file, let bytes, let at)? = step else { return }
@@ -268,7 +276,13 @@ final class Journal: Sendable {
         "\(directory)/\(Self.stageName(number))", [.readWrite, .create, .exclusive],
         permissions: 0o600)
       // The name has to last as long as the bytes; once for many writes.
-      try FileSystem.syncDirectory(directory)
+      do throws(SystemError) {
+        try FileSystem.syncDirectory(directory)
+      } catch {
+        // One that cannot be removed now is removed at the next mount.
+        try? FileSystem.unlink(file.path)
+        throw error
+      }
       state.withLock { s in
         s.files[number] = file
         s.stage = file
@@ -287,39 +301,67 @@ final class Journal: Sendable {
 
   // MARK: - Durability
 
+  /// What one sync brings to the disk.
+  private struct Work {
+    var file: File
+    var generation: UInt32
+    var stages: [UInt32: File]
+    var position: Position
+    var end: UInt64
+  }
+
   /// Brings everything recorded so far to the disk.
   ///
   /// One thread syncs at a time: a second one must not take the first one's unfinished work as done.
   func sync() throws(FSError) {
-    let target = state.withLock { $0.appended }
+    let (target, losses) = state.withLock { ($0.appended, $0.healing.losses) }
     try commit(through: target)
-    struct Work {
-      var file: File
-      var stages: [UInt32: File]
-      var position: Position
-      var end: UInt64
-    }
     enum Step {
       case done
       case resume
+      case recover
       case sync(Work)
     }
-    let step = try state.wait { (s) throws(FSError) -> Step? in
-      if let failure = s.failure { throw FSError.system(failure) }
+    let step: Step? = state.wait { s -> Step? in
+      if s.failure != nil { return .recover }
       if s.syncedPosition >= target { return .done }
       if s.isSyncing { return nil }
       if s.unbegun != nil { return .resume }
       s.isSyncing = true
       defer { s.stagesToSync = [:] }
       return .sync(
-        Work(file: s.file, stages: s.stagesToSync, position: s.written, end: s.writtenEnd))
+        Work(
+          file: s.file, generation: s.generation, stages: s.stagesToSync, position: s.written,
+          end: s.writtenEnd))
     }
-    if case .resume? = step {
+    switch step {
+    case nil, .done?:
+      // Bytes that could not be written anew may be those that were to be synced.
+      if let lost = state.withLock({ $0.healing.losses == losses ? nil : $0.healing.lastFailure }) {
+        throw .system(lost)
+      }
+    case .resume?:
       // What was recorded before stands in it, and it is on the disk when this returns.
       try resume()
-      return try sync()
+      try sync()
+    case .recover?:
+      try recover()
+      if let lost = state.withLock({ $0.healing.losses == losses ? nil : $0.healing.lastFailure }) {
+        throw .system(lost)
+      }
+      try sync()
+    case .sync(let work)?:
+      do throws(SystemError) {
+        try sync(work)
+      } catch {
+        // Told here all the same: it was this sync that failed.
+        try? recover()
+        throw .system(error)
+      }
     }
-    guard case .sync(let work)? = step else { return }
+  }
+
+  private func sync(_ work: Work) throws(SystemError) {
     defer {
       state.withLock { $0.isSyncing = false }
       state.broadcast()
@@ -329,8 +371,8 @@ final class Journal: Sendable {
       try work.file.syncData()
     } catch {
       // fsyncgate: after a failed sync nothing is known of the pages; never ask again.
-      fail(error)
-      throw FSError.system(error)
+      fail(error, givingUp: Set(work.stages.keys).union([work.generation]))
+      throw error
     }
     let mark = Change.synced(end: work.end).encoded()
     let header = JournalFrame.header(meta: mark, dataLength: 0)
@@ -345,24 +387,6 @@ final class Journal: Sendable {
       if isAllDurable { s.syncedPosition = s.appended }
     }
   }
-
-  /// Refuses everything from here on, since a sync has failed, and says what helps.
-  func fail(_ error: SystemError) {
-    let isFirst = state.withLock { s in
-      defer { s.failure = s.failure ?? error }
-      return s.failure == nil
-    }
-    if isFirst { damage.tell(Self.remedy(error)) }
-  }
-
-  /// What a failed sync means, and what helps.
-  static func remedy(_ error: SystemError) -> String {
-    "\(error): it is not known what is on the disk, so nothing more is taken; reading goes on. "
-      + "Unmount and mount again: everything that was answered before is shown then"
-  }
-
-  /// Why nothing can be recorded until the next mount; nil as a rule.
-  var refusal: String? { state.withLock { $0.failure }.map(Self.remedy) }
 
   /// Whether a checkpoint would hardly save anything.
   var isSmall: Bool {

@@ -57,17 +57,25 @@ extension LiveTree {
       throw error
     }
     lock.withLock { _ in
-      for node in nodes.values {
-        guard let file = node.file else { continue }
-        file.content = moved(file.content, copies)
-        if let saved = file.saved { saved.content = moved(saved.content, copies) }
-        if let counted = file.counted { counted.content = moved(counted.content, copies) }
+      move { extent in
+        guard
+          let copy = copies[extent.source]?.first(where: {
+            $0.old.offset <= extent.offset
+              && extent.offset + extent.length <= $0.old.offset + $0.old.length
+          })
+        else { return [] }
+        return [
+          Extent(
+            start: extent.start, length: extent.length,
+            offset: copy.offset + (extent.offset - copy.old.offset), source: copy.source)
+        ]
       }
     }
     return staged
   }
 
-  private func stage(_ bytes: [UInt8]) throws(FSError) -> Journal.Staged {
+  /// Stages bytes that stand elsewhere; ``Journal/recorded(_:)`` must follow.
+  func stage(_ bytes: [UInt8]) throws(FSError) -> Journal.Staged {
     var result: Result<Journal.Staged, FSError> = .failure(.io)
     bytes.withUnsafeBytes { raw in
       do throws(FSError) { result = .success(try journal.stage(raw)) } catch {
@@ -99,24 +107,5 @@ extension LiveTree {
       note(node.file?.counted?.content)
     }
     return found
-  }
-
-  private func moved(_ content: FileContent, _ copies: [UInt32: [Copy]]) -> FileContent {
-    var changes: [Extent] = []
-    content.extents.forEach { extent in
-      guard
-        let copy = copies[extent.source]?.first(where: {
-          $0.old.offset <= extent.offset
-            && extent.offset + extent.length <= $0.old.offset + $0.old.length
-        })
-      else { return }
-      changes.append(
-        Extent(
-          start: extent.start, length: extent.length,
-          offset: copy.offset + (extent.offset - copy.old.offset), source: copy.source))
-    }
-    var result = content
-    for extent in changes { result.extents.put(extent) }
-    return result
   }
 }

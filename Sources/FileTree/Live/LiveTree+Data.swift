@@ -92,6 +92,18 @@ extension LiveTree {
   ) throws(FSError) {
     guard !bytes.isEmpty else { return }
     guard offset <= Self.sizeLimit - UInt64(bytes.count) else { throw .fileTooBig }
+    // Again where a sync of the staging file failed meanwhile: nothing may refer to it any more.
+    while true {
+      if let position = try put(handle, at: offset, bytes, mapped: mapped) {
+        return try journal.commit(through: position)
+      }
+    }
+  }
+
+  /// Records bytes; nil if the staging file that they went to was given up.
+  private func put(
+    _ handle: LiveHandle, at offset: UInt64, _ bytes: UnsafeRawBufferPointer, mapped: Bool
+  ) throws(FSError) -> Journal.Position? {
     let staged =
       bytes.count > Journal.inlineLimit
       ? try withRoom { () throws(FSError) in try journal.stage(bytes) } : nil
@@ -99,7 +111,8 @@ extension LiveTree {
     let sum = staged == nil ? Checksum.of(bytes) : 0
     let size = staged.map { 512 + 128 * $0.checksums.count } ?? bytes.count + 512
     try withRoom { () throws(FSError) in try journal.reserve(size) }
-    let position = lock.withLock { _ -> Journal.Position in
+    return lock.withLock { _ -> Journal.Position? in
+      if let staged, journal.isGivenUp(staged.source) { return nil }
       let node = handle.node
       ensureJournaled(node)
       var flags: Change.WriteFlags = handle.isSteady ? .steady : []
@@ -128,7 +141,6 @@ extension LiveTree {
           flags: flags))
       return position
     }
-    try journal.commit(through: position)
   }
 
   /// Gives a file another size: truncate(2) without a handle, ftruncate(2) with one.

@@ -100,8 +100,8 @@ package final class Autosaver: Sendable {
       if now - synced >= Self.syncInterval { sync(&synced) }
       guard let next else {
         // What was written and made a version of, or taken back, is on the disk or needs not to be.
-        sync(&synced)
-        guard sleep(nil, forWake: true) else { return }
+        let isDurable = sync(&synced)
+        guard sleep(isDurable ? nil : Self.pause, forWake: true) else { return }
         continue
       }
       let wait = min(next.tick - now, Self.glance)
@@ -118,12 +118,16 @@ package final class Autosaver: Sendable {
     }
   }
 
-  private func sync(_ last: inout UInt64) {
+  @discardableResult
+  private func sync(_ last: inout UInt64) -> Bool {
+    defer { last = SystemClock.monotonic() }
     do throws(FSError) {
       try service.tree.sync()
+      return true
     } catch {
-      service.log.add("error", "what is pending could not be brought to the disk: \(error)")
+      // Told once: until it is over, the journal's own line in status says so.
+      service.tree.damage.tell("what is pending could not be brought to the disk: \(error)")
+      return false
     }
-    last = SystemClock.monotonic()
   }
 }

@@ -26,6 +26,15 @@ package final class DamageReport: Sendable {
     for one in waiting { tell(one) }
   }
 
+  /// Tells of something that may happen again, and is told of each time.
+  package func say(_ text: String) {
+    let listener = state.withLock { s -> (@Sendable (String) -> Void)? in
+      if s.tell == nil { s.waiting.append(text) }
+      return s.tell
+    }
+    listener?(text)
+  }
+
   /// Tells of damage, of a named file or of what no name is known of, unless that was done before; damage
   /// that was told of with a name is not told of again without one.
   package func tell(_ reason: String, of name: String? = nil) {

@@ -38,6 +38,29 @@ package final class Versioner: Sendable {
     self.log = log
     self.notify = notify
     tree.damage.listen { log.add("error", $0) }
+    tree.journal.state.withLock { s in
+      s.healing.healer = { [weak self] in self?.healIfIdle() }
+    }
+  }
+
+  /// Writes what is pending anew after a failed sync, unless a transition is under way: who wants to record
+  /// something does not wait for that, which does it itself in the end.
+  private func healIfIdle() {
+    let isIdle = serial.withLock { isBusy in
+      defer { isBusy = true }
+      return !isBusy
+    }
+    guard isIdle else { return }
+    defer {
+      serial.withLock { $0 = false }
+      serial.broadcast()
+    }
+    tree.heal()
+  }
+
+  /// Writes what is pending anew after a failed sync, at the beginning or the end of a transition.
+  private func heal() throws(FSError) {
+    try tree.journal.recover { [tree] in tree.heal() }
   }
 
   private func exclusively<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
@@ -85,6 +108,9 @@ package final class Versioner: Sendable {
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(StoreError) -> Outcome {
     try exclusively { () throws(StoreError) in
+      do throws(FSError) { try heal() } catch { throw error.asStoreError }
+      // A sync that fails on the way fails the transition; the next one finds all well.
+      defer { try? heal() }
       var hasGivenBack = false
       while true {
         let known = tree.leftOutCount

@@ -270,29 +270,6 @@ struct JournalFaultTests {
     #expect(try again.head() == ["a": "one"])
   }
 
-  @Test("a sync that failed is told, and nothing is answered until the next mount")
-  func failedSync() throws {
-    let directory = try TemporaryDirectory()
-    do {
-      let mount = try MountedTree(directory.path)
-      try mount.save("before", "x")
-      let handle = try mount.open("before", .write)
-      let token = Faults.arm(
-        Faults.Plan(
-          calls: [.sync], below: directory.path + "/s/journal", times: 1,
-          action: .fail(Errno.inputOutput)))
-      #expect(throws: FSError.self) { try mount.tree.fsync(handle) }
-      Faults.disarm(token)
-      #expect(throws: FSError.self) { try mount.tree.fsync(handle) }
-      #expect(throws: FSError.self) { try mount.save("after", "y") }
-    }
-    let again = try MountedTree(directory.path)
-    #expect(again.text("before") == "x")
-    try again.save("after", "y")
-    try again.cut()
-    #expect(try again.head() == ["before": "x", "after": "y"])
-  }
-
   @Test("short writes are carried on with")
   func shortWrites() throws {
     let directory = try TemporaryDirectory()
