@@ -22,15 +22,17 @@ extension Faults {
     return written
   }
 
-  /// fdatasync(2).
-  package static func sync(_ descriptor: Int32) -> Int32 {
+  /// A sync of files at some paths that somebody else makes; nil if it is to fail.
+  package static func sync(_ paths: [String], _ body: () -> Int32) -> Int32? {
+    guard isOn else { return body() }
     do throws(SystemError) {
-      try pass(.sync, "fdatasync", path(of: descriptor))
+      for path in paths { try pass(.sync, "fdatasync", path) }
     } catch {
-      errno = error.errno
-      return -1
+      return nil
     }
-    return fdatasync(descriptor)
+    let result = body()
+    if result == 0 { for path in paths { tell(.sync, path, .after(path)) } }
+    return result
   }
 
   private static func path(of descriptor: Int32) -> String {

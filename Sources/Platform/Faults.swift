@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The kinds of calls that a test can make fail.
 package enum SystemCall: String, Hashable, Sendable, CaseIterable {
-  case open, read, write, sync, truncate, allocate, rename, link, unlink, makeDirectory
+  case open, read, write, sync, truncate, allocate, punch, rename, link, unlink, makeDirectory
   case removeDirectory, status, list, lock
 }
 
@@ -19,7 +19,8 @@ package enum Faults {
     case fail(Int32)
     /// A write transfers at most this many bytes, as write(2) may.
     case short(Int)
-    /// A write transfers this many bytes, then the process ends as by kill -9.
+    /// A write transfers this many bytes, space is allotted or given back whole; then the process ends as
+    /// by kill -9. Other calls are not made.
     case dieAfter(Int)
     /// The process ends as by kill -9, before the call.
     case die
@@ -52,6 +53,20 @@ package enum Faults {
     fileprivate let id: Int
   }
 
+  /// When a watcher is called.
+  package enum Phase: Hashable, Sendable {
+    /// Before a call, with its path.
+    case before
+    /// After a sync, an allotment or a hole that succeeded, with a path by which the file can be looked at.
+    case after(String)
+  }
+
+  private struct Watcher {
+    var id: Int
+    var below: String
+    var body: @Sendable (SystemCall, Phase) -> Void
+  }
+
   private struct Armed {
     var id: Int
     var plan: Plan
@@ -60,6 +75,7 @@ package enum Faults {
 
   private struct State {
     var armed: [Armed] = []
+    var watchers: [Watcher] = []
     var next = 1
   }
 
@@ -84,9 +100,49 @@ package enum Faults {
     state.withLock { state in
       guard let index = state.armed.firstIndex(where: { $0.id == token.id }) else { return 0 }
       let seen = state.armed.remove(at: index).seen
-      if state.armed.isEmpty { isArmed.store(false, ordering: .sequentiallyConsistent) }
+      settle(state)
       return seen
     }
+  }
+
+  /// Has a body called at every call on paths that begin with `below`, on the thread that makes it.
+  package static func watch(
+    below: String, _ body: @escaping @Sendable (SystemCall, Phase) -> Void
+  ) -> Token {
+    state.withLock { state in
+      let id = state.next
+      state.next += 1
+      state.watchers.append(Watcher(id: id, below: below, body: body))
+      isArmed.store(true, ordering: .sequentiallyConsistent)
+      return Token(id: id)
+    }
+  }
+
+  /// Ends a ``watch(below:_:)``.
+  package static func unwatch(_ token: Token) {
+    state.withLock { state in
+      state.watchers.removeAll { $0.id == token.id }
+      settle(state)
+    }
+  }
+
+  private static func settle(_ state: State) {
+    let isOn = !state.armed.isEmpty || !state.watchers.isEmpty
+    isArmed.store(isOn, ordering: .sequentiallyConsistent)
+  }
+
+  /// A call succeeded that changes what a power failure leaves.
+  @inline(__always)
+  static func passed(_ call: SystemCall, _ path: String, _ descriptor: Int32) {
+    guard isArmed.load(ordering: .relaxed) else { return }
+    tell(call, path, .after("/proc/self/fd/\(descriptor)"))
+  }
+
+  static func tell(_ call: SystemCall, _ path: String, _ phase: Phase) {
+    let found = state.withLock { state in
+      state.watchers.filter { path.hasPrefix($0.below) }
+    }
+    for watcher in found { watcher.body(call, phase) }
   }
 
   /// Whether any plan is armed.
@@ -100,6 +156,19 @@ package enum Faults {
     case nil, .short: return
     case .fail(let code): throw SystemError(errno: code, call: "\(name)", subject: path)
     case .die, .dieAfter: die()
+    }
+  }
+
+  /// Passes a call on space and returns whether the process dies after it.
+  static func passSpace(
+    _ call: SystemCall, _ name: StaticString, _ path: String
+  ) throws(SystemError) -> Bool {
+    guard isArmed.load(ordering: .relaxed) else { return false }
+    switch meet(call, path) {
+    case nil, .short: return false
+    case .fail(let code): throw SystemError(errno: code, call: "\(name)", subject: path)
+    case .dieAfter: return true
+    case .die: die()
     }
   }
 
@@ -122,7 +191,8 @@ package enum Faults {
   static func die() -> Never { _exit(137) }
 
   private static func meet(_ call: SystemCall, _ path: String) -> Action? {
-    state.withLock { state in
+    tell(call, path, .before)
+    return state.withLock { state in
       var action: Action?
       for index in state.armed.indices {
         let plan = state.armed[index].plan

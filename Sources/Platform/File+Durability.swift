@@ -6,12 +6,14 @@ extension File {
   package func syncData() throws(SystemError) {
     try Faults.pass(.sync, "fdatasync", path)
     guard fdatasync(descriptor) == 0 else { throw failed("fdatasync", errno) }
+    Faults.passed(.sync, path, descriptor)
   }
 
   /// Makes the file or the directory durable (fsync).
   package func sync() throws(SystemError) {
     try Faults.pass(.sync, "fsync", path)
     guard fsync(descriptor) == 0 else { throw failed("fsync", errno) }
+    Faults.passed(.sync, path, descriptor)
   }
 
   /// Lets the system begin to write a range to the disk, so that a later sync has less to wait for.
@@ -54,7 +56,7 @@ extension File {
     _ range: Range<UInt64>, keeping: Bool, punching: Bool
   ) throws(SystemError) {
     guard !range.isEmpty else { return }
-    try Faults.pass(.allocate, "fallocate", path)
+    let dies = try Faults.passSpace(punching ? .punch : .allocate, "fallocate", path)
     var code: Int32 = 0
     repeat {
       let result = llvs_fallocate(
@@ -62,7 +64,9 @@ extension File {
         Int64(clamping: range.upperBound - range.lowerBound))
       code = result == 0 ? 0 : errno
     } while code == EINTR
+    if dies { Faults.die() }
     guard code == 0 else { throw failed("fallocate", code) }
+    Faults.passed(punching ? .punch : .allocate, path, descriptor)
   }
 
   package func status() throws(SystemError) -> FileStatus {

@@ -14,7 +14,8 @@ struct StoreLifeTests {
   private static let isExhaustive =
     ProcessInfo.processInfo.environment["LLVS_TEST_FAULTS"] == "all"
   private static let writing: Set<SystemCall> = [
-    .open, .write, .truncate, .allocate, .rename, .link, .unlink, .makeDirectory, .removeDirectory,
+    .open, .write, .truncate, .allocate, .punch, .rename, .link, .unlink, .makeDirectory,
+    .removeDirectory,
   ]
   private static let reading: Set<SystemCall> = [.read, .status, .list, .lock]
 
@@ -32,9 +33,7 @@ struct StoreLifeTests {
     Fault(name: "a full disk", calls: writing, action: .fail(Errno.noSpace)),
     Fault(name: "a failed write", calls: writing, action: .fail(Errno.inputOutput)),
     Fault(name: "a failed read", calls: reading, action: .fail(Errno.inputOutput)),
-    // After a failed sync nothing is known of what the system holds.
-    Fault(
-      name: "a failed sync", calls: [.sync], action: .fail(Errno.inputOutput), isOvercome: false),
+    Fault(name: "a failed sync", calls: [.sync], action: .fail(Errno.inputOutput)),
     Fault(name: "no descriptors", calls: [.open, .list], action: .fail(Errno.tooManyOpenFiles)),
   ]
 
@@ -139,7 +138,7 @@ struct StoreLifeTests {
         _ = Faults.arm(
           Faults.Plan(
             calls: [
-              .open, .write, .truncate, .allocate, .rename, .link, .unlink, .makeDirectory,
+              .open, .write, .truncate, .allocate, .punch, .rename, .link, .unlink, .makeDirectory,
               .removeDirectory, .sync,
             ], below: life.faultsBelow, nth: nth, action: .dieAfter(40)))
         try life.run { try noted.write([UInt8($0)], at: 0) }

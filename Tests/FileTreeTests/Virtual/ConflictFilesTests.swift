@@ -151,7 +151,7 @@ struct ConflictFilesTests {
     try space.write("a", now.replacing("5", with: "five"))
     try space.commit()
     #expect(try space.names("conflicts").isEmpty)
-    let place = try #require(try space.hidden.knownPlace(of: Array("a".utf8)))
+    let place = try #require(space.hidden.knownPlace(of: Array("a".utf8)))
     let file = try place.create(WritablePlace.mergedName, mode: 0o644)
     try Array(lines.replacing("2", with: "both").utf8).withUnsafeBytes {
       try place.write(file, at: 0, $0)
