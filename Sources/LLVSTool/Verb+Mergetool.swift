@@ -119,7 +119,7 @@ private struct TextsInFiles {
 
   /// Runs a tool to its end; its files are gone afterwards.
   func run(_ tool: MergeTool) throws -> Outcome {
-    let parent = SystemProcess.environment("TMPDIR") ?? "/tmp"
+    let parent = SystemProcess.temporaryDirectory
     let directory = "\(parent)/llvs-merge-\(SystemRandom.hex(8))"
     try FileSystem.makeDirectory(directory, permissions: 0o700)
     defer { try? FileSystem.removeTree(directory) }

@@ -1,6 +1,12 @@
 internal import Glibc
 
 extension SystemProcess {
+  /// Where files that nobody keeps are made: `TMPDIR`, or /tmp.
+  package static var temporaryDirectory: String {
+    let named = environment("TMPDIR") ?? ""
+    return named.hasPrefix("/") ? named : "/tmp"
+  }
+
   /// A variable of the environment; nil if it is not set.
   package static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }

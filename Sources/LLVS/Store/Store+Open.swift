@@ -4,7 +4,8 @@ internal import Platform
 ///
 /// INVARIANT 4: one writer per store, which holds an exclusive lock of its open file on `STORE/lock` for
 /// life. The process id inside serves the message only: a lock that can be taken is free, nothing else is
-/// a takeover. Readers hold a shared lock on `STORE/readers`.
+/// a takeover. Readers hold a shared lock on `STORE/readers`; on a disk that cannot be written, where
+/// nobody can take anything away from them, one that is not there is not missed.
 extension Store {
   /// Opens a store.
   ///
@@ -38,7 +39,9 @@ extension Store {
       guard create, mode == .writer else { throw .notFound("\(path) holds no store") }
       try refuseForeign(path)
     }
-    let lockFile = try mode == .writer ? writerLock(path) : readerLock(path)
+    let (lockFile, canWrite) = try mode == .writer ? (writerLock(path), true) : readerLock(path)
+    let copy = canWrite ? nil : try ReadableCopy(of: path)
+    let databases = copy?.path ?? path
     // Readers promise nothing in the replica's name, and a backup has no lock yet.
     let identity = try mode == .writer ? identity(of: lockFile, in: path) : []
     // Also for a store that is there: the making of it may have been interrupted.
@@ -49,7 +52,7 @@ extension Store {
         "identity": identity, Catalog.linksProperty: [1],
       ] : nil
     try makeSegments(path, isMissingAllowed: fresh == nil)
-    let catalog = try Catalog(path: "\(path)/store.sqlite", mode: mode, creating: fresh)
+    let catalog = try Catalog(path: "\(databases)/store.sqlite", mode: mode, creating: fresh)
     if catalog.isNew { try makeDurable(path) }
 
     let mended = try mode == .writer ? mend(catalog) : []
@@ -76,11 +79,11 @@ extension Store {
     let files = SegmentFiles(directory: "\(path)/segments", store: storeID)
     let next = (try files.numbers().last ?? 0) + 1
     let records = RecordStore(files: files, next: next)
-    let index = try Index(path: "\(path)/index.sqlite", mode: mode, storeID: storeID)
+    let index = try Index(path: "\(databases)/index.sqlite", mode: mode, storeID: storeID)
     return Parts(
       path: path, mode: mode, storeID: storeID, replicaID: replicaID, catalog: catalog,
       records: records, index: index, counters: try Counters(catalog: catalog),
-      lockFile: lockFile, state: state)
+      lockFile: lockFile, copy: copy, state: state)
   }
 
   /// Puts right what has a copy, where there is anything to put right.
@@ -185,11 +188,25 @@ extension Store {
     try? lockFile.write(Array("\(SystemProcess.id) finishing\n".utf8), at: 0)
   }
 
-  private static func readerLock(_ path: String) throws(StoreError) -> File {
+  /// The lock, and whether the disk can be written.
+  private static func readerLock(
+    _ path: String
+  ) throws(StoreError) -> (file: File, canWrite: Bool) {
+    let lock = "\(path)/readers"
     do throws(SystemError) {
-      let file = try File("\(path)/readers", [.readWrite, .create, .noFollow], permissions: 0o600)
+      let (file, canWrite): (File, Bool)
+      do throws(SystemError) {
+        file = try File(lock, [.readWrite, .create, .noFollow], permissions: 0o600)
+        canWrite = true
+      } catch {
+        guard error.errno == Errno.readOnlyFileSystem else { throw error }
+        guard try FileSystem.exists(lock) else {
+          return (try File(path, [.read, .directory]), false)
+        }
+        (file, canWrite) = (try File(lock, [.read, .noFollow]), false)
+      }
       _ = try file.lock(.shared, waiting: true)
-      return file
+      return (file, canWrite)
     } catch {
       throw .system(error)
     }

@@ -49,6 +49,8 @@ public final class Store: Sendable {
   let conflictCache = ConflictCache()
   let counters: Counters
   let lockFile: File
+  /// Where the databases are that are read instead of the store's own; nil as a rule.
+  private let copy: ReadableCopy?
 
   // Held through a write transaction, I/O included: only writers take it. The version that was committed
   // last, here.
@@ -75,6 +77,7 @@ public final class Store: Sendable {
     var index: Index
     var counters: Counters
     var lockFile: File
+    var copy: ReadableCopy?
     var state: State
   }
 
@@ -88,6 +91,7 @@ public final class Store: Sendable {
     index = parts.index
     counters = parts.counters
     lockFile = parts.lockFile
+    copy = parts.copy
     nodeCache = NodeCache(budget: 64 << 20)
     contents = ContentStore(records: parts.records, index: parts.index)
     history = StoreHistory(catalog: parts.catalog, nodes: parts.records, cache: nodeCache)

@@ -1,0 +1,71 @@
+internal import Platform
+
+/// Copies of a store's databases, for a store on a disk that cannot be written: SQLite reads a database with
+/// a log beside it only where it can make a file for its readers.
+///
+/// In a directory of its own that only its owner reads; it goes with this object. What the store is read
+/// for otherwise, its segments, is read where it is.
+final class ReadableCopy: Sendable {
+  /// Where the copies are, under the names that they have in the store.
+  let path: String
+
+  /// Copies what is there of the files.
+  ///
+  /// - Throws: ``StoreError/busy(_:)`` if they keep changing: the disk is written from elsewhere.
+  /// - Complexity: O(size of the databases).
+  init(of store: String) throws(StoreError) {
+    path = "\(SystemProcess.temporaryDirectory)/llvs-copy-\(SystemRandom.hex(8))"
+    do throws(SystemError) {
+      try FileSystem.makeDirectory(path, permissions: 0o700)
+    } catch {
+      throw .system(error)
+    }
+    do throws(SystemError) {
+      for _ in 0..<5 {
+        let before = try ReadableCopy.states(store)
+        for name in before.keys { try ReadableCopy.copy(name, from: store, to: path) }
+        if try ReadableCopy.states(store) == before { return }
+      }
+    } catch {
+      ReadableCopy.remove(path)
+      throw .system(error)
+    }
+    ReadableCopy.remove(path)
+    throw .busy("\(store) cannot be written here, and is being written elsewhere")
+  }
+
+  deinit { ReadableCopy.remove(path) }
+
+  private static func remove(_ path: String) {
+    // What cannot be removed lies in the directory for such files, which others clear.
+    try? FileSystem.removeTree(path)
+  }
+
+  private static func states(_ store: String) throws(SystemError) -> [String: FileStatus] {
+    var states: [String: FileStatus] = [:]
+    for name in ["store.sqlite", "store.sqlite-wal", "index.sqlite", "index.sqlite-wal"]
+    where try FileSystem.exists("\(store)/\(name)") {
+      let status = try FileSystem.status("\(store)/\(name)", following: false)
+      guard status.kind == .regular else {
+        throw SystemError(errno: Errno.tooManySymlinks, call: "open", subject: "\(store)/\(name)")
+      }
+      states[name] = status
+    }
+    return states
+  }
+
+  private static func copy(
+    _ name: String, from store: String, to path: String
+  ) throws(SystemError) {
+    let source = try File("\(store)/\(name)", [.read, .noFollow])
+    let target = try File(
+      "\(path)/\(name)", [.readWrite, .create, .truncate, .noFollow], permissions: 0o600)
+    var offset: UInt64 = 0
+    while true {
+      let bytes = try source.read(1 << 20, at: offset)
+      if bytes.isEmpty { return }
+      try target.write(bytes, at: offset)
+      offset += UInt64(bytes.count)
+    }
+  }
+}
