@@ -56,6 +56,32 @@ extension Mounted {
         pickle.dump((names, files), open(state, 'wb'))
         """#
 
+    /// What each name costs must not grow with the number of names: at this number it took minutes once.
+    @Test(
+      "A file of thousands of names is listed, in history too, removed and brought back",
+      .timeLimit(.minutes(1)))
+    func manyNames() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+        let count = 4000
+        try mounted.python(
+          """
+          os.mkdir('d'); put('d/0', b'x')
+          for i in range(1, \(count)): os.link('d/0', f'd/{i}')
+          put('.llvs/control', 'commit')
+          """, seconds: 40)
+        try mounted.unmount()
+        try mounted.mount()
+        let listing = "find d -type f -printf '%n names\\n' | sort | uniq -c | tr -s ' '"
+        let expected = " \(count) \(count) names\n"
+        #expect(try mounted.run(listing, seconds: 40) == expected)
+        let inodes = "ls -i .llvs/head/d | awk '{print $1}' | sort -u | wc -l"
+        #expect(try mounted.run(inodes, seconds: 40) == "1\n")
+        try mounted.run(
+          "rm -r d; echo commit > .llvs/control; echo undo > .llvs/control", seconds: 40)
+        #expect(try mounted.run(listing, seconds: 40) == expected)
+      }
+    }
+
     @Test(
       "What links, unlinks, renames and writes leave is there after versions, remounts and kills",
       .timeLimit(.minutes(4)))

@@ -1,11 +1,5 @@
 // Where a node stands.
 
-/// A name in a directory.
-struct NodeName {
-  let parent: LiveNode
-  let name: [UInt8]
-}
-
 extension LiveNode {
   /// All names, the first included; none for the root and for a node without a name.
   var names: [NodeName] {
@@ -16,28 +10,29 @@ extension LiveNode {
   /// Whether it stands at a name of a directory.
   func stands(at name: [UInt8], of directory: LiveNode) -> Bool {
     if parent === directory, isNamed(name) { return true }
-    return furtherNames.contains { $0.parent === directory && $0.name == name }
+    return !furtherNames.isEmpty && furtherNames.contains(NodeName(parent: directory, name: name))
   }
 
   /// Gives the node one name more.
   func addName(_ name: [UInt8], of directory: LiveNode) {
     guard parent != nil else { return move(to: directory, as: name) }
     guard !stands(at: name, of: directory) else { return }
-    furtherNames.append(NodeName(parent: directory, name: name))
+    changeFurtherNames { $0.insert(NodeName(parent: directory, name: name)) }
     directory.pins += 1
   }
 
   /// Takes one of several names, or the last one.
   func removeName(_ name: [UInt8], of directory: LiveNode) {
     if parent === directory, isNamed(name) {
-      guard let next = furtherNames.popLast() else { return move(to: nil, as: name) }
+      guard !furtherNames.isEmpty, let next = changeFurtherNames({ $0.popLast() }) else {
+        return move(to: nil, as: name)
+      }
       next.parent.pins -= 1
       return move(to: next.parent, as: next.name)
     }
-    guard
-      let index = furtherNames.firstIndex(where: { $0.parent === directory && $0.name == name })
+    guard !furtherNames.isEmpty,
+      changeFurtherNames({ $0.remove(NodeName(parent: directory, name: name)) })
     else { return }
-    furtherNames.remove(at: index)
     directory.pins -= 1
   }
 

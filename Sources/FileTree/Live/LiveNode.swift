@@ -60,7 +60,7 @@ final class LiveNode {
 
   /// What next to no node has.
   private final class Rare {
-    var furtherNames: [NodeName] = []
+    var furtherNames = NodeNames()
     var entry: Entry?
     var attributes: Attributes?
     var atime: Attributes.Time?
@@ -139,9 +139,11 @@ final class LiveNode {
   }
 
   /// Its names besides ``name``, where it has several; see LiveTree+Links.
-  var furtherNames: [NodeName] {
-    get { extra?.rare?.furtherNames ?? [] }
-    set { if !newValue.isEmpty || extra?.rare != nil { madeRare.furtherNames = newValue } }
+  var furtherNames: NodeNames { extra?.rare?.furtherNames ?? NodeNames() }
+
+  /// Changes ``furtherNames`` in place, without a copy of tens of thousands.
+  func changeFurtherNames<Result>(_ body: (inout NodeNames) -> Result) -> Result {
+    body(&madeRare.furtherNames)
   }
 
   /// Bytes of its value in the base that are zeros and take no room.

@@ -39,13 +39,23 @@ extension LiveTree {
       }
       if case .value(let entry)? = found {
         resolution.zeroBytes = try zeroBytes(of: entry.stored)
-        if entry.attributes.linkID != nil {
+        if entry.attributes.linkID != nil, !isKnownLink(entry, parent, name) {
           resolution.links = try linkPlaces(of: entry, in: view)
         }
       }
       return resolution
     } catch {
       throw .store(error)
+    }
+  }
+
+  /// Whether a name leads to a file that is in memory, with all names that the base has of it.
+  private func isKnownLink(_ entry: Entry, _ parent: UInt64, _ name: [UInt8]) -> Bool {
+    lock.withLock { _ in
+      guard let known = nodes[entry.inode], let directory = try? directory(parent) else {
+        return false
+      }
+      return isLink(entry, of: known) && known.stands(at: name, of: directory)
     }
   }
 

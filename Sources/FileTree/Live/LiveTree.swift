@@ -194,7 +194,7 @@ package final class LiveTree: @unchecked Sendable {
       if node.kind == .directory { directories[node.inode] = nil }
       noteFreed(1)
       let further = node.furtherNames
-      if !further.isEmpty { node.furtherNames = [] }
+      if !further.isEmpty { node.changeFurtherNames { $0 = NodeNames() } }
       for one in further {
         one.parent.pins -= 1
         dropIfUnused(one.parent)

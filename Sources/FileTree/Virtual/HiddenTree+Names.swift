@@ -146,19 +146,38 @@ extension HiddenTree {
   /// An entry under the revision that all names of its file have in a version: those of hard links are one
   /// inode, also where another store gave each name a revision of its own.
   ///
-  /// - Complexity: O(1), for hard links O(*k* log *n*) with *k* names.
+  /// - Complexity: O(1), but for hard links asked about for the first time O(*k* log *n*) with *k* names.
   func linked(_ entry: Entry, in view: TreeView) throws(FSError) -> Entry {
     guard let id = entry.attributes.linkID, entry.revision > 0 else { return entry }
-    return try reading { () throws(StoreError) in
-      var shared = entry
+    let file = LinkRevisions.File(root: view.map.root, link: id, head: live.shownHead)
+    let contents: [Entry]
+    if let known = links.contents(of: file) {
+      contents = known
+    } else {
+      contents = try linkContents(id, in: view)
+      links.note(contents, of: file)
+    }
+    var (shared, own) = (entry, entry)
+    own.key = Key(bytes: [])
+    if let same = contents.first(where: { $0.hasSameContent(as: own) }) {
+      shared.revision = min(shared.revision, same.revision)
+    }
+    return shared
+  }
+
+  private func linkContents(_ id: [UInt8], in view: TreeView) throws(FSError) -> [Entry] {
+    try reading { () throws(StoreError) in
+      var contents: [Entry] = []
       for key in try store.keys(linkedBy: id) {
         guard var other = try view.map.entry(at: key), other.revision > 0 else { continue }
-        other.key = entry.key
-        if other.hasSameContent(as: entry) {
-          shared.revision = min(shared.revision, other.revision)
+        other.key = Key(bytes: [])
+        if let index = contents.firstIndex(where: { $0.hasSameContent(as: other) }) {
+          contents[index].revision = min(contents[index].revision, other.revision)
+        } else {
+          contents.append(other)
         }
       }
-      return shared
+      return contents
     }
   }
 

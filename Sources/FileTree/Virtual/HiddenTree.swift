@@ -18,6 +18,7 @@ package final class HiddenTree: Sendable {
   let calendar: LocalCalendar
   /// The peers, and whatever editors leave beside them.
   let peerFiles: WritablePlace
+  let links = LinkRevisions()
   /// What is known of open conflicts.
   let conflicts: ConflictDirectories
   /// The ignore patterns, likewise.
