@@ -127,14 +127,17 @@ extension File {
 
   /// Copies the file into one that is made, durably; holes are written as zeros.
   ///
-  /// `progress` is called with the bytes copied since the last call; false stops.
+  /// What stands behind `end` is left out. `progress` is called with the bytes copied since the last call;
+  /// false stops.
   package func copy(
-    to target: String, permissions: UInt32 = 0o600, progress: (UInt64) -> Bool = { _ in true }
+    to target: String, upTo end: UInt64? = nil, permissions: UInt32 = 0o600,
+    progress: (UInt64) -> Bool = { _ in true }
   ) throws(SystemError) {
     let copy = try File(target, [.readWrite, .create, .exclusive], permissions: permissions)
     var offset: UInt64 = 0
     while true {
-      let bytes = try read(1 << 20, at: offset)
+      let count = min(1 << 20, (end ?? .max) - offset)
+      let bytes = try read(Int(count), at: offset)
       if bytes.isEmpty { break }
       try copy.write(bytes, at: offset)
       offset += UInt64(bytes.count)

@@ -13,11 +13,17 @@ extension File {
   /// - Parameters:
   ///   - end: where the file ends.
   ///   - newEnd: where it ends then.
+  ///   - isAllotted: the file has the blocks already (``allocate(_:keepingSize:)``), and keeps them: where it
+  ///     fails then, some of the zeros may be there.
   /// - Returns: whether the zeros are there; they are on the disk after the next sync.
-  package func makeRoom(from end: UInt64, to newEnd: UInt64) -> Bool {
+  package func makeRoom(
+    from end: UInt64, to newEnd: UInt64, isAllotted: Bool = false
+  ) -> Bool {
     guard newEnd > end else { return true }
     do throws(SystemError) {
-      guard try fileSystem().availableBytes >= File.leastAvailable else { return false }
+      if !isAllotted {
+        guard try fileSystem().availableBytes >= File.leastAvailable else { return false }
+      }
       var offset = end
       while offset < newEnd {
         let count = Int(min(newEnd - offset, UInt64(File.zeros.count)))
@@ -29,7 +35,7 @@ extension File {
       return true
     } catch {
       // A disk that could not take all of them is not to be filled by the rest.
-      try? truncate(to: end)
+      if !isAllotted { try? truncate(to: end) }
       return false
     }
   }

@@ -193,6 +193,8 @@ extension Journal {
     s.stagesToSync = [:]
     s.fileEnd = UInt64(content.count)
     s.writtenEnd = 0
+    s.zeroEnd = 0
+    s.smallSyncs = 0
     s.buffer = []
     if let preparation {
       s.file = preparation.file

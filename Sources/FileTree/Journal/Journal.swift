@@ -14,6 +14,9 @@ import Platform
 //   the disk, so there is always one whole generation. One that could not be written is kept in memory:
 //   nothing is answered before a later call has written it.
 // INVARIANT J6 stands in Journal+Sums.swift: bytes that rotted are an error, never an answer.
+// INVARIANT J7 stands in Journal+Healing.swift: what becomes of a file whose sync failed.
+// INVARIANT J8: behind the last record the file ends, or there are zeros to its end (Journal+Room.swift).
+//   Neither is a record; a record that zeros cut off was never answered.
 //
 // Lock order: LiveTree.lock -> Journal.state. Nothing is held while a file is read, written or synced.
 
@@ -37,6 +40,10 @@ final class Journal: Sendable {
     var isSyncing = false
     var syncedPosition: Position = 0
     var allocated: UInt64 = 0
+    /// Zeros stand from the last record up to here; nowhere where this is less than its end.
+    var zeroEnd: UInt64 = 0
+    /// Syncs of little that this generation has had.
+    var smallSyncs = 0
     /// Why a sync failed, until what is pending was written anew.
     var failure: SystemError?
     var healing = Healing()
@@ -179,8 +186,7 @@ final class Journal: Sendable {
       } catch {
         failure = error
       }
-      state.withLock { s in
-        s.isWriting = false
+      let room = state.withLock { s -> Range<UInt64>? in
         if failure == nil {
           s.written += UInt64(bytes.count)
           s.writtenEnd = at + UInt64(bytes.count)
@@ -189,8 +195,12 @@ final class Journal: Sendable {
           s.buffer = bytes + s.buffer
           s.fileEnd = at
         }
+        let room = failure == nil ? Self.room(s) : nil
+        s.isWriting = room != nil
+        return room
       }
       state.broadcast()
+      if let room { makeRoom(room, in: file) }
       if let failure { throw FSError.system(failure) }
     }
   }
@@ -377,6 +387,8 @@ final class Journal: Sendable {
     let mark = Change.synced(end: work.end).encoded()
     let header = JournalFrame.header(meta: mark, dataLength: 0)
     state.withLock { s in
+      let count = work.position - min(work.position, s.syncedPosition)
+      if count <= Self.smallSync { s.smallSyncs += 1 }
       s.syncedPosition = max(s.syncedPosition, work.position)
       guard s.file === work.file else { return }
       // Only tells a torn tail from damage when it is replayed, so it need not be on the disk itself.

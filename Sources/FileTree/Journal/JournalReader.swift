@@ -50,6 +50,10 @@ struct JournalReader {
         }
         let data = try file.read(Int(extent.length), at: dataOffset)
         if UInt64(data.count) != extent.length || Checksum.of(data) != checksum {
+          if data.last == 0, offset < size, try isZeros(from: offset) {
+            offset = start
+            return .end
+          }
           // Without a power failure they were there, and after one if a mark says so: they rotted, which
           // whoever reads them is told.
           var stood = isSameBoot
@@ -62,6 +66,31 @@ struct JournalReader {
     } catch {
       throw .system(error)
     }
+  }
+
+  /// Whether nothing but zeros follows: they were written ahead of records, of which one that was being
+  /// written when the process was killed ends where they begin.
+  private func isZeros(from start: UInt64) throws(SystemError) -> Bool {
+    var at = start
+    while at < size {
+      let block = try file.read(1 << 20, at: at)
+      guard !block.isEmpty, block.allSatisfy({ $0 == 0 }) else { return false }
+      at += UInt64(block.count)
+    }
+    return true
+  }
+
+  /// Where the last whole record ends; nil where one before it is damaged.
+  static func end(of file: File) -> UInt64? {
+    guard var reader = try? JournalReader(file), (try? reader.header()) != nil else { return nil }
+    while let item = try? reader.next() {
+      switch item {
+      case .change: continue
+      case .end: return reader.offset
+      case .damaged: return nil
+      }
+    }
+    return nil
   }
 
   /// Whether a frame that is not whole was so once: a killed process leaves the beginning of a frame at

@@ -72,7 +72,10 @@ extension LiveTree {
       try FileSystem.makeDirectory(target + "/journal", permissions: 0o700)
       if let newest {
         let name = "/journal/" + Journal.journalName(newest)
-        try File(store + name, [.read, .noFollow]).copy(to: target + name)
+        let journal = try File(store + name, [.read, .noFollow])
+        // Zeros that stood behind its records when they were copied may be records a moment later, with
+        // others behind them: only what is one now is copied. What is damaged is copied as it is.
+        try journal.copy(to: target + name, upTo: JournalReader.end(of: journal))
       }
     } catch {
       if error.errno == Errno.noEntry { return false }

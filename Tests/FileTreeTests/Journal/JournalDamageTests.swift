@@ -37,8 +37,10 @@ struct JournalDamageTests {
     return (mount.path, sizes)
   }
 
-  @Test("cut off at any byte, the journal gives what was whole before it, and goes on")
-  func torn() throws {
+  @Test(
+    "cut off at any byte, by its end or by zeros, the journal gives what was whole, and goes on",
+    arguments: [0, 700])
+  func torn(zeros: Int) throws {
     let (path, sizes) = try filled()
     let file = try journal(path)
     let whole = try FileSystem.read(file, atMost: 1 << 24)
@@ -46,7 +48,8 @@ struct JournalDamageTests {
     for end in stride(from: Int(sizes[0]), through: used.count, by: 7) {
       let copy = try TemporaryDirectory()
       try copyTree(path, copy.file("s"))
-      try replace(try journal(copy.file("s")), Array(used[..<end]))
+      let rest = [UInt8](repeating: 0, count: zeros)
+      try replace(try journal(copy.file("s")), Array(used[..<end]) + rest)
       let mount = try MountedTree(copy.path)
       #expect(mount.recovery.losses == [])
       #expect(mount.text("base") == "base")
@@ -107,6 +110,74 @@ struct JournalDamageTests {
     try mount.tree.sync()
     try mount.tree.sync()
     #expect(mount.tree.journalEnd == marked && marked >= end)
+  }
+
+  /// Small files, each brought to the disk, and the size of the journal's file.
+  func synced(_ mount: MountedTree, _ numbers: Range<Int>) throws -> UInt64 {
+    for number in numbers {
+      try mount.save("f\(number)", "text \(number)")
+      try mount.tree.fsync(try mount.open("f\(number)", .read))
+    }
+    return try FileSystem.status(try journal(mount.path)).size
+  }
+
+  @Test("files that are synced one by one take the place of zeros, which are no records")
+  func zeros() throws {
+    let mount = try MountedTree(directory.path)
+    #expect(try synced(mount, 0..<3) == mount.tree.journalEnd || mount.tree.journalEnd < 2000)
+    let size = try synced(mount, 3..<20)
+    #expect(size >= 256 << 10 && size < 1 << 20)
+    #expect(mount.tree.journalEnd < 64 << 10)
+    #expect(try synced(mount, 20..<30) == size)
+    // As a killed daemon leaves it.
+    let copy = try TemporaryDirectory()
+    try copyTree(mount.path, copy.file("s"))
+    do {
+      let again = try MountedTree(copy.path)
+      #expect(again.recovery.losses == [])
+      for number in 0..<30 { #expect(again.text("f\(number)") == "text \(number)") }
+    }
+    // A backup has the records alone.
+    let backup = try TemporaryDirectory()
+    try LiveTree.backup(mount.store, to: backup.file("s"))
+    #expect(try FileSystem.status(try journal(backup.file("s"))).size < 64 << 10)
+    let again = try MountedTree(backup.path)
+    #expect(again.recovery.losses == [])
+    for number in 0..<30 { #expect(again.text("f\(number)") == "text \(number)") }
+    // Damage before a mark is damage whatever stands behind it.
+    let damaged = try TemporaryDirectory()
+    try copyTree(mount.path, damaged.file("s"))
+    let file = try journal(damaged.file("s"))
+    var bytes = try FileSystem.read(file, atMost: 1 << 24)
+    bytes[Int(mount.tree.journalEnd) / 2] ^= 1
+    try replace(file, bytes)
+    #expect(try MountedTree(damaged.path).recovery.losses.isEmpty == false)
+  }
+
+  @Test("zeros that cannot be written fail nothing")
+  func noZeros() throws {
+    for code in [Errno.noSpace, Errno.inputOutput] {
+      var unharmed = 0
+      for nth in 1..<40 {
+        let place = try TemporaryDirectory()
+        let mount = try MountedTree(place.path)
+        let token = Faults.arm(
+          Faults.Plan(
+            calls: [.write], below: mount.path + "/journal", nth: nth, times: 1,
+            action: .fail(code)))
+        var answered: [Int] = []
+        for number in 0..<10 {
+          if (try? synced(mount, number..<number + 1)) != nil { answered.append(number) }
+        }
+        if Faults.disarm(token) >= nth, answered.count == 10 { unharmed += 1 }
+        for number in answered { #expect(mount.text("f\(number)") == "text \(number)") }
+        let copy = try TemporaryDirectory()
+        try copyTree(mount.path, copy.file("s"))
+        let again = try MountedTree(copy.path)
+        for number in answered { #expect(again.text("f\(number)") == "text \(number)") }
+      }
+      #expect(unharmed >= 1)
+    }
   }
 
   @Test("a missing staging file is told, and takes only what needs it")

@@ -181,8 +181,10 @@ struct PendingRotTests {
     }
   }
 
-  @Test("what a program wrote may look like a journal: cut off inside, that is no damage")
-  func journalInFile() throws {
+  @Test(
+    "what a program wrote may look like a journal: cut off inside, that is no damage",
+    arguments: [0, 700])
+  func journalInFile(zeros: Int) throws {
     let other = try TemporaryDirectory()
     let sample = try MountedTree(other.path)
     try sample.save("x", "some text")
@@ -201,7 +203,8 @@ struct PendingRotTests {
     try copyTree(first.path, copy.file("s"))
     let journal = try #require(try files(copy.file("s"), ".journal").last)
     try FileSystem.unlink(journal)
-    try File(journal, [.readWrite, .create, .exclusive]).write(Array(whole[..<(end - 3)]), at: 0)
+    try File(journal, [.readWrite, .create, .exclusive]).write(
+      Array(whole[..<(end - 3)]) + [UInt8](repeating: 0, count: zeros), at: 0)
     let mount = try MountedTree(copy.path)
     #expect(mount.recovery.losses == [])
     #expect(mount.text("before") == "before")
