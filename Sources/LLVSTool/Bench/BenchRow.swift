@@ -18,6 +18,7 @@ struct BenchRow: Sendable {
     BenchRow(id: "history", measure: MountRows.history),
     BenchRow(id: "read", measure: MountRows.read),
     BenchRow(id: "large", measure: MountRows.large),
+    BenchRow(id: "sync", measure: MountRows.sync),
     BenchRow(id: "patch", measure: MountRows.patch),
     BenchRow(id: "programs", measure: MountRows.programs),
     BenchRow(id: "memory", measure: MountRows.memory),
