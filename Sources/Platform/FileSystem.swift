@@ -150,7 +150,7 @@ package enum FileSystem {
   ) throws(SystemError) {
     let temporary = "\(path).\(SystemRandom.hex(8)).tmp"
     do throws(SystemError) {
-      let file = try File(
+      let file = try File.kept(
         temporary, [.readWrite, .create, .exclusive], permissions: permissions)
       try file.write(bytes, at: 0)
       try file.sync()

@@ -53,6 +53,32 @@ extension Mounted {
       #expect(peer.status != 0, "\(peer.output)")
     }
 
+    @Test(
+      "What root mounts for somebody stays his: everything made meanwhile belongs to him",
+      .timeLimit(.minutes(1)))
+    func kept() throws {
+      let mounted = try MountedStore()
+      defer { mounted.tearDown() }
+      _ = try TestSupport.shell("chmod 755 .; mkdir own; chown nobody own", in: mounted.directory)
+      let store = mounted.directory + "/own/store"
+      let made = try asNobody("\(MountedStore.program) init \(store)", mounted)
+      #expect(made.status == 0, "\(made.output)")
+      let link = try TestSupport.shell("ln -s \(store) \(mounted.store)")
+      #expect(link.status == 0)
+      try mounted.mount()
+      // Small and large, so that every kind of file of a store is made.
+      try mounted.run(
+        "echo x > f; head -c 3M /dev/urandom > big; echo commit > .llvs/control; echo y > f")
+      try mounted.kill()
+      let foreign = try TestSupport.shell(
+        "find \(store) ! -user nobody; ls \(store)/journal | wc -l")
+      #expect(foreign.output.wholeMatch(of: /[1-9][0-9]*\n/) != nil, "\(foreign.output)")
+      for verb in ["log --oneline", "verify", "commit --message own"] {
+        let result = try asNobody("\(MountedStore.program) \(verb) --store \(store)", mounted)
+        #expect(result.status == 0, "\(verb): \(result.output)")
+      }
+    }
+
     @Test("Links in a store lead nothing that is written to another place", .timeLimit(.minutes(1)))
     func links() throws {
       for name in ["lock", "log", "segments", "journal", "store.sqlite", "index.sqlite", "readers"]

@@ -8,7 +8,7 @@ extension Journal {
   static func create(in directory: String, header: JournalHeader) throws(StoreError) -> Journal {
     do throws(SystemError) {
       if try !FileSystem.exists(directory) {
-        try FileSystem.makeDirectory(directory, permissions: 0o700)
+        try FileSystem.makeKeptDirectory(directory)
         try FileSystem.syncDirectory(FileSystem.directory(of: directory))
       }
       let bytes = frame(header)
@@ -64,7 +64,7 @@ extension Journal {
     }
     let path = "\(directory)/\(Self.journalName(number)).tmp"
     do throws(SystemError) {
-      let file = try File(path, [.readWrite, .create, .truncate], permissions: 0o600)
+      let file = try File.kept(path, [.readWrite, .create, .truncate])
       let room = try allocate(file, expecting: bytes, exactly: exactly)
       return Preparation(file: file, number: number, allocated: room)
     } catch {
@@ -219,7 +219,7 @@ extension Journal {
     do throws(SystemError) {
       // Another file under the name: nothing is known of one whose sync failed.
       if try FileSystem.exists(path) { try FileSystem.unlink(path) }
-      let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
+      let file = try File.kept(path, [.readWrite, .create, .exclusive])
       let count = next.content.count
       let room = try allocate(file, expecting: count) { count }
       state.withLock { s in

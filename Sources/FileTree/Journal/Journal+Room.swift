@@ -141,7 +141,7 @@ extension Journal {
       disk.availableBytes >= 4 * Self.reserveSize, (try? FileSystem.exists(path)) == false
     else { return }
     do throws(SystemError) {
-      let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
+      let file = try File.kept(path, [.readWrite, .create, .exclusive])
       try file.allocate(0..<Self.reserveSize, keepingSize: true)
     } catch {
       try? FileSystem.unlink(path)

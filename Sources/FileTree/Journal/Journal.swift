@@ -282,9 +282,8 @@ final class Journal: Sendable {
       return s.nextNumber
     }
     do throws(SystemError) {
-      let file = try File(
-        "\(directory)/\(Self.stageName(number))", [.readWrite, .create, .exclusive],
-        permissions: 0o600)
+      let file = try File.kept(
+        "\(directory)/\(Self.stageName(number))", [.readWrite, .create, .exclusive])
       // The name has to last as long as the bytes; once for many writes.
       do throws(SystemError) {
         try FileSystem.syncDirectory(directory)

@@ -30,7 +30,7 @@ package final class EventLog: Sendable {
         if let open = state.0 {
           file = open
         } else {
-          file = try File(path, [.readWrite, .create, .noFollow], permissions: 0o600)
+          file = try File.kept(path, [.readWrite, .create, .noFollow])
           state = (file, try file.status().size)
         }
         if state.1 > UInt64(Self.limit) {

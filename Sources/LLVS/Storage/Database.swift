@@ -52,7 +52,7 @@ final class Database {
   /// process (fcntl(2)).
   private static func prepare(_ path: String, isMade: Bool) throws(SystemError) {
     guard try FileSystem.exists(path) else {
-      if isMade { _ = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600) }
+      if isMade { _ = try File.kept(path, [.readWrite, .create, .exclusive]) }
       return
     }
     guard try FileSystem.status(path, following: false).kind == .regular else {

@@ -23,8 +23,12 @@ final class ReadableCopy: Sendable {
     do throws(SystemError) {
       for _ in 0..<5 {
         let before = try ReadableCopy.states(store)
-        for name in before.keys { try ReadableCopy.copy(name, from: store, to: path) }
+        for name in before.keys {
+          try File("\(store)/\(name)", [.read, .noFollow]).copy(to: "\(path)/\(name)")
+        }
         if try ReadableCopy.states(store) == before { return }
+        try FileSystem.removeTree(path)
+        try FileSystem.makeDirectory(path, permissions: 0o700)
       }
     } catch {
       ReadableCopy.remove(path)
@@ -52,20 +56,5 @@ final class ReadableCopy: Sendable {
       states[name] = status
     }
     return states
-  }
-
-  private static func copy(
-    _ name: String, from store: String, to path: String
-  ) throws(SystemError) {
-    let source = try File("\(store)/\(name)", [.read, .noFollow])
-    let target = try File(
-      "\(path)/\(name)", [.readWrite, .create, .truncate, .noFollow], permissions: 0o600)
-    var offset: UInt64 = 0
-    while true {
-      let bytes = try source.read(1 << 20, at: offset)
-      if bytes.isEmpty { return }
-      try target.write(bytes, at: offset)
-      offset += UInt64(bytes.count)
-    }
   }
 }

@@ -209,7 +209,7 @@ final class RecordStore: NodeStorage, Sendable {
     guard number < 1 << 24 else { throw .noSpace("the store has used up its segment numbers") }
     let path = files.path(number)
     do throws(SystemError) {
-      let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
+      let file = try File.kept(path, [.readWrite, .create, .exclusive])
       // The number is spent, also when the header cannot be written.
       writer.next = number + 1
       let header = SegmentFormat.header(number: number, store: files.store)

@@ -149,7 +149,7 @@ extension Store {
 
   private static func writerLock(_ path: String) throws(StoreError) -> File {
     do throws(SystemError) {
-      let file = try File("\(path)/lock", [.readWrite, .create, .noFollow], permissions: 0o600)
+      let file = try File.kept("\(path)/lock", [.readWrite, .create, .noFollow])
       var isTaken = try file.lock(.exclusive)
       // A holder that has gone may live on for a moment in a child that it forked and that has not
       // reached its exec: an open file's lock is the child's too.
@@ -196,7 +196,7 @@ extension Store {
     do throws(SystemError) {
       let (file, canWrite): (File, Bool)
       do throws(SystemError) {
-        file = try File(lock, [.readWrite, .create, .noFollow], permissions: 0o600)
+        file = try File.kept(lock, [.readWrite, .create, .noFollow])
         canWrite = true
       } catch {
         guard error.errno == Errno.readOnlyFileSystem else { throw error }
@@ -233,7 +233,7 @@ extension Store {
     let segments = "\(path)/segments"
     do throws(SystemError) {
       if try !FileSystem.exists(segments) {
-        if !isMissingAllowed { try FileSystem.makeDirectory(segments, permissions: 0o700) }
+        if !isMissingAllowed { try FileSystem.makeKeptDirectory(segments) }
         return
       }
       // A link would lead what is written to another place.

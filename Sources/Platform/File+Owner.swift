@@ -1,0 +1,43 @@
+internal import CShims
+internal import Glibc
+
+// Root may mount and read what belongs to somebody else: what is made there meanwhile must not shut the owner
+// out of his own directory.
+
+extension File {
+  /// Opens a file, which is made where it is not there, and then belongs to whom its directory belongs to.
+  ///
+  /// Only what was made just now is given away: a name that leads to another's file changes nothing.
+  package static func kept(
+    _ path: String, _ mode: Mode, permissions: UInt32 = 0o600
+  ) throws(SystemError) -> File {
+    guard SystemProcess.effectiveUser == 0, mode.contains(.create) else {
+      return try File(path, mode, permissions: permissions)
+    }
+    do throws(SystemError) {
+      let file = try File(path, mode.union(.exclusive), permissions: permissions)
+      try file.give(toOwnerOf: FileSystem.directory(of: path))
+      return file
+    } catch {
+      guard error.errno == Errno.exists, !mode.contains(.exclusive) else { throw error }
+      return try File(path, mode, permissions: permissions)
+    }
+  }
+
+  fileprivate func give(toOwnerOf directory: String) throws(SystemError) {
+    let owner = try FileSystem.status(directory)
+    guard owner.uid != 0 else { return }
+    guard fchown(descriptor, owner.uid, owner.gid) == 0 else { throw failed("fchown", errno) }
+  }
+}
+
+extension FileSystem {
+  /// Makes a directory that belongs to whom the one above it belongs to.
+  package static func makeKeptDirectory(
+    _ path: String, permissions: UInt32 = 0o700
+  ) throws(SystemError) {
+    try makeDirectory(path, permissions: permissions)
+    guard SystemProcess.effectiveUser == 0 else { return }
+    try File(path, [.read, .directory, .noFollow]).give(toOwnerOf: directory(of: path))
+  }
+}
