@@ -9,7 +9,24 @@ package final class VersionGraph: Sendable {
     /// Two halves: when the recent one is full it becomes the old one, whose rest is forgotten.
     var recent: [VersionNumber: HistoryNode] = [:]
     var old: [VersionNumber: HistoryNode] = [:]
+    /// What was found last of an ancestor, and of two versions: whoever is behind for long is asked about
+    /// at every step of the others, and the next answer goes back no further than the last.
+    var descents: [VersionNumber: Descent] = [:]
+    var common: [Pair: [HistoryNode]] = [:]
   }
+
+  private struct Descent {
+    var number: VersionNumber
+    var isDescendant: Bool
+  }
+
+  private struct Pair: Hashable {
+    var first: VersionNumber
+    var second: VersionNumber
+  }
+
+  /// So many answers of either kind are kept.
+  private static let answers = 64
 
   private let source: any HistorySource
   private let limit: Int
@@ -51,34 +68,81 @@ package final class VersionGraph: Sendable {
 
   /// Whether the first is the second or one of its ancestors.
   ///
-  /// - Complexity: O(ancestors of the second younger than the first).
+  /// - Complexity: O(ancestors of the second younger than the first), and younger than what was last asked
+  ///   about of the same ancestor.
   package func isAncestorOrSelf(
     _ ancestor: VersionNumber, of number: VersionNumber
   ) throws(StoreError) -> Bool {
     if ancestor == number { return true }
     guard ancestor < number else { return false }
     let generation = try node(ancestor).generation
+    let known = cache.withLock { $0.descents[ancestor] }
     var open = [number]
     var seen: Set<VersionNumber> = [number]
-    while let next = open.popLast() {
+    var found = false
+    searching: while let next = open.popLast() {
+      if next == known?.number {
+        found = known?.isDescendant == true
+        if found { break }
+        continue
+      }
       let node = try node(next)
       guard node.generation > generation else { continue }
       for predecessor in [node.first, node.second].compactMap(\.self) {
-        if predecessor == ancestor { return true }
+        if predecessor == ancestor {
+          found = true
+          break searching
+        }
         if ancestor < predecessor, seen.insert(predecessor).inserted { open.append(predecessor) }
       }
     }
-    return false
+    cache.withLock { [found] cache in
+      if cache.descents.count >= Self.answers { cache.descents = [:] }
+      cache.descents[ancestor] = Descent(number: number, isDescendant: found)
+    }
+    return found
   }
 
   /// The common ancestors, the versions themselves included, that are not ancestors of other common
   /// ancestors; in ascending order of (timestamp, id).
   ///
-  /// - Complexity: O(*n* log *n*) in the versions between both and their common ancestors.
+  /// - Complexity: O(*n* log *n*) in the versions between both and their common ancestors, O(*n*) where they
+  ///   are a line, and those alone that came since it was last asked of one of them.
   package func commonAncestors(
     _ a: VersionNumber, _ b: VersionNumber
   ) throws(StoreError) -> [HistoryNode] {
-    try commonAncestors([a], [b])
+    let known = cache.withLock { $0.common }
+    var found: [HistoryNode]?
+    var (one, other) = (try node(a), try node(b))
+    while found == nil {
+      if one.number == other.number {
+        found = [one]
+      } else if let answer = known[Pair(first: one.number, second: other.number)] {
+        found = answer
+      } else {
+        // What is of a later generation is no ancestor of the other: it has in common with that what its
+        // one predecessor has.
+        let isOne = one.generation >= other.generation
+        let later = isOne ? one : other
+        guard later.second == nil else { break }
+        guard let below = later.first else {
+          found = []
+          break
+        }
+        if isOne { one = try node(below) } else { other = try node(below) }
+      }
+    }
+    let answer: [HistoryNode]
+    if let found {
+      answer = found
+    } else {
+      answer = try commonAncestors([one.number], [other.number])
+    }
+    cache.withLock { cache in
+      if cache.common.count >= Self.answers { cache.common = [:] }
+      cache.common[Pair(first: a, second: b)] = answer
+    }
+    return answer
   }
 
   /// The same for versions that are merged from several: the ancestors of a side are those of all of it.

@@ -44,7 +44,32 @@ enum StoreRows {
         goal: .within(atMost: 0.05, aim: 0.01)))
     figures.append(
       BenchFigure(work: "its heads and one value, first time", ours: BenchTimer.median(first)))
-    return figures
+    return try figures + ancestors(try Store.open(path: path), versions)
+  }
+
+  /// What heads have in common where one is as old as the store.
+  private static func ancestors(_ store: Store, _ versions: Int) throws -> [BenchFigure] {
+    guard let head = try store.headNumbers().last, let first = try store.version(VersionNumber(1))
+    else { throw BenchError.failed("the store has no versions") }
+    let old = try store.makeVersion(
+      basedOnPredecessor: first.id, inserting: [Value(id: Value.ID("side"), data: [1])])
+    guard let side = try store.version(old.id)?.number else {
+      throw BenchError.failed("a version that was made is not there")
+    }
+    var times: [Double] = []
+    for _ in 0..<5 {
+      times.append(
+        try BenchTimer.seconds {
+          let found = try store.graph.commonAncestors(side, head).map(\.number)
+          guard found == [first.number], try store.graph.uncontainedHeads(ofLine: nil).count == 2
+          else { throw BenchError.failed("the heads have nothing in common") }
+        })
+    }
+    let work = "what a head \(versions) versions old has in common with the newest"
+    return [
+      BenchFigure(work: "\(work), first time", ours: times[0]),
+      BenchFigure(work: "\(work), again", ours: BenchTimer.median(Array(times.dropFirst()))),
+    ]
   }
 
   private static func oneValue(

@@ -98,4 +98,24 @@ struct VersionGraphTests {
     for _ in 0..<5 { _ = try walk.next() }
     #expect(counter.reads < 20)
   }
+
+  @Test("a version that stays behind is asked about at every step of the others at little cost")
+  func staysBehind() throws {
+    let sample = SampleGraph()
+    for number in 1..<3000 {
+      sample.add(number == 1 ? [] : [VersionNumber(UInt32(number - 1))], timestamp: Double(number))
+    }
+    let side = sample.add([VersionNumber(1)], timestamp: 0)
+    let source = CountingSource(sample)
+    // It remembers little, as it does of a history that is longer.
+    let graph = VersionGraph(source: source, limit: 4)
+    for number in stride(from: 1000, to: 3000, by: 100) {
+      #expect(try graph.isAncestorOrSelf(VersionNumber(1), of: VersionNumber(UInt32(number))))
+      #expect(try !graph.isAncestorOrSelf(VersionNumber(2), of: side))
+      let common = try graph.commonAncestors(side, VersionNumber(UInt32(number)))
+      #expect(common.map(\.number) == [VersionNumber(1)])
+      #expect(try graph.commonAncestors(VersionNumber(5), VersionNumber(UInt32(number))).count == 1)
+    }
+    #expect(source.reads < 12_000)
+  }
 }
