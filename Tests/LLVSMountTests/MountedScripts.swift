@@ -88,8 +88,26 @@ extension MountedStore {
     def same(found, wanted):
         assert found == wanted, '%r instead of %r' % (found, wanted)
 
+    def refused(f, d, l):
+        # A file, its directory with a directory `e`, and a link, that nobody may change.
+        calls = [
+            (os.open, f, os.O_WRONLY), (os.open, f, os.O_RDWR), (os.open, f, os.O_RDONLY | os.O_TRUNC),
+            (os.open, d + '/new', os.O_CREAT | os.O_WRONLY), (os.truncate, f, 0), (os.unlink, f), (os.unlink, l),
+            (os.rmdir, d + '/e'), (os.mkdir, d + '/new'), (os.symlink, 't', d + '/new'), (os.mkfifo, d + '/new'),
+            (os.chmod, f, 0o600), (os.chmod, d, 0o700), (os.chown, f, 1, 1), (os.lchown, l, 1, 1), (os.utime, f, (1, 2)),
+            (os.setxattr, f, 'user.b', b'1'), (os.removexattr, f, 'user.a'), (os.rename, f, d + '/g'),
+        ]
+        for call, *args in calls: raises(errno.EROFS, call, *args)
+
 
     """#
+
+  /// Makes a version of what ``refused`` in scripts tries to change, and a file of the live tree.
+  func commitSample() throws {
+    try run(
+      "mkdir -p d/e; echo text > d/f; ln -s f d/l; setfattr -n user.a -v 1 d/f; echo commit > .llvs/control; echo x > own"
+    )
+  }
 
   /// Makes a version of everything saved.
   func commit(sourceLocation: SourceLocation = #_sourceLocation) throws {

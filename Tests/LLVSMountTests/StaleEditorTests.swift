@@ -101,8 +101,9 @@ extension Mounted {
           os.waitpid(pid, 0)
 
       def ed(path):
-          child = subprocess.Popen(['ed', '-s', path], stdin=subprocess.PIPE)
-          time.sleep(0.5); wait()
+          # It says how many bytes it has read.
+          child = subprocess.Popen(['ed', path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+          child.stdout.readline(); wait()
           child.communicate(b'1s/$/ here/\nw\nq\n'); assert child.returncode == 0
 
 

@@ -63,7 +63,7 @@ package final class MountedStore {
       + [Self.program, "mount", store, path, "--foreground"] + options
     process.standardInput = FileHandle.nullDevice
     let log = directory + "/daemon.log"
-    FileManager.default.createFile(atPath: log, contents: nil)
+    _ = FileManager.default.createFile(atPath: log, contents: nil)
     process.standardOutput = FileHandle(forWritingAtPath: log)
     process.standardError = FileHandle(forWritingAtPath: log)
     try process.run()

@@ -28,7 +28,7 @@ package func shell(
   process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
   // A file, not a pipe: what a script leaves running in the background would keep a pipe open.
   let said = "/tmp/llvs-shell-\(UUID().uuidString)"
-  FileManager.default.createFile(atPath: said, contents: nil)
+  _ = FileManager.default.createFile(atPath: said, contents: nil)
   guard let handle = FileHandle(forUpdatingAtPath: said) else {
     throw CocoaError(.fileWriteUnknown)
   }
