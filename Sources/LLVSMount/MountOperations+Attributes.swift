@@ -34,13 +34,24 @@ extension MountOperations {
       let thread = Self.caller(reply).process
       // By the group that the file had; they go only with a change that can be made.
       let lost = changes.clearsSetIDs ? setIDsLost(of: node, reply.request) : 0
+      let before = tree.installations
       var status = try tree.setattr(
         node.rawValue, changes.change, through: handle, thread: thread)
       if lost != 0 { status = try tree.clearMode(lost, of: node.rawValue) }
+      Faults.replying("setattr", of: tree.store.path)
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
+      doubt(node, since: before)
     } catch {
       reply.error(errno(of: error))
     }
+  }
+
+  /// Has the kernel ask again for attributes that were answered, if a merge came since they were looked at:
+  /// older ones believe the answers of SETATTR and LINK whatever they were told meanwhile, as they do not
+  /// GETATTR's and LOOKUP's (fuse_change_attributes, attr_version).
+  func doubt(_ node: NodeID, since installations: UInt64) {
+    guard tree.installations != installations else { return }
+    session.value?.notifier.invalidateAttributes(node)
   }
 
   /// The set-id bits that a file loses by what a request does to it.

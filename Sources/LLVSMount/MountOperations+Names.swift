@@ -97,9 +97,13 @@ extension MountOperations {
     guard !Self.isHidden(node), !Self.isHidden(parent) else {
       return reply.error(Errno.readOnlyFileSystem)
     }
+    let before = tree.installations
     answer(reply) { () throws(FSError) in
-      try tree.link(node.rawValue, parent.rawValue, Self.bytes(name))
+      let status = try tree.link(node.rawValue, parent.rawValue, Self.bytes(name))
+      Faults.replying("link", of: tree.store.path)
+      return status
     }
+    doubt(node, since: before)
   }
 
   func unlink(

@@ -5,6 +5,8 @@ internal import Synchronization
 package enum SystemCall: String, Hashable, Sendable, CaseIterable {
   case open, read, write, sync, truncate, allocate, punch, rename, link, unlink, makeDirectory
   case removeDirectory, status, list, lock
+  /// No call: an answer to the kernel that is about to be given.
+  case reply
 }
 
 /// The one place where tests force a call to fail, to fall short, or the process to die.
@@ -170,6 +172,13 @@ package enum Faults {
     case .dieAfter: return true
     case .die: die()
     }
+  }
+
+  /// An answer is about to be given, about which whoever watches may take his time.
+  @inline(__always)
+  package static func replying(_ what: StaticString, of path: String) {
+    guard isArmed.load(ordering: .relaxed) else { return }
+    tell(.reply, "\(path)/\(what)", .before)
   }
 
   /// Passes a write and returns how many bytes it may transfer and whether the process dies then.

@@ -243,6 +243,9 @@ package final class LiveTree: @unchecked Sendable {
     try lock.withLock { _ throws(FSError) in status(of: try node(inode)) }
   }
 
+  /// Changes whenever another head was put under the tree.
+  package var installations: UInt64 { lock.withLock { _ in baseStamp } }
+
   // MARK: - The kernel's memory
 
   /// The kernel forgets `count` look-ups of a node.
