@@ -120,7 +120,12 @@ final class Place {
 
   /// Opens a file until the check ends.
   func open(_ name: String, _ flags: Int32, _ mode: Int = 0o644) throws -> Int {
-    let fd = try ok(Sys.open(self(name), flags, mode), "open \(name)")
+    keep(try ok(Sys.open(self(name), flags, mode), "open \(name)"))
+  }
+
+  /// Closes a descriptor when the check ends.
+  @discardableResult
+  func keep(_ fd: Int) -> Int {
     descriptors.append(fd)
     return fd
   }
@@ -280,7 +285,7 @@ func errorName(_ number: Int32) -> String {
     EINVAL: "EINVAL", ETXTBSY: "ETXTBSY", EFBIG: "EFBIG", ENOSPC: "ENOSPC", EROFS: "EROFS",
     EMLINK: "EMLINK", ERANGE: "ERANGE", ENAMETOOLONG: "ENAMETOOLONG", ENOTEMPTY: "ENOTEMPTY",
     ELOOP: "ELOOP", EOPNOTSUPP: "EOPNOTSUPP", ENODATA: "ENODATA", EOVERFLOW: "EOVERFLOW",
-    ESTALE: "ESTALE", ENOSYS: "ENOSYS", ENOTTY: "ENOTTY",
+    ESTALE: "ESTALE", ENOSYS: "ENOSYS", ENOTTY: "ENOTTY", EDEADLK: "EDEADLK", ESPIPE: "ESPIPE",
   ]
   return names[number] ?? "errno \(number)"
 }

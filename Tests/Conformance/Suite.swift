@@ -10,6 +10,24 @@ struct Skipped: Error {
   var reason: String
 }
 
+/// What a file system may leave out. Where it must not (`--must`), its absence fails, else the checks of it are
+/// skipped and say so.
+enum Feature: String, CaseIterable {
+  case fallocate
+  case direct
+
+  nonisolated(unsafe) static var required: Set<Feature> = []
+
+  /// The result of a call that fails with an errno where this is left out.
+  @discardableResult
+  func needed(_ absent: Int32, _ result: Int, line: UInt = #line) throws -> Int {
+    if result < 0, errno == absent, !Self.required.contains(self) {
+      throw Skipped(reason: "there is no \(rawValue)")
+    }
+    return try ok(result, rawValue, line: line)
+  }
+}
+
 /// One promise of the system's manual, by name.
 struct Check {
   var name: String

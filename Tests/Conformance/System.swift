@@ -139,6 +139,10 @@ enum Sys {
       }
     }
   }
+  /// fcntl(2) with a lock of a range; F_GETLK and F_OFD_GETLK answer in it.
+  static func lock(_ fd: Int, _ command: Int32, _ range: inout flock) -> Int {
+    withUnsafeMutablePointer(to: &range) { call(SYS_fcntl, fd, Int(command), Int(bitPattern: $0)) }
+  }
   static func setxattr(_ path: Pointer, _ name: String, _ value: [UInt8], _ flags: Int = 0) -> Int {
     name.withCString { name in
       value.withUnsafeBytes {
@@ -194,6 +198,7 @@ enum Linux {
   static let zeroRange = 0x10
   static let getOFDLock: Int32 = 36
   static let setOFDLock: Int32 = 37
+  static let setOFDLockWait: Int32 = 38
   static let now = (1 << 30) - 1
   static let omit = (1 << 30) - 2
 }

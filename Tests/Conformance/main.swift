@@ -1,7 +1,9 @@
 import Glibc
 
-// conformance DIRECTORY [--verbose] [--list] [NAME...]: makes the checks in a directory, prints what
-// fails by name and the totals; exits with 1 if anything failed.
+// conformance DIRECTORY [--verbose] [--list] [--must=FEATURE,...] [--read-only] [NAME...]: makes the checks in a directory, prints what
+// fails by name and the totals; exits with 1 if anything failed. What a file system may leave out
+// (fallocate, direct) is skipped where it is left out, unless it is named as what must be there. With
+// --read-only the directory is one that cannot be written, with the names that ReadOnly.swift tells.
 
 /// Says why nothing was checked, and ends.
 func refuse(_ sentence: String, _ code: Int32) -> Never {
@@ -13,8 +15,14 @@ func refuse(_ sentence: String, _ code: Int32) -> Never {
 let arguments = Array(CommandLine.arguments.dropFirst())
 let options = arguments.filter { $0.hasPrefix("--") }
 let words = arguments.filter { !$0.hasPrefix("--") }
-for option in options where option != "--verbose" && option != "--list" {
-  refuse("There is no option \(option).", 64)
+for option in options where !["--verbose", "--list", "--read-only"].contains(option) {
+  guard option.hasPrefix("--must=") else { refuse("There is no option \(option).", 64) }
+  for word in option.dropFirst(7).split(separator: ",") {
+    guard let feature = Feature(rawValue: String(word)) else {
+      refuse("There is no feature \(word).", 64)
+    }
+    Feature.required.insert(feature)
+  }
 }
 let suite = everyCheck()
 if options.contains("--list") {
@@ -23,7 +31,9 @@ if options.contains("--list") {
   exit(0)
 }
 guard let target = words.first else {
-  refuse("Usage: conformance DIRECTORY [--verbose] [--list] [NAME...]", 64)
+  refuse(
+    "Usage: conformance DIRECTORY [--verbose] [--list] [--must=FEATURE,...] [--read-only] [NAME...]",
+    64)
 }
 guard chdir(target) == 0, let resolved = realpath(".", nil) else {
   refuse("\(target) cannot be used: \(String(cString: strerror(errno))).", 66)
@@ -31,6 +41,12 @@ guard chdir(target) == 0, let resolved = realpath(".", nil) else {
 umask(0)
 signal(SIGPIPE, SIG_IGN)
 signal(SIGXFSZ, SIG_IGN)
+if options.contains("--read-only") {
+  let failures = readOnlyFailures(in: String(cString: resolved))
+  for failure in failures { print("FAILED  \(failure)") }
+  print("\(readOnlyCalls.count - failures.count) passed, \(failures.count) failed, 0 skipped")
+  exit(failures.isEmpty ? 0 : 1)
+}
 let root = String(cString: resolved) + "/conformance.\(getpid())"
 guard mkdir(root, 0o755) == 0 else {
   refuse("Nothing can be made in \(target): \(String(cString: strerror(errno))).", 73)

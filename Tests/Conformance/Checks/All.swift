@@ -2,7 +2,9 @@
 func everyCheck() -> Suite {
   var suite = Suite()
   addPathChecks(&suite)
+  addOrderChecks(&suite)
   addOpenChecks(&suite)
+  addHandleChecks(&suite)
   addLinkChecks(&suite)
   addUnlinkChecks(&suite)
   addRenameChecks(&suite)
@@ -15,7 +17,10 @@ func everyCheck() -> Suite {
   addNodeChecks(&suite)
   addSizeChecks(&suite)
   addSparseChecks(&suite)
+  addDirectChecks(&suite)
+  addMappingChecks(&suite)
   addLockChecks(&suite)
+  addMountChecks(&suite)
   addNameChecks(&suite)
   addExtendedChecks(&suite)
   return suite

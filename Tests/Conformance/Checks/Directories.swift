@@ -172,6 +172,31 @@ func addListingChecks(_ suite: inout Suite) {
       try equal(Place.name(of: item), name)
     }
   }
+  suite.check("readdir: from a place of telldir what stays is listed once, while names come and go")
+  { place in
+    for index in 0..<600 { try place.file("name-\(index)") }
+    guard let stream = opendir(place.path) else { throw failure("opendir") }
+    defer { closedir(stream) }
+    var places: [(Int, [UInt8])] = []
+    while true {
+      let at = telldir(stream)
+      guard let item = readdir(stream) else { break }
+      places.append((at, Place.name(of: item)))
+    }
+    for index in 0..<600 {
+      if index % 3 == 0 { try ok(Sys.unlink(place("name-\(index)"))) }
+      if index % 4 == 0 { try place.file("more-\(index)") }
+    }
+    let stays = Set((0..<600).filter { $0 % 3 != 0 }.map { Array("name-\($0)".utf8) })
+    for start in stride(from: 599, through: 0, by: -37) {
+      seekdir(stream, places[start].0)
+      var found: [[UInt8]: Int] = [:]
+      while let item = readdir(stream) { found[Place.name(of: item), default: 0] += 1 }
+      for (_, name) in places[start...] where stays.contains(name) { try equal(found[name], 1) }
+      for (_, name) in places[..<start] where stays.contains(name) { try equal(found[name], nil) }
+      try require(found.values.allSatisfy { $0 == 1 }, "a name is listed twice")
+    }
+  }
   suite.check("readdir: rewinddir sees what was made since") { place in
     try place.file("a")
     guard let stream = opendir(place.path) else { throw failure("opendir") }

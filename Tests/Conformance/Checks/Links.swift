@@ -91,6 +91,36 @@ func addLinkChecks(_ suite: inout Suite) {
     try equal(try place.status("99").st_nlink, 1)
     try equal(try place.text("99"), "text")
   }
+  suite.check("link: more names than a file can have are EMLINK, and one less lets one more in") {
+    place in
+    try place.directory("d")
+    let directory = try place.open("d", O_RDONLY | Linux.directory)
+    try place.file("d/0", "text")
+    func link(_ name: String) -> Int {
+      name.withCString { name in
+        "0".withCString {
+          call(
+            SYS_linkat, directory, Int(bitPattern: $0), directory, Int(bitPattern: name), 0)
+        }
+      }
+    }
+    var count = 1
+    let begun = time(nil)
+    while count <= 65_000, link("\(count)") == 0 {
+      count += 1
+      // Half a second on a local disk: where it takes much longer it says nothing more.
+      if time(nil) - begun > 8 { throw Skipped(reason: "65,000 names of a file take too long") }
+    }
+    if count > 65_000 { throw Skipped(reason: "a file may have more than 65,000 names") }
+    try fails(EMLINK, link("more"))
+    try equal(Int(try place.status("d/0").st_nlink), count)
+    try require(!place.exists("d/more"), "it was made")
+    try ok(Sys.unlink(place("d/1")))
+    try ok(link("more"))
+    try fails(EMLINK, link("1"))
+    try fails(EEXIST, link("2"))
+    try equal(Int(try place.status("d/more").st_nlink), count)
+  }
   suite.check("link: names in several directories are one file, also after those move") { place in
     try place.directory("one")
     try place.directory("two")

@@ -136,6 +136,25 @@ func addExtendedChecks(_ suite: inout Suite) {
       try require(Sys.getxattr(place("f"), "user.a") == nil && errno == EACCES, "it is read")
     }
   }
+  suite.check("xattr: of a sticky directory are its owner's to change: EPERM") { place in
+    try place.directory("d")
+    try ok(Sys.chmod(place("d"), 0o1777))
+    try place.file("d/f", mode: 0o666)
+    try ok(Sys.setxattr(place("d"), "user.a", [1]))
+    try place.asUser(Place.stranger) {
+      try fails(EPERM, Sys.setxattr(place("d"), "user.a", [2]))
+      try fails(EPERM, Sys.setxattr(place("d"), "user.b", [2]))
+      try fails(EPERM, Sys.removexattr(place("d"), "user.a"))
+      try equal(Sys.getxattr(place("d"), "user.a"), [1])
+      // What is in it is not meant.
+      try ok(Sys.setxattr(place("d/f"), "user.a", [2]))
+    }
+    try ok(Sys.chmod(place("d"), 0o777))
+    try place.asUser(Place.stranger) {
+      try ok(Sys.setxattr(place("d"), "user.a", [2]))
+      try ok(Sys.removexattr(place("d"), "user.a"))
+    }
+  }
   suite.check("ACLs: an access list is enforced, or refused with EOPNOTSUPP") { place in
     try place.file("f", mode: 0o600)
     // Version 2; owner rw, the stranger r, group none, mask r, others none.

@@ -10,8 +10,8 @@ private struct PathCall {
   var makes = false
   /// Whether a symbolic link at the end of the path is followed.
   var follows = true
-  /// Whether the call changes something, and so fails on what cannot be changed.
-  var needsFile = true
+  /// What must stand at the name, where the call does not make it.
+  var needs = Kind.regular
   var perform: (Place, Pointer) -> Int
 }
 
@@ -34,9 +34,9 @@ nonisolated(unsafe) private let calls: [PathCall] = [
     return Sys.rename(place("source"), path)
   },
   PathCall(name: "mkdir", makes: true, follows: false) { _, path in Sys.mkdir(path) },
-  PathCall(name: "rmdir", follows: false, needsFile: false) { _, path in Sys.rmdir(path) },
+  PathCall(name: "rmdir", follows: false, needs: .directory) { _, path in Sys.rmdir(path) },
   PathCall(name: "symlink", makes: true, follows: false) { _, path in Sys.symlink("t", path) },
-  PathCall(name: "readlink", follows: false, needsFile: false) { _, path in Sys.readlink(path) },
+  PathCall(name: "readlink", follows: false, needs: .symlink) { _, path in Sys.readlink(path) },
   PathCall(name: "chmod") { _, path in Sys.chmod(path, 0o644) },
   PathCall(name: "chown") { _, path in Sys.chown(path, Int(geteuid()), Int(getegid())) },
   PathCall(name: "lchown", follows: false) { _, path in
@@ -52,6 +52,21 @@ nonisolated(unsafe) private let calls: [PathCall] = [
 private func closing(_ fd: Int) -> Int {
   if fd >= 0 { Sys.close(fd) }
   return fd
+}
+
+extension Place {
+  /// Makes a call at a path that is good for it.
+  fileprivate func at(_ one: PathCall, _ path: String) throws {
+    for leftover in ["new", "source"] { _ = Sys.unlink(self(leftover)) }
+    if !one.makes {
+      switch one.needs {
+      case .directory: try ok(Sys.mkdir(path))
+      case .symlink: try ok(Sys.symlink("target", path))
+      default: try ok(Sys.mknod(path, 0o100644))
+      }
+    }
+    try ok(one.perform(self, path), one.name)
+  }
 }
 
 func addPathChecks(_ suite: inout Suite) {
@@ -72,12 +87,24 @@ func addPathChecks(_ suite: inout Suite) {
       try fails(ENAMETOOLONG, one.perform(place, place("\(name)/x")))
     }
     suite.check("\(one.name): a path of 4,096 bytes is ENAMETOOLONG, of 4,095 it is not") { place in
-      let fill = String(repeating: "./", count: 2100)
-      let long = place.path + "/" + fill
-      try fails(ENAMETOOLONG, one.perform(place, String(long.prefix(4095)) + "xx"))
-      let fits = String(long.prefix(4092)) + (long.prefix(4092).hasSuffix("/") ? "./x" : "/x")
-      let missing = one.perform(place, String(fits.prefix(4095)))
-      if missing < 0 { try require(errno != ENAMETOOLONG, "ENAMETOOLONG") }
+      // Of short components and of long ones: neither their number nor their size counts.
+      let fill = place.path + "/" + String(repeating: "./", count: 2100)
+      let short = String(fill.prefix(4093)) + (fill.prefix(4093).hasSuffix("/") ? "xy" : "/x")
+      try place.at(one, short)
+      try fails(ENAMETOOLONG, one.perform(place, short + "z"))
+      var long = place.path + "/"
+      while 4095 - long.utf8.count > 510 {
+        long += String(repeating: "d", count: 255)
+        try ok(Sys.mkdir(long))
+        long += "/"
+      }
+      let rest = 4095 - long.utf8.count - 1
+      long += String(repeating: "e", count: rest / 2)
+      try ok(Sys.mkdir(long))
+      long += "/" + String(repeating: "n", count: rest - rest / 2)
+      try equal(long.utf8.count, 4095)
+      try place.at(one, long)
+      try fails(ENAMETOOLONG, one.perform(place, long + "z"))
     }
     suite.check("\(one.name): links in a circle are ELOOP") { place in
       try ok(Sys.symlink("two", place("one")))
@@ -93,16 +120,11 @@ func addPathChecks(_ suite: inout Suite) {
     }
     suite.check("\(one.name): a name of 255 bytes is as good as any") { place in
       let name = String(repeating: "n", count: 255)
-      guard one.needsFile else { return }
-      if !one.makes { try place.file(name) }
-      try ok(one.perform(place, place(name)))
+      try place.at(one, place(name))
     }
     suite.check("\(one.name): a directory that may not be searched is EACCES") { place in
       try place.directory("closed", mode: 0o755)
-      if one.makes {
-      } else {
-        try place.file("closed/name", mode: 0o777)
-      }
+      if !one.makes { try place.node(one.needs, "closed/name", mode: 0o777) }
       try ok(Sys.chmod(place.path, 0o777))
       try ok(Sys.chmod(place("closed"), 0o600))
       try place.asUser(Place.stranger) {

@@ -167,27 +167,42 @@ func addRenameChecks(_ suite: inout Suite) {
     if before.0 > 1 { try equal(before.0 - 1, after.0) }
     if before.0 > 1 { try equal(before.1 + 1, after.1) }
   }
-  suite.check("rename: readers find the old file or the new one, never none") { place in
+  suite.check("rename: who opens, stats or maps finds the old file or the new one, never none") {
+    place in
     try place.file("f", "0000")
     let path = place("f")
-    nonisolated(unsafe) var misses = 0
-    let reader = try Thread {
-      for _ in 0..<3000 {
-        let fd = Sys.open(path, O_RDONLY)
-        if fd < 0 {
-          misses += 1
-        } else {
-          if Sys.read(fd, 10)?.count != 4 { misses += 1 }
-          Sys.close(fd)
-        }
+    /// What one look at the name finds wrong.
+    func look(_ kind: Int) throws {
+      var status = stat()
+      if kind == 0 {
+        try ok(Sys.stat(path, &status))
+        return try equal(status.st_size, 4)
+      }
+      let fd = try ok(Sys.open(path, O_RDONLY))
+      defer { Sys.close(fd) }
+      try ok(Int(fstat(Int32(fd), &status)))
+      try equal(status.st_size, 4)
+      if kind == 1 { return try equal(Sys.read(fd, 10)?.count, 4) }
+      let map = mmap(nil, 4096, PROT_READ, MAP_SHARED, Int32(fd), 0)
+      guard map != MAP_FAILED, let map else { throw failure("mmap") }
+      defer { munmap(map, 4096) }
+      let bytes = UnsafeRawBufferPointer(start: map, count: 5)
+      try require(bytes.prefix(4).allSatisfy { 0x30...0x39 ~= $0 } && bytes[4] == 0, "torn")
+    }
+    let done = try place.bell()
+    let readers = try (0..<3).map { kind in
+      try Child {
+        // At least some looks are made, and looking goes on until the last rename.
+        for _ in 0..<50 { try look(kind) }
+        while !done.rings(within: 0) { try look(kind) }
       }
     }
     for index in 0..<400 {
       try place.file("new", String(1000 + index))
       try ok(Sys.rename(place("new"), path))
     }
-    reader.join()
-    try equal(misses, 0)
+    for _ in readers { done.ring() }
+    for reader in readers { try reader.finish() }
   }
   suite.check("rename: needs both directories writable: EACCES") { place in
     try place.directory("open", mode: 0o777)
@@ -210,27 +225,4 @@ func addRenameChecks(_ suite: inout Suite) {
       try fails(EACCES, Sys.rename(place("one/d"), place("two/d")))
     }
   }
-}
-
-/// A thread of the checks.
-final class Thread {
-  private var handle = pthread_t()
-
-  init(_ body: @escaping @Sendable () -> Void) throws {
-    final class Box {
-      let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    let box = Unmanaged.passRetained(Box(body)).toOpaque()
-    let result = pthread_create(
-      &handle, nil,
-      { raw in
-        guard let raw else { return nil }
-        Unmanaged<Box>.fromOpaque(raw).takeRetainedValue().body()
-        return nil
-      }, box)
-    guard result == 0 else { throw Failed(description: "no thread") }
-  }
-
-  func join() { pthread_join(handle, nil) }
 }

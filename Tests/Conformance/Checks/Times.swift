@@ -57,6 +57,24 @@ func addTimeChecks(_ suite: inout Suite) {
     try ok(Sys.utimes(place("f"), .seconds(5_000_000_000), .seconds(6_000_000_000, 7)))
     try equal(try place.stamps("f").mtime, 6_000_000_000_000_000_007)
   }
+  suite.check("utimensat: years from 1902 to 2446 come back to the nanosecond") { place in
+    for kind in [Kind.regular, .directory, .symlink, .fifo] {
+      try place.node(kind, "\(kind)")
+      for seconds in [
+        -2_147_483_647, -2_000_000_000, -1, 0, 2_147_483_647, 2_147_483_648, 4_294_967_295,
+        4_294_967_296, 6_000_000_000, 9_223_372_036, 9_223_372_037, 12_884_901_888, 15_032_385_534,
+      ] {
+        for nanoseconds in [0, 1, 999_999_999] {
+          let time = timespec.seconds(seconds, nanoseconds)
+          try ok(Sys.utimes(place("\(kind)"), time, time, flags: AT_SYMLINK_NOFOLLOW))
+          let status = try place.status("\(kind)")
+          try equal([status.st_mtim.tv_sec, status.st_mtim.tv_nsec], [seconds, nanoseconds])
+          try equal([status.st_atim.tv_sec, status.st_atim.tv_nsec], [seconds, nanoseconds])
+        }
+      }
+    }
+  }
+  addFailingTimeChecks(&suite)
   suite.check("utimensat: follows a symbolic link") { place in
     try place.file("f")
     try ok(Sys.symlink("f", place("l")))
@@ -122,6 +140,88 @@ func addTimeChecks(_ suite: inout Suite) {
       }
       let name = step == 4 ? "g" : "f"
       try equal(Stamps(try place.status(fd)), try place.stamps(name))
+    }
+  }
+}
+
+/// Calls that fail move no time, neither of the node nor of the directory that it is in.
+private func addFailingTimeChecks(_ suite: inout Suite) {
+  // At a place with a file `n`, a directory `d` with `d/full/f` in it, and `d/n`, `d/link` -> `n`.
+  let calls: [(String, Int32, (Place) throws -> Int)] = [
+    ("open with O_EXCL", EEXIST, { Sys.open($0("d/n"), O_RDWR | O_CREAT | O_EXCL) }),
+    ("open of a directory with O_TRUNC", EISDIR, { Sys.open($0("d/full"), O_RDWR | O_TRUNC) }),
+    ("mkdir", EEXIST, { Sys.mkdir($0("d/n")) }),
+    ("mknod", EEXIST, { Sys.mknod($0("d/n"), 0o100644) }),
+    ("symlink", EEXIST, { Sys.symlink("t", $0("d/n")) }),
+    ("link", EEXIST, { Sys.link($0("n"), $0("d/n")) }),
+    ("link of a directory", EPERM, { Sys.link($0("d/full"), $0("d/new")) }),
+    ("unlink of nothing", ENOENT, { Sys.unlink($0("d/missing")) }),
+    ("unlink of a directory", EISDIR, { Sys.unlink($0("d/full")) }),
+    ("rmdir", ENOTEMPTY, { Sys.rmdir($0("d/full")) }),
+    ("rmdir of a file", ENOTDIR, { Sys.rmdir($0("d/n")) }),
+    ("rename of nothing", ENOENT, { Sys.rename($0("d/missing"), $0("d/n")) }),
+    ("rename over a directory", EISDIR, { Sys.rename($0("d/n"), $0("d/full")) }),
+    ("rename over a file", ENOTDIR, { Sys.rename($0("d/full"), $0("d/n")) }),
+    ("rename into itself", EINVAL, { Sys.rename($0("d"), $0("d/full/x")) }),
+    ("RENAME_NOREPLACE", EEXIST, { Sys.rename($0("n"), $0("d/n"), Linux.noReplace) }),
+    ("RENAME_EXCHANGE", ENOENT, { Sys.rename($0("d/n"), $0("d/missing"), Linux.exchange) }),
+    ("truncate", EINVAL, { Sys.truncate($0("d/n"), -1) }),
+    ("truncate past all limits", EFBIG, { Sys.truncate($0("d/n"), .max) }),
+    ("truncate of a directory", EISDIR, { Sys.truncate($0("d/full"), 0) }),
+    ("utimensat", EINVAL, { Sys.utimes($0("d/n"), .seconds(1, -1), .now) }),
+    ("setxattr", EEXIST, { Sys.setxattr($0("d/n"), "user.a", [2], 1) }),
+    ("setxattr of a link", EPERM, { Sys.setxattr($0("d/link"), "user.a", [2]) }),
+    ("removexattr", ENODATA, { Sys.removexattr($0("d/n"), "user.b") }),
+    ("write to a handle for reading", EBADF, { Sys.write(try $0.open("d/n", O_RDONLY), [1]) }),
+    ("ftruncate of such a one", EINVAL, { Sys.ftruncate(try $0.open("d/n", O_RDONLY), 1) }),
+    ("fallocate", EINVAL, { Sys.fallocate(try $0.open("d/n", O_RDWR), 0, 0, 0) }),
+    (
+      "a copy from nowhere", EBADF,
+      { Sys.copyRange(-1, at: 0, try $0.open("d/n", O_RDWR), at: 0, 1) }
+    ),
+  ]
+  /// Makes the place, and expects that nothing moves.
+  func unmoved(_ place: Place, _ body: () throws -> Void) throws {
+    try place.file("n", "text")
+    try place.directory("d")
+    try place.file("d/n", "text")
+    try ok(Sys.setxattr(place("d/n"), "user.a", [1]))
+    try ok(Sys.symlink("n", place("d/link")))
+    try place.directory("d/full")
+    try place.file("d/full/f")
+    let names = ["", "n", "d", "d/n", "d/link", "d/full", "d/full/f"]
+    func times() throws -> [[Int64]] {
+      try names.map { [try place.stamps($0).mtime, try place.stamps($0).ctime] }
+    }
+    let before = try times()
+    place.tick()
+    try body()
+    for (name, (old, new)) in zip(names, zip(before, try times())) {
+      try require(old == new, "the times of '\(name)' move")
+    }
+  }
+  for (name, error, perform) in calls {
+    suite.check("times: \(name) that is \(errorName(error)) moves none") { place in
+      try unmoved(place) { try fails(error, try perform(place)) }
+    }
+  }
+  let strangers: [(String, Int32, (Place) throws -> Int)] = [
+    ("chmod", EPERM, { Sys.chmod($0("d/n"), 0o600) }),
+    ("chown", EPERM, { Sys.chown($0("d/n"), Place.stranger, -1) }),
+    ("utimensat", EACCES, { Sys.touch($0("d/n")) }),
+    ("truncate", EACCES, { Sys.truncate($0("d/n"), 0) }),
+    ("O_TRUNC", EACCES, { Sys.open($0("d/n"), O_RDONLY | O_TRUNC) }),
+    ("setxattr", EACCES, { Sys.setxattr($0("d/n"), "user.a", [2]) }),
+    ("removexattr", EACCES, { Sys.removexattr($0("d/n"), "user.a") }),
+    ("open of a new name", EACCES, { Sys.open($0("d/new"), O_RDWR | O_CREAT) }),
+    ("unlink", EACCES, { Sys.unlink($0("d/n")) }),
+    ("rename", EACCES, { Sys.rename($0("d/n"), $0("d/m")) }),
+  ]
+  for (name, error, perform) in strangers {
+    suite.check("times: \(name) by another that is \(errorName(error)) moves none") { place in
+      try unmoved(place) {
+        try place.asUser(Place.stranger) { try fails(error, try perform(place)) }
+      }
     }
   }
 }
