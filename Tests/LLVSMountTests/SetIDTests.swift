@@ -32,7 +32,19 @@ extension Mounted {
         def touch(p): os.utime(p, None)
         def mode(p): os.chmod(p, 0o6775)
         def read(p): open(p).read()
-        acts = [write, trunc, grow, reserve, own, group, give, touch, mode, read]
+        def punch(p):
+            fd = os.open(p, os.O_WRONLY); fallocate(fd, 3, 0, 2); os.close(fd)
+        def zero(p):
+            fd = os.open(p, os.O_WRONLY); fallocate(fd, 0x10, 0, 2); os.close(fd)
+        def copy(p):
+            fd = os.open(p, os.O_WRONLY); source = os.open(os.path.dirname(p) + '/source', os.O_RDONLY)
+            same(os.copy_file_range(source, fd, 2), 2); os.close(fd)
+        def direct(p):
+            fd = os.open(p, os.O_WRONLY | os.O_DIRECT); os.writev(fd, [mmap.mmap(-1, 4096)]); os.close(fd)
+        def store(p):
+            fd = os.open(p, os.O_RDWR); m = mmap.mmap(fd, 3); m[0:1] = b'x'; m.flush(); m.close(); os.close(fd)
+        for place in ('.', sys.argv[1]): put(place + '/source', b'abc')
+        acts = [write, trunc, grow, reserve, punch, zero, copy, direct, store, own, group, give, touch, mode, read]
         def outcome(place, who, act, bits, owner):
             p = '%s/f' % place
             if os.path.lexists(p): os.unlink(p)
