@@ -56,6 +56,54 @@ extension Mounted {
         pickle.dump((names, files), open(state, 'wb'))
         """#
 
+    /// The file that has lost its name to a directory is the same file still: it has as many names as it
+    /// shows, and what is written through any of them is in the next version.
+    @Test(
+      "A linked file whose name a directory of another store took keeps its names, and its edits",
+      .timeLimit(.minutes(1)), arguments: [false, true])
+    func displaced(keepsEmpty: Bool) throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { a in
+        try MountedStore.with(stored: ["settle": "1h"]) { b in
+          func sync(_ stores: [MountedStore]) throws {
+            for store in stores { try store.run("echo sync > .llvs/control", seconds: 60) }
+          }
+          try a.run(
+            """
+            mkdir ../folder; echo $PWD/../folder > .llvs/peers/folder
+            mkdir d; echo one > f0; ln f0 f1; ln f0 d/f1
+            """)
+          try b.run("echo '\(a.directory)/folder' > .llvs/peers/folder")
+          try sync([a, b])
+          try b.run("cat f0 f1 d/f1; exec 3< d/f1")
+          try a.run(
+            "rm d/f1; mkdir d/f1" + (keepsEmpty ? "; chmod 700 d/f1" : "; echo x > d/f1/in"))
+          try b.run("echo two > f1")
+          try sync([b, a, b])
+          for store in [a, b] {
+            #expect(try store.run("stat -c %h f0 f1 d/%*") == "3\n3\n3\n")
+            #expect(try store.run("stat -c %F d/f1") == "directory\n")
+            #expect(try store.run("cat f0 f1 d/%*") == "two\ntwo\ntwo\n")
+          }
+          try b.run("echo three > \"$(echo d/%*)\"; echo commit > .llvs/control")
+          #expect(try b.run("cat f0 .llvs/head/f0 .llvs/head/f1") == "three\nthree\nthree\n")
+          try sync([b, a])
+          #expect(try a.run("cat f0 d/%*") == "three\nthree\n")
+          // The directory goes: for the other store the name is the file's again.
+          try a.run("rm -r d/f1; echo commit > .llvs/control")
+          try sync([a, b])
+          #expect(try b.run("ls d; cat d/f1; stat -c %h f0") == "f1\nthree\n3\n")
+          for store in [a, b] { #expect(try store.run("ls .llvs/head/d") == "f1\n") }
+          // Where the directory above it moves, it is under its new key.
+          try a.run("rm d/f1; mkdir d/f1; echo x > d/f1/in")
+          try b.run("echo four > f1")
+          try sync([a, b, a])
+          try a.run("ls d; mv d e; echo commit > .llvs/control; ls e > ../live")
+          #expect(try a.run("cat ../live") == "%llvs%e%2Ff1\nf1\n")
+          #expect(try a.run("ls .llvs/head/e; cat e/%*") == "%llvs%e%2Ff1\nf1\nfour\n")
+        }
+      }
+    }
+
     /// What each name costs must not grow with the number of names: at this number it took minutes once.
     @Test(
       "A file of thousands of names is listed, in history too, removed and brought back",

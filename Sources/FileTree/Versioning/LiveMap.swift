@@ -24,6 +24,7 @@ struct LiveMap {
     var rest = placed
     let before = TreeView(map: shown)
     let after = TreeView(map: target)
+    var displacements = Displacements(before: before, after: after)
     var parent: (path: [UInt8], inode: UInt64) = ([], LiveTree.rootInode)
     func changed(
       _ key: Key, _ isDirectory: Bool, _ old: Entry?, _ new: Entry?
@@ -38,6 +39,9 @@ struct LiveMap {
     var links = LinkNumbers()
     while let change = try diff.next() {
       var new = change.new
+      if change.old == nil || new == nil {
+        try displacements.look(at: change.key, isDirectory: change.isDirectory)
+      }
       if links.take(change) {
         if let new { rest[MapPlace(new)] = nil }
         transaction.noteLink(change.new)
@@ -63,6 +67,7 @@ struct LiveMap {
       if let old, let new, old.hasSameContent(as: new), old.inode == new.inode { continue }
       foreign.append(try changed(key, false, old, new))
     }
+    try Self.add(displacements.moves, to: &foreign, from: before)
     for (place, inode) in rest {
       guard var entry = try target.entry(at: place.key, directory: place.isDirectory),
         entry.inode != inode
@@ -101,8 +106,12 @@ struct LiveMap {
     var foreign: [ForeignChange] = []
     let before = TreeView(map: shown)
     let after = TreeView(map: target)
+    var displacements = Displacements(before: before, after: after)
     var diff = try MapDiff(from: shown, to: target, comparing: .content)
     while let change = try diff.next() {
+      if change.old == nil || change.new == nil {
+        try displacements.look(at: change.key, isDirectory: change.isDirectory)
+      }
       let path =
         change.isDirectory
         ? TreeView.ownPath(change.key)
@@ -113,6 +122,31 @@ struct LiveMap {
           path: path, parent: try inode(ofDirectory: above, in: before), old: change.old,
           new: change.new))
     }
+    try add(displacements.moves, to: &foreign, from: before)
     return foreign
+  }
+
+  /// Adds values that are shown elsewhere, in the place of what is said of their keys.
+  private static func add(
+    _ moves: [Displacements.Move], to foreign: inout [ForeignChange], from before: TreeView
+  ) throws(StoreError) {
+    guard !moves.isEmpty else { return }
+    for move in moves {
+      var new = move.new
+      let known = foreign.firstIndex { change in
+        guard let entry = change.new ?? change.old else { return false }
+        return !entry.isDirectory && entry.key == move.key
+      }
+      if let known {
+        new = foreign[known].new ?? new
+        foreign.remove(at: known)
+      }
+      let above = move.to.lastIndex(of: 0x2F).map { Array(move.to[..<$0]) } ?? []
+      foreign.append(
+        ForeignChange(
+          path: move.to, from: move.from, parent: try inode(ofDirectory: above, in: before),
+          old: move.old, new: new))
+    }
+    foreign.sort { $0.path.lexicographicallyPrecedes($1.path) }
   }
 }

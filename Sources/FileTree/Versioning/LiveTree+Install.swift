@@ -6,6 +6,8 @@ import Platform
 /// One difference between the tree that the live tree expects and the new head's.
 struct ForeignChange {
   var path: [UInt8]
+  /// Where the value was shown before, if that was elsewhere in the same directory.
+  var from: [UInt8]?
   /// The number of the directory that holds it; 0 for one that no entry stands for, or that is new.
   var parent: UInt64
   var old: Entry?
@@ -42,6 +44,7 @@ extension LiveTree {
     if let plan {
       noteSeen(plan, installation, seen)
       settlePlan(plan, installation, seen)
+      renameDisplaced(plan, &told)
       noteTaken(plan.items.count)
     }
     isPlanning = false
@@ -59,6 +62,10 @@ extension LiveTree {
       }
     }
     // A file that a merge detaches here has seen what was before.
+    // Values make room for directories, and take it from them, before either is looked at.
+    for change in installation.foreign where change.from != nil {
+      showElsewhere(change, seen, &told)
+    }
     // What goes, goes before the directory it is in.
     for change in installation.foreign.reversed() where change.new == nil {
       installForeign(change, seen, &told)
@@ -254,12 +261,61 @@ extension LiveTree {
 
   // MARK: - What others brought
 
+  /// Gives a file in memory the name under which the new base shows it, its handles and pages included.
+  private func showElsewhere(
+    _ change: ForeignChange, _ seen: PlanSeen, _ told: inout [Invalidation]
+  ) {
+    guard let from = change.from else { return }
+    let (parentPath, oldName) = Self.split(from)
+    guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
+    told.append(.entry(parent: parent.kernelID, name: oldName))
+    let override = parent.directory?.overrides[oldName]
+    // A pending name shows its pending bytes until its cut.
+    if let override, override.node.map(isPending) ?? true { return }
+    let node =
+      override?.node
+      ?? [change.old?.inode, change.new?.inode].lazy
+      .compactMap { [nodes] number in number.flatMap { nodes[$0] } }
+      .first { $0.stands(at: oldName, of: parent) }
+    guard let node, node.kind != .directory else { return }
+    parent.directory?.overrides[oldName] = nil
+    let newName = Self.split(change.path).name
+    node.addName(newName, of: parent)
+    node.removeName(oldName, of: parent)
+    if let override { parent.directory?.overrides[newName] = override }
+  }
+
+  /// A displaced value is shown under its whole key: with a directory that moves, its name changes.
+  private func renameDisplaced(_ plan: CutPlan, _ told: inout [Invalidation]) {
+    guard !plan.moves.isEmpty else { return }
+    for node in Array(nodes.values) where node.kind != .directory && !isPending(node) {
+      for one in node.names where one.name.starts(with: DisplacedName.prefix) {
+        guard let directory = one.parent.directory?.basePath,
+          let key = DisplacedName.key(of: one.name),
+          DisplacedName.candidate(0, for: key) == one.name
+        else { continue }
+        let (above, name) = Self.split(TreeView.ownPath(key))
+        guard above != directory else { continue }
+        let path = directory.isEmpty ? name : directory + [0x2F] + name
+        let renamed = DisplacedName.candidate(0, for: KeyCoding.key(ofPath: path))
+        node.addName(renamed, of: one.parent)
+        node.removeName(one.name, of: one.parent)
+        for name in [one.name, renamed] {
+          told.append(.entry(parent: one.parent.kernelID, name: name))
+        }
+      }
+    }
+  }
+
+  private static func split(_ path: [UInt8]) -> (above: [UInt8], name: [UInt8]) {
+    guard let slash = path.lastIndex(of: 0x2F) else { return ([], path) }
+    return (Array(path[..<slash]), Array(path[(slash + 1)...]))
+  }
+
   private func installForeign(
     _ change: ForeignChange, _ seen: PlanSeen, _ told: inout [Invalidation]
   ) {
-    let slash = change.path.lastIndex(of: 0x2F)
-    let name = slash.map { Array(change.path[($0 + 1)...]) } ?? change.path
-    let parentPath = slash.map { Array(change.path[..<$0]) } ?? []
+    let (parentPath, name) = Self.split(change.path)
     if let new = change.new { noteReplaced(change.old, by: new) }
     if let new = change.new, new.attributes.linkID != nil, nodes[new.inode]?.parent != nil {
       grownLinks.insert(new.inode)

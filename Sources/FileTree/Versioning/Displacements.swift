@@ -1,0 +1,55 @@
+import LLVS
+
+/// Values that stand elsewhere in another map though nothing need have changed at their keys: a directory
+/// came to their path, or went from it.
+struct Displacements {
+  /// A value that both maps have, and where each shows it.
+  struct Move {
+    var key: Key
+    var from: [UInt8]
+    var to: [UInt8]
+    var old: Entry
+    var new: Entry
+  }
+
+  let before: TreeView
+  let after: TreeView
+  private var seen: Set<[UInt8]> = []
+  /// The last directory looked at: keys of one directory follow each other.
+  private var last: [UInt8]?
+  private(set) var moves: [Move] = []
+
+  init(before: TreeView, after: TreeView) {
+    self.before = before
+    self.after = after
+  }
+
+  /// Looks at the directories that a key which came or went makes or ends.
+  ///
+  /// - Complexity: O(log *n*) for each directory, once.
+  mutating func look(at key: Key, isDirectory: Bool) throws(StoreError) {
+    let path = TreeView.ownPath(key)
+    var end = path.count
+    if !isDirectory {
+      guard let slash = path.lastIndex(of: 0x2F) else { return }
+      end = slash
+    }
+    let above = Array(path[..<end])
+    guard above != last else { return }
+    last = above
+    while end > 0 {
+      let directory = Array(path[..<end])
+      guard seen.insert(directory).inserted else { return }
+      try compare(KeyCoding.key(ofPath: directory))
+      end = path[..<end].lastIndex(of: 0x2F) ?? 0
+    }
+  }
+
+  private mutating func compare(_ key: Key) throws(StoreError) {
+    guard let old = try before.map.entry(at: key), let new = try after.map.entry(at: key) else {
+      return
+    }
+    let (from, to) = (try before.path(of: key), try after.path(of: key))
+    if from != to { moves.append(Move(key: key, from: from, to: to, old: old, new: new)) }
+  }
+}
