@@ -45,11 +45,33 @@ struct Displacements {
     }
   }
 
+  /// Looks at a name that a cut takes away.
+  mutating func look(atRemoved path: [UInt8]) throws(StoreError) {
+    // Of a file nothing is left; what is still there had lost its name to a directory.
+    let key = KeyCoding.key(ofPath: path)
+    guard try after.map.entry(at: key) != nil else { return }
+    try look(at: key, isDirectory: true)
+  }
+
   private mutating func compare(_ key: Key) throws(StoreError) {
     guard let old = try before.map.entry(at: key), let new = try after.map.entry(at: key) else {
       return
     }
     let (from, to) = (try before.path(of: key), try after.path(of: key))
     if from != to { moves.append(Move(key: key, from: from, to: to, old: old, new: new)) }
+  }
+}
+
+extension CutPlan {
+  /// Values to whose paths the cut takes directories away that stood in their way.
+  ///
+  /// - Complexity: O(log *n*) for each name that the cut takes away.
+  func displacements(in map: ValueMap) throws(StoreError) -> [Displacements.Move] {
+    var found = Displacements(before: base, after: TreeView(map: map))
+    for item in items {
+      guard case .removeTree = item.action else { continue }
+      try found.look(atRemoved: item.path)
+    }
+    return found.moves
   }
 }

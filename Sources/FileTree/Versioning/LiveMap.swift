@@ -127,7 +127,7 @@ struct LiveMap {
   }
 
   /// Adds values that are shown elsewhere, in the place of what is said of their keys.
-  private static func add(
+  static func add(
     _ moves: [Displacements.Move], to foreign: inout [ForeignChange], from before: TreeView
   ) throws(StoreError) {
     guard !moves.isEmpty else { return }

@@ -268,7 +268,10 @@ extension LiveTree {
     guard let from = change.from else { return }
     let (parentPath, oldName) = Self.split(from)
     guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
-    told.append(.entry(parent: parent.kernelID, name: oldName))
+    let newName = Self.split(change.path).name
+    for name in [oldName, newName] {
+      told.append(.entry(parent: parent.kernelID, name: name))
+    }
     let override = parent.directory?.overrides[oldName]
     // A pending name shows its pending bytes until its cut.
     if let override, override.node.map(isPending) ?? true { return }
@@ -279,7 +282,10 @@ extension LiveTree {
       .first { $0.stands(at: oldName, of: parent) }
     guard let node, node.kind != .directory else { return }
     parent.directory?.overrides[oldName] = nil
-    let newName = Self.split(change.path).name
+    guard parent.directory?.overrides[newName] == nil else {
+      // Something newer has the name.
+      return unlink(node, from: oldName, of: parent, time: Self.now())
+    }
     node.addName(newName, of: parent)
     node.removeName(oldName, of: parent)
     if let override { parent.directory?.overrides[newName] = override }

@@ -237,7 +237,8 @@ package final class Versioner: Sendable {
       let adoption = LiveMap(
         shown: made.ownMap ?? plan.base.map, placed: placed, freshInodes: state.freshInodes,
         transaction: transaction)
-      let (map, foreign) = try adoption.adopt(store.map(outcome.head?.map ?? .empty))
+      var (map, foreign) = try adoption.adopt(store.map(outcome.head?.map ?? .empty))
+      try LiveMap.add(try plan.displacements(in: map), to: &foreign, from: plan.base)
       installation.base = TreeView(map: map)
       installation.foreign = foreign
       installation.learnsNumbers = true
