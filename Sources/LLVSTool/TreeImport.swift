@@ -26,6 +26,8 @@ struct TreeImport {
   private let progress: (Int) -> Void
   /// Files, links and directories met so far.
   private(set) var count = 0
+  /// The paths of what is named as a mount's own directory is.
+  private(set) var leftOut: [[UInt8]] = []
   private var levels: [Level] = []
   /// Entries whose keys are spelled so that they sort elsewhere.
   private var displaced: [MapEdit] = []
@@ -149,7 +151,10 @@ struct TreeImport {
           throw SystemError(
             errno: Errno.invalid, call: "a name that is not UTF-8, in", subject: directory)
         }
-        guard name != ".llvs" else { continue }
+        guard name != ".llvs" else {
+          leftOut.append(Array("\(directory)/\(name)".utf8))
+          continue
+        }
         let bytes = Array(name.utf8)
         items.append(Item(order: bytes, name: name, what: .entry))
         if try FileSystem.status("\(directory)/\(name)", following: false).kind == .directory {

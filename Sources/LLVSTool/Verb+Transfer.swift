@@ -14,13 +14,13 @@ extension Verb {
     guard !into.contains(".llvs") else { throw UsageError("--into takes a path of the tree") }
     switch site {
     case .mounted(let root, _):
-      // The kernel must see every name: the files come in as any others do.
-      let target = ([root] + into).joined(separator: "/")
-      let code = try ChildProcess.run(["cp", "-a", "--", "\(directory)/.", "\(target)/"])
-      guard code == 0 else { throw UsageError("cp ended with \(code)") }
+      var source = MountedImport(
+        directory: directory, target: ([root] + into).joined(separator: "/"))
+      try source.run()
       var words = ["commit"]
       if let message = line.options["message"] { words.append(message) }
       console.say(try site.run(words, console).text)
+      return complain(of: source.leftOut, console)
     case .store(let path):
       let store = try Store.open(path: path, mode: .writer)
       guard try FileSystem.resolve(directory) != store.path else {
@@ -41,8 +41,16 @@ extension Verb {
       } else {
         console.say(text ?? "nothing to import: the tree holds all of \(directory)")
       }
+      return complain(of: source.leftOut, console)
     }
-    return .done
+  }
+
+  private static func complain(of leftOut: [[UInt8]], _ console: Console) -> ExitCode {
+    for path in leftOut {
+      console.complain(
+        "llvs: \(FileSystem.text(path)) is left out: a mount has that name for itself.")
+    }
+    return leftOut.isEmpty ? .done : .failed
   }
 
   @Sendable static func exportTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {

@@ -38,8 +38,17 @@ package struct ChildProcess: Sendable {
   ///
   /// - Returns: its exit code; 128 and more for a signal.
   package static func run(_ arguments: [String]) throws(SystemError) -> Int32 {
-    guard let program = arguments.first else { return 0 }
-    var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
+    try run(bytes: arguments.map { Array($0.utf8) })
+  }
+
+  /// Runs a program to its end with this process's input and output, with arguments of any bytes.
+  ///
+  /// - Returns: its exit code; 128 and more for a signal.
+  package static func run(bytes arguments: [[UInt8]]) throws(SystemError) -> Int32 {
+    guard let program = arguments.first.map({ FileSystem.text($0) }) else { return 0 }
+    var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map {
+      unsafe strdup(FileSystem.terminated($0))
+    }
     unsafe words.append(nil)
     defer { unsafe words.forEach { unsafe free($0) } }
     var process = pid_t()

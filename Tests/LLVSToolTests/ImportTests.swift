@@ -1,0 +1,57 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("llvs import and export", .timeLimit(.minutes(3)))
+struct ImportTests {
+  @Test("what is named as a mount's own directory stays behind, at every level, and is named")
+  func reserved() throws {
+    let script = """
+      mkdir -p d/.llvs/peers d/sub/deep/.llvs d/only/.llvs d/whole
+      echo 'tag pwned' > d/.llvs/control; echo /nowhere > d/.llvs/peers/evil
+      echo '*.secret' > d/.llvs/ignore; echo 'tag pwned' > d/sub/deep/.llvs/control
+      echo 1 > d/a; ln d/a d/sub/deep/b; echo 2 > d/whole/-c; chmod 710 d/sub/deep
+      touch -d @1000 d/sub/deep
+      llvs import d "$@" -m taken 2> said; echo "code $?"; sort said
+      """
+    let named = """
+      llvs: d/.llvs is left out: a mount has that name for itself.
+      llvs: d/only/.llvs is left out: a mount has that name for itself.
+      llvs: d/sub/deep/.llvs is left out: a mount has that name for itself.
+
+      """
+    let tool = try Tool()
+    let stored = try tool.run("llvs init s -q; set -- --store s\n\(script)")
+    #expect(stored.output.hasSuffix("code 12\n\(named)"), "\(stored.output)")
+    #expect(try tool.run("llvs show head:sub/deep/b --store s").output == "1\n")
+    #expect(try tool.run("llvs show head:.llvs/control --store s").status == 3)
+
+    try #require(MountedStore.isPossible)
+    try MountedStore.with { mounted in
+      let tool = try Tool()
+      let result = try tool.run("set -- --mount '\(mounted.path)'\n\(script)")
+      #expect(result.output.hasSuffix("code 12\n\(named)"), "\(result.output)")
+      let tree = try mounted.shell(
+        """
+        find . -mindepth 1 -not -path './.llvs*' | sort; stat -c '%a %Y' sub/deep; stat -c %h a
+        cat whole/-c sub/deep/b; grep secret .llvs/ignore; ls .llvs/peers; ls .llvs/tags
+        """)
+      #expect(
+        tree.output == """
+          ./a
+          ./only
+          ./sub
+          ./sub/deep
+          ./sub/deep/b
+          ./whole
+          ./whole/-c
+          710 1000
+          2
+          2
+          1
+
+          """, "\(tree.output)")
+      #expect(try mounted.versions().count == 1)
+    }
+  }
+}
