@@ -36,6 +36,25 @@ extension Mounted {
       }
     }
 
+    /// The bytes that stand were stored by a version before the attribute was set.
+    @Test("Looking at a conflict changes nothing of what versions show")
+    func lookedAt() throws {
+      try MountedStore.with { store in
+        try store.run(
+          """
+          echo base > f; echo commit > .llvs/control; echo 'branch other' > .llvs/control
+          echo other > f; echo commit > .llvs/control; echo 'switch -' > .llvs/control
+          echo this > f; echo commit > .llvs/control
+          setfattr -n user.colour -v red f; chmod 600 f; echo commit > .llvs/control
+          echo 'merge other using most-recent-branch' > .llvs/control
+          stat -c %a .llvs/conflicts/f/*; cat .llvs/conflicts/f/ours
+          for f in f .llvs/head/f .llvs/conflicts/f/ours; do
+            test "$(stat -c %a $f)" = 600; getfattr -d $f | grep colour
+          done
+          """)
+      }
+    }
+
     /// A tree in which `a`, `b` and so on clash, in one line of three.
     private func clashed(_ names: String, _ store: MountedStore) throws {
       try store.run(

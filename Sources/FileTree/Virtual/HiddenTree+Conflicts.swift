@@ -71,14 +71,31 @@ extension HiddenTree {
     return all
   }
 
-  /// The files of a conflict: name and entry.
-  private static func files(_ conflict: ValueConflict) -> [(name: [UInt8], entry: Entry)] {
-    var files: [(name: [UInt8], entry: Entry)] = []
-    if let base = conflict.base { files.append((Array("base".utf8), base)) }
-    if let ours = conflict.ours { files.append((Array("ours".utf8), ours)) }
+  private struct ConflictFile {
+    var name: [UInt8]
+    var entry: Entry
+    /// A version that has it; of a base, the one that stored its bytes.
+    var version: VersionNumber
+
+    /// With a number of its own: a version may have given the bytes other attributes than this revision has,
+    /// and what stands under its number would be shown for it in every version.
+    var found: Found {
+      var found = HiddenTree.found(entry, in: version)
+      found.numbering = .other
+      return found
+    }
+  }
+
+  private func files(_ conflict: ValueConflict) -> [ConflictFile] {
+    var files: [ConflictFile] = []
+    func add(_ name: String, _ entry: Entry, _ version: VersionNumber) {
+      files.append(ConflictFile(name: Array(name.utf8), entry: entry, version: version))
+    }
+    if let base = conflict.base { add("base", base, base.storedVersion) }
+    if let ours = conflict.ours { add("ours", ours, live.shownHead ?? ours.storedVersion) }
     for (index, revision) in conflict.theirs.enumerated() {
       guard let entry = revision.entry else { continue }
-      files.append((Array(ControlService.name(ofTheirs: index).utf8), entry))
+      add(ControlService.name(ofTheirs: index), entry, revision.version.number)
     }
     return files
   }
@@ -105,9 +122,9 @@ extension HiddenTree {
   func conflictChild(of path: [UInt8], named name: [UInt8]) throws(FSError) -> Found? {
     let shown = try shownConflicts()
     if let here = shown.first(where: { $0.path == path }),
-      let file = Self.files(here.conflict).first(where: { $0.name == name })
+      let file = files(here.conflict).first(where: { $0.name == name })
     {
-      return Self.found(file.entry, in: file.entry.storedVersion)
+      return file.found
     }
     var component = name
     if Self.isOwnName(name) {
@@ -131,10 +148,9 @@ extension HiddenTree {
     var components: Set<[UInt8]> = []
     for item in try shownConflicts() where ControlService.isAtOrBelow(item.path, path) {
       guard item.path != path else {
-        names += Self.files(item.conflict).map { file in
+        names += files(item.conflict).map { file in
           HiddenListing.Name(
-            name: file.name, kind: file.entry.kind, numbering: .revision(file.entry.revision),
-            found: Self.found(file.entry, in: file.entry.storedVersion))
+            name: file.name, kind: file.entry.kind, numbering: .other, found: file.found)
         }
         if let place = try mergedPlace(of: path) { names += try writableNames(place) }
         continue
