@@ -10,9 +10,9 @@ struct TreeExport {
   private var count = 0
   /// What could not be given as it was, such as an owner: a clause each.
   private(set) var complaints: [String] = []
-  private var links: [[UInt8]: String] = [:]
+  private var links: [[UInt8]: [UInt8]] = [:]
   /// Directories get their attributes last, when nothing is made in them any more.
-  private var directories: [(path: String, entry: Entry)] = []
+  private var directories: [(path: [UInt8], entry: Entry)] = []
 
   init(store: Store, target: String, progress: @escaping (Int) -> Void) {
     self.store = store
@@ -25,17 +25,13 @@ struct TreeExport {
     guard try FileSystem.list(target).isEmpty else {
       throw ControlError(.exists, "\(target) is not empty")
     }
-    var made: Set<String> = [""]
+    var made: Set<[UInt8]> = [[]]
     var below = TreeView(map: store.map(record.map)).entries(below: [])
     while let (relative, entry) = try below.next() {
-      guard let name = String(validating: relative, as: UTF8.self) else {
-        complaints.append("\(String(decoding: relative, as: UTF8.self)) is left out: not UTF-8")
-        continue
-      }
-      var parts = name.split(separator: "/").map(String.init)
+      var parts = relative.split(separator: 0x2F).map(Array.init)
       if !entry.isDirectory { parts.removeLast() }
       try makeDirectories(parts, &made)
-      let path = "\(target)/\(name)"
+      let path = root + relative
       if entry.isDirectory {
         directories.append((path, entry))
       } else {
@@ -47,15 +43,18 @@ struct TreeExport {
     for (path, entry) in directories.reversed() { try apply(entry, to: path) }
   }
 
-  private func makeDirectories(_ parts: [String], _ made: inout Set<String>) throws {
-    var path = ""
+  /// What all paths begin with.
+  private var root: [UInt8] { Array("\(target)/".utf8) }
+
+  private func makeDirectories(_ parts: [[UInt8]], _ made: inout Set<[UInt8]>) throws {
+    var path: [UInt8] = []
     for part in parts {
-      path += path.isEmpty ? part : "/\(part)"
-      if made.insert(path).inserted { try FileSystem.makeDirectory("\(target)/\(path)") }
+      path += path.isEmpty ? part : [0x2F] + part
+      if made.insert(path).inserted { try FileSystem.makeDirectory(root + path) }
     }
   }
 
-  private mutating func write(_ entry: Entry, to path: String) throws {
+  private mutating func write(_ entry: Entry, to path: [UInt8]) throws {
     if let link = entry.attributes.linkID {
       if let first = links[link], try isSame(entry, first) {
         try FileSystem.link(first, to: path)
@@ -68,14 +67,14 @@ struct TreeExport {
     case .regular: try copy(entry, to: path)
     case .symlink:
       let bytes = try store.contents.bytes(entry.stored, atMost: 4096)
-      try FileSystem.symlink(String(decoding: bytes, as: UTF8.self), at: path)
+      try FileSystem.symlink(bytes, at: path)
     case .fifo, .socket, .characterDevice, .blockDevice:
       do {
         try FileSystem.makeNode(
           path, kind: Self.kind(entry.kind), mode: entry.attributes.mode ?? 0o644,
           major: entry.attributes.device?.major ?? 0, minor: entry.attributes.device?.minor ?? 0)
       } catch {
-        complaints.append("\(path) is left out: \(error)")
+        complaints.append("\(FileSystem.text(path)) is left out: \(error)")
         return
       }
     case .directory: return
@@ -84,9 +83,9 @@ struct TreeExport {
   }
 
   /// The entries of first links: names of one link with other bytes are files of their own.
-  private var linked: [String: Entry] = [:]
+  private var linked: [[UInt8]: Entry] = [:]
 
-  private func isSame(_ entry: Entry, _ first: String) throws -> Bool {
+  private func isSame(_ entry: Entry, _ first: [UInt8]) throws -> Bool {
     guard var other = linked[first] else { return false }
     other.key = entry.key
     return other.hasSameContent(as: entry)
@@ -102,8 +101,8 @@ struct TreeExport {
     }
   }
 
-  private func copy(_ entry: Entry, to path: String) throws {
-    let file = try File(path, [.readWrite, .create, .exclusive])
+  private func copy(_ entry: Entry, to path: [UInt8]) throws {
+    let file = try File(bytes: path, [.readWrite, .create, .exclusive])
     var buffer = [UInt8](
       repeating: 0, count: Int(min(entry.stored.length, 1 << 20)))
     var offset: UInt64 = 0
@@ -111,7 +110,9 @@ struct TreeExport {
       let count = try buffer.withUnsafeMutableBytes {
         try store.contents.read(entry.stored, at: offset, into: $0)
       }
-      guard count > 0 else { throw StoreError.corrupt("\(path): its bytes end too early") }
+      guard count > 0 else {
+        throw StoreError.corrupt("\(FileSystem.text(path)): its bytes end too early")
+      }
       // Zeros stay a hole.
       let part = buffer[..<count]
       if part.contains(where: { $0 != 0 }) { try file.write(Array(part), at: offset) }
@@ -120,7 +121,7 @@ struct TreeExport {
     try file.truncate(to: entry.stored.length)
   }
 
-  private mutating func apply(_ entry: Entry, to path: String) throws {
+  private mutating func apply(_ entry: Entry, to path: [UInt8]) throws {
     let attributes = entry.attributes
     if attributes.uid != nil || attributes.gid != nil {
       do {
@@ -128,14 +129,14 @@ struct TreeExport {
           path, uid: attributes.uid ?? SystemProcess.user,
           gid: attributes.gid ?? SystemProcess.group)
       } catch {
-        complaints.append("\(path) keeps your owner: \(error)")
+        complaints.append("\(FileSystem.text(path)) keeps your owner: \(error)")
       }
     }
     for extended in attributes.extended {
       do {
         try FileSystem.setExtended(path, extended.name, to: extended.value)
       } catch {
-        complaints.append("\(path) lacks an extended attribute: \(error)")
+        complaints.append("\(FileSystem.text(path)) lacks an extended attribute: \(error)")
       }
     }
     if entry.kind != .symlink, let mode = attributes.mode { try FileSystem.setMode(path, mode) }

@@ -11,13 +11,13 @@ struct TreeImport {
     enum What { case entry, below }
     /// The bytes it sorts by among its siblings.
     var order: [UInt8]
-    var name: String
+    var name: [UInt8]
     var what: What
   }
 
   private struct Level {
     var path: [UInt8]
-    var directory: String
+    var directory: [UInt8]
     var items: ArraySlice<Item>
   }
 
@@ -100,7 +100,7 @@ struct TreeImport {
         .put(try made(.directory, Attributes(mode: 0o755), parent, nil, number, view, transaction)))
     }
     displaced = parents
-    try descend(into: directory, at: prefix)
+    try descend(into: Array(directory.utf8), at: prefix)
     // The closure pulls from a copy, since an escaping one cannot borrow.
     let puller = Puller(source: self, view: view, number: number, transaction: transaction)
     var map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
@@ -143,22 +143,18 @@ struct TreeImport {
 
   // MARK: - Walking
 
-  private mutating func descend(into directory: String, at path: [UInt8]) throws(StoreError) {
+  private mutating func descend(into directory: [UInt8], at path: [UInt8]) throws(StoreError) {
     do throws(SystemError) {
       var items: [Item] = []
-      for name in try FileSystem.list(directory) {
-        guard !name.unicodeScalars.contains("\u{FFFD}") else {
-          throw SystemError(
-            errno: Errno.invalid, call: "a name that is not UTF-8, in", subject: directory)
-        }
-        guard name != ".llvs" else {
-          leftOut.append(Array("\(directory)/\(name)".utf8))
+      for name in try FileSystem.names(in: directory) {
+        let bytes = name.bytes
+        guard bytes != MountedImport.reserved else {
+          leftOut.append(directory + [0x2F] + bytes)
           continue
         }
-        let bytes = Array(name.utf8)
-        items.append(Item(order: bytes, name: name, what: .entry))
-        if try FileSystem.status("\(directory)/\(name)", following: false).kind == .directory {
-          items.append(Item(order: bytes + [0x2F], name: name, what: .below))
+        items.append(Item(order: bytes, name: bytes, what: .entry))
+        if name.kind == .directory {
+          items.append(Item(order: bytes + [0x2F], name: bytes, what: .below))
         }
       }
       items.sort { $0.order.lexicographicallyPrecedes($1.order) }
@@ -175,8 +171,8 @@ struct TreeImport {
     while var level = levels.popLast() {
       guard let item = level.items.popFirst() else { continue }
       levels.append(level)
-      let path = (level.path.isEmpty ? [] : level.path + [0x2F]) + Array(item.name.utf8)
-      let file = "\(level.directory)/\(item.name)"
+      let path = (level.path.isEmpty ? [] : level.path + [0x2F]) + item.name
+      let file = level.directory + [0x2F] + item.name
       switch item.what {
       case .below: try descend(into: file, at: path)
       case .entry:
@@ -193,13 +189,13 @@ struct TreeImport {
   // MARK: - One entry
 
   private mutating func edit(
-    _ file: String, _ path: [UInt8], _ view: TreeView, _ number: VersionNumber,
+    _ file: [UInt8], _ path: [UInt8], _ view: TreeView, _ number: VersionNumber,
     _ transaction: WriteTransaction
   ) throws(StoreError) -> MapEdit? {
     let status: FileStatus
     var attributes: Attributes
     do throws(SystemError) {
-      status = try FileSystem.status(file, following: false)
+      status = try FileSystem.status(file)
       attributes = try self.attributes(of: file, status)
     } catch {
       throw .system(error)
@@ -250,7 +246,7 @@ struct TreeImport {
   }
 
   private func attributes(
-    of file: String, _ status: FileStatus
+    of file: [UInt8], _ status: FileStatus
   ) throws(SystemError) -> Attributes {
     var attributes = Attributes()
     if status.kind != .symlink { attributes.mode = status.mode }
@@ -273,24 +269,24 @@ struct TreeImport {
   }
 
   private func bytes(
-    of file: String, _ kind: EntryKind, _ status: FileStatus, _ transaction: WriteTransaction
+    of file: [UInt8], _ kind: EntryKind, _ status: FileStatus, _ transaction: WriteTransaction
   ) throws(StoreError) -> StoredContent {
     switch kind {
     case .symlink:
       return try transaction.write(
         try Self.translated { () throws(SystemError) in
-          Array(try FileSystem.readlink(file).utf8)
+          try FileSystem.readlink(file)
         })
     case .regular where status.size > 65_536:
       let source = try Self.translated { () throws(SystemError) in
-        let open = try File(file, [.read, .noFollow, .nonBlocking])
+        let open = try File(bytes: file, [.read, .noFollow, .nonBlocking])
         return FileSource(open, length: try open.status().size)
       }
       return try transaction.write(source)
     case .regular where status.size > 0:
       return try transaction.write(
         try Self.translated { () throws(SystemError) in
-          try File(file, [.read, .noFollow, .nonBlocking]).read(Int(status.size), at: 0)
+          try File(bytes: file, [.read, .noFollow, .nonBlocking]).read(Int(status.size), at: 0)
         })
     default: return StoredContent(length: 0, digest: .ofNothing, content: .none)
     }

@@ -48,6 +48,24 @@ package final class File: Sendable {
     self.path = full
   }
 
+  /// Opens a file whose path may be any bytes; as the others.
+  package init(
+    bytes path: [UInt8], _ mode: Mode, permissions: UInt32 = 0o644
+  ) throws(SystemError) {
+    let full = FileSystem.text(path)
+    try Faults.pass(.open, "open", full)
+    var fd: Int32
+    var code: Int32
+    repeat {
+      fd = unsafe llvs_openat(
+        AT_FDCWD, FileSystem.terminated(path), mode.rawValue | O_CLOEXEC, permissions)
+      code = errno
+    } while fd < 0 && code == EINTR
+    guard fd >= 0 else { throw SystemError(errno: code, call: "open", subject: full) }
+    descriptor = fd
+    self.path = full
+  }
+
   /// Takes over a descriptor.
   package init(adopting descriptor: Int32, path: String) {
     self.descriptor = descriptor

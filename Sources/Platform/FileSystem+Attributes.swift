@@ -2,37 +2,38 @@ internal import CShims
 internal import Glibc
 
 // Attributes by path, never through a symbolic link: chmod(2), lchown(2), utimensat(2), lgetxattr(2).
+// Paths are bytes, as in FileSystem+Bytes.swift.
 
 extension FileSystem {
-  private static func check(
-    _ result: Int32, _ call: String, _ path: String
+  static func check(
+    _ result: Int32, _ call: String, _ path: [UInt8]
   ) throws(SystemError) {
     guard result != 0 else { return }
-    throw SystemError(errno: errno, call: call, subject: path)
+    throw SystemError(errno: errno, call: call, subject: text(path))
   }
 
   /// Sets the permission bits of a file that is no symbolic link.
-  package static func setMode(_ path: String, _ mode: UInt32) throws(SystemError) {
-    try check(unsafe chmod(path, mode & 0o7777), "chmod", path)
+  package static func setMode(_ path: [UInt8], _ mode: UInt32) throws(SystemError) {
+    try check(unsafe chmod(terminated(path), mode & 0o7777), "chmod", path)
   }
 
-  package static func setOwner(_ path: String, uid: UInt32, gid: UInt32) throws(SystemError) {
-    try check(unsafe lchown(path, uid, gid), "lchown", path)
+  package static func setOwner(_ path: [UInt8], uid: UInt32, gid: UInt32) throws(SystemError) {
+    try check(unsafe lchown(terminated(path), uid, gid), "lchown", path)
   }
 
   /// Sets when a file was last changed, and when read to the same.
   package static func setModified(
-    _ path: String, seconds: Int64, nanoseconds: UInt32
+    _ path: [UInt8], seconds: Int64, nanoseconds: UInt32
   ) throws(SystemError) {
     let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
     let times = [time, time]
     try check(
-      unsafe utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), "utimensat", path)
+      unsafe utimensat(AT_FDCWD, terminated(path), times, AT_SYMLINK_NOFOLLOW), "utimensat", path)
   }
 
   /// Makes a FIFO, a socket or a device node.
   package static func makeNode(
-    _ path: String, kind: FileStatus.Kind, mode: UInt32, major: UInt32 = 0, minor: UInt32 = 0
+    _ path: [UInt8], kind: FileStatus.Kind, mode: UInt32, major: UInt32 = 0, minor: UInt32 = 0
   ) throws(SystemError) {
     let type: mode_t
     switch kind {
@@ -40,32 +41,36 @@ extension FileSystem {
     case .socket: type = S_IFSOCK
     case .characterDevice: type = S_IFCHR
     case .blockDevice: type = S_IFBLK
-    default: throw SystemError(errno: EINVAL, call: "mknod", subject: path)
+    default: throw SystemError(errno: EINVAL, call: "mknod", subject: text(path))
     }
     try check(
-      unsafe llvs_make_node(path, type | (mode & 0o7777), major, minor), "mknod", path)
+      unsafe llvs_make_node(terminated(path), type | (mode & 0o7777), major, minor), "mknod", path)
   }
 
   /// The number of a device node.
   package static func deviceNumber(
-    _ path: String
+    _ path: [UInt8]
   ) throws(SystemError) -> (major: UInt32, minor: UInt32) {
     var (major, minor): (UInt32, UInt32) = (0, 0)
-    try check(unsafe llvs_device_number(path, &major, &minor), "lstat", path)
+    try check(unsafe llvs_device_number(terminated(path), &major, &minor), "lstat", path)
     return (major, minor)
   }
 
   /// The names of the extended attributes below `user.`; none where the file system keeps none.
-  package static func extendedNames(_ path: String) throws(SystemError) -> [[UInt8]] {
+  package static func extendedNames(_ path: [UInt8]) throws(SystemError) -> [[UInt8]] {
     while true {
-      let size = unsafe llvs_list_extended(path, nil, 0)
+      let size = unsafe llvs_list_extended(terminated(path), nil, 0)
       if size < 0, errno == EOPNOTSUPP || errno == EACCES { return [] }
-      guard size >= 0 else { throw SystemError(errno: errno, call: "llistxattr", subject: path) }
+      guard size >= 0 else {
+        throw SystemError(errno: errno, call: "llistxattr", subject: text(path))
+      }
       if size == 0 { return [] }
       var buffer = [CChar](repeating: 0, count: Int(size))
-      let count = unsafe llvs_list_extended(path, &buffer, buffer.count)
+      let count = unsafe llvs_list_extended(terminated(path), &buffer, buffer.count)
       if count < 0, errno == ERANGE { continue }
-      guard count >= 0 else { throw SystemError(errno: errno, call: "llistxattr", subject: path) }
+      guard count >= 0 else {
+        throw SystemError(errno: errno, call: "llistxattr", subject: text(path))
+      }
       return buffer[..<Int(count)].split(separator: 0).map { $0.map { UInt8(bitPattern: $0) } }
         .filter { $0.starts(with: "user.".utf8) }
     }
@@ -73,22 +78,24 @@ extension FileSystem {
 
   /// The value of an extended attribute; nil if it is gone.
   package static func extended(
-    _ path: String, _ name: [UInt8]
+    _ path: [UInt8], _ name: [UInt8]
   ) throws(SystemError) -> [UInt8]? {
     // xattr(7): no value is larger.
     var buffer = [UInt8](repeating: 0, count: 65_536)
-    let name = name.map { CChar(bitPattern: $0) } + [0]
-    let count = unsafe llvs_get_extended(path, name, &buffer, buffer.count)
+    let name = terminated(name)
+    let count = unsafe llvs_get_extended(terminated(path), name, &buffer, buffer.count)
     if count < 0, errno == ENODATA || errno == EOPNOTSUPP { return nil }
-    guard count >= 0 else { throw SystemError(errno: errno, call: "lgetxattr", subject: path) }
+    guard count >= 0 else {
+      throw SystemError(errno: errno, call: "lgetxattr", subject: text(path))
+    }
     return Array(buffer[..<Int(count)])
   }
 
   package static func setExtended(
-    _ path: String, _ name: [UInt8], to value: [UInt8]
+    _ path: [UInt8], _ name: [UInt8], to value: [UInt8]
   ) throws(SystemError) {
-    let name = name.map { CChar(bitPattern: $0) } + [0]
+    let name = terminated(name)
     try check(
-      unsafe llvs_set_extended(path, name, value, value.count), "lsetxattr", path)
+      unsafe llvs_set_extended(terminated(path), name, value, value.count), "lsetxattr", path)
   }
 }

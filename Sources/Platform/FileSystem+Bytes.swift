@@ -15,13 +15,6 @@ extension FileSystem {
 
   static func terminated(_ path: [UInt8]) -> [CChar] { path.map { CChar(bitPattern: $0) } + [0] }
 
-  private static func check(
-    _ result: Int32, _ call: String, _ path: [UInt8]
-  ) throws(SystemError) {
-    guard result != 0 else { return }
-    throw SystemError(errno: errno, call: call, subject: text(path))
-  }
-
   /// The names in a directory and what they name, unordered, without `.` and `..`.
   package static func names(in path: [UInt8]) throws(SystemError) -> [DirectoryName] {
     try Faults.pass(.list, "opendir", text(path))
@@ -68,23 +61,24 @@ extension FileSystem {
     try check(unsafe mkdir(terminated(path), permissions), "mkdir", path)
   }
 
-  /// Sets the permission bits of a file that is no symbolic link.
-  package static func setMode(_ path: [UInt8], _ mode: UInt32) throws(SystemError) {
-    try check(unsafe chmod(terminated(path), mode & 0o7777), "chmod", path)
+  /// Makes another name of a file.
+  package static func link(_ old: [UInt8], to new: [UInt8]) throws(SystemError) {
+    try Faults.pass(.link, "link", text(new))
+    try check(unsafe Glibc.link(terminated(old), terminated(new)), "link", new)
   }
 
-  /// Sets the owner of what stands at a path, also of a symbolic link.
-  package static func setOwner(_ path: [UInt8], uid: UInt32, gid: UInt32) throws(SystemError) {
-    try check(unsafe lchown(terminated(path), uid, gid), "lchown", path)
+  /// Makes a symbolic link.
+  package static func symlink(_ target: [UInt8], at path: [UInt8]) throws(SystemError) {
+    try Faults.pass(.link, "symlink", text(path))
+    try check(unsafe Glibc.symlink(terminated(target), terminated(path)), "symlink", path)
   }
 
-  /// Sets when a file was last changed, and when read to the same.
-  package static func setModified(
-    _ path: [UInt8], seconds: Int64, nanoseconds: UInt32
-  ) throws(SystemError) {
-    let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
-    let times = [time, time]
-    try check(
-      unsafe utimensat(AT_FDCWD, terminated(path), times, AT_SYMLINK_NOFOLLOW), "utimensat", path)
+  /// What a symbolic link holds.
+  package static func readlink(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
+    try Faults.pass(.status, "readlink", text(path))
+    var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe Glibc.readlink(terminated(path), &target, target.count)
+    guard count >= 0 else { throw SystemError(errno: errno, call: "readlink", subject: text(path)) }
+    return target[..<count].map { UInt8(bitPattern: $0) }
   }
 }

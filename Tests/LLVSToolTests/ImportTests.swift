@@ -54,4 +54,35 @@ struct ImportTests {
       #expect(try mounted.versions().count == 1)
     }
   }
+
+  @Test("names are any bytes: what is imported and exported again is the same")
+  func anyBytes() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      #"""
+      mkdir -p d/sub $'d/dir\xff/\xe9' && cd d
+      echo one > $'\xff\xfe'; echo two > $'dir\xff/\xe9/in'; ln $'\xff\xfe' $'sub/hard\xc3'
+      ln -s $'\xff\xfe' link; mkfifo $'pipe\xfe'; head -c 100000 /dev/zero > $'sub/big\xa0'
+      touch -d @1000 $'dir\xff/\xe9/in'; chmod 710 $'dir\xff'; echo plain > plain
+      setfattr -n user.a -v 1 $'\xff\xfe' 2>&1
+      cd .. && llvs init s -q && llvs import d --store s -q && llvs export head out --store s -q
+      echo "code $?"
+      list() { (cd "$1" && find . -mindepth 1 -printf '%p %y %m %n %l %s' \( -type d -o -printf ' %T@' \) \
+        -printf '\n' | sed '/ d [0-7]* /s/ [0-9]* *[0-9]*$//' | LC_ALL=C sort); }
+      list d > 1; list out > 2; cmp 1 2 && cat out/link && wc -l < 2
+      cat $'out/dir\xff/\xe9/in'; getfattr --only-values -n user.a $'out/\xff\xfe' && echo
+      llvs import out --store s; llvs verify --store s -q; echo "code $?"
+      """#)
+    #expect(
+      result.output == """
+        code 0
+        one
+        10
+        two
+        1
+        nothing to import: the tree holds all of out
+        code 0
+
+        """, "\(result.output)")
+  }
 }

@@ -51,8 +51,8 @@ struct FileImage {
     mode = status.mode
     owner = (nil, nil)
     var extended: [Attributes.Extended] = []
-    for name in try FileSystem.extendedNames(path) {
-      guard let value = try FileSystem.extended(path, name) else { continue }
+    for name in try FileSystem.extendedNames(Array(path.utf8)) {
+      guard let value = try FileSystem.extended(Array(path.utf8), name) else { continue }
       extended.append(Attributes.Extended(name: name, value: value))
     }
     self.extended = extended.sorted { $0.name.lexicographicallyPrecedes($1.name) }

@@ -195,7 +195,8 @@ struct LiveDifferences {
     else { return }
     for name in try FileSystem.list(directory) {
       let child = path + [0x2F] + Array(name.utf8)
-      let state = try FileSystem.extended(try place(child), Array("user.llvs.state".utf8))
+      let state = try FileSystem.extended(
+        Array(try place(child).utf8), Array("user.llvs.state".utf8))
       if state?.elementsEqual("scratch".utf8) ?? false { continue }
       found.insert(child)
       try collect(child, &found)
