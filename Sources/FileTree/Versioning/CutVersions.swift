@@ -165,7 +165,7 @@ struct CutVersions {
     let number = transaction.nextVersion
     var builder = EditBuilder(
       tree: tree, view: isOnHead ? plan.base : TreeView(map: base), transaction: transaction,
-      number: number, expecting: items.count)
+      number: number, items: items)
     try PutAhead.on(items, of: tree, in: builder.view) { (ahead) throws(StoreError) in
       for (index, item) in items.enumerated() { try builder.add(item, ahead?.take(index)) }
     }

@@ -6,6 +6,13 @@ struct EditBuilder {
   let view: TreeView
   private let transaction: WriteTransaction
   private let number: VersionNumber
+  private let items: [CutPlan.Item]
+  /// The paths at which files are put.
+  private lazy var claimed = Set(
+    items.lazy.compactMap { item -> [UInt8]? in
+      guard case .put(let state, _) = item.action, state.kind != .directory else { return nil }
+      return item.path
+    })
   private var edits: [MapPlace: MapEdit] = [:]
   private var revisions: Range<UInt64> = 0..<0
   /// Entries of the plan's nodes in the new map, by inode.
@@ -24,15 +31,16 @@ struct EditBuilder {
 
   init(
     tree: LiveTree, view: TreeView, transaction: WriteTransaction, number: VersionNumber,
-    expecting count: Int
+    items: [CutPlan.Item]
   ) {
     self.tree = tree
     self.view = view
     self.transaction = transaction
     self.number = number
-    edits.reserveCapacity(count)
-    entries.reserveCapacity(count)
-    placed.reserveCapacity(count)
+    self.items = items
+    edits.reserveCapacity(items.count)
+    entries.reserveCapacity(items.count)
+    placed.reserveCapacity(items.count)
   }
 
   /// The edits in the map's order, without those that change nothing.
@@ -94,7 +102,7 @@ struct EditBuilder {
     if found != nil, !keepingDirectory { renamedIn.insert(Self.parent(of: path)) }
     switch found {
     case nil: return
-    case .value(let entry): remove(entry)
+    case .value(let entry): if !losesKey(entry, at: path) { remove(entry) }
     case .directory(let entry):
       if let entry, !keepingDirectory { remove(entry) }
       var below = view.entries(below: path)
@@ -127,15 +135,21 @@ struct EditBuilder {
     let isDirectory = state.kind == .directory
     var old: Entry?
     let found = if let ahead { try ahead.found.get() } else { try view.find(path: path) }
+    var key = TreeView.key(ofPath: path, showing: found)
     switch found {
     case .value(let entry)?:
-      if isDirectory { remove(entry) } else { old = entry }
+      if losesKey(entry, at: path) {
+        key = KeyCoding.key(ofPath: path)
+      } else if isDirectory {
+        remove(entry)
+      } else {
+        old = entry
+      }
     case .directory(let entry)?:
       if !isDirectory || !isInPlace { try removeAll(at: path, keepingDirectory: isDirectory) }
-      if isDirectory { old = entry }
+      if isDirectory { old = entry } else { try keepDisplaced(by: path) }
     case nil: break
     }
-    let key = TreeView.key(ofPath: path, showing: found)
     guard let entry = try entry(for: state, key: key, old: old, ahead) else { return }
     entries[state.node.inode] = entry
     let place = MapPlace(entry)
@@ -152,6 +166,27 @@ struct EditBuilder {
         changesContent = true
       }
     }
+  }
+
+  /// Whether a value that a directory displaced loses its key, since a file is put at its own path.
+  private mutating func losesKey(_ entry: Entry, at path: [UInt8]) -> Bool {
+    let own = TreeView.ownPath(entry.key)
+    return own != path && claimed.contains(own)
+  }
+
+  /// A file that takes the place of a directory takes the key of the value which that directory displaced:
+  /// the value goes on at the name it is shown under.
+  private mutating func keepDisplaced(by path: [UInt8]) throws(StoreError) {
+    guard var value = try view.map.entry(at: KeyCoding.key(ofPath: path)) else { return }
+    let shown = try view.path(of: value.key)
+    let isTaken = items.contains { $0.path == shown }
+    guard shown != path, !isTaken else { return }
+    value.key = KeyCoding.key(ofPath: shown)
+    value.storedVersion = number
+    value.revision = try nextRevision()
+    edits[MapPlace(value)] = .put(value)
+    entries[value.inode] = value
+    changesContent = true
   }
 
   private mutating func entry(
