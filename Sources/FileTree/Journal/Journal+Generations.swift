@@ -192,6 +192,7 @@ extension Journal {
     next.stages = s.stagesToSync.filter { next.keep.contains($0.key) }
     s.stagesToSync = [:]
     s.fileEnd = UInt64(content.count)
+    s.metaBytes = UInt64(content.count)
     s.writtenEnd = 0
     s.zeroEnd = 0
     s.smallSyncs = 0

@@ -26,14 +26,16 @@ extension Journal {
       case nothing
       case resume
       case recover
-      case allocate(File, from: UInt64, end: UInt64)
+      case allocate(File, from: UInt64, end: UInt64, kept: UInt64)
     }
     let plan: Plan = state.withLock { s in
       if s.failure != nil { return .recover }
       if s.unbegun != nil { return .resume }
       let end = s.fileEnd + UInt64(s.buffer.count) + UInt64(bytes)
-      guard end + Self.margin > s.allocated else { return .nothing }
-      return .allocate(s.file, from: s.allocated, end: end)
+      // Mounts give this back to find room for their generations there: the first one's is not the last.
+      let kept = Self.kept + min(2 * s.metaBytes, Self.step)
+      guard end + max(Self.margin, kept) > s.allocated else { return .nothing }
+      return .allocate(s.file, from: s.allocated, end: end, kept: kept)
     }
     if case .recover = plan {
       try recover()
@@ -43,13 +45,14 @@ extension Journal {
       try resume()
       return try reserve(bytes, isRemoval: isRemoval)
     }
-    guard case .allocate(let file, let from, let end) = plan else { return }
-    let kept = isRemoval ? 0 : Self.kept
+    guard case .allocate(let file, let from, let end, let wanted) = plan else { return }
+    let kept = isRemoval ? 0 : wanted
     do throws(SystemError) {
       let to: UInt64
       do throws(SystemError) {
         to = try allocate(
-          file, from: from, to: [end + Self.margin + Self.step, end + kept + Self.smallStep])
+          file, from: from,
+          to: [end + max(Self.margin, wanted) + Self.step, end + kept + Self.smallStep])
       } catch {
         guard error.isNoSpace else { throw error }
         if end + kept <= from { return }
@@ -92,12 +95,50 @@ extension Journal {
     } catch {
       guard error.isNoSpace else { throw error }
     }
-    let least = UInt64(exactly()) + Self.kept + Self.smallStep
+    let count = UInt64(exactly())
+    let least = count + Self.smallStep
+    // What is kept goes over from the generation before, part of which may have been used.
+    let ends = [least + count + Self.kept, least + Self.kept, least + Self.kept / 2, least]
     do throws(SystemError) {
-      return try allocate(file, from: 0, to: [least])
+      return try allocate(file, from: 0, to: [ends[0]])
     } catch {
-      guard error.isNoSpace, giveUpReserve() else { throw error }
-      return try allocate(file, from: 0, to: [least])
+      guard error.isNoSpace else { throw error }
+    }
+    _ = giveUpReserve()
+    return try allocate(file, from: 0, to: ends)
+  }
+
+  /// Gives back what was allotted behind the files' ends by a process that is gone: nobody writes there any
+  /// more, and a new generation has to find its room beside the old one.
+  ///
+  /// The files' sizes stay, so that no record can go; call before the first write only.
+  func giveUpAllotted() {
+    for file in state.withLock({ Array($0.files.values) }) { Self.giveUpAllotted(file) }
+  }
+
+  private static func giveUpAllotted(_ file: File) {
+    // What cannot be given back stays until the file goes.
+    guard let size = try? file.status().size else { return }
+    try? file.truncate(to: size)
+  }
+
+  /// Gives back, of a journal that nobody has open, all that holds no record: the reserve, what was allotted
+  /// ahead, generations that were not begun.
+  ///
+  /// - Important: the caller holds the store's lock.
+  static func giveUpRoom(in directory: String) {
+    _ = giveUpReserve(in: directory)
+    guard let status = try? FileSystem.status(directory, following: false),
+      status.kind == .directory, let names = try? FileSystem.list(directory)
+    else { return }
+    for name in names {
+      let path = "\(directory)/\(name)"
+      if name.hasSuffix(".journal.tmp") {
+        try? FileSystem.unlink(path)
+      } else if name.hasSuffix(".journal") || name.hasSuffix(".stage") {
+        guard let file = try? File(path, [.readWrite, .noFollow]) else { continue }
+        giveUpAllotted(file)
+      }
     }
   }
 

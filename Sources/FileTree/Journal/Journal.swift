@@ -40,6 +40,8 @@ final class Journal: Sendable {
     var isSyncing = false
     var syncedPosition: Position = 0
     var allocated: UInt64 = 0
+    /// Bytes of this generation's records without data: about what the next one begins with, or more.
+    var metaBytes: UInt64 = 0
     /// Zeros stand from the last record up to here; nowhere where this is less than its end.
     var zeroEnd: UInt64 = 0
     /// Syncs of little that this generation has had.
@@ -96,6 +98,7 @@ final class Journal: Sendable {
       s.buffer.append(contentsOf: header)
       s.buffer.append(contentsOf: meta)
       s.appended += UInt64(header.count + meta.count)
+      s.metaBytes += UInt64(header.count + meta.count)
       return s.appended
     }
   }
@@ -119,6 +122,7 @@ final class Journal: Sendable {
       s.buffer.append(contentsOf: bytes)
       s.buffer.append(contentsOf: data)
       s.appended += UInt64(JournalFrame.headerSize + bytes.count + data.count)
+      s.metaBytes += UInt64(JournalFrame.headerSize + bytes.count)
       s.sums[s.generation, default: PayloadSums()].add(
         Payload(offset: extent.offset, checksum: checksum, length: UInt32(data.count)))
       return (extent, s.appended)
@@ -146,6 +150,7 @@ final class Journal: Sendable {
     return state.withLock { s in
       s.buffer.append(contentsOf: bytes)
       s.appended += UInt64(bytes.count)
+      s.metaBytes += UInt64(bytes.count)
       return s.appended
     }
   }

@@ -64,9 +64,24 @@ extension LiveTree {
       s.allocated = reader.offset
     }
     var prepared: Journal.Preparation?
+    var isFull = false
+    func prepare() throws(FSError) -> Journal.Preparation {
+      try journal.prepareGeneration(expecting: tree.checkpointEstimate()) { tree.checkpointSize() }
+    }
     do throws(FSError) {
-      prepared = try journal.prepareGeneration(expecting: tree.checkpointEstimate()) {
-        tree.checkpointSize()
+      do throws(FSError) {
+        prepared = try prepare()
+      } catch {
+        guard error.isNoSpace else { throw error }
+        isFull = true
+        journal.giveUpAllotted()
+        // As long as the next replay comes to the same end without them.
+        if header.cut >= state.cut, head == state.head, recovery.losses.isEmpty,
+          (try? found.file.syncData()) != nil
+        {
+          _ = tree.reclaim()
+        }
+        prepared = try prepare()
       }
     } catch {
       recovery.obstacle = "the tree can only be read until the disk takes writes: \(error)"
@@ -78,6 +93,8 @@ extension LiveTree {
     } catch {
       recovery.obstacle = "the tree can only be read until the disk takes writes: \(error)"
     }
+    // What the generation before it had is room for removals, and for the next mount's.
+    if isFull, recovery.obstacle == nil { try? journal.reserve(0) }
     return (tree, recovery)
   }
 

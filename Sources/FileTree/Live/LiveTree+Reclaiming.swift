@@ -1,7 +1,7 @@
 import LLVS
 import Platform
 
-// Giving the disk back, when it is full, what nothing refers to any more in staging files that others still
+// Giving the disk back, when it is full, what nothing refers to any more in data files that others still
 // need: without that, removing a large file would make room for nothing until all that was written beside it
 // is in a version.
 
@@ -9,6 +9,13 @@ extension LiveTree {
   /// Opens a store's live tree again where a full disk kept it from opening: gives up what was put aside.
   package static func giveUpReserve(of store: String) -> Bool {
     Journal.giveUpReserve(in: store + "/journal")
+  }
+
+  /// Gives the disk back whatever a store's journal holds besides records, before it is opened.
+  ///
+  /// The caller holds the store's lock.
+  package static func giveUpRoom(of store: String) {
+    Journal.giveUpRoom(in: store + "/journal")
   }
 
   /// Runs what needs room on the disk, and once more if it was full and something could be given back.
@@ -21,7 +28,7 @@ extension LiveTree {
     }
   }
 
-  /// Punches holes where staging files hold bytes that nothing refers to; false if there are none.
+  /// Punches holes where data files hold bytes that nothing refers to; false if there are none.
   ///
   /// What removed them is on the disk before they go: after a power failure, too, nothing that is shown
   /// refers to them.
@@ -66,14 +73,28 @@ extension LiveTree {
 }
 
 extension Journal {
-  /// What stands in staging files besides some ranges, of which nobody is about to record anything.
+  /// What stands in staging files, and in generations that another has followed, besides some ranges, of
+  /// which nobody is about to record anything.
   func unreferenced(besides ranges: [UInt32: [Range<UInt64>]]) -> [UInt32: [Range<UInt64>]] {
     state.withLock { s in
       var found: [UInt32: [Range<UInt64>]] = [:]
       for (source, sums) in s.sums where s.unrecorded[source] == nil {
-        guard s.files[source]?.path.hasSuffix(".stage") == true else { continue }
+        guard let file = s.files[source],
+          file.path.hasSuffix(".stage") || (source < s.generation && s.unbegun == nil)
+        else { continue }
+        let dead = sums.payloads(outside: ranges[source] ?? [])
+        guard file.path.hasSuffix(".stage") || dead.isEmpty else {
+          // Nobody reads its records again, either, and they stand between the bytes.
+          // A payload is read whole, to check it.
+          let known = sums.overlapping(anyOf: ranges[source] ?? []).payloads.map {
+            $0.offset..<$0.end
+          }
+          let kept = ((ranges[source] ?? []) + known).sorted { $0.lowerBound < $1.lowerBound }
+          found[source] = Self.gaps(of: kept, to: (try? file.status())?.size ?? 0)
+          continue
+        }
         var free: [Range<UInt64>] = []
-        for payload in sums.payloads(outside: ranges[source] ?? []) {
+        for payload in dead {
           if let last = free.last, last.upperBound == payload.offset {
             free[free.count - 1] = last.lowerBound..<payload.end
           } else {
@@ -86,7 +107,20 @@ extension Journal {
     }
   }
 
-  /// Makes holes of ranges of staging files; false if none could be made.
+  /// What a file's first bytes, which tell what it is, and some ranges in ascending order leave of it.
+  private static func gaps(of ranges: [Range<UInt64>], to end: UInt64) -> [Range<UInt64>] {
+    var gaps: [Range<UInt64>] = []
+    var at: UInt64 = 4096
+    for range in ranges {
+      if range.lowerBound > at { gaps.append(at..<range.lowerBound) }
+      at = max(at, range.upperBound)
+    }
+    if end > at { gaps.append(at..<end) }
+    // Records between two ranges that stay are shorter than a block.
+    return gaps.filter { $0.upperBound - $0.lowerBound >= 1024 }
+  }
+
+  /// Makes holes of ranges of data files; false if none could be made.
   func punch(_ ranges: [UInt32: [Range<UInt64>]]) -> Bool {
     var done = false
     for (source, ranges) in ranges {
