@@ -155,7 +155,7 @@ package final class MountDaemon: Sendable {
       do throws(StoreError) {
         return try Store.open(
           path: request.store, mode: .writer, create: request.creates,
-          isForced: request.isForced)
+          isForced: request.isForced, makeRoom: LiveTree.giveUpRoom(of:))
       } catch {
         if mayGiveUp, error.isNoSpace, LiveTree.giveUpReserve(of: request.store) {
           // SQLite needs some room even to look.

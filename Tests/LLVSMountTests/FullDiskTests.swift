@@ -96,5 +96,37 @@ extension Mounted {
         try mounted.verify()
       }
     }
+
+    @Test(
+      "filled, a version refused, killed: names can be removed still, and what they had makes room",
+      .timeLimit(.minutes(2)), arguments: [1024, 4096])
+    func refusedVersion(blockSize: Int) throws {
+      try MountedStore.with(diskOf: 48, blockSize: blockSize) { mounted in
+        try mounted.run(
+          """
+          echo keep > keep; echo commit > .llvs/control; i=0
+          while head -c 1000000 /dev/urandom > b$i; do i=$((i+1)); test $i -lt 80 || exit 1; done
+          ! echo commit > .llvs/control; rm b$i; sha256sum b[2-9] > ../sums
+          """)
+        try mounted.kill()
+        try mounted.mount()
+        try mounted.run("rm b0 b1; sha256sum --quiet -c ../sums; test $(cat keep) = keep")
+        // What was removed makes room, whatever the journal holds beside it.
+        try mounted.run("head -c 500000 /dev/urandom > new; sha256sum new >> ../sums")
+        // Full again, unmounted and mounted, and killed once more.
+        try mounted.run("while head -c 1000000 /dev/urandom > more; do mv more m$RANDOM; done; :")
+        try mounted.unmount()
+        try mounted.mount()
+        try mounted.run("sha256sum --quiet -c ../sums; rm more; rm b1?")
+        try mounted.kill()
+        try mounted.mount()
+        try mounted.run(
+          """
+          sha256sum --quiet -c ../sums; rm m* b*; echo commit > .llvs/control
+          test $(cat .llvs/head/keep) = keep; cmp new .llvs/head/new
+          """)
+        try mounted.verify()
+      }
+    }
   }
 }

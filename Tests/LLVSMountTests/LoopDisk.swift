@@ -9,14 +9,15 @@ struct LoopDisk {
   let image: String
   let path: String
 
-  /// Makes a disk of so many MiB and mounts it at a path.
-  init(at path: String, image: String, mebibytes: Int) throws {
+  /// Makes a disk of so many MiB, with blocks of so many bytes, and mounts it at a path.
+  init(at path: String, image: String, mebibytes: Int, blockSize: Int? = nil) throws {
     self.path = path
     self.image = image
+    let blocks = blockSize.map { "-b \($0)" } ?? ""
     let made = try TestSupport.shell(
       """
       set -e; export PATH=$PATH:/usr/sbin:/sbin
-      truncate -s \(mebibytes)M '\(image)'; mkfs.ext4 -q -F -m 0 '\(image)'; mkdir -p '\(path)'
+      truncate -s \(mebibytes)M '\(image)'; mkfs.ext4 -q -F -m 0 \(blocks) '\(image)'; mkdir -p '\(path)'
       mount -o loop '\(image)' '\(path)'
       """)
     guard made.status == 0 else { throw Failure(description: made.output) }
@@ -44,13 +45,14 @@ let noLoop: Comment = "needs mkfs.ext4 and the right to mount a file as a disk"
 extension MountedStore {
   /// Runs a body with a store on a disk of its own, mounted; all is taken away whatever happens.
   static func with(
-    diskOf mebibytes: Int, settings: [String] = [],
+    diskOf mebibytes: Int, blockSize: Int? = nil, settings: [String] = [],
     _ body: (MountedStore) throws -> Void
   ) throws {
     let mounted = try MountedStore()
     defer { mounted.tearDown() }
     let disk = try LoopDisk(
-      at: mounted.store, image: mounted.directory + "/image", mebibytes: mebibytes)
+      at: mounted.store, image: mounted.directory + "/image", mebibytes: mebibytes,
+      blockSize: blockSize)
     defer {
       // The daemon first: it has the disk's files open.
       try? mounted.kill()

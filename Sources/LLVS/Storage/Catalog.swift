@@ -72,6 +72,7 @@ final class Catalog: Sendable {
         try database.execute("PRAGMA user_version=\(Catalog.formatVersion)")
       }
     }
+    Store.takeSharedMemory(of: database, version: Catalog.formatVersion)
     hasBundles = true
     hasSums = true
     database.watchLog()

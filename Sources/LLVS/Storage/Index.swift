@@ -85,6 +85,7 @@ final class Index: Sendable {
       throw .corrupt("\(path) belongs to another store")
     }
     statement.reset()
+    Store.takeSharedMemory(of: database, version: formatVersion)
     return database
   }
 

@@ -10,11 +10,15 @@ extension Store {
   /// Opens a store.
   ///
   /// With `create`, makes one where the directory is not there or empty. `isForced` lets a store be on
-  /// a network file system.
+  /// a network file system. `makeRoom` is called with the store's path and lock where the disk is too full
+  /// to open a store for writing, to give back what can be spared.
   package static func open(
-    path: String, mode: Mode = .writer, create: Bool = false, isForced: Bool = false
+    path: String, mode: Mode = .writer, create: Bool = false, isForced: Bool = false,
+    makeRoom: ((String) -> Void)? = nil
   ) throws(StoreError) -> Store {
-    let store = Store(try parts(path: path, mode: mode, create: create, isForced: isForced))
+    let store = Store(
+      try parts(
+        path: path, mode: mode, create: create, isForced: isForced, makeRoom: makeRoom))
     if mode == .writer {
       try store.catchUpIndex()
       try store.learnLinks()
@@ -23,7 +27,8 @@ extension Store {
   }
 
   static func parts(
-    path given: String, mode: Mode, create: Bool, isForced: Bool
+    path given: String, mode: Mode, create: Bool, isForced: Bool,
+    makeRoom: ((String) -> Void)? = nil
   ) throws(StoreError) -> Parts {
     do throws(SystemError) {
       if create, try !FileSystem.exists(given) {
@@ -52,6 +57,7 @@ extension Store {
         "identity": identity, Catalog.linksProperty: [1],
       ] : nil
     try makeSegments(path, isMissingAllowed: fresh == nil)
+    if mode == .writer { try ensureRoom(path, makeRoom: makeRoom) }
     let catalog = try Catalog(path: "\(databases)/store.sqlite", mode: mode, creating: fresh)
     if catalog.isNew { try makeDurable(path) }
 
