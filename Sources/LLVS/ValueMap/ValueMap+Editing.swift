@@ -73,7 +73,7 @@ extension ValueMap {
     var walk = LevelWalk(map: self, root: root, at: location, level: level)
     while let first = edits.first {
       try walk.seek(first.key, first.directory)
-      if let index = itemAlone(first, edits.second, in: walk.node), let item = first.item {
+      if let index = itemAlone(first, edits.second, in: walk), let item = first.item {
         try output.replace(index, by: item, of: walk.node, at: walk.location)
         try edits.removeFirst()
         continue
@@ -93,10 +93,12 @@ extension ValueMap {
 
   /// The item of a node that an edit puts another in the place of, where nothing else in the node's run
   /// is edited: runs and their cuts depend on keys alone, so every node stays and this one alone differs.
+  /// What comes behind the last node is edited with it.
   private func itemAlone(
-    _ edit: LevelEdit, _ next: LevelEdit?, in node: MapNode
+    _ edit: LevelEdit, _ next: LevelEdit?, in walk: LevelWalk
   ) -> Int? {
-    guard edit.item != nil else { return nil }
+    let node = walk.node
+    guard edit.item != nil, !(walk.isLast && next != nil) else { return nil }
     let index = node.search(edit.key, edit.directory)
     guard index < node.count, node.compare(index, to: edit.key, edit.directory) == 0 else {
       return nil
