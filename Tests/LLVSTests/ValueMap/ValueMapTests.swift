@@ -156,6 +156,26 @@ struct ValueMapTests {
     #expect(model.count > 256)
   }
 
+  @Test("the last entry is replaced and another put behind it in one edit")
+  func replacedAndAppended() throws {
+    var model: [Entry] = []
+    var map = Samples.empty()
+    // Every so often the last key ends a run.
+    for number in 10_000..<10_300 {
+      let new = Samples.value("k\(number)", [1])
+      if let last = model.popLast() {
+        let changed = Samples.value(last.key.rawValue, [2])
+        model += [changed, new]
+        map = try map.applying(edits: [.put(changed), .put(new)])
+      } else {
+        model = [new]
+        map = try map.applying(edits: [.put(new)])
+      }
+      #expect(try Samples.map(model).contentDigest == map.contentDigest)
+    }
+    #expect(try Samples.entries(of: map).map(\.key) == model.map(\.key))
+  }
+
   @Test("one edit of a large map writes a path of nodes and leaves the rest in place")
   func oneEdit() throws {
     let nodes = MemoryNodes()
