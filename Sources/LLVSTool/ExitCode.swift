@@ -74,13 +74,18 @@ struct Failure {
     case let error as ControlError: self.init(Self.code(error.kind), error.message)
     case let error as StoreError: self.init(ControlError(error))
     case let error as SystemError: self.init(ControlError(.system(error)))
-    case let error as FuseError: self.init(.failed, error.description)
+    case let error as FuseError: self.init(Self.code(error), error.description)
     case MountError.place(let reason): self.init(.failed, reason)
     case MountError.option(let reason): self.init(.notPermitted, reason)
     case MountError.store(let error): self.init(ControlError(error))
-    case MountError.session(let error): self.init(.failed, error.description)
+    case MountError.session(let error): self.init(Self.code(error), error.description)
     default: self.init(.failed, "\(error)")
     }
+  }
+
+  private static func code(_ error: FuseError) -> ExitCode {
+    guard case .unmount(_, let errno) = error else { return .failed }
+    return errno == Errno.busy ? .busy : errno == Errno.operationNotPermitted ? .notPermitted : .failed
   }
 
   private static func code(_ kind: ControlError.Kind) -> ExitCode {

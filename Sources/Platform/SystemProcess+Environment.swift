@@ -15,8 +15,8 @@ extension SystemProcess {
 
   /// Whether a program of a name is found as execvp(3) finds it.
   package static func isInstalled(_ program: String) -> Bool {
-    if program.contains("/") { return access(program, X_OK) == 0 }
+    if program.contains("/") { return unsafe access(program, X_OK) == 0 }
     let path = environment("PATH") ?? "/usr/local/bin:/usr/bin:/bin"
-    return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
+    return path.split(separator: ":").contains { unsafe access("\($0)/\(program)", X_OK) == 0 }
   }
 }

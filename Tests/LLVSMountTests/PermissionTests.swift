@@ -54,6 +54,61 @@ extension Mounted {
     }
 
     @Test(
+      "History shows others no more than the directories of then and now let them see",
+      .timeLimit(.minutes(1)))
+    func closedDirectories() throws {
+      let mounted = try MountedStore()
+      defer { mounted.tearDown() }
+      try mounted.mount(options: ["-o", "allow_other"])
+      try mounted.run(
+        """
+        mkdir closed was was/sub open; chmod 700 closed was
+        for d in closed was/sub open; do echo secret > $d/f; done; echo commit one > .llvs/control
+        chmod 755 was; for d in closed was/sub open; do echo new >> $d/f; done
+        echo commit two > .llvs/control; mkdir late; echo secret > late/f
+        echo commit > .llvs/control; chmod 700 late
+        """)
+      let seen = try asNobody(
+        """
+        cd \(mounted.path); cat .llvs/versions/*/closed/f .llvs/history/closed/f/* .llvs/history/was/sub/f/*
+        cat was/sub/.llvs/history/f/* .llvs/history/late/f/* .llvs/conflicts/closed/f/*
+        for v in .llvs/versions/*; do v=${v##*/}; cat was/sub/.llvs/versions/$v/f; done | sort | uniq -c
+        ls .llvs/history/closed .llvs/history/late .llvs/history/was/sub/f
+        """, mounted)
+      // Two later versions show what was open by then; the first, and what lies in closed directories, nothing.
+      let shown = seen.output.split(separator: "\n").filter {
+        !$0.contains("denied") && !$0.contains("No such file")
+      }
+      #expect(shown.map { $0.trimmingCharacters(in: .whitespaces) } == ["2 new", "2 secret"])
+      let open = try asNobody("cat \(mounted.path)/.llvs/history/open/f/*", mounted)
+      #expect(open.output.split(separator: "\n").sorted() == ["new", "secret", "secret"])
+      // Root, who mounted, is shown everything.
+      let own = try mounted.run("cat .llvs/history/{closed,was/sub,late}/f/* | sort | uniq -c")
+      #expect(own.contains("2 new") && own.contains("5 secret"), "\(own)")
+    }
+
+    @Test("What tells of the whole tree is for who mounted alone", .timeLimit(.minutes(1)))
+    func texts() throws {
+      let mounted = try MountedStore()
+      defer { mounted.tearDown() }
+      try mounted.mount(options: ["-o", "allow_other"])
+      try mounted.run("mkdir -m 700 p; echo x > p/layoffs; echo commit layoffs > .llvs/control")
+      for path in [
+        "log", "status", "status.json", "head/.llvs/changes", "head/.llvs/info", "peers/x", "control",
+      ] {
+        let result = try asNobody("cat \(mounted.path)/.llvs/\(path)", mounted)
+        #expect(
+          result.status != 0 && !result.output.contains("layoffs"), "\(path): \(result.output)")
+      }
+      for path in ["peers", "conflicts"] {
+        #expect(try asNobody("ls \(mounted.path)/.llvs/\(path)", mounted).status != 0, "\(path)")
+      }
+      #expect(try asNobody("cat \(mounted.path)/.llvs/README", mounted).status == 0)
+      let unmount = try asNobody("\(MountedStore.program) unmount \(mounted.path)", mounted)
+      #expect(unmount.status == 8 && unmount.output.contains("Operation not permitted"), "\(unmount.output)")
+    }
+
+    @Test(
       "What root mounts for somebody stays his: everything made meanwhile belongs to him",
       .timeLimit(.minutes(1)))
     func kept() throws {

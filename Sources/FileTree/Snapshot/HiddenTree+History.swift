@@ -80,13 +80,19 @@ extension HiddenTree {
     }
   }
 
+  /// The versions that changed the value at a path, oldest first.
+  func revisionVersions(of path: [UInt8]) throws(FSError) -> [VersionRecord] {
+    try reading { () throws(StoreError) in try store.versions(changing: historyKey(path)) }
+  }
+
   /// The distinct revisions of the value at a path, oldest first.
   func revisions(at path: [UInt8]) throws(FSError) -> [(name: [UInt8], entry: Entry)] {
     guard !path.isEmpty else { return [] }
+    let versions = try revisionVersions(of: path)
     let all = try reading { () throws(StoreError) in
       let key = try historyKey(path)
       var found: [(VersionRecord, Entry)] = []
-      for record in try store.versions(changing: key) {
+      for record in versions {
         guard let entry = try store.map(of: record).entry(at: key), !entry.isDirectory else {
           continue
         }

@@ -40,18 +40,24 @@ extension HiddenTree {
 
   func status(of node: HiddenNode, _ known: Entry?) throws(FSError) -> NodeStatus {
     switch node.content {
-    case .hidden, .peers, .conflicts: return own(node, .directory, mode: 0o755)
-    case .heads, .branches, .tags, .versions, .times, .history:
+    case .hidden: return own(node, .directory, mode: 0o755)
+    case .peers, .conflicts: return own(node, .directory, mode: 0o700)
+    case .heads, .branches, .tags, .versions, .times:
       return own(node, .directory, mode: 0o555)
+    case .history(let path):
+      let access = try historyPermissions(path)
+      var status = own(node, .directory, mode: access.mode)
+      (status.uid, status.gid) = (access.uid, access.gid)
+      return status
     case .link(let target):
       return own(node, .symlink, mode: 0o777, size: UInt64(target.count))
     case .readme:
       return own(node, .regular, mode: 0o444, size: UInt64(HiddenText.readme.count))
     case .control: return own(node, .regular, mode: 0o600, time: LiveTree.now())
-    case .status, .statusJSON: return own(node, .regular, mode: 0o444, time: LiveTree.now())
+    case .status, .statusJSON: return own(node, .regular, mode: 0o400, time: LiveTree.now())
     case .log:
       return own(
-        node, .regular, mode: 0o444, size: services.log.size, time: LiveTree.now())
+        node, .regular, mode: 0o400, size: services.log.size, time: LiveTree.now())
     case .writable(let file):
       let state = file.place.look(file)
       return own(
@@ -59,16 +65,22 @@ extension HiddenTree {
     case .value(let number, let key):
       if let known { return try status(of: known, inode: node.inode) }
       return try status(of: try entry(number, key), inode: node.inode)
-    case .directory(let number, let path, _):
+    case .directory(let number, let path, let base):
       var entry = known
       if entry == nil { entry = try directoryEntry(number, path) }
-      if let entry { return try status(of: entry, inode: node.inode) }
-      return own(node, .directory, mode: 0o755, time: try snapshots.time(of: number))
+      let stored: NodeStatus
+      if let entry {
+        stored = try status(of: entry, inode: node.inode)
+      } else {
+        stored = own(node, .directory, mode: 0o755, time: try snapshots.time(of: number))
+      }
+      // Where a view of a subdirectory begins.
+      return base > 0 && path.count == base ? try narrowed(stored, number, path) : stored
     case .snapshotHidden(let number, _, _), .parents(let number, _, _):
       return own(node, .directory, mode: 0o555, time: try snapshots.time(of: number))
     case .info(let number, _), .changes(let number, _):
       return own(
-        node, .regular, mode: 0o444, size: try sized?.size(of: node, in: self),
+        node, .regular, mode: 0o400, size: try sized?.size(of: node, in: self),
         time: try snapshots.time(of: number))
     }
   }

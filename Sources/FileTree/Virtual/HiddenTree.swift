@@ -19,6 +19,8 @@ package final class HiddenTree: Sendable {
   /// The peers, and whatever editors leave beside them.
   let peerFiles: WritablePlace
   let links = LinkRevisions()
+  /// What directories of history let others do, by path; a leaf lock.
+  let historyAccess = Mutex(RecentlyUsed<[UInt8], KnownAccess>(limit: 64))
   /// What is known of open conflicts.
   let conflicts: ConflictDirectories
   /// The ignore patterns, likewise.

@@ -39,8 +39,14 @@ package enum MountPoint {
     guard code == EPERM else { throw .unmount(path: path, errno: code) }
     let options = lazily ? ["-u", "-z"] : ["-u"]
     let status = try spawn(["fusermount3"] + options + ["--", path])
-    // It says in words why; in use is by far the likeliest.
-    guard status == 0 else { throw .unmount(path: path, errno: EBUSY) }
+    guard status == 0 else { throw .unmount(path: path, errno: try refusal(path)) }
+  }
+
+  /// Why fusermount3, which says it in words alone, did not unmount: the mount is another user's, or in use.
+  private static func refusal(_ path: String) throws(FuseError) -> Int32 {
+    let entry = try MountTable().mount(at: Array(path.utf8))
+    guard let entry, let user = entry.user else { return EBUSY }
+    return user == geteuid() ? EBUSY : EPERM
   }
 
   private static func spawn(_ words: [String]) throws(FuseError) -> Int32 {

@@ -16,6 +16,8 @@ package struct MountEntry: Hashable, Sendable {
   package let type: String
   /// The first column of mount(8)'s list: for `fuse.llvs` the store.
   package let source: [UInt8]
+  /// Who made a mount of user space, who may take it away; nil for others.
+  package let user: UInt32?
 
   /// True for every file system in user space.
   package var isFuse: Bool { type == "fuse" || type == "fuseblk" || type.hasPrefix("fuse.") }
@@ -54,7 +56,15 @@ package struct MountTable: Sendable {
       id: id, parent: parent, device: String(decoding: words[2], as: UTF8.self),
       root: unescaped(words[3]), path: unescaped(words[4]),
       type: String(decoding: unescaped(words[dash + 1]), as: UTF8.self),
-      source: unescaped(words[dash + 2]))
+      source: unescaped(words[dash + 2]), user: user(words[(dash + 3)...]))
+  }
+
+  /// `user_id=` among the options of the file system itself.
+  private static func user(_ words: ArraySlice<ArraySlice<UInt8>>) -> UInt32? {
+    let prefix = Array("user_id=".utf8)
+    let options = (words.last ?? []).split(separator: UInt8(ascii: ","))
+    guard let option = options.first(where: { $0.starts(with: prefix) }) else { return nil }
+    return UInt32(String(decoding: option.dropFirst(prefix.count), as: UTF8.self))
   }
 
   /// Spaces, tabs, line ends and backslashes are written as `\` and three octal digits.

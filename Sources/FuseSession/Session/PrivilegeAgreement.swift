@@ -67,7 +67,7 @@ final class PrivilegeAgreement: Sendable {
   ///
   /// - Returns: false where memory is short; nothing is agreed then.
   static func install(in session: OpaquePointer) -> Bool {
-    var calls = unsafe fuse_custom_io()
+    var calls = fuse_custom_io()
     unsafe calls.writev = { descriptor, parts, count, userData in
       if let userData = unsafe userData {
         let box = unsafe Unmanaged<SessionBox>.fromOpaque(userData).takeUnretainedValue()
