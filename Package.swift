@@ -59,7 +59,7 @@ let package = Package(
         "TestSupport",
       ]),
     .testTarget(
-      name: "LLVSToolTests", dependencies: ["llvs", "LLVSTool", "Platform", "TestSupport"]),
+      name: "LLVSToolTests", dependencies: ["llvs", "LLVS", "LLVSTool", "Platform", "TestSupport"]),
     .testTarget(name: "LayeringTests", dependencies: []),
     // Not a test of ours but of any directory: what POSIX and Linux promise, check by check.
     .executableTarget(name: "conformance", dependencies: ["CShims"], path: "Tests/Conformance"),

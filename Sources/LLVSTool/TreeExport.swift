@@ -2,7 +2,10 @@ import FileTree
 import LLVS
 import Platform
 
-/// A version's tree written into a directory.
+/// A version's tree written into a directory, as a mount shows it: keys that are no names, and values whose
+/// name a directory has, under the names that they are shown by.
+///
+/// What cannot be written there, or is damaged, is left out and told; the rest is written.
 struct TreeExport {
   private let store: Store
   private let target: String
@@ -11,8 +14,6 @@ struct TreeExport {
   /// What could not be given as it was, such as an owner: a clause each.
   private(set) var complaints: [String] = []
   private var links: [[UInt8]: [UInt8]] = [:]
-  /// Directories get their attributes last, when nothing is made in them any more.
-  private var directories: [(path: [UInt8], entry: Entry)] = []
 
   init(store: Store, target: String, progress: @escaping (Int) -> Void) {
     self.store = store
@@ -20,66 +21,109 @@ struct TreeExport {
     self.progress = progress
   }
 
+  /// A directory whose names are being written.
+  private struct Level {
+    var path: [UInt8]
+    var entry: Entry?
+    var listing: TreeListing
+  }
+
   mutating func run(_ record: VersionRecord) throws {
     if try !FileSystem.exists(target) { try FileSystem.makeDirectory(target) }
     guard try FileSystem.list(target).isEmpty else {
       throw ControlError(.exists, "\(target) is not empty")
     }
-    var made: Set<[UInt8]> = [[]]
-    var below = TreeView(map: store.map(record.map)).entries(below: [])
-    while let (relative, entry) = try below.next() {
-      var parts = relative.split(separator: 0x2F).map(Array.init)
-      if !entry.isDirectory { parts.removeLast() }
-      try makeDirectories(parts, &made)
-      let path = root + relative
-      if entry.isDirectory {
-        directories.append((path, entry))
-      } else {
-        try write(entry, to: path)
+    let view = TreeView(map: store.map(record.map))
+    var levels = [Level(path: [], entry: nil, listing: view.list([]))]
+    while var level = levels.popLast() {
+      guard let item = try level.listing.next() else {
+        // Last, when nothing is made in it any more.
+        if let entry = level.entry { try apply(entry, to: root + level.path) }
+        continue
+      }
+      levels.append(level)
+      let path = level.path.isEmpty ? item.name : level.path + [0x2F] + item.name
+      if item.kind == .directory {
+        let place = root + path
+        if stands(try Self.obstacle(at: path) { try FileSystem.makeDirectory(place) }) {
+          levels.append(Level(path: path, entry: item.entry, listing: view.list(path)))
+        }
+      } else if let entry = item.entry {
+        try write(entry, to: root + path)
       }
       count += 1
       if count % 256 == 0 { progress(count) }
     }
-    for (path, entry) in directories.reversed() { try apply(entry, to: path) }
   }
 
   /// What all paths begin with.
   private var root: [UInt8] { Array("\(target)/".utf8) }
 
-  private func makeDirectories(_ parts: [[UInt8]], _ made: inout Set<[UInt8]>) throws {
-    var path: [UInt8] = []
-    for part in parts {
-      path += path.isEmpty ? part : [0x2F] + part
-      if made.insert(path).inserted { try FileSystem.makeDirectory(root + path) }
+  /// Makes something, if it can stand there at all.
+  ///
+  /// - Returns: a complaint where it cannot; nil where it stands there.
+  /// - Throws: what would stop everything else as well, such as a full disk.
+  private static func obstacle(at path: [UInt8], _ body: () throws -> Void) throws -> String? {
+    do {
+      try body()
+      return nil
+    } catch let error as SystemError where isOfOne(error) {
+      return "\(FileSystem.text(path)) is left out: \(error)"
+    } catch let error as StoreError where error.damage != nil {
+      return "\(FileSystem.text(path)) is left out: \(error)"
+    }
+  }
+
+  private mutating func stands(_ complaint: String?) -> Bool {
+    if let complaint { complaints.append(complaint) }
+    return complaint == nil
+  }
+
+  /// Whether an error is of the one name alone.
+  private static func isOfOne(_ error: SystemError) -> Bool {
+    switch error.errno {
+    case Errno.nameTooLong, Errno.invalid, Errno.noEntry, Errno.operationNotPermitted,
+      Errno.notSupported, Errno.fileTooBig:
+      true
+    default: false
     }
   }
 
   private mutating func write(_ entry: Entry, to path: [UInt8]) throws {
     if let link = entry.attributes.linkID {
       if let first = links[link], try isSame(entry, first) {
-        try FileSystem.link(first, to: path)
+        _ = stands(try Self.obstacle(at: path) { try FileSystem.link(first, to: path) })
         return
       }
+    }
+    var hasBegun = false
+    let obstacle = try Self.obstacle(at: path) { try create(entry, at: path, &hasBegun) }
+    guard stands(obstacle) else {
+      // Half a file is none.
+      if hasBegun { try FileSystem.unlink(path) }
+      return
+    }
+    if let link = entry.attributes.linkID {
       links[link] = path
       linked[path] = entry
     }
+    try apply(entry, to: path)
+  }
+
+  private func create(_ entry: Entry, at path: [UInt8], _ hasBegun: inout Bool) throws {
     switch entry.kind {
-    case .regular: try copy(entry, to: path)
+    case .regular:
+      let file = try File(bytes: path, [.readWrite, .create, .exclusive])
+      hasBegun = true
+      try copy(entry, to: file, path)
     case .symlink:
-      let bytes = try store.contents.bytes(entry.stored, atMost: 4096)
-      try FileSystem.symlink(bytes, at: path)
+      try FileSystem.symlink(try store.contents.linkTarget(entry.stored), at: path)
     case .fifo, .socket, .characterDevice, .blockDevice:
-      do {
-        try FileSystem.makeNode(
-          path, kind: Self.kind(entry.kind), mode: entry.attributes.mode ?? 0o644,
-          major: entry.attributes.device?.major ?? 0, minor: entry.attributes.device?.minor ?? 0)
-      } catch {
-        complaints.append("\(FileSystem.text(path)) is left out: \(error)")
-        return
-      }
+      try FileSystem.makeNode(
+        path, kind: Self.kind(entry.kind), mode: entry.attributes.mode ?? 0o644,
+        major: entry.attributes.device?.major ?? 0, minor: entry.attributes.device?.minor ?? 0)
     case .directory: return
     }
-    try apply(entry, to: path)
   }
 
   /// The entries of first links: names of one link with other bytes are files of their own.
@@ -101,8 +145,7 @@ struct TreeExport {
     }
   }
 
-  private func copy(_ entry: Entry, to path: [UInt8]) throws {
-    let file = try File(bytes: path, [.readWrite, .create, .exclusive])
+  private func copy(_ entry: Entry, to file: File, _ path: [UInt8]) throws {
     var buffer = [UInt8](
       repeating: 0, count: Int(min(entry.stored.length, 1 << 20)))
     var offset: UInt64 = 0

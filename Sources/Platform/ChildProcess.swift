@@ -46,9 +46,10 @@ package struct ChildProcess: Sendable {
   /// - Returns: its exit code; 128 and more for a signal.
   package static func run(bytes arguments: [[UInt8]]) throws(SystemError) -> Int32 {
     guard let program = arguments.first.map({ FileSystem.text($0) }) else { return 0 }
-    var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map {
-      unsafe strdup(FileSystem.terminated($0))
+    let texts = try arguments.map { argument throws(SystemError) in
+      try FileSystem.terminated(argument)
     }
+    var words: [UnsafeMutablePointer<CChar>?] = unsafe texts.map { unsafe strdup($0) }
     unsafe words.append(nil)
     defer { unsafe words.forEach { unsafe free($0) } }
     var process = pid_t()

@@ -59,14 +59,14 @@ extension FileSystem {
   /// The names of the extended attributes below `user.`; none where the file system keeps none.
   package static func extendedNames(_ path: [UInt8]) throws(SystemError) -> [[UInt8]] {
     while true {
-      let size = unsafe llvs_list_extended(terminated(path), nil, 0)
+      let size = try unsafe llvs_list_extended(terminated(path), nil, 0)
       if size < 0, errno == EOPNOTSUPP || errno == EACCES { return [] }
       guard size >= 0 else {
         throw SystemError(errno: errno, call: "llistxattr", subject: text(path))
       }
       if size == 0 { return [] }
       var buffer = [CChar](repeating: 0, count: Int(size))
-      let count = unsafe llvs_list_extended(terminated(path), &buffer, buffer.count)
+      let count = try unsafe llvs_list_extended(terminated(path), &buffer, buffer.count)
       if count < 0, errno == ERANGE { continue }
       guard count >= 0 else {
         throw SystemError(errno: errno, call: "llistxattr", subject: text(path))
@@ -82,8 +82,8 @@ extension FileSystem {
   ) throws(SystemError) -> [UInt8]? {
     // xattr(7): no value is larger.
     var buffer = [UInt8](repeating: 0, count: 65_536)
-    let name = terminated(name)
-    let count = unsafe llvs_get_extended(terminated(path), name, &buffer, buffer.count)
+    let name = try terminated(name)
+    let count = try unsafe llvs_get_extended(terminated(path), name, &buffer, buffer.count)
     if count < 0, errno == ENODATA || errno == EOPNOTSUPP { return nil }
     guard count >= 0 else {
       throw SystemError(errno: errno, call: "lgetxattr", subject: text(path))
@@ -94,7 +94,7 @@ extension FileSystem {
   package static func setExtended(
     _ path: [UInt8], _ name: [UInt8], to value: [UInt8]
   ) throws(SystemError) {
-    let name = terminated(name)
+    let name = try terminated(name)
     try check(
       unsafe llvs_set_extended(terminated(path), name, value, value.count), "lsetxattr", path)
   }

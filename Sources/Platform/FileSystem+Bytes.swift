@@ -13,12 +13,20 @@ extension FileSystem {
   /// A path for messages.
   package static func text(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 
-  static func terminated(_ path: [UInt8]) -> [CChar] { path.map { CChar(bitPattern: $0) } + [0] }
+  /// Bytes as the system takes them.
+  ///
+  /// - Throws: ``SystemError`` with EINVAL for bytes that hold a NUL, which would end them.
+  static func terminated(_ bytes: [UInt8]) throws(SystemError) -> [CChar] {
+    guard !bytes.contains(0) else {
+      throw SystemError(errno: EINVAL, call: "open", subject: text(bytes))
+    }
+    return bytes.map { CChar(bitPattern: $0) } + [0]
+  }
 
   /// The names in a directory and what they name, unordered, without `.` and `..`.
   package static func names(in path: [UInt8]) throws(SystemError) -> [DirectoryName] {
     try Faults.pass(.list, "opendir", text(path))
-    guard let directory = unsafe opendir(terminated(path)) else {
+    guard let directory = try unsafe opendir(terminated(path)) else {
       throw SystemError(errno: errno, call: "opendir", subject: text(path))
     }
     defer { unsafe _ = closedir(directory) }
@@ -61,6 +69,12 @@ extension FileSystem {
     try check(unsafe mkdir(terminated(path), permissions), "mkdir", path)
   }
 
+  /// Removes a name that is no directory's.
+  package static func unlink(_ path: [UInt8]) throws(SystemError) {
+    try Faults.pass(.unlink, "unlink", text(path))
+    try check(unsafe Glibc.unlink(terminated(path)), "unlink", path)
+  }
+
   /// Makes another name of a file.
   package static func link(_ old: [UInt8], to new: [UInt8]) throws(SystemError) {
     try Faults.pass(.link, "link", text(new))
@@ -77,7 +91,7 @@ extension FileSystem {
   package static func readlink(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
     try Faults.pass(.status, "readlink", text(path))
     var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe Glibc.readlink(terminated(path), &target, target.count)
+    let count = try unsafe Glibc.readlink(terminated(path), &target, target.count)
     guard count >= 0 else { throw SystemError(errno: errno, call: "readlink", subject: text(path)) }
     return target[..<count].map { UInt8(bitPattern: $0) }
   }

@@ -168,7 +168,7 @@ package final class HiddenTree: Sendable {
       let entry = try entry(number, key)
       guard entry.kind == .symlink else { throw .invalid }
       return try reading { () throws(StoreError) in
-        try store.contents.bytes(entry.stored, atMost: 65_536)
+        try store.contents.linkTarget(entry.stored)
       }
     default: throw .invalid
     }

@@ -56,6 +56,18 @@ package final class ContentStore: Sendable {
     return bytes
   }
 
+  /// The target of a symbolic link, as far as one can be long: 4,095 bytes (symlink(2)).
+  ///
+  /// - Throws: as reading does.
+  package func linkTarget(_ stored: StoredContent) throws(StoreError) -> [UInt8] {
+    var target = [UInt8](repeating: 0, count: Int(min(stored.length, 4095)))
+    var result: Result<Int, StoreError> = .success(0)
+    target.withUnsafeMutableBytes { buffer in
+      result = Result { () throws(StoreError) in try unsafe read(stored, at: 0, into: buffer) }
+    }
+    return Array(target.prefix(try result.get()))
+  }
+
   private func copy(
     _ bytes: [UInt8], from offset: UInt64, to out: UnsafeMutableRawBufferPointer, length: UInt64
   ) throws(StoreError) {

@@ -1,0 +1,61 @@
+import Foundation
+import LLVS
+import TestSupport
+import Testing
+
+@Suite("llvs export", .timeLimit(.minutes(2)))
+struct ExportTests {
+  /// Keys as a program that knows no files writes them: most are no paths.
+  static let keys: [(key: String, shown: String)] = [
+    ("", "%llvs%"), (".", "%llvs%."), ("..", "%llvs%.."), ("../x", "%llvs%..%2Fx"),
+    ("/abs", "%llvs%%2Fabs"), ("a//b", "a/%llvs%a%2F%2Fb"),
+    (".llvs/control", "%llvs%.llvs%2Fcontrol"),
+    ("nul\0x", "%llvs%nul%00x"), ("a", "%llvs%a"), ("a/plain", "a/plain"), ("d/", "d/%llvs%d%2F"),
+  ]
+
+  @Test("Any keys are exported, under the names that a mount shows them by")
+  func anyKeys() throws {
+    let tool = try Tool()
+    let path = tool.directory.path + "/s"
+    let long = String(repeating: "n", count: 300)
+    var version: Version.ID?
+    do {
+      let store = try Store(rootDirectoryURL: URL(fileURLWithPath: path))
+      let keys = Self.keys.map(\.key) + [long]
+      version = try store.makeVersion(
+        basedOnPredecessor: nil,
+        inserting: keys.map { Value(id: Value.ID($0), data: Array("<\($0)>".utf8)) }
+      ).id
+    }
+    let id = try #require(version).rawValue
+    let result = try tool.run(
+      "llvs export '\(id)' out --store s -q; echo $?; find out -type f | wc -l")
+    #expect(result.output == "0\n\(Self.keys.count + 1)\n", "\(result.output)")
+    for (key, shown) in Self.keys {
+      let text = try String(contentsOfFile: "\(tool.directory.path)/out/\(shown)", encoding: .utf8)
+      #expect(text == "<\(key)>", "\(shown)")
+    }
+    let hashed = try tool.run("cat out/%llvs%nnn*; ls s out/.. | grep -c pwned")
+    #expect(hashed.output == "<\(long)>0\n", "\(hashed.output)")
+  }
+
+  @Test("What is damaged is left out and told, the rest is exported")
+  func damaged() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir d; for i in $(seq 20); do head -c 200000 /dev/urandom > d/f$i; done; ln d/f3 d/link
+      llvs init s -q; llvs import d --store s -q
+      # In the middle of the contents, past what the segment begins with.
+      printf X | dd of=$(ls s/segments/*.seg | head -1) bs=1 seek=1000000 conv=notrunc status=none
+      llvs export head out --store s -q; echo "code $?"; ls d | wc -l; ls out | wc -l
+      for f in out/*; do cmp "$f" "d/${f#out/}"; done
+      """)
+    #expect(
+      result.output.wholeMatch(
+        of:
+          /llvs: out\/f[0-9]+ is left out: [^\n]+\n(llvs: out\/link is [^\n]+\n)?code 12\n21\n(20|19)\n/
+      )
+        != nil, "\(result.output)")
+  }
+}
