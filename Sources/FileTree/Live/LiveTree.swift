@@ -34,11 +34,13 @@ package final class LiveTree: @unchecked Sendable {
     /// shows everything as his.
     package var keepsOwners: Bool { uid == 0 }
 
-    /// The owner to show for attributes.
+    /// The owner to show for attributes; the greatest number, which chown(2) takes for "none", is nobody's.
     package func owner(_ attributes: Attributes) -> (uid: UInt32, gid: UInt32) {
       guard keepsOwners else { return (uid, gid) }
-      return (attributes.uid ?? uid, attributes.gid ?? gid)
+      return (attributes.uid.flatMap(Self.id) ?? uid, attributes.gid.flatMap(Self.id) ?? gid)
     }
+
+    private static func id(_ number: UInt32) -> UInt32? { number == .max ? nil : number }
   }
 
   package let store: Store

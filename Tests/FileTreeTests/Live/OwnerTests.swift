@@ -12,4 +12,6 @@ func ownersAreKeptByRootAlone() {
   let root = LiveTree.Defaults(uid: 0, gid: 0)
   #expect(root.owner(foreign) == (7, 8))
   #expect(root.owner(Attributes()) == (0, 0))
+  // What a peer may send, and chown(2) could not undo.
+  #expect(root.owner(Attributes(uid: .max, gid: .max)) == (0, 0))
 }
