@@ -85,7 +85,8 @@ struct Failure {
 
   private static func code(_ error: FuseError) -> ExitCode {
     guard case .unmount(_, let errno) = error else { return .failed }
-    return errno == Errno.busy ? .busy : errno == Errno.operationNotPermitted ? .notPermitted : .failed
+    return errno == Errno.busy
+      ? .busy : errno == Errno.operationNotPermitted ? .notPermitted : .failed
   }
 
   private static func code(_ kind: ControlError.Kind) -> ExitCode {

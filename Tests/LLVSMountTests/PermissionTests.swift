@@ -94,7 +94,8 @@ extension Mounted {
       try mounted.mount(options: ["-o", "allow_other"])
       try mounted.run("mkdir -m 700 p; echo x > p/layoffs; echo commit layoffs > .llvs/control")
       for path in [
-        "log", "status", "status.json", "head/.llvs/changes", "head/.llvs/info", "peers/x", "control",
+        "log", "status", "status.json", "head/.llvs/changes", "head/.llvs/info", "peers/x",
+        "control",
       ] {
         let result = try asNobody("cat \(mounted.path)/.llvs/\(path)", mounted)
         #expect(
@@ -105,7 +106,9 @@ extension Mounted {
       }
       #expect(try asNobody("cat \(mounted.path)/.llvs/README", mounted).status == 0)
       let unmount = try asNobody("\(MountedStore.program) unmount \(mounted.path)", mounted)
-      #expect(unmount.status == 8 && unmount.output.contains("Operation not permitted"), "\(unmount.output)")
+      #expect(
+        unmount.status == 8 && unmount.output.contains("Operation not permitted"),
+        "\(unmount.output)")
     }
 
     @Test(

@@ -40,7 +40,9 @@ extension ControlService {
         last = end
         for name in names {
           guard let version = try store.version(tagged: name) else { continue }
-          lines.append("\(name)  \(version.name)")
+          // A peer's may hold anything: a line stays a line.
+          let shown = String(decoding: ChangeText.visible(Array(name.utf8)), as: UTF8.self)
+          lines.append("\(shown)  \(version.name)")
           fields.append(
             .record([ReplyField("tag", name), ReplyField("version", version.name)]))
         }

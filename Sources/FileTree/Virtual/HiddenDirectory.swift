@@ -151,8 +151,12 @@ extension HiddenTree {
     case .hidden(let root): return .list(try hiddenNames(of: root))
     case .heads:
       return .list(try uncontainedHeads().map { HiddenListing.Name(link: Array($0.name.utf8)) })
-    case .branches: return .list(try lineNames().map { HiddenListing.Name(link: $0) })
-    case .tags: return .list(try tagNames().map { HiddenListing.Name(link: $0) })
+    case .branches:
+      return .list(
+        try lineNames().compactMap(Self.name(ofLine:)).map { HiddenListing.Name(link: $0) })
+    case .tags:
+      return .list(
+        try tagNames().compactMap(Self.name(ofLine:)).map { HiddenListing.Name(link: $0) })
     case .peers: return .list(try writableNames(peerFiles))
     case .versions: return .versions(try HiddenListing.OfVersions(self, node))
     case .times: return .days(HiddenListing.OfDays())

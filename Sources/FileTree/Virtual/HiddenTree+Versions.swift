@@ -15,12 +15,14 @@ extension HiddenTree {
       let heads = try uncontainedHeads()
       return heads.contains { $0.name == text } ? alias(text) : nil
     case .branches:
-      guard let line = Self.line(named: name), let newest = try newest(ofLine: line) else {
+      guard let line = try line(named: name, among: lineNames),
+        let newest = try newest(ofLine: line)
+      else {
         return nil
       }
       return alias(newest.name)
     case .tags:
-      guard let tag = Self.line(named: name) else { return nil }
+      guard let tag = try line(named: name, among: tagNames) else { return nil }
       let tagged = try reading { () throws(StoreError) in try store.version(tagged: tag) }
       return tagged.map { alias($0.name) }
     case .times:
@@ -121,10 +123,20 @@ extension HiddenTree {
     return isPlain ? bytes : DisplacedName.candidate(0, for: Key(bytes: bytes))
   }
 
-  private static func line(named name: [UInt8]) -> String? {
-    let bytes = name.starts(with: DisplacedName.prefix) ? DisplacedName.key(of: name)?.bytes : name
-    guard let bytes, let line = String(validating: bytes, as: UTF8.self),
-      Self.name(ofLine: line) == name
+  /// The line or tag that a link names; of a name that holds only a hash, as those of long ones do, the one
+  /// among all that is shown so.
+  private func line(
+    named name: [UInt8], among all: () throws(FSError) -> [String]
+  ) throws(FSError) -> String? {
+    guard name.starts(with: DisplacedName.prefix) else {
+      return String(validating: name, as: UTF8.self).flatMap {
+        Self.name(ofLine: $0) == name ? $0 : nil
+      }
+    }
+    guard let key = DisplacedName.key(of: name) else {
+      return try all().first { Self.name(ofLine: $0) == name }
+    }
+    guard let line = String(validating: key.bytes, as: UTF8.self), Self.name(ofLine: line) == name
     else { return nil }
     return line
   }
@@ -136,26 +148,26 @@ extension HiddenTree {
     return try snapshots.snapshot(newest.number).record
   }
 
-  /// The names of all lines that are shown.
-  func lineNames() throws(FSError) -> [[UInt8]] {
-    var names: [[UInt8]] = []
+  /// The names of all lines.
+  func lineNames() throws(FSError) -> [String] {
+    var names: [String] = []
     var last: String?
     while true {
       let page = try reading { () throws(StoreError) in try store.lines(after: last, limit: 512) }
       guard let end = page.last else { return names }
-      names += page.compactMap(Self.name(ofLine:))
+      names += page
       last = end
     }
   }
 
-  /// The names of all tags that are shown.
-  func tagNames() throws(FSError) -> [[UInt8]] {
-    var names: [[UInt8]] = []
+  /// The names of all tags.
+  func tagNames() throws(FSError) -> [String] {
+    var names: [String] = []
     var last: String?
     while true {
       let page = try reading { () throws(StoreError) in try store.tags(after: last, limit: 512) }
       guard let end = page.last else { return names }
-      names += page.compactMap(Self.name(ofLine:))
+      names += page
       last = end
     }
   }

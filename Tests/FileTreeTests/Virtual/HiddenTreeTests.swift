@@ -200,6 +200,24 @@ struct HiddenTreeTests {
     #expect(space.failure("branches/llvs.tag").map { "\($0)" } == "noEntry")
   }
 
+  @Test("a peer's tags are shown by names that lead to them, each on a line of its own")
+  func foreignTags() throws {
+    let space = try HiddenWorkspace()
+    try space.write("a", "1")
+    let version = try space.commit()
+    let names = [String(repeating: "y", count: 300), "v1\nv2  forged", "a/b"]
+    let record = try #require(try space.store.version(named: version))
+    for name in names {
+      _ = try space.store.write { (transaction) throws(StoreError) in
+        try transaction.tag(record, as: name, author: "peer")
+      }
+    }
+    let shown = try space.names("tags")
+    #expect(shown.count == names.count)
+    for name in shown { #expect(try space.link("tags/\(name)") == "../versions/\(version)") }
+    #expect(try space.space.run("tag").text.split(separator: "\n").count == names.count)
+  }
+
   @Test("tags are links to the versions they name, and commands take them")
   func tags() throws {
     let space = try HiddenWorkspace()

@@ -31,7 +31,8 @@ import Testing
           let (first, second) = (bits(a, uid, groups), bits(b, uid, groups))
           #expect(bits(narrow, uid, groups) & ~(first & second) == 0, "\(a) \(b) \(uid) \(groups)")
           let passage: UInt32 = second & 1 == 1 ? 7 : 0
-          #expect(bits(passing, uid, groups) & ~(first & passage) == 0, "\(a) \(b) \(uid) \(groups)")
+          #expect(
+            bits(passing, uid, groups) & ~(first & passage) == 0, "\(a) \(b) \(uid) \(groups)")
         }
       }
     }
