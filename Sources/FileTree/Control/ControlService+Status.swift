@@ -10,18 +10,20 @@ extension ControlService {
     package var json: String { ReplyValue.record(fields).json }
   }
 
-  /// How the store is; waits for no command.
+  /// How the store is; waits for no command. What damage keeps from being told says so in its place.
   ///
   /// - Complexity: O(pending + heads + peers).
   package func status() throws(ControlError) -> Status {
     var lines: [(String, String)] = []
     var fields: [ReplyField] = []
-    try describeHead(&lines, &fields)
+    try describe("head", &lines, &fields, describeHead)
     describePending(&lines, &fields)
-    try describePeers(&lines, &fields)
-    let conflicts = try countOpenConflicts()
-    lines.append(("conflicts", "\(conflicts)"))
-    fields.append(ReplyField("conflicts", conflicts))
+    try describe("peers", &lines, &fields, describePeers)
+    try describe("conflicts", &lines, &fields) { (lines, fields) throws(ControlError) in
+      let conflicts = try countOpenConflicts()
+      lines.append(("conflicts", "\(conflicts)"))
+      fields.append(ReplyField("conflicts", conflicts))
+    }
     describeReserve(&lines, &fields)
     let refusal = tree.journal.refusal
     if let refusal { lines.append(("journal", refusal)) }
@@ -34,6 +36,21 @@ extension ControlService {
       name + String(repeating: " ", count: max(0, width - name.count) + 1) + value
     }
     return Status(text: text.joined(separator: "\n"), fields: fields)
+  }
+
+  /// Tells a part, or that it is damaged: who looks here looks for what is wrong.
+  private func describe(
+    _ part: String, _ lines: inout [(String, String)], _ fields: inout [ReplyField],
+    _ body: (inout [(String, String)], inout [ReplyField]) throws(ControlError) -> Void
+  ) throws(ControlError) {
+    let (before, known) = (lines, fields)
+    do throws(ControlError) {
+      try body(&lines, &fields)
+    } catch {
+      guard error.kind == .damaged else { throw error }
+      lines = before + [(part, "damaged: \(error.message)")]
+      fields = known + [ReplyField(part, .null)]
+    }
   }
 
   private func describeHead(

@@ -38,13 +38,18 @@ final class SegmentFiles: Sendable {
     let path = path(segment)
     let file: File
     let header: [UInt8]
+    let isFile: Bool
     do throws(SystemError) {
-      file = try File(path, [.read, .noFollow])
-      header = try file.read(SegmentFormat.headerSize, at: 0)
+      // To open a FIFO would be to wait for who writes into it.
+      file = try File(path, [.read, .noFollow, .nonBlocking])
+      isFile = try file.status().kind == .regular
+      header = isFile ? try file.read(SegmentFormat.headerSize, at: 0) : []
     } catch {
       if error.errno == Errno.noEntry { throw .corrupt("\(path) is missing") }
+      if error.errno == Errno.tooManySymlinks { throw .corrupt("\(path) is a symbolic link") }
       throw .system(error)
     }
+    guard isFile else { throw .corrupt("\(path) is no file") }
     try SegmentFormat.check(header: header, number: segment, store: store, path: path)
     insert(file, for: segment)
     return file
