@@ -244,6 +244,9 @@ package final class MountDaemon: Sendable {
     return true
   }
 
+  /// What the log says, with the reason behind it, where the version that ends a mount could not be made.
+  package static let lostCut = "error the last cut failed: "
+
   private func cut() {
     do throws(StoreError) {
       _ = try versioner.cut(.command)

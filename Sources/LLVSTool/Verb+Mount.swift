@@ -175,13 +175,19 @@ extension Verb {
     guard let entry = try mount(at: point) else {
       throw ControlError(.notFound, "no store is mounted on \(point)")
     }
-    let lock = "\(String(decoding: entry.source, as: UTF8.self))/lock"
-    let daemon = holder(of: lock)
-    guard let daemon else {
+    let store = String(decoding: entry.source, as: UTF8.self)
+    let lock = "\(store)/lock"
+    guard let daemon = holder(of: lock) else {
       try MountPoint.unmount(point)
       console.say("\(point) is unmounted")
+      if try !FileSystem.exists(lock) {
+        throw ControlError(
+          .notFound, "\(store) is not there any more: what was in no version yet is not kept")
+      }
       return .done
     }
+    var events = EventLog(directory: store).reader()
+    while !events.next().isEmpty {}
     try SystemProcess.terminate(daemon)
     // The kernel does not wait for a daemon: its lock is free when everything is done.
     while holder(of: lock) == daemon { SystemClock.sleep(nanoseconds: 20_000_000) }
@@ -189,7 +195,28 @@ extension Verb {
       throw ControlError(.busy, "\(point) is still mounted though its daemon ended")
     }
     console.say("\(point) is unmounted")
+    if let reason = lostCut(&events) {
+      throw ControlError(
+        .refused,
+        "the last version was not made: \(reason); what is in none is kept for the next mount")
+    }
     return .done
+  }
+
+  /// Why the version could not be made that ends a mount, as the log says it; nil where it was made, or
+  /// there was nothing to make one of.
+  private static func lostCut(_ events: inout EventReader) -> String? {
+    var bytes: [UInt8] = []
+    while true {
+      let part = events.next()
+      if part.isEmpty { break }
+      bytes += part
+    }
+    // A failure is told again each time it is tried: the last line counts.
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    let last = lines.last { $0.contains(" version ") || $0.contains(MountDaemon.lostCut) }
+    guard let last, let range = last.firstRange(of: MountDaemon.lostCut) else { return nil }
+    return String(last[range.upperBound...])
   }
 
   /// The process that holds a store's lock; nil where it is free.
