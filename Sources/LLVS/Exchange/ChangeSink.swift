@@ -15,10 +15,12 @@ protocol ChangeSink {
 // The length of a value follows from its bytes there.
 extension ChangeWriter: ChangeSink {
   mutating func insert(_ key: Key, length: UInt64, data: Pieces) throws(StoreError) {
+    try expect(length)
     try insert(key, data: data)
   }
 
   mutating func update(_ key: Key, length: UInt64, data: Pieces) throws(StoreError) {
+    try expect(length)
     try update(key, data: data)
   }
 }

@@ -195,7 +195,16 @@ package final class FolderRemote: WireRemote {
       throw folder.translated(error)
     }
     var offset: UInt64 = 0
-    let output = WireOutput { [self] (bytes) throws(StoreError) in
+    // The format has no word for zeros: a hole of a terabyte takes more than that here.
+    let room = { [self] (length: UInt64) throws(StoreError) in
+      do throws(SystemError) {
+        guard try file.fileSystem().availableBytes < length else { return }
+        throw SystemError(errno: Errno.noSpace, call: "write \(length) bytes", subject: file.path)
+      } catch {
+        throw folder.translated(error)
+      }
+    }
+    let output = WireOutput(room: room) { [self] (bytes) throws(StoreError) in
       try control.check()
       do throws(SystemError) {
         try file.write(bytes, at: offset)

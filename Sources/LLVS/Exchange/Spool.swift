@@ -1,9 +1,13 @@
 internal import Platform
 
-/// Bytes that come in pieces: kept in memory while they are few, else in a file without a name.
+/// Bytes that come in pieces: kept in memory while they are few, else in a file without a name, in which
+/// longer runs of zeros are holes: a peer may send a terabyte of them in a megabyte.
 ///
 /// - Concurrency: for one thread at a time.
 final class Spool {
+  /// The least run of zeros that stays a hole.
+  private static let block = 65_536
+
   private let directory: String
   private let memoryLimit: Int
   private var bytes: [UInt8] = []
@@ -26,11 +30,38 @@ final class Spool {
       let file: File
       if let known = self.file { file = known } else { file = try makeFile() }
       self.file = file
-      try file.write(bytes, at: length - UInt64(bytes.count))
+      try write(to: file)
     } catch {
       throw .system(error)
     }
     bytes.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes what has gathered but for blocks of zeros.
+  private func write(to file: File) throws(SystemError) {
+    let start = length - UInt64(bytes.count)
+    for range in dataRanges {
+      let part = range.count == bytes.count ? bytes : Array(bytes[range])
+      try file.write(part, at: start + UInt64(range.lowerBound))
+    }
+  }
+
+  /// What has gathered but for blocks of zeros.
+  private var dataRanges: [Range<Int>] {
+    bytes.withUnsafeBytes { raw in
+      var ranges: [Range<Int>] = []
+      for begin in stride(from: 0, to: raw.count, by: Self.block) {
+        let end = min(raw.count, begin + Self.block)
+        let part = UnsafeRawBufferPointer(rebasing: raw[begin..<end])
+        guard ValueChunking.leadingZeros(part) < part.count else { continue }
+        if let last = ranges.last, last.upperBound == begin {
+          ranges[ranges.count - 1] = last.lowerBound..<end
+        } else {
+          ranges.append(begin..<end)
+        }
+      }
+      return ranges
+    }
   }
 
   private func makeFile() throws(SystemError) -> File {
@@ -42,7 +73,14 @@ final class Spool {
 
   /// Everything, in memory or in a file; the spool is empty again.
   func take() throws(StoreError) -> (bytes: [UInt8], file: File?, length: UInt64) {
-    if file != nil, !bytes.isEmpty { try spill() }
+    if let file {
+      if !bytes.isEmpty { try spill() }
+      do throws(SystemError) {
+        try file.truncate(to: length)
+      } catch {
+        throw .system(error)
+      }
+    }
     defer {
       bytes = []
       file = nil

@@ -51,6 +51,9 @@ package struct ChangeWriter {
     try output.flush()
   }
 
+  /// Says that a value of so many bytes comes next.
+  func expect(_ length: UInt64) throws(StoreError) { try output.expect(length) }
+
   private mutating func begin(_ text: StaticString) {
     if !isFirst { output.write(",") }
     isFirst = false

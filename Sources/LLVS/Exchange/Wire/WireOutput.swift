@@ -6,11 +6,15 @@ package final class WireOutput {
   package typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
 
   private let sink: Sink
+  private let room: ((UInt64) throws(StoreError) -> Void)?
   private var buffer: [UInt8] = []
   private static let pieceSize = 262_144
 
-  package init(sink: @escaping Sink) {
+  /// - Parameter room: told how many bytes are to come before they do, where they are many; throws where
+  ///   they would find no room.
+  package init(room: ((UInt64) throws(StoreError) -> Void)? = nil, sink: @escaping Sink) {
     self.sink = sink
+    self.room = room
     buffer.reserveCapacity(8192)
   }
 
@@ -21,6 +25,14 @@ package final class WireOutput {
 
   func write(_ text: String) {
     buffer.append(contentsOf: text.utf8)
+  }
+
+  /// Says that so many bytes of a value come next.
+  ///
+  /// - Throws: ``StoreError`` where they would find no room: better before than when the disk is full.
+  func expect(_ length: UInt64) throws(StoreError) {
+    guard length >= 16 << 20 else { return }
+    try room?(length / 3 * 4)
   }
 
   /// Hands on what has gathered, once it is worth a call.
