@@ -84,7 +84,7 @@ extension Mounted {
         )
         let stage =
           "journal/"
-          + (try TestSupport.shell("ls '\(mounted.store)/journal' | grep stage")).output
+          + (try TestSupport.shell("ls '\(mounted.store)/journal' | grep -m1 stage")).output
           .trimmingCharacters(in: .whitespacesAndNewlines)
         try spoil(mounted, stage, 1 << 20..<2 << 20)
         // The mount's own pages too.

@@ -203,7 +203,7 @@ extension Journal {
       s.allocated = preparation.allocated
     }
     s.generation = number
-    if s.stage != nil, !next.keep.contains(s.stageNumber) { s.stage = nil }
+    s.leaveStages { !next.keep.contains($0) }
     s.unbegun = next
     return next
   }

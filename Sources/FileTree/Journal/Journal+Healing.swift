@@ -40,7 +40,7 @@ extension Journal {
       s.healing.givenUp.formUnion(files)
       s.healing.lastFailure = error
       for number in files { s.stagesToSync[number] = nil }
-      if files.contains(s.stageNumber) { s.stage = nil }
+      s.leaveStages { files.contains($0) }
       guard s.failure == nil else { return false }
       s.failure = error
       s.healing.firstCopy = s.nextNumber
@@ -110,7 +110,8 @@ extension Journal {
       s.healing.givenUp.formUnion(s.unbegun?.files ?? [])
       s.healing.givenUp.insert(s.generation)
       for number in s.healing.givenUp { s.stagesToSync[number] = nil }
-      if s.healing.givenUp.contains(s.stageNumber) { s.stage = nil }
+      let givenUp = s.healing.givenUp
+      s.leaveStages { givenUp.contains($0) }
       return .heal(s.unbegun?.tail)
     }
     guard case .heal(let tail)? = step else { return false }
@@ -165,7 +166,7 @@ extension Journal {
       s.healing.pause = min(2 * s.healing.pause, Self.longestPause)
       let gone = s.files.filter { number, _ in
         number >= s.healing.firstCopy && !kept.contains(number) && s.unrecorded[number] == nil
-          && number != s.generation && number != s.stageNumber
+          && number != s.generation && !s.isStaging(in: number)
       }
       for number in gone.keys {
         s.files[number] = nil

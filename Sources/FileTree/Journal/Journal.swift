@@ -51,9 +51,8 @@ final class Journal: Sendable {
     var healing = Healing()
     /// The generation that records go into once it is on the disk; nil as a rule.
     var unbegun: Unbegun?
-    var stage: File?
-    var stageNumber: UInt32 = 0
-    var stageEnd: UInt64 = 0
+    /// Where large payloads go: one file, and another for what is written beside it at the same time.
+    var stages: [Lane: Stage] = [:]
     var stagesToSync: [UInt32: File] = [:]
     /// Payloads staged and not recorded yet, by data file: a file with any must stay.
     var unrecorded: [UInt32: Int] = [:]
@@ -72,6 +71,8 @@ final class Journal: Sendable {
   let state: Monitor<State>
   /// Who is told of what the disk did.
   let damage = DamageReport()
+  /// Writes half of what is large.
+  let companion = Companion(name: "llvs-staging")
 
   init(directory: String, state: sending State) {
     self.directory = directory
@@ -227,87 +228,6 @@ final class Journal: Sendable {
     if let target { try commit(through: target) }
   }
 
-  // MARK: - Large payloads
-
-  /// What was staged: where, and the checksum of each ``Payload/blockSize`` of it.
-  struct Staged {
-    var source: UInt32
-    var offset: UInt64
-    var checksums: [UInt64]
-  }
-
-  /// Writes bytes to a staging file and says where; no record refers to them yet, so
-  /// ``recorded(_:)`` must follow.
-  func stage(_ data: UnsafeRawBufferPointer) throws(FSError) -> Staged {
-    let checksums = stride(from: 0, to: data.count, by: Payload.blockSize).map { start in
-      Checksum.of(
-        UnsafeRawBufferPointer(
-          rebasing: data[start..<min(start + Payload.blockSize, data.count)]))
-    }
-    while true {
-      let place: (File, UInt32, UInt64)? = state.withLock { s in
-        guard let file = s.stage, s.stageEnd < Self.stageLimit else { return nil }
-        let offset = s.stageEnd
-        s.stageEnd += UInt64(data.count)
-        s.stagesToSync[s.stageNumber] = file
-        s.unrecorded[s.stageNumber, default: 0] += 1
-        for (index, checksum) in checksums.enumerated() {
-          let start = index * Payload.blockSize
-          s.sums[s.stageNumber, default: PayloadSums()].add(
-            Payload(
-              offset: offset + UInt64(start), checksum: checksum,
-              length: UInt32(min(Payload.blockSize, data.count - start))))
-        }
-        return (file, s.stageNumber, offset)
-      }
-      if let (file, number, offset) = place {
-        do throws(SystemError) {
-          try file.write(data, at: offset)
-        } catch {
-          recorded(number)
-          throw FSError.system(error)
-        }
-        return Staged(source: number, offset: offset, checksums: checksums)
-      }
-      try openStage()
-    }
-  }
-
-  /// A staged payload is recorded, or given up.
-  func recorded(_ number: UInt32) {
-    state.withLock { s in
-      let rest = (s.unrecorded[number] ?? 0) - 1
-      s.unrecorded[number] = rest > 0 ? rest : nil
-    }
-  }
-
-  private func openStage() throws(FSError) {
-    let number = state.withLock { s in
-      defer { s.nextNumber += 1 }
-      return s.nextNumber
-    }
-    do throws(SystemError) {
-      let file = try File.kept(
-        "\(directory)/\(Self.stageName(number))", [.readWrite, .create, .exclusive])
-      // The name has to last as long as the bytes; once for many writes.
-      do throws(SystemError) {
-        try FileSystem.syncDirectory(directory)
-      } catch {
-        // One that cannot be removed now is removed at the next mount.
-        try? FileSystem.unlink(file.path)
-        throw error
-      }
-      state.withLock { s in
-        s.files[number] = file
-        s.stage = file
-        s.stageNumber = number
-        s.stageEnd = 0
-      }
-    } catch {
-      throw FSError.system(error)
-    }
-  }
-
   /// An open data file by its number.
   func file(_ number: UInt32) -> File? {
     state.withLock { $0.files[number] }
@@ -406,7 +326,7 @@ final class Journal: Sendable {
 
   /// Whether a checkpoint would hardly save anything.
   var isSmall: Bool {
-    state.withLock { $0.stage == nil && $0.fileEnd + UInt64($0.buffer.count) < 256 << 10 }
+    state.withLock { $0.stages.isEmpty && $0.fileEnd + UInt64($0.buffer.count) < 256 << 10 }
   }
 
   /// Whether something recorded is not on the disk yet.

@@ -27,7 +27,8 @@ extension LiveTree {
   /// - Complexity: O(1) as a rule; else O(pending) and at most 64 MiB copied.
   func gatherDataFiles() throws(FSError) -> [UInt32] {
     let current = journal.state.withLock { s -> Set<UInt32>? in
-      s.files.count < Self.dataFileLimit ? nil : [s.generation, s.stageNumber]
+      guard s.files.count >= Self.dataFileLimit else { return nil }
+      return Set(s.stages.values.map(\.number)).union([s.generation])
     }
     guard let current else { return [] }
     let scattered = lock.withLock { _ in extents { !current.contains($0) } }

@@ -106,13 +106,14 @@ extension LiveTree {
   ) throws(FSError) -> Journal.Position? {
     let staged =
       bytes.count > Journal.inlineLimit
-      ? try withRoom { () throws(FSError) in try journal.stage(bytes) } : nil
-    defer { if let staged { journal.recorded(staged.source) } }
-    let sum = staged == nil ? Checksum.of(bytes) : 0
-    let size = staged.map { 512 + 128 * $0.checksums.count } ?? bytes.count + 512
+      ? try withRoom { () throws(FSError) in try journal.stage(halving: bytes) } : []
+    defer { for part in staged { journal.recorded(part.source) } }
+    let sum = staged.isEmpty ? Checksum.of(bytes) : 0
+    let own = staged.isEmpty ? bytes.count : 0
+    let size = staged.reduce(own + 512) { $0 + 128 * $1.checksums.count }
     try withRoom { () throws(FSError) in try journal.reserve(size) }
     return lock.withLock { _ -> Journal.Position? in
-      if let staged, journal.isGivenUp(staged.source) { return nil }
+      if staged.contains(where: { journal.isGivenUp($0.source) }) { return nil }
       let node = handle.node
       ensureJournaled(node)
       var flags: Change.WriteFlags = handle.isSteady ? .steady : []
@@ -120,18 +121,21 @@ extension LiveTree {
       handle.wroteSinceFlush = true
       handle.wrote = true
       let now = Self.now()
-      if let staged {
+      var start = offset
+      var staging: Journal.Position?
+      for part in staged {
         let extent = Extent(
-          start: offset, length: UInt64(bytes.count), offset: staged.offset,
-          source: staged.source)
+          start: start, length: part.length, offset: part.offset, source: part.source)
+        start = extent.end
         apply(
           .write(
             inode: node.inode, extent: extent, checksum: 0, time: now, epoch: handle.seenEpoch,
             flags: flags))
-        return journal.append(
-          staged: extent, checksums: staged.checksums, inode: node.inode, time: now,
+        staging = journal.append(
+          staged: extent, checksums: part.checksums, inode: node.inode, time: now,
           epoch: handle.seenEpoch, flags: flags)
       }
+      if let staging { return staging }
       let (extent, position) = journal.append(
         inline: bytes, checksum: sum, inode: node.inode, start: offset, time: now,
         epoch: handle.seenEpoch, flags: flags)

@@ -70,13 +70,13 @@ struct JournalHealingTests {
 
   @Test("the fsync that failed says so; everything after it works, and is in versions")
   func once() throws {
-    for nth in 1...2 {
+    for nth in 1...3 {
       let token = arm(nth: .max)
       let mount = try MountedTree.unhurried(directory.path)
       var expected = try fill(mount)
       let handle = try mount.open("large", .read)
       Faults.disarm(token)
-      // First the staging file, then the journal.
+      // First the staging files, then the journal.
       let failing = arm(nth: nth)
       #expect(code { try mount.tree.fsync(handle) } == Errno.inputOutput)
       Faults.disarm(failing)
