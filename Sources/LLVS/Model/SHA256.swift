@@ -62,9 +62,24 @@ extension Digest {
   package static let ofNothing = SHA256Hasher().finish()
 
   package static func of(_ bytes: UnsafeRawBufferPointer) -> Digest {
-    var hasher = SHA256Hasher()
-    hasher.update(bytes)
-    return hasher.finish()
+    // In one place: to copy a context that was just written waits until its stores are done, which takes
+    // as long as hashing what is short.
+    withUnsafeTemporaryAllocation(of: SHA256_CTX.self, capacity: 1) { context in
+      SHA256_Init(context.baseAddress)
+      if let start = bytes.baseAddress, bytes.count > 0 {
+        SHA256_Update(context.baseAddress, start, bytes.count)
+      }
+      return withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { out in
+        _ = SHA256_Final(out.baseAddress?.assumingMemoryBound(to: UInt8.self), context.baseAddress)
+        return Digest(
+          words: (
+            UInt64(bigEndian: out.load(as: UInt64.self)),
+            UInt64(bigEndian: out.load(fromByteOffset: 8, as: UInt64.self)),
+            UInt64(bigEndian: out.load(fromByteOffset: 16, as: UInt64.self)),
+            UInt64(bigEndian: out.load(fromByteOffset: 24, as: UInt64.self))
+          ))
+      }
+    }
   }
 
   package static func of(_ bytes: [UInt8]) -> Digest {
