@@ -38,7 +38,7 @@ extension RecordStore {
       }
     guard let packed = delta else {
       let location = try append(.mapNode, bytes)
-      bases.note(location, DeltaBases.Base(location: location, bytes: Array(bytes)))
+      bases.note(location, restsOn: location)
       return location
     }
     let location = try packed.withRawBytes { (payload) throws(StoreError) in
@@ -47,21 +47,21 @@ extension RecordStore {
           kind: .mapNode, flags: SegmentFormat.isCompressed | SegmentFormat.isDelta,
           payload: payload, rawLength: bytes.count), payload)
     }
-    bases.note(location, base)
+    bases.note(location, restsOn: base.location)
     return location
   }
 
   /// What a node may be written as a difference from that follows the one at a location: that one, or
   /// what it rests on.
-  private func base(of prior: Location) throws(StoreError) -> DeltaBases.Base {
-    if let known = bases.base(of: prior) { return known }
+  private func base(
+    of prior: Location
+  ) throws(StoreError) -> (location: Location, bytes: [UInt8]) {
+    if let place = bases.base(of: prior) { return (place, try bytes(ofBase: place)) }
     let (header, payload) = try readPacked(at: prior)
-    let place = header.isDelta ? try baseLocation(payload, of: prior) : prior
-    var bytes = bases.base(of: place)?.bytes
-    if bytes == nil { bytes = try read(.mapNode, at: place) }
-    let base = DeltaBases.Base(location: place, bytes: bytes ?? [])
-    bases.note(prior, base)
-    return base
+    guard header.isDelta else { return (prior, try bytes(ofBase: prior, header, payload)) }
+    let place = try baseLocation(payload, of: prior)
+    bases.note(prior, restsOn: place)
+    return (place, try bytes(ofBase: place))
   }
 
   /// Where the base of a record stands.
@@ -79,32 +79,45 @@ extension RecordStore {
     _ header: RecordHeader, _ payload: [UInt8], at location: Location
   ) throws(StoreError) -> [UInt8] {
     let place = try baseLocation(payload, of: location)
-    let base = try bytes(ofBase: place, of: location)
-    let frame = payload.dropFirst(SegmentFormat.baseLength)
-    guard let raw = compression.undelta(frame, from: base, length: header.rawLength) else {
-      throw damage(location, "does not decompress")
-    }
-    return raw
-  }
-
-  /// The raw bytes of a record that another rests on, kept for the next that does: versions that follow
-  /// each other have nodes that rest on the same.
-  private func bytes(
-    ofBase place: Location, of location: Location
-  ) throws(StoreError) -> [UInt8] {
-    if let known = bases.base(of: place), known.location == place { return known.bytes }
+    let base: [UInt8]
     do throws(StoreError) {
-      let (below, payload) = try readPacked(at: place)
-      guard below.kind == .mapNode, !below.isDelta else {
-        throw damage(place, "is no record that others rest on")
-      }
-      let bytes = try unpacked(below, payload, at: place)
-      bases.note(place, DeltaBases.Base(location: place, bytes: bytes))
-      return bytes
+      base = try bytes(ofBase: place)
     } catch {
       guard case .corrupt(let reason) = error else { throw error }
       throw damage(location, "rests on another: \(reason)")
     }
+    let frame = payload.dropFirst(SegmentFormat.baseLength)
+    guard let raw = compression.undelta(frame, from: base, length: header.rawLength) else {
+      throw damage(location, "does not decompress")
+    }
+    bases.note(location, restsOn: place)
+    return raw
+  }
+
+  /// The raw bytes of a record that others rest on: as a rule it is a node that whoever asks has met.
+  private func bytes(ofBase place: Location) throws(StoreError) -> [UInt8] {
+    // A node in memory may be a difference itself, which nothing rests on.
+    if bases.base(of: place) == place {
+      if let node = mapNodes.node(at: place) { return node.bytes }
+      if let known = bases.bytes(of: place) { return known }
+    }
+    let (header, payload) = try readPacked(at: place)
+    return try bytes(ofBase: place, header, payload)
+  }
+
+  /// The same of a record that was read, kept for the next: versions that follow each other have nodes
+  /// that rest on the same.
+  private func bytes(
+    ofBase place: Location, _ header: RecordHeader, _ payload: [UInt8]
+  ) throws(StoreError) -> [UInt8] {
+    guard header.kind == .mapNode, !header.isDelta else {
+      throw damage(place, "is no record that others rest on")
+    }
+    bases.note(place, restsOn: place)
+    if let node = mapNodes.node(at: place) { return node.bytes }
+    let bytes = try unpacked(header, payload, at: place)
+    bases.keep(bytes, of: place)
+    return bytes
   }
 }
 
@@ -112,17 +125,19 @@ extension RecordStore {
 ///
 /// - Concurrency: any thread.
 final class DeltaBases: Sendable {
-  struct Base: Sendable {
-    let location: Location
-    let bytes: [UInt8]
+  /// Of each node the place of its base, its own where it is one.
+  private let places = GenerationCache<Location, Location>(budget: 32_768, shards: 1)
+  private let bytes = GenerationCache<Location, [UInt8]>(budget: 8 << 20, shards: 1)
+
+  func base(of location: Location) -> Location? { places.value(location) }
+
+  func note(_ location: Location, restsOn base: Location) {
+    places.insert(location, base, cost: 1)
   }
 
-  private let known = GenerationCache<Location, Base>(budget: 8 << 20, shards: 1)
+  func bytes(of base: Location) -> [UInt8]? { bytes.value(base) }
 
-  func base(of location: Location) -> Base? { known.value(location) }
-
-  func note(_ location: Location, _ base: Base) {
-    // Those that rest on one base share its bytes, which are counted for each all the same.
-    known.insert(location, base, cost: base.bytes.count + 128)
+  func keep(_ raw: [UInt8], of base: Location) {
+    bytes.insert(base, raw, cost: raw.count + 128)
   }
 }

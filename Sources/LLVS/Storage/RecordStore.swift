@@ -56,6 +56,8 @@ final class RecordStore: NodeStorage, Sendable {
   let files: SegmentFiles
   let compression = Compression()
   let bases = DeltaBases()
+  /// The nodes of maps in memory, by their places here.
+  let mapNodes = NodeCache(budget: 64 << 20)
   // Taken by the writing thread, and by readers of records that are still in its buffer; held while
   // the buffer is flushed. Order: writer, then the locks inside SegmentFiles and Compression.
   private let writer = Mutex(Writer())
@@ -302,6 +304,7 @@ final class RecordStore: NodeStorage, Sendable {
       throw damage(location, "holds a record of another kind")
     }
     if header.isDelta { return try readDelta(header, payload, at: location) }
+    if kind == .mapNode { bases.note(location, restsOn: location) }
     return try unpacked(header, payload, at: location)
   }
 

@@ -92,7 +92,7 @@ public final class Store: Sendable {
     counters = parts.counters
     lockFile = parts.lockFile
     copy = parts.copy
-    nodeCache = NodeCache(budget: 64 << 20)
+    nodeCache = parts.records.mapNodes
     contents = ContentStore(records: parts.records, index: parts.index)
     history = StoreHistory(catalog: parts.catalog, nodes: parts.records, cache: nodeCache)
     graph = VersionGraph(source: history)
