@@ -74,31 +74,29 @@ struct DeltaFrame {
     var (position, other) = (MapNode.headerLength, MapNode.headerLength)
     var previous: (start: Int, length: Int)?
     while position < bytes.count {
-      guard let length = DeltaFrame.length(of: bytes, at: position), !isTooLong else {
-        return false
+      guard !isTooLong else { return false }
+      if let last = matchItems(position, other) {
+        previous = last
+        let end = last.start + last.length
+        other += end - position
+        position = end
+        continue
       }
-      var isDone = false
-      while other < base.count, !isDone {
-        guard let otherLength = DeltaFrame.length(of: base, at: other) else { return false }
-        if length == otherLength,
-          DeltaFrame.equal(bytes, from: position, and: base, from: other, atMost: length) == length
-        {
-          match(length, offset: base.count + position - other)
-          other += otherLength
-          isDone = true
-          continue
-        }
-        guard
+      guard let length = DeltaFrame.length(of: bytes, at: position) else { return false }
+      var isTold = false
+      if other < base.count {
+        guard let otherLength = DeltaFrame.length(of: base, at: other),
           let order = DeltaFrame.order(bytes, position, length, base, other, otherLength, level)
         else { return false }
-        if order < 0 { break }
-        if order == 0 {
-          compare(position, length, in: base, at: other, otherLength)
-          isDone = true
+        if order >= 0 {
+          if order == 0 { compare(position, length, in: base, at: other, otherLength) }
+          isTold = order == 0
+          other += otherLength
+          // The base's item is gone; the next may be this one.
+          if !isTold { continue }
         }
-        other += otherLength
       }
-      if !isDone {
+      if !isTold {
         // A new item has most in common with its neighbour.
         if let previous {
           compare(position, length, in: bytes, at: previous.start, previous.length)
@@ -110,6 +108,23 @@ struct DeltaFrame {
       position += length
     }
     return true
+  }
+
+  /// Tells the items from two places on that are the same byte for byte, as nearly all are, and returns
+  /// the last of them; nil where there is none.
+  private mutating func matchItems(_ position: Int, _ other: Int) -> (start: Int, length: Int)? {
+    let same = DeltaFrame.equal(
+      bytes, from: position, and: base, from: other,
+      atMost: min(bytes.count - position, base.count - other))
+    var last: (start: Int, length: Int)?
+    var end = position
+    while let length = DeltaFrame.length(of: bytes, at: end), end + length <= position + same {
+      last = (end, length)
+      end += length
+    }
+    guard last != nil else { return nil }
+    match(end - position, offset: base.count + position - other)
+    return last
   }
 
   /// The length of the item at a position; nil where there is none.
@@ -178,23 +193,31 @@ struct DeltaFrame {
     atMost most: Int
   ) -> Int {
     var equal = 0
-    while equal + 32 <= most,
-      a.loadUnaligned(fromByteOffset: start + equal, as: SIMD4<UInt64>.self)
-        == b.loadUnaligned(fromByteOffset: other + equal, as: SIMD4<UInt64>.self)
-    {
+    while equal + 32 <= most {
+      let differences =
+        difference(a, start + equal, b, other + equal)
+        | difference(a, start + equal + 8, b, other + equal + 8)
+        | difference(a, start + equal + 16, b, other + equal + 16)
+        | difference(a, start + equal + 24, b, other + equal + 24)
+      if differences != 0 { break }
       equal += 32
     }
     while equal + 8 <= most {
-      let word = a.loadUnaligned(fromByteOffset: start + equal, as: UInt64.self)
-      let otherWord = b.loadUnaligned(fromByteOffset: other + equal, as: UInt64.self)
-      if word != otherWord {
-        // The first byte in memory is the lowest of the word.
-        return equal + (word ^ otherWord).littleEndian.trailingZeroBitCount / 8
-      }
+      let difference = difference(a, start + equal, b, other + equal)
+      // The first byte in memory is the lowest of the word.
+      if difference != 0 { return equal + difference.littleEndian.trailingZeroBitCount / 8 }
       equal += 8
     }
     while equal < most, a[start + equal] == b[other + equal] { equal += 1 }
     return equal
+  }
+
+  @inline(__always)
+  private static func difference(
+    _ a: UnsafeRawBufferPointer, _ start: Int, _ b: UnsafeRawBufferPointer, _ other: Int
+  ) -> UInt64 {
+    a.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+      ^ b.loadUnaligned(fromByteOffset: other, as: UInt64.self)
   }
 
   /// How many bytes differ, each of them, from two places on; by whole words.
