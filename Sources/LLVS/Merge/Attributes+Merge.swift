@@ -53,9 +53,18 @@ extension Attributes {
 }
 
 extension Entry {
-  /// Whether bytes, kind and device number are the same: what arbiters decide about, together.
-  package func hasSameUnit(as other: Entry) -> Bool {
-    kind == other.kind && stored.length == other.stored.length
-      && stored.digest == other.stored.digest && attributes.device == other.attributes.device
+  /// What arbiters decide about, together.
+  struct Unit: Equatable {
+    let kind: EntryKind
+    let length: UInt64
+    let digest: Digest
+    let device: Attributes.Device?
   }
+
+  var unit: Unit {
+    Unit(kind: kind, length: stored.length, digest: stored.digest, device: attributes.device)
+  }
+
+  /// Whether bytes, kind and device number are the same.
+  package func hasSameUnit(as other: Entry) -> Bool { unit == other.unit }
 }

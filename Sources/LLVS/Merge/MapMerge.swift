@@ -27,6 +27,9 @@ struct MapMerge {
   /// Stores bytes that an arbiter makes.
   let write: ([UInt8]) throws(StoreError) -> StoredContent
 
+  /// Whether ``rule`` is a record, which also decides where one side only changed.
+  private let followsRecord: Bool
+
   var edits: [MapEdit] = []
   var changes: [MergeChange] = []
   var dropped: [MergeDrop] = []
@@ -48,6 +51,7 @@ struct MapMerge {
     self.firstVersion = firstVersion
     self.secondVersion = secondVersion
     self.rule = rule
+    if case .recorded = rule { followsRecord = true } else { followsRecord = false }
     self.graph = graph
     self.number = number
     self.liveSide = liveSide
@@ -65,13 +69,12 @@ struct MapMerge {
   mutating func run() throws(StoreError) -> ValueMap {
     var toFirst = try MapDiff(from: base, to: first)
     var toSecond = try MapDiff(from: base, to: second)
-    var a = try toFirst.next()
-    var b = try toSecond.next()
+    var a = try toFirst.nextPlace()
+    var b = try toSecond.nextPlace()
     var recorded = recordedKeys()[...]
     while true {
-      let isA = a.map { precedesOrEquals($0, b) } ?? false
-      let isB = b.map { precedesOrEquals($0, a) } ?? false
-      let next = isA ? a : b
+      let order = MapMerge.order(a, b)
+      let next = order <= 0 ? a : b
       // A merge made elsewhere may change what both sides hold alike.
       if let key = recorded.first,
         next.map({ key < $0.key || (key == $0.key && $0.isDirectory) }) ?? true
@@ -82,28 +85,55 @@ struct MapMerge {
       }
       guard let next else { break }
       if let key = recorded.first, key == next.key { recorded.removeFirst() }
-      // Where only one side differs from the base, the other is the base.
-      let triple = MergeTriple(
-        base: next.old, first: isA ? next.new : next.old,
-        second: isB ? (isA ? b?.new : next.new) : next.old)
-      if next.isDirectory {
-        try mergeDirectory(triple)
-      } else if let clash = PostponedClash(next.key, triple), mayRename {
-        postponed.append(clash)
-      } else {
-        try mergeValue(next.key, triple)
+      if order < 0, staysAsInFirst(next) {
+        a = try toFirst.nextPlace()
+        continue
       }
-      if isA { a = try toFirst.next() }
-      if isB { b = try toSecond.next() }
+      // Where only one side differs from the base, the other is the base.
+      let old = try next.old?.entry()
+      let new = try next.new?.entry()
+      let other = order == 0 ? try b?.new?.entry() : old
+      try mergeDifference(
+        next,
+        order <= 0
+          ? MergeTriple(base: old, first: new, second: other)
+          : MergeTriple(base: old, first: old, second: new))
+      if order <= 0 { a = try toFirst.nextPlace() }
+      if order >= 0 { b = try toSecond.nextPlace() }
     }
     try decidePostponed()
     return try settleDirectories()
   }
 
-  private func precedesOrEquals(_ change: MapChange, _ other: MapChange?) -> Bool {
-    guard let other else { return true }
-    if change.key == other.key { return !change.isDirectory || other.isDirectory }
-    return change.key < other.key
+  /// Which of two changes comes first: below zero the first, above zero the second, zero for both.
+  private static func order(_ a: MapPlace?, _ b: MapPlace?) -> Int {
+    guard let a else { return b == nil ? 0 : 1 }
+    guard let b else { return -1 }
+    return a.compare(to: b)
+  }
+
+  /// Whether the merge holds what the first side has at a key that it alone changed: so it is as a rule,
+  /// and nothing has to be looked at.
+  private func staysAsInFirst(_ place: MapPlace) -> Bool {
+    if followsRecord { return false }
+    // A directory that is removed may have to stay.
+    guard let new = place.new else { return !place.isDirectory }
+    guard let old = place.old else { return true }
+    // Its inode number is the live side's, where that has one.
+    return liveSide == .first
+      ? new.inode != 0 || old.inode == 0 : old.inode == 0 || old.inode == new.inode
+  }
+
+  private mutating func mergeDifference(
+    _ place: MapPlace, _ triple: MergeTriple
+  ) throws(StoreError) {
+    if place.isDirectory { return try mergeDirectory(triple) }
+    let plain = followsRecord ? nil : triple.plainOutcome
+    if plain == nil, mayRename, let clash = PostponedClash(place.key, triple) {
+      postponed.append(clash)
+    } else {
+      try mergeValue(place.key, triple, plain: plain)
+    }
   }
 
   // MARK: Values
@@ -118,8 +148,13 @@ struct MapMerge {
     try mergeValue(key, MergeTriple(base: entry, first: entry, second: entry))
   }
 
-  mutating func mergeValue(_ key: Key, _ triple: MergeTriple) throws(StoreError) {
-    switch try outcome(key, triple) {
+  /// Merges a value; `plain` is what follows without an arbiter, where that was looked at.
+  mutating func mergeValue(
+    _ key: Key, _ triple: MergeTriple, plain: MergeOutcome? = nil
+  ) throws(StoreError) {
+    var decided = plain
+    if decided == nil { decided = try outcome(key, triple) }
+    switch decided ?? .removed {
     case .removed: remove(key, triple)
     case .first:
       guard let entry = triple.first else { return remove(key, triple) }

@@ -14,20 +14,22 @@ struct MergeTriple {
 
   /// What follows without an arbiter: the side that changed; nil if both did, differently.
   var plainOutcome: MergeOutcome? {
-    switch (first, second) {
+    // Entries are large, and matching them would copy them.
+    let (old, a, b) = (base?.unit, first?.unit, second?.unit)
+    switch (a, b) {
     case (nil, nil): return .removed
-    case (let first?, let second?):
-      if first.hasSameUnit(as: second) { return .first }
-      guard let base else { return nil }
-      if second.hasSameUnit(as: base) { return .first }
-      return first.hasSameUnit(as: base) ? .second : nil
-    case (let first?, nil):
-      guard let base else { return .first }
+    case (let a?, let b?):
+      if a == b { return .first }
+      guard let old else { return nil }
+      if b == old { return .first }
+      return a == old ? .second : nil
+    case (let a?, nil):
+      guard let old else { return .first }
       // A change of attributes alone loses to a removal.
-      return first.hasSameUnit(as: base) ? .removed : nil
-    case (nil, let second?):
-      guard let base else { return .second }
-      return second.hasSameUnit(as: base) ? .removed : nil
+      return a == old ? .removed : nil
+    case (nil, let b?):
+      guard let old else { return .second }
+      return b == old ? .removed : nil
     }
   }
 }

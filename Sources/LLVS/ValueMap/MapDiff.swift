@@ -14,6 +14,38 @@ package struct MapChange: Hashable, Sendable {
   package var isDirectory: Bool { (new ?? old)?.isDirectory ?? false }
 }
 
+/// Where one key at which two maps differ stands in each; entries are made of it only where somebody wants
+/// to see them, which takes several times as long as to find it.
+struct MapPlace {
+  struct Item {
+    let node: MapNode
+    let index: Int
+
+    func entry() throws(StoreError) -> Entry { try ValueMap.entry(index, of: node) }
+    var inode: UInt64 { node.inode(index) }
+  }
+
+  /// At least one of the two is there.
+  let old: Item?
+  let new: Item?
+
+  var isDirectory: Bool {
+    guard let item = new ?? old else { return false }
+    return item.node.isDirectory(item.index)
+  }
+
+  var key: Key {
+    guard let item = new ?? old else { return Key(bytes: []) }
+    return Key(bytes: item.node.key(item.index))
+  }
+
+  /// The order of the keys: bytes, then a directory after a value.
+  func compare(to other: MapPlace) -> Int {
+    guard let item = new ?? old, let otherItem = other.new ?? other.old else { return 0 }
+    return item.node.compare(item.index, to: otherItem.node, otherItem.index)
+  }
+}
+
 /// The changes from one map to another, in ascending order, found by walking only what differs.
 ///
 /// - Concurrency: a value for one thread at a time.
@@ -66,17 +98,23 @@ package struct MapDiff {
 
   /// Returns the next change; nil at the end.
   package mutating func next() throws(StoreError) -> MapChange? {
+    guard let place = try nextPlace() else { return nil }
+    return MapChange(old: try place.old?.entry(), new: try place.new?.entry())
+  }
+
+  /// Returns where the next change is; nil at the end.
+  mutating func nextPlace() throws(StoreError) -> MapPlace? {
     while true {
       switch (isDone(old), isDone(new)) {
       case (true, true): return nil
       case (false, true):
         while old.level > 0 { try old.descend() }
-        if !isDone(old) { return try takeOld() }
+        if !isDone(old) { return takeOld() }
       case (true, false):
         while new.level > 0 { try new.descend() }
-        if !isDone(new) { return try takeNew() }
+        if !isDone(new) { return takeNew() }
       case (false, false):
-        if let change = try step() { return change }
+        if let place = try step() { return place }
       }
     }
   }
@@ -89,7 +127,7 @@ package struct MapDiff {
     return walk.index > 0 && walk.node.compare(walk.index - 1, to: upper, false) >= 0
   }
 
-  private mutating func step() throws(StoreError) -> MapChange? {
+  private mutating func step() throws(StoreError) -> MapPlace? {
     if old.level != new.level {
       if old.level > new.level { try old.descend() } else { try new.descend() }
       return nil
@@ -113,16 +151,14 @@ package struct MapDiff {
       return nil
     }
     let order = old.node.compare(old.index, to: new.node, new.index)
-    if order < 0 { return try takeOld() }
-    if order > 0 { return try takeNew() }
+    if order < 0 { return takeOld() }
+    if order > 0 { return takeNew() }
     defer {
       old.advance()
       new.advance()
     }
     if isSame() { return nil }
-    return MapChange(
-      old: try old.map.entry(old.index, of: old.node),
-      new: try new.map.entry(new.index, of: new.node))
+    return MapPlace(old: old.item, new: new.item)
   }
 
   private func isSame() -> Bool {
@@ -135,15 +171,20 @@ package struct MapDiff {
     }
   }
 
-  private mutating func takeOld() throws(StoreError) -> MapChange {
+  private mutating func takeOld() -> MapPlace {
     defer { old.advance() }
-    return MapChange(old: try old.map.entry(old.index, of: old.node), new: nil)
+    return MapPlace(old: old.item, new: nil)
   }
 
-  private mutating func takeNew() throws(StoreError) -> MapChange {
+  private mutating func takeNew() -> MapPlace {
     defer { new.advance() }
-    return MapChange(old: nil, new: try new.map.entry(new.index, of: new.node))
+    return MapPlace(old: nil, new: new.item)
   }
+}
+
+extension MapWalk {
+  /// Where the walk stands, which is in a leaf.
+  fileprivate var item: MapPlace.Item { MapPlace.Item(node: node, index: index) }
 }
 
 extension ValueMap {

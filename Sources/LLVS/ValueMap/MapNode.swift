@@ -154,6 +154,12 @@ final class MapNode: Sendable {
     bytes.withUnsafeBytes { MapItem.entry($0, at: Int(starts[index])) }
   }
 
+  /// The live inode number of a leaf's entry.
+  func inode(_ index: Int) -> UInt64 {
+    // The last field but the revision.
+    bytes.withUnsafeBytes { $0.bigEndian(UInt64.self, at: Int(starts[index + 1]) - 16) }
+  }
+
   func kind(_ index: Int) -> EntryKind? {
     EntryKind(rawValue: bytes[Int(starts[index]) + 8])
   }

@@ -78,6 +78,10 @@ package struct ValueMap: Sendable {
   }
 
   func entry(_ index: Int, of node: MapNode) throws(StoreError) -> Entry {
+    try ValueMap.entry(index, of: node)
+  }
+
+  static func entry(_ index: Int, of node: MapNode) throws(StoreError) -> Entry {
     guard let entry = node.entry(index) else { throw .corrupt("an entry of a map is malformed") }
     return entry
   }
