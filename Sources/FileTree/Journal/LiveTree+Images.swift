@@ -66,6 +66,19 @@ extension LiveTree {
     ]
   }
 
+  /// The records that rebuild a touched node at its names; call with the lock held.
+  func imageChanges(of node: LiveNode) -> [Change] {
+    let places = node.names
+    return [.node(image(of: node, at: places.first))]
+      + places.compactMap { place in
+        place.parent.directory?.overrides[place.name].map { override in
+          .override(
+            parent: place.parent.inode, name: place.name, inode: node.inode,
+            epoch: override.epoch, hidesBase: override.hidesBase)
+        }
+      }
+  }
+
   /// A file of several names has one image, which bears the name that is met first.
   private func append(
     childrenOf node: LiveNode, to changes: inout [Change], _ known: inout Set<UInt64>

@@ -258,6 +258,16 @@ final class LiveNode {
   /// Whether the base holds something for it.
   var isInBase: Bool { form != .none }
 
+  /// Whether the base's entry says its number: that of a directory which only names below it imply may be
+  /// another after the next mount.
+  var hasBaseNumber: Bool {
+    switch form {
+    case .none: false
+    case .packed: true
+    case .whole: extra?.rare?.entry?.inode == inode
+    }
+  }
+
   /// Whether an entry can be made up from the rest of the node.
   private func canPack(_ entry: Entry) -> Bool {
     entry.inode == inode && entry.kind == kind && extra?.rare?.attributes == nil

@@ -23,6 +23,8 @@ extension LiveTree {
     }
     for one in node.names { ensureJournaled(one.parent) }
     touch(node)
+    // Replay finds a node by its name in the base, which has to have its number there.
+    guard node.hasBaseNumber else { return imageChanges(of: node).forEach { journal.append($0) } }
     for one in node.names {
       journal.append(.bind(inode: node.inode, parent: one.parent.inode, name: one.name))
     }
