@@ -215,7 +215,8 @@ extension LiveTree {
       let foreign = try LiveMap.differences(from: base.map, to: state.map)
       _ = install(
         Installation(
-          base: TreeView(map: state.map), head: state.head, entries: [:], foreign: foreign),
+          base: TreeView(map: state.map), head: state.head, entries: [:],
+          foreign: foreign.changes, implied: foreign.implied),
         after: nil)
     }
     for detached in detachedNodes.values where detached.node.file?.saved == nil {
@@ -344,9 +345,10 @@ extension LiveTree {
       try store.version(number)
     }
     let before = own.map { store.map($0.map) } ?? plan.base.map
+    let foreign = try LiveMap.differences(from: before, to: state.map)
     let installation = Installation(
       base: view, head: state.head, ownVersion: state.ownVersion, entries: entries,
-      foreign: try LiveMap.differences(from: before, to: state.map), learnsNumbers: true)
+      foreign: foreign.changes, implied: foreign.implied, learnsNumbers: true)
     _ = install(installation, after: plan)
     for node in nodes.values where node.isInBase && !node.isMoved {
       guard let path = node.path, let found = try entry(in: view, at: path, kind: node.kind)

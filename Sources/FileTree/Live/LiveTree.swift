@@ -123,7 +123,7 @@ package final class LiveTree: @unchecked Sendable {
     /// The directory of the name; ``nowhere`` where a merge took the name away, perhaps with its directory.
     let parent: UInt64
     /// The name; where a merge took it away, its path.
-    let name: [UInt8]
+    var name: [UInt8]
     /// The inode that stands at the name now; 0 where a merge took it away.
     let successor: UInt64
     /// The tree that its handles have seen: before the merge, then what its last save went into.

@@ -12,12 +12,38 @@ extension TreeView {
   ///
   /// - Complexity: O(*n*), in memory for what is found.
   package func valuesBehindDirectories() throws(StoreError) -> [Key] {
+    var candidates = try valuesBeforeLongerKeys([])
+    guard try hasEscaped() else { return try behindDirectories(candidates) }
+    var cursor = MapCursor(map)
+    try cursor.seek(to: DisplacedName.prefix)
+    var last: [UInt8] = []
+    while let key = cursor.key, key.bytes.starts(with: DisplacedName.prefix) {
+      try addCandidates(at: key, to: &candidates, &last)
+      try cursor.advance()
+    }
+    return try behindDirectories(candidates)
+  }
+
+  /// The keys of values below a directory that are not shown at their paths.
+  ///
+  /// - Complexity: O(*k*) for *k* keys below it, in memory for what is found.
+  func displacedValues(below directory: [UInt8]) throws(StoreError) -> Set<Key> {
+    let prefix = directory + [0x2F]
+    var candidates = try valuesBeforeLongerKeys(prefix)
+    if try hasEscaped() {
+      candidates.formUnion(try valuesBeforeLongerKeys(Self.escapedPrefix(prefix)))
+    }
+    return Set(try behindDirectories(candidates))
+  }
+
+  /// The keys of values with a prefix that have a directory's key, or keys as below a directory, behind them.
+  private func valuesBeforeLongerKeys(_ prefix: [UInt8]) throws(StoreError) -> Set<Key> {
     var candidates: Set<Key> = []
     // Values that the keys here begin with; each begins with the one before.
     var open: [[UInt8]] = []
     var cursor = MapCursor(map)
-    try cursor.seekToStart()
-    while let kind = cursor.kind {
+    if prefix.isEmpty { try cursor.seekToStart() } else { try cursor.seek(to: prefix) }
+    while let kind = cursor.kind, cursor.withKey({ $0.starts(with: prefix) }) ?? false {
       let isDirectory = kind == .directory
       _ = cursor.withKey { key in
         while let value = open.last {
@@ -32,14 +58,7 @@ extension TreeView {
       }
       try cursor.advance()
     }
-    guard try hasEscaped() else { return try behindDirectories(candidates) }
-    try cursor.seek(to: DisplacedName.prefix)
-    var last: [UInt8] = []
-    while let key = cursor.key, key.bytes.starts(with: DisplacedName.prefix) {
-      try addCandidates(at: key, to: &candidates, &last)
-      try cursor.advance()
-    }
-    return try behindDirectories(candidates)
+    return candidates
   }
 
   /// The same where it is known of another map.

@@ -133,13 +133,22 @@ package struct TreeView: Sendable {
   }
 
   /// The key that a name made here takes: the one shown at the path already, else the path encoded.
-  package func key(forNewPath path: [UInt8]) throws(StoreError) -> Key {
-    Self.key(ofPath: path, showing: try find(path: path))
+  package func key(
+    forNewPath path: [UInt8], isDirectory: Bool = false
+  ) throws(StoreError) -> Key {
+    Self.key(ofPath: path, showing: try find(path: path), isDirectory: isDirectory)
   }
 
   /// The key of a path at which something is found, or nothing.
-  static func key(ofPath path: [UInt8], showing found: Found?) -> Key {
+  ///
+  /// Nothing displaces a directory: in the place of a value that is shown elsewhere it does not take its key,
+  /// which the directory in that value's way has.
+  static func key(
+    ofPath path: [UInt8], showing found: Found?, isDirectory: Bool = false
+  ) -> Key {
     switch found {
+    case .value(let entry)? where isDirectory && ownPath(entry.key) != path:
+      KeyCoding.key(ofPath: path)
     case .value(let entry)?: entry.key
     case .directory(let entry?)?: entry.key
     default: KeyCoding.key(ofPath: path)

@@ -63,8 +63,13 @@ struct CutVersions {
     /// The newest version that was made.
     var newest: VersionRecord?
     var entries: [UInt64: Entry] = [:]
-    /// The part of ``entries`` that was put on older predecessors, and so was merged.
-    var stale: [UInt64: Entry] = [:]
+    /// The nodes of those of ``entries`` that were put on older predecessors, and so were merged.
+    var stale: Set<UInt64> = []
+    /// What was put on those, by path.
+    var stalePuts: [(path: [UInt8], entry: Entry)] = []
+    /// Values that moved with a directory and are shown elsewhere than at their paths, by the paths that they
+    /// had in the tree when the cut was made.
+    var displacedCopies: [(path: [UInt8], entry: Entry)] = []
     /// The versions made on older predecessors, by those.
     var sides: [VersionNumber?: VersionNumber] = [:]
     /// The nodes that the plan put at places, which keep their numbers there.
@@ -113,9 +118,7 @@ struct CutVersions {
         // Not a merge but a switch took the file away: nothing of the line that was left comes along.
         continue
       }
-      var isWhole = true
-      if case .put(_, true) = item.action { isWhole = false }
-      if predecessor != plan.head, try isUntouched(item.path, since: predecessor, isWhole) {
+      if predecessor != plan.head, try isUntouched(item, since: predecessor) {
         predecessor = plan.head
       }
       groups[predecessor, default: []].append(item)
@@ -127,15 +130,20 @@ struct CutVersions {
   /// Whether what stands at a path is what the older predecessor had there: then the change made on it
   /// and merged is the change made on the head.
   private func isUntouched(
-    _ path: [UInt8], since predecessor: VersionNumber?, _ isWhole: Bool
+    _ item: CutPlan.Item, since predecessor: VersionNumber?
   ) throws(StoreError) -> Bool {
+    let path = item.path
+    var (isWhole, isDirectory) = (true, false)
+    if case .put(let state, let isInPlace) = item.action {
+      (isWhole, isDirectory) = (!isInPlace, state.kind == .directory)
+    }
     guard let head = plan.head else { return true }
     guard let predecessor else { return try plan.base.find(path: path) == nil }
     guard try tree.store.graph.isAncestorOrSelf(predecessor, of: head),
       let record = try tree.store.version(predecessor)
     else { return false }
     let old = tree.store.map(record.map)
-    let key = try plan.base.key(forNewPath: path)
+    let key = try plan.base.key(forNewPath: path, isDirectory: isDirectory)
     guard same(try old.entry(at: key), try plan.base.map.entry(at: key)),
       same(
         try old.entry(at: key, directory: true), try plan.base.map.entry(at: key, directory: true))
@@ -144,6 +152,28 @@ struct CutVersions {
     var below = try MapDiff(
       from: old, to: plan.base.map, prefix: key.bytes + [0x2F], comparing: .content)
     return try below.next() == nil
+  }
+
+  /// Items with the paths that their values have in an older tree: a directory that came since may have
+  /// taken a name from one, which was written under the name that it is shown under now.
+  ///
+  /// - Returns: them, and the paths of now by those that were changed.
+  private func asSeen(
+    _ items: [CutPlan.Item], in view: TreeView
+  ) throws(StoreError) -> ([CutPlan.Item], [[UInt8]: [UInt8]]) {
+    var (result, shown) = (items, [[UInt8]: [UInt8]]())
+    for (index, item) in items.enumerated() {
+      let name = item.path.lastIndex(of: 0x2F).map { item.path[($0 + 1)...] } ?? item.path[...]
+      guard name.starts(with: DisplacedName.prefix),
+        case .value(let entry)? = try plan.base.find(path: item.path),
+        TreeView.ownPath(entry.key) != item.path, try view.map.entry(at: entry.key) != nil
+      else { continue }
+      let path = try view.path(of: entry.key)
+      guard path != item.path else { continue }
+      result[index] = CutPlan.Item(path: path, epoch: item.epoch, action: item.action)
+      shown[path] = item.path
+    }
+    return (result, shown)
   }
 
   private func same(_ a: Entry?, _ b: Entry?) -> Bool {
@@ -163,9 +193,11 @@ struct CutVersions {
       if let predecessor { try tree.store.version(predecessor) } else { nil }
     let base = isOnHead ? plan.base.map : tree.store.map(record?.map ?? .empty)
     let number = transaction.nextVersion
+    let view = isOnHead ? plan.base : TreeView(map: base)
+    let (items, shown) = isOnHead ? (items, [:]) : try asSeen(items, in: view)
     var builder = EditBuilder(
-      tree: tree, view: isOnHead ? plan.base : TreeView(map: base), transaction: transaction,
-      number: number, items: items)
+      tree: tree, view: view, transaction: transaction,
+      number: number, items: items, recordsPuts: !isOnHead)
     try PutAhead.on(items, of: tree, in: builder.view) { (ahead) throws(StoreError) in
       for (index, item) in items.enumerated() { try builder.add(item, ahead?.take(index)) }
     }
@@ -175,7 +207,9 @@ struct CutVersions {
     } else {
       made.entries.merge(builder.entries) { $1 }
     }
-    if !isOnHead { made.stale.merge(builder.entries) { $1 } }
+    made.displacedCopies += builder.displacedCopies
+    made.stalePuts += builder.puts.map { (shown[$0.path] ?? $0.path, $0.entry) }
+    if !isOnHead { made.stale.formUnion(builder.entries.keys) }
     made.renumbered.formUnion(builder.renumbered)
     let detached = Set(plan.detached.map(\.inode))
     for (place, inode) in builder.placed where !detached.contains(inode) {

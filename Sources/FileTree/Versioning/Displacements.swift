@@ -15,9 +15,12 @@ struct Displacements {
   let before: TreeView
   let after: TreeView
   private var seen: Set<[UInt8]> = []
+  private var seenNames: Set<[UInt8]> = []
   /// The last directory looked at: keys of one directory follow each other.
   private var last: [UInt8]?
   private(set) var moves: [Move] = []
+  /// Directories that came or went and have no entry of their own, and whether they are there now.
+  private(set) var implied: [(path: [UInt8], isThere: Bool)] = []
 
   init(before: TreeView, after: TreeView) {
     self.before = before
@@ -29,6 +32,7 @@ struct Displacements {
   /// - Complexity: O(log *n*) for each directory, once.
   mutating func look(at key: Key, isDirectory: Bool) throws(StoreError) {
     let path = TreeView.ownPath(key)
+    try lookBeside(path)
     var end = path.count
     if !isDirectory {
       guard let slash = path.lastIndex(of: 0x2F) else { return }
@@ -40,13 +44,37 @@ struct Displacements {
     while end > 0 {
       let directory = Array(path[..<end])
       guard seen.insert(directory).inserted else { return }
-      try compare(KeyCoding.key(ofPath: directory))
+      let key = KeyCoding.key(ofPath: directory)
+      try compare(key)
+      try lookAtImplied(directory, key)
       end = path[..<end].lastIndex(of: 0x2F) ?? 0
     }
   }
 
+  /// Nothing is said of the key of a directory that is only there, or not, for what is below it.
+  private mutating func lookAtImplied(_ path: [UInt8], _ key: Key) throws(StoreError) {
+    guard try after.map.entry(at: key, directory: true) == nil,
+      try before.map.entry(at: key, directory: true) == nil
+    else { return }
+    var isThere = false
+    if case .directory? = try after.find(path: path) { isThere = true }
+    var wasThere = false
+    if case .directory? = try before.find(path: path) { wasThere = true }
+    if isThere != wasThere { implied.append((path, isThere)) }
+  }
+
+  /// A name like those of displaced values may stand in the way of one, which then has the next.
+  private mutating func lookBeside(_ path: [UInt8]) throws(StoreError) {
+    let name = Array(path[(path.lastIndex(of: 0x2F).map { $0 + 1 } ?? 0)...])
+    guard name.starts(with: DisplacedName.prefix), let key = DisplacedName.key(of: name),
+      seenNames.insert(name).inserted
+    else { return }
+    try compare(key)
+  }
+
   /// Looks at a name that a cut takes away.
   mutating func look(atRemoved path: [UInt8]) throws(StoreError) {
+    try lookBeside(path)
     // Of a file nothing is left; what is still there had lost its name to a directory.
     let key = KeyCoding.key(ofPath: path)
     guard try after.map.entry(at: key) != nil else { return }

@@ -7,6 +7,7 @@ struct EditBuilder {
   private let transaction: WriteTransaction
   private let number: VersionNumber
   private let items: [CutPlan.Item]
+  private let recordsPuts: Bool
   /// The paths at which files are put.
   private lazy var claimed = Set(
     items.lazy.compactMap { item -> [UInt8]? in
@@ -21,6 +22,11 @@ struct EditBuilder {
   private(set) var placed: [MapPlace: UInt64] = [:]
   /// Nodes that put the same bytes and attributes under another number.
   private(set) var renumbered: Set<UInt64> = []
+  /// Values that moved with a directory and are shown elsewhere than at their paths, by the paths that they
+  /// had in the tree when the cut was made.
+  private(set) var displacedCopies: [(path: [UInt8], entry: Entry)] = []
+  /// What was put, by path.
+  private(set) var puts: [(path: [UInt8], entry: Entry)] = []
   /// Whether anything but inode numbers changes.
   private(set) var changesContent = false
   /// What the first name of a file of several names got, for the others.
@@ -31,13 +37,14 @@ struct EditBuilder {
 
   init(
     tree: LiveTree, view: TreeView, transaction: WriteTransaction, number: VersionNumber,
-    items: [CutPlan.Item]
+    items: [CutPlan.Item], recordsPuts: Bool
   ) {
     self.tree = tree
     self.view = view
     self.transaction = transaction
     self.number = number
     self.items = items
+    self.recordsPuts = recordsPuts
     edits.reserveCapacity(items.count)
     entries.reserveCapacity(items.count)
     placed.reserveCapacity(items.count)
@@ -113,12 +120,19 @@ struct EditBuilder {
   private mutating func copy(
     from source: [UInt8], to target: [UInt8], except: Set<[UInt8]>
   ) throws(StoreError) {
+    let displaced = try view.displacedValues(below: source)
     var below = view.entries(below: source)
     while let (relative, entry) = try below.next() {
-      let first = relative.firstIndex(of: 0x2F).map { Array(relative[..<$0]) } ?? relative
+      var shown = relative
+      if !displaced.isEmpty, !entry.isDirectory, displaced.contains(entry.key) {
+        shown = Array(try view.path(of: entry.key).dropFirst(source.count + 1))
+      }
+      let first = shown.firstIndex(of: 0x2F).map { Array(shown[..<$0]) } ?? shown
       guard !except.contains(first) else { continue }
       var copy = entry
-      copy.key = try view.key(forNewPath: target + [0x2F] + relative)
+      copy.key = try view.key(
+        forNewPath: target + [0x2F] + relative, isDirectory: entry.isDirectory)
+      if shown != relative { displacedCopies.append((target + [0x2F] + shown, copy)) }
       copy.storedVersion = number
       copy.revision = try nextRevision()
       edits[MapPlace(copy)] = .put(copy)
@@ -135,7 +149,7 @@ struct EditBuilder {
     let isDirectory = state.kind == .directory
     var old: Entry?
     let found = if let ahead { try ahead.found.get() } else { try view.find(path: path) }
-    var key = TreeView.key(ofPath: path, showing: found)
+    var key = TreeView.key(ofPath: path, showing: found, isDirectory: isDirectory)
     switch found {
     case .value(let entry)?:
       if losesKey(entry, at: path) {
@@ -152,6 +166,7 @@ struct EditBuilder {
     }
     guard let entry = try entry(for: state, key: key, old: old, ahead) else { return }
     entries[state.node.inode] = entry
+    if recordsPuts { puts.append((path, entry)) }
     let place = MapPlace(entry)
     placed[place] = state.node.inode
     if old == nil { renamedIn.insert(Self.parent(of: path)) }

@@ -7,6 +7,13 @@ import LLVS
 /// changes or another of its file's names parts from it; and a name that comes has its file's number, or
 /// one that no name ever had.
 struct LiveMap {
+  /// What a head has otherwise than what the tree shows.
+  struct Difference {
+    /// Parents before children.
+    var changes: [ForeignChange] = []
+    var implied: [ImpliedChange] = []
+  }
+
   /// What the live tree expects: the map of the cut, or of the head before.
   let shown: ValueMap
   /// The nodes that stand at places whatever the maps say.
@@ -18,7 +25,7 @@ struct LiveMap {
   /// The map to show for a head, and what differs from what the tree shows, parents before children.
   ///
   /// - Complexity: O(*k* log *n*) for *k* differences.
-  func adopt(_ target: ValueMap) throws(StoreError) -> (ValueMap, [ForeignChange]) {
+  func adopt(_ target: ValueMap) throws(StoreError) -> (ValueMap, Difference) {
     var patches: [MapEdit] = []
     var foreign: [ForeignChange] = []
     var rest = placed
@@ -68,6 +75,8 @@ struct LiveMap {
       foreign.append(try changed(key, false, old, new))
     }
     try Self.add(displacements.moves, to: &foreign, from: before)
+    let difference = Difference(
+      changes: foreign, implied: try Self.implied(displacements, from: before))
     for (place, inode) in rest {
       guard var entry = try target.entry(at: place.key, directory: place.isDirectory),
         entry.inode != inode
@@ -75,11 +84,11 @@ struct LiveMap {
       entry.inode = inode
       patches.append(.put(entry))
     }
-    guard !patches.isEmpty else { return (target, foreign) }
+    guard !patches.isEmpty else { return (target, difference) }
     patches.sort(by: MapEdit.precedes)
     let patched = try ValueMap(root: target.root, storage: transaction.nodes, cache: target.cache)
       .applying(edits: patches)
-    return (patched, foreign)
+    return (patched, difference)
   }
 
   private func number(for entry: Entry, replacing old: Entry?) throws(StoreError) -> UInt64 {
@@ -102,7 +111,7 @@ struct LiveMap {
   /// What differs between two maps that both have the live tree's numbers.
   static func differences(
     from shown: ValueMap, to target: ValueMap
-  ) throws(StoreError) -> [ForeignChange] {
+  ) throws(StoreError) -> Difference {
     var foreign: [ForeignChange] = []
     let before = TreeView(map: shown)
     let after = TreeView(map: target)
@@ -123,7 +132,17 @@ struct LiveMap {
           new: change.new))
     }
     try add(displacements.moves, to: &foreign, from: before)
-    return foreign
+    return Difference(changes: foreign, implied: try implied(displacements, from: before))
+  }
+
+  private static func implied(
+    _ displacements: Displacements, from before: TreeView
+  ) throws(StoreError) -> [ImpliedChange] {
+    try displacements.implied.map { (path, isThere) throws(StoreError) in
+      let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
+      return ImpliedChange(
+        path: path, parent: try inode(ofDirectory: above, in: before), isThere: isThere)
+    }
   }
 
   /// Adds values that are shown elsewhere, in the place of what is said of their keys.

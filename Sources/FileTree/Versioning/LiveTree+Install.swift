@@ -14,6 +14,13 @@ struct ForeignChange {
   var new: Entry?
 }
 
+/// A directory without an entry of its own that came with what is below it, or went.
+struct ImpliedChange {
+  var path: [UInt8]
+  var parent: UInt64
+  var isThere: Bool
+}
+
 /// A head to be put under the live tree.
 struct Installation {
   var base: TreeView
@@ -25,8 +32,11 @@ struct Installation {
   /// The nodes whose changes were put on older predecessors, and the versions made on those.
   var stale: Set<UInt64> = []
   var sides: [VersionNumber?: VersionNumber] = [:]
+  /// Values that moved with a directory and are shown under other names there.
+  var renamed: [ForeignChange] = []
   /// What differs from the plan's outcome: what merges and switches brought, parents first.
   var foreign: [ForeignChange] = []
+  var implied: [ImpliedChange] = []
   /// Nodes whose numbers the base has not learned.
   var renumbered: Set<UInt64> = []
   /// Whether the base has learned the numbers of all nodes that the plan names.
@@ -44,7 +54,7 @@ extension LiveTree {
     if let plan {
       noteSeen(plan, installation, seen)
       settlePlan(plan, installation, seen)
-      renameDisplaced(plan, &told)
+      for change in installation.renamed { showElsewhere(change, &told) }
       noteTaken(plan.items.count)
     }
     isPlanning = false
@@ -64,7 +74,7 @@ extension LiveTree {
     // A file that a merge detaches here has seen what was before.
     // Values make room for directories, and take it from them, before either is looked at.
     for change in installation.foreign where change.from != nil {
-      showElsewhere(change, seen, &told)
+      showElsewhere(change, &told)
     }
     // What goes, goes before the directory it is in.
     for change in installation.foreign.reversed() where change.new == nil {
@@ -73,6 +83,7 @@ extension LiveTree {
     for change in installation.foreign where change.new != nil {
       installForeign(change, seen, &told)
     }
+    for change in installation.implied { installImplied(change, &told) }
     if plan == nil || own != installation.head {
       epoch += 1
       epochs.begin(epoch, installation.head)
@@ -263,7 +274,7 @@ extension LiveTree {
 
   /// Gives a file in memory the name under which the new base shows it, its handles and pages included.
   private func showElsewhere(
-    _ change: ForeignChange, _ seen: PlanSeen, _ told: inout [Invalidation]
+    _ change: ForeignChange, _ told: inout [Invalidation]
   ) {
     guard let from = change.from else { return }
     let (parentPath, oldName) = Self.split(from)
@@ -289,27 +300,9 @@ extension LiveTree {
     node.addName(newName, of: parent)
     node.removeName(oldName, of: parent)
     if let override { parent.directory?.overrides[newName] = override }
-  }
-
-  /// A displaced value is shown under its whole key: with a directory that moves, its name changes.
-  private func renameDisplaced(_ plan: CutPlan, _ told: inout [Invalidation]) {
-    guard !plan.moves.isEmpty else { return }
-    for node in Array(nodes.values) where node.kind != .directory && !isPending(node) {
-      for one in node.names where one.name.starts(with: DisplacedName.prefix) {
-        guard let directory = one.parent.directory?.basePath,
-          let key = DisplacedName.key(of: one.name),
-          DisplacedName.candidate(0, for: key) == one.name
-        else { continue }
-        let (above, name) = Self.split(TreeView.ownPath(key))
-        guard above != directory else { continue }
-        let path = directory.isEmpty ? name : directory + [0x2F] + name
-        let renamed = DisplacedName.candidate(0, for: KeyCoding.key(ofPath: path))
-        node.addName(renamed, of: one.parent)
-        node.removeName(one.name, of: one.parent)
-        for name in [one.name, renamed] {
-          told.append(.entry(parent: one.parent.kernelID, name: name))
-        }
-      }
+    for (inode, one) in detachedNodes
+    where one.parent == parent.inode && one.name == oldName && one.successor == node.inode {
+      detachedNodes[inode]?.name = newName
     }
   }
 
@@ -368,6 +361,11 @@ extension LiveTree {
       retire(node, from: place, seen: epoch)
       node.file = nil
     }
+    if node.kind == .directory, new.inode != node.inode {
+      // Only names below said that it is there until now: it keeps the number that it had for those.
+      node.renewsInode = true
+      touch(node)
+    }
     node.entry = new
     node.zeroBytes = 0
     if node.kind != .directory { node.born = storedTime(new) }
@@ -379,6 +377,21 @@ extension LiveTree {
     node.compact()
     told.append(.node(node.kernelID))
     dropIfUnused(node)
+  }
+
+  private func installImplied(_ change: ImpliedChange, _ told: inout [Invalidation]) {
+    let (parentPath, name) = Self.split(change.path)
+    guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
+    told.append(.entry(parent: parent.kernelID, name: name))
+    if parent.directory?.overrides[name] != nil {
+      parent.directory?.overrides[name]?.hidesBase = change.isThere
+      return
+    }
+    guard !change.isThere, let node = impliedInodes[change.path].flatMap({ nodes[$0] }),
+      node.stands(at: name, of: parent)
+    else { return }
+    unlink(node, from: name, of: parent, time: Self.now())
+    told.append(.node(node.kernelID))
   }
 
   /// With `mtime=now` what a merge replaced shows when that was; it is no change, and not recorded.

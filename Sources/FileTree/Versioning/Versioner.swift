@@ -217,11 +217,11 @@ package final class Versioner: Sendable {
       }
       var installation = Installation(
         base: plan.base, head: head, ownVersion: made.own, entries: made.entries,
-        stale: Set(made.stale.keys), sides: made.sides)
+        stale: made.stale, sides: made.sides)
       guard head != plan.head || made.own != nil else {
         installation.renumbered = made.renumbered
         var commit = Commit(installation: installation, outcome: outcome, cut: state.cut)
-        try reconcile(made.stale, plan, &commit)
+        try reconcile(made.stalePuts, plan, &commit)
         // The mark and the room are there before the store commits, here and below.
         try next.wait()
         return commit
@@ -230,20 +230,31 @@ package final class Versioner: Sendable {
       let isOwn = made.own != nil && head == made.own && made.sides.isEmpty && made.stale.isEmpty
       var placed = isOwn ? [:] : made.placed
       for renewal in plan.renewals {
-        let key = try plan.base.key(forNewPath: renewal.path)
+        let key = try plan.base.key(
+          forNewPath: renewal.path, isDirectory: renewal.isDirectory)
         let place = MapPlace(key: key, isDirectory: renewal.isDirectory)
         placed[place] = made.placed[place] ?? renewal.node.inode
       }
       let adoption = LiveMap(
         shown: made.ownMap ?? plan.base.map, placed: placed, freshInodes: state.freshInodes,
         transaction: transaction)
-      var (map, foreign) = try adoption.adopt(store.map(outcome.head?.map ?? .empty))
-      try LiveMap.add(try plan.displacements(in: map), to: &foreign, from: plan.base)
+      var (map, difference) = try adoption.adopt(store.map(outcome.head?.map ?? .empty))
+      try LiveMap.add(
+        try plan.displacements(in: map), to: &difference.changes, from: plan.base)
       installation.base = TreeView(map: map)
-      installation.foreign = foreign
+      installation.foreign = difference.changes
+      installation.implied = difference.implied
+      let own = made.ownMap.map { TreeView(map: $0) } ?? installation.base
+      for (path, entry) in made.displacedCopies {
+        let shown = try own.path(of: entry.key)
+        guard shown != path else { continue }
+        var move = try change(shown, from: entry, to: entry, in: own)
+        move.from = path
+        installation.renamed.append(move)
+      }
       installation.learnsNumbers = true
       var commit = Commit(installation: installation, outcome: outcome, cut: plan.id)
-      try reconcile(made.stale, plan, &commit)
+      try reconcile(made.stalePuts, plan, &commit)
       try transaction.setHead(head, map: map.root, reason: reasonText)
       try LiveState.record(cut: plan.id, ownVersion: made.own, in: transaction)
       try next.wait()
@@ -253,7 +264,7 @@ package final class Versioner: Sendable {
 
   /// What was put on older predecessors and merged may not be what the head has there.
   private func reconcile(
-    _ stale: [UInt64: Entry], _ plan: CutPlan, _ commit: inout Commit
+    _ stale: [(path: [UInt8], entry: Entry)], _ plan: CutPlan, _ commit: inout Commit
   ) throws(StoreError) {
     guard !stale.isEmpty || !plan.detached.isEmpty else { return }
     let view = commit.installation.base
@@ -267,22 +278,26 @@ package final class Versioner: Sendable {
       }
       let (old, new) = (try value(at: item.path, in: plan.base), try value(at: item.path, in: view))
       guard old != nil || new != nil else { continue }
-      foreign.append(try change(item.path, from: old, to: new, in: view))
+      let shown = try new.map { (new) throws(StoreError) in try view.path(of: new.key) }
+      foreign.append(try change(shown ?? item.path, from: old, to: new, in: view))
     }
-    for (inode, entry) in stale where !detached.contains(inode) {
+    for (path, entry) in stale where !detached.contains(entry.inode) {
       let final = try view.map.entry(at: entry.key, directory: entry.isDirectory)
       settled.insert(MapPlace(entry))
-      if let final, final.hasSameContent(as: entry) {
-        commit.installation.entries[inode] = final
-      } else {
-        foreign.append(
-          try change(TreeView.ownPath(entry.key), from: entry, to: final, in: view))
+      // A directory that came meanwhile has taken the name from the file.
+      let shown = entry.isDirectory || final == nil ? path : try view.path(of: entry.key)
+      let isSame = final?.hasSameContent(as: entry) ?? false
+      if isSame { commit.installation.entries[entry.inode] = final }
+      if !isSame || shown != path {
+        var move = try change(shown, from: entry, to: final, in: view)
+        if shown != path { move.from = path }
+        foreign.append(move)
       }
       // Names that the kernel was told are absent while the directory was only this tree's.
       guard entry.isDirectory else { continue }
-      var listing = view.list(TreeView.ownPath(entry.key))
+      var listing = view.list(path)
       while let item = try listing.next() {
-        commit.told.append(.entry(parent: inode, name: item.name))
+        commit.told.append(.entry(parent: entry.inode, name: item.name))
       }
     }
     let others = commit.installation.foreign.filter { change in
