@@ -5,6 +5,8 @@ import Platform
 /// A version's tree written into a directory, as a mount shows it: keys that are no names, and values whose
 /// name a directory has, under the names that they are shown by.
 ///
+/// Files and directories are their owner's alone until they are whole.
+///
 /// What cannot be written there, or is damaged, is left out and told; the rest is written.
 struct TreeExport {
   private let store: Store
@@ -14,6 +16,8 @@ struct TreeExport {
   /// What could not be given as it was, such as an owner: a clause each.
   private(set) var complaints: [String] = []
   private var links: [[UInt8]: [UInt8]] = [:]
+  private let mask = SystemProcess.creationMask
+  private let defaults = LiveTree.Defaults(uid: SystemProcess.user, gid: SystemProcess.group)
 
   init(store: Store, target: String, progress: @escaping (Int) -> Void) {
     self.store = store
@@ -38,14 +42,20 @@ struct TreeExport {
     while var level = levels.popLast() {
       guard let item = try level.listing.next() else {
         // Last, when nothing is made in it any more.
-        if let entry = level.entry { try apply(entry, to: root + level.path) }
+        if let entry = level.entry {
+          try apply(entry, to: root + level.path)
+        } else if !level.path.isEmpty {
+          try FileSystem.setMode(root + level.path, 0o777 & ~mask)
+        }
         continue
       }
       levels.append(level)
       let path = level.path.isEmpty ? item.name : level.path + [0x2F] + item.name
       if item.kind == .directory {
         let place = root + path
-        if stands(try Self.obstacle(at: path) { try FileSystem.makeDirectory(place) }) {
+        if stands(
+          try Self.obstacle(at: path) { try FileSystem.makeDirectory(place, permissions: 0o700) })
+        {
           levels.append(Level(path: path, entry: item.entry, listing: view.list(path)))
         }
       } else if let entry = item.entry {
@@ -113,7 +123,7 @@ struct TreeExport {
   private func create(_ entry: Entry, at path: [UInt8], _ hasBegun: inout Bool) throws {
     switch entry.kind {
     case .regular:
-      let file = try File(bytes: path, [.readWrite, .create, .exclusive])
+      let file = try File(bytes: path, [.readWrite, .create, .exclusive], permissions: 0o600)
       hasBegun = true
       try copy(entry, to: file, path)
     case .symlink:
@@ -182,7 +192,12 @@ struct TreeExport {
         complaints.append("\(FileSystem.text(path)) lacks an extended attribute: \(error)")
       }
     }
-    if entry.kind != .symlink, let mode = attributes.mode { try FileSystem.setMode(path, mode) }
+    // Nobody else looks in before this.
+    if entry.kind != .symlink {
+      let common: UInt32 = entry.kind == .directory ? 0o777 : 0o666
+      try FileSystem.setMode(
+        path, attributes.mode == nil ? common & ~mask : defaults.mode(attributes, of: entry.kind))
+    }
     let time = try attributes.mtime ?? storedTime(entry)
     if let time, entry.kind != .directory || attributes.mtime != nil {
       try FileSystem.setModified(path, seconds: time.seconds, nanoseconds: time.nanoseconds)

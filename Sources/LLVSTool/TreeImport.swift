@@ -211,6 +211,7 @@ struct TreeImport {
     case .regular: kind = .regular
     case .unknown: return nil
     }
+    LiveTree.Defaults(uid: user, gid: group).nameOwner(in: &attributes, of: kind)
     let old: Entry?
     switch try view.map.count == 0 ? nil : view.find(path: path) {
     case .value(let entry)?: old = entry

@@ -71,6 +71,12 @@ package enum SystemProcess {
   package static var parent: Int32 { getppid() }
   package static var user: UInt32 { getuid() }
   package static var group: UInt32 { getgid() }
+  /// The permissions that are taken from what is created; for a process in which nothing else asks meanwhile.
+  package static var creationMask: UInt32 {
+    let mask = umask(0o077)
+    umask(mask)
+    return mask
+  }
   package static var effectiveUser: UInt32 { geteuid() }
 
   /// The id of the kernel's run: another after each boot.

@@ -58,4 +58,22 @@ struct ExportTests {
       )
         != nil, "\(result.output)")
   }
+
+  @Test("Files are their owner's alone while they are written, and have their modes in the end")
+  func modes() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir -p d/open/sub d/closed; chmod 700 d/closed; head -c 60M /dev/zero | tr '\\0' x > d/closed/big
+      chmod 600 d/closed/big; echo x > d/open/f; chmod 4755 d/open/f; echo x > d/plain
+      llvs init s -q; llvs import d --store s -q
+      llvs export head out --store s -q & export=$!
+      while kill -0 $export 2>/dev/null; do
+        stat -c '%a %n' out/closed out/closed/big 2>/dev/null
+      done | sort -u > seen
+      wait $export; echo $?; grep -cv '^[67]00 ' seen; test -s seen; echo $?
+      stat -c '%a %u %n' out/*/* out/* | sort > a; cd d; stat -c '%a %u out/%n' */* * | sort | cmp - ../a
+      """)
+    #expect(result.output == "0\n0\n0\n", "\(result.output)")
+  }
 }

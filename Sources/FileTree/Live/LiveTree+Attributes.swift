@@ -29,6 +29,7 @@ extension LiveTree {
       var attributes = node.attributes
       if let mode = change.mode { attributes.mode = mode & 0o7777 }
       try give(change, &attributes)
+      defaults.nameOwner(in: &attributes, of: node.kind)
       if let mtime = change.mtime { attributes.mtime = mtime }
       guard only != nil || change.mtime != nil else { return (self.status(of: node), nil) }
       let position = record(attributes, of: node, explicitTime: change.mtime != nil)

@@ -77,6 +77,7 @@ extension LiveTree {
       if kind == .directory, directoryMode & 0o2000 != 0 {
         attributes.mode = (attributes.mode ?? 0) | 0o2000
       }
+      defaults.nameOwner(in: &attributes, of: kind)
       ensureJournaled(directory)
       let position = perform(
         .create(

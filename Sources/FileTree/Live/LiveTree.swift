@@ -20,29 +20,6 @@ package final class LiveTree: @unchecked Sendable {
   /// The root's inode number, which is also FUSE's.
   package static let rootInode: UInt64 = 1
 
-  /// How a tree shows what nobody recorded.
-  package struct Defaults: Sendable {
-    package var uid: UInt32
-    package var gid: UInt32
-
-    package init(uid: UInt32, gid: UInt32) {
-      self.uid = uid
-      self.gid = gid
-    }
-
-    /// Only root can give files away, so only a tree that root mounts keeps owners; an ordinary user's
-    /// shows everything as his.
-    package var keepsOwners: Bool { uid == 0 }
-
-    /// The owner to show for attributes; the greatest number, which chown(2) takes for "none", is nobody's.
-    package func owner(_ attributes: Attributes) -> (uid: UInt32, gid: UInt32) {
-      guard keepsOwners else { return (uid, gid) }
-      return (attributes.uid.flatMap(Self.id) ?? uid, attributes.gid.flatMap(Self.id) ?? gid)
-    }
-
-    private static func id(_ number: UInt32) -> UInt32? { number == .max ? nil : number }
-  }
-
   package let store: Store
   let journal: Journal
   let defaults: Defaults
@@ -217,12 +194,7 @@ package final class LiveTree: @unchecked Sendable {
 
   func status(of node: LiveNode) -> NodeStatus {
     let stored = node.attributes
-    let mode: UInt32
-    switch node.kind {
-    case .directory: mode = stored.mode ?? 0o755
-    case .symlink: mode = 0o777
-    default: mode = stored.mode ?? 0o644
-    }
+    let mode = defaults.mode(stored, of: node.kind)
     let mtime = stored.mtime ?? node.born
     let owner = defaults.owner(stored)
     var inode = node.inode

@@ -111,12 +111,7 @@ extension HiddenTree {
     let attributes = entry.attributes
     let stored = try snapshots.time(of: entry.storedVersion)
     let mtime = attributes.mtime ?? stored
-    let mode: UInt32
-    switch entry.kind {
-    case .directory: mode = attributes.mode ?? 0o755
-    case .symlink: mode = 0o777
-    default: mode = attributes.mode ?? 0o644
-    }
+    let mode = live.defaults.mode(attributes, of: entry.kind)
     let zeros = try reading { () throws(StoreError) in
       try store.contents.zeroBytes(entry.stored)
     }

@@ -10,8 +10,7 @@ package final class WireOutput {
   private var buffer: [UInt8] = []
   private static let pieceSize = 262_144
 
-  /// - Parameter room: told how many bytes are to come before they do, where they are many; throws where
-  ///   they would find no room.
+  /// `room` is told how many bytes of a long value are to come, and throws where they would find no room.
   package init(room: ((UInt64) throws(StoreError) -> Void)? = nil, sink: @escaping Sink) {
     self.sink = sink
     self.room = room
