@@ -268,6 +268,7 @@ package final class MountDaemon: Sendable {
       } catch {
         log.add("error", "the journal could not be synced: \(error)")
       }
+      store.settle()
     }
   }
 }

@@ -197,6 +197,18 @@ final class Catalog: Sendable {
     return try outcome.get().value
   }
 
+  /// Leaves all that was committed in the database, and nothing in its log: what stands in a log is lost
+  /// with the first of its frames that is damaged.
+  func emptyLog() {
+    writer.withLock { loan in
+      Catalog.endView(&loan)
+      guard let database = loan?.database else { return }
+      database.emptyLog()
+      // The zeros ahead went with it.
+      if database.logFrames == 0 { loan?.logRoom?.emptied() }
+    }
+  }
+
   /// Copies the catalog as it is committed now.
   func backup(to target: String) throws(StoreError) {
     try read { (database) throws(StoreError) in try database.copy(to: target) }

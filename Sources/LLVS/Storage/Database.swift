@@ -7,6 +7,9 @@ internal import Platform
 final class Database {
   enum Mode { case readWrite, create, readOnly }
 
+  /// How long to wait for who holds the database, in milliseconds.
+  private static let patience: Int32 = 10_000
+
   let path: String
   private let handle: OpaquePointer
   // Statements by the address of their text: a StaticString has one for life.
@@ -42,7 +45,7 @@ final class Database {
       sqlite3_close_v2(opened)
       throw error
     }
-    sqlite3_busy_timeout(opened, 10_000)
+    sqlite3_busy_timeout(opened, Database.patience)
   }
 
   /// Refuses what is no file, a link included, and makes one that only its owner reads: the files that
@@ -154,6 +157,15 @@ final class Database {
   func checkpoint() {
     // Where it fails, everything stands in the log still: the next commit tries again.
     sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+  }
+
+  /// Brings the whole log to the database and cuts it off, where nobody else needs it now.
+  func emptyLog() {
+    sqlite3_busy_timeout(handle, 0)
+    // Where it fails, as on a full disk, everything stands in the log still, and the next to open reads it.
+    let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    sqlite3_busy_timeout(handle, Database.patience)
+    if code == SQLITE_OK { logFrames = 0 }
   }
 
   /// Copies the whole database, as it is now, into a new file; others go on writing meanwhile.

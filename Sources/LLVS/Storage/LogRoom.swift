@@ -50,6 +50,11 @@ struct LogRoom {
     }
   }
 
+  /// Takes note that the log was cut off.
+  mutating func emptied() {
+    (frames, commits, end) = (0, 0, 0)
+  }
+
   private mutating func makeRoom(used: UInt64, next: UInt64) -> Bool {
     do throws(SystemError) {
       if file == nil { file = try File(path, [.readWrite, .noFollow]) }

@@ -101,6 +101,16 @@ public final class Store: Sendable {
 
   deinit { index.flush() }
 
+  /// Leaves the databases as a clean end does: with nothing in the catalog's log, and the index complete.
+  ///
+  /// For who goes without giving this object back. What fails here is made up for by the next to open the
+  /// store, which may be used on.
+  package func settle() {
+    guard mode == .writer else { return }
+    index.flush()
+    catalog.emptyLog()
+  }
+
   /// Has segments left for new ones at another size than 256 MiB: for tests of what happens there.
   package func limitSegments(to bytes: UInt64) { records.limitSegments(to: bytes) }
 
