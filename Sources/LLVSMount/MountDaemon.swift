@@ -38,9 +38,11 @@ package final class MountDaemon: Sendable {
         "fasthistory is for root: an ordinary user may not mount anything inside his own mount")
     }
     mountPoint = try Self.prepared(request)
+    let mended: [String]
     do throws(StoreError) {
       store = try Self.opened(request)
       let state = try store.state()
+      mended = state.mended
       let settings = state.settings
       var faults = StoreSettings.faults(ofDamaged: state.damagedSettings)
       log = EventLog(directory: store.path)
@@ -73,6 +75,7 @@ package final class MountDaemon: Sendable {
     }
     control = ControlService(
       versioner: versioner, log: log, opener: .outside(mountPoint: mountPoint))
+    control.noteOpening(mended + recovery.losses)
     autosaver = Autosaver(control)
     autosync = Autosync(control)
     var options = MountOptions(source: request.source ?? store.path)

@@ -19,7 +19,9 @@ extension ControlService {
       settings: settings)
     let log = EventLog(directory: store.path)
     for fault in state.mended + faults + recovery.losses { log.add("error", fault) }
-    return ControlService(
+    let service = ControlService(
       versioner: Versioner(tree: tree, log: log) { _ in }, log: log, opener: opener)
+    service.noteOpening(state.mended + recovery.losses)
+    return service
   }
 }

@@ -68,6 +68,11 @@ package final class ControlService: Sendable {
     }
   }
 
+  /// Notes what opening the store found, for the status.
+  package func noteOpening(_ faults: [String]) {
+    if let first = faults.first { note("error: \(first)") }
+  }
+
   private func note(_ text: String) {
     let line = text.split(separator: "\n").first.map(String.init) ?? text
     state.withLock { $0.last = line }

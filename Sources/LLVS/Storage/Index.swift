@@ -130,6 +130,34 @@ final class Index: Sendable {
     return max(written, pending.withLock { $0.lastVersion })
   }
 
+  /// The newest version above a number that is noted to have changed a key; nil as a rule, and where the
+  /// index cannot be read.
+  func newestVersion(after last: UInt32) -> UInt32? {
+    // Looked for only where the mark, in which a bit may have flipped, says that it is worth it.
+    guard let mark = try? lastVersion(), mark > last else { return nil }
+    return try? read { (database) throws(StoreError) -> UInt32? in
+      let statement = try database.prepared("SELECT max(version) FROM changes WHERE version > ?")
+        .bind(1, Int64(last))
+      defer { statement.reset() }
+      return try statement.step() ? statement.optionalNumber(0)?.rawValue : nil
+    }
+  }
+
+  /// Forgets the versions above a number, which the catalog has lost: others get their numbers.
+  func forget(after last: UInt32) throws(StoreError) {
+    let outcome = writer.withLock { loan in
+      Result { () throws(StoreError) in
+        guard let database = loan?.database else { return }
+        try database.transaction { () throws(StoreError) in
+          try database.prepared("DELETE FROM changes WHERE version > ?").bind(1, Int64(last)).run()
+          try database.prepared("UPDATE store SET last_version = min(last_version, ?)")
+            .bind(1, Int64(last)).run()
+        }
+      }
+    }
+    try outcome.get()
+  }
+
   /// The unsettled drops that were noted last, and of which head.
   func conflicts() -> (known: KnownDrops, id: Version.ID)? {
     // They are computed anew where they cannot be read.

@@ -45,7 +45,7 @@ extension Store {
       try refuseForeign(path)
     }
     let (lockFile, canWrite) = try mode == .writer ? (writerLock(path), true) : readerLock(path)
-    let copy = canWrite ? nil : try ReadableCopy(of: path)
+    let (copy, logFaults) = try readiedLog(of: path, mode: mode, canWrite: canWrite)
     let databases = copy?.path ?? path
     // Readers promise nothing in the replica's name, and a backup has no lock yet.
     let identity = try mode == .writer ? identity(of: lockFile, in: path) : []
@@ -61,7 +61,7 @@ extension Store {
     let catalog = try Catalog(path: "\(databases)/store.sqlite", mode: mode, creating: fresh)
     if catalog.isNew { try makeDurable(path) }
 
-    let mended = try mode == .writer ? mend(catalog) : []
+    let mended = try logFaults + (mode == .writer ? mend(catalog) : [])
     var (storeID, replica, known, state) = try catalog.read { (database) throws(StoreError) in
       let storeID = try catalog.property("store", in: database)
       let replica = try catalog.property("replica", in: database)
@@ -86,6 +86,10 @@ extension Store {
     let next = (try files.numbers().last ?? 0) + 1
     let records = RecordStore(files: files, next: next)
     let index = try Index(path: "\(databases)/index.sqlite", mode: mode, storeID: storeID)
+    if mode == .writer, let lost = lostVersions(index, state.lastNumber) {
+      state.mended.append(lost)
+      try index.forget(after: state.lastNumber)
+    }
     return Parts(
       path: path, mode: mode, storeID: storeID, replicaID: replicaID, catalog: catalog,
       records: records, index: index, counters: try Counters(catalog: catalog),

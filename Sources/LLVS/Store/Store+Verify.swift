@@ -30,7 +30,12 @@ extension Store {
   ) throws(StoreError) -> VerifyReport {
     var verifier = Verifier(store: self)
     try verifier.verifyCatalog()
+    // Asked before the catalog: somebody else may go on writing.
+    let noted = index.newestVersion(after: try state().lastNumber)
     let total = Int(try state().lastNumber)
+    if let noted, noted > total, let lost = Store.lostVersions(index, UInt32(total)) {
+      verifier.report.damage.append(lost)
+    }
     for number in 1...max(1, total) where total > 0 {
       guard progress(number - 1, total) else { throw .cancelled }
       do throws(StoreError) {

@@ -25,7 +25,7 @@ public final class Store: Sendable {
     package var settings: [String: [UInt8]]
     /// Settings that are left out since their rows are not what was written.
     package var damagedSettings: [String] = []
-    /// A sentence without its period for each row of the catalog that opening put right.
+    /// A sentence without its period for each thing in the catalog that opening put right, or found lost.
     package var mended: [String] = []
   }
 
@@ -117,9 +117,11 @@ public final class Store: Sendable {
   /// What is committed now; a reader sees what the writer of another process committed.
   package func state() throws(StoreError) -> State {
     guard mode == .reader else { return published.withLock { $0 } }
-    return try catalog.read { (database) throws(StoreError) in
+    var state = try catalog.read { (database) throws(StoreError) in
       try Store.loadState(catalog, database)
     }
+    state.mended = published.withLock { $0.mended }
+    return state
   }
 
   /// The number of the newest version that this writer committed or found; 0 where there is none.

@@ -1,0 +1,186 @@
+internal import Platform
+
+/// SQLite's log of the catalog (store.sqlite-wal) as it stands on the disk, looked at before SQLite opens it.
+///
+/// SQLite takes the first frame whose checksum does not fit for the end of what was written, for a power
+/// failure leaves the last transaction in parts. A flipped bit is the same to it: everything behind would
+/// be gone without a word, however long ago it was committed.
+///
+/// INVARIANT 10: nothing that was committed goes with a damaged log in silence. Before SQLite opens a log
+/// that no other writer has open:
+///
+/// 1. A frame or header that one flipped bit has spoiled is put right (CatalogLog+Repair.swift): its
+///    checksum tells which bit, or which few. No power failure leaves such a frame, so this is right
+///    wherever it stands, in the last transaction too. Where several bits could be meant and nothing else
+///    tells them apart, the page may be wrong in two: the sums of its rows say so, as if the bit had
+///    flipped in the database.
+/// 2. Where a frame cannot be put right and behind it the end of a transaction stands and the first frame
+///    of the next one, both whole, what was committed from there on is lost, and is named: a transaction is
+///    written only after the one before it is on the disk. Whole is a frame with the log's salts whose
+///    checksum goes on from what the frame before it bears.
+/// 3. Anything less is what a power failure leaves of a transaction that was never answered, or none of
+///    this log's: parts of the last one in any order, what a rollback left, frames of older generations
+///    (other salts), zeros that were written ahead. It is passed over.
+///
+/// A log that was cut off shows nothing of this. What else knows how far the catalog goes is asked then:
+/// index.sqlite (``Store/lostVersions(_:_:)``), the journal of pending changes.
+struct CatalogLog {
+  /// Bytes to be put in place of others.
+  struct Repair: Equatable {
+    var offset: UInt64
+    var byte: UInt8
+  }
+
+  /// What is wrong with a log.
+  struct Finding {
+    /// What puts it right as far as that goes.
+    var repairs: [Repair] = []
+    /// Sentences without their periods.
+    var words: [String] = []
+
+    var isSound: Bool { words.isEmpty }
+  }
+
+  static let headerSize = 32
+  static let frameHeaderSize = 24
+
+  let path: String
+  let file: File
+  let isBigEndian: Bool
+  let salts: ArraySlice<UInt8>
+  let frameSize: Int
+  private var finding = Finding()
+
+  /// Looks through the log of the catalog in a directory.
+  ///
+  /// - Complexity: O(size of the log), which a clean end leaves empty.
+  static func examine(_ directory: String) throws(SystemError) -> Finding {
+    let path = "\(directory)/store.sqlite-wal"
+    guard try FileSystem.exists(path),
+      try FileSystem.status(path, following: false).kind == .regular
+    else { return Finding() }
+    let file = try File(path, [.read, .noFollow])
+    guard var log = try CatalogLog(file, path) else { return Finding() }
+    try log.examine()
+    return log.finding
+  }
+
+  /// Puts right what can be, in the log of the catalog in a directory.
+  static func mend(_ finding: Finding, in directory: String) throws(SystemError) {
+    guard !finding.repairs.isEmpty else { return }
+    let file = try File("\(directory)/store.sqlite-wal", [.readWrite, .noFollow])
+    // Each makes one frame whole: whatever happens between two of them, the others are found again.
+    for repair in finding.repairs { try file.write([repair.byte], at: repair.offset) }
+    try file.syncData()
+  }
+
+  /// What the frame that is looked at goes on from.
+  private(set) var seed = LogSum()
+
+  private init?(_ file: File, _ path: String) throws(SystemError) {
+    self.file = file
+    self.path = path
+    var header = try file.read(CatalogLog.headerSize, at: 0)
+    guard header.count == CatalogLog.headerSize, header.contains(where: { $0 != 0 }) else {
+      return nil
+    }
+    if !CatalogLog.isHeader(header) {
+      // The first frame has the salts, too.
+      let frame = try file.read(CatalogLog.frameHeaderSize, at: UInt64(CatalogLog.headerSize))
+      guard frame.count == CatalogLog.frameHeaderSize else { return nil }
+      if let repair = CatalogLog.repair(ofHeader: header, salts: frame[8..<16]) {
+        header[Int(repair.offset)] = repair.byte
+        finding.repairs.append(repair)
+        finding.words.append("\(path): its header had a flipped bit, which is put right")
+      } else {
+        // The rest is what this program and machine write.
+        header.replaceSubrange(16..<24, with: frame[8..<16])
+        header[3] = 0x82
+        header.replaceSubrange(8..<12, with: [0, 0, 16, 0])
+        header.replaceSubrange(24..<32, with: [UInt8](repeating: 0, count: 8))
+      }
+    }
+    isBigEndian = header[3] & 1 == 1
+    salts = header[16..<24]
+    frameSize = CatalogLog.frameHeaderSize + Int(header.word(8, isBigEndian: true))
+    seed = LogSum(header, at: 24)
+  }
+
+  private static func isHeader(_ header: [UInt8]) -> Bool {
+    let (magic, size) = (
+      header.word(0, isBigEndian: true), header.word(8, isBigEndian: true)
+    )
+    guard magic & ~1 == 0x377F_0682, header.word(4, isBigEndian: true) == 3_007_000,
+      size >= 512, size <= 65_536, size & (size - 1) == 0
+    else { return false }
+    var sum = LogSum()
+    sum.add(header[..<24], isBigEndian: magic & 1 == 1)
+    return sum == LogSum(header, at: 24)
+  }
+
+  private static func repair(ofHeader header: [UInt8], salts: ArraySlice<UInt8>) -> Repair? {
+    for bit in 0..<(headerSize * 8) {
+      var tried = header
+      tried[bit / 8] ^= 1 << UInt8(bit % 8)
+      if isHeader(tried), tried[16..<24] == salts {
+        return Repair(offset: UInt64(bit / 8), byte: tried[bit / 8])
+      }
+    }
+    return nil
+  }
+
+  private mutating func examine() throws(SystemError) {
+    var at = UInt64(CatalogLog.headerSize)
+    while true {
+      let frame = try file.read(frameSize, at: at)
+      guard frame.count == frameSize else { return }
+      let (sum, stored) = (sum(of: frame, from: seed), LogSum(frame, at: 16))
+      if sum == stored, frame[8..<16] == salts {
+        seed = stored
+      } else if let repair = try repair(of: frame, at: at, sum: sum) {
+        finding.repairs.append(Repair(offset: at + UInt64(repair.place), byte: repair.byte))
+        finding.words.append(
+          "\(path): the frame at byte \(at) had a flipped bit, which is put right"
+            + (repair.isCertain ? "" : " as far as its checksum tells which"))
+        // What it bears is right but where that was the bit.
+        seed = (16..<24).contains(repair.place) ? sum : stored
+      } else {
+        return try lookBehind(frame, at: at)
+      }
+      at += UInt64(frameSize)
+    }
+  }
+
+  func sum(of frame: [UInt8], from seed: LogSum) -> LogSum {
+    var sum = seed
+    sum.add(frame[..<8], isBigEndian: isBigEndian)
+    sum.add(frame[CatalogLog.frameHeaderSize...], isBigEndian: isBigEndian)
+    return sum
+  }
+
+  /// Says what is lost, where something is, behind a frame that cannot be put right.
+  private mutating func lookBehind(_ bad: [UInt8], at start: UInt64) throws(SystemError) {
+    var at = start + UInt64(frameSize)
+    var before = LogSum(bad, at: 16)
+    var (isEnd, ends, isProven) = (false, 0, false)
+    while true {
+      let header = try file.read(CatalogLog.frameHeaderSize, at: at)
+      guard header.count == CatalogLog.frameHeaderSize else { break }
+      let stored = LogSum(header, at: 16)
+      var isWhole = false
+      if header[8..<16] == salts {
+        let frame = try file.read(frameSize, at: at)
+        isWhole = frame.count == frameSize && sum(of: frame, from: before) == stored
+      }
+      if isWhole, isEnd { isProven = true }
+      isEnd = isWhole && header.word(4, isBigEndian: true) != 0
+      if isEnd { ends += 1 }
+      before = stored
+      at += UInt64(frameSize)
+    }
+    guard isProven else { return }
+    finding.words.append(
+      "\(path) is damaged at byte \(start): what was committed from there on, "
+        + "\(ends) transactions or more, is lost")
+  }
+}
