@@ -30,15 +30,28 @@ extension Store {
   package func noted(_ name: String) -> [UInt8]? { index.noted(name) }
 
   /// Brings into the index what a crash kept out of it.
+  ///
+  /// A version that is damaged is passed over, and named: who looks a key up does not learn that it
+  /// changed there, and everything else goes on.
   func catchUpIndex() throws(StoreError) {
     let last = published.withLock { $0.lastNumber }
     var next = try index.lastVersion() + 1
     while next <= last {
       let number = VersionNumber(next)
-      guard let record = try version(number) else {
-        throw .corrupt("version number \(next) is missing")
+      var keys: [Key] = []
+      do throws(StoreError) {
+        guard let record = try version(number) else {
+          throw .corrupt("it is not in the catalog")
+        }
+        keys = try changedKeys(of: record)
+      } catch {
+        guard error.isDamage else { throw error }
+        published.withLock {
+          $0.mended.append(
+            "version number \(next) is left out of index.sqlite: \(error.message)")
+        }
       }
-      index.note(chunks: [:], changes: [(number, try changedKeys(of: record))])
+      index.note(chunks: [:], changes: [(number, keys)])
       next += 1
     }
   }

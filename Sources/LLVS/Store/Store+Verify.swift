@@ -112,8 +112,18 @@ private struct Verifier {
 }
 
 extension StoreError {
+  /// Whether something in the store is not what was written, or the disk does not give it back.
+  var isDamage: Bool {
+    switch self {
+    case .corrupt: true
+    case .system(let error):
+      [Errno.inputOutput, Errno.isDirectory, Errno.tooManySymlinks].contains(error.errno)
+    default: false
+    }
+  }
+
   /// What it says, without the name of its case where it has a message.
-  fileprivate var message: String {
+  var message: String {
     switch self {
     case .corrupt(let text), .invalid(let text), .notFound(let text): text
     case .system(let error): error.description
