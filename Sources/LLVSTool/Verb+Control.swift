@@ -44,17 +44,18 @@ extension Verb {
       console.progress(CommandProgress("verifying", done: done, total: total))
       return true
     }
+    let damages = try report.damage + LiveTree.faults(ofJournalIn: store)
     if line.isJSON {
       console.tell(
         ReplyValue.record([
-          ReplyField("ok", .flag(report.isSound)), ReplyField("versions", report.versions),
+          ReplyField("ok", .flag(damages.isEmpty)), ReplyField("versions", report.versions),
           ReplyField("entries", report.entries),
           ReplyField("bytes", .number(Int64(clamping: report.bytes))),
-          ReplyField("damage", .list(report.damage.map { .text($0) })),
+          ReplyField("damage", .list(damages.map { .text($0) })),
         ]).json)
     }
-    for damage in report.damage { console.complain("llvs: \(damage).") }
-    guard report.isSound else { return .damaged }
+    for damage in damages { console.complain("llvs: \(damage).") }
+    guard damages.isEmpty else { return .damaged }
     if !line.isJSON {
       console.say(
         "sound: \(report.versions) versions, \(report.entries) entries, \(report.bytes) bytes")

@@ -18,6 +18,8 @@ struct JournalHeader: Hashable, Sendable {
   var root: MapRoot
   /// The cut that this generation follows; a cut mark above it is newer than the checkpoint.
   var cut: UInt64
+  /// The store that it belongs to; nil in those that programs wrote which did not say. They pass over it.
+  var store: [UInt8]?
 
   func encoded() -> [UInt8] {
     var out = ByteWriter(reserving: 160)
@@ -33,14 +35,16 @@ struct JournalHeader: Hashable, Sendable {
     }
     out.put(root.count)
     out.put(cut)
+    if let store { out.put(counted: store) }
     return out.bytes
   }
 
-  init(bootID: [UInt8], head: UInt32, root: MapRoot, cut: UInt64) {
+  init(bootID: [UInt8], head: UInt32, root: MapRoot, cut: UInt64, store: [UInt8]? = nil) {
     self.bootID = bootID
     self.head = head
     self.root = root
     self.cut = cut
+    self.store = store
   }
 
   /// Reads a header back.
@@ -62,6 +66,7 @@ struct JournalHeader: Hashable, Sendable {
         words: (try input.get(), try input.get(), try input.get(), try input.get()))
       root = MapRoot(location: location, digest: digest, count: try input.get())
       cut = try input.get()
+      store = input.isAtEnd ? nil : try input.getCounted(atMost: 64)
     } catch {
       throw Self.fault(bytes)
     }

@@ -30,7 +30,8 @@ extension LiveTree {
     var recovery = Recovery()
     guard let found = try newestGeneration(in: directory) else {
       let header = JournalHeader(
-        bootID: bootID(), head: state.head?.rawValue ?? 0, root: state.map.root, cut: state.cut)
+        bootID: bootID(), head: state.head?.rawValue ?? 0, root: state.map.root, cut: state.cut,
+        store: store.storeID)
       let journal = try Journal.create(in: directory, header: header)
       let tree = LiveTree(
         store: store, journal: journal, defaults: defaults, base: TreeView(map: state.map),
@@ -44,6 +45,14 @@ extension LiveTree {
       throw .system(error)
     }
     let header = try reader.header()
+    if let owner = header.store, owner != store.storeID {
+      throw .corrupt(
+        "\(found.file.path) belongs to another store; without it this one opens with the newest version "
+          + "that it has")
+    }
+    if let lost = header.lostVersions(besides: state, last: store.lastNumber) {
+      recovery.losses.append(lost)
+    }
     let head: VersionNumber? = header.head == 0 ? nil : VersionNumber(header.head)
     let journal = Journal(
       directory: directory,

@@ -383,7 +383,8 @@ extension LiveTree {
   func checkpoint(cut: UInt64) -> Journal.Checkpoint {
     Journal.Checkpoint(
       header: JournalHeader(
-        bootID: Self.bootID(), head: head?.rawValue ?? 0, root: base.map.root, cut: cut),
+        bootID: Self.bootID(), head: head?.rawValue ?? 0, root: base.map.root, cut: cut,
+        store: store.storeID),
       changes: checkpointChanges(), referenced: referencedDataFiles())
   }
 }
