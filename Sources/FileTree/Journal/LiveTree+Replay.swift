@@ -210,6 +210,13 @@ extension LiveTree {
     isPlanning = false
     if header.found < 2 { try learnSums() }
     revertTorn(unchecked.filter { !isWhole($0.extent, $0.checksum) }.map(\.extent), &recovery)
+    // A number that is lost may be another version's one day.
+    let last = VersionNumber(store.lastNumber)
+    if epochs.replace(after: last, with: state.head) {
+      recovery.losses.append(
+        "pending changes were made on versions that the store does not have; they stand on the head"
+      )
+    }
     if let committed {
       // What the plan took is known now; what came after it is laid over the cut's outcome.
       try rebase(committed, onto: state)

@@ -78,6 +78,17 @@ struct Epochs: Hashable, Sendable {
     if isChanged { join() }
   }
 
+  /// Puts another version in place of all with greater numbers; false where there are none.
+  mutating func replace(after last: VersionNumber, with other: VersionNumber?) -> Bool {
+    var isChanged = false
+    for index in runs.indices where (runs[index].version?.rawValue ?? 0) > last.rawValue {
+      runs[index].version = other
+      isChanged = true
+    }
+    if isChanged { join() }
+    return isChanged
+  }
+
   private mutating func join() {
     var joined: [Run] = []
     joined.reserveCapacity(runs.count)

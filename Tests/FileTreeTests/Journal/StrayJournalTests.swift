@@ -25,6 +25,50 @@ struct StrayJournalTests {
     try FileSystem.replace(store + "/store.sqlite", with: catalog, permissions: 0o600)
   }
 
+  @Test(
+    "pending changes made on versions that the catalog has lost stand on the head",
+    arguments: [0, 1])
+  func lostPredecessor(known: Int) throws {
+    do {
+      let mount = try MountedTree(directory.path)
+      try mount.save("a", "one")
+      if known > 0 { try mount.cut() }
+    }
+    let older = try catalog()
+    do {
+      let mount = try MountedTree(directory.path)
+      for index in 0..<3 {
+        try mount.save("b\(index)", "two")
+        try mount.cut()
+      }
+      try mount.save("c", "pending")
+      try mount.save("a", "pending, too")
+    }
+    try restore(older)
+    do {
+      let reader = try Store.open(path: store, mode: .reader)
+      let faults = try LiveTree.faults(ofJournalIn: reader)
+      #expect(faults.contains { $0.contains("lost") })
+      #expect(try reader.verify().damage.contains { $0.contains("lost") })
+    }
+    do {
+      let mount = try MountedTree(directory.path)
+      #expect(mount.recovery.losses.contains { $0.contains("that were committed are lost") })
+      #expect(mount.recovery.losses.contains { $0.contains("stand on the head") })
+      #expect(try mount.text("c") == "pending" && mount.text("a") == "pending, too")
+      let made = try #require(try mount.cut().cut)
+      #expect(made.number.rawValue == UInt32(known + 1))
+      #expect(made.first?.rawValue == (known > 0 ? 1 : nil))
+      try mount.save("d", "later")
+      try mount.cut()
+    }
+    let mount = try MountedTree(directory.path)
+    #expect(mount.recovery.losses == [])
+    #expect(try mount.text("c") == "pending" && mount.text("d") == "later")
+    #expect(try mount.store.verify().damage == [])
+    #expect(try LiveTree.faults(ofJournalIn: mount.store) == [])
+  }
+
   @Test("the journal of another store is refused by name, and the store opens without it")
   func foreign() throws {
     let other = try TemporaryDirectory()
