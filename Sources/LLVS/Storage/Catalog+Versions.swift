@@ -203,7 +203,10 @@ extension Catalog {
     )
     .bind(1, record.number).bind(2, Array(record.id.rawValue.utf8))
     .bind(3, Array(record.name.utf8)).bind(4, record.first).bind(5, record.second)
-    .bind(6, record.timestamp).bind(7, Int64(bitPattern: record.timestamp.bitPattern))
+    // SQLite keeps no sign of a zero; the bits have it.
+    .bind(6, record.timestamp == 0 ? 0 : record.timestamp).bind(
+      7, Int64(bitPattern: record.timestamp.bitPattern)
+    )
     .bind(8, Int64(record.generation)).bind(9, Array(record.line.utf8))
     .bind(10, record.flags.rawValue).bind(11, map).bind(12, record.valueDataSize)
     .bind(13, record.storedAt).bind(14, record.packedMetadata).bind(15, changes)

@@ -57,4 +57,43 @@ struct StoreDamageTests {
     #expect(try store.state().mended == [])
     #expect(try store.verify().damage.contains { $0.contains(".seg offset") })
   }
+
+  @Test("a version of the time -0.0 is kept bit for bit and is sound, also in a store that has it")
+  func negativeZero() throws {
+    let folder = directory.file("x")
+    for name in ["", "/versions", "/changes"] { try FileSystem.makeDirectory(folder + name) }
+    try FileSystem.replace(
+      folder + "/versions/ZERO",
+      with: Array(#"{"version":{"identifier":"ZERO","timestamp":-0.0}}"#.utf8))
+    try FileSystem.replace(folder + "/changes/ZERO", with: Array("[]".utf8))
+    func check() throws {
+      let store = try Store.open(path: path)
+      let time = try #require(try store.version(Version.ID("ZERO"))).timestamp
+      #expect(time == 0 && time.sign == .minus)
+      #expect(try store.verify().damage == [])
+    }
+    do {
+      let store = try Store.open(path: path, create: true)
+      let report = try FileSystemExchange(existingFolder: folder, store: store)
+        .retrieve(control: .init())
+      #expect(report.taken == [Version.ID("ZERO")])
+    }
+    try check()
+    // As programs before this one wrote it.
+    do {
+      let columns =
+        "number,id,name,first,second,timestamp,bits,generation,line,flags,map,data_size,"
+        + "stored_at,metadata,changes"
+      let database = try Database(path: path + "/store.sqlite", mode: .readWrite)
+      try database.execute("UPDATE versions SET sum = llvs_sum_negative(\(columns))")
+      #expect(try database.integer("SELECT sum IS llvs_sum(\(columns)) FROM versions") == 0)
+    }
+    try check()
+    // Another sum is damage still.
+    do {
+      let database = try Database(path: path + "/store.sqlite", mode: .readWrite)
+      try database.execute("UPDATE versions SET sum = sum + 1")
+    }
+    #expect(try !Store.open(path: path).verify().isSound)
+  }
 }
