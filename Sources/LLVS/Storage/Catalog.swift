@@ -30,8 +30,10 @@ final class Catalog: Sendable {
   private static let kept = 6
 
   /// Opens a catalog, or with `properties`, what a new one is born with, makes it where it is not there.
+  ///
+  /// Where a `witness`, a file that only a store with a catalog has, is given, one without tables is damaged.
   init(
-    path: String, mode: Store.Mode, creating properties: [String: [UInt8]]?
+    path: String, mode: Store.Mode, creating properties: [String: [UInt8]]?, witness: String? = nil
   ) throws(StoreError) {
     self.path = path
     self.mode = mode
@@ -40,6 +42,7 @@ final class Catalog: Sendable {
       isNew = false
       let database = try Database(path: path, mode: .readWrite)
       try database.execute("PRAGMA query_only=1")
+      try Catalog.refuseLoss(database, witness)
       hasSums = try Catalog.check(database) >= 2
       hasBundles =
         try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'bundles'") == 1
@@ -47,6 +50,8 @@ final class Catalog: Sendable {
       return
     }
     let database = try Database(path: path, mode: properties == nil ? .readWrite : .create)
+    // Before anything is written.
+    try Catalog.refuseLoss(database, witness)
     try database.execute(
       """
       PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;
@@ -90,6 +95,14 @@ final class Catalog: Sendable {
     return format == 0 && tables == 0
   }
 
+  /// Refuses a catalog that has lost its tables: one is not made anew beside what another names.
+  private static func refuseLoss(_ database: Database, _ witness: String?) throws(StoreError) {
+    guard let witness, try isEmpty(database) else { return }
+    throw .corrupt(
+      "\(database.path) holds nothing, and \(witness) is there: its log \(database.path)-wal, "
+        + "which belongs to it, is gone or damaged")
+  }
+
   /// Refuses a catalog of a format that is not known, and returns which it has.
   private static func check(_ database: Database) throws(StoreError) -> Int64 {
     let found = try database.integer("PRAGMA user_version") ?? 0
@@ -99,7 +112,7 @@ final class Catalog: Sendable {
     }
     guard found >= 1 else {
       if try isEmpty(database) {
-        throw .notFound("\(database.path) is empty: making the store was interrupted")
+        throw .notFound("store in \(database.path): its making was interrupted")
       }
       throw .corrupt("\(database.path): format \(found) is none of a store's")
     }

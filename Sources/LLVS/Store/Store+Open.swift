@@ -58,7 +58,9 @@ extension Store {
       ] : nil
     try makeSegments(path, isMissingAllowed: fresh == nil)
     if mode == .writer { try ensureRoom(path, makeRoom: makeRoom) }
-    let catalog = try Catalog(path: "\(databases)/store.sqlite", mode: mode, creating: fresh)
+    let catalog = try Catalog(
+      path: "\(databases)/store.sqlite", mode: mode, creating: fresh, witness: try witness(in: path)
+    )
     if catalog.isNew { try makeDurable(path) }
 
     let mended = try logFaults + (mode == .writer ? mend(catalog) : [])
@@ -250,6 +252,20 @@ extension Store {
       guard try FileSystem.status(segments, following: false).kind == .directory else {
         throw SystemError(errno: Errno.notDirectory, call: "lstat", subject: segments)
       }
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// A file that was made when the store had a catalog.
+  private static func witness(in path: String) throws(StoreError) -> String? {
+    do throws(SystemError) {
+      for (directory, ending) in [("segments", ".seg"), ("journal", ".journal")]
+      where try FileSystem.exists("\(path)/\(directory)") {
+        let names = try FileSystem.list("\(path)/\(directory)")
+        if let name = names.first(where: { $0.hasSuffix(ending) }) { return "\(directory)/\(name)" }
+      }
+      return nil
     } catch {
       throw .system(error)
     }

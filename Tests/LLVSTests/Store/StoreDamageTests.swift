@@ -58,6 +58,37 @@ struct StoreDamageTests {
     #expect(try store.verify().damage.contains { $0.contains(".seg offset") })
   }
 
+  @Test("a catalog that has lost its log is damage, and stays as it is")
+  func lostLog() throws {
+    try fill(0)
+    let empty = try FileSystem.read(path + "/store.sqlite", atMost: 1 << 20)
+    #expect(try Store.open(path: path).verify().isSound)
+    try fill(3)
+    let whole = try FileSystem.read(path + "/store.sqlite", atMost: 1 << 20)
+    // As SQLite leaves it before a first checkpoint: a page that says that there is a log.
+    var bare = Array(empty[..<4096])
+    for place in Array(28..<32) + Array(40..<64) + Array(100..<4096) { bare[place] = 0 }
+    bare[31] = 1
+    bare[100] = 13
+    bare[105] = 0x10
+    try FileSystem.replace(path + "/store.sqlite", with: bare, permissions: 0o600)
+    for (mode, creates) in [(Store.Mode.writer, true), (.writer, false), (.reader, false)] {
+      do {
+        _ = try Store.open(path: path, mode: mode, create: creates)
+        Issue.record("it was opened")
+      } catch {
+        guard case .corrupt(let reason) = error else {
+          Issue.record("\(error)")
+          continue
+        }
+        #expect(reason.contains("segments/00000001.seg") && reason.contains("store.sqlite-wal"))
+      }
+      #expect(try FileSystem.read(path + "/store.sqlite", atMost: 1 << 20) == bare)
+    }
+    try FileSystem.replace(path + "/store.sqlite", with: whole, permissions: 0o600)
+    #expect(try Store.open(path: path).verify().versions == 3)
+  }
+
   @Test("a version of the time -0.0 is kept bit for bit and is sound, also in a store that has it")
   func negativeZero() throws {
     let folder = directory.file("x")
