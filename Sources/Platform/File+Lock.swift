@@ -24,4 +24,21 @@ extension File {
   package func unlock() {
     _ = llvs_lock(descriptor, Int32(F_UNLCK), 0)
   }
+
+  /// Takes an exclusive lock of the other kind, flock(2), which a directory can have; it, too, belongs to this
+  /// open file. Returns whether it was taken: it is also where the file system knows no such locks.
+  package func lockEntirely() throws(SystemError) -> Bool {
+    try Faults.pass(.lock, "flock", path)
+    while true {
+      let result = flock(descriptor, LOCK_EX | LOCK_NB)
+      let code = errno
+      if result == 0 { return true }
+      switch code {
+      case EINTR: continue
+      case EWOULDBLOCK: return false
+      case ENOSYS, EOPNOTSUPP, ENOLCK, EINVAL: return true
+      default: throw failed("flock", code)
+      }
+    }
+  }
 }

@@ -4,7 +4,8 @@ internal import Platform
 ///
 /// INVARIANT 4: one writer per store, which holds an exclusive lock of its open file on `STORE/lock` for
 /// life. The process id inside serves the message only: a lock that can be taken is free, nothing else is
-/// a takeover. Readers hold a shared lock on `STORE/readers`; on a disk that cannot be written, where
+/// a takeover. It holds the store's directory locked besides, for `lock` looks like a file that may be
+/// removed when a process has died: who makes it anew does not get the store. Readers hold a shared lock on `STORE/readers`; on a disk that cannot be written, where
 /// nobody can take anything away from them, one that is not there is not missed.
 extension Store {
   /// Opens a store.
@@ -45,6 +46,7 @@ extension Store {
       try refuseForeign(path)
     }
     let (lockFile, canWrite) = try mode == .writer ? (writerLock(path), true) : readerLock(path)
+    let directoryLock = try mode == .writer ? lockedDirectory(path) : nil
     let (copy, logFaults) = try readiedLog(of: path, mode: mode, canWrite: canWrite)
     let databases = copy?.path ?? path
     // Readers promise nothing in the replica's name, and a backup has no lock yet.
@@ -95,7 +97,7 @@ extension Store {
     return Parts(
       path: path, mode: mode, storeID: storeID, replicaID: replicaID, catalog: catalog,
       records: records, index: index, counters: try Counters(catalog: catalog),
-      lockFile: lockFile, copy: copy, state: state)
+      lockFile: lockFile, directoryLock: directoryLock, copy: copy, state: state)
   }
 
   /// Puts right what has a copy, where there is anything to put right.
@@ -191,6 +193,22 @@ extension Store {
       guard error.errno == Errno.busy else { throw .system(error) }
       throw .busy("\(path) is in use by process \(error.call)")
     }
+  }
+
+  /// The store's directory, locked.
+  private static func lockedDirectory(_ path: String) throws(StoreError) -> File {
+    do throws(SystemError) {
+      let directory = try File(path, [.read, .directory])
+      // A child that has not reached its exec may have it for a moment, as above.
+      for _ in 0..<20 {
+        if try directory.lockEntirely() { return directory }
+        SystemClock.sleep(nanoseconds: 10_000_000)
+      }
+    } catch {
+      throw .system(error)
+    }
+    throw .busy(
+      "\(path) is in use by a process whose lock file has been removed or replaced since")
   }
 
   /// Says in the lock's text that the holder is about to let go, so that who wants the store waits.

@@ -49,6 +49,8 @@ public final class Store: Sendable {
   let conflictCache = ConflictCache()
   let counters: Counters
   let lockFile: File
+  /// Held for life as well; nil for a reader.
+  private let directoryLock: File?
   /// Where the databases are that are read instead of the store's own; nil as a rule.
   private let copy: ReadableCopy?
 
@@ -77,6 +79,7 @@ public final class Store: Sendable {
     var index: Index
     var counters: Counters
     var lockFile: File
+    var directoryLock: File?
     var copy: ReadableCopy?
     var state: State
   }
@@ -91,6 +94,7 @@ public final class Store: Sendable {
     index = parts.index
     counters = parts.counters
     lockFile = parts.lockFile
+    directoryLock = parts.directoryLock
     copy = parts.copy
     nodeCache = parts.records.mapNodes
     contents = ContentStore(records: parts.records, index: parts.index)

@@ -89,6 +89,23 @@ struct StoreDamageTests {
     #expect(try Store.open(path: path).verify().versions == 3)
   }
 
+  @Test("a lock file that is removed under a writer does not let another in")
+  func removedLock() throws {
+    try fill(1)
+    do {
+      let store = try Store.open(path: path)
+      try remove("lock")
+      #expect(throws: StoreError.self) { try Store.open(path: path) }
+      do { _ = try Store.open(path: path) } catch {
+        guard case .busy(let reason) = error else { throw error }
+        #expect(reason.contains("lock file"))
+      }
+      #expect(try Store.open(path: path, mode: .reader).verify().isSound)
+      try store.makeVersion(basedOnPredecessor: nil, storing: [])
+    }
+    #expect(try Store.open(path: path).verify().versions == 2)
+  }
+
   @Test("a version of the time -0.0 is kept bit for bit and is sound, also in a store that has it")
   func negativeZero() throws {
     let folder = directory.file("x")
