@@ -194,7 +194,7 @@ final class BundleFolder: Sendable {
   /// The sequence of the next bundle of this writer.
   func nextSequence(after names: [BundleName]) -> UInt64 {
     let last = names.filter { $0.writer == replica }.map(\.sequence).max()
-    return last.map { $0 == .max ? $0 : $0 + 1 } ?? 0
+    return last.map { BundleName.sequence(after: $0) } ?? 0
   }
 
   /// Forgets what was written and not published.

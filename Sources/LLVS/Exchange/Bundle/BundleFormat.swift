@@ -91,6 +91,12 @@ struct BundleName: Hashable, Comparable {
     guard self.text == text else { return nil }
   }
 
+  /// The sequence of what is written after another; names are told apart by their hashes where there is no
+  /// greater one, which only a peer's file could bring about.
+  static func sequence(after sequence: UInt64) -> UInt64 {
+    sequence == .max ? sequence : sequence + 1
+  }
+
   static func isWriter(_ text: some StringProtocol) -> Bool {
     (1...64).contains(text.utf8.count)
       && text.utf8.allSatisfy {

@@ -74,7 +74,7 @@ extension Store {
         throw .unreachable("\(BundleFormat.directory)/\(name.text) cannot be read again")
       }
       kept.insert(name)
-      sequence += 1
+      sequence = BundleName.sequence(after: sequence)
     }
     try folder.remove(small.filter { !kept.contains($0) })
   }

@@ -89,7 +89,7 @@ extension Store {
       let (sent, name) = try sendOne(&rest, to: folder, sequence, control)
       report.sent += sent
       names.append(name)
-      sequence += 1
+      sequence = BundleName.sequence(after: sequence)
       control.report(.sending, missing.count - rest.count, of: missing.count)
     }
     do throws(StoreError) {

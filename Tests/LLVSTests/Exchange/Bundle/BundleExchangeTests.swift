@@ -86,6 +86,23 @@ struct BundleExchangeTests {
     #expect(try FileSystem.list(folder) == ["bundles"])
   }
 
+  @Test("a file that claims the greatest number of this store's bundles does not end its sends")
+  func greatestSequence() throws {
+    let (a, b) = (try store("a"), try store("b"))
+    try extend(a, 1)
+    try send(a)
+    let writer = try #require(try bundles().first?.split(separator: "-").first)
+    for number in [UInt64.max - 1, .max] {
+      try BundleSample.write(
+        BundleSample().bytes(), to: place.folder, writer: String(writer), sequence: "\(number)")
+      for _ in 0..<3 {
+        try extend(a, 1)
+        #expect(try send(a).sent.count == 1)
+      }
+    }
+    #expect(try retrieve(b).taken.count == 7)
+  }
+
   @Test("values of any length arrive, also those longer than a frame")
   func lengths() throws {
     let (a, b) = (try store("a"), try store("b"))
