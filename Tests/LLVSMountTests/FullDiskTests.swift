@@ -128,5 +128,51 @@ extension Mounted {
         try mounted.verify()
       }
     }
+
+    @Test(
+      "Filled by small writes, what is removed makes room at once, and a small file is saved for ever",
+      .timeLimit(.minutes(3)))
+    func smallWrites() throws {
+      // Below its reserve: no version is made, so that nothing begins the journal anew but its size.
+      try MountedStore.with(diskOf: 64) { mounted in
+        try mounted.python(
+          #"""
+          import errno
+          def until_full(size):
+              for index in range(100000):
+                  try:
+                      with open('s%d' % index, 'wb', buffering=0) as f:
+                          for _ in range(size // 4096): f.write(os.urandom(4096))
+                  except OSError as error:
+                      assert error.errno == errno.ENOSPC, error
+                      return index
+          # As long as one file is all there is, the journal holds not much more than it.
+          for turn in range(4000): put('one', b'%08d' % turn * 2500)
+          assert get('one') == b'00003999' * 2500
+          files = until_full(1 << 20)
+          assert files > 30, files
+          for index in range(files): os.unlink('s%d' % index)
+          if os.path.exists('s%d' % files): os.unlink('s%d' % files)
+          again = until_full(1 << 20)
+          assert again > files * 3 // 4, (files, again)
+          assert get('one') == b'00003999' * 2500
+          kept = {'s%d' % i: get('s%d' % i) for i in range(3)}
+          for index in range(3, again): os.unlink('s%d' % index)
+          put('new', b'n' * 1000000)
+          import pickle
+          put('../kept', pickle.dumps(kept))
+          """#, seconds: 120)
+        try mounted.kill()
+        try mounted.mount()
+        try mounted.python(
+          """
+          import pickle
+          for name, data in pickle.loads(get('../kept')).items(): assert get(name) == data, name
+          assert get('new') == b'n' * 1000000 and get('one') == b'00003999' * 2500
+          """)
+        try mounted.run("echo commit > .llvs/control; cmp new .llvs/head/new; rm s*; echo x > x")
+        try mounted.verify()
+      }
+    }
   }
 }

@@ -108,7 +108,7 @@ extension ControlService {
     if !pending.unsaved.isEmpty {
       text += "; \(pending.unsaved.count) not saved yet: \(Self.names(pending.unsaved))"
     }
-    if let due = pending.due, pending.changed + pending.new + pending.removed > 0 {
+    if !isBelowReserve, let due = pending.due, pending.changed + pending.new + pending.removed > 0 {
       text += "; next version in \((due + 999_999_999) / 1_000_000_000) s"
     }
     lines.append(("pending", text))

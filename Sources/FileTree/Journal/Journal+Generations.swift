@@ -196,6 +196,7 @@ extension Journal {
     s.writtenEnd = 0
     s.zeroEnd = 0
     s.smallSyncs = 0
+    s.renewalDue = max(Self.renewalSize, 4 * s.fileEnd)
     s.buffer = []
     if let preparation {
       s.file = preparation.file
@@ -234,7 +235,7 @@ extension Journal {
     }
   }
 
-  private func seize() {
+  func seize() {
     _ = state.wait { s -> Bool? in
       if s.isWriting || s.isSyncing { return nil }
       s.isWriting = true
@@ -243,7 +244,7 @@ extension Journal {
     }
   }
 
-  private func release() {
+  func release() {
     state.withLock { s in
       s.isWriting = false
       s.isSyncing = false
@@ -284,6 +285,7 @@ extension Journal {
       return gone
     }
     remove(gone)
+    if let tail = next.tail { Self.giveUpAllotted(tail.file) }
     makeReserve()
     close(gone)
   }

@@ -116,7 +116,8 @@ extension Journal {
     for file in state.withLock({ Array($0.files.values) }) { Self.giveUpAllotted(file) }
   }
 
-  private static func giveUpAllotted(_ file: File) {
+  /// Gives back what was allotted behind the end of a file that nobody writes any more.
+  static func giveUpAllotted(_ file: File) {
     // What cannot be given back stays until the file goes.
     guard let size = try? file.status().size else { return }
     try? file.truncate(to: size)

@@ -49,6 +49,10 @@ final class Journal: Sendable {
     /// Why a sync failed, until what is pending was written anew.
     var failure: SystemError?
     var healing = Healing()
+    /// Begins the journal anew, if it can do so now.
+    var renewer: (@Sendable () -> Bool)?
+    /// How large it is when that is looked at again.
+    var renewalDue = Journal.renewalSize
     /// The generation that records go into once it is on the disk; nil as a rule.
     var unbegun: Unbegun?
     /// Where large payloads go: one file, and another for what is written beside it at the same time.

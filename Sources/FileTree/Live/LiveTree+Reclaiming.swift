@@ -23,10 +23,18 @@ extension LiveTree {
     do throws(FSError) {
       return try body()
     } catch {
-      guard error.isNoSpace, reclaim() else { throw error }
+      guard error.isNoSpace, reclaim() || renewFullJournal() else { throw error }
+    }
+    do throws(FSError) {
+      return try body()
+    } catch {
+      guard error.isNoSpace, renewFullJournal() else { throw error }
       return try body()
     }
   }
+
+  /// Begins the journal anew on a full disk, where more of it is dead than that takes.
+  private func renewFullJournal() -> Bool { renewJournal(toFree: 512 << 10) }
 
   /// Punches holes where data files hold bytes that nothing refers to; false if there are none.
   ///
@@ -82,17 +90,18 @@ extension Journal {
         guard let file = s.files[source],
           file.path.hasSuffix(".stage") || (source < s.generation && s.unbegun == nil)
         else { continue }
-        let dead = sums.payloads(outside: ranges[source] ?? [])
-        guard file.path.hasSuffix(".stage") || dead.isEmpty else {
+        guard file.path.hasSuffix(".stage") else {
           // Nobody reads its records again, either, and they stand between the bytes.
           // A payload is read whole, to check it.
           let known = sums.overlapping(anyOf: ranges[source] ?? []).payloads.map {
             $0.offset..<$0.end
           }
           let kept = ((ranges[source] ?? []) + known).sorted { $0.lowerBound < $1.lowerBound }
-          found[source] = Self.gaps(of: kept, to: (try? file.status())?.size ?? 0)
+          let gaps = Self.gapsToPunch(in: file, besides: kept)
+          if !gaps.isEmpty { found[source] = gaps }
           continue
         }
+        let dead = sums.payloads(outside: ranges[source] ?? [])
         var free: [Range<UInt64>] = []
         for payload in dead {
           if let last = free.last, last.upperBound == payload.offset {
@@ -105,6 +114,22 @@ extension Journal {
       }
       return found
     }
+  }
+
+  /// What some ranges leave of a generation's file, if blocks are allotted there; nothing where it has its
+  /// holes already.
+  private static func gapsToPunch(
+    in file: File, besides ranges: [Range<UInt64>]
+  ) -> [Range<UInt64>] {
+    // One that cannot be looked at keeps what it has.
+    guard let status = try? file.status() else { return [] }
+    let gaps = gaps(of: ranges, to: status.size)
+    let block: UInt64 = 4096
+    let whole = gaps.reduce(UInt64(0)) { sum, gap in
+      let (from, to) = ((gap.lowerBound + block - 1) / block, gap.upperBound / block)
+      return sum + (to > from ? (to - from) * block : 0)
+    }
+    return status.allocated > status.size - whole + block ? gaps : []
   }
 
   /// What a file's first bytes, which tell what it is, and some ranges in ascending order leave of it.

@@ -121,6 +121,10 @@ package final class Autosaver: Sendable {
   @discardableResult
   private func sync(_ last: inout UInt64) -> Bool {
     defer { last = SystemClock.monotonic() }
+    if service.tree.journal.isDueForRenewal() {
+      // Half of it, else it would be written for little.
+      _ = service.tree.renewJournal(toFree: service.tree.journal.generationEnd.end / 2)
+    }
     do throws(FSError) {
       try service.tree.sync()
       return true

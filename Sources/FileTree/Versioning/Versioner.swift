@@ -40,27 +40,55 @@ package final class Versioner: Sendable {
     tree.damage.listen { log.add("error", $0) }
     tree.journal.state.withLock { s in
       s.healing.healer = { [weak self] in self?.healIfIdle() }
+      s.renewer = { [weak self] in self?.renewIfIdle() ?? false }
+    }
+  }
+
+  /// Begins the journal anew without a version, unless a transition is under way.
+  private func renewIfIdle() -> Bool {
+    ifIdle { () throws(FSError) in try tree.renewJournal() }
+  }
+
+  private func ifIdle(_ body: () throws(FSError) -> Void) -> Bool {
+    let isIdle = serial.withLock { isBusy in
+      defer { isBusy = true }
+      return !isBusy
+    }
+    guard isIdle else { return false }
+    defer {
+      serial.withLock { $0 = false }
+      serial.broadcast()
+    }
+    do throws(FSError) {
+      try body()
+      return true
+    } catch {
+      // The journal is as it was: who asked goes on with that.
+      log.add("error", "the journal could not be begun anew: \(error)")
+      return false
     }
   }
 
   /// Writes what is pending anew after a failed sync, unless a transition is under way: who wants to record
   /// something does not wait for that, which does it itself in the end.
   private func healIfIdle() {
-    let isIdle = serial.withLock { isBusy in
-      defer { isBusy = true }
-      return !isBusy
-    }
-    guard isIdle else { return }
-    defer {
-      serial.withLock { $0 = false }
-      serial.broadcast()
-    }
-    tree.heal()
+    _ = ifIdle { tree.heal() }
   }
 
   /// Writes what is pending anew after a failed sync, at the beginning or the end of a transition.
   private func heal() throws(FSError) {
     try tree.journal.recover { [tree] in tree.heal() }
+  }
+
+  /// Begins the journal anew on a full disk, where a transition met that.
+  private func isRenewed() -> Bool {
+    guard tree.renewableBytes() >= 512 << 10 else { return false }
+    do throws(FSError) {
+      try tree.renewJournal()
+      return true
+    } catch {
+      return false
+    }
   }
 
   private func exclusively<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
@@ -123,7 +151,7 @@ package final class Versioner: Sendable {
           if tree.leftOutCount > known { continue }
           guard error.isNoSpace, !hasGivenBack else { throw error }
           hasGivenBack = true
-          let isFreed = tree.reclaim()
+          let isFreed = tree.reclaim() || isRenewed()
           guard tree.journal.giveUpReserve() || isFreed else { throw error }
         }
       }
