@@ -10,6 +10,35 @@ extension Mounted {
     }
 
     @Test(
+      "Where a segment is gone or is no file, reading is EIO at once and control says what is wrong",
+      .timeLimit(.minutes(2)),
+      arguments: ["rm S", "rm S; mkfifo S", "rm S; mkdir S", "mv S S.x; ln -s S.x S", ": > S"])
+    func segmentGone(_ damage: String) throws {
+      try MountedStore.with { mounted in
+        try mounted.run("mkdir d; echo x > d/f; echo y > g; echo commit > .llvs/control")
+        try mounted.unmount()
+        let segment = mounted.store + "/segments/00000001.seg"
+        let done = try TestSupport.shell(
+          damage.replacingOccurrences(of: "S", with: "'\(segment)'").replacingOccurrences(
+            of: "'.x", with: ".x'"))
+        #expect(done.status == 0, "\(done.output)")
+        try mounted.mount()
+        let seen = try mounted.shell(
+          """
+          cat d/f; cat .llvs/control > ../said; echo $?; cat ../said; grep -c seg .llvs/status.json
+          """)
+        let error = "Input/output error"
+        #expect(seen.output.hasPrefix("cat: d/f: \(error)\n0\n"), "\(seen.output)")
+        #expect(seen.output.contains("conflicts damaged: "), "\(seen.output)")
+        #expect(seen.output.contains("00000001.seg"), "\(seen.output)")
+        #expect(seen.output.contains("pending   "), "\(seen.output)")
+        #expect(seen.output.hasSuffix("\n1\n"), "\(seen.output)")
+        let verify = try llvs("verify --store '\(mounted.store)'")
+        #expect(verify.status == 9 && verify.output.contains("00000001.seg"), "\(verify.output)")
+      }
+    }
+
+    @Test(
       "llvs unmount says that the last version could not be made, and the next mount has what it lacks",
       .timeLimit(.minutes(1)))
     func lastVersion() throws {

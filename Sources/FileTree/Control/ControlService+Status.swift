@@ -49,7 +49,7 @@ extension ControlService {
     } catch {
       guard error.kind == .damaged else { throw error }
       lines = before + [(part, "damaged: \(error.message)")]
-      fields = known + [ReplyField(part, .null)]
+      fields = known + [ReplyField(part, .null), ReplyField("damaged", error.message)]
     }
   }
 
