@@ -107,9 +107,9 @@ package final class ControlSession: Sendable {
     }
     do throws(ControlError) {
       var script = try ControlScript(job.text)
-      while true {
+      while let command = try next(&script) {
+        // What was done before is done: only what is left is interrupted.
         if job.pending.isCancelled { throw ControlError(.interrupted, "interrupted") }
-        guard let command = try next(&script) else { break }
         try run(command, job.pending)
       }
       return .success(job.text.count)

@@ -20,7 +20,7 @@ package final class ParkedReply<Reply: FuseReply & ~Copyable>: Sendable {
   /// Parks a reply.
   ///
   /// `onInterrupt` is called at most once, on a thread of the session's own, when the caller was
-  /// told to stop waiting (a signal) or the session ends; never after the reply was taken, except
+  /// told to stop waiting (by SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGKILL) or the session ends; never after the reply was taken, except
   /// that it may be running at that moment. It may take the reply and answer EINTR, or do nothing
   /// while the session goes on; the session's end waits until the reply is answered.
   package init(
@@ -28,6 +28,7 @@ package final class ParkedReply<Reply: FuseReply & ~Copyable>: Sendable {
     onInterrupt: @escaping @Sendable (ParkedReply<Reply>) -> Void = { $0.take()?.error(EINTR) }
   ) {
     let request = reply.request
+    let caller = request.caller.pid
     let requests = request.userData?.parked
     self.requests = requests
     if requests != nil { reply.markParked() }
@@ -38,7 +39,7 @@ package final class ParkedReply<Reply: FuseReply & ~Copyable>: Sendable {
     // handler is known nobody else can answer, so the request is still there.
     unsafe fuse_req_interrupt_func(
       request.raw, noteInterrupt, UnsafeMutableRawPointer(bitPattern: UInt(number)))
-    requests?.add(number) { [weak self] in
+    requests?.add(number, caller: caller) { [weak self] in
       guard let self else { return }
       onInterrupt(self)
     }

@@ -2,6 +2,11 @@ import Platform
 
 /// The parked requests of a session and the thread that interrupts them.
 ///
+/// The kernel tells that a caller has a signal, but not which. One that the caller handles and goes on after
+/// (a child that ended, a terminal that was resized) would not interrupt a call of a local file system, and
+/// does not here: it is looked up which signals wait for him, and again while the request goes on, since the
+/// kernel tells once only.
+///
 /// - Concurrency: Callable from any thread; handlers run without a lock held.
 final class ParkedRequests: Sendable {
   private enum Slot {
@@ -9,16 +14,34 @@ final class ParkedRequests: Sendable {
     case announced
     /// Interrupted before its handler came.
     case interruptedEarly
-    case waiting(@Sendable () -> Void)
+    case waiting(Handler)
+    /// Told of a signal; whether it ends the caller's wait is not known, or it does not.
+    case signalled(Handler)
   }
+
+  private struct Handler: Sendable {
+    var caller: Int32
+    var run: @Sendable () -> Void
+  }
+
+  /// How often it is looked at whether a caller with a signal got another.
+  private static let glance: UInt64 = 200_000_000
 
   private struct State {
     var slots: [UInt64: Slot] = [:]
-    var due: [@Sendable () -> Void] = []
+    /// Slots that were signalled and not looked at yet.
+    var due: [UInt64] = []
     var nextNumber: UInt64 = 1
     var unanswered = 0
     var isThreadRunning = false
     var isClosed = false
+
+    var signalled: [(UInt64, Handler)] {
+      slots.compactMap { number, slot in
+        guard case .signalled(let handler) = slot else { return nil }
+        return (number, handler)
+      }
+    }
   }
 
   private let monitor = Monitor(State())
@@ -33,12 +56,13 @@ final class ParkedRequests: Sendable {
     }
   }
 
-  /// Says what is to run when the request is interrupted.
-  func add(_ number: UInt64, _ handler: @escaping @Sendable () -> Void) {
+  /// Says what is to run when the caller, a thread, is told to stop waiting.
+  func add(_ number: UInt64, caller: Int32, _ handler: @escaping @Sendable () -> Void) {
+    let handler = Handler(caller: caller, run: handler)
     let startsThread = monitor.withLock { state in
       if case .interruptedEarly? = state.slots[number] {
-        state.slots[number] = nil
-        state.due.append(handler)
+        state.slots[number] = .signalled(handler)
+        state.due.append(number)
       } else {
         state.slots[number] = .waiting(handler)
       }
@@ -63,15 +87,16 @@ final class ParkedRequests: Sendable {
     withExtendedLifetime(slot) {}
   }
 
-  /// Has the request's handler run; numbers that are not known any more do nothing.
+  /// Has the request's handler run if the caller's signals ask for it; numbers that are not known any more
+  /// do nothing.
   func interrupt(_ number: UInt64) {
     monitor.withLock { state in
       switch state.slots[number] {
       case .announced: state.slots[number] = .interruptedEarly
       case .waiting(let handler):
-        state.slots[number] = nil
-        state.due.append(handler)
-      case .interruptedEarly, nil: break
+        state.slots[number] = .signalled(handler)
+        state.due.append(number)
+      case .interruptedEarly, .signalled, nil: break
       }
     }
     monitor.broadcast()
@@ -89,9 +114,13 @@ final class ParkedRequests: Sendable {
   func close() {
     let handlers = monitor.withLock { state in
       state.isClosed = true
-      var handlers = state.due
+      let handlers = state.slots.values.compactMap { slot -> (@Sendable () -> Void)? in
+        switch slot {
+        case .waiting(let handler), .signalled(let handler): handler.run
+        case .announced, .interruptedEarly: nil
+        }
+      }
       state.due.removeAll()
-      for case .waiting(let handler) in state.slots.values { handlers.append(handler) }
       state.slots.removeAll()
       return handlers
     }
@@ -102,14 +131,20 @@ final class ParkedRequests: Sendable {
 
   private func run() {
     while true {
-      let handlers: [@Sendable () -> Void]? = monitor.wait { state in
-        // None are due at the end only.
-        guard !state.due.isEmpty || state.isClosed else { return nil }
-        defer { state.due.removeAll() }
-        return state.due
+      let glance = monitor.withLock { $0.signalled.isEmpty ? nil : Self.glance }
+      let isDue = monitor.wait(nanoseconds: glance) { state -> Bool? in
+        if state.isClosed { return false }
+        guard !state.due.isEmpty else { return nil }
+        state.due.removeAll()
+        return true
       }
-      guard let handlers, !handlers.isEmpty else { return }
-      for handler in handlers { handler() }
+      if isDue == false { return }
+      for (number, handler) in monitor.withLock({ $0.signalled }) {
+        // Of a caller that is not there any more nobody waits.
+        guard SystemProcess.isAskedToEnd(thread: handler.caller) ?? true else { continue }
+        let isKnown = monitor.withLock { $0.slots.removeValue(forKey: number) != nil }
+        if isKnown { handler.run() }
+      }
     }
   }
 }
