@@ -154,14 +154,42 @@ enum JournalTargets {
   }
 
   static var replaySeeds: [[UInt8]] {
-    var seeds: [[UInt8]] = []
-    for count in [3, 7, 10, changes.count] {
-      seeds.append(
-        changes.prefix(count).flatMap { change -> [UInt8] in
-          let bytes = change.encoded()
-          return [UInt8(clamping: bytes.count)] + bytes
-        })
+    func seed(_ changes: some Collection<Change>) -> [UInt8] {
+      changes.flatMap { change -> [UInt8] in
+        let bytes = change.encoded()
+        return [UInt8(clamping: bytes.count)] + bytes
+      }
     }
-    return seeds
+    return [3, 7, 10, changes.count].map { seed(changes.prefix($0)) }
+      + circles.map { seed(directories + [$0]) }
+  }
+
+  /// A directory in a directory, twice.
+  private static var directories: [Change] {
+    zip([1, 101, 102], [101, 102, 103]).map { parent, inode in
+      .create(
+        inode: inode, parent: parent, name: Array("d".utf8), kind: .directory,
+        attributes: Attributes(mode: 0o755), target: [],
+        time: Attributes.Time(seconds: 1_700_000_000, nanoseconds: 1), saved: true)
+    }
+  }
+
+  /// What would put a directory below itself: what ran over them ran for ever.
+  private static var circles: [Change] {
+    let time = Attributes.Time(seconds: 1_700_000_000, nanoseconds: 1)
+    let (name, other) = (Array("d".utf8), Array("x".utf8))
+    return [
+      .rename(
+        fromParent: 1, from: name, toParent: 103, to: other, exchange: false, time: time, epoch: 1),
+      .rename(
+        fromParent: 101, from: name, toParent: 101, to: name, exchange: true, time: time, epoch: 1),
+      .rename(
+        fromParent: 102, from: name, toParent: 1, to: name, exchange: true, time: time, epoch: 1),
+      .override(parent: 103, name: other, inode: 101, epoch: 1, hidesBase: false),
+      .override(parent: 101, name: other, inode: 101, epoch: 1, hidesBase: false),
+      .link(
+        inode: 101, parent: 102, name: other, id: [UInt8](repeating: 1, count: 16), time: time,
+        epoch: 1),
+    ]
   }
 }

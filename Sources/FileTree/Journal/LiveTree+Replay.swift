@@ -183,6 +183,8 @@ extension LiveTree {
           guard let directory = nodes[parent]?.directory else { continue }
           stamp += 1
           let node = inode == 0 ? nil : nodes[inode]
+          // What a damaged record says must not make a circle of directories.
+          if let node, let above = nodes[parent], !node.mayStand(at: name, of: above) { continue }
           node?.isTouched = true
           if let node, let above = nodes[parent] { node.addName(name, of: above) }
           directory.overrides[name] = Override(

@@ -1,3 +1,5 @@
+import LLVS
+
 // Where a node stands.
 
 extension LiveNode {
@@ -34,6 +36,22 @@ extension LiveNode {
       changeFurtherNames({ $0.remove(NodeName(parent: directory, name: name)) })
     else { return }
     directory.pins -= 1
+  }
+
+  /// Whether it is a directory or lies below it.
+  func isInside(_ outer: LiveNode) -> Bool {
+    var step: LiveNode? = self
+    while let here = step {
+      if here === outer { return true }
+      step = here.parent
+    }
+    return false
+  }
+
+  /// Whether it may stand at a name of a directory: what is one has one name, and none below itself.
+  func mayStand(at name: [UInt8], of above: LiveNode) -> Bool {
+    guard kind == .directory, !stands(at: name, of: above) else { return true }
+    return parent == nil && !above.isInside(self)
   }
 
   /// Whether a name leads to it from the root.

@@ -60,7 +60,9 @@ extension LiveTree {
       guard let node = nodes[inode] else { return }
       applyAttributes(node, attributes, time: time, explicitTime: explicitTime, tick: tick)
     case .rename(let fromParent, let from, let toParent, let to, let exchange, let time, let epoch):
-      guard let fromNode = nodes[fromParent], let toNode = nodes[toParent] else { return }
+      guard let fromNode = nodes[fromParent], let toNode = nodes[toParent],
+        makesNoCircle(fromNode, from, toNode, to, exchange: exchange)
+      else { return }
       applyRename(
         fromNode, from, toNode, to, exchange: exchange, time: time, epoch: epoch, tick: tick)
     case .remove(let parent, let name, let time, let epoch):
@@ -70,7 +72,9 @@ extension LiveTree {
       putOverride(directory, name, nil, time: time, epoch: epoch, tick: tick)
       if let node { unlink(node, from: name, of: directory, time: time) }
     case .link(let inode, let parent, let name, let id, let time, let epoch):
-      guard let node = nodes[inode], let directory = nodes[parent] else { return }
+      guard let node = nodes[inode], let directory = nodes[parent], node.kind != .directory else {
+        return
+      }
       applyLink(node, directory, name, id: id, time: time, epoch: epoch, tick: tick)
     case .epoch(let id, let predecessor):
       epoch = max(epoch, id)
@@ -84,6 +88,22 @@ extension LiveTree {
     case .bind, .cutMark, .synced, .node, .override, .sums:
       return
     }
+  }
+
+  /// Whether a rename that is replayed leaves the directories a tree; who renames has looked already, but
+  /// a damaged record may say anything.
+  private func makesNoCircle(
+    _ fromNode: LiveNode, _ from: [UInt8], _ toNode: LiveNode, _ to: [UInt8], exchange: Bool
+  ) -> Bool {
+    guard replayShift != nil else { return true }
+    if let node = inMemoryChild(of: fromNode, from), node.kind == .directory, toNode.isInside(node)
+    {
+      return false
+    }
+    guard exchange, let over = inMemoryChild(of: toNode, to), over.kind == .directory else {
+      return true
+    }
+    return !fromNode.isInside(over)
   }
 
   /// When a change happened, on the monotonic clock: at replay what its time of day comes to.

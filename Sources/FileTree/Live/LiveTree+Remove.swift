@@ -169,25 +169,17 @@ extension LiveTree {
   ) throws(FSError) {
     if mode == .noReplace, over != nil { throw .exists }
     if mode == .exchange, over == nil { throw .noEntry }
-    func isInside(_ inner: LiveNode, _ outer: LiveNode) -> Bool {
-      var step: LiveNode? = inner
-      while let here = step {
-        if here === outer { return true }
-        step = here.parent
-      }
-      return false
-    }
-    if node.kind == .directory, isInside(target, node) { throw .invalid }
+    if node.kind == .directory, target.isInside(node) { throw .invalid }
     guard let over, over !== node else { return }
     if mode == .exchange {
       // The name that is moved says where, not the node: a file may have others elsewhere.
-      if over.kind == .directory, isInside(source, over) { throw .invalid }
+      if over.kind == .directory, source.isInside(over) { throw .invalid }
       return
     }
     if node.kind == .directory, over.kind != .directory { throw .notDirectory }
     if node.kind != .directory, over.kind == .directory {
-      throw isInside(source, over) ? .notEmpty : .isDirectory
+      throw source.isInside(over) ? .notEmpty : .isDirectory
     }
-    if over.kind == .directory, isInside(source, over) { throw .notEmpty }
+    if over.kind == .directory, source.isInside(over) { throw .notEmpty }
   }
 }
