@@ -4,7 +4,8 @@ import Platform
 /// Merges bytes by a command of this store's settings, as merge drivers do.
 ///
 /// The command is run by the shell with the paths of three files, `$1` the base, `$2` the first side and
-/// `$3` the second; it leaves the result in `$2` and ends with 0. Neither names nor bytes become part of
+/// `$3` the second, which stand behind its words where it names none itself; it leaves the result in `$2`
+/// and ends with 0. Neither names nor bytes become part of
 /// what the shell reads. Where it fails, takes too long or leaves too much, and where a side has no
 /// bytes, the value stored last is taken. Only equal commands that give equal bytes keep replicas alike.
 ///
@@ -65,7 +66,8 @@ package struct CommandArbiter: ClashArbiter {
       paths.append(path)
     }
     // The shell's own bound, in blocks of 512 bytes, on every file that the command writes.
-    let script = "ulimit -f \(Self.maximumLength / 512)\n\(command)"
+    let files = command.contains("$") ? "" : " \"$1\" \"$2\" \"$3\""
+    let script = "ulimit -f \(Self.maximumLength / 512)\n\(command)\(files)"
     let code = try ChildProcess.run(
       ["/bin/sh", "-c", script, "llvs-merge"] + paths, patience: patience)
     guard code == 0 else { return nil }
