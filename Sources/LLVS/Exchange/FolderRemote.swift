@@ -74,11 +74,13 @@ package final class FolderRemote: WireRemote {
     let file: File
     let start: [UInt8]
     let isWhole: Bool
+    var isThere = false
     do throws(SystemError) {
       let directory = try directory(kind)
       // Opening a device can do something; of what is none, opening a FIFO could wait.
       let kind = try FileSystem.status(id.rawValue, in: directory, following: false).kind
       guard kind == .regular else { throw SystemError(errno: Errno.invalid, call: "", subject: "") }
+      isThere = true
       file = try File(id.rawValue, in: directory, [.read, .nonBlocking, .noFollow])
       let status = try file.status()
       guard status.kind == .regular else {
@@ -94,6 +96,8 @@ package final class FolderRemote: WireRemote {
         try folder.check()
         return nil
       case Errno.invalid, Errno.tooManySymlinks: throw .invalid("\(name): not a regular file")
+      // One that another user left closed keeps the others from nobody.
+      case Errno.accessDenied where isThere: throw .invalid("\(name): may not be read")
       default: throw folder.translated(error)
       }
     }
