@@ -186,6 +186,14 @@ extension Verb {
       }
       return .done
     }
+    // What is mounted inside would go on where no path leads.
+    let inside = HistoryMount.others(of: try MountTable()).first {
+      $0.path.starts(with: entry.path + [0x2F])
+    }
+    if let inside {
+      throw ControlError(
+        .busy, "\(FileSystem.text(inside.path)) is mounted inside; unmount that first")
+    }
     var events = EventLog(directory: store).reader()
     while !events.next().isEmpty {}
     try SystemProcess.terminate(daemon)
