@@ -54,6 +54,23 @@ extension Mounted {
     }
 
     @Test(
+      "llvs unmount refuses while something is mounted inside, and says where",
+      .timeLimit(.minutes(1)))
+    func mountedInside() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+        try mounted.run("mkdir in bound; mount --bind in bound")
+        defer { _ = try? mounted.shell("umount bound") }
+        let unmount = "'\(MountedStore.program)' unmount '\(mounted.path)'"
+        let refused = try TestSupport.shell(unmount)
+        #expect(
+          refused.status == 6 && refused.output.contains("/bound is mounted inside"),
+          "\(refused.output)")
+        try mounted.run("umount bound")
+        #expect(try TestSupport.shell(unmount).status == 0)
+      }
+    }
+
+    @Test(
       "llvs mount says that it is up once the tree answers, and llvs unmount waits for the end",
       .timeLimit(.minutes(1)))
     func background() throws {

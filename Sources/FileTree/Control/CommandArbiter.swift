@@ -55,6 +55,12 @@ package struct CommandArbiter: ClashArbiter {
     }
   }
 
+  /// Whether a command says itself where its files stand, or is more than a program with its words.
+  private static func namesFiles(_ command: String) -> Bool {
+    if command.contains(where: { ";&|<>\n".contains($0) }) { return true }
+    return command.contains(/\$\{?[123@*]/)
+  }
+
   private func run(_ contents: [[UInt8]]) throws(SystemError) -> [UInt8]? {
     let directory = "\(store.path)/merge-\(UInt64.random(in: 0...UInt64.max))"
     try FileSystem.makeDirectory(directory, permissions: 0o700)
@@ -66,7 +72,7 @@ package struct CommandArbiter: ClashArbiter {
       paths.append(path)
     }
     // The shell's own bound, in blocks of 512 bytes, on every file that the command writes.
-    let files = command.contains("$") ? "" : " \"$1\" \"$2\" \"$3\""
+    let files = Self.namesFiles(command) ? "" : " \"$1\" \"$2\" \"$3\""
     let script = "ulimit -f \(Self.maximumLength / 512)\n\(command)\(files)"
     let code = try ChildProcess.run(
       ["/bin/sh", "-c", script, "llvs-merge"] + paths, patience: patience)

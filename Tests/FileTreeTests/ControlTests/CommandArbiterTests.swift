@@ -43,6 +43,18 @@ struct CommandArbiterTests {
     try FileSystem.list(store.path).filter { $0.hasPrefix("merge-") }
   }
 
+  @Test("a program that names no file is given them behind its words")
+  func program() throws {
+    let driver = directory.file("driver")
+    try "#!/bin/sh\n[ $# = 4 ] && cat \"$2\" \"$3\" \"$4\" > \"$3.new\" && mv \"$3.new\" \"$3\"\n"
+      .write(
+        toFile: driver, atomically: true, encoding: .utf8)
+    try FileSystem.setMode(Array(driver.utf8), 0o755)
+    #expect(try merged("\(driver) word") == Array("base\none\ntwo\n".utf8))
+    // A variable is no file.
+    #expect(try merged("\(driver) $HOME", key: "b") == Array("base\none\ntwo\n".utf8))
+  }
+
   @Test(
     "a command that takes too long is ended, with what it started, and the newest value is taken")
   func time() throws {
