@@ -8,6 +8,7 @@ extension VersionGraph {
     _ head: HistoryNode, in other: HistoryNode
   ) throws(StoreError) -> Bool {
     if head.number == other.number || head.isVoid { return true }
+    guard head.isAutomatic else { return try isAncestorOrSelf(head.number, of: other.number) }
     for number in try authoredFrontier(of: head)
     where !(try isAncestorOrSelf(number, of: other.number)) {
       return false
@@ -56,11 +57,37 @@ extension VersionGraph {
   package func container(
     of head: HistoryNode, among heads: [HistoryNode]
   ) throws(StoreError) -> HistoryNode? {
+    try container(of: head, amongUncontained: uncontained(heads))
+  }
+
+  /// The same of heads none of which contains another.
+  func container(
+    of head: HistoryNode, amongUncontained heads: [HistoryNode]
+  ) throws(StoreError) -> HistoryNode? {
     // Being contained is transitive, so one of those that stay contains it.
-    let kept = try uncontained(heads)
-    guard !kept.contains(where: { $0.number == head.number }) else { return nil }
-    for other in kept.reversed() where try isContained(head, in: other) { return other }
+    guard !heads.contains(where: { $0.number == head.number }) else { return nil }
+    for other in heads.reversed() where try isContained(head, in: other) { return other }
     return nil
+  }
+
+  /// What is left of heads none of which contains another when two of them were merged into one.
+  ///
+  /// - Complexity: O(heads), and what it takes to ask whether a head that is an automatic merge is contained.
+  package func uncontained(
+    _ heads: [HistoryNode], merging first: HistoryNode, _ second: HistoryNode,
+    into merged: HistoryNode
+  ) throws(StoreError) -> [HistoryNode] {
+    var left: [HistoryNode] = []
+    left.reserveCapacity(heads.count)
+    for head in heads where head.number != first.number && head.number != second.number {
+      // What neither side contains, the merge contains only if it was merged of parts of both; and what
+      // contained the merge would have contained the sides.
+      if head.isAutomatic || head.isVoid, try isContained(head, in: merged) { continue }
+      left.append(head)
+    }
+    let place = left.firstIndex { HistoryNode.mergesBefore(merged, $0) } ?? left.endIndex
+    left.insert(merged, at: place)
+    return left
   }
 
   /// The two heads of a line to merge next, oldest (timestamp, id) first, in the order of predecessors of
@@ -70,7 +97,13 @@ extension VersionGraph {
   package func nextMerge(
     ofLine line: Branch?, allowingUnrelated: Bool = false
   ) throws(StoreError) -> (first: HistoryNode, second: HistoryNode)? {
-    let heads = try uncontainedHeads(ofLine: line)
+    try nextMerge(of: uncontainedHeads(ofLine: line), allowingUnrelated: allowingUnrelated)
+  }
+
+  /// The same of heads none of which contains another, oldest first.
+  func nextMerge(
+    of heads: [HistoryNode], allowingUnrelated: Bool = false
+  ) throws(StoreError) -> (first: HistoryNode, second: HistoryNode)? {
     for (index, first) in heads.enumerated() {
       for second in heads[(index + 1)...] {
         if !allowingUnrelated {

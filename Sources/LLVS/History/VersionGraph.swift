@@ -76,6 +76,7 @@ package final class VersionGraph: Sendable {
     if ancestor == number { return true }
     guard ancestor < number else { return false }
     let generation = try node(ancestor).generation
+    guard try node(number).generation > generation else { return false }
     let known = cache.withLock { $0.descents[ancestor] }
     var open = [number]
     var seen: Set<VersionNumber> = [number]

@@ -26,23 +26,25 @@ extension WriteTransaction {
   ) throws(StoreError) -> MergeReport {
     var report = MergeReport()
     var live = live
+    // One for all: nothing that it remembers changes when a version is added.
+    let merger = self.merger
+    let graph = merger.graph
+    var heads = try graph.uncontainedHeads(ofLine: line)
     while true {
-      let merger = self.merger
-      let heads = try merger.graph.heads(ofLine: line)
       if let number = live {
-        let node = try merger.graph.node(number)
         // Two heads that say the same, or a head that another was merged into: the live tree follows.
-        live = try merger.graph.container(of: node, among: heads)?.number ?? number
+        let node = try graph.node(number)
+        live = try graph.container(of: node, amongUncontained: heads)?.number ?? number
       }
-      guard let (first, second) = try merger.graph.nextMerge(ofLine: line) else {
-        let left = try merger.graph.uncontainedHeads(ofLine: line)
-        report.outcome = live ?? left.last?.number
+      guard let (first, second) = try graph.nextMerge(of: heads) else {
+        report.outcome = live ?? heads.last?.number
         return report
       }
       let (made, successor) = try mergeAutomatically(
-        first, second, live: live, merger, arbiter(merger.graph))
+        first, second, live: live, merger, arbiter(graph))
       if let made { report.made.append(made) }
       if live == first.number || live == second.number { live = successor }
+      heads = try graph.uncontained(heads, merging: first, second, into: graph.node(successor))
     }
   }
 

@@ -101,6 +101,7 @@ final class SampleReplica: HistorySource, VersionMaps {
   /// Merges heads as long as there is something to merge; returns how many merges it made.
   func mergeHeads() throws -> Int {
     var made = 0
+    var heads = try graph.uncontainedHeads(ofLine: nil)
     while let (first, second) = try graph.nextMerge(
       ofLine: nil, allowingUnrelated: true)
     {
@@ -126,6 +127,10 @@ final class SampleReplica: HistorySource, VersionMaps {
       // What a merge dropped can be told from the store, whoever made it.
       guard try merger.drops(of: node) == result.dropped else {
         throw StoreError.invalid("what \(version.id.rawValue) dropped is told otherwise")
+      }
+      heads = try graph.uncontained(heads, merging: first, second, into: node)
+      guard try heads == graph.uncontainedHeads(ofLine: nil) else {
+        throw StoreError.invalid("the heads after \(version.id.rawValue) are told otherwise")
       }
       made += 1
     }

@@ -5,6 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct StoreMergeTests {
+  @discardableResult
   private func author(
     _ store: Store, on first: VersionNumber?, _ values: [String: String?], line: Branch? = nil
   ) throws -> VersionRecord {
@@ -76,6 +77,36 @@ struct StoreMergeTests {
     }
     #expect(again.made.isEmpty)
     #expect(again.outcome == head || again.outcome == one.number)
+  }
+
+  @Test("three hundred heads merge into one, in the order in which pairs would be")
+  func manyHeads() throws {
+    let directory = try TemporaryDirectory()
+    let (store, pairs) = (
+      try Store.open(path: directory.file("s"), create: true),
+      try Store.open(path: directory.file("t"), create: true)
+    )
+    let root = try author(store, on: nil, ["a": "0"])
+    for number in 0..<300 {
+      try author(store, on: root.number, ["f\(number)": "\(number)"])
+    }
+    let source = StoreRemote(store, scratchDirectory: directory.file(""))
+    _ = try pairs.retrieve(from: source)
+    let report = try store.write { (transaction) throws(StoreError) in
+      try transaction.mergeHeads(ofLine: nil, live: root.number)
+    }
+    #expect(report.made.count == 299)
+    let head = try #require(report.outcome)
+    #expect(try store.graph.uncontainedHeads(ofLine: nil).map(\.number) == [head])
+    #expect(try store.version(head)?.map.count == 301)
+    // The same, one pair after the other, as far as it is told within reason.
+    for made in report.made.prefix(20) {
+      let next = try #require(try pairs.graph.nextMerge(ofLine: nil))
+      let merged = try pairs.write { (transaction) throws(StoreError) in
+        try transaction.mergeSides([next.first.number, next.second.number], live: nil)
+      }
+      #expect(merged.made.map(\.record.id) == [made.record.id])
+    }
   }
 
   @Test("merging another line in is authored, a dry run keeps nothing")
