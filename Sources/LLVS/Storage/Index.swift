@@ -40,16 +40,18 @@ final class Index: Sendable {
       database = try Index.open(path, storeID)
     } catch {
       // Damaged, foreign or of another format: made anew.
-      for suffix in ["", "-wal", "-shm", "-journal"] { Index.remove(path + suffix) }
+      for suffix in ["", "-wal", "-shm", "-journal"] { try Index.remove(path + suffix) }
       database = try Index.open(path, storeID)
     }
     let loan = Loan(database: database)
     writer.withLock { $0 = loan }
   }
 
-  private static func remove(_ path: String) {
+  private static func remove(_ path: String) throws(StoreError) {
     // A file that is not there is what is wanted; one that stays fails the next open by name.
     try? FileSystem.unlink(path)
+    guard (try? FileSystem.status(path, following: false))?.kind == .directory else { return }
+    throw .corrupt("\(path) is a directory; with it moved away the index is made again")
   }
 
   private static func open(_ path: String, _ storeID: [UInt8]) throws(StoreError) -> Database {

@@ -58,6 +58,21 @@ struct StoreDamageTests {
     #expect(try store.verify().damage.contains { $0.contains(".seg offset") })
   }
 
+  @Test("a directory in the place of an index is named", arguments: ["", "-wal"])
+  func indexDirectory(suffix: String) throws {
+    try fill()
+    try remove("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
+    try FileSystem.makeDirectory("\(path)/index.sqlite\(suffix)")
+    let error = #expect(throws: StoreError.self) { try Store.open(path: path) }
+    guard case .corrupt(let reason)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(reason.contains("index.sqlite\(suffix) is a directory"))
+    try FileSystem.removeTree("\(path)/index.sqlite\(suffix)")
+    #expect(try Store.open(path: path).verify().isSound)
+  }
+
   @Test("a catalog that has lost its log is damage, and stays as it is")
   func lostLog() throws {
     try fill(0)
