@@ -219,7 +219,7 @@ struct CutVersions {
     let edits = builder.sortedEdits()
     let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
       .applying(edits: edits)
-    guard map.contentDigest != base.contentDigest else { return nil }
+    guard map.contentDigest != base.contentDigest || builder.replacesDamaged else { return nil }
     for case .put(let entry) in edits { transaction.noteLink(entry) }
     let counted = Aside(edits.count >= Self.longPlan, "llvs-version") {
       Result { () throws(StoreError) in try CutSummary(of: edits, on: base) }

@@ -27,6 +27,8 @@ struct EditBuilder {
   private(set) var displacedCopies: [(path: [UInt8], entry: Entry)] = []
   /// What was put, by path.
   private(set) var puts: [(path: [UInt8], entry: Entry)] = []
+  /// Whether bytes that are stored already but cannot be read there were stored anew.
+  private(set) var replacesDamaged = false
   /// Whether anything but inode numbers changes.
   private(set) var changesContent = false
   /// What the first name of a file of several names got, for the others.
@@ -238,6 +240,11 @@ struct EditBuilder {
     if let old, old.kind == state.kind, old.stored.digest == stored.digest,
       old.stored.length == stored.length
     {
+      guard try tree.store.contents.isSound(old.stored, besides: stored) else {
+        replacesDamaged = true
+        changesContent = true
+        return try entry(for: state, key: key, stored, attributes, number, old: old)
+      }
       stored = old.stored
       storedVersion = old.storedVersion
       if state.kind != .directory, !(chosen?.explicitTime ?? state.explicitTime) {
@@ -250,6 +257,13 @@ struct EditBuilder {
         }
       }
     }
+    return try entry(for: state, key: key, stored, attributes, storedVersion, old: old)
+  }
+
+  private mutating func entry(
+    for state: CutPlan.NodeState, key: Key, _ stored: StoredContent, _ attributes: Attributes,
+    _ storedVersion: VersionNumber, old: Entry?
+  ) throws(StoreError) -> Entry {
     var entry = Entry(
       key: key, kind: state.kind, attributes: attributes, stored: stored,
       storedVersion: storedVersion, inode: state.node.inode, revision: old?.revision ?? 0)

@@ -12,10 +12,15 @@ package final class ContentStore: Sendable {
   let index: Index
   private let nodes = GenerationCache<Location, ValueNode>(budget: 16 << 20)
   private let chunks = GenerationCache<Location, [UInt8]>(budget: 64 << 20)
+  /// Whether damaged bytes may be written again.
+  let heals: Bool
+  /// Where bytes of these digests stand damaged, as far as it was met; a leaf lock.
+  let unreadable = Mutex<[Digest: Location]>([:])
 
-  init(records: RecordStore, index: Index) {
+  init(records: RecordStore, index: Index, heals: Bool) {
     self.records = records
     self.index = index
+    self.heals = heals
   }
 
   // MARK: Reading
@@ -31,7 +36,7 @@ package final class ContentStore: Sendable {
     case .none: throw .corrupt("a value of \(stored.length) bytes has none in the store")
     case .inline(let bytes): try copy(bytes, from: offset, to: out, length: stored.length)
     case .chunk(let location):
-      try copy(chunk(location), from: offset, to: out, length: stored.length)
+      try copy(chunk(location, stored.digest), from: offset, to: out, length: stored.length)
     case .tree(let location): try readTree(location, stored, at: offset, into: out)
     }
     return count
@@ -84,7 +89,7 @@ package final class ContentStore: Sendable {
     _ root: Location, _ stored: StoredContent, at start: UInt64,
     into out: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
-    let top = try node(root)
+    let top = try node(root, stored.digest)
     guard top.length == stored.length else {
       throw records.damage(root, "is a tree of \(top.length) bytes, not \(stored.length)")
     }
@@ -104,8 +109,9 @@ package final class ContentStore: Sendable {
         let inside = offset - node.starts[index]
         let count = Int(min(UInt64(out.count - done), item.length - inside))
         let part = UnsafeMutableRawBufferPointer(rebasing: out[done..<(done + count)])
-        if let location = item.location {
-          try copy(chunk(location), from: inside, to: part, length: item.length)
+        if let location = item.location, let digest = item.digest {
+          let bytes = try chunk(location, digest)
+          try copy(bytes, from: inside, to: part, length: item.length)
         } else {
           part.initializeMemory(as: UInt8.self, repeating: 0)
         }
@@ -116,7 +122,18 @@ package final class ContentStore: Sendable {
     }
   }
 
-  func node(_ location: Location) throws(StoreError) -> ValueNode {
+  /// A node of a value's tree, whose digest, or that of the value whose topmost it is, is told to who may
+  /// bring it again.
+  func node(_ location: Location, _ digest: Digest? = nil) throws(StoreError) -> ValueNode {
+    do throws(StoreError) {
+      return try self.known(location)
+    } catch {
+      if let digest, error.isDamage { note(unreadable: digest, at: location) }
+      throw error
+    }
+  }
+
+  private func known(_ location: Location) throws(StoreError) -> ValueNode {
     if let known = nodes.value(location) { return known }
     guard let node = ValueNode(bytes: try records.read(.valueNode, at: location)) else {
       throw records.damage(location, "is no node of a value")
@@ -130,7 +147,7 @@ package final class ContentStore: Sendable {
     guard let location = item.location else {
       throw .corrupt("a value's tree has a node without a place")
     }
-    let child = try self.node(location)
+    let child = try self.node(location, item.digest)
     guard child.level + 1 == node.level, child.length == item.length else {
       throw records.damage(location, "is another node than its parent says")
     }
@@ -183,7 +200,9 @@ package final class ContentStore: Sendable {
   ) throws(StoreError) -> StoredContent {
     guard source.length <= UInt64(ValueChunking.singleChunk) else {
       var writer = try ContentWriter(source: source, store: self, transaction: transaction)
-      return try writer.run()
+      let stored = try writer.run()
+      try mendNodes(of: stored)
+      return stored
     }
     return try write(try bytes(of: source), in: transaction)
   }
@@ -280,6 +299,7 @@ package final class ContentStore: Sendable {
     _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord?,
     in transaction: WriteTransaction
   ) throws(StoreError) -> Location {
+    if let mended = mended(.chunk, bytes, digest) { return mended }
     let location = try records.append(.chunk, bytes, packed: packed)
     if bytes.count >= ContentStore.sharedFrom { transaction.note(chunk: digest, at: location) }
     return location
@@ -290,19 +310,25 @@ package final class ContentStore: Sendable {
     _ bytes: UnsafeRawBufferPointer, _ digest: Digest, in transaction: WriteTransaction
   ) -> Location? {
     guard bytes.count >= ContentStore.sharedFrom else { return nil }
-    return transaction.newChunk(digest).flatMap { holds($0, bytes) ? $0 : nil }
+    return transaction.newChunk(digest).flatMap { holds($0, bytes, digest) ? $0 : nil }
   }
 
   /// Where a chunk stands that an earlier transaction stored.
   private func storedChunk(_ bytes: UnsafeRawBufferPointer, _ digest: Digest) -> Location? {
     guard bytes.count >= ContentStore.sharedFrom else { return nil }
-    return index.chunk(digest).flatMap { holds($0, bytes) ? $0 : nil }
+    return index.chunk(digest).flatMap { holds($0, bytes, digest) ? $0 : nil }
   }
 
   /// The index may be stale or damaged: only equal bytes are a find.
-  private func holds(_ location: Location, _ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let found = try? records.read(.chunk, at: location) else { return false }
-    return found.withUnsafeBytes { $0.compare(to: bytes) == 0 }
+  private func holds(
+    _ location: Location, _ bytes: UnsafeRawBufferPointer, _ digest: Digest
+  ) -> Bool {
+    do throws(StoreError) {
+      return try records.read(.chunk, at: location).withUnsafeBytes { $0.compare(to: bytes) == 0 }
+    } catch {
+      if error.isDamage { note(unreadable: digest, at: location) }
+      return false
+    }
   }
 
   // MARK: Metadata

@@ -32,11 +32,16 @@ struct ContentWriter<Source: ContentSource> {
     length = source.length
     builder = ValueTreeBuilder(records: store.records)
     window = [UInt8](repeating: 0, count: 1 << 20)
+    var base: (StoredContent, ValueNode)?
     if let stored = source.base, case .tree(let location) = stored.content {
-      base = (stored, try store.node(location))
-    } else {
-      base = nil
+      do throws(StoreError) {
+        base = (stored, try store.node(location, stored.digest))
+      } catch {
+        // Whoever needs bytes of it is told; who wrote them all needs none.
+        guard error.isDamage else { throw error }
+      }
     }
+    self.base = base
   }
 
   mutating func run() throws(StoreError) -> StoredContent {

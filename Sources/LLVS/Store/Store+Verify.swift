@@ -182,7 +182,13 @@ extension ContentStore {
     _ location: Location, _ length: UInt64, _ digest: Digest, _ count: inout UInt64
   ) throws(StoreError) {
     // Past the cache: what is asked is what the disk holds.
-    let raw = try records.read(.chunk, at: location)
+    let raw: [UInt8]
+    do throws(StoreError) {
+      raw = try records.read(.chunk, at: location)
+    } catch {
+      if error.isDamage { note(unreadable: digest, at: location) }
+      throw error
+    }
     count += UInt64(raw.count)
     guard UInt64(raw.count) == length, Digest.of(raw) == digest else {
       throw records.damage(location, "does not match its SHA-256")

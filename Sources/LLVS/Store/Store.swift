@@ -97,7 +97,8 @@ public final class Store: Sendable {
     directoryLock = parts.directoryLock
     copy = parts.copy
     nodeCache = parts.records.mapNodes
-    contents = ContentStore(records: parts.records, index: parts.index)
+    contents = ContentStore(
+      records: parts.records, index: parts.index, heals: parts.mode == .writer)
     history = StoreHistory(catalog: parts.catalog, nodes: parts.records, cache: nodeCache)
     graph = VersionGraph(source: history)
     published = Mutex(parts.state)

@@ -1,0 +1,112 @@
+internal import Synchronization
+
+/// Bytes that are damaged where they stand, and stand elsewhere too or come again: from whoever writes
+/// them, or from a peer.
+extension ContentStore {
+  /// So many places of damaged bytes are remembered.
+  private static let mostUnreadable = 4096
+
+  /// Remembers that what has a digest cannot be read where it stands.
+  func note(unreadable digest: Digest, at location: Location) {
+    unreadable.withLock { unreadable in
+      guard unreadable.count < ContentStore.mostUnreadable else { return }
+      unreadable[digest] = location
+    }
+  }
+
+  /// Writes bytes that are about to be stored where they are damaged, and returns that place; nil where
+  /// they are to be stored anew.
+  func mended(
+    _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, _ digest: Digest
+  ) -> Location? {
+    guard let place = unreadable.withLock({ $0.removeValue(forKey: digest) }),
+      records.mend(kind, bytes, at: place)
+    else { return nil }
+    return place
+  }
+
+  /// Writes the nodes of a value that was just stored where they are damaged in another of the same bytes.
+  func mendNodes(of stored: StoredContent) throws(StoreError) {
+    guard case .tree(let location) = stored.content, !unreadable.withLock({ $0.isEmpty }) else {
+      return
+    }
+    try mendNodes(location, stored.digest)
+  }
+
+  private func mendNodes(_ location: Location, _ digest: Digest) throws(StoreError) {
+    let bytes = try records.read(.valueNode, at: location)
+    _ = bytes.withUnsafeBytes { mended(.valueNode, $0, digest) }
+    guard let node = ValueNode(bytes: bytes) else { return }
+    for item in node.items where item.kind == .node {
+      guard let location = item.location, let digest = item.digest else { continue }
+      try mendNodes(location, digest)
+    }
+  }
+
+  /// A chunk's bytes, also from another place where the same bytes stand.
+  func chunk(_ location: Location, _ digest: Digest) throws(StoreError) -> [UInt8] {
+    do throws(StoreError) {
+      return try chunk(location)
+    } catch {
+      guard error.isDamage else { throw error }
+      guard let place = index.chunk(digest), place != location,
+        let bytes = try? records.read(.chunk, at: place), Digest.of(bytes) == digest
+      else {
+        note(unreadable: digest, at: location)
+        throw error
+      }
+      if heals { _ = bytes.withUnsafeBytes { records.mend(.chunk, $0, at: location) } }
+      return bytes
+    }
+  }
+
+  /// Whether a value can be read where it stood before it was stored once more, or can again, made whole by
+  /// the bytes that are stored now.
+  ///
+  /// - Complexity: reads what stands in two places.
+  package func isSound(
+    _ before: StoredContent, besides now: StoredContent
+  ) throws(StoreError) -> Bool {
+    switch (before.content, now.content) {
+    case (.chunk(let a), .chunk(let b)): try isSound(a, besides: b)
+    case (.tree(let a), .tree(let b)): try isSoundNode(a, besides: b)
+    default: true
+    }
+  }
+
+  private func isSound(_ before: Location, besides now: Location) throws(StoreError) -> Bool {
+    guard before != now else { return true }
+    do throws(StoreError) {
+      _ = try records.read(.chunk, at: before)
+      return true
+    } catch {
+      guard error.isDamage else { throw error }
+      return try records.read(.chunk, at: now).withUnsafeBytes {
+        records.mend(.chunk, $0, at: before)
+      }
+    }
+  }
+
+  private func isSoundNode(_ before: Location, besides now: Location) throws(StoreError) -> Bool {
+    guard before != now else { return true }
+    let bytes = try records.read(.valueNode, at: now)
+    var old: ValueNode?
+    do throws(StoreError) {
+      old = ValueNode(bytes: try records.read(.valueNode, at: before))
+    } catch {
+      guard error.isDamage else { throw error }
+      return bytes.withUnsafeBytes { records.mend(.valueNode, $0, at: before) }
+    }
+    guard let old, let new = ValueNode(bytes: bytes), old.items.count == new.items.count else {
+      return false
+    }
+    for (a, b) in zip(old.items, new.items) {
+      guard let before = a.location, let now = b.location else { continue }
+      let isSound =
+        try a.kind == .node
+        ? isSoundNode(before, besides: now) : isSound(before, besides: now)
+      if !isSound { return false }
+    }
+    return true
+  }
+}
