@@ -144,10 +144,15 @@ struct StatusText {
           parts.append("failed \(LocalTime.ago(failed)): \(peer["message"] as? String ?? "")")
           if let ok = time("lastOK") { parts.append("last well \(LocalTime.ago(ok))") }
         } else if let ok = time("lastOK") {
-          parts.append("in step \(LocalTime.ago(ok))")
+          let isWhole = peer["refused"] as? Int ?? 0 == 0
+          parts.append("\(isWhole ? "in step" : "exchanged with") \(LocalTime.ago(ok))")
         } else {
           parts.append("never exchanged with")
         }
+        if let count = peer["refused"] as? Int, count > 0 {
+          parts.append("\(count) refused: \(peer["refusal"] as? String ?? "")")
+        }
+        if let count = peer["waiting"] as? Int, count > 0 { parts.append("\(count) not whole yet") }
         if let count = peer["toSend"] as? Int, count > 0 {
           parts.append("\(Self.some(count, "version")) to send")
         }

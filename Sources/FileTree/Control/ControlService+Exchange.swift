@@ -99,10 +99,15 @@ extension ControlService {
         case .send: parts.append("\(report.sent.count) sent")
         }
         if let fault = report.refused.first {
-          parts.append("\(report.refused.count) refused (\(fault.reason))")
+          let what = half == .send ? "not sent" : "refused"
+          parts.append("\(report.refused.count) \(what) (\(fault.reason))")
         }
         if !report.waiting.isEmpty { parts.append("\(report.waiting.count) not whole yet") }
         let text = "\(peer.name): \(parts.joined(separator: ", "))"
+        if half == .send, !report.refused.isEmpty {
+          outcome.fail(ControlError(.damaged, text))
+          continue
+        }
         outcome.lines.append(text)
         outcome.fields.append(
           .record([
@@ -182,17 +187,24 @@ extension ControlService {
     if !report.taken.isEmpty || !report.sent.isEmpty {
       log.add("exchange", "\(peer.name): \(text)")
     }
+    let refusal = half == .send ? "not sent" : "refused"
     for fault in report.refused {
-      log.add("error", "\(peer.name): refused \(fault.id.rawValue): \(fault.reason)")
+      log.add("error", "\(peer.name): \(refusal) \(fault.id.rawValue): \(fault.reason)")
     }
+    let unsent = half == .send ? report.refused : []
+    // One that is not known here any more counts as the next to send.
+    let numbers = unsent.compactMap { (try? store.version($0.id))?.number.rawValue }
     update(peer) { state in
-      state.succeeded = Moment.now()
-      state.failed = nil
       switch half {
-      case .retrieve: state.taken = UInt32(clamping: Int(state.taken) + report.taken.count)
-      case .send:
-        state.sent = newest
-        state.taken = 0
+      case .retrieve: state.retrieved(report)
+      case .send: state.sent(newest: newest, without: numbers)
+      }
+      if let fault = unsent.first {
+        state.failed = Moment.now()
+        state.message = "\(unsent.count) not sent (\(fault.reason))"
+      } else {
+        state.succeeded = Moment.now()
+        state.failed = nil
       }
     }
   }

@@ -136,10 +136,12 @@ extension ControlService {
         parts.append("failed \(Moment.short(failed)): \(state.message)")
         if let ok = state.succeeded { parts.append("last ok \(Moment.utc(ok))") }
       } else if let ok = state.succeeded {
-        parts.append("ok \(Moment.short(ok))")
+        parts.append("\(state.refused > 0 ? "exchanged" : "ok") \(Moment.short(ok))")
       } else {
         parts.append("never exchanged")
       }
+      if state.refused > 0 { parts.append("\(state.refused) refused: \(state.refusal)") }
+      if state.waiting > 0 { parts.append("\(state.waiting) not whole yet") }
       if count > 0 { parts.append("\(count) version\(count == 1 ? "" : "s") to send") }
       lines.append((peer.name, parts.joined(separator: "; ")))
       values.append(
@@ -149,6 +151,8 @@ extension ControlService {
           ReplyField("lastOK", state.succeeded.map { .number($0) } ?? .null),
           ReplyField("failed", state.failed.map { .number($0) } ?? .null),
           ReplyField("message", state.message), ReplyField("toSend", count),
+          ReplyField("refused", state.refused), ReplyField("refusal", state.refusal),
+          ReplyField("waiting", state.waiting),
         ]))
     }
     fields.append(ReplyField("peers", .list(values)))

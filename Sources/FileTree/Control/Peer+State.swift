@@ -11,13 +11,18 @@ struct PeerState: Hashable, Sendable {
   var sent: UInt32 = 0
   /// Versions with greater numbers that came from there.
   var taken: UInt32 = 0
+  /// Versions that the last retrieval refused or could not read, and why the first of them.
+  var refused = 0
+  var refusal = ""
+  /// Versions of which that retrieval found a part only.
+  var waiting = 0
 
   init() {}
 
   /// Reads what ``encoded`` wrote; what cannot be read is as if it had never been.
   init(_ bytes: [UInt8]?) {
     guard let bytes else { return }
-    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+    for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
       guard let equals = line.firstIndex(of: "=") else { continue }
       let value = String(line[line.index(after: equals)...])
       switch line[..<equals] {
@@ -26,6 +31,9 @@ struct PeerState: Hashable, Sendable {
       case "message": message = value
       case "sent": sent = UInt32(value) ?? 0
       case "taken": taken = UInt32(value) ?? 0
+      case "refused": refused = Int(value) ?? 0
+      case "refusal": refusal = value
+      case "waiting": waiting = Int(value) ?? 0
       default: break
       }
     }
@@ -36,11 +44,36 @@ struct PeerState: Hashable, Sendable {
     if let succeeded { lines.append("ok=\(succeeded)") }
     if let failed {
       lines.append("failed=\(failed)")
-      lines.append("message=" + message.split(separator: "\n").joined(separator: " "))
+      lines.append("message=\(Self.line(message))")
     }
+    if refused > 0 {
+      lines.append("refused=\(refused)")
+      lines.append("refusal=\(Self.line(refusal))")
+    }
+    if waiting > 0 { lines.append("waiting=\(waiting)") }
     lines.append("sent=\(sent)")
     lines.append("taken=\(taken)")
     return Array(lines.joined(separator: "\n").utf8)
+  }
+
+  private static func line(_ text: String) -> String {
+    text.split(whereSeparator: \.isNewline).joined(separator: " ")
+  }
+
+  /// Notes what a retrieval came to.
+  mutating func retrieved(_ report: ExchangeReport) {
+    taken = UInt32(clamping: Int(taken) + report.taken.count)
+    refused = report.refused.count
+    refusal = report.refused.first?.reason ?? ""
+    waiting = report.waiting.count
+  }
+
+  /// Notes what a send came to, before which `newest` was the greatest number; `unsent` are the numbers of
+  /// the versions that could not be.
+  mutating func sent(newest: UInt32, without unsent: [UInt32]) {
+    // Up to the first that is not there, and all behind it but those.
+    sent = unsent.min().map { $0 - 1 } ?? newest
+    taken = UInt32(clamping: Int(newest) - Int(sent) - unsent.count)
   }
 
   /// How many versions are not there yet, as far as can be told without asking.

@@ -5,6 +5,9 @@ extension Store {
 
   /// Writes every version that a remote lacks, but heads that others contain (rule 5).
   ///
+  /// Versions that need something damaged are left out with their descendants, which nobody would take
+  /// without them, and named in the report.
+  ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   package func send(
     to remote: some WireRemote, control: ExchangeControl = ExchangeControl()
@@ -14,27 +17,29 @@ extension Store {
     report.remoteIDs = try remote.versionIDs()
     let known = Set(report.remoteIDs)
     let numbers = try versionsToSend(control) { known.contains($0.id) }
+    var unsent = UnsentVersions()
     do throws(StoreError) {
       var rest = numbers[...]
-      var batch = try writeNext(&rest, to: remote, control)
-      while !batch.isEmpty {
-        let (ids, left) = (batch, rest)
+      var batch = try writeNext(&rest, to: remote, &unsent, control)
+      while !batch.isEmpty || !rest.isEmpty {
+        let (ids, left, barred) = (batch, rest, unsent)
         // While a batch becomes durable, which is waiting for the most part, the next is written.
         let (_, next) = try Parallel.beside(
           { () throws(StoreError) in try remote.publish(ids) },
           { () throws(StoreError) in
-            var left = left
-            return (try self.writeNext(&left, to: remote, control), left)
+            var (left, barred) = (left, barred)
+            return (try self.writeNext(&left, to: remote, &barred, control), left, barred)
           })
         report.sent += ids
         control.report(.sending, report.sent.count, of: numbers.count)
-        (batch, rest) = next
+        (batch, rest, unsent) = next
       }
     } catch {
       remote.abandon()
       throw error
     }
     remote.abandon()
+    report.refused = unsent.faults
     return report
   }
 
@@ -75,15 +80,17 @@ extension Store {
     return missing.sorted()
   }
 
-  /// Takes the next versions off a list, writes the two files of each, and returns their ids.
+  /// Takes the next versions off a list, writes the two files of each, and returns the ids of those that
+  /// could be written.
   private func writeNext(
     _ numbers: inout ArraySlice<VersionNumber>, to remote: some WireRemote,
-    _ control: ExchangeControl
+    _ unsent: inout UnsentVersions, _ control: ExchangeControl
   ) throws(StoreError) -> [Version.ID] {
     let batch = Array(numbers.prefix(Store.sendCount))
     numbers = numbers.dropFirst(batch.count)
     let failed = Flag()
-    let ids = try Parallel.map(batch.count) { (index) throws(StoreError) -> Version.ID? in
+    let written = try Parallel.map(batch.count) {
+      (index) throws(StoreError) -> (VersionRecord, String?)? in
       // The other thread has met a fault, which it throws.
       guard !failed.isSet else { return nil }
       do throws(StoreError) {
@@ -94,22 +101,34 @@ extension Store {
         throw error
       }
     }
-    return ids.compactMap(\.self)
+    var ids: [Version.ID] = []
+    // What was written of those that are barred is not published, and forgotten.
+    for case (let record, let damage)? in written
+    where try !unsent.bars(record, damage, in: self) {
+      ids.append(record.id)
+    }
+    return ids
   }
 
+  /// Writes the two files of a version; or says what of it is damaged.
   private func write(
     _ number: VersionNumber, to remote: some WireRemote
-  ) throws(StoreError) -> Version.ID {
+  ) throws(StoreError) -> (VersionRecord, String?) {
     guard let record = try version(number) else {
       throw .corrupt("there is no version number \(number.rawValue)")
     }
-    try remote.write(.changes, record.id) { (output) throws(StoreError) in
-      try writeChanges(of: record, to: output)
+    do throws(StoreError) {
+      try remote.write(.changes, record.id) { (output) throws(StoreError) in
+        try writeChanges(of: record, to: output)
+      }
+      try remote.write(.version, record.id) { (output) throws(StoreError) in
+        try version(from: record).write(to: output)
+      }
+    } catch {
+      guard error.isDamage else { throw error }
+      return (record, error.message)
     }
-    try remote.write(.version, record.id) { (output) throws(StoreError) in
-      try version(from: record).write(to: output)
-    }
-    return record.id
+    return (record, nil)
   }
 
   /// Writes the change list of a version: the recorded one, or what follows from the maps.
@@ -150,7 +169,7 @@ extension Store {
       let pieces = {
         [contents] (take: (UnsafeRawBufferPointer) throws(StoreError) -> Void)
           throws(StoreError) in
-        try contents.forEachPiece(of: entry.stored, take)
+        try contents.forEachPiece(of: entry.stored, named: key, take)
       }
       if case .insert = change {
         try writer.insert(key, length: entry.stored.length, data: pieces)
@@ -196,7 +215,54 @@ extension Store {
   }
 }
 
+/// The versions that cannot be sent: those that need something damaged, and what was made from them.
+struct UnsentVersions {
+  private var numbers: Set<VersionNumber> = []
+  private(set) var faults: [ExchangeReport.Fault] = []
+
+  /// Whether a version cannot be sent, because of what is damaged in it or because one of its predecessors,
+  /// which were asked about before, cannot be; then it is noted.
+  mutating func bars(
+    _ record: VersionRecord, _ damage: String?, in store: Store
+  ) throws(StoreError) -> Bool {
+    let cause = record.predecessors.first { numbers.contains($0) }
+    var reason = damage
+    if reason == nil, let cause {
+      reason = "its predecessor \(try store.version(cause)?.name ?? "") cannot be sent"
+    }
+    guard let reason else { return false }
+    numbers.insert(record.number)
+    faults.append(
+      ExchangeReport.Fault(id: record.id, reason: "version \(record.name): \(reason)"))
+    return true
+  }
+
+  /// Whether a version was noted.
+  func isNoted(_ record: VersionRecord) -> Bool { numbers.contains(record.number) }
+}
+
 extension ContentStore {
+  /// Calls with the bytes of a key's value; what is damaged in it is told with the key.
+  fileprivate func forEachPiece(
+    of stored: StoredContent, named key: Key,
+    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var taken: StoreError?
+    do throws(StoreError) {
+      try forEachPiece(of: stored) { (piece) throws(StoreError) in
+        do throws(StoreError) {
+          try body(piece)
+        } catch {
+          taken = error
+          throw error
+        }
+      }
+    } catch {
+      guard taken == nil, error.isDamage else { throw error }
+      throw .corrupt("\(key.rawValue): \(error.message)")
+    }
+  }
+
   /// Calls with the bytes of a value, piece by piece.
   func forEachPiece(
     of stored: StoredContent, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void

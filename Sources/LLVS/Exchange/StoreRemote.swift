@@ -36,9 +36,15 @@ package final class StoreRemote: WireRemote {
       try control.check()
       try spool.append(bytes)
     }
-    switch kind {
-    case .version: try store.version(from: record).write(to: output)
-    case .changes: try store.writeChanges(of: record, to: output)
+    do throws(StoreError) {
+      switch kind {
+      case .version: try store.version(from: record).write(to: output)
+      case .changes: try store.writeChanges(of: record, to: output)
+      }
+    } catch {
+      // What is damaged there keeps the others from nobody.
+      guard error.isDamage else { throw error }
+      throw .invalid("\(name): version \(record.name): \(error.message)")
     }
     let (bytes, file, length) = try spool.take()
     guard let file else { return WireInput(name: name, bytes: bytes) }

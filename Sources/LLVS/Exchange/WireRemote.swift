@@ -77,7 +77,8 @@ package struct ExchangeReport: Sendable {
   package var taken: [Version.ID] = []
   /// Their numbers.
   var takenNumbers: [VersionNumber] = []
-  /// Versions that break a rule, and their descendants; nothing of them is stored.
+  /// Versions that break a rule, and their descendants; nothing of them is stored. Of a send, those that
+  /// were not sent because something of them is damaged, with their descendants.
   package var refused: [Fault] = []
   /// Versions of which something is not there yet.
   package var waiting: [Fault] = []
@@ -91,8 +92,15 @@ package struct ExchangeReport: Sendable {
   /// Adds what another exchange of the same versions came to.
   package mutating func add(_ other: ExchangeReport) {
     taken += other.taken
+  /// What was sent, where that is all that was to be.
+  func allSent() throws(StoreError) -> [Version.ID] {
+    guard let fault = refused.first else { return sent }
+    throw .corrupt("\(refused.count) versions cannot be sent: \(fault.reason)")
+  }
+
     takenNumbers += other.takenNumbers
-    refused += other.refused
+    let refusals = Set(refused)
+    refused += other.refused.filter { !refusals.contains($0) }
     waiting += other.waiting
     // What went out in two forms went out once.
     let (known, there) = (Set(sent), Set(remoteIDs))

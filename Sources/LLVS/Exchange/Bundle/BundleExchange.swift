@@ -45,8 +45,11 @@ public final class BundleExchange: Exchange {
   }
 
   /// Writes the versions that are here and in no bundle there.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` where some could not be written because something is damaged, when
+  ///   all others are there; else as ``Exchange/send()``.
   public func send() async throws -> [Version.ID] {
-    try await ExchangeThread.run { [self] control in try send(control: control).sent }
+    try await ExchangeThread.run { [self] control in try send(control: control).allSent() }
   }
 
   /// Takes in what is there, and tells what came, what was refused and why.

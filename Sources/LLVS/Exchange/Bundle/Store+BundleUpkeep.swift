@@ -68,13 +68,20 @@ extension Store {
     var rest = numbers.sorted()[...]
     var sequence = folder.nextSequence(after: names)
     var kept: Set<BundleName> = []
-    while !rest.isEmpty {
-      let (_, name) = try sendOne(&rest, to: folder, sequence, control)
+    var unsent = UnsentVersions()
+    while !rest.isEmpty, unsent.faults.isEmpty {
+      guard let (_, name) = try sendOne(&rest, to: folder, sequence, &unsent, control) else {
+        break
+      }
       guard try isWhole(name, in: folder, control) else {
         throw .unreachable("\(BundleFormat.directory)/\(name.text) cannot be read again")
       }
       kept.insert(name)
       sequence = BundleName.sequence(after: sequence)
+    }
+    guard unsent.faults.isEmpty else {
+      // Something rotted here since it was sent: the small ones alone hold it.
+      return try folder.remove(kept.filter { !small.contains($0) })
     }
     try folder.remove(small.filter { !kept.contains($0) })
   }

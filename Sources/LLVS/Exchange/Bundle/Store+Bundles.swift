@@ -85,13 +85,17 @@ extension Store {
     }
     var rest = missing[...]
     var sequence = folder.nextSequence(after: names)
+    var unsent = UnsentVersions()
     while !rest.isEmpty {
-      let (sent, name) = try sendOne(&rest, to: folder, sequence, control)
+      guard let (sent, name) = try sendOne(&rest, to: folder, sequence, &unsent, control) else {
+        break
+      }
       report.sent += sent
       names.append(name)
       sequence = BundleName.sequence(after: sequence)
       control.report(.sending, missing.count - rest.count, of: missing.count)
     }
+    report.refused = unsent.faults
     do throws(StoreError) {
       try putBundlesTogether(names, in: folder, control)
     } catch {
@@ -106,18 +110,39 @@ extension Store {
 
   // MARK: Sending
 
-  /// Writes one bundle with as many of the versions as belong into it, and takes them off the list.
+  /// Writes one bundle with as many of the versions as belong into it, and takes them off the list, those
+  /// that cannot be sent too; nil where none is left that can.
   func sendOne(
     _ rest: inout ArraySlice<VersionNumber>, to folder: BundleFolder, _ sequence: UInt64,
-    _ control: ExchangeControl
-  ) throws(StoreError) -> (sent: [Version.ID], name: BundleName) {
-    let file = try folder.create()
-    var offset: UInt64 = 0
-    let writer = try BundleWriter(scratch: path) { (bytes) throws(StoreError) in
-      try control.check()
-      try folder.write(bytes, to: file, at: offset)
-      offset += UInt64(bytes.count)
+    _ unsent: inout UnsentVersions, _ control: ExchangeControl
+  ) throws(StoreError) -> (sent: [Version.ID], name: BundleName)? {
+    let all = rest
+    while true {
+      let file = try folder.create()
+      var offset: UInt64 = 0
+      let writer = try BundleWriter(scratch: path) { (bytes) throws(StoreError) in
+        try control.check()
+        try folder.write(bytes, to: file, at: offset)
+        offset += UInt64(bytes.count)
+      }
+      rest = all
+      guard let sent = try write(&rest, to: writer, &unsent, control) else { continue }
+      guard !sent.isEmpty else { return nil }
+      let (length, hash) = try writer.finish()
+      let name = try folder.publish(file, sequence: sequence, length: length, hash: hash)
+      try write { (transaction) throws(StoreError) in
+        transaction.note(bundle: hash, versions: sent.map(\.number))
+      }
+      return (sent.map(\.id), name)
     }
+  }
+
+  /// Writes versions until the bundle is full, and takes them off the list; nil where it holds a part of one
+  /// that turned out to be damaged, so that it has to be written anew without that.
+  private func write(
+    _ rest: inout ArraySlice<VersionNumber>, to writer: BundleWriter,
+    _ unsent: inout UnsentVersions, _ control: ExchangeControl
+  ) throws(StoreError) -> [VersionRecord]? {
     var sent: [VersionRecord] = []
     while !rest.isEmpty, !writer.isFull {
       let records = try records(rest.prefix(Store.runCount))
@@ -125,22 +150,32 @@ extension Store {
         try control.check()
         return try self.bundled(records[index])
       }
-      for (record, (version, bytes)) in zip(records, encoded) where !writer.isFull {
-        try writer.add(version) { (append) throws(StoreError) in
-          if let bytes { return try bytes.withPiece(append) }
-          var changes = BundleChangeWriter(append)
-          try writeChanges(of: record, to: &changes)
-        }
-        sent.append(record)
+      for (record, encoded) in zip(records, encoded) where !writer.isFull {
         rest.removeFirst()
+        if unsent.isNoted(record) { continue }
+        switch encoded {
+        case .damaged(let damage): _ = try unsent.bars(record, damage, in: self)
+        case .short(let version, let bytes):
+          if try unsent.bars(record, nil, in: self) { continue }
+          try writer.add(version) { (append) throws(StoreError) in try bytes.withPiece(append) }
+          sent.append(record)
+        case .long(let version):
+          if try unsent.bars(record, nil, in: self) { continue }
+          do throws(StoreError) {
+            try writer.add(version) { (append) throws(StoreError) in
+              var changes = BundleChangeWriter(append)
+              try writeChanges(of: record, to: &changes)
+            }
+          } catch {
+            guard error.isDamage else { throw error }
+            _ = try unsent.bars(record, error.message, in: self)
+            return nil
+          }
+          sent.append(record)
+        }
       }
     }
-    let (length, hash) = try writer.finish()
-    let name = try folder.publish(file, sequence: sequence, length: length, hash: hash)
-    try write { (transaction) throws(StoreError) in
-      transaction.note(bundle: hash, versions: sent.map(\.number))
-    }
-    return (sent.map(\.id), name)
+    return sent
   }
 
   private func records(
@@ -158,14 +193,29 @@ extension Store {
     }
   }
 
-  /// A version and, where they are short, its changes as a bundle has them.
-  private func bundled(_ record: VersionRecord) throws(StoreError) -> (Version, [UInt8]?) {
-    let version = try version(from: record)
-    guard let size = record.valueDataSize, size <= Store.shortVersion else { return (version, nil) }
-    var bytes: [UInt8] = []
-    var changes = BundleChangeWriter { bytes.append(contentsOf: $0) }
-    try writeChanges(of: record, to: &changes)
-    return (version, bytes)
+  /// A version on its way into a bundle.
+  private enum Encoded {
+    /// With its changes as a bundle has them.
+    case short(Version, [UInt8])
+    /// Its changes are written as they are read.
+    case long(Version)
+    case damaged(String)
+  }
+
+  private func bundled(_ record: VersionRecord) throws(StoreError) -> Encoded {
+    do throws(StoreError) {
+      let version = try version(from: record)
+      guard let size = record.valueDataSize, size <= Store.shortVersion else {
+        return .long(version)
+      }
+      var bytes: [UInt8] = []
+      var changes = BundleChangeWriter { bytes.append(contentsOf: $0) }
+      try writeChanges(of: record, to: &changes)
+      return .short(version, bytes)
+    } catch {
+      guard error.isDamage else { throw error }
+      return .damaged(error.message)
+    }
   }
 
   // MARK: What was read

@@ -1,8 +1,9 @@
 import Foundation
-import LLVS
 import Platform
 import TestSupport
 import Testing
+
+@testable import LLVS
 
 @Suite("Upkeep of a writer's own bundles", .timeLimit(.minutes(2)))
 struct BundleUpkeepTests {
@@ -59,6 +60,46 @@ struct BundleUpkeepTests {
     #expect(try FolderFormat.bundles.retrieve(into: b, folder).taken.isEmpty)
     #expect(try FolderFormat.bundles.send(b, folder).sent.isEmpty)
     #expect(try FolderFormat.bundles.send(a, folder).sent.isEmpty)
+  }
+
+  @Test("bundles stay as they are where something in them rotted since they were sent")
+  func rotten() throws {
+    func send(_ store: Store, _ number: Int) throws {
+      var random = SeededRandom(seed: UInt64(number))
+      _ = try store.makeVersion(
+        basedOnPredecessor: store.mostRecentHead?.id,
+        updating: [Value(id: .init("f\(number)"), data: random.bytes(3000))])
+      #expect(try FolderFormat.bundles.send(store, folder).sent.count == 1)
+    }
+    do {
+      let store = try store("a")
+      for number in 0..<15 { try send(store, number) }
+    }
+    do {
+      let store = try store("a")
+      let head = try #require(try store.version(VersionNumber(15)))
+      let entry = try #require(try store.map(of: head).entry(at: Key("f3")))
+      guard case .chunk(let place) = entry.stored.content else { throw MissingFixture() }
+      let file = try File(store.records.files.path(place.segment), .readWrite)
+      let at = place.offset + UInt64(place.length) / 2
+      try file.write([try file.read(1, at: at)[0] ^ 4], at: at)
+      for number in 15..<19 {
+        try send(store, number)
+        #expect(try bundles().count == number + 1)
+      }
+    }
+    let other = try store("b")
+    #expect(try FolderFormat.bundles.retrieve(into: other, folder).taken.count == 19)
+    #expect(try other.verify().isSound)
+    // Once it is whole again they are put together.
+    let store = try store("a")
+    var random = SeededRandom(seed: 3)
+    _ = try store.makeVersion(
+      basedOnPredecessor: store.mostRecentHead?.id,
+      updating: [Value(id: .init("again"), data: random.bytes(3000))])
+    #expect(try FolderFormat.bundles.send(store, folder).sent.count == 1)
+    #expect(try store.verify().isSound)
+    #expect(try bundles().count == 1)
   }
 
   @Test("a reader in the middle loses its files and goes on with the new one", arguments: 0..<6)
