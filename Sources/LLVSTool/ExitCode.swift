@@ -44,7 +44,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .noSpace: "no space"
     case .notPermitted: "not permitted, read only, or written by a newer program"
     case .damaged: "the store is damaged"
-    case .interrupted: "interrupted"
+    case .interrupted: "interrupted (of Ctrl-C the tool ends by the signal: 130 in a shell)"
     case .exists: "the name is taken"
     case .failed: "the system failed in another way"
     }

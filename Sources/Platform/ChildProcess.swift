@@ -61,11 +61,11 @@ package struct ChildProcess: Sendable {
   }
 
   /// Runs a program to its end in a session of its own, without input and output; one that takes longer
-  /// than `patience` nanoseconds is ended, with all that it started there.
+  /// than `patience` nanoseconds, or is given up, is ended, with all that it started there.
   ///
   /// - Returns: its exit code; nil if it was ended.
   package static func run(
-    _ arguments: [String], patience: UInt64
+    _ arguments: [String], patience: UInt64, isGivenUp: () -> Bool = { false }
   ) throws(SystemError) -> Int32? {
     guard let program = arguments.first else { return 0 }
     var attributes = posix_spawnattr_t()
@@ -96,7 +96,7 @@ package struct ChildProcess: Sendable {
     let child = ChildProcess(id: process)
     let end = SystemClock.monotonic() + patience
     var pause: UInt64 = 500_000
-    while SystemClock.monotonic() < end {
+    while SystemClock.monotonic() < end, !isGivenUp() {
       if let code = try child.exitCode() { return code }
       SystemClock.sleep(nanoseconds: pause)
       pause = min(pause * 2, 20_000_000)

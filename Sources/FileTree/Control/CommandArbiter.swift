@@ -20,12 +20,15 @@ package struct CommandArbiter: ClashArbiter {
   private let fallback: MostRecentChangeClashArbiter
   private let store: Store
   private let patience: UInt64
+  private let isCancelled: @Sendable () -> Bool
 
-  /// Creates an arbiter for values of a store.
+  /// Creates an arbiter for values of a store; a command at work is ended when it is cancelled.
   package init(
     _ command: String, _ graph: VersionGraph, _ store: Store,
-    patience: UInt64 = CommandArbiter.patience
+    patience: UInt64 = CommandArbiter.patience,
+    isCancelled: @escaping @Sendable () -> Bool = { false }
   ) {
+    self.isCancelled = isCancelled
     self.command = command
     self.patience = patience
     self.store = store
@@ -33,7 +36,9 @@ package struct CommandArbiter: ClashArbiter {
   }
 
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
-    guard let bytes = try merged(clash) else { return try fallback.decide(clash) }
+    let merged = try merged(clash)
+    if isCancelled() { throw .cancelled }
+    guard let bytes = merged else { return try fallback.decide(clash) }
     return .bytes(bytes, kind: .regular, dropping: [])
   }
 
@@ -75,7 +80,7 @@ package struct CommandArbiter: ClashArbiter {
     let files = Self.namesFiles(command) ? "" : " \"$1\" \"$2\" \"$3\""
     let script = "ulimit -f \(Self.maximumLength / 512)\n\(command)\(files)"
     let code = try ChildProcess.run(
-      ["/bin/sh", "-c", script, "llvs-merge"] + paths, patience: patience)
+      ["/bin/sh", "-c", script, "llvs-merge"] + paths, patience: patience, isGivenUp: isCancelled)
     guard code == 0 else { return nil }
     // The command may have put anything there: a link is no result, and a FIFO would never end.
     guard try FileSystem.status(paths[1], following: false).kind == .regular else { return nil }

@@ -35,7 +35,7 @@ extension ControlService {
       guard half == .retrieve, settings.automerge else { continue }
       // What cannot be merged by itself waits for somebody to say how.
       let merged = try mergeHeads(
-        context, standardArbiter, refusingUnrelated: false)
+        context, standardArbiter(context), refusingUnrelated: false)
       if merged.text != "nothing to merge" { outcome.lines.append(merged.text) }
       outcome.note(merged)
     }
@@ -51,7 +51,7 @@ extension ControlService {
     outcome.lines.append(committed.text)
     try run(.retrieve, with: peers, context, &outcome)
     do throws(ControlError) {
-      let merged = try mergeHeads(context, standardArbiter)
+      let merged = try mergeHeads(context, standardArbiter(context))
       outcome.lines.append(merged.text)
       outcome.note(merged)
     } catch {

@@ -38,8 +38,10 @@ extension ControlService {
     _ merge: ControlCommand.Merge, _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
     let arbiter =
-      if let choice = merge.arbiter { ChosenArbiter.plain(choice, store) } else {
-        standardArbiter
+      if let choice = merge.arbiter {
+        ChosenArbiter.plain(choice, store, isCancelled: context.isCancelled)
+      } else {
+        standardArbiter(context)
       }
     var others: [VersionRecord]?
     if case .named(let word) = merge.target { others = try named(word) }
@@ -60,8 +62,8 @@ extension ControlService {
   }
 
   /// What the settings say.
-  var standardArbiter: ChosenArbiter.Maker {
-    ChosenArbiter.maker(settings.arbiters, store)
+  func standardArbiter(_ context: CommandContext) -> ChosenArbiter.Maker {
+    ChosenArbiter.maker(settings.arbiters, store, isCancelled: context.isCancelled)
   }
 
   /// The versions that a word stands for: a branch's heads, or one version.

@@ -43,6 +43,33 @@ struct CommandArbiterTests {
     try FileSystem.list(store.path).filter { $0.hasPrefix("merge-") }
   }
 
+  @Test("a command at work ends when the merge is given up, and nothing of it stays")
+  func cancelled() throws {
+    let root = try store.makeVersion(basedOnPredecessor: nil, inserting: [value("a", "base\n")])
+    let sides = try ["one\n", "two\n"].map {
+      let version = try store.makeVersion(
+        basedOnPredecessor: root.id, updating: [value("a", $0)])
+      return try #require(try store.version(version.id)).number
+    }
+    let start = SystemClock.monotonic()
+    let error = #expect(throws: StoreError.self) {
+      try store.write { (transaction) throws(StoreError) in
+        try transaction.merge(sides[1], into: sides[0], line: nil) {
+          CommandArbiter(
+            "sleep 300; true", $0, store, patience: 60_000_000_000,
+            isCancelled: { SystemClock.monotonic() - start > 300_000_000 })
+        }
+      }
+    }
+    guard case .cancelled? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(SystemClock.monotonic() - start < 20_000_000_000)
+    #expect(try store.state().lastNumber == 3)
+    #expect(try leftovers() == [])
+  }
+
   @Test("a program that names no file is given them behind its words")
   func program() throws {
     let driver = directory.file("driver")
