@@ -5,6 +5,8 @@ struct JournalHeader: Hashable, Sendable {
   /// What is written. Two more are read: format 1 has no checksums of what its checkpoint refers to, format 2
   /// names each epoch, where an epoch stands now for those that follow up to the next that is named.
   static let format: UInt32 = 3
+  /// None takes more bytes.
+  static let lengthLimit = 512
   static let magic: [UInt8] = Array("llvsjrn1".utf8)
 
   /// The format that it was read in.

@@ -18,6 +18,8 @@ struct JournalReader {
   private(set) var offset: UInt64 = 0
   /// Whether no power can have been lost since the file was begun; the header tells.
   private(set) var isSameBoot = false
+  /// Whether a bit of the header had flipped, and was read as it was written.
+  private(set) var hasMendedHeader = false
 
   init(_ file: File) throws(SystemError) {
     self.file = file
@@ -25,9 +27,10 @@ struct JournalReader {
   }
 
   mutating func header() throws(StoreError) -> JournalHeader {
-    let found: [UInt8]?
+    var found: [UInt8]?
     do throws(SystemError) {
       found = try frame()?.meta
+      if found == nil { found = try mendedHeader() }
     } catch {
       throw .system(error)
     }
@@ -66,6 +69,33 @@ struct JournalReader {
     } catch {
       throw .system(error)
     }
+  }
+
+  /// The header where one bit of it has flipped: the one that makes its checksum right again.
+  private mutating func mendedHeader() throws(SystemError) -> [UInt8]? {
+    var bytes = try file.read(JournalFrame.headerSize + JournalHeader.lengthLimit, at: 0)
+    for bit in 0..<(bytes.count * 8) {
+      bytes[bit / 8] ^= 1 << (bit % 8)
+      defer { bytes[bit / 8] ^= 1 << (bit % 8) }
+      var input = ByteReader(Array(bytes.prefix(JournalFrame.headerSize)))
+      guard let length = try? input.get(UInt32.self), length > 0,
+        JournalFrame.headerSize + Int(length) <= bytes.count,
+        let data = try? input.get(UInt32.self), data == 0, let sum = try? input.get(UInt64.self)
+      else { continue }
+      let end = JournalFrame.headerSize + Int(length)
+      guard bit < end * 8 else { return nil }
+      let meta = Array(bytes[JournalFrame.headerSize..<end])
+      guard JournalFrame.checksum(lengths: Array(bytes[..<8]), meta: meta) == sum else { continue }
+      offset = UInt64(end)
+      hasMendedHeader = true
+      return meta
+    }
+    return nil
+  }
+
+  /// Whether any change can be read, whatever stands before it.
+  func hasChanges() throws(StoreError) -> Bool {
+    do throws(SystemError) { return try hasFrame(after: 0) } catch { throw .system(error) }
   }
 
   /// Whether nothing but zeros follows: they were written ahead of records, of which one that was being

@@ -21,24 +21,30 @@ extension LiveTree {
   package static func faults(ofJournalIn store: Store) throws(StoreError) -> [String] {
     let directory = "\(store.path)/journal"
     let header: JournalHeader
+    var faults: [String] = []
     do throws(StoreError) {
-      guard let found = try newestHeader(in: directory) else { return [] }
+      guard let (found, isMended) = try newestHeader(in: directory) else { return [] }
       header = found
+      if isMended {
+        faults.append("\(directory): a bit of the header has flipped; mounting puts it right")
+      }
     } catch {
       guard case .corrupt(let reason) = error else { throw error }
       return [reason]
     }
     if let owner = header.store, owner != store.storeID {
-      return ["\(directory) belongs to another store"]
+      return faults + ["\(directory) belongs to another store"]
     }
     // Asked after the header: somebody else may go on writing, and commits before the journal follows. What
     // keeps it from being read is named where the store is looked through.
-    guard let state = try? LiveState(of: store) else { return [] }
+    guard let state = try? LiveState(of: store) else { return faults }
     let last = try store.state().lastNumber
-    return header.lostVersions(besides: state, last: last).map { [$0] } ?? []
+    return faults + (header.lostVersions(besides: state, last: last).map { [$0] } ?? [])
   }
 
-  private static func newestHeader(in directory: String) throws(StoreError) -> JournalHeader? {
+  private static func newestHeader(
+    in directory: String
+  ) throws(StoreError) -> (JournalHeader, isMended: Bool)? {
     var reader: JournalReader
     do throws(SystemError) {
       guard try FileSystem.exists(directory),
@@ -55,6 +61,6 @@ extension LiveTree {
       if error.errno == Errno.noEntry { return nil }
       throw .system(error)
     }
-    return try reader.header()
+    return (try reader.header(), reader.hasMendedHeader)
   }
 }

@@ -19,7 +19,7 @@ extension LiveTree {
   /// A full disk does not keep a tree from being read: ``Recovery/obstacle`` says so then, and every change
   /// is refused until there is room.
   ///
-  /// - Throws: ``StoreError/corrupt(_:)`` if the journal has no header, ``StoreError/fromTheFuture(_:)``,
+  /// - Throws: ``StoreError/corrupt(_:)`` if the journal has changes and no header, ``StoreError/fromTheFuture(_:)``,
   ///   ``StoreError/system(_:)``.
   /// - Complexity: O(pending).
   package static func open(
@@ -28,7 +28,7 @@ extension LiveTree {
     let directory = store.path + "/journal"
     let state = try LiveState(of: store)
     var recovery = Recovery()
-    guard let found = try newestGeneration(in: directory) else {
+    guard let (found, header, start) = try readable(in: directory, &recovery) else {
       let header = JournalHeader(
         bootID: bootID(), head: state.head?.rawValue ?? 0, root: state.map.root, cut: state.cut,
         store: store.storeID)
@@ -40,11 +40,7 @@ extension LiveTree {
       try tree.showRoot()
       return (tree, recovery)
     }
-    var reader: JournalReader
-    do throws(SystemError) { reader = try JournalReader(found.file) } catch {
-      throw .system(error)
-    }
-    let header = try reader.header()
+    var reader = start
     if let owner = header.store, owner != store.storeID {
       throw .corrupt(
         "\(found.file.path) belongs to another store; without it this one opens with the newest version "
@@ -105,6 +101,53 @@ extension LiveTree {
     // What the generation before it had is room for removals, and for the next mount's.
     if isFull, recovery.obstacle == nil { try? journal.reserve(0) }
     return (tree, recovery)
+  }
+
+  /// The newest generation, opened behind its header; nil where there is none.
+  ///
+  /// A journal in which nothing can be read is put aside, and named. One with changes behind a header that is
+  /// lost is left to somebody to decide about: what they were made on is not known.
+  private static func readable(
+    in directory: String, _ recovery: inout Recovery
+  ) throws(StoreError) -> (Generation, JournalHeader, JournalReader)? {
+    guard let found = try newestGeneration(in: directory) else { return nil }
+    var reader: JournalReader
+    do throws(SystemError) { reader = try JournalReader(found.file) } catch {
+      throw .system(error)
+    }
+    do throws(StoreError) {
+      let header = try reader.header()
+      if reader.hasMendedHeader {
+        recovery.losses.append("a bit of the journal's header had flipped, and was put right")
+      }
+      return (found, header, reader)
+    } catch {
+      guard case .corrupt(let reason) = error else { throw error }
+      guard try !reader.hasChanges() else {
+        throw .corrupt(
+          "\(reason), and changes that are in no version stand behind it; "
+            + "with \(directory) moved away the store opens without them")
+      }
+      let place = try putAside(directory)
+      recovery.losses.append(
+        "\(reason), and nothing in it can be read: it is in \(place) now, and what was in no version "
+          + "yet is lost")
+      return nil
+    }
+  }
+
+  /// Moves a directory of the store beside its place.
+  private static func putAside(_ directory: String) throws(StoreError) -> String {
+    do throws(SystemError) {
+      var number = 1
+      while try FileSystem.exists("\(directory).damaged-\(number)") { number += 1 }
+      let place = "\(directory).damaged-\(number)"
+      try FileSystem.rename(directory, to: place)
+      try FileSystem.syncDirectory(FileSystem.directory(of: directory))
+      return place
+    } catch {
+      throw .system(error)
+    }
   }
 
   /// Gives the root what was set of it before.

@@ -215,6 +215,52 @@ struct JournalDamageTests {
     #expect(try FileSystem.read(file, atMost: 1 << 24) == bytes)
   }
 
+  @Test("a bit that flips in the header is put right, and nothing is lost")
+  func flippedHeader() throws {
+    let (path, _) = try filled()
+    let whole = try FileSystem.read(try journal(path), atMost: 1 << 24)
+    let end = 16 + Int(whole[2]) << 8 + Int(whole[3])
+    for bit in stride(from: 0, to: end * 8, by: 29) {
+      let copy = try TemporaryDirectory()
+      try copyTree(path, copy.file("s"))
+      var bytes = whole
+      bytes[bit / 8] ^= 1 << (bit % 8)
+      try replace(try journal(copy.file("s")), bytes)
+      do {
+        let reader = try Store.open(path: copy.file("s"), mode: .reader)
+        #expect(try LiveTree.faults(ofJournalIn: reader).first?.contains("flipped") == true)
+      }
+      let mount = try MountedTree(copy.path)
+      #expect(mount.recovery.losses.count == 1 && mount.recovery.losses[0].contains("flipped"))
+      #expect(mount.text("base") == "base")
+      for index in 0..<5 { #expect(mount.text("f\(index)") == "text \(index)", "bit \(bit)") }
+    }
+  }
+
+  @Test(
+    "a journal in which nothing can be read is put aside, named, and the rest is there",
+    arguments: [0, 100, 8192])
+  func nothingLeft(zeros: Int) throws {
+    let (path, _) = try filled()
+    let bytes = [UInt8](repeating: 0, count: zeros)
+    for number in 1...2 {
+      let file = try journal(path)
+      try replace(file, bytes)
+      let mount = try MountedTree(directory.path)
+      let place = "\(path)/journal.damaged-\(number)"
+      #expect(mount.recovery.losses.count == 1)
+      #expect(mount.recovery.losses.first?.contains(place) == true, "\(mount.recovery.losses)")
+      #expect(mount.text("base") == "base" && mount.text("f0") == nil)
+      try mount.save("later", "later \(number)")
+      try mount.cut()
+      #expect(try mount.head()["later"] == "later \(number)")
+      let name = try #require(file.split(separator: "/").last)
+      #expect(try FileSystem.read("\(place)/\(name)", atMost: 1 << 20) == bytes)
+    }
+    let mount = try MountedTree(directory.path)
+    #expect(mount.recovery.losses == [] && mount.text("later") == "later 2")
+  }
+
   @Test("a copy taken at any moment between commit and checkpoint shows the same tree")
   func betweenCommitAndCheckpoint() throws {
     let mount = try MountedTree(directory.path)
