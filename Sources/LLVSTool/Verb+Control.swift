@@ -75,8 +75,16 @@ extension Verb {
           try FileSystem.unlink(path)
         } else {
           _ = try PeerAddress(Array(words[1].utf8))
-          let file = try File(path, [.readWrite, .create, .truncate])
-          try file.write(Array("\(words[1])\n".utf8), at: 0)
+          try write(words[1], to: path)
+          let isKnown = try site.reader().peers().contains {
+            $0.name == words[0] && address($0) == words[1]
+          }
+          guard isKnown else {
+            // Scratch that nobody asked for.
+            try? FileSystem.unlink(path)
+            throw ControlError(
+              .grammar, "no peer can be called \(words[0]): a pattern of .llvs/ignore matches it")
+          }
         }
       case .store(let path):
         let service = try ControlService.open(try Store.open(path: path, mode: .writer))
@@ -95,9 +103,6 @@ extension Verb {
     if let name = words.first, peers.isEmpty {
       throw ControlError(.notFound, "there is no peer \(name)")
     }
-    func address(_ peer: Peer) -> String {
-      String(decoding: peer.address.prefix { $0 != 0x0A }, as: UTF8.self)
-    }
     if line.isJSON {
       let list = peers.map {
         ReplyValue.record([ReplyField("name", $0.name), ReplyField("address", address($0))])
@@ -107,6 +112,18 @@ extension Verb {
       console.tell(peers.map { "\($0.name)  \(address($0))" }.joined(separator: "\n"))
     }
     return .done
+  }
+}
+
+extension Verb {
+  private static func address(_ peer: Peer) -> String {
+    String(decoding: peer.address.prefix { $0 != 0x0A }, as: UTF8.self)
+  }
+
+  /// Writes a line to a file, which is closed afterwards.
+  private static func write(_ line: String, to path: String) throws {
+    let file = try File(path, [.readWrite, .create, .truncate])
+    try file.write(Array("\(line)\n".utf8), at: 0)
   }
 }
 

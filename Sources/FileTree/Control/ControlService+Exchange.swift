@@ -237,10 +237,17 @@ extension ControlService {
 
   /// Gives a peer an address, or another one.
   ///
-  /// - Throws: ``ControlError/Kind/grammar`` for a bad name or address.
+  /// - Throws: ``ControlError/Kind/grammar`` for a bad name or address; the log and status say so too, since
+  ///   the error of a file that is closed reaches few.
   package func setPeer(_ name: String, address: [UInt8]) throws(ControlError) {
     if let fault = StoreName.fault(name) { throw ControlError(.grammar, fault) }
-    _ = try PeerAddress(address)
+    do throws(ControlError) {
+      _ = try PeerAddress(address)
+    } catch {
+      log.add("error", "peers/\(name): \(error.message)")
+      noteFailure(of: "peers/\(name)", error)
+      throw error
+    }
     try translating { () throws(StoreError) in
       try store.write { (transaction) throws(StoreError) in
         let known = try store.peers().first { $0.name == name }

@@ -34,6 +34,11 @@ struct WritablePlaceTests {
     #expect(fault { try space.save("peers/usb", "nowhere at all") } == "invalid")
     #expect(try peers(space) == ["usb": "/media/usb"])
     #expect(try space.read("peers/usb") == "nowhere at all")
+    // Shells do not look at what close(2) says.
+    let status = try space.space.service.status().text
+    #expect(status.contains("error: peers/usb: \"nowhere at all\" is no address"), "\(status)")
+    let log = EventLog(directory: space.store.path).lastLines(5)
+    #expect(log.contains { $0.contains(" error ") && $0.contains("peers/usb: ") })
     try space.save("peers/usb", "/media/usb2")
     #expect(try peers(space) == ["usb": "/media/usb2"])
   }
