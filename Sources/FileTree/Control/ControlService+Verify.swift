@@ -39,17 +39,18 @@ extension ControlService {
     let scratch = "\(store.path)/verify-\(SystemRandom.hex(8)).tmp"
     // What cannot be removed now is no part of the store.
     defer { try? FileSystem.removeTree(scratch) }
-    var faults: [String] = []
-    let (compared, report) = try translating(name) { () throws(StoreError) in
+    let control = ExchangeControl(
+      isCancelled: context.isCancelled,
+      progress: {
+        context.progress(CommandProgress("\(name): verifying", done: $0.done, total: $0.total))
+      })
+    let (compared, report, faults) = try translating(name) { () throws(StoreError) in
       let copy = try Store.open(path: scratch, mode: .writer, create: true, isForced: true)
-      let control = ExchangeControl(
-        isCancelled: context.isCancelled,
-        progress: {
-          context.progress(
-            CommandProgress("\(name): verifying", done: $0.done, total: $0.total))
-        })
-      let report = try remote.retrieve(into: copy, control)
-      faults += report.refused.map { "\($0.id.rawValue): \($0.reason)" }
+      let report = try readAll(of: remote, into: copy, control)
+      var faults = (report.refused + report.waiting).map { fault in
+        fault.reason.contains(fault.id.rawValue)
+          ? fault.reason : "\(fault.id.rawValue): \(fault.reason)"
+      }
       var compared = 0
       for id in report.taken {
         guard let theirs = try copy.version(id), let ours = try store.version(id) else { continue }
@@ -60,12 +61,24 @@ extension ControlService {
               + "here \(ours.map.digest.hex)")
         }
       }
-      return (compared, report)
+      let gone = try store.versionsToSend(
+        upTo: PeerState(peer.state).sent, without: Set(report.remoteIDs), control: control)
+      if !gone.isEmpty {
+        let what =
+          gone.count == 1
+          ? "1 version that was there is gone"
+          : "\(gone.count) versions that were there are gone"
+        let names = Self.names(gone.map { Array($0.name.utf8) })
+        faults.append("\(what), and sent again with the next sync: \(names)")
+      }
+      return (compared, report, faults)
     }
     for fault in faults { log.add("error", "\(name): \(fault)") }
-    if let first = faults.first {
-      let more = faults.count > 1 ? " (and \(faults.count - 1) more)" : ""
-      throw ControlError(.damaged, "\(name): \(first)\(more)")
+    if !faults.isEmpty {
+      let told = faults.prefix(Self.faultsTold).joined(separator: "; ")
+      let more = faults.count - Self.faultsTold
+      throw ControlError(
+        .damaged, "\(name): \(told)\(more > 0 ? " (and \(more) more, in the log)" : "")")
     }
     return CommandResult(
       "\(name) is sound: \(report.taken.count) versions, \(compared) the same here",
@@ -73,5 +86,24 @@ extension ControlService {
         ReplyField("peer", name), ReplyField("versions", report.taken.count),
         ReplyField("compared", compared), ReplyField("waiting", report.waiting.count),
       ])
+  }
+
+  private static let faultsTold = 5
+
+  /// Reads what is there; where something is missing there that is here, with that.
+  private func readAll(
+    of remote: any PeerExchanging, into copy: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    var report = try remote.verify(into: copy, control)
+    var here: Set<Version.ID> = []
+    for id in report.absent {
+      if try store.version(id) != nil { here.insert(id) }
+    }
+    guard !here.isEmpty else { return report }
+    try copy.takeIn(here, from: store, control: control)
+    // What is still missing is missing everywhere.
+    report.waiting = []
+    report.add(try remote.verify(into: copy, control))
+    return report
   }
 }

@@ -8,8 +8,20 @@ package protocol PeerExchanging: Sendable {
   /// Takes in what is there.
   func retrieve(into store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 
+  /// Reads everything that is there into a store that is thrown away afterwards; what is damaged, cut or
+  /// missing is refused, or waiting, in the report.
+  func verify(into copy: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
+
   /// Writes what is missing there; the report's `sent` names it.
   func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
+}
+
+extension PeerExchanging {
+  package func verify(
+    into copy: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    try retrieve(into: copy, control)
+  }
 }
 
 /// A folder in the original's format, of bundles, or of both: then each holds what the other does, so that
@@ -30,6 +42,20 @@ struct FolderPeer: PeerExchanging {
     if hasFiles {
       report.add(
         try FileSystemExchange(existingFolder: path, store: store).retrieve(control: control))
+    }
+    return report
+  }
+
+  func verify(
+    into copy: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    if hasBundles {
+      report.add(try BundleExchange(existingFolder: path, store: copy).readAll(control: control))
+    }
+    if hasFiles {
+      report.add(
+        try FileSystemExchange(existingFolder: path, store: copy).readAll(control: control))
     }
     return report
   }

@@ -57,6 +57,12 @@ public final class FileSystemExchange: Exchange {
     return try store.retrieve(from: remote, control: control)
   }
 
+  /// Reads everything that is there into a store that holds nothing else.
+  package func readAll(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    let remote = FolderRemote(path: folder, replica: store.replicaID, control: control)
+    return try store.readAll(of: remote, control: control)
+  }
+
   /// Writes what is missing there.
   package func send(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     let remote = FolderRemote(path: folder, replica: store.replicaID, control: control)

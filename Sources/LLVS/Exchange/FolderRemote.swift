@@ -24,8 +24,7 @@ package final class FolderRemote: WireRemote {
 
   // Held while the folder is made ready, once a send; else for memory alone.
   private let ready = Mutex<Ready?>(nil)
-  // The two directories once they were read from, so that a file is found by its name alone. A leaf lock;
-  // held while a directory is opened, once.
+  // The two directories once they were read from, so that a file is found by its name alone. A leaf lock.
   private let directories = Mutex<[WireKind: File]>([:])
 
   /// Files up to this many bytes are read when they are opened.
@@ -43,16 +42,26 @@ package final class FolderRemote: WireRemote {
     if ready.withLock({ $0 != nil }) { abandon() }
   }
 
-  package func versionIDs() throws(StoreError) -> [Version.ID] {
+  package func versionIDs() throws(StoreError) -> [Version.ID] { try ids(.version) }
+
+  /// The versions of which the changes are there and nothing says what they are: somebody's send was
+  /// interrupted, or the other half went away.
+  func idsOfChangesAlone() throws(StoreError) -> [Version.ID] {
+    let whole = Set(try ids(.version))
+    return try ids(.changes).filter { !whole.contains($0) }.sorted()
+  }
+
+  private func ids(_ kind: WireKind) throws(StoreError) -> [Version.ID] {
     try folder.check()
+    let directory = "\(path)/\(kind.rawValue)"
     do throws(SystemError) {
-      guard try FileSystem.exists("\(path)/versions") else { return [] }
+      guard try FileSystem.exists(directory) else { return [] }
     } catch {
       throw folder.translated(error)
     }
-    try folder.checkOwn("\(path)/versions")
+    try folder.checkOwn(directory)
     do throws(SystemError) {
-      return try FileSystem.list("\(path)/versions").compactMap { name in
+      return try FileSystem.list(directory).compactMap { name in
         guard !FolderRemote.isTemporary(name) else { return nil }
         let id = Version.ID(name)
         return WireName.fault(of: id) == nil ? id : nil
@@ -71,12 +80,15 @@ package final class FolderRemote: WireRemote {
   package func open(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> WireInput? {
     if let fault = WireName.fault(of: id) { throw .invalid(fault) }
     let name = "\(kind.rawValue)/\(id.rawValue)"
+    guard let directory = try directory(kind) else {
+      try folder.check()
+      return nil
+    }
     let file: File
     let start: [UInt8]
     let isWhole: Bool
     var isThere = false
     do throws(SystemError) {
-      let directory = try directory(kind)
       // Opening a device can do something; of what is none, opening a FIFO could wait.
       let kind = try FileSystem.status(id.rawValue, in: directory, following: false).kind
       guard kind == .regular else { throw SystemError(errno: Errno.invalid, call: "", subject: "") }
@@ -129,16 +141,27 @@ package final class FolderRemote: WireRemote {
     }
   }
 
-  private func directory(_ kind: WireKind) throws(SystemError) -> File {
-    let path = path
-    return try directories.withLock { known in
-      Result<File, SystemError> { () throws(SystemError) in
-        if let directory = known[kind] { return directory }
-        let directory = try File("\(path)/\(kind.rawValue)", [.read, .directory])
-        known[kind] = directory
-        return directory
-      }
-    }.get()
+  /// One of the two directories; nil where it is not there.
+  private func directory(_ kind: WireKind) throws(StoreError) -> File? {
+    if let known = directories.withLock({ $0[kind] }) { return known }
+    let path = "\(path)/\(kind.rawValue)"
+    let directory: File
+    do throws(SystemError) {
+      guard try FileSystem.exists(path) else { return nil }
+    } catch {
+      throw folder.translated(error)
+    }
+    try folder.checkOwn(path)
+    do throws(SystemError) {
+      directory = try FolderRemote.opened(path)
+    } catch {
+      throw folder.translated(error)
+    }
+    return directories.withLock { known in
+      if let other = known[kind] { return other }
+      known[kind] = directory
+      return directory
+    }
   }
 
   // MARK: Writing

@@ -145,6 +145,7 @@ extension Retrieval {
       note(id, after: cause, isRefused: isRefused)
     case .absent:
       barred[id] = false
+      report.absent.insert(id)
       let fault = ExchangeReport.Fault(
         id: id, reason: "\(source.changesLabel(id)): it is not there yet")
       report.waiting.append(fault)

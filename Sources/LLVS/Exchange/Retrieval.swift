@@ -118,6 +118,7 @@ struct Retrieval<Source: VersionSource> {
           count += 1
         } else if try store.version(id) == nil {
           absent.append((incoming.id, id, refused.contains(id)))
+          if !refused.contains(id) { report.absent.insert(id) }
           count += 1
         }
       }

@@ -7,9 +7,15 @@ extension Store {
   package func verify(
     against remote: some VersionSource, control: ExchangeControl = ExchangeControl()
   ) throws(StoreError) -> [ExchangeReport.Fault] {
+    try verify(remote.versionIDs(), against: remote, control: control)
+  }
+
+  /// The same of some versions.
+  func verify(
+    _ ids: [Version.ID], against remote: some VersionSource, control: ExchangeControl
+  ) throws(StoreError) -> [ExchangeReport.Fault] {
     var faults: [ExchangeReport.Fault] = []
-    let ids = try remote.versionIDs().sorted()
-    for (index, id) in ids.enumerated() {
+    for (index, id) in ids.sorted().enumerated() {
       try control.check()
       control.report(.reading, index, of: ids.count)
       guard let record = try version(id) else { continue }
@@ -23,6 +29,18 @@ extension Store {
       }
     }
     return faults
+  }
+
+  /// The versions up to a number that a send would write to a place that holds these.
+  package func versionsToSend(
+    upTo last: UInt32, without known: Set<Version.ID>, control: ExchangeControl
+  ) throws(StoreError) -> [VersionRecord] {
+    var records: [VersionRecord] = []
+    for number in try versionsToSend(control, isThere: { known.contains($0.id) })
+    where number.rawValue <= last {
+      if let record = try version(number) { records.append(record) }
+    }
+    return records
   }
 
   private func difference(
@@ -51,7 +69,7 @@ extension Store {
     _ record: VersionRecord, from remote: some VersionSource
   ) throws(StoreError) -> String? {
     let name = remote.changesLabel(record.id)
-    guard let changes = try remote.changes(of: record.id) else { return nil }
+    guard let changes = try remote.changes(of: record.id) else { return "\(name): it is not there" }
     let map = map(of: record)
     var difference: String?
     // What follows the first difference is read all the same: it may be malformed.

@@ -82,6 +82,9 @@ package struct ExchangeReport: Sendable {
   package var refused: [Fault] = []
   /// Versions of which something is not there yet.
   package var waiting: [Fault] = []
+  /// Versions that are not here, and of which nothing or a part only is there, though something there was made
+  /// from them or is the other part.
+  package var absent: Set<Version.ID> = []
   /// Versions that are new there.
   package var sent: [Version.ID] = []
   /// All that was there when the exchange began.
@@ -89,19 +92,20 @@ package struct ExchangeReport: Sendable {
 
   package init() {}
 
-  /// Adds what another exchange of the same versions came to.
-  package mutating func add(_ other: ExchangeReport) {
-    taken += other.taken
   /// What was sent, where that is all that was to be.
   func allSent() throws(StoreError) -> [Version.ID] {
     guard let fault = refused.first else { return sent }
     throw .corrupt("\(refused.count) versions cannot be sent: \(fault.reason)")
   }
 
+  /// Adds what another exchange of the same versions came to.
+  package mutating func add(_ other: ExchangeReport) {
+    taken += other.taken
     takenNumbers += other.takenNumbers
     let refusals = Set(refused)
     refused += other.refused.filter { !refusals.contains($0) }
     waiting += other.waiting
+    absent.formUnion(other.absent)
     // What went out in two forms went out once.
     let (known, there) = (Set(sent), Set(remoteIDs))
     sent += other.sent.filter { !known.contains($0) }

@@ -71,6 +71,99 @@ struct ControlExchangeTests {
     #expect(try a.failure("send other") == .grammar)
   }
 
+  @Test("verify names what is damaged, cut or gone in a peer's folder", arguments: [false, true])
+  func verifyFolder(isBundled: Bool) throws {
+    let (a, _, folder) = try pair()
+    try a.service.setPeer(
+      "usb", address: Array("\(isBundled ? "bundle+" : "")\(folder)".utf8))
+    let directory = "\(folder)/\(isBundled ? "bundles" : "changes")"
+    var files: [String] = []
+    for name in ["one", "two", "three", "four"] {
+      try a.write(name, String(repeating: name, count: 2000))
+      try a.run("sync")
+      files += try FileSystem.list(directory).filter { !files.contains($0) }
+    }
+    #expect(files.count == 4)
+    #expect(try a.run("verify usb").text.contains("sound: 4 versions, 4 the same here"))
+    func faults() throws -> String {
+      do {
+        try a.run("verify usb")
+        return ""
+      } catch let error as ControlError {
+        #expect(error.kind == .damaged)
+        return error.message
+      }
+    }
+    let second = try File("\(directory)/\(files[1])", .readWrite)
+    let at = try second.status().size / 2
+    let byte = try second.read(1, at: at)
+    try second.write([byte[0] ^ 1], at: at)
+    var told = try faults()
+    #expect(told.contains(files[1]), "\(told)")
+    try second.write(byte, at: at)
+    let third = try File("\(directory)/\(files[2])", .readWrite)
+    let bytes = try third.read(1 << 20, at: 0)
+    try third.truncate(to: UInt64(bytes.count / 2))
+    told = try faults()
+    #expect(told.contains(files[2]), "\(told)")
+    try third.write(bytes, at: 0)
+    #expect(try faults().isEmpty)
+    // What is gone is told though what is left could be read with what is here; the next sync mends it.
+    for name in [files[0], files[3]] {
+      try FileSystem.unlink("\(directory)/\(name)")
+      told = try faults()
+      let what = isBundled ? "1 version that was there is gone" : "changes/\(name)"
+      #expect(told.contains(what), "\(told)")
+      #expect(!told.contains("predecessor"), "\(told)")
+      if isBundled { try a.run("sync") }
+    }
+    guard !isBundled else {
+      #expect(try faults().isEmpty)
+      return
+    }
+    for name in files { try FileSystem.unlink("\(folder)/versions/\(name)") }
+    #expect(try faults().contains("4 versions that were there are gone"))
+    try a.run("sync")
+    #expect(try faults().isEmpty)
+  }
+
+  @Test("a peer of which something was refused is not shown as one that is well")
+  func refusals() throws {
+    let (a, b, folder) = try pair()
+    try a.write("a", "from a")
+    try a.run("sync")
+    let stray = "\(folder)/versions/00000000-0000-4000-8000-000000000001"
+    try FileSystem.replace(stray, with: Array("no version".utf8), permissions: 0o644)
+    try b.run("sync")
+    #expect(try b.read("a") == "from a")
+    var status = try b.service.status()
+    #expect(status.text.contains("usb       exchanged "), "\(status.text)")
+    #expect(status.text.contains("; 1 refused: versions/00000000-"), "\(status.text)")
+    #expect(status.json.contains("\"refused\":1"))
+    // Sending says nothing of what is there.
+    try b.run("send")
+    #expect(try b.service.status().text.contains("; 1 refused: "))
+    try FileSystem.unlink(stray)
+    try b.run("sync")
+    status = try b.service.status()
+    #expect(status.text.contains("usb       ok ") && !status.text.contains("refused"))
+    // What is there in part is waited for, and told too.
+    let id = try a.store.id(of: try #require(try a.store.state().head))
+    try a.write("a", "again")
+    try a.run("sync")
+    let next = try a.store.id(of: try #require(try a.store.state().head))
+    #expect(id != next)
+    let changes = try FileSystem.read("\(folder)/changes/\(next.rawValue)", atMost: 1 << 20)
+    try FileSystem.unlink("\(folder)/changes/\(next.rawValue)")
+    try b.run("sync")
+    #expect(try b.service.status().text.contains("; 1 not whole yet"))
+    try FileSystem.replace(
+      "\(folder)/changes/\(next.rawValue)", with: changes, permissions: 0o644)
+    try b.run("sync")
+    #expect(try b.read("a") == "again")
+    #expect(try !b.service.status().text.contains("not whole"))
+  }
+
   @Test("a clash is a result, and ours and theirs are as they say")
   func clash() throws {
     let (a, b, _) = try pair()

@@ -57,6 +57,11 @@ public final class BundleExchange: Exchange {
     try store.retrieve(from: folder, control: control)
   }
 
+  /// Reads everything that is there into a store that holds nothing else.
+  package func readAll(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    try store.readAll(of: folder, control: control)
+  }
+
   /// Writes what is missing there.
   package func send(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     try store.send(to: folder, control: control)

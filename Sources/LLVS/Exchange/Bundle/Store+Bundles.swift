@@ -36,7 +36,7 @@ extension Store {
     return try retrieve(from: source, after: earlier, control: control)
   }
 
-  private func retrieve(
+  func retrieve(
     from source: BundleSource, after earlier: ExchangeReport, control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
     var report = try retrieve(from: source, control: control)
