@@ -181,6 +181,9 @@ extension ControlService {
 
   // MARK: - What is remembered
 
+  /// So many lines of one exchange say what was not taken or sent: it may be so every time.
+  private static let faultsLogged = 50
+
   private func note(_ half: Half, _ report: ExchangeReport, with peer: Peer, newest: UInt32) {
     let text =
       half == .retrieve ? "\(report.taken.count) retrieved" : "\(report.sent.count) sent"
@@ -188,9 +191,12 @@ extension ControlService {
       log.add("exchange", "\(peer.name): \(text)")
     }
     let refusal = half == .send ? "not sent" : "refused"
-    for fault in report.refused {
+    // What is wrong comes before what follows from it.
+    for fault in report.refused.prefix(Self.faultsLogged) {
       log.add("error", "\(peer.name): \(refusal) \(fault.id.rawValue): \(fault.reason)")
     }
+    let more = report.refused.count - Self.faultsLogged
+    if more > 0 { log.add("error", "\(peer.name): \(refusal), and \(more) more") }
     let unsent = half == .send ? report.refused : []
     // One that is not known here any more counts as the next to send.
     let numbers = unsent.compactMap { (try? store.version($0.id))?.number.rawValue }

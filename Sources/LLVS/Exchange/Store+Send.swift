@@ -218,22 +218,29 @@ extension Store {
 /// The versions that cannot be sent: those that need something damaged, and what was made from them.
 struct UnsentVersions {
   private var numbers: Set<VersionNumber> = []
-  private(set) var faults: [ExchangeReport.Fault] = []
+  private var damaged: [ExchangeReport.Fault] = []
+  private var descendants: [ExchangeReport.Fault] = []
+
+  /// Why they cannot be sent, those in which something is damaged first.
+  var faults: [ExchangeReport.Fault] { damaged + descendants }
 
   /// Whether a version cannot be sent, because of what is damaged in it or because one of its predecessors,
   /// which were asked about before, cannot be; then it is noted.
   mutating func bars(
     _ record: VersionRecord, _ damage: String?, in store: Store
   ) throws(StoreError) -> Bool {
-    let cause = record.predecessors.first { numbers.contains($0) }
-    var reason = damage
-    if reason == nil, let cause {
-      reason = "its predecessor \(try store.version(cause)?.name ?? "") cannot be sent"
+    func fault(_ reason: String) -> ExchangeReport.Fault {
+      ExchangeReport.Fault(id: record.id, reason: "version \(record.name): \(reason)")
     }
-    guard let reason else { return false }
+    if let damage {
+      damaged.append(fault(damage))
+    } else if let cause = record.predecessors.first(where: { numbers.contains($0) }) {
+      let name = try store.version(cause)?.name ?? "\(cause.rawValue)"
+      descendants.append(fault("its predecessor \(name) cannot be sent"))
+    } else {
+      return false
+    }
     numbers.insert(record.number)
-    faults.append(
-      ExchangeReport.Fault(id: record.id, reason: "version \(record.name): \(reason)"))
     return true
   }
 

@@ -1,7 +1,8 @@
 internal import Platform
 internal import Synchronization
 
-/// The append-only segments: records are written once, checked on every read, never changed.
+/// The append-only segments: records are written once, checked on every read, never changed; one that is
+/// damaged may be made whole (`RecordStore+Mending.swift`, invariant 10).
 ///
 /// INVARIANT 1 (half of it here, half in `Store+Write.swift`): a record is durable before anything
 /// refers to it. ``sync()`` returns only when every record appended so far is; after a failed write or
