@@ -118,7 +118,9 @@ package final class VersionGraph: Sendable {
     while found == nil {
       if one.number == other.number {
         found = [one]
-      } else if let answer = known[Pair(first: one.number, second: other.number)] {
+      } else if let answer = known[Pair(first: one.number, second: other.number)]
+        ?? known[Pair(first: other.number, second: one.number)]
+      {
         found = answer
       } else {
         // What is of a later generation is no ancestor of the other: it has in common with that what its
