@@ -123,6 +123,25 @@ struct ToolTests {
     #expect(show["line"] as? String == "work")
   }
 
+  @Test(
+    "a peer whose name the ignore patterns match is refused, and leaves nothing behind",
+    .enabled(if: MountedStore.isPossible))
+  func ignoredPeer() throws {
+    let result = try Tool().run(
+      """
+      mkdir m hub && llvs mount s m && cd m && trap 'cd ..; llvs unmount m' EXIT
+      echo '*.old' >> .llvs/ignore
+      llvs peer usb.old "$PWD/../hub"; echo $?
+      llvs peer usb "$PWD/../hub" && ls .llvs/peers
+      """)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    try #require(lines.count == 5, "\(result.output)")
+    #expect(
+      lines[1] == "llvs: no peer can be called usb.old: a pattern of .llvs/ignore matches it.")
+    #expect(lines[2] == "2")
+    #expect(lines[3] == "usb")
+  }
+
   /// A tool that writes what its fourth argument is to hold, and says what it was given.
   private static let merger = """
     cat > tool <<'END'
