@@ -24,6 +24,8 @@ final class LiveDirectory {
   var pins: Int32 = 0
   /// Open handles of it.
   var readers: Int32 = 0
+  /// As how many nodes more it counts for the memory of its path.
+  var weight = 0
   /// When a name was last looked for in it, as the tree counts look-ups.
   var used: UInt64 = 0
 

@@ -65,6 +65,7 @@ extension LiveTree {
       (directory, child) throws(FSError) -> ((NodeStatus, LiveHandle?), Journal.Position) in
       guard child == nil else { throw .exists }
       guard directory.inode == Self.rootInode || directory.parent != nil else { throw .noEntry }
+      try checkReach(name, in: directory)
       let now = Self.now()
       var attributes = Attributes(mode: kind == .symlink ? nil : mode & 0o7777)
       attributes.mtime = kind == .directory ? nil : now

@@ -48,8 +48,13 @@ struct Crowd {
   /// Called with the lock held, once each until ``LiveTree/watchCrowd(at:)`` is called again.
   var isCrowded: (@Sendable () -> Void)?
   var isThinned: (@Sendable () -> Void)?
+  /// As how many nodes what was remembered counts more than it is, for the paths it holds.
+  var weight = 0
   /// After how much that was freed it is told.
   static let thinning = 1 << 16
+
+  /// As how many nodes a path of so many bytes counts: one is about 200 bytes, and most paths shorter.
+  static func weight(ofPath count: Int) -> Int { count / 256 }
 
   /// Where to tell again after something had to stay.
   static func threshold(over count: Int, limit: Int) -> Int {
@@ -84,9 +89,9 @@ extension LiveTree {
   package func watchCrowd(limit: Int) -> Int {
     lock.withLock { _ in
       crowd.limit = limit
-      crowd.threshold = Crowd.threshold(over: nodes.count, limit: limit)
+      crowd.threshold = Crowd.threshold(over: crowdCount, limit: limit)
       crowd.freed = 0
-      return nodes.count
+      return crowdCount
     }
   }
 
@@ -100,8 +105,16 @@ extension LiveTree {
   func remember(_ node: LiveNode) {
     nodes[node.inode] = node
     if node.kind == .directory { directories[node.inode] = node }
-    if nodes.count > crowd.threshold { tellCrowded() }
+    if let directory = node.directory {
+      let weight = Crowd.weight(ofPath: directory.basePath?.count ?? 0)
+      crowd.weight += weight - directory.weight
+      directory.weight = weight
+    }
+    if crowdCount > crowd.threshold { tellCrowded() }
   }
+
+  /// How many nodes there are by the memory they take; call with the lock held.
+  var crowdCount: Int { nodes.count + crowd.weight }
 
   private func tellCrowded() {
     crowd.threshold = Int.max
@@ -112,7 +125,7 @@ extension LiveTree {
   /// held.
   func noteTaken(_ count: Int) {
     noteFreed(count)
-    if nodes.count > crowd.limit { tellCrowded() }
+    if crowdCount > crowd.limit { tellCrowded() }
   }
 
   /// Notes that the memory of so many nodes or changes was given up; call with the lock held.
@@ -161,7 +174,7 @@ extension LiveTree {
       var step: LiveNode? = directory
       while let node = step {
         warmth[node.inode] = max(warmth[node.inode] ?? 0, used)
-        weight[node.inode, default: 0] += Int(own.pins)
+        weight[node.inode, default: 0] += Int(own.pins) + own.weight
         step = node.parent
       }
     }

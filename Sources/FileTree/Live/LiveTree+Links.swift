@@ -87,7 +87,7 @@ extension LiveTree {
     if let node = parent.directory?.overrides[name]?.node, node.directory?.basePath == path {
       return node
     }
-    var inode = impliedInodes[path] ?? 0
+    var inode = impliedInodes[ImpliedName(path)] ?? 0
     if let entry, entry.inode != 0 { inode = entry.inode }
     guard let moved = nodes[inode], moved.directory?.basePath == path, moved.isLinked else {
       return nil
@@ -136,6 +136,7 @@ extension LiveTree {
       (directory, child) throws(FSError) -> (NodeStatus, Journal.Position) in
       guard child == nil else { throw .exists }
       guard directory.inode == Self.rootInode || directory.parent != nil else { throw .noEntry }
+      try checkReach(name, in: directory)
       let node = try node(inode)
       guard node.kind != .directory else { throw .notPermitted }
       guard node.parent != nil else { throw .noEntry }

@@ -79,21 +79,21 @@ extension LiveTree {
   /// Finds out the numbers that the store keeps for directories that no entry stands for; call without
   /// the lock.
   func learnImplied(_ paths: [[UInt8]]) throws(StoreError) {
-    let unknown = lock.withLock { _ in paths.filter { impliedInodes[$0] == nil } }
+    let unknown = lock.withLock { _ in paths.filter { impliedInodes[ImpliedName($0)] == nil } }
     guard !unknown.isEmpty else { return }
     let numbers = try store.inodes(ofImplied: unknown)
     lock.withLock { _ in
-      for (path, number) in zip(unknown, numbers) where impliedInodes[path] == nil {
-        impliedInodes[path] = number
+      for (path, number) in zip(unknown, numbers) where impliedInodes[ImpliedName(path)] == nil {
+        impliedInodes[ImpliedName(path)] = number
       }
     }
   }
 
   /// The number of a directory that no entry stands for; call with the lock held.
   func impliedInode(_ path: [UInt8]) -> UInt64 {
-    if let known = impliedInodes[path] { return known }
+    if let known = impliedInodes[ImpliedName(path)] { return known }
     let inode = takeSpareInode()
-    impliedInodes[path] = inode
+    impliedInodes[ImpliedName(path)] = inode
     return inode
   }
 }

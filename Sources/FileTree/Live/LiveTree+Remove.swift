@@ -111,8 +111,10 @@ extension LiveTree {
         case again
         case done(Journal.Position?)
         case examine(Emptiness)
+        case measure([Descent])
       }
       var examined: Emptiness?
+      var isMeasured = false
       func attempt() throws(FSError) -> Step {
         try lock.withLock { _ throws(FSError) -> Step in
           let source = try directory(fromParent)
@@ -128,6 +130,15 @@ extension LiveTree {
           guard target.inode == Self.rootInode || target.parent != nil else { throw .noEntry }
           try checkRename(node, from: source, over: over, into: target, mode: mode)
           if node === over { return .done(nil) }
+          try checkReach(to, in: target)
+          if mode == .exchange { try checkReach(from, in: source) }
+          if !isMeasured {
+            let descents = [
+              descent(of: node, to: to, in: target),
+              mode == .exchange ? over.flatMap { descent(of: $0, to: from, in: source) } : nil,
+            ].compactMap(\.self)
+            guard descents.isEmpty else { return .measure(descents) }
+          }
           if let over, over.kind == .directory, mode == .replacing {
             let now = emptiness(of: over)
             guard let examined, examined.inode == now.inode, examined.stamp == now.stamp,
@@ -148,6 +159,11 @@ extension LiveTree {
         }
       }
       var step = try attempt()
+      if case .measure(let descents) = step {
+        for descent in descents { try check(descent) }
+        isMeasured = true
+        step = try attempt()
+      }
       if case .examine(let emptiness) = step {
         try checkEmpty(emptiness)
         examined = emptiness
@@ -157,7 +173,7 @@ extension LiveTree {
       case .done(let position):
         if let position { try journal.commit(through: position) }
         return
-      case .again, .examine:
+      case .again, .examine, .measure:
         continue
       }
     }

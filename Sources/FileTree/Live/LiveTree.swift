@@ -66,7 +66,7 @@ package final class LiveTree: @unchecked Sendable {
   var hasTakeable = false
   var spareInodes: Range<UInt64> = 0..<0
   /// Inode numbers of directories that no entry stands for, by path.
-  var impliedInodes: [[UInt8]: UInt64] = [:]
+  var impliedInodes: [ImpliedName: UInt64] = [:]
   var ignore: IgnorePatterns
   var settings: StoreSettings
   /// When versions were made, for entries without a recorded time.
@@ -171,6 +171,7 @@ package final class LiveTree: @unchecked Sendable {
       nodes[node.inode] = nil
       if node.kernelID != node.inode { identified[node.kernelID] = nil }
       if node.kind == .directory { directories[node.inode] = nil }
+      crowd.weight -= node.directory?.weight ?? 0
       noteFreed(1)
       let further = node.furtherNames
       if !further.isEmpty { node.changeFurtherNames { $0 = NodeNames() } }
@@ -182,7 +183,7 @@ package final class LiveTree: @unchecked Sendable {
       node.leave()
       node = parent
     }
-    crowd.noteCount(nodes.count)
+    crowd.noteCount(crowdCount)
     // A dictionary keeps its room whatever leaves it.
     if nodes.capacity > 1 << 16, nodes.count < nodes.capacity / 8 {
       nodes = Dictionary(uniqueKeysWithValues: nodes.lazy.map { ($0.key, $0.value) })
@@ -233,7 +234,7 @@ package final class LiveTree: @unchecked Sendable {
   }
 
   /// How many nodes are in memory.
-  package var nodeCount: Int { lock.withLock { _ in nodes.count } }
+  package var nodeCount: Int { lock.withLock { _ in crowdCount } }
 
   /// Brings everything that is pending to the disk.
   ///

@@ -66,16 +66,6 @@ enum DisplacedName {
     }
   }
 
-  /// Whether all components of a path can be names of files.
-  static func areNames(_ path: ArraySlice<UInt8>) -> Bool {
-    var rest = path
-    while let slash = rest.firstIndex(of: 0x2F) {
-      guard isName(rest[..<slash]) else { return false }
-      rest = rest[(slash + 1)...]
-    }
-    return isName(rest)
-  }
-
   /// Whether a path component can be the name of a file.
   static func isName(_ component: some Collection<UInt8>) -> Bool {
     guard !component.isEmpty, component.count <= 255, !component.contains(0) else { return false }

@@ -20,6 +20,8 @@ package struct TreeListing {
   private let view: TreeView
   private let directory: [UInt8]
   private let pathPrefix: [UInt8]
+  /// Whether names can stand here that are not displaced keys'.
+  private let allowsNames: Bool
   private var cursor: MapCursor
   private var phase = Phase.start
   /// What the keys of this phase begin with.
@@ -31,6 +33,7 @@ package struct TreeListing {
     self.view = view
     self.directory = directory
     pathPrefix = directory.isEmpty ? [] : directory + [0x2F]
+    allowsNames = PathLimit.allowsName(below: directory)
     prefix = pathPrefix
     cursor = MapCursor(view.map)
   }
@@ -65,8 +68,9 @@ package struct TreeListing {
     let rest = path[pathPrefix.count...]
     let slash = rest.firstIndex(of: 0x2F)
     let name = Array(rest[..<(slash ?? rest.endIndex)])
-    guard DisplacedName.isName(name) else {
-      // Every key below a component that is no name is shown here; directories without a name are not.
+    guard allowsNames, DisplacedName.isName(name) else {
+      // Every key below a component that is no name, or one too many, is shown here; directories without
+      // a name are not.
       if let entry = try cursor.entry(), !entry.isDirectory { try addDisplaced(entry) }
       return try cursor.advance()
     }

@@ -82,7 +82,7 @@ extension TreeView {
 
   private func isShown(_ key: Key, _ kind: EntryKind?) -> Bool {
     guard kind == .directory else { return true }
-    return Self.ownPath(key).split(separator: 0x2F, omittingEmptySubsequences: false)
-      .allSatisfy { DisplacedName.isName($0) }
+    let path = Self.ownPath(key)
+    return !path.isEmpty && PathLimit.reach(of: path[...]) == path.count
   }
 }

@@ -126,7 +126,6 @@ extension TreeView {
 
   /// The beginning of a path whose components are names.
   private static func validParts(of path: [UInt8]) -> [UInt8] {
-    let parts = path.split(separator: 0x2F, omittingEmptySubsequences: false)
-    return Array(parts.prefix { DisplacedName.isName($0) }.joined(separator: [0x2F]))
+    Array(path[..<PathLimit.reach(of: path[...])])
   }
 }

@@ -69,10 +69,11 @@ package struct TreeView: Sendable {
   package func find(path: [UInt8]) throws(StoreError) -> Found? {
     guard !path.isEmpty else { return .directory(nil) }
     guard let slash = path.lastIndex(of: 0x2F) else { return try child(of: [], named: path) }
-    guard DisplacedName.areNames(path[..<slash]) else { return nil }
+    let reach = PathLimit.reach(of: path[...])
+    guard slash > 0, reach >= slash else { return nil }
     let name = path[(slash + 1)...]
     // The usual case, without a copy of either part.
-    if DisplacedName.isName(name), let found = try claims(to: path).winner { return found }
+    if reach == path.count, let found = try claims(to: path).winner { return found }
     guard name.starts(with: DisplacedName.prefix) else { return nil }
     return try child(of: Array(path[..<slash]), named: Array(name))
   }
@@ -81,7 +82,7 @@ package struct TreeView: Sendable {
   func normalChild(
     of directory: [UInt8], named name: [UInt8]
   ) throws(StoreError) -> Found? {
-    guard DisplacedName.isName(name) else { return nil }
+    guard DisplacedName.isName(name), PathLimit.allowsName(below: directory) else { return nil }
     return try claims(to: join(directory, name)).winner
   }
 
@@ -100,8 +101,7 @@ package struct TreeView: Sendable {
   /// Whether a value's key cannot stand at its own path.
   func isDisplaced(_ key: Key) throws(StoreError) -> Bool {
     let path = Self.ownPath(key)
-    let parts = path.split(separator: 0x2F, omittingEmptySubsequences: false)
-    guard parts.allSatisfy({ DisplacedName.isName($0) }) else { return true }
+    guard !path.isEmpty, PathLimit.reach(of: path[...]) == path.count else { return true }
     guard case .value(let entry)? = try claims(to: path).winner else { return true }
     return entry.key != key
   }
@@ -117,9 +117,8 @@ package struct TreeView: Sendable {
 
   /// The deepest directory that a path reaches through valid names.
   static func home(of path: [UInt8]) -> [UInt8] {
-    let parts = path.split(separator: 0x2F, omittingEmptySubsequences: false)
-    let valid = parts.dropLast().prefix { DisplacedName.isName($0) }
-    return Array(valid.joined(separator: [0x2F]))
+    guard let slash = path.lastIndex(of: 0x2F) else { return [] }
+    return Array(path[..<PathLimit.reach(of: path[..<slash])])
   }
 
   /// The name that a displaced key has in the directory that shows it: the first that is free.

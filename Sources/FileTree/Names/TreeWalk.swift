@@ -47,3 +47,25 @@ package struct TreeWalk {
     }
   }
 }
+
+extension TreeView {
+  /// Calls `body` with the path of everything below a directory, relative to it, until it answers false.
+  ///
+  /// - Complexity: O(*k*) for *k* entries, of which none is decoded.
+  func visitPaths(
+    below directory: [UInt8], _ body: ([UInt8]) -> Bool
+  ) throws(StoreError) {
+    let pathPrefix = directory.isEmpty ? [] : directory + [0x2F]
+    var prefixes = [pathPrefix]
+    if try hasEscaped() { prefixes.append(Self.escapedPrefix(pathPrefix)) }
+    var cursor = MapCursor(map)
+    for (index, prefix) in prefixes.enumerated() {
+      try cursor.seek(to: prefix)
+      while let key = cursor.key, key.bytes.starts(with: prefix) {
+        let path = index == 0 ? key.bytes : Self.ownPath(key)
+        if path.starts(with: pathPrefix), !body(Array(path[pathPrefix.count...])) { return }
+        try cursor.advance()
+      }
+    }
+  }
+}

@@ -38,6 +38,8 @@ struct Displacements {
       guard let slash = path.lastIndex(of: 0x2F) else { return }
       end = slash
     }
+    // What cannot be named is no directory.
+    end = PathLimit.reach(of: path[..<end])
     let above = Array(path[..<end])
     guard above != last else { return }
     last = above

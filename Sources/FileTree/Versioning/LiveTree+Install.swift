@@ -326,7 +326,7 @@ extension LiveTree {
     if let override, override.node.map(isPending) ?? true { return }
     let node =
       override?.node
-      ?? [change.old?.inode, change.new?.inode, impliedInodes[change.path]].lazy
+      ?? [change.old?.inode, change.new?.inode, impliedInodes[ImpliedName(change.path)]].lazy
       .compactMap { [nodes] number in number.flatMap { nodes[$0] } }
       .first { $0.stands(at: name, of: parent) }
     let anotherNode = Invalidation.entry(parent: parent.kernelID, name: name)
@@ -387,7 +387,7 @@ extension LiveTree {
       parent.directory?.overrides[name]?.hidesBase = change.isThere
       return
     }
-    guard !change.isThere, let node = impliedInodes[change.path].flatMap({ nodes[$0] }),
+    guard !change.isThere, let node = impliedInodes[ImpliedName(change.path)].flatMap({ nodes[$0] }),
       node.stands(at: name, of: parent)
     else { return }
     unlink(node, from: name, of: parent, time: Self.now())
@@ -416,7 +416,7 @@ extension LiveTree {
   /// The node of a directory of the base, if it is in memory, wherever it stands now.
   private func knownDirectory(_ inode: UInt64, at path: [UInt8]) -> LiveNode? {
     if path.isEmpty { return root }
-    let number = inode != 0 ? inode : impliedInodes[path]
+    let number = inode != 0 ? inode : impliedInodes[ImpliedName(path)]
     guard let node = number.flatMap({ nodes[$0] }), node.directory?.basePath == path else {
       return nil
     }

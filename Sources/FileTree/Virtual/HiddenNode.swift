@@ -59,6 +59,18 @@ enum HiddenContent: Hashable, Sendable {
     }
   }
 
+  /// The bytes of the path that it holds.
+  var pathLength: Int {
+    switch self {
+    case .history(let path), .conflicts(let path), .directory(_, let path, _),
+      .snapshotHidden(_, let path, _), .info(_, let path), .changes(_, let path),
+      .parents(_, let path, _):
+      path.count
+    case .value(_, let key): key.bytes.count
+    default: 0
+    }
+  }
+
   /// Whether it is part of history, where every change is refused with EROFS.
   var isHistory: Bool {
     switch self {

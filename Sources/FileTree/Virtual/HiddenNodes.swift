@@ -46,12 +46,14 @@ final class HiddenNodes: Sendable {
     /// Grows with every look-up.
     var uses: UInt32 = 0
     var crowd = Crowd()
+
+    var count: Int { nodes.count + crowd.weight }
   }
 
   private let state = Mutex(State())
 
-  /// How many nodes are in memory.
-  var count: Int { state.withLock { $0.nodes.count } }
+  /// How many nodes are in memory, by what they take: a long path counts as several.
+  var count: Int { state.withLock { $0.count } }
 
   func node(_ inode: UInt64) throws(FSError) -> HiddenNode {
     guard let node = state.withLock({ $0.nodes[inode] }) else { throw .stale }
@@ -132,11 +134,12 @@ final class HiddenNodes: Sendable {
       inode: number, content: content, parent: isPlaced || numbering == .fresh ? above : nil,
       name: isPlaced ? place.name : [])
     state.nodes[number] = node
+    state.crowd.weight += Crowd.weight(ofPath: content.pathLength)
     if isPlaced { state.children[place] = number }
     if isPlaced, content.kind == .directory, content.isHistory, above != nil {
       state.directories[number] = node
     }
-    if state.nodes.count > state.crowd.threshold {
+    if state.count > state.crowd.threshold {
       state.crowd.threshold = Int.max
       state.crowd.isCrowded?()
     }
@@ -184,7 +187,8 @@ final class HiddenNodes: Sendable {
     while node.lookups == 0, node.pins == 0 {
       state.nodes[node.inode] = nil
       state.directories[node.inode] = nil
-      state.crowd.noteCount(state.nodes.count)
+      state.crowd.weight -= Crowd.weight(ofPath: node.content.pathLength)
+      state.crowd.noteCount(state.count)
       if let parent = node.parent, !node.name.isEmpty {
         remove(Place(parent: parent.inode, name: node.name), node, &state)
       } else if case .hidden(let root) = node.content {
@@ -209,9 +213,9 @@ final class HiddenNodes: Sendable {
   func watchCrowd(limit: Int, isCrowded: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.crowd.limit = limit
-      state.crowd.threshold = Crowd.threshold(over: state.nodes.count, limit: limit)
+      state.crowd.threshold = Crowd.threshold(over: state.count, limit: limit)
       state.crowd.isCrowded = isCrowded
-      return state.nodes.count
+      return state.count
     }
   }
 

@@ -30,7 +30,8 @@ extension Entry {
   /// Why the entry cannot be stored; nil if it can.
   package var fault: String? {
     if key.bytes.count > Self.maximumKeyLength {
-      return "a key over \(Self.maximumKeyLength) bytes"
+      let beginning = String(decoding: key.bytes.prefix(200), as: UTF8.self)
+      return "a key over \(Self.maximumKeyLength) bytes, which begins with \(beginning)"
     }
     switch stored.content {
     case .none:

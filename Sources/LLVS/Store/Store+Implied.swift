@@ -35,9 +35,33 @@ extension Store {
   }
 }
 
+/// What stands for a path where many are kept that begin alike: itself, or its digest where that is shorter.
+///
+/// The directories that one long key implies would else take the square of its length.
+package struct ImpliedName: Hashable, Sendable {
+  /// The longest path that is kept as it is.
+  private static let pathLimit = 255
+
+  /// The path, or a zero byte, which no name has, and the SHA-256 of it.
+  package let bytes: [UInt8]
+
+  package init(_ path: [UInt8]) {
+    bytes = path.count <= Self.pathLimit ? path : [0] + Digest.of(path).bytes
+  }
+}
+
 extension Catalog {
   func impliedInode(_ path: [UInt8], in database: Database) throws(StoreError) -> UInt64? {
-    let statement = try database.prepared("SELECT inode FROM implied WHERE path = ?").bind(1, path)
+    let name = ImpliedName(path).bytes
+    if let inode = try impliedInode(named: name, in: database) { return inode }
+    // Stores have long paths too, from before they were kept by their digests.
+    return name == path ? nil : try impliedInode(named: path, in: database)
+  }
+
+  private func impliedInode(
+    named name: [UInt8], in database: Database
+  ) throws(StoreError) -> UInt64? {
+    let statement = try database.prepared("SELECT inode FROM implied WHERE path = ?").bind(1, name)
     defer { statement.reset() }
     return try statement.step() ? UInt64(bitPattern: statement.integer(0)) : nil
   }
@@ -46,6 +70,6 @@ extension Catalog {
     _ path: [UInt8], _ inode: UInt64, in database: Database
   ) throws(StoreError) {
     try database.prepared("INSERT INTO implied VALUES(?1,?2,llvs_sum(?1,?2))")
-      .bind(1, path).bind(2, Int64(bitPattern: inode)).run()
+      .bind(1, ImpliedName(path).bytes).bind(2, Int64(bitPattern: inode)).run()
   }
 }

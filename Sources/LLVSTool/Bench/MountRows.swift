@@ -116,7 +116,7 @@ enum MountRows {
         try body("\(contenders[runner].path)/large", round)
       }
     }
-    let written = try race(2) { path, _ in
+    let written = try race(5) { path, _ in
       if try FileSystem.exists(path) { try FileSystem.unlink(path) }
       try context.place.dropCaches()
       return try Workload.write(path, size: size) / gibibytes
@@ -126,11 +126,11 @@ enum MountRows {
       return try Workload.scatter(path, size: size, count: blocks, seed: UInt64(round))
         / Double(blocks)
     }
-    let cold = try BenchTimer.race(rounds: 2, 2) { runner, _ in
+    let cold = try BenchTimer.race(rounds: 5, 2) { runner, _ in
       try contenders[runner].restart(cold: context.place)
       return try Workload.readThrough("\(contenders[runner].path)/large", size: size) / gibibytes
     }
-    let warm = try race(3) { path, _ in
+    let warm = try race(5) { path, _ in
       try Workload.readThrough(path, size: size) / gibibytes
     }
     let write = BenchGoal.faster(atLeast: 0.9, aim: 1)

@@ -1,7 +1,8 @@
-import FileTree
 import LLVS
 import TestSupport
 import Testing
+
+@testable import FileTree
 
 @Suite("Keys shown as a tree of names", .timeLimit(.minutes(2)))
 struct TreeViewTests {
@@ -144,6 +145,33 @@ struct TreeViewTests {
         "%llvs%a", "a-b", "a/%llvs%a%2Fb", "a/b/c", "z",
       ])
     #expect(Set(shown.directories.map { text($0.path) }) == ["a", "a/b"])
+  }
+
+  @Test("names beyond the limit are shown escaped where it is reached", arguments: [false, true])
+  func tooDeep(isEscaped: Bool) throws {
+    let limit = PathLimit.names
+    func path(_ count: Int, _ name: String = "a") -> [UInt8] {
+      let path = bytes([String](repeating: name, count: count).joined(separator: "/"))
+      // Composed differently, so that its key is escaped.
+      return isEscaped ? bytes("e\u{301}/") + path[(path.count > 1 ? 2 : 1)...] : path
+    }
+    func key(_ path: [UInt8]) -> [UInt8] { isEscaped ? KeyCoding.escaped(path) : path }
+    let deep = [limit + 1, limit + 2, 3 * limit].map { key(path($0)) }
+    let values = deep + [key(path(limit - 1, "b")), key(path(limit, "c"))]
+    let view = try view(values: values, directories: [key(path(limit + 7))])
+    let shown = try walk(view, "")
+    #expect(Set(shown.values.map(\.entry.key.bytes)) == Set(values))
+    #expect(shown.values.count == values.count)
+    let home = path(limit) + [0x2F]
+    for (path, entry) in shown.values {
+      #expect(try view.path(of: entry.key) == path)
+      #expect(try view.key(forNewPath: path) == entry.key)
+      let isDeep = deep.contains(entry.key.bytes)
+      #expect(isDeep == path.starts(with: home + bytes("%llvs%")))
+    }
+    #expect(shown.directories.map(\.path.count).max() == path(limit).count)
+    #expect(try view.find(path: path(limit + 1)) == nil)
+    #expect(try view.valuesBehindDirectories() == [])
   }
 
   @Test("what is no name is shown escaped in the deepest directory that can be named")
