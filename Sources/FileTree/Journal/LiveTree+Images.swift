@@ -146,7 +146,9 @@ extension LiveTree {
       file.writerEpoch = image.writerEpoch
       file.lastWriteTick = tick
       file.explicitTime = image.explicitTime
-      file.saved = image.saved.map { savedState($0, tick) }
+      // What follows a save in the journal says how much quiet it had; of what the image holds already
+      // nobody knows.
+      file.saved = image.saved.map { savedState($0, file.unsaved ? tick : self.tick(at: $0.time)) }
       file.counted = image.counted.map { savedState($0, tick) }
       if file.unsaved { file.saved?.brokenTick = tick }
       node.file = file

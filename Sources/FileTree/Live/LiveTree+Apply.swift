@@ -107,8 +107,11 @@ extension LiveTree {
   }
 
   /// When a change happened, on the monotonic clock: at replay what its time of day comes to.
-  private func tick(of change: Change) -> UInt64 {
-    guard let replayShift, let time = change.time else { return SystemClock.monotonic() }
+  private func tick(of change: Change) -> UInt64 { tick(at: change.time) }
+
+  /// The same for a time of day; now, where none is replayed.
+  func tick(at time: Attributes.Time?) -> UInt64 {
+    guard let replayShift, let time else { return SystemClock.monotonic() }
     let (sum, overflows) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
     guard !overflows else { return SystemClock.monotonic() }
     let shifted = sum &+ Int64(time.nanoseconds) &+ replayShift

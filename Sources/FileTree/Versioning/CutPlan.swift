@@ -123,6 +123,9 @@ struct CutPlan {
   /// The paths of those whose names a merge had removed.
   var left: Set<[UInt8]> = []
   var renewals: [Renewal] = []
+  /// Files that versions take, or took, at other names than one that is kept out of them: their names stay
+  /// with the tree, which alone knows that one.
+  var scratch: Set<UInt64> = []
   /// Names that were absent at the instant.
   var absent: Set<[UInt8]> = []
   /// Where directories of the base stand now, by where they stood.

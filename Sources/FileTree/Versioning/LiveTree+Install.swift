@@ -166,7 +166,9 @@ extension LiveTree {
           gone.append(name)
           continue
         }
-        if isSettled(child), child.furtherNames.isEmpty || child.stamp <= plan.stamp {
+        if isSettled(child), child.furtherNames.isEmpty || child.stamp <= plan.stamp,
+          plan.scratch.isEmpty || !plan.scratch.contains(child.inode)
+        {
           gone.append(name)
           child.isTouched = false
           child.isJournaled = false
@@ -222,7 +224,8 @@ extension LiveTree {
       node.zeroBytes = content.size - min(content.size, content.stored(zerosInBase: node.zeroBytes))
     }
     let isUnchanged = node.stamp == state.stamp
-    node.isMoved = !isUnchanged && node.path != path
+    // Of several names the base may lack any: each is put again.
+    node.isMoved = !isUnchanged && (!node.furtherNames.isEmpty || node.path != path)
     if isUnchanged {
       node.attributesChanged = false
       node.explicitTime = false
@@ -387,7 +390,8 @@ extension LiveTree {
       parent.directory?.overrides[name]?.hidesBase = change.isThere
       return
     }
-    guard !change.isThere, let node = impliedInodes[ImpliedName(change.path)].flatMap({ nodes[$0] }),
+    guard !change.isThere,
+      let node = impliedInodes[ImpliedName(change.path)].flatMap({ nodes[$0] }),
       node.stands(at: name, of: parent)
     else { return }
     unlink(node, from: name, of: parent, time: Self.now())

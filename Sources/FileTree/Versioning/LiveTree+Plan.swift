@@ -148,6 +148,7 @@ extension LiveTree {
         continue
       }
       if isIgnored(child, override, at: childPath) {
+        noteScratch(child, &plan)
         walkScratch(child, at: childPath, reason, &plan)
       } else if child.kind == .directory {
         walkDirectory(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
@@ -164,12 +165,21 @@ extension LiveTree {
       && ignore.ignores(path: path, isDirectory: node.kind == .directory)
   }
 
+  private func noteScratch(_ node: LiveNode, _ plan: inout CutPlan) {
+    guard node.kind != .directory, node.isInBase || !node.furtherNames.isEmpty else { return }
+    plan.scratch.insert(node.inode)
+  }
+
   /// Takes directories of the base that were moved below a scratch one: they stay versioned.
   private func walkScratch(
     _ node: LiveNode, at path: [UInt8], _ reason: CutReason, _ plan: inout CutPlan
   ) {
     for (name, override) in node.directory?.overrides ?? [:] {
-      guard let child = override.node, let below = child.directory else { continue }
+      guard let child = override.node else { continue }
+      guard let below = child.directory else {
+        noteScratch(child, &plan)
+        continue
+      }
       let childPath = path + [0x2F] + name
       if below.basePath != nil {
         walkDirectory(child, at: childPath, override, isInPlace: false, reason, &plan)

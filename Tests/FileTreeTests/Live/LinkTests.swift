@@ -79,6 +79,31 @@ struct LinkTests {
     #expect(try mount.head() == ["e/": "", "e/y": "new"])
   }
 
+  @Test("a name that no version takes stays beside those that are in one")
+  func scratch() throws {
+    try mount.link("x", "x~")
+    try mount.save("new~", "made here")
+    try mount.link("new~", "new")
+    for text in ["old", "changed", "again"] {
+      if text != "old" { try mount.save("x", text) }
+      try mount.cut()
+      #expect(try mount.names() == ["d", "x", "x~", "new", "new~"])
+      #expect(try mount.status("x").links == 3 && mount.status("new").links == 2)
+      #expect(mount.text("x~") == text && mount.text("new~") == "made here")
+      #expect(try mount.inode("x") == mount.inode("x~"))
+      #expect(
+        try mount.head() == ["x": text, "d/": "", "d/y": text, "new": "made here"])
+    }
+    try mount.unlink("x")
+    try mount.unlink("d/y")
+    try mount.unlink("new")
+    try mount.cut()
+    #expect(mount.text("x~") == "again" && mount.text("new~") == "made here")
+    try mount.rename("x~", "back")
+    try mount.cut()
+    #expect(try mount.head() == ["d/": "", "back": "again"])
+  }
+
   @Test("a directory is not linked, nor a file over a name, nor one without a name")
   func refused() throws {
     #expect(throws: FSError.self) { try mount.link("d", "n") }

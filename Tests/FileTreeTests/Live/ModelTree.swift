@@ -63,7 +63,7 @@ final class ModelNode {
   /// Takes a cut: what the version holds of this directory.
   func cut(pausedCount: Bool) -> [String: Snapshot] {
     var version: [String: Snapshot] = [:]
-    for (name, node) in children {
+    for (name, node) in children where !name.hasSuffix("~") {
       if pausedCount, node.kind == .file, node.unsaved, node.steady { node.save() }
       switch node.kind {
       case .directory:
