@@ -124,7 +124,8 @@ extension ControlService {
     let outcome = try move("merge", context) { (transaction, head) throws(StoreError) in
       before = head
       let line = try self.line(of: head, in: transaction)
-      let report = try transaction.mergeHeads(ofLine: line, live: head, arbiter: arbiter)
+      let report = try transaction.mergeHeads(
+        ofLine: line, live: head, arbiter: arbiter, isCancelled: context.isCancelled)
       summary.add(report)
       summary.heads = report.made.isEmpty ? 0 : report.made.count + 1
       let graph = transaction.merger.graph

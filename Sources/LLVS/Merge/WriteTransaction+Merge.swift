@@ -20,9 +20,12 @@ extension WriteTransaction {
   /// `outcome` is the head that then holds `live`, or the line's only head when there is no live tree.
   ///
   /// Heads of unrelated histories stay as they are.
+  ///
+  /// - Throws: ``StoreError/cancelled``, asked for before each merge.
   package func mergeHeads(
     ofLine line: Branch?, live: VersionNumber?,
-    arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
+    arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) },
+    isCancelled: () -> Bool = { false }
   ) throws(StoreError) -> MergeReport {
     var report = MergeReport()
     var live = live
@@ -40,6 +43,7 @@ extension WriteTransaction {
         report.outcome = live ?? heads.last?.number
         return report
       }
+      if isCancelled() { throw .cancelled }
       let (made, successor) = try mergeAutomatically(
         first, second, live: live, merger, arbiter(graph))
       if let made { report.made.append(made) }

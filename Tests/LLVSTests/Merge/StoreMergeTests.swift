@@ -109,6 +109,31 @@ struct StoreMergeTests {
     }
   }
 
+  @Test("a merge of several heads that is given up leaves no part of it")
+  func cancelled() throws {
+    let directory = try TemporaryDirectory()
+    let store = try Store.open(path: directory.file("s"), create: true)
+    let root = try author(store, on: nil, ["a": "0"])
+    for number in 0..<5 { try author(store, on: root.number, ["f\(number)": "1"]) }
+    var asked = 0
+    let error = #expect(throws: StoreError.self) {
+      try store.write { (transaction) throws(StoreError) in
+        try transaction.mergeHeads(
+          ofLine: nil, live: root.number,
+          isCancelled: {
+            asked += 1
+            return asked == 3
+          })
+      }
+    }
+    guard case .cancelled? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(try store.state().lastNumber == 6)
+    #expect(try store.graph.uncontainedHeads(ofLine: nil).count == 5)
+  }
+
   @Test("merging another line in is authored, a dry run keeps nothing")
   func authored() throws {
     let directory = try TemporaryDirectory()
