@@ -29,14 +29,10 @@ extension MountOperations {
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
     var reply = reply
     do throws(FSError) {
-      let items = try directory.names(tree, from: offset).items
-      var index = Int(clamping: max(0, offset))
-      while index < items.count {
-        let item = items[index]
-        index += 1
+      for item in try directory.names(tree, from: offset).items(after: offset) {
         guard
           item.name.withUnsafeBytes({
-            reply.add($0, inode: item.inode, mode: item.kind.typeBits, next: Int64(index))
+            reply.add($0, inode: item.inode, mode: item.kind.typeBits, next: item.offset)
           })
         else { break }
       }
@@ -56,16 +52,12 @@ extension MountOperations {
     var reply = reply
     var given: [UInt64] = []
     do throws(FSError) {
-      let items = try directory.names(tree, from: offset).items
-      var index = Int(clamping: max(0, offset))
-      while index < items.count {
-        let item = items[index]
-        index += 1
-        if index <= 2 {
+      for item in try directory.names(tree, from: offset).items(after: offset) {
+        if item.offset <= 2 {
           // `.` and `..` count no look-up.
           guard let status = try? tree.getattr(item.inode) else { continue }
           guard
-            item.name.withUnsafeBytes({ reply.add($0, status.liveEntry, next: Int64(index)) })
+            item.name.withUnsafeBytes({ reply.add($0, status.liveEntry, next: item.offset) })
           else { break }
           continue
         }
@@ -76,7 +68,7 @@ extension MountOperations {
           continue
         }
         guard
-          item.name.withUnsafeBytes({ reply.add($0, status.liveEntry, next: Int64(index)) })
+          item.name.withUnsafeBytes({ reply.add($0, status.liveEntry, next: item.offset) })
         else {
           tree.forget(status.node, count: 1)
           break

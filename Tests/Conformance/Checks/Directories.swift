@@ -225,6 +225,32 @@ func addListingChecks(_ suite: inout Suite) {
     }
     for index in 0..<1000 { try equal(counts[Array("stay-\(index)".utf8)], 1) }
   }
+  suite.check("readdir: what stays is listed exactly once, while others list what they change") {
+    place in
+    for index in 0..<3000 { try place.file("stay-\(index)") }
+    for index in 0..<300 { try place.file("go-\(index)") }
+    _ = Place.names(Path(place.path))
+    guard let stream = opendir(place.path) else { throw failure("opendir") }
+    defer { closedir(stream) }
+    var counts: [[UInt8]: Int] = [:]
+    var index = 0
+    while let item = readdir(stream) {
+      counts[Place.name(of: item), default: 0] += 1
+      if index % 1000 == 500 {
+        for name in 0..<100 {
+          try ok(Sys.unlink(place("go-\(index / 1000 % 3 * 100 + name)")))
+          if index < 2000 { try place.file("come-\(index)-\(name)") }
+        }
+        try require((Place.names(Path(place.path))?.count ?? 0) >= 3002, "others see less")
+      }
+      index += 1
+      if index >= 3000 {
+        while let item = readdir(stream) { counts[Place.name(of: item), default: 0] += 1 }
+      }
+    }
+    for index in 0..<3000 { try equal(counts[Array("stay-\(index)".utf8)], 1) }
+    try require(counts.values.allSatisfy { $0 == 1 }, "a name is listed twice")
+  }
   suite.check("readdir: removing every name while listing removes all") { place in
     try place.directory("d")
     for index in 0..<1000 { try place.file("d/\(index)") }
