@@ -10,6 +10,7 @@ let isFuzzing = Context.environment["FUZZ"] == "1"
 //   zstd     compression of chunks, map nodes and attribute metadata.
 //   crypto   SHA-256 with the processor's own instructions, for digests and merge ids (OpenSSL).
 //   xxhash   XXH3-64, the checksum of every record on disk: faster than the disk, where SHA-256 is not.
+//   zlib     how git writes files that are no text into patches.
 func library(_ name: String, pkgConfig: String, apt: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
@@ -26,6 +27,7 @@ let package = Package(
     library("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev"),
     library("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
     library("CXXHash", pkgConfig: "libxxhash", apt: "libxxhash-dev"),
+    library("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
     .target(name: "CShims", dependencies: ["CFuse3", "CCrypto"]),
 
     .target(
@@ -38,7 +40,8 @@ let package = Package(
     .target(name: "FileTree", dependencies: ["LLVS", "Platform"]),
     .target(name: "LLVSMount", dependencies: ["FileTree", "FuseSession", "LLVS", "Platform"]),
     .target(
-      name: "LLVSTool", dependencies: ["LLVSMount", "FileTree", "FuseSession", "LLVS", "Platform"]),
+      name: "LLVSTool",
+      dependencies: ["LLVSMount", "FileTree", "FuseSession", "LLVS", "Platform", "CZlib"]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
 
     .target(

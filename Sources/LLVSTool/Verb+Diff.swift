@@ -7,7 +7,7 @@ extension Verb {
     let site = try Site(line)
     let store = try site.reader()
     let operands = try Operands(line, site, store, versions: 2)
-    var writer = try DiffWriter(line, console, standard: .patch)
+    var writer = try DiffWriter(line, console, standard: .patch, isToApply: true)
     console.page(line)
     if operands.versions.count < 2, case .mounted(let root, _) = site {
       let live = try LiveDifferences(store, root: root, paths: operands.paths)
@@ -36,7 +36,7 @@ extension Verb {
       return try showContent(of: record, at: path, store, line, console)
     }
     let record = try store.version(meant: word)
-    var writer = try DiffWriter(line, console, standard: .stat)
+    var writer = try DiffWriter(line, console, standard: .stat, isToApply: true)
     let story = VersionStory(store: store, labels: try VersionLabels(store))
     if line.isJSON {
       console.tell(ReplyValue.record(try story.fields(of: record, withChanges: true)).json)

@@ -187,7 +187,8 @@ extension Verb {
       let name = style.paint(record.name, .yellow)
       console.stream(line: "\(name)\(story.labels.text(record.number, style))  \(what)\(message)")
       if line.has("patch") {
-        let unified = UnifiedDiff(style: style, context: 3) { console.stream($0) }
+        let unified = UnifiedDiff(
+          style: style, context: 3, writesBytes: line.has("binary"), emit: { console.stream($0) })
         try unified.write(
           TreeDifference(
             path: path, old: before.map { FileImage($0, in: store) },

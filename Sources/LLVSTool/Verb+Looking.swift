@@ -1,4 +1,8 @@
 extension Verb {
+  private static let binary = VerbOption(
+    "binary",
+    help: "with -u, write bytes that are no text too, up to 32 MiB, as git apply takes them")
+
   /// What verbs that show differences take.
   private static let differing: [VerbOption] = [
     VerbOption("u", "patch", help: "the lines that differ, as patch(1) and git apply take them"),
@@ -7,6 +11,7 @@ extension Verb {
     VerbOption("name-only", help: "paths alone"),
     VerbOption(
       "U", "unified", value: "LINES", help: "lines of context around a change; 3 if not given"),
+    binary,
     VerbOption("no-renames", help: "tell a renamed file as one gone and one new"),
   ]
 
@@ -28,7 +33,7 @@ extension Verb {
         VerbOption("until", value: "TIME", help: "not after"),
         VerbOption("follow", help: "oldest first, the last 10 or -n, then new ones as they come"),
         VerbOption("stat", help: "what changed in each, file by file"),
-        VerbOption("u", "patch", help: "what changed in each, line by line"),
+        VerbOption("u", "patch", help: "what changed in each, line by line"), binary,
       ] + VerbOption.paged, operands: .versionsAndPaths, run: log),
     Verb(
       name: "show", usage: "llvs show [VERSION[:PATH]] [OPTIONS]",
@@ -42,6 +47,7 @@ extension Verb {
         Tells what differs between two versions; A..B is the same as A B.
         Without B, what differs between A and the live tree where the store is mounted, else head; without
         A too, what is in no version yet. Paths limit it; what is neither a version nor a path needs --.
+        Off a terminal it is a patch that git apply takes whole, bytes that are no text included.
         """,
       options: differing + [
         VerbOption("exit-code", help: "end with 1 where something differs")
@@ -51,7 +57,7 @@ extension Verb {
       help: "Lists the distinct revisions of one file, newest first.",
       options: [
         VerbOption("n", "count", value: "COUNT", help: "so many at most; also -COUNT"),
-        VerbOption("u", "patch", help: "what changed in each, line by line"),
+        VerbOption("u", "patch", help: "what changed in each, line by line"), binary,
       ] + VerbOption.paged, operands: .paths, run: history),
     Verb(
       name: "events", usage: "llvs events [-n COUNT] [--follow]",

@@ -8,7 +8,7 @@ private let allowed: [String: Set<String>] = [
   "FuseSession": ["Platform", "CShims", "CFuse3"],
   "FileTree": ["LLVS", "Platform"],
   "LLVSMount": ["FileTree", "FuseSession", "LLVS", "Platform"],
-  "LLVSTool": ["LLVSMount", "FileTree", "FuseSession", "LLVS", "Platform"],
+  "LLVSTool": ["LLVSMount", "FileTree", "FuseSession", "LLVS", "Platform", "CZlib"],
   "llvs": ["LLVSTool", "Platform"],
 ]
 

@@ -1,18 +1,25 @@
 internal import CCrypto
 
 /// What git calls a file's bytes, so that patches name what they were made of as git's own do.
-package enum GitBlob {
-  /// The SHA-1 of the bytes as a git blob, in hexadecimal; it secures nothing here.
-  ///
-  /// - Complexity: O(bytes).
-  package static func id(of bytes: [UInt8]) -> String {
-    var context = SHA_CTX()
+///
+/// A SHA-1, which secures nothing here.
+package struct GitBlob {
+  private var context = SHA_CTX()
+
+  /// Begins with how many bytes there will be, as git does.
+  package init(length: UInt64) {
     SHA1_Init(&context)
-    let head = Array("blob \(bytes.count)\0".utf8)
-    head.withUnsafeBytes { _ = SHA1_Update(&context, $0.baseAddress, $0.count) }
+    update(Array("blob \(length)\0".utf8))
+  }
+
+  package mutating func update(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { raw in
       if let start = raw.baseAddress, raw.count > 0 { _ = SHA1_Update(&context, start, raw.count) }
     }
+  }
+
+  /// The id in hexadecimal.
+  package consuming func id() -> String {
     // SHA1_Final writes 20 bytes.
     var digest = [UInt8](repeating: 0, count: 20)
     _ = SHA1_Final(&digest, &context)
@@ -20,5 +27,14 @@ package enum GitBlob {
       let digits = String(byte, radix: 16)
       return byte < 16 ? "0" + digits : digits
     }.joined()
+  }
+
+  /// The id of bytes, in hexadecimal.
+  ///
+  /// - Complexity: O(bytes).
+  package static func id(of bytes: [UInt8]) -> String {
+    var blob = GitBlob(length: UInt64(bytes.count))
+    blob.update(bytes)
+    return blob.id()
   }
 }

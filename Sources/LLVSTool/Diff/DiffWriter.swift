@@ -14,7 +14,13 @@ struct DiffWriter {
   private(set) var count = 0
 
   /// Takes the standard form where the line names none.
-  init(_ line: CommandLine, _ console: Console, standard: Form, indent: String = "") throws {
+  ///
+  /// A patch holds bytes that are no text where the line says so, or it is one to be applied and nobody
+  /// looks at it.
+  init(
+    _ line: CommandLine, _ console: Console, standard: Form, isToApply: Bool = false,
+    indent: String = ""
+  ) throws {
     let asked: [Form] = [
       line.has("patch") || line.has("unified") ? .patch : nil, line.has("stat") ? .stat : nil,
       line.has("name-status") ? .nameStatus : nil, line.has("name-only") ? .nameOnly : nil,
@@ -26,6 +32,7 @@ struct DiffWriter {
     let style = try console.style(line)
     unified = UnifiedDiff(
       style: style, context: try line.number("unified", atMost: 1_000_000) ?? 3,
+      writesBytes: line.has("binary") || isToApply && !console.isTerminal,
       emit: { console.stream($0) })
     stat = DiffStat(
       style: style, columns: console.columns, indent: indent, emit: { console.stream(line: $0) })

@@ -116,6 +116,19 @@ struct FileImage {
     return hasher.finish()
   }
 
+  /// What git calls all bytes.
+  func gitID() throws -> String {
+    var blob = GitBlob(length: length)
+    var offset: UInt64 = 0
+    while offset < length {
+      let part = try part(at: offset, min(1 << 20, length - offset))
+      guard !part.isEmpty else { break }
+      blob.update(part)
+      offset += UInt64(part.count)
+    }
+    return blob.id()
+  }
+
   private func part(at offset: UInt64, _ count: UInt64) throws -> [UInt8] {
     switch source {
     case .stored(let stored, let store):

@@ -8,11 +8,16 @@ import LLVS
 struct UnifiedDiff {
   private let style: Style
   private let context: Int
+  /// Whether bytes that are no text are written too, as git applies them; else they are said to differ.
+  private let writesBytes: Bool
   private let emit: ([UInt8]) -> Void
 
-  init(style: Style, context: Int, emit: @escaping ([UInt8]) -> Void) {
+  init(
+    style: Style, context: Int, writesBytes: Bool = false, emit: @escaping ([UInt8]) -> Void
+  ) {
     self.style = style
     self.context = context
+    self.writesBytes = writesBytes
     self.emit = emit
   }
 
@@ -57,27 +62,48 @@ struct UnifiedDiff {
     let names = (GitName.quoted(before, behind: "a/"), GitName.quoted(path, behind: "b/"))
     line("diff --git \(names.0) \(names.1)", .bold, &out)
     for header in headers { line(header, .bold, &out) }
-    if case .texts(let a, let b) = pair {
+    let mode =
+      old != nil && new != nil && old?.gitMode == new?.gitMode ? " \(new?.gitMode ?? "")" : ""
+    switch pair {
+    case .same: break
+    case .binary:
+      try bytes(old, new, names, mode, &out)
+    case .texts(let a, let b):
       // patch(1) learns here what is a link and what was empty; git apply --3way finds the old bytes.
       let ids = [(old, a), (new, b)].map { image, text in
         image == nil ? "0000000" : String(GitBlob.id(of: text.text).prefix(7))
       }
-      let mode =
-        old != nil && new != nil && old?.gitMode == new?.gitMode ? " \(new?.gitMode ?? "")" : ""
       line("index \(ids[0])..\(ids[1])\(mode)", .bold, &out)
-    }
-    switch pair {
-    case .same: break
-    case .binary:
-      let (a, b) = (old == nil ? "/dev/null" : names.0, new == nil ? "/dev/null" : names.1)
-      line("Binary files \(a) and \(b) differ", nil, &out)
-    case .texts(let a, let b):
       let changes = TextDiff.changes(from: a, to: b)
       guard !changes.isEmpty else { return }
       line("--- \(old == nil ? "/dev/null" : GitName.headed(before, behind: "a/"))", .bold, &out)
       line("+++ \(new == nil ? "/dev/null" : GitName.headed(path, behind: "b/"))", .bold, &out)
       hunks(changes, a, b, &out)
     }
+  }
+
+  /// Bytes that are no text, or more than is compared line by line.
+  private func bytes(
+    _ old: FileImage?, _ new: FileImage?, _ names: (String, String), _ mode: String,
+    _ out: inout [UInt8]
+  ) throws {
+    let limit = GitBinaryPatch.limit
+    let (a, b) = (try old?.bytes(atMost: limit), try new?.bytes(atMost: limit))
+    let isSmall = (old == nil || a != nil) && (new == nil || b != nil)
+    if isSmall || writesBytes {
+      // Without ids, all of them, git apply takes nothing of the whole patch.
+      let ids = try [(old, a), (new, b)].map { image, bytes in
+        guard let image else { return String(repeating: "0", count: 40) }
+        return try bytes.map(GitBlob.id(of:)) ?? image.gitID()
+      }
+      line("index \(ids[0])..\(ids[1])\(mode)", .bold, &out)
+    }
+    guard isSmall, writesBytes else {
+      let names = (old == nil ? "/dev/null" : names.0, new == nil ? "/dev/null" : names.1)
+      line("Binary files \(names.0) and \(names.1) differ", nil, &out)
+      return
+    }
+    GitBinaryPatch.write(from: a ?? [], to: b ?? [], into: &out)
   }
 
   private func line(_ text: String, _ paint: Style.Paint?, _ out: inout [UInt8]) {
