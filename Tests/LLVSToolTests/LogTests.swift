@@ -36,6 +36,20 @@ struct LogTests {
     #expect(log.filter { $0.hasSuffix(" begins side") }.count == 1)
   }
 
+  @Test(
+    "the history of a file knows a version as soon as it is made",
+    .enabled(if: MountedStore.isPossible))
+  func freshHistory() throws {
+    try MountedStore.with(settings: ["settle=1h"]) { mounted in
+      let result = try mounted.shell(
+        """
+        llvs() { '\(MountedStore.program)' "$@"; }
+        for n in 1 2 3; do echo $n$n > f; llvs commit -q; llvs history f | wc -l; done
+        """)
+      #expect(result.output == "1\n2\n3\n", "\(result.output)")
+    }
+  }
+
   @Test("the graph stands beside the versions, short and long")
   func graph() throws {
     let tool = try prepared()

@@ -43,15 +43,7 @@ extension Store: ConflictSource {
   package func versions(
     touching key: Key, upTo last: VersionNumber
   ) throws(StoreError) -> [VersionNumber] {
-    // Asked first: versions that come into the index meanwhile are looked at twice, not never.
-    let indexed = try index.lastVersion()
-    var numbers = try index.versions(changing: key).filter { $0 <= last }
-    // What another process has not written to the index yet.
-    if indexed < last.rawValue {
-      numbers = numbers.filter { $0.rawValue <= indexed }
-      numbers += ((indexed + 1)...last.rawValue).map { VersionNumber($0) }
-    }
-    return numbers
+    try numbers(changing: key, upTo: last.rawValue)
   }
 }
 

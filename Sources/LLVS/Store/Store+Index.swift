@@ -7,11 +7,25 @@ extension Store {
   /// - Complexity: O(log *n*) for each.
   package func versions(changing key: Key) throws(StoreError) -> [VersionRecord] {
     var records: [VersionRecord] = []
-    for number in try index.versions(changing: key) {
+    for number in try numbers(changing: key, upTo: state().lastNumber) {
       guard let record = try version(number), try changes(record, key) else { continue }
       records.append(record)
     }
     return records
+  }
+
+  /// The versions that may have changed a key, ascending.
+  ///
+  /// Those that the index does not know yet are among them all: a reader sees a version before the process
+  /// that made it has written that down there.
+  func numbers(
+    changing key: Key, upTo last: UInt32
+  ) throws(StoreError) -> [VersionNumber] {
+    // Asked first: versions that come into the index meanwhile are looked at twice, not never.
+    let known = try index.lastVersion()
+    let numbers = try index.versions(changing: key).filter { $0.rawValue <= last }
+    guard known < last else { return numbers }
+    return numbers.filter { $0.rawValue <= known } + ((known + 1)...last).map { VersionNumber($0) }
   }
 
   /// Whether a version's map holds other content at a key than its first predecessor's.
