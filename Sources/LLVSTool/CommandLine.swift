@@ -3,6 +3,8 @@ struct CommandLine: Equatable {
   var verb = ""
   /// The words after the verb that are no options.
   var words: [String] = []
+  /// The same as they were given: a path need not be UTF-8, and a string repairs what is not.
+  var bytes: [[UInt8]] = []
   /// How many of the words stand before `--`; nil where there is none.
   var wordsBeforeDashes: Int?
   var store: String?
@@ -13,26 +15,37 @@ struct CommandLine: Equatable {
   var wantsHelp = false
   /// Options of single verbs, by the last of their names, without dashes.
   var options: [String: String] = [:]
+  /// The same as they were given.
+  var optionBytes: [String: [UInt8]] = [:]
 
-  init(_ arguments: [String]) throws {
+  init(_ arguments: [String]) throws { try self.init(bytes: arguments.map { Array($0.utf8) }) }
+
+  init(bytes arguments: [[UInt8]]) throws {
     var rest = arguments[...]
-    while let word = rest.popFirst() {
+    while let bytes = rest.popFirst() {
+      let word = String(decoding: bytes, as: UTF8.self)
       if wordsBeforeDashes != nil || !word.hasPrefix("-") || word == "-" {
-        if verb.isEmpty { verb = word } else { words.append(word) }
+        if verb.isEmpty { verb = word } else { append(word, bytes) }
       } else if word == "--" {
         wordsBeforeDashes = words.count
       } else if word == "--dry-run" {
         // The grammar of commands has this one itself.
-        words.append(word)
+        append(word, bytes)
       } else {
         try take(word, &rest)
       }
     }
   }
 
-  private mutating func take(_ word: String, _ rest: inout ArraySlice<String>) throws {
+  private mutating func append(_ word: String, _ bytes: [UInt8]) {
+    words.append(word)
+    self.bytes.append(bytes)
+  }
+
+  private mutating func take(_ word: String, _ rest: inout ArraySlice<[UInt8]>) throws {
     var name = String(word.dropFirst(word.hasPrefix("--") ? 2 : 1))
     var value: String?
+    var bytes: [UInt8]?
     if word.hasPrefix("--"), let equals = name.firstIndex(of: "=") {
       value = String(name[name.index(after: equals)...])
       name = String(name[..<equals])
@@ -54,9 +67,11 @@ struct CommandLine: Equatable {
       guard value == nil else { throw UsageError("\(word): --\(option.name) takes no value") }
     } else if value == nil {
       guard let next = rest.popFirst() else { throw UsageError("\(word) needs a value") }
-      value = next
+      value = String(decoding: next, as: UTF8.self)
+      bytes = next
     }
     set(option.name, value ?? "")
+    optionBytes[option.name] = bytes ?? Array((value ?? "").utf8)
   }
 
   private mutating func set(_ name: String, _ value: String) {

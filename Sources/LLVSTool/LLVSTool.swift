@@ -5,9 +5,11 @@ package enum LLVSTool {
   /// Runs a command line without the program's name.
   ///
   /// - Returns: the exit code.
-  package static func run(_ arguments: [String]) -> Int32 {
+  package static func run(_ arguments: [[UInt8]]) -> Int32 {
     // It has options of its own.
-    if arguments.first == "bench" { return Bench.run(Array(arguments.dropFirst())) }
+    if arguments.first?.elementsEqual("bench".utf8) ?? false {
+      return Bench.run(arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) })
+    }
     var console = Console(isQuiet: false)
     let code = carryOut(arguments, &console)
     do throws(SystemError) {
@@ -20,9 +22,9 @@ package enum LLVSTool {
     return code
   }
 
-  private static func carryOut(_ arguments: [String], _ console: inout Console) -> Int32 {
+  private static func carryOut(_ arguments: [[UInt8]], _ console: inout Console) -> Int32 {
     do {
-      let line = try CommandLine(arguments)
+      let line = try CommandLine(bytes: arguments)
       console = Console(isQuiet: line.isQuiet)
       guard !line.verb.isEmpty else {
         guard line.wantsHelp else {

@@ -22,16 +22,19 @@ enum Site {
         ?? .store(path)
       return
     }
-    let path = try line.mount.map { try FileSystem.resolve($0) } ?? SystemProcess.workingDirectory
-    let bytes = Array(path.utf8)
+    let path =
+      try line.mount.map { Array(try FileSystem.resolve($0).utf8) }
+      ?? SystemProcess.workingDirectory
     // The deepest mount that the path is in; of those on one directory the last.
     var found: MountEntry?
-    for entry in mounts where Self.contains(entry.path, bytes) {
+    for entry in mounts where Self.contains(entry.path, path) {
       if entry.path.count >= found?.path.count ?? 0 { found = entry }
     }
     guard let found, found.type == "fuse.llvs" else {
       throw ControlError(
-        .notFound, "\(path) is not in a mounted store; name one with --store DIR or --mount DIR")
+        .notFound,
+        "\(FileSystem.text(path)) is not in a mounted store; name one with --store DIR or --mount DIR"
+      )
     }
     self = .mounted(
       root: String(decoding: found.path, as: UTF8.self),
@@ -61,7 +64,8 @@ enum Site {
 /// What a command said, for people and for programs.
 struct Answer {
   var text: String
-  var fields: [ReplyField]
+  /// The same for programs, where that was asked for.
+  var json: String
   /// Paths on which a merge clashed, or one that stands for them where only words are known.
   var hasConflicts: Bool
 }
@@ -69,20 +73,34 @@ struct Answer {
 extension Site {
   /// Runs a command where it belongs.
   func run(_ words: [String], _ console: Console? = nil) throws -> Answer {
+    try run(bytes: words.map { Array($0.utf8) }, console)
+  }
+
+  /// The same of words of any bytes.
+  func run(bytes words: [[UInt8]], _ console: Console? = nil, inJSON: Bool = false) throws -> Answer
+  {
     switch self {
     case .store(let path):
-      let command = try ControlCommand(words: words.map { Array($0.utf8) })
+      let command = try ControlCommand(words: words)
       let service = try ControlService.open(try Store.open(path: path, mode: .writer))
       let result = try service.run(command, context: console?.context ?? CommandContext())
       return Answer(
-        text: result.text, fields: result.fields, hasConflicts: Self.conflicts(result.fields))
+        text: result.text, json: result.json, hasConflicts: Self.conflicts(result.fields))
     case .mounted(let root, _):
       // The grammar is checked here, so that a line means what its words say.
-      _ = try ControlCommand(words: words.map { Array($0.utf8) })
-      let reply = try Self.write(Self.line(words), to: root)
+      _ = try ControlCommand(words: words)
+      let line = Self.line(words)
+      guard inJSON else {
+        let reply = try Self.write(line, to: root)
+        return Answer(
+          text: reply, json: "",
+          hasConflicts: reply.contains(" conflict: ") || reply.contains(" conflicts: "))
+      }
+      let reply = try Self.write(Array("json ".utf8) + line, to: root)
+      // Within a text the quotes would have backslashes before them.
       return Answer(
-        text: reply, fields: [ReplyField("text", reply)],
-        hasConflicts: reply.contains(" conflict: ") || reply.contains(" conflicts: "))
+        text: "", json: reply,
+        hasConflicts: reply.contains("\"conflicts\":[") && !reply.contains("\"conflicts\":[]"))
     }
   }
 
@@ -94,21 +112,26 @@ extension Site {
   }
 
   /// The words as a line of the control file.
-  static func line(_ words: [String]) -> String {
-    if words.first == "commit" {
-      let message = words.dropFirst().joined(separator: " ")
-      return "commit " + message.split(whereSeparator: \.isNewline).joined(separator: " ")
+  static func line(_ words: [[UInt8]]) -> [UInt8] {
+    if words.first?.elementsEqual("commit".utf8) ?? false {
+      let message = words.dropFirst().map { String(decoding: $0, as: UTF8.self) }
+        .joined(separator: " ")
+      return Array(
+        ("commit " + message.split(whereSeparator: \.isNewline).joined(separator: " ")).utf8)
     }
-    return words.map { word in
-      "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
-        + "'"
-    }.joined(separator: " ")
+    let quote = UInt8(ascii: "'")
+    let quoted = words.map { word in
+      [quote]
+        + word.split(separator: quote, omittingEmptySubsequences: false)
+        .joined(separator: Array("'\\''".utf8)) + [quote]
+    }
+    return Array(quoted.joined(separator: [0x20]))
   }
 
-  private static func write(_ line: String, to root: String) throws -> String {
+  private static func write(_ line: [UInt8], to root: String) throws -> String {
     let file = try File("\(root)/.llvs/control", .readWrite)
     do {
-      try file.write(Array("\(line)\n".utf8), at: 0)
+      try file.write(line + [0x0A], at: 0)
     } catch {
       let reply = (try? text(of: file)) ?? ""
       let words = reply.split(separator: "\n").last.map(String.init) ?? ""

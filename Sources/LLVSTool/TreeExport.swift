@@ -10,7 +10,7 @@ import Platform
 /// What cannot be written there, or is damaged, is left out and told; the rest is written.
 struct TreeExport {
   private let store: Store
-  private let target: String
+  private let target: [UInt8]
   private let progress: (Int) -> Void
   private var count = 0
   /// What could not be given as it was, such as an owner: a clause each.
@@ -19,7 +19,7 @@ struct TreeExport {
   private let mask = SystemProcess.creationMask
   private let defaults = LiveTree.Defaults(uid: SystemProcess.user, gid: SystemProcess.group)
 
-  init(store: Store, target: String, progress: @escaping (Int) -> Void) {
+  init(store: Store, target: [UInt8], progress: @escaping (Int) -> Void) {
     self.store = store
     self.target = target
     self.progress = progress
@@ -34,8 +34,8 @@ struct TreeExport {
 
   mutating func run(_ record: VersionRecord) throws {
     if try !FileSystem.exists(target) { try FileSystem.makeDirectory(target) }
-    guard try FileSystem.list(target).isEmpty else {
-      throw ControlError(.exists, "\(target) is not empty")
+    guard try FileSystem.names(in: target).isEmpty else {
+      throw ControlError(.exists, "\(FileSystem.text(target)) is not empty")
     }
     let view = TreeView(map: store.map(record.map))
     var levels = [Level(path: [], entry: nil, listing: view.list([]))]
@@ -67,7 +67,7 @@ struct TreeExport {
   }
 
   /// What all paths begin with.
-  private var root: [UInt8] { Array("\(target)/".utf8) }
+  private var root: [UInt8] { target + [0x2F] }
 
   /// Makes something, if it can stand there at all.
   ///

@@ -21,7 +21,7 @@ struct TreeImport {
     var items: ArraySlice<Item>
   }
 
-  private let directory: String
+  private let directory: [UInt8]
   private let prefix: [UInt8]
   private let progress: (Int) -> Void
   /// Files, links and directories met so far.
@@ -44,7 +44,7 @@ struct TreeImport {
     var inode: UInt64
   }
 
-  init(directory: String, prefix: [UInt8], progress: @escaping (Int) -> Void) {
+  init(directory: [UInt8], prefix: [UInt8], progress: @escaping (Int) -> Void) {
     self.directory = directory
     self.prefix = prefix
     self.progress = progress
@@ -80,7 +80,7 @@ struct TreeImport {
   }
 
   private func logged(_ record: VersionRecord, in log: EventLog) -> VersionRecord {
-    log.add("version", "\(record.name) imported \(count) entries of \(directory)")
+    log.add("version", "\(record.name) imported \(count) entries of \(ChangeText.text(directory))")
     return record
   }
 
@@ -100,7 +100,7 @@ struct TreeImport {
         .put(try made(.directory, Attributes(mode: 0o755), parent, nil, number, view, transaction)))
     }
     displaced = parents
-    try descend(into: Array(directory.utf8), at: prefix)
+    try descend(into: directory, at: prefix)
     // The closure pulls from a copy, since an escaping one cannot borrow.
     let puller = Puller(source: self, view: view, number: number, transaction: transaction)
     var map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
@@ -192,6 +192,10 @@ struct TreeImport {
     _ file: [UInt8], _ path: [UInt8], _ view: TreeView, _ number: VersionNumber,
     _ transaction: WriteTransaction
   ) throws(StoreError) -> MapEdit? {
+    guard PathLimit.allows(path: path) else {
+      throw .system(
+        SystemError(errno: Errno.nameTooLong, call: "import", subject: FileSystem.text(file)))
+    }
     let status: FileStatus
     var attributes: Attributes
     do throws(SystemError) {

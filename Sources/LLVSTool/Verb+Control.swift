@@ -6,12 +6,16 @@ extension Verb {
   /// A command of the control file, as the verb of that name.
   @Sendable static func control(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let site = try Site(line)
-    var words = [line.verb] + (try site.commandWords(line))
-    if line.verb == "commit", let message = line.options["message"] { words.append(message) }
-    let answer = try site.run(words, console)
+    var words = [Array(line.verb.utf8)] + (try site.commandWords(line))
+    if line.verb == "commit", let message = line.options["message"] {
+      words.append(Array(message.utf8))
+    }
+    let answer = try site.run(bytes: words, console, inJSON: line.isJSON)
     if line.isJSON {
-      console.tell(json(answer))
-    } else if line.verb == "conflicts" || line.verb == "tag" && line.words.isEmpty {
+      console.tell(answer.json)
+    } else if line.verb == "conflicts" || line.verb == "tag" && line.words.isEmpty
+      || line.verb == "set" && !line.words.contains(where: { $0.contains("=") })
+    {
       console.tell(answer.text)
     } else {
       console.say(answer.text)
@@ -26,14 +30,6 @@ extension Verb {
     case "settle", "conflicts", "purge": 0
     default: nil
     }
-  }
-
-  private static func json(_ answer: Answer) -> String {
-    var fields = [ReplyField("ok", .flag(true))] + answer.fields
-    if !fields.contains(where: { $0.name == "text" }) {
-      fields.append(ReplyField("text", answer.text))
-    }
-    return ReplyValue.record(fields).json
   }
 
   /// Checks the store where it stands, mounted or not; a peer by command.
@@ -129,9 +125,9 @@ extension Verb {
 
 extension Site {
   /// The words of a command with its paths as the control file takes them: from the top of the tree.
-  fileprivate func commandWords(_ line: CommandLine) throws -> [String] {
-    guard let first = Verb.firstPath(of: line.verb) else { return line.words }
-    return try line.words.enumerated().map { index, word in
+  fileprivate func commandWords(_ line: CommandLine) throws -> [[UInt8]] {
+    guard let first = Verb.firstPath(of: line.verb) else { return line.bytes }
+    return try line.bytes.enumerated().map { index, word in
       // Behind the one path of settle stands what to take.
       guard index >= first, line.verb != "settle" || index == first else { return word }
       return try commandPath(word)
@@ -139,11 +135,8 @@ extension Site {
   }
 
   /// A path of the tree as a command's word: the top is a slash.
-  func commandPath(_ word: String) throws -> String {
+  func commandPath(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
     let path = try self.path(word)
-    guard let text = String(validating: path, as: UTF8.self) else {
-      throw ControlError(.grammar, "\(word) is no text")
-    }
-    return text.isEmpty ? "/" : text
+    return path.isEmpty ? [0x2F] : path
   }
 }

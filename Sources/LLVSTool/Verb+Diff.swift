@@ -32,7 +32,7 @@ extension Verb {
     let word = try line.operands(0...1).first ?? "head"
     let site = try Site(line)
     let store = try site.reader()
-    if let (record, path) = try place(word, site, store) {
+    if let (record, path) = try place(line.bytes.first ?? [], site, store) {
       return try showContent(of: record, at: path, store, line, console)
     }
     let record = try store.version(meant: word)
@@ -60,15 +60,18 @@ extension Verb {
   ///
   /// Times and paths may have colons too: the first that leaves a version before it counts.
   private static func place(
-    _ word: String, _ site: Site, _ store: Store
+    _ word: [UInt8], _ site: Site, _ store: Store
   ) throws -> (VersionRecord, [UInt8])? {
-    guard word.contains(":"), (try? store.version(meant: word)) == nil else { return nil }
+    let colon = UInt8(ascii: ":")
+    guard word.contains(colon),
+      (try? store.version(meant: String(decoding: word, as: UTF8.self))) == nil
+    else { return nil }
     var failure: ControlError?
-    for mark in word.indices where word[mark] == ":" {
-      let name = String(word[..<mark])
+    for mark in word.indices where word[mark] == colon {
+      let name = String(decoding: word[..<mark], as: UTF8.self)
       do throws(ControlError) {
         let record = try store.version(meant: name.isEmpty ? "head" : name)
-        return (record, try site.path(String(word[word.index(after: mark)...])))
+        return (record, try site.path(Array(word[(mark + 1)...])))
       } catch {
         failure = failure ?? error
       }
@@ -105,7 +108,7 @@ extension Verb {
       }
     case nil:
       throw ControlError(
-        .notFound, "\(record.name) has no \(String(decoding: path, as: UTF8.self))")
+        .notFound, "\(record.name) has no \(ChangeText.text(path))")
     }
     return .done
   }

@@ -147,16 +147,16 @@ extension Verb {
 
   /// Lists the revisions of one value.
   @Sendable static func history(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let word = try line.operands(1...1)[0]
+    _ = try line.operands(1...1)
     let site = try Site(line)
     let store = try site.reader()
-    let path = try site.path(word)
+    let path = try site.path(line.bytes[0])
     let head = try store.state().head.map { try store.version($0) } ?? nil
     let view = TreeView(map: store.map(head?.map ?? .empty))
     let key = try view.key(forNewPath: path)
     var records = try store.versions(changing: key)
     guard !records.isEmpty else {
-      throw ControlError(.notFound, "no version has a file \(word)")
+      throw ControlError(.notFound, "no version has a file \(ChangeText.text(line.bytes[0]))")
     }
     records = Array(records.reversed().prefix(try line.number("count") ?? .max))
     let story = VersionStory(store: store, labels: try VersionLabels(store))

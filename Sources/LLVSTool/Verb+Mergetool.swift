@@ -14,11 +14,11 @@ extension Verb {
     }
     let tool = try chosenTool(line, place.store)
     var open: [ControlService.OpenConflict] = []
-    for word in line.words.isEmpty ? ["/"] : line.words {
+    for word in line.bytes.isEmpty ? [[0x2F]] : line.bytes {
       let path = try site.path(word)
       let found = try ControlService.openConflicts(in: place.store, below: path)
       if found.isEmpty, !path.isEmpty {
-        throw ControlError(.notFound, "there is no conflict at \(word)")
+        throw ControlError(.notFound, "there is no conflict at \(ChangeText.text(word))")
       }
       open += found.filter { new in !open.contains { $0.path == new.path } }
     }
@@ -28,7 +28,7 @@ extension Verb {
     }
     var outcome = ExitCode.done
     for conflict in open {
-      let name = String(decoding: conflict.path, as: UTF8.self)
+      let name = ChangeText.text(conflict.path)
       guard let texts = try ConflictTexts(conflict.conflict, in: place.store),
         let marked = texts.marked
       else {
@@ -77,15 +77,15 @@ private enum MergePlace {
     }
   }
 
-  private static func merged(_ path: [UInt8], _ root: String) -> String {
-    let directory = String(decoding: HiddenTree.conflictDirectory(of: path), as: UTF8.self)
-    return "\(root)/.llvs/conflicts/\(directory)/merged"
+  private static func merged(_ path: [UInt8], _ root: String) -> [UInt8] {
+    Array("\(root)/.llvs/conflicts/".utf8) + HiddenTree.conflictDirectory(of: path)
+      + Array("/merged".utf8)
   }
 
   /// Says that the sides are looked at now: what comes in until they are settled is merged then.
   func begin(_ path: [UInt8]) throws {
     guard case .mounted(let root, _) = self else { return }
-    _ = try FileSystem.read(Self.merged(path, root), atMost: 32 << 20)
+    _ = try File(bytes: Self.merged(path, root), .read).read(1, at: 0)
   }
 
   func settle(_ path: [UInt8], with bytes: [UInt8]) throws {
@@ -94,11 +94,10 @@ private enum MergePlace {
     case .mounted(let root, _):
       guard !bytes.isEmpty else {
         // An empty draft settles nothing; the file itself can be emptied.
-        let name = String(decoding: path, as: UTF8.self)
-        try File("\(root)/\(name)", [.readWrite, .truncate]).sync()
+        try File(bytes: Array("\(root)/".utf8) + path, [.readWrite, .truncate]).sync()
         return
       }
-      let file = try File(Self.merged(path, root), [.readWrite, .truncate])
+      let file = try File(bytes: Self.merged(path, root), [.readWrite, .truncate])
       try file.write(bytes, at: 0)
       // fsync(2) says what close(2) may not: that it was taken.
       try file.sync()

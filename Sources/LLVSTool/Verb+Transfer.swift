@@ -4,33 +4,37 @@ import Platform
 
 extension Verb {
   @Sendable static func importTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let directory = try line.operands(1...1)[0]
-    guard try FileSystem.status(directory).kind == .directory else {
-      throw UsageError("\(directory) is not a directory")
+    _ = try line.operands(1...1)
+    let directory = line.bytes[0]
+    let shown = FileSystem.text(directory)
+    // It may be named by a link.
+    guard try FileSystem.status(directory + [0x2F]).kind == .directory else {
+      throw UsageError("\(shown) is not a directory")
     }
     let site = try Site(line)
-    let into = try site.commandPath(line.options["into"] ?? "/").split(separator: "/")
-      .map(String.init)
-    guard !into.contains(".llvs") else { throw UsageError("--into takes a path of the tree") }
+    let into = try site.path(line.optionBytes["into"] ?? [])
+    guard !into.split(separator: 0x2F).contains(where: { $0.elementsEqual(MountedImport.reserved) })
+    else { throw UsageError("--into takes a path of the tree") }
     switch site {
     case .mounted(let root, _):
       var source = MountedImport(
-        directory: directory, target: ([root] + into).joined(separator: "/"))
+        directory: directory, target: Array(root.utf8) + (into.isEmpty ? [] : [0x2F]) + into)
       try source.run()
-      var words = ["commit"]
-      if let message = line.options["message"] { words.append(message) }
-      console.say(try site.run(words, console).text)
+      var words = [Array("commit".utf8)]
+      if let message = line.options["message"] { words.append(Array(message.utf8)) }
+      let answer = try site.run(bytes: words, console, inJSON: line.isJSON)
+      if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
       return complain(of: source.leftOut, console)
     case .store(let path):
       let store = try Store.open(path: path, mode: .writer)
-      guard try FileSystem.resolve(directory) != store.path else {
-        throw UsageError("\(directory) is the store itself")
+      guard try FileSystem.resolve(directory) != Array(store.path.utf8) else {
+        throw UsageError("\(shown) is the store itself")
       }
       var source = TreeImport(
-        directory: directory, prefix: Array(into.joined(separator: "/").utf8),
+        directory: directory, prefix: into,
         progress: { console.progress(CommandProgress("importing", done: $0, total: 0)) })
       let record = try source.run(in: store, message: line.options["message"])
-      let text = record.map { "\($0.name) holds \(source.count) entries of \(directory)" }
+      let text = record.map { "\($0.name) holds \(source.count) entries of \(shown)" }
       if line.isJSON {
         console.tell(
           ReplyValue.record([
@@ -39,7 +43,7 @@ extension Verb {
             ReplyField("entries", source.count),
           ]).json)
       } else {
-        console.say(text ?? "nothing to import: the tree holds all of \(directory)")
+        console.say(text ?? "nothing to import: the tree holds all of \(shown)")
       }
       return complain(of: source.leftOut, console)
     }
@@ -58,7 +62,7 @@ extension Verb {
     let store = try Site(line).reader()
     let record = try store.version(meant: words[0])
     var export = TreeExport(
-      store: store, target: words[1],
+      store: store, target: line.bytes[1],
       progress: {
         console.progress(
           CommandProgress("exporting", done: $0, total: Int(clamping: record.map.count)))

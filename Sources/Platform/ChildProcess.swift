@@ -133,7 +133,7 @@ extension SystemProcess {
   package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 
   /// The directory that relative paths start from.
-  package static var workingDirectory: String {
-    (try? FileSystem.resolve(".")) ?? "/"
+  package static var workingDirectory: [UInt8] {
+    (try? FileSystem.resolve([0x2E])) ?? [0x2F]
   }
 }

@@ -53,13 +53,13 @@ package final class File: Sendable {
     bytes path: [UInt8], _ mode: Mode, permissions: UInt32 = 0o644
   ) throws(SystemError) {
     let full = FileSystem.text(path)
-    let name = try FileSystem.terminated(path)
     try Faults.pass(.open, "open", full)
     var fd: Int32
     var code: Int32
     repeat {
-      fd = unsafe llvs_openat(
-        AT_FDCWD, name, mode.rawValue | O_CLOEXEC, permissions)
+      fd = try FileSystem.reaching(path) {
+        unsafe llvs_openat(AT_FDCWD, $0, mode.rawValue | O_CLOEXEC, permissions)
+      }
       code = errno
     } while fd < 0 && code == EINTR
     guard fd >= 0 else { throw SystemError(errno: code, call: "open", subject: full) }

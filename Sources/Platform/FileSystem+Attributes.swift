@@ -14,11 +14,11 @@ extension FileSystem {
 
   /// Sets the permission bits of a file that is no symbolic link.
   package static func setMode(_ path: [UInt8], _ mode: UInt32) throws(SystemError) {
-    try check(unsafe chmod(terminated(path), mode & 0o7777), "chmod", path)
+    try check(reaching(path) { unsafe chmod($0, mode & 0o7777) }, "chmod", path)
   }
 
   package static func setOwner(_ path: [UInt8], uid: UInt32, gid: UInt32) throws(SystemError) {
-    try check(unsafe lchown(terminated(path), uid, gid), "lchown", path)
+    try check(reaching(path) { unsafe lchown($0, uid, gid) }, "lchown", path)
   }
 
   /// Sets when a file was last changed, and when read to the same.
@@ -28,7 +28,8 @@ extension FileSystem {
     let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
     let times = [time, time]
     try check(
-      unsafe utimensat(AT_FDCWD, terminated(path), times, AT_SYMLINK_NOFOLLOW), "utimensat", path)
+      reaching(path) { unsafe utimensat(AT_FDCWD, $0, times, AT_SYMLINK_NOFOLLOW) }, "utimensat",
+      path)
   }
 
   /// Makes a FIFO, a socket or a device node.
@@ -44,7 +45,8 @@ extension FileSystem {
     default: throw SystemError(errno: EINVAL, call: "mknod", subject: text(path))
     }
     try check(
-      unsafe llvs_make_node(terminated(path), type | (mode & 0o7777), major, minor), "mknod", path)
+      reaching(path) { unsafe llvs_make_node($0, type | (mode & 0o7777), major, minor) }, "mknod",
+      path)
   }
 
   /// The number of a device node.
@@ -52,21 +54,24 @@ extension FileSystem {
     _ path: [UInt8]
   ) throws(SystemError) -> (major: UInt32, minor: UInt32) {
     var (major, minor): (UInt32, UInt32) = (0, 0)
-    try check(unsafe llvs_device_number(terminated(path), &major, &minor), "lstat", path)
+    try check(
+      reaching(path) { unsafe llvs_device_number($0, &major, &minor) }, "lstat", path)
     return (major, minor)
   }
 
   /// The names of the extended attributes below `user.`; none where the file system keeps none.
   package static func extendedNames(_ path: [UInt8]) throws(SystemError) -> [[UInt8]] {
     while true {
-      let size = try unsafe llvs_list_extended(terminated(path), nil, 0)
+      let size = try reaching(path) { unsafe llvs_list_extended($0, nil, 0) }
       if size < 0, errno == EOPNOTSUPP || errno == EACCES { return [] }
       guard size >= 0 else {
         throw SystemError(errno: errno, call: "llistxattr", subject: text(path))
       }
       if size == 0 { return [] }
       var buffer = [CChar](repeating: 0, count: Int(size))
-      let count = try unsafe llvs_list_extended(terminated(path), &buffer, buffer.count)
+      let count = try reaching(path) {
+        unsafe llvs_list_extended($0, &buffer, buffer.count)
+      }
       if count < 0, errno == ERANGE { continue }
       guard count >= 0 else {
         throw SystemError(errno: errno, call: "llistxattr", subject: text(path))
@@ -83,7 +88,9 @@ extension FileSystem {
     // xattr(7): no value is larger.
     var buffer = [UInt8](repeating: 0, count: 65_536)
     let name = try terminated(name)
-    let count = try unsafe llvs_get_extended(terminated(path), name, &buffer, buffer.count)
+    let count = try reaching(path) {
+      unsafe llvs_get_extended($0, name, &buffer, buffer.count)
+    }
     if count < 0, errno == ENODATA || errno == EOPNOTSUPP { return nil }
     guard count >= 0 else {
       throw SystemError(errno: errno, call: "lgetxattr", subject: text(path))
@@ -96,6 +103,6 @@ extension FileSystem {
   ) throws(SystemError) {
     let name = try terminated(name)
     try check(
-      unsafe llvs_set_extended(terminated(path), name, value, value.count), "lsetxattr", path)
+      reaching(path) { unsafe llvs_set_extended($0, name, value, value.count) }, "lsetxattr", path)
   }
 }

@@ -1,7 +1,8 @@
 internal import CShims
 internal import Glibc
 
-// The calls on names for paths of any bytes: a name on Linux need not be UTF-8, and a string would repair it.
+// The calls on names for paths of any bytes and any length: a name on Linux need not be UTF-8, and a string
+// would repair it.
 
 /// A name in a directory.
 package struct DirectoryName: Sendable {
@@ -26,7 +27,7 @@ extension FileSystem {
   /// The names in a directory and what they name, unordered, without `.` and `..`.
   package static func names(in path: [UInt8]) throws(SystemError) -> [DirectoryName] {
     try Faults.pass(.list, "opendir", text(path))
-    guard let directory = try unsafe opendir(terminated(path)) else {
+    guard let directory = try unsafe reaching(path, { unsafe opendir($0) }) else {
       throw SystemError(errno: errno, call: "opendir", subject: text(path))
     }
     defer { unsafe _ = closedir(directory) }
@@ -57,8 +58,28 @@ extension FileSystem {
     if Faults.isOn { try Faults.pass(.status, "stat", text(path)) }
     var raw = stat()
     try check(
-      unsafe fstatat(AT_FDCWD, terminated(path), &raw, AT_SYMLINK_NOFOLLOW), "stat", path)
+      reaching(path) { unsafe fstatat(AT_FDCWD, $0, &raw, AT_SYMLINK_NOFOLLOW) }, "stat", path)
     return FileStatus(raw)
+  }
+
+  /// Whether anything stands at a path.
+  package static func exists(_ path: [UInt8]) throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      _ = try status(path)
+      return true
+    } catch {
+      if error.errno == ENOENT || error.errno == ENOTDIR { return false }
+      throw error
+    }
+  }
+
+  /// The path with every symbolic link, `.` and `..` resolved.
+  package static func resolve(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
+    guard let raw = try unsafe reaching(path, { unsafe realpath($0, nil) }) else {
+      throw SystemError(errno: errno, call: "realpath", subject: text(path))
+    }
+    defer { unsafe free(raw) }
+    return unsafe Array(UnsafeRawBufferPointer(start: raw, count: strlen(raw)))
   }
 
   /// Makes a directory.
@@ -66,32 +87,44 @@ extension FileSystem {
     _ path: [UInt8], permissions: UInt32 = 0o755
   ) throws(SystemError) {
     try Faults.pass(.makeDirectory, "mkdir", text(path))
-    try check(unsafe mkdir(terminated(path), permissions), "mkdir", path)
+    try check(reaching(path) { unsafe mkdir($0, permissions) }, "mkdir", path)
   }
 
   /// Removes a name that is no directory's.
   package static func unlink(_ path: [UInt8]) throws(SystemError) {
     try Faults.pass(.unlink, "unlink", text(path))
-    try check(unsafe Glibc.unlink(terminated(path)), "unlink", path)
+    try check(reaching(path) { unsafe Glibc.unlink($0) }, "unlink", path)
   }
 
   /// Makes another name of a file.
   package static func link(_ old: [UInt8], to new: [UInt8]) throws(SystemError) {
     try Faults.pass(.link, "link", text(new))
-    try check(unsafe Glibc.link(terminated(old), terminated(new)), "link", new)
+    // Both may be long, and one call inside the other would have to throw.
+    var failure: SystemError?
+    let result = try reaching(new) { new in
+      do throws(SystemError) {
+        return try reaching(old) { unsafe Glibc.link($0, new) }
+      } catch {
+        failure = error
+        return 0
+      }
+    }
+    if let failure { throw failure }
+    try check(result, "link", new)
   }
 
   /// Makes a symbolic link.
   package static func symlink(_ target: [UInt8], at path: [UInt8]) throws(SystemError) {
     try Faults.pass(.link, "symlink", text(path))
-    try check(unsafe Glibc.symlink(terminated(target), terminated(path)), "symlink", path)
+    let target = try terminated(target)
+    try check(reaching(path) { unsafe Glibc.symlink(target, $0) }, "symlink", path)
   }
 
   /// What a symbolic link holds.
   package static func readlink(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
     try Faults.pass(.status, "readlink", text(path))
     var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = try unsafe Glibc.readlink(terminated(path), &target, target.count)
+    let count = try reaching(path) { unsafe Glibc.readlink($0, &target, target.count) }
     guard count >= 0 else { throw SystemError(errno: errno, call: "readlink", subject: text(path)) }
     return target[..<count].map { UInt8(bitPattern: $0) }
   }

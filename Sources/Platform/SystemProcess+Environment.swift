@@ -1,6 +1,14 @@
 internal import Glibc
 
 extension SystemProcess {
+  /// What the process was started with, the program's name first, byte for byte.
+  package static var arguments: [[UInt8]] {
+    unsafe (0..<Int(CommandLine.argc)).compactMap { index in
+      guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
+      return unsafe Array(UnsafeRawBufferPointer(start: word, count: strlen(word)))
+    }
+  }
+
   /// Where files that nobody keeps are made: `TMPDIR`, or /tmp.
   package static var temporaryDirectory: String {
     let named = environment("TMPDIR") ?? ""

@@ -1,4 +1,4 @@
 import LLVSTool
 import Platform
 
-SystemProcess.exit(LLVSTool.run(Array(CommandLine.arguments.dropFirst())))
+SystemProcess.exit(LLVSTool.run(Array(SystemProcess.arguments.dropFirst())))

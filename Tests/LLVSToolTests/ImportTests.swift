@@ -85,4 +85,61 @@ struct ImportTests {
 
         """, "\(result.output)")
   }
+
+  /// A tree with paths that no system call takes whole: 60 levels with long names, and many levels.
+  private static func deep(_ levels: Int) -> String {
+    """
+    python3 - << 'end'
+    import os
+    os.mkdir('d'); top = os.open('d', os.O_RDONLY)
+    for names in (['x%02d' % n + 97 * 'x' for n in range(60)], ['abcd'] * \(levels)):
+        os.fchdir(top)
+        for name in names: os.mkdir(name, 0o750); os.chdir(name)
+        with open('leaf', 'w') as f: f.write('deep')
+        with open('big', 'wb') as f: f.write(b'begin'); f.seek(3000000); f.write(b'end')
+        os.chmod('leaf', 0o640); os.symlink('leaf', 'link'); os.link('leaf', 'other'); os.mkfifo('fifo')
+        os.utime('leaf', (1000, 1000)); os.setxattr('leaf', 'user.a', b'b')
+    end
+    # What tar tells of a tree: it goes down step by step, too. Times of directories are each store's own.
+    told() { tar --sort=name --format=pax --xattrs --pax-option=exthdr.name=x,delete=atime,delete=ctime \
+      --mtime=@0 -C "$1" -cf - . | sha256sum; }
+    ulimit -n 256
+    """
+  }
+
+  @Test("paths of any length are imported and exported, with few descriptors")
+  func deep() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      \(Self.deep(1000))
+      llvs init s -q && llvs import d --store s -q && llvs export head out --store s -q
+      echo "code $?"; told d > 1; told out > 2; cmp 1 2; find out | wc -l
+      """)
+    #expect(result.output == "code 0\n1071\n", "\(result.output)")
+    // What no mount could make is in no version either.
+    let deeper = try tool.run(
+      """
+      \(Self.deep(1100).replacing("'d'", with: "'e'"))
+      llvs import e --store s 2>&1 | sed 's/.*: //'; llvs log --oneline --store s | wc -l
+      """)
+    #expect(deeper.output == "File name too long.\n1\n", "\(deeper.output)")
+  }
+
+  @Test(
+    "paths of any length are imported where the store is mounted",
+    .enabled(if: MountedStore.isPossible))
+  func deepMounted() throws {
+    try MountedStore.with { mounted in
+      let tool = try Tool()
+      let result = try tool.run(
+        """
+        \(Self.deep(1400))
+        touch before; llvs import d --mount '\(mounted.path)' -q; echo "code $?"
+        told d > 1; told '\(mounted.path)' > 2; cmp 1 2; find '\(mounted.path)' | wc -l
+        llvs export head out --mount '\(mounted.path)' -q; echo "code $?"; told out > 3; cmp 1 3
+        """)
+      #expect(result.output == "code 0\n1471\ncode 0\n", "\(result.output)")
+    }
+  }
 }

@@ -4,7 +4,7 @@ import LLVS
 // of its own: without a bound on their number one key of 64 KiB, "a/a/a/...", would take a gigabyte.
 
 /// What a path may be at most: longer ones cannot be made, and what lies deeper is shown escaped.
-enum PathLimit {
+package enum PathLimit {
   /// Names in a path: all that a path of 4,095 bytes can have, if each is four bytes with its slash.
   static let names = 1_024
   /// Bytes of a path that is made here: whatever they are, its key is not too long, though each is escaped.
@@ -29,6 +29,9 @@ enum PathLimit {
     // So many names take at least so many bytes: nearly every path is told by its length.
     directory.count < 2 * names - 1 || directory.count { $0 == 0x2F } + 1 < names
   }
+
+  /// Whether something can be put at a path.
+  package static func allows(path: [UInt8]) -> Bool { allows(PathExtent(path: path)) }
 
   /// Whether something can be put at a path.
   static func allows(_ path: PathExtent) -> Bool { path.names <= names && path.bytes <= bytes }

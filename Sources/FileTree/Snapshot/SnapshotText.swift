@@ -191,7 +191,32 @@ package final class ChangeText: Sendable {
     }
     return bytes.flatMap { byte -> [UInt8] in
       guard byte < 0x20 || byte == 0x7F || byte == 0x5C, byte != spared else { return [byte] }
-      return [0x5C, 0x30 + (byte >> 6), 0x30 + (byte >> 3 & 7), 0x30 + (byte & 7)]
+      return escaped(byte)
     }
+  }
+
+  private static func escaped(_ byte: UInt8) -> [UInt8] {
+    [0x5C, 0x30 + (byte >> 6), 0x30 + (byte >> 3 & 7), 0x30 + (byte & 7)]
+  }
+
+  /// The same as a text, in which bytes that are no UTF-8 are written so too: no two names look alike.
+  package static func text(_ bytes: [UInt8]) -> String {
+    let shown = visible(bytes)
+    if let text = String(validating: shown, as: UTF8.self) { return text }
+    var out: [UInt8] = []
+    var rest = shown[...]
+    while let byte = rest.first {
+      // A character has four bytes at most.
+      let count =
+        byte < 0x80
+        ? 1
+        : (2...4).first { count in
+          count <= rest.count
+            && String(validating: rest.prefix(count), as: UTF8.self)?.unicodeScalars.count == 1
+        }
+      out += count.map { Array(rest.prefix($0)) } ?? escaped(byte)
+      rest = rest.dropFirst(count ?? 1)
+    }
+    return String(decoding: out, as: UTF8.self)
   }
 }

@@ -73,7 +73,7 @@ extension ControlService {
     }
     let lines = pending.map { item in
       String(UnicodeScalar(item.change.rawValue)) + " "
-        + String(decoding: ChangeText.visible(item.path), as: UTF8.self)
+        + ChangeText.text(item.path)
         + (item.isDirectory ? "/" : "")
     }
     return CommandResult(

@@ -34,7 +34,7 @@ enum AttributeChanges {
   }
 
   private static func text(_ bytes: [UInt8]) -> String {
-    String(decoding: ChangeText.visible(bytes), as: UTF8.self)
+    ChangeText.text(bytes)
   }
 
   /// A value on one line, its end left out where it is long.

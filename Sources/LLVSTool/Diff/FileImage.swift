@@ -6,7 +6,7 @@ struct FileImage {
   private enum Source {
     case stored(StoredContent, Store)
     /// A file of the live tree, by its path in the mount.
-    case live(String)
+    case live([UInt8])
   }
 
   var kind: EntryKind
@@ -31,10 +31,10 @@ struct FileImage {
   }
 
   /// What stands at a path of a mount; nil where nothing does.
-  init?(live path: String) throws(SystemError) {
+  init?(live path: [UInt8]) throws(SystemError) {
     let status: FileStatus
     do throws(SystemError) {
-      status = try FileSystem.status(path, following: false)
+      status = try FileSystem.status(path)
     } catch {
       guard error.errno == Errno.noEntry || error.errno == Errno.notDirectory else { throw error }
       return nil
@@ -51,8 +51,8 @@ struct FileImage {
     mode = status.mode
     owner = (nil, nil)
     var extended: [Attributes.Extended] = []
-    for name in try FileSystem.extendedNames(Array(path.utf8)) {
-      guard let value = try FileSystem.extended(Array(path.utf8), name) else { continue }
+    for name in try FileSystem.extendedNames(path) {
+      guard let value = try FileSystem.extended(path, name) else { continue }
       extended.append(Attributes.Extended(name: name, value: value))
     }
     self.extended = extended.sorted { $0.name.lexicographicallyPrecedes($1.name) }
@@ -77,8 +77,8 @@ struct FileImage {
     switch source {
     case .stored(let stored, let store): return try store.contents.bytes(stored, atMost: bound)
     case .live(let path):
-      if kind == .symlink { return Array(try FileSystem.readlink(path).utf8) }
-      let bytes = try File(path, .read).read(Int(length) + 1, at: 0)
+      if kind == .symlink { return try FileSystem.readlink(path) }
+      let bytes = try File(bytes: path, .read).read(Int(length) + 1, at: 0)
       // It grew since it was looked at.
       return bytes.count > Int(length) ? nil : bytes
     }
@@ -140,9 +140,9 @@ struct FileImage {
       return Array(bytes.prefix(read))
     case .live(let path):
       if kind == .symlink {
-        return Array(Array(try FileSystem.readlink(path).utf8).dropFirst(Int(offset)))
+        return Array(try FileSystem.readlink(path).dropFirst(Int(offset)))
       }
-      return try File(path, .read).read(Int(count), at: offset)
+      return try File(bytes: path, .read).read(Int(count), at: offset)
     }
   }
 

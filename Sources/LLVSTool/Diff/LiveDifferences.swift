@@ -139,14 +139,7 @@ struct LiveDifferences {
   }
 
   /// The path of the mount that shows a path of the tree.
-  private func place(_ path: [UInt8]) throws -> String {
-    guard let text = String(validating: path, as: UTF8.self) else {
-      throw ControlError(
-        .notPermitted, "the name \(GitName.quoted(path)) is not UTF-8; commit, and compare versions"
-      )
-    }
-    return "\(root)/\(text)"
-  }
+  private func place(_ path: [UInt8]) -> [UInt8] { Array("\(root)/".utf8) + path }
 
   private func compare(_ path: [UInt8], _ view: TreeView, _ out: inout [TreeDifference]) throws {
     guard paths.isEmpty || paths.contains(where: { PathFilter.isAtOrBelow(path, $0) }) else {
@@ -157,7 +150,7 @@ struct LiveDifferences {
     case .value(let entry)?, .directory(let entry?)?: old = FileImage(entry, in: store)
     default: break
     }
-    let new = try FileImage(live: try place(path))
+    let new = try FileImage(live: place(path))
     try append(path, old, new, view, &out)
   }
 
@@ -170,7 +163,7 @@ struct LiveDifferences {
     var difference = TreeDifference(path: path, old: old, new: new)
     if new == nil, old?.isDirectory ?? false { difference.isFull = try view.hasChildren(path) }
     if old == nil, new?.isDirectory ?? false {
-      difference.isFull = try !FileSystem.list(try place(path)).isEmpty
+      difference.isFull = try !FileSystem.names(in: place(path)).isEmpty
     }
     out.append(difference)
   }
@@ -189,14 +182,11 @@ struct LiveDifferences {
 
   /// What the mount has below a directory; what patterns keep out of versions is left out.
   private func collect(_ path: [UInt8], _ found: inout Set<[UInt8]>) throws {
-    let directory = try place(path)
-    guard let status = try? FileSystem.status(directory, following: false),
-      status.kind == .directory
-    else { return }
-    for name in try FileSystem.list(directory) {
-      let child = path + [0x2F] + Array(name.utf8)
-      let state = try FileSystem.extended(
-        Array(try place(child).utf8), Array("user.llvs.state".utf8))
+    let directory = place(path)
+    guard let status = try? FileSystem.status(directory), status.kind == .directory else { return }
+    for name in try FileSystem.names(in: directory) {
+      let child = path + [0x2F] + name.bytes
+      let state = try FileSystem.extended(place(child), Array("user.llvs.state".utf8))
       if state?.elementsEqual("scratch".utf8) ?? false { continue }
       found.insert(child)
       try collect(child, &found)
@@ -204,7 +194,7 @@ struct LiveDifferences {
   }
 }
 
-/// Reads names as ``ChangeText/visible(_:sparing:)`` writes them.
+/// Reads names as ``ChangeText/text(_:)`` writes them.
 enum VisibleName {
   static func bytes(_ text: some Collection<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []

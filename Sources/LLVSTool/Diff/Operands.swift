@@ -19,10 +19,11 @@ struct Operands {
     let dashes = line.wordsBeforeDashes ?? line.words.count
     for (index, word) in line.words.enumerated() {
       if index < dashes, paths.isEmpty, versions.count < most {
-        let isPath = try !Self.isName(word, store) && isThere(try site.path(word), site, store)
+        let isPath =
+          try !Self.isName(word, store) && isThere(try site.path(line.bytes[index]), site, store)
         if !isPath, try take(word, store, most) { continue }
       }
-      let path = try site.path(word)
+      let path = try site.path(line.bytes[index])
       if index < dashes, try !isThere(path, site, store) {
         if versions.count < most, paths.isEmpty { _ = try store.version(meant: word) }
         throw ControlError(
@@ -68,8 +69,8 @@ struct Operands {
 
   private func isThere(_ path: [UInt8], _ site: Site, _ store: Store) throws -> Bool {
     if path.isEmpty { return true }
-    if case .mounted(let root, _) = site, let text = String(validating: path, as: UTF8.self),
-      try FileSystem.exists("\(root)/\(text)")
+    if case .mounted(let root, _) = site,
+      try FileSystem.exists(Array("\(root)/".utf8) + path)
     {
       return true
     }
@@ -86,29 +87,31 @@ extension Site {
   /// is in the mount, else, and with a slash before it, from the top.
   ///
   /// - Throws: ``ControlError`` of kind grammar for a path that leads out of the tree.
-  func path(_ word: String) throws(ControlError) -> [UInt8] {
-    var parts: [Substring] = []
+  func path(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
+    let slash = UInt8(ascii: "/")
+    var parts: [ArraySlice<UInt8>] = []
     var rest = word[...]
     if case .mounted(let root, _) = self {
       let directory = SystemProcess.workingDirectory
-      let top = root == "/" ? "/" : root + "/"
-      if word.hasPrefix(top) || word == root {
+      let root = Array(root.utf8)
+      let top = root == [slash] ? root : root + [slash]
+      if word.starts(with: top) || word == root {
         // The whole path of a file in the mount.
         rest = word.dropFirst(root.count)
-      } else if !word.hasPrefix("/"), directory.hasPrefix(top) {
-        let below = directory.dropFirst(top.count).split(separator: "/")
-        if !below.contains(".llvs") { parts = below }
+      } else if word.first != slash, directory.starts(with: top) {
+        let below = directory.dropFirst(top.count).split(separator: slash)
+        if !below.contains(where: { $0.elementsEqual(".llvs".utf8) }) { parts = below }
       }
     }
-    for part in rest.split(separator: "/") where part != "." {
-      if part == ".." {
+    for part in rest.split(separator: slash) where !part.elementsEqual(".".utf8) {
+      if part.elementsEqual("..".utf8) {
         guard parts.popLast() != nil else {
-          throw ControlError(.grammar, "\(word) is outside of the tree")
+          throw ControlError(.grammar, "\(ChangeText.text(word)) is outside of the tree")
         }
       } else {
         parts.append(part)
       }
     }
-    return Array(parts.joined(separator: "/").utf8)
+    return Array(parts.joined(separator: [slash]))
   }
 }

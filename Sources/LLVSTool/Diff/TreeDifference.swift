@@ -25,9 +25,7 @@ struct TreeDifference {
     return from + Self.shown(path) + (isDirectory ? "/" : "")
   }
 
-  private static func shown(_ path: [UInt8]) -> String {
-    String(decoding: ChangeText.visible(path), as: UTF8.self)
-  }
+  private static func shown(_ path: [UInt8]) -> String { ChangeText.text(path) }
 
   var text: String { "\(mark) \(shownPath)" }
 

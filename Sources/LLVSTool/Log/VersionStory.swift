@@ -41,7 +41,7 @@ struct VersionStory {
     while let change = try diff.next() {
       func name() throws -> String {
         let path = try (change.new == nil ? views.0 : views.1).path(of: change.key)
-        return String(decoding: ChangeText.visible(path), as: UTF8.self)
+        return ChangeText.text(path)
       }
       if change.isDirectory {
         // Told only where no file is: mostly a directory comes with what is in it.

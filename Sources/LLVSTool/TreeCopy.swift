@@ -1,0 +1,136 @@
+import Platform
+
+/// A directory's tree copied into another directory as `cp -a` copies: kinds, modes, owners where that is
+/// allowed, times, attributes below `user.`, hard links and holes; paths may be longer than cp(1) takes them.
+///
+/// What stands there already under a name gives way to it, but for directories, which are gone into.
+struct TreeCopy {
+  private struct Level {
+    var source: [UInt8]
+    var copy: [UInt8]
+    var names: ArraySlice<DirectoryName>
+  }
+
+  private struct FileLink: Hashable {
+    var device: UInt64
+    var inode: UInt64
+  }
+
+  private let directory: [UInt8]
+  private let target: [UInt8]
+  private let leftOut: [UInt8]
+  private var levels: [Level] = []
+  /// Where the first of several names of a file was copied to.
+  private var links: [FileLink: [UInt8]] = [:]
+
+  /// A name that is to be left out stays behind at every level.
+  init(from directory: [UInt8], to target: [UInt8], without leftOut: [UInt8]) {
+    self.directory = directory
+    self.target = target
+    self.leftOut = leftOut
+  }
+
+  /// Copies; throws at the first obstacle.
+  mutating func run() throws(SystemError) {
+    try enter(directory, target)
+    while var level = levels.popLast() {
+      guard let name = level.names.popFirst() else {
+        // Last, when nothing is made in it any more. The one that is copied may be named by a link.
+        let source = level.source + (levels.isEmpty ? [0x2F] : [])
+        try copyAttributes(of: source, try FileSystem.status(source), to: level.copy)
+        continue
+      }
+      levels.append(level)
+      guard name.bytes != leftOut else { continue }
+      let source = level.source + [0x2F] + name.bytes
+      let copy = level.copy + [0x2F] + name.bytes
+      guard name.kind == .directory else {
+        try copyFile(source, to: copy)
+        continue
+      }
+      if try kind(at: copy) != .directory {
+        try FileSystem.makeDirectory(copy, permissions: 0o700)
+      }
+      try enter(source, copy)
+    }
+  }
+
+  private mutating func enter(_ source: [UInt8], _ copy: [UInt8]) throws(SystemError) {
+    let names = try FileSystem.names(in: source)
+    levels.append(Level(source: source, copy: copy, names: names[...]))
+  }
+
+  private func kind(at path: [UInt8]) throws(SystemError) -> FileStatus.Kind? {
+    do throws(SystemError) {
+      return try FileSystem.status(path).kind
+    } catch {
+      guard error.errno == Errno.noEntry else { throw error }
+      return nil
+    }
+  }
+
+  // MARK: - One file
+
+  private mutating func copyFile(_ source: [UInt8], to copy: [UInt8]) throws(SystemError) {
+    let status = try FileSystem.status(source)
+    let link = FileLink(device: status.device, inode: status.inode)
+    let first = status.links > 1 ? links[link] : nil
+    let old = try kind(at: copy)
+    if old != nil, old != .regular || status.kind != .regular || first != nil {
+      try FileSystem.unlink(copy)
+    }
+    if let first { return try FileSystem.link(first, to: copy) }
+    switch status.kind {
+    case .regular: try copyBytes(of: source, to: copy)
+    case .symlink: try FileSystem.symlink(try FileSystem.readlink(source), at: copy)
+    case .fifo, .socket, .characterDevice, .blockDevice:
+      let isDevice = status.kind == .characterDevice || status.kind == .blockDevice
+      let number = isDevice ? try FileSystem.deviceNumber(source) : (0, 0)
+      try FileSystem.makeNode(
+        copy, kind: status.kind, mode: 0o600, major: number.0, minor: number.1)
+    case .directory, .unknown: return
+    }
+    if status.links > 1 { links[link] = copy }
+    try copyAttributes(of: source, status, to: copy)
+  }
+
+  private func copyBytes(of source: [UInt8], to copy: [UInt8]) throws(SystemError) {
+    let from = try File(bytes: source, [.read, .noFollow, .nonBlocking])
+    let to = try File(
+      bytes: copy, [.readWrite, .create, .truncate, .noFollow], permissions: 0o600)
+    var offset: UInt64 = 0
+    while let start = try from.nextData(from: offset) {
+      offset = start
+      let end = try from.nextHole(from: start) ?? .max
+      while offset < end {
+        let part = try from.read(Int(min(1 << 20, end - offset)), at: offset)
+        if part.isEmpty { break }
+        try to.write(part, at: offset)
+        offset += UInt64(part.count)
+      }
+      // It became shorter meanwhile.
+      guard offset == end else { break }
+    }
+    try to.truncate(to: max(offset, try from.status().size))
+  }
+
+  private func copyAttributes(
+    of source: [UInt8], _ status: FileStatus, to copy: [UInt8]
+  ) throws(SystemError) {
+    for name in try FileSystem.extendedNames(source) {
+      guard let value = try FileSystem.extended(source, name) else { continue }
+      try FileSystem.setExtended(copy, name, to: value)
+    }
+    var mode = status.mode
+    do throws(SystemError) {
+      try FileSystem.setOwner(copy, uid: status.uid, gid: status.gid)
+    } catch {
+      guard error.errno == Errno.operationNotPermitted else { throw error }
+      // As cp -a: who may not give files away keeps them, and lends nobody his rights.
+      mode &= 0o1777
+    }
+    if status.kind != .symlink { try FileSystem.setMode(copy, mode) }
+    try FileSystem.setModified(
+      copy, seconds: status.modifiedSeconds, nanoseconds: status.modifiedNanoseconds)
+  }
+}
