@@ -91,7 +91,13 @@ extension Verb {
             "one of meld, vimdiff, nvimdiff, kdiff3, or a command: 'cmd --out=MERGED OURS BASE THEIRS'"
         )
       ], operands: .paths, run: mergetool),
-    command("set", "Changes settings of this store."),
+    command(
+      "set",
+      """
+      Changes settings of this store; without a value it tells them, all or those named.
+      settle=2s, autosync=off or 5m, automerge=on, arbiter=ARBITER, author=NAME, mtime=stored or now,
+      reserve=256M, mergetool=TOOL. An empty value goes back to what is usual.
+      """),
     command("compact", "Reclaims space."),
     command("purge", "Removes a value from history here.", [], .paths),
     Verb(

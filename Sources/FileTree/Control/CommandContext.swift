@@ -43,5 +43,10 @@ package struct CommandResult: Sendable {
     self.fields = fields
   }
 
-  package var json: String { ReplyValue.record(fields).json }
+  /// For programs: that it went well, the fields, and the text where no field is called so.
+  package var json: String {
+    var all = [ReplyField("ok", .flag(true))] + fields
+    if !fields.contains(where: { $0.name == "text" }) { all.append(ReplyField("text", text)) }
+    return ReplyValue.record(all).json
+  }
 }

@@ -24,6 +24,7 @@ extension ControlCommand {
     case .settle: "settle"
     case .conflicts: "conflicts"
     case .set(let assignments): Self.title("set", assignments.map(\.name.rawValue))
+    case .settings: "set"
     case .compact: "compact"
     case .purge: "purge"
     case .verify(let peer): Self.title("verify", peer.map { [$0] } ?? [])
@@ -41,7 +42,7 @@ extension ControlCommand {
   /// Whether it only tells, so that status goes on naming what was done before it.
   var onlyTells: Bool {
     switch self {
-    case .status, .pending, .log, .help, .conflicts, .tags: true
+    case .status, .pending, .log, .help, .conflicts, .tags, .settings: true
     default: false
     }
   }

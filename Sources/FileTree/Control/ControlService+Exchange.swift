@@ -67,6 +67,7 @@ extension ControlService {
     return CommandResult(
       outcome.lines.joined(separator: "; "),
       [
+        ReplyField("head", try headRecord().map { .text($0.name) } ?? .null),
         ReplyField("peers", .list(outcome.fields)), outcome.conflicts,
         ReplyField("openConflicts", try countOpenConflicts()),
       ])

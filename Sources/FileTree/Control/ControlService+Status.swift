@@ -31,6 +31,7 @@ extension ControlService {
     let last = state.withLock { $0.last }
     lines.append(("last", last ?? "nothing yet"))
     fields.append(ReplyField("last", last.map { .text($0) } ?? .null))
+    fields.append(settingsField)
     let width = lines.reduce(9) { max($0, min($1.0.count, 24)) }
     let text = lines.map { name, value in
       name + String(repeating: " ", count: max(0, width - name.count) + 1) + value

@@ -94,6 +94,7 @@ package final class ControlService: Sendable {
     case .branch(let name): return try branch(name, context)
     case .switchTo(let target, let line): return try switchTo(target, line: line, context)
     case .set(let assignments): return try set(assignments)
+    case .settings(let names): return try list(names)
     case .verify(let peer): return try verify(peer, context)
     case .status:
       let status = try self.status()
@@ -121,40 +122,5 @@ package final class ControlService: Sendable {
     let lines = ControlCommand.usage.map(\.usage)
     return CommandResult(
       lines.joined(separator: "\n"), [ReplyField("usage", .list(lines.map { .text($0) }))])
-  }
-
-  // MARK: - Settings
-
-  private func set(_ assignments: [StoreSettings.Assignment]) throws(ControlError) -> CommandResult
-  {
-    // All or none: a setting that cannot be is refused before anything is written.
-    var scratch = settings
-    for assignment in assignments { try scratch.assign(assignment) }
-    try translating { () throws(StoreError) in
-      try store.write { (transaction) throws(StoreError) in
-        for assignment in assignments {
-          transaction.set(
-            assignment.name.rawValue,
-            to: assignment.value.isEmpty ? nil : Array(assignment.value.utf8))
-        }
-      }
-    }
-    // What the store holds now, whoever set it: of two commands that set at once the later to look wins,
-    // and it looks with the lock held.
-    let settings = try translating { () throws(StoreError) in
-      try state.withLock { state throws(StoreError) -> StoreSettings in
-        var faults: [String] = []
-        state.settings = StoreSettings(stored: try store.state().settings, faults: &faults)
-        return state.settings
-      }
-    }
-    tree.lock.withLock { _ in tree.settings = settings }
-    // The reply is about what was asked for, whatever another handle has set since.
-    let changed = assignments.map { "\($0.name.rawValue)=\(scratch.text(of: $0.name))" }
-    settingsChanged.withLock { $0 += 1 }
-    settingsChanged.broadcast()
-    return CommandResult(
-      changed.joined(separator: " "),
-      assignments.map { ReplyField($0.name.rawValue, scratch.text(of: $0.name)) })
   }
 }

@@ -110,7 +110,7 @@ package final class ControlSession: Sendable {
       while let command = try next(&script) {
         // What was done before is done: only what is left is interrupted.
         if job.pending.isCancelled { throw ControlError(.interrupted, "interrupted") }
-        try run(command, job.pending)
+        try run(command, inJSON: script.isForPrograms, job.pending)
       }
       return .success(job.text.count)
     } catch {
@@ -128,10 +128,13 @@ package final class ControlSession: Sendable {
     }
   }
 
-  private func run(_ command: ControlCommand, _ pending: Pending) throws(ControlError) {
+  private func run(
+    _ command: ControlCommand, inJSON: Bool, _ pending: Pending
+  ) throws(ControlError) {
     let context = CommandContext(isCancelled: { pending.isCancelled }, progress: progress)
     do throws(ControlError) {
       let result = try service.run(command, context: context)
+      guard !inJSON else { return say(result.json + "\n") }
       say(command.onlyTells ? "\(result.text)\n" : "ok \(result.text)\n")
     } catch {
       fail(error, command.title)

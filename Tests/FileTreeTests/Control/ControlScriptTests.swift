@@ -97,8 +97,9 @@ struct ControlScriptTests {
     arguments: [
       "frob", "undo x", "branch", "branch llvs.x", "branch -x", "branch a/b", "branch all",
       "switch", "switch V to x", "tag llvs.tag", "tag é", "settle", "purge", "purge /",
-      "purge a b", "purge ../a", "purge 'a", "purge \"a", "purge a\\", "set", "set settle",
-      "set settle=soon", "set nope=1", "set settle=2h", "set automerge=maybe", "set mtime=then",
+      "purge a b", "purge ../a", "purge 'a", "purge \"a", "purge a\\", "set settle author=x",
+      "set author=x settle", "set nothing", "json", "json json undo", "set settle=soon",
+      "set nope=1", "set settle=2h", "set automerge=maybe", "set mtime=then",
       "set reserve=x", "set arbiter=best", "set arbiter=ours", "set autosync=1ms",
       "merge a b", "merge using", "merge using best", "merge unrelated", "restore", "log x",
       "log 0", "compact soon", "compact 1d 2d", "verify a b", "purge ''",
@@ -110,6 +111,18 @@ struct ControlScriptTests {
     } catch {
       #expect(error.kind == .grammar && !error.message.isEmpty && !error.message.hasSuffix("."))
     }
+  }
+
+  @Test("settings are told where none is given a value, and json before a command is no part of it")
+  func told() throws {
+    #expect(
+      try parse("set\nset settle arbiter") == [.settings([]), .settings([.settle, .arbiter])])
+    var script = try ControlScript(path("json commit why so\nundo\njson\tset 'settle'\njson\nredo"))
+    #expect(try script.next() == .commit(message: "why so") && script.isForPrograms)
+    #expect(try script.next() == .undo && !script.isForPrograms)
+    #expect(try script.next() == .settings([.settle]) && script.isForPrograms)
+    #expect(throws: ControlError.self) { try script.next() }
+    #expect(try script.next() == .redo && !script.isForPrograms)
   }
 
   @Test("after a bad line the next can be read")

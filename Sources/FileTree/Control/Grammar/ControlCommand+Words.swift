@@ -15,7 +15,7 @@ extension ControlCommand {
     ("tag", "tag [NAME [VERSION]]"),
     ("settle", "settle PATH [ours|theirs|theirs.N|base|VERSION]"),
     ("conflicts", "conflicts [PATH]"),
-    ("set", "set NAME=VALUE [NAME=VALUE...]"),
+    ("set", "set [NAME...|NAME=VALUE...]"),
     ("compact", "compact [AGE] [--dry-run]"),
     ("purge", "purge PATH"),
     ("verify", "verify [PEER]"),
@@ -23,6 +23,7 @@ extension ControlCommand {
     ("pending", "pending"),
     ("log", "log [COUNT]"),
     ("help", "help"),
+    ("json", "json COMMAND"),
   ]
 
   /// Reads the words of a line; the first is the command's name.
@@ -63,7 +64,7 @@ extension ControlCommand {
       let path = try arguments.path()
       self = .settle(path: path, try Settlement(try arguments.textIfAny()))
     case "conflicts": self = .conflicts(path: try arguments.pathIfAny())
-    case "set": self = .set(try ControlCommand.assignments(&arguments))
+    case "set": self = try ControlCommand.setting(&arguments)
     case "compact": self = .compact(try ControlCommand.compact(&arguments))
     case "purge": self = .purge(path: try arguments.path())
     case "verify": self = .verify(peer: try arguments.textIfAny())
@@ -107,20 +108,23 @@ extension ControlCommand {
     return .switchTo(target, line: name == "-" ? name : try StoreName.checked(branch: name))
   }
 
-  private static func assignments(
-    _ arguments: inout Arguments
-  ) throws(ControlError) -> [StoreSettings.Assignment] {
+  /// All words assign, or none does.
+  private static func setting(_ arguments: inout Arguments) throws(ControlError) -> ControlCommand {
     var assignments: [StoreSettings.Assignment] = []
-    repeat {
-      let word = try arguments.text("NAME=VALUE")
-      guard let equals = word.firstIndex(of: "=") else {
-        throw arguments.misused("\"\(word)\" is not NAME=VALUE")
+    var names: [StoreSettings.Name] = []
+    while let word = try arguments.textIfAny() {
+      if let equals = word.firstIndex(of: "=") {
+        assignments.append(
+          try StoreSettings.Assignment(
+            name: String(word[..<equals]), value: String(word[word.index(after: equals)...])))
+      } else {
+        names.append(try StoreSettings.Name(word: word))
       }
-      assignments.append(
-        try StoreSettings.Assignment(
-          name: String(word[..<equals]), value: String(word[word.index(after: equals)...])))
-    } while !arguments.isEmpty
-    return assignments
+      guard assignments.isEmpty || names.isEmpty else {
+        throw arguments.misused("\"\(word)\" beside others that are not as it is")
+      }
+    }
+    return assignments.isEmpty ? .settings(names) : .set(assignments)
   }
 
   private static func compact(_ arguments: inout Arguments) throws(ControlError) -> Compact {

@@ -21,6 +21,8 @@ package enum ControlCommand: Hashable, Sendable {
   /// Lists open conflicts, at a path and below it or all.
   case conflicts(path: [UInt8]?)
   case set([StoreSettings.Assignment])
+  /// Lists settings, all where none is named.
+  case settings([StoreSettings.Name])
   case compact(Compact)
   case purge(path: [UInt8])
   case verify(peer: String?)

@@ -4,12 +4,14 @@
 /// quotes keep all but `\"`, `\\`, `\$`, `` \` `` and a backslash before the end of a line, a backslash
 /// keeps the next byte. Nothing is expanded. A quoted newline is part of its word. The message of
 /// `commit` is the rest of its line as it stands; one pair of quotes around all of it is taken off.
-/// Empty lines and lines that begin with `#` are passed over.
+/// `json` before a command asks for its reply as JSON. Empty lines and lines that begin with `#` are passed over.
 package struct ControlScript: Sendable {
   /// The longest write that is taken.
   package static let maximumLength = 65_536
 
   private var rest: ArraySlice<UInt8>
+  /// Whether the last command is to be answered for programs: `json` stood before it.
+  package private(set) var isForPrograms = false
 
   package init(_ text: [UInt8]) throws(ControlError) {
     guard text.count <= ControlScript.maximumLength else {
@@ -30,6 +32,7 @@ package struct ControlScript: Sendable {
         rest.removeFirst()
         continue
       }
+      isForPrograms = try takesJSON()
       if let message = try commitMessage() { return .commit(message: message) }
       let words = try self.words()
       guard !words.isEmpty else { continue }
@@ -56,6 +59,19 @@ package struct ControlScript: Sendable {
     rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     // A line that ends as on Windows.
     if rest.starts(with: "\r\n".utf8) || rest.elementsEqual("\r".utf8) { rest.removeFirst() }
+  }
+
+  /// Takes the word `json` from the beginning of a line.
+  private mutating func takesJSON() throws(ControlError) -> Bool {
+    let after = rest.dropFirst(4)
+    guard rest.starts(with: "json".utf8), after.first.map({ $0 <= UInt8(ascii: " ") }) ?? true
+    else { return false }
+    rest = after
+    skipBlanks()
+    guard let next = rest.first, next != UInt8(ascii: "\n") else {
+      throw ControlError(.grammar, "a command is missing; usage: json COMMAND")
+    }
+    return true
   }
 
   private mutating func line() -> ArraySlice<UInt8> {

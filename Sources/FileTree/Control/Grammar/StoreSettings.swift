@@ -7,6 +7,14 @@ package struct StoreSettings: Hashable, Sendable {
 
   package enum Name: String, Hashable, Sendable, CaseIterable {
     case settle, autosync, automerge, arbiter, author, mtime, reserve, mergetool
+
+    init(word: String) throws(ControlError) {
+      guard let known = Name(rawValue: word) else {
+        let names = Name.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ControlError(.grammar, "no setting \"\(word)\": \(names)")
+      }
+      self = known
+    }
   }
 
   /// How long nothing is saved or renamed before a version is made; nanoseconds.
@@ -31,11 +39,7 @@ package struct StoreSettings: Hashable, Sendable {
     package let value: String
 
     package init(name: String, value: String) throws(ControlError) {
-      guard let known = Name(rawValue: name) else {
-        let names = Name.allCases.map(\.rawValue).joined(separator: ", ")
-        throw ControlError(.grammar, "no setting \"\(name)\": \(names)")
-      }
-      self.name = known
+      self.name = try Name(word: name)
       self.value = value
       var scratch = StoreSettings()
       try scratch.assign(self)
