@@ -1,5 +1,6 @@
 package import FuseSession
 package import LLVS
+package import Platform
 
 /// What to mount where, and how.
 package struct MountRequest: Sendable {
@@ -32,8 +33,14 @@ package struct MountRequest: Sendable {
 
 /// Why a store could not be mounted, in a sentence.
 package enum MountError: Error, Sendable {
-  /// The mount point is no directory, is in use, or stands in the wrong place.
+  /// The mount point is not there.
+  case missing(String)
+  /// The mount point is no directory, or stands in the wrong place.
   case place(String)
+  /// Something is mounted there.
+  case busy(String)
+  /// The mount point cannot be looked at.
+  case system(SystemError)
   /// An option that cannot be granted here.
   case option(String)
   case store(StoreError)

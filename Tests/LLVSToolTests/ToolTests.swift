@@ -14,7 +14,10 @@ struct ToolTests {
       ("llvs init s -q; llvs sync --store s", 0), ("llvs init s -q; llvs tag x --store s", 3),
       ("llvs init s -q; llvs set settle=soon --store s", 2),
       ("llvs init s -q; llvs peer p /nowhere/at/all --store s; llvs retrieve --store s", 4),
-      ("mkdir s; touch s/other; llvs init s", 11), ("llvs mount s nowhere", 12),
+      ("mkdir s; touch s/other; llvs init s", 11), ("llvs mount s nowhere", 3),
+      ("llvs mount s /etc/hostname", 2), ("mkdir m; llvs mount s m -o nocreate", 3),
+      ("llvs init s; llvs mount s s", 2), ("llvs init s; llvs mount s s/segments", 2),
+      ("llvs init s; llvs mount s .", 2),
     ])
   func exitCodes(_ script: String, _ code: Int32) throws {
     let result = try Tool().run(script)

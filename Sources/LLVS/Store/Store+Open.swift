@@ -31,18 +31,18 @@ extension Store {
     path given: String, mode: Mode, create: Bool, isForced: Bool,
     makeRoom: ((String) -> Void)? = nil
   ) throws(StoreError) -> Parts {
-    do throws(SystemError) {
-      if create, try !FileSystem.exists(given) {
-        try FileSystem.makeDirectory(given, permissions: 0o700)
-      }
-    } catch {
-      throw .system(error)
-    }
+    let isMade = create ? try makeDirectory(given) : false
     let path = try resolved(given)
-    try refuseUnreliable(path, isForced: isForced)
+    do throws(StoreError) {
+      try refuseUnreliable(path, isForced: isForced)
+    } catch {
+      // Where no store may be, nothing is left behind.
+      if isMade { try? FileSystem.removeDirectory(path) }
+      throw error
+    }
     let isNew = try !exists("\(path)/store.sqlite")
     if isNew {
-      guard create, mode == .writer else { throw .notFound("\(path) holds no store") }
+      guard create, mode == .writer else { throw .notFound("store in \(path)") }
       try refuseForeign(path)
     }
     let (lockFile, canWrite) = try mode == .writer ? (writerLock(path), true) : readerLock(path)
@@ -121,7 +121,7 @@ extension Store {
     do throws(SystemError) {
       return try FileSystem.resolve(path)
     } catch {
-      if error.errno == Errno.noEntry { throw .notFound("\(path) holds no store") }
+      if error.errno == Errno.noEntry { throw .notFound("store in \(path)") }
       throw .system(error)
     }
   }
@@ -129,6 +129,19 @@ extension Store {
   private static func exists(_ path: String) throws(StoreError) -> Bool {
     do throws(SystemError) {
       return try FileSystem.exists(path)
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// Makes a store's directory where nothing stands.
+  ///
+  /// - Returns: whether it was made.
+  private static func makeDirectory(_ path: String) throws(StoreError) -> Bool {
+    do throws(SystemError) {
+      if try FileSystem.exists(path) { return false }
+      try FileSystem.makeDirectory(path, permissions: 0o700)
+      return true
     } catch {
       throw .system(error)
     }
