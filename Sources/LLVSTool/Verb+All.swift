@@ -40,8 +40,15 @@ extension Verb {
         VerbOption("force", help: "also where a mount or a store had better not be"),
       ], operands: .files, run: mount),
     Verb(
-      name: "unmount", usage: "llvs unmount MOUNTPOINT",
-      help: "Makes a version of what is saved, unmounts, and waits for the daemon to end.",
+      name: "unmount", usage: "llvs unmount MOUNTPOINT [--force]",
+      help: """
+        Makes a version of what is saved, unmounts, and waits for the daemon to end.
+        It is refused, as by umount(8), while programs use files there or something is mounted inside.
+        """,
+      options: [
+        VerbOption(
+          "force", help: "detach it all the same: what is open there cannot be saved any more")
+      ],
       operands: .files, run: unmount),
     Verb(
       name: "status", usage: "llvs status",

@@ -186,14 +186,7 @@ extension Verb {
       }
       return .done
     }
-    // What is mounted inside would go on where no path leads.
-    let inside = HistoryMount.others(of: try MountTable()).first {
-      $0.path.starts(with: entry.path + [0x2F])
-    }
-    if let inside {
-      throw ControlError(
-        .busy, "\(FileSystem.text(inside.path)) is mounted inside; unmount that first")
-    }
+    if !line.has("force") { try refuseUse(of: entry, besides: daemon) }
     var events = EventLog(directory: store).reader()
     while !events.next().isEmpty {}
     try SystemProcess.terminate(daemon)
@@ -209,6 +202,39 @@ extension Verb {
         "the last version was not made: \(reason); what is in none is kept for the next mount")
     }
     return .done
+  }
+
+  /// What is mounted inside would go on where no path leads, and programs that have files open there would
+  /// not be able to save.
+  ///
+  /// - Throws: ``ControlError`` of kind busy, which names what is in the way.
+  private static func refuseUse(of entry: MountEntry, besides daemon: Int32) throws {
+    let table = try MountTable()
+    let inside = HistoryMount.others(of: table).first {
+      $0.path.starts(with: entry.path + [0x2F])
+    }
+    if let inside {
+      throw ControlError(
+        .busy, "\(FileSystem.text(inside.path)) is mounted inside; unmount that first")
+    }
+    let point = FileSystem.text(entry.path)
+    let history = table.mount(at: Array(HistoryMount.path(below: point).utf8))
+    let uses = SystemProcess.uses(
+      ofDevices: Set([entry.device] + (history.map { [$0.device] } ?? [])),
+      besides: [daemon, SystemProcess.id])
+    guard !uses.isEmpty else { return }
+    var words = uses.prefix(3).map { use in
+      let path = ChangeText.text(use.path)
+      let who = "\(use.program) (\(use.process))"
+      switch use.kind {
+      case .opened: return "\(who) has \(path) open"
+      case .mapped: return "\(who) has \(path) mapped"
+      case .directory: return "\(who) works in \(path)"
+      }
+    }
+    if uses.count > 3 { words.append("and \(uses.count - 3) more") }
+    throw ControlError(
+      .busy, "\(point) is busy: \(words.joined(separator: ", ")); --force detaches it all the same")
   }
 
   /// Why the version could not be made that ends a mount, as the log says it; nil where it was made, or

@@ -22,7 +22,9 @@ package struct FileStatus: Hashable, Sendable {
   package var modifiedNanoseconds: UInt32
 
   /// The device as the kernel's table of mounts has it, `major:minor` (makedev(3)).
-  package var deviceName: String {
+  package var deviceName: String { Self.name(ofDevice: device) }
+
+  static func name(ofDevice device: UInt64) -> String {
     let major = (device >> 8) & 0xFFF | (device >> 32) & 0xFFFF_F000
     let minor = device & 0xFF | (device >> 12) & 0xFFFF_FF00
     return "\(major):\(minor)"

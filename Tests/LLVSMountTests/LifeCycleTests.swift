@@ -109,8 +109,41 @@ extension Mounted {
         _ = Foundation.kill(daemon, SIGKILL)
         #expect(eventually { (try? FileSystem.status(mounted.path + "/f")) == nil })
       }
-      let result = try mounted.shell("'\(MountedStore.program)' unmount '\(mounted.path)'")
+      let result = try TestSupport.shell("'\(MountedStore.program)' unmount '\(mounted.path)'")
       #expect(result.status == 0, "\(result.output)")
+    }
+
+    @Test(
+      "llvs unmount refuses while programs use files, and says which; --force detaches them",
+      .timeLimit(.minutes(1)))
+    func busy() throws {
+      // A program in the background, and what is said of it.
+      let uses = [
+        ("exec 5>>f; cd /; read", "bash ([0-9]*) has .*/mnt/f open"),
+        ("cd d; read", "bash ([0-9]*) works in .*/mnt/d"),
+        ("exec 5< .llvs/versions; cd /; read", "bash ([0-9]*) has .*/mnt/.llvs/versions open"),
+        (
+          "cp /usr/bin/sleep .; p=$PWD; cd /; exec \"$p/sleep\" 60",
+          "sleep ([0-9]*) has .*/mnt/sleep mapped"
+        ),
+      ]
+      for (program, words) in uses {
+        try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+          try mounted.run("mkdir d; echo x > f")
+          let unmount = "'\(MountedStore.program)' unmount '\(mounted.path)'"
+          let result = try TestSupport.shell(
+            """
+            mkfifo '\(mounted.directory)/wait'; exec 9<>'\(mounted.directory)/wait'
+            (cd '\(mounted.path)'; \(program)) <&9 9<&- & sleep 0.5
+            \(unmount) > '\(mounted.directory)/said' 2>&1; echo $?
+            grep -c "mnt is busy: \(words); --force" '\(mounted.directory)/said'
+            cat '\(mounted.path)/f'
+            \(unmount) --force; kill %1
+            """)
+          #expect(result.output.hasPrefix("6\n1\nx\n"), "\(words): \(result.output)")
+          #expect(result.output.contains("mnt is unmounted"), "\(result.output)")
+        }
+      }
     }
 
     @Test(
@@ -127,6 +160,12 @@ extension Mounted {
         #expect(onTop.status != 0)
         #expect(onTop.output.contains("mounted"), "\(onTop.output)")
         try mounted.run("echo still here > f; cat f")
+        // On a mount there is no place for a store, and what was begun there is gone again.
+        let inside = try mountResult(mounted.path + "/new", other)
+        #expect(inside.status == 2 && inside.output.contains("is on FUSE"), "\(inside.output)")
+        let made = try TestSupport.shell("'\(MountedStore.program)' init '\(mounted.path)/made'")
+        #expect(made.status == 2 && made.output.contains("is on FUSE"), "\(made.output)")
+        #expect(try mounted.run("ls") == "f\n")
       }
     }
 
