@@ -69,9 +69,9 @@ extension LiveTree {
 
   private func checkExtended(_ name: [UInt8]) throws(FSError) {
     guard name.count <= 255 else { throw .outOfRange }
-    guard name.starts(with: Self.userPrefix), name.count > Self.userPrefix.count else {
-      throw .notSupported
-    }
+    guard name.starts(with: Self.userPrefix) else { throw .notSupported }
+    // As ext4: a name space without a name.
+    guard name.count > Self.userPrefix.count else { throw .invalid }
   }
 
   /// The value of an extended attribute.
@@ -83,6 +83,7 @@ extension LiveTree {
       if name.starts(with: Array("security.".utf8)) { throw .noData }
       throw .notSupported
     }
+    guard name.count > Self.userPrefix.count else { throw .invalid }
     guard !name.starts(with: Self.ownPrefix) else { return try ownAttribute(inode, name) }
     return try lock.withLock { _ throws(FSError) in
       let node = try node(inode)

@@ -143,6 +143,7 @@ extension HiddenTree {
       if name.starts(with: Array("security.".utf8)) { throw .noData }
       throw .notSupported
     }
+    guard name.count > Self.userPrefix.count else { throw .invalid }
     let node = try nodes.node(inode)
     guard let entry = try recorded(node) else { throw .noData }
     guard !name.starts(with: Self.ownPrefix) else {

@@ -123,6 +123,12 @@ func addExtendedChecks(_ suite: inout Suite) {
     try place.file("f")
     try fails(EOPNOTSUPP, Sys.setxattr(place("f"), "nonsense.a", [1]))
   }
+  suite.check("xattr: a name space without a name is EINVAL") { place in
+    try place.file("f")
+    try fails(EINVAL, Sys.setxattr(place("f"), "user.", [1]))
+    try fails(EINVAL, Sys.removexattr(place("f"), "user."))
+    try require(Sys.getxattr(place("f"), "user.") == nil && errno == EINVAL, "it is read")
+  }
   suite.check("xattr: a name over 255 bytes is ERANGE") { place in
     try place.file("f")
     let name = "user." + String(repeating: "n", count: 251)
