@@ -83,7 +83,9 @@ package final class MountDaemon: Sendable {
     options.others = request.others
     var connection = ConnectionOptions()
     connection.staysAwake = !request.savesPower
-    let hidden = HiddenTree(live: tree, services: HiddenServices(control))
+    let hidden = HiddenTree(
+      live: tree, services: HiddenServices(control),
+      hidesPrivileges: request.others.contains("suid"))
     do throws(FuseError) {
       session = try FuseSession(
         MountOperations(
@@ -117,10 +119,10 @@ package final class MountDaemon: Sendable {
       isDirectory = isThere ? try FileSystem.status(request.mountPoint).kind == .directory : nil
       resolved = isThere ? try FileSystem.resolve(request.mountPoint) : request.mountPoint
     } catch {
-      throw .place("\(error)")
+      throw .system(error)
     }
     guard let isDirectory else {
-      throw .place("the mount point \(request.mountPoint) is not there")
+      throw .missing("the mount point \(request.mountPoint) is not there")
     }
     guard isDirectory else { throw .place("\(request.mountPoint) is not a directory") }
     try checkRelation(of: resolved, to: request.store)
@@ -144,7 +146,7 @@ package final class MountDaemon: Sendable {
     case .inside: throw .place("\(mountPoint) is inside the store")
     }
     if present?.type == "fuse.llvs" {
-      throw .place("a store is mounted on \(mountPoint) already")
+      throw .busy("a store is mounted on \(mountPoint) already")
     }
   }
 

@@ -96,5 +96,37 @@ extension Mounted {
         """)
       #expect(shown == "777\na\nb\n777\n6777\n")
     }
+
+    @Test(
+      "where the kernel obeys set-id bits, files of history show none, and restoring brings them back",
+      .enabled(if: getuid() == 0, "needs root, who may mount so"), .timeLimit(.minutes(1)))
+    func history() throws {
+      let mounted = try MountedStore()
+      defer { mounted.tearDown() }
+      let tell =
+        "stat -c '%n %a' id d .llvs/head/id .llvs/head/d .llvs/history/id/* | sed 's/20[^ ]*/V/'"
+      try mounted.mount(options: ["-o", "allow_other,suid,dev"])
+      let obeyed = try mounted.run(
+        """
+        cp /usr/bin/id .; chmod 6755 id; mkdir d; chmod 2755 d; echo commit > .llvs/control; \(tell)
+        chmod 711 ..; rm id; echo commit > .llvs/control
+        setpriv --reuid 65534 --regid 65534 --clear-groups $(echo .llvs/history/id/* | cut -d' ' -f1) -u
+        echo 'restore head~ id' > .llvs/control; stat -c %a id
+        """)
+      #expect(
+        obeyed == """
+          id 6755
+          d 2755
+          .llvs/head/id 755
+          .llvs/head/d 2755
+          .llvs/history/id/V 755
+          65534
+          6755
+
+          """)
+      try mounted.unmount()
+      try mounted.mount(options: ["-o", "allow_other"])
+      #expect(try mounted.run("stat -c %a .llvs/head/id .llvs/history/id/* | sort -u") == "6755\n")
+    }
   }
 }

@@ -111,7 +111,8 @@ extension HiddenTree {
     let attributes = entry.attributes
     let stored = try snapshots.time(of: entry.storedVersion)
     let mtime = attributes.mtime ?? stored
-    let mode = live.defaults.mode(attributes, of: entry.kind)
+    var mode = live.defaults.mode(attributes, of: entry.kind)
+    if hidesPrivileges, entry.kind == .regular { mode &= ~0o6000 }
     let zeros = try reading { () throws(StoreError) in
       try store.contents.zeroBytes(entry.stored)
     }

@@ -29,12 +29,17 @@ package final class HiddenTree: Sendable {
   let born: Attributes.Time
   /// What is made as it is read and shows its true size, which costs to make it; nil where it shows none.
   let sized: SizedTexts?
+  /// Whether files are shown without set-user-ID and set-group-ID bits: where the kernel obeys these, a
+  /// program that was removed or mended would go on lending its owner's rights from history.
+  let hidesPrivileges: Bool
 
   var store: Store { live.store }
 
   package init(
-    live: LiveTree, services: HiddenServices, calendar: LocalCalendar = .system
+    live: LiveTree, services: HiddenServices, calendar: LocalCalendar = .system,
+    hidesPrivileges: Bool = false
   ) {
+    self.hidesPrivileges = hidesPrivileges
     self.live = live
     self.services = services
     self.calendar = calendar
@@ -51,6 +56,8 @@ package final class HiddenTree: Sendable {
   /// Another view of the same things, with nodes of its own: for versions that are shown as a file system
   /// of their own, where sizes must be known before anything is read.
   init(sizing other: HiddenTree) {
+    // It is never mounted so that the kernel obeys them.
+    hidesPrivileges = false
     live = other.live
     services = other.services
     calendar = other.calendar
