@@ -206,6 +206,22 @@ struct EditBuilder {
     changesContent = true
   }
 
+  /// Writing the same bytes again is no change by itself; and one file has one time, whichever of its
+  /// names was met first: names that differ are no longer one file.
+  private func keepTime(
+    of old: Entry, for state: CutPlan.NodeState, in attributes: inout Attributes
+  ) {
+    guard state.kind != .directory, !(state.taken?.explicitTime ?? state.explicitTime) else {
+      return
+    }
+    let known = links[state.node.inode]?.entry ?? old
+    var same = attributes
+    same.mtime = known.attributes.mtime
+    guard same == known.attributes, same != attributes || known.key == old.key else { return }
+    attributes = known.attributes
+    state.isRewritten = true
+  }
+
   private mutating func entry(
     for state: CutPlan.NodeState, key: Key, old: Entry?, _ ahead: PutAhead.Work?
   ) throws(StoreError) -> Entry? {
@@ -247,15 +263,12 @@ struct EditBuilder {
       }
       stored = old.stored
       storedVersion = old.storedVersion
-      if state.kind != .directory, !(chosen?.explicitTime ?? state.explicitTime) {
-        // Writing the same bytes again is no change by itself.
-        var same = attributes
-        same.mtime = old.attributes.mtime
-        if same == old.attributes {
-          attributes = old.attributes
-          state.isRewritten = true
-        }
-      }
+      keepTime(of: old, for: state, in: &attributes)
+    } else if let base = links[state.node.inode]?.entry ?? state.entry,
+      base.attributes.linkID != nil, base.stored.digest == stored.digest,
+      base.stored.length == stored.length
+    {
+      keepTime(of: base, for: state, in: &attributes)
     }
     return try entry(for: state, key: key, stored, attributes, storedVersion, old: old)
   }

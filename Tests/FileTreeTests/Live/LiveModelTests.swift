@@ -39,6 +39,7 @@ struct LiveModelTests {
       try life.compare()
       try life.cut()
       try life.compare()
+      try life.compareTimes()
       #expect(try life.mounted.store.verify().isSound)
     } catch {
       Issue.record("seed \(seed): \(error)\n\(life.log.suffix(45).joined(separator: "\n"))")

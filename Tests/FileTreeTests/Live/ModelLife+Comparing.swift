@@ -105,4 +105,23 @@ extension ModelLife {
       }
     }
   }
+
+  /// All names of a file have one time in the head, and it shows that or a later one: of bytes that were
+  /// written again as they were.
+  ///
+  /// To be called where nothing is pending.
+  func compareTimes() throws {
+    var times: [ObjectIdentifier: Attributes.Time?] = [:]
+    for (path, node) in all(.file) where !path.contains("~") && node.saved == node.bytes {
+      guard let entry = try mounted.entry(path) else { continue }
+      let (recorded, shown) = (entry.attributes.mtime, try mounted.status(path).mtime)
+      if let other = times[ObjectIdentifier(node)], other != recorded {
+        throw Difference(text: "the names of \(path) have different times")
+      }
+      times[ObjectIdentifier(node)] = recorded
+      if let recorded, shown < recorded {
+        throw Difference(text: "\(path) shows \(shown), its version has \(recorded)")
+      }
+    }
+  }
 }

@@ -57,7 +57,7 @@ final class ModelLife {
       Int.random(in: 0..<(isOfNames ? 3 : 6), using: &random)]
   }
 
-  private func all(_ kind: ModelNode.Kind? = nil) -> [(String, ModelNode)] {
+  func all(_ kind: ModelNode.Kind? = nil) -> [(String, ModelNode)] {
     var found: [(String, ModelNode)] = []
     root.walk { path, node in if kind == nil || node.kind == kind { found.append((path, node)) } }
     return found
@@ -115,7 +115,8 @@ final class ModelLife {
     case 15..<20: try makeDirectory()
     case 20..<45: try link()
     case 45..<70: try rename()
-    case 70..<85: try remove()
+    case 70..<82: try remove()
+    case 82..<86: try writeAgain()
     default: try resize()
     }
     for open in opened { try close(open) }
@@ -170,6 +171,18 @@ final class ModelLife {
     let writers = opened.filter { $0.mode.contains(.write) }
     guard let open = writers.randomElement(using: &random) else { return }
     try write(open, log: "handle \(open.handle.inode)")
+  }
+
+  /// Writes bytes that are there already.
+  private func writeAgain() throws {
+    guard let (path, node) = any(.file), let first = node.bytes.first else { return }
+    log.append("write again \(path)")
+    let open = Open(try mounted.open(path, .write), node, .write)
+    opened.append(open)
+    try mounted.write(open.handle, [first])
+    node.write([first], at: 0, steady: open.isSteady)
+    open.wrote = true
+    open.everWrote = true
   }
 
   private func resize() throws {
