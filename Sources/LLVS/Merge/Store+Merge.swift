@@ -12,7 +12,8 @@ extension Store {
   ///   - metadata: what is said of the merge.
   /// - Returns: the version that holds both.
   /// - Throws: ``StoreError/missingVersion(_:)``; ``StoreError/unresolvedConflict(_:)`` if the arbiter does
-  ///   not name a conflicting value; what the arbiter throws.
+  ///   not name a conflicting value; ``StoreError/invalid(_:)`` for what no other store would take; what the
+  ///   arbiter throws.
   @discardableResult
   public func merge(
     version firstId: Version.ID, with secondId: Version.ID,
@@ -48,6 +49,7 @@ extension Store {
     _ firstId: Version.ID, _ secondId: Version.ID, _ arbiter: some MergeArbiter,
     _ metadata: Version.Metadata, isUnrelatedAllowed: Bool
   ) throws -> Version {
+    if let fault = Version.fault(ofGiven: metadata) { throw StoreError.invalid(fault) }
     guard let first = try version(firstId) else { throw StoreError.missingVersion(firstId) }
     guard let second = try version(secondId) else { throw StoreError.missingVersion(secondId) }
     let (a, b) = (HistoryNode(first), HistoryNode(second))
@@ -129,6 +131,14 @@ extension WriteTransaction {
       case .preserve(let reference): recorded[key] = try preserved(reference)
       }
     }
+    return try addMerge(of: first, second, recorded, number: number, given)
+  }
+
+  /// Adds an authored merge whose bytes are as recorded, and all else as every peer makes it from that.
+  func addMerge(
+    of first: HistoryNode, _ second: HistoryNode, _ recorded: [Key: RecordedMergeChange],
+    number: VersionNumber, _ given: Version.Metadata
+  ) throws(StoreError) -> VersionRecord {
     let result = try merger.follow(
       recorded, first: first, second: second,
       options: Merger.Options(
@@ -137,6 +147,7 @@ extension WriteTransaction {
       writingTo: nodes)
     var metadata = given
     metadata[.digest] = Version.MetadataValue(result.map.contentDigest.hex)
+    if let fault = Version.fault(of: metadata) { throw .invalid(fault) }
     let version = Version(
       id: .random(), predecessors: .init(idOfFirst: first.id, idOfSecond: second.id),
       timestamp: try timestamp(after: [first.number, second.number]), metadata: metadata)
@@ -150,6 +161,7 @@ extension WriteTransaction {
       let entry = try store.map(of: record).entry(at: reference.valueId),
       entry.storedVersion == record.number
     else { throw .invalid("there is no value of \(reference.valueId.rawValue) to preserve") }
-    return .value(entry.stored, kind: entry.kind, storedBy: entry.storedVersion)
+    // A predecessor that holds it is known by the reference; else they are new bytes (rule 10).
+    return .value(entry.stored, kind: nil, storedBy: entry.storedVersion)
   }
 }

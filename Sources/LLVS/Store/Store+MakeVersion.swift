@@ -37,6 +37,10 @@ extension Store {
   /// Makes a version from one or two predecessors: the changes transform the first one's values.
   ///
   /// `preserve` and `preserveRemoval` take what the second predecessor has.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` for what no other store would take: one version as both
+  ///   predecessors, a `preserve` of what neither has, a key of more than 65,535 bytes, metadata that is the
+  ///   store's own or beyond the bounds; else as ``makeVersion(basedOnPredecessor:inserting:updating:removing:metadata:)``.
   @discardableResult
   public func makeVersion(
     basedOn predecessors: Version.Predecessors?, storing changes: [Value.Change],
@@ -51,10 +55,16 @@ extension Store {
 
 extension WriteTransaction {
   /// Adds an authored version made of changes of values.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` for a version that peers would refuse.
   package func makeVersion(
     basedOn predecessors: Version.Predecessors?, storing changes: [Value.Change],
     metadata: Version.Metadata = [:]
   ) throws(StoreError) -> VersionRecord {
+    if let fault = Version.fault(ofGiven: metadata) { throw .invalid(fault) }
+    if let predecessors, predecessors.idOfFirst == predecessors.idOfSecond {
+      throw .invalid("both predecessors are one version")
+    }
     var records: [VersionRecord] = []
     for predecessor in predecessors?.ids ?? [] {
       guard let record = try version(predecessor) else {
@@ -62,13 +72,12 @@ extension WriteTransaction {
       }
       records.append(record)
     }
-    let number = try reserveVersion()
     var last: [Key: Value.Change] = [:]
     for change in changes { last[change.key] = change }
+    if records.count == 2 { return try makeMerge(of: records[0], records[1], last, metadata) }
+    let number = try reserveVersion()
     let before = store.map(records.first?.map ?? .empty)
-    let other = store.map(records.dropFirst().first?.map ?? .empty)
     var edits: [MapEdit] = []
-    var recorded: [RecordedChange] = []
     var known: [MapChange] = []
     for (key, change) in last.sorted(by: { $0.key < $1.key }) {
       let old = try before.entry(at: key)
@@ -77,35 +86,44 @@ extension WriteTransaction {
         let new = try entry(value, replacing: old, in: number)
         edits.append(.put(new))
         known.append(MapChange(old: old, new: new))
-        recorded.append(old == nil ? .insert(key) : .update(key))
-      case .remove:
+      case .remove, .preserveRemoval:
         guard old != nil else { continue }
         edits.append(.remove(key, directory: false))
         known.append(MapChange(old: old, new: nil))
-        recorded.append(.remove(key))
       case .preserve(let reference):
-        guard let entry = try preserved(reference, old, other) else {
-          throw .invalid("neither predecessor holds what is to be preserved at \(key.rawValue)")
-        }
-        if entry == old { continue }
-        edits.append(.put(entry))
-        known.append(MapChange(old: old, new: entry))
-        recorded.append(.preserve(key, storedVersion: reference.storedVersionId))
-      case .preserveRemoval:
-        guard old != nil else { continue }
-        edits.append(.remove(key, directory: false))
-        known.append(MapChange(old: old, new: nil))
-        recorded.append(.preserveRemoval(key))
+        // It can be what is there already.
+        _ = try preserved(reference, old, nil)
       }
     }
     let map = try before.applying(edits: edits)
     var version = AuthoredVersion(
-      number: number, first: records.first?.number, second: records.dropFirst().first?.number,
-      base: before, map: map, line: Version.line(metadata), metadata: metadata,
-      // With one predecessor the two maps say it all.
-      changes: records.count > 1 ? try write(ChangeList.encode(recorded)) : nil)
+      number: number, first: records.first?.number, base: before, map: map,
+      line: Version.line(metadata), metadata: metadata)
     version.known = known
-    return try add(version)
+    return try add(version, isBounded: true)
+  }
+
+  /// Adds a merge made of changes of the first predecessor's values; what no change tells, attributes and
+  /// directories, follows the rules by which every peer makes it from the same changes.
+  private func makeMerge(
+    of first: VersionRecord, _ second: VersionRecord, _ changes: [Key: Value.Change],
+    _ metadata: Version.Metadata
+  ) throws(StoreError) -> VersionRecord {
+    let number = try reserveVersion()
+    let (before, other) = (store.map(of: first), store.map(of: second))
+    var recorded: [Key: RecordedMergeChange] = [:]
+    for (key, change) in changes {
+      switch change {
+      case .insert(let value), .update(let value):
+        recorded[key] = .value(try write(value.data), kind: nil, storedBy: number)
+      case .remove, .preserveRemoval: recorded[key] = .removal
+      case .preserve(let reference):
+        let entry = try preserved(reference, try before.entry(at: key), try other.entry(at: key))
+        recorded[key] = .value(entry.stored, kind: entry.kind, storedBy: entry.storedVersion)
+      }
+    }
+    return try addMerge(
+      of: HistoryNode(first), HistoryNode(second), recorded, number: number, metadata)
   }
 
   private func entry(
@@ -114,6 +132,7 @@ extension WriteTransaction {
     var attributes = old?.attributes ?? Attributes()
     // New bytes without a recorded time: the version's own is shown (rule 14 of merging).
     attributes.mtime = nil
+    attributes.device = nil
     let kind = old.map { $0.kind == .symlink ? .symlink : .regular } ?? EntryKind.regular
     let inode = if let old, old.inode != 0 { old.inode } else { try allotInodes() }
     return Entry(
@@ -123,13 +142,15 @@ extension WriteTransaction {
 
   /// The entry with that reference: the second predecessor's, or the first's own.
   private func preserved(
-    _ reference: Value.Reference, _ old: Entry?, _ other: ValueMap
-  ) throws(StoreError) -> Entry? {
-    guard let stored = try version(reference.storedVersionId)?.number else { return nil }
-    if let entry = try other.entry(at: reference.valueId), entry.storedVersion == stored {
-      return entry
+    _ reference: Value.Reference, _ old: Entry?, _ other: Entry?
+  ) throws(StoreError) -> Entry {
+    let stored = try version(reference.storedVersionId)?.number
+    guard let held = [other, old].compactMap(\.self).first(where: { $0.storedVersion == stored })
+    else {
+      throw .invalid(
+        "no predecessor holds what is to be preserved at \(reference.valueId.rawValue)")
     }
-    return old?.storedVersion == stored ? old : nil
+    return held
   }
 }
 

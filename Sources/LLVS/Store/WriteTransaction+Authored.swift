@@ -53,16 +53,22 @@ extension WriteTransaction {
 
   /// Adds a version with a random id, a digest, and the attributes that it changes.
   ///
+  /// With `isBounded` metadata that no peer would take for its size is refused; not of a cut, which would then
+  /// never be made.
+  ///
   /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)``, or what reading the
   ///   maps and writing the metadata throws.
   /// - Complexity: O(*k* log *n*) for *k* changed entries.
-  package func add(_ draft: AuthoredVersion) throws(StoreError) -> VersionRecord {
+  package func add(
+    _ draft: AuthoredVersion, isBounded: Bool = false
+  ) throws(StoreError) -> VersionRecord {
     var metadata = draft.metadata
     if let line = draft.line { metadata[.branch] = Version.MetadataValue(line.rawValue) }
     if let author = draft.author { metadata[.author] = Version.MetadataValue(author) }
     if let message = draft.message { metadata[.message] = Version.MetadataValue(message) }
     metadata[.digest] = Version.MetadataValue(draft.map.contentDigest.hex)
     let (keys, size) = try describe(draft, in: &metadata)
+    if isBounded, let fault = Version.fault(of: metadata) { throw .invalid(fault) }
     var flags: VersionRecord.Flags = .madeHere
     if draft.map.contentDigest == draft.base.contentDigest { flags.insert(.changedNothing) }
     return try add(
