@@ -1,4 +1,5 @@
-/// The versions of a store and how they descend from each other, newest first when iterated.
+/// The versions of a store and how they descend from each other; iterated newest first, each after all that
+/// were made from it.
 ///
 /// Nothing is loaded but what is asked for.
 public struct History: Sequence {
@@ -9,19 +10,15 @@ public struct History: Sequence {
     get throws(StoreError) { Set(try store.graph.heads().map(\.id)) }
   }
 
-  /// The ids of all versions.
+  /// The ids of all versions, in the order of iteration.
   ///
-  /// - Complexity: O(*n*) in versions.
+  /// - Complexity: O(*n* log *n*) in versions.
   public var allVersionIdentifiers: [Version.ID] {
     get throws(StoreError) {
       var ids: [Version.ID] = []
-      var last: VersionRecord?
-      while true {
-        let page = try store.versionsNewestFirst(before: last, limit: 256)
-        guard let end = page.last else { return ids }
-        ids += page.map(\.id)
-        last = end
-      }
+      var walk = try HistoryWalk(store.graph, from: store.headNumbers())
+      while let node = try walk.next() { ids.append(node.id) }
+      return ids
     }
   }
 
@@ -51,26 +48,28 @@ public struct History: Sequence {
   /// be read.
   public func makeIterator() -> Iterator { Iterator(store: store) }
 
-  /// An iterator over versions, newest first by (timestamp, generation, id).
+  /// An iterator over versions: of those after which no other is left, the newest by (timestamp, generation,
+  /// id) comes next.
+  ///
+  /// It sees the versions that were there when it was made.
   public struct Iterator: IteratorProtocol {
     private let store: Store
-    private var page: ArraySlice<VersionRecord> = []
-    private var last: VersionRecord?
-    private var isDone = false
+    private var walk: HistoryWalk?
 
     init(store: Store) {
       self.store = store
+      walk = try? HistoryWalk(store.graph, from: store.headNumbers())
     }
 
     /// Returns the next version; nil at the end.
     public mutating func next() -> Version? {
-      if page.isEmpty, !isDone {
-        page = ((try? store.versionsNewestFirst(before: last, limit: 256)) ?? [])[...]
-        isDone = page.isEmpty
+      guard let node = try? walk?.next(), let record = try? store.version(node.number),
+        let version = try? store.version(from: record)
+      else {
+        walk = nil
+        return nil
       }
-      guard let record = page.popFirst() else { return nil }
-      last = record
-      return try? store.version(from: record)
+      return version
     }
   }
 }

@@ -33,6 +33,25 @@ struct ForeignFolderTests {
     try FileSystemExchange(existingFolder: folder, store: store).retrieve(control: .init())
   }
 
+  @Test("history gives what came after first, also where a clock went back")
+  func clockThatWentBack() throws {
+    func after(_ ids: String...) -> String {
+      let names = zip(["idOfFirst", "idOfSecond"], ids).map { #""\#($0)":"\#($1)""# }
+      return ids.isEmpty ? "" : #","predecessors":{\#(names.joined(separator: ","))}"#
+    }
+    try put(version: "R", #""timestamp":300\#(after())"#)
+    try put(version: "A", #""timestamp":200\#(after("R"))"#)
+    try put(version: "B", #""timestamp":400\#(after("R"))"#)
+    try put(version: "M", #""timestamp":100\#(after("A", "B"))"#)
+    try put(version: "C", #""timestamp":250\#(after("B"))"#)
+    #expect(try retrieve().taken.count == 5)
+    let order = ["C", "M", "B", "A", "R"]
+    try store.queryHistory { (history) throws in
+      #expect(history.map(\.id.rawValue) == order)
+      #expect(try history.allVersionIdentifiers.map(\.rawValue) == order)
+    }
+  }
+
   @Test(
     "a malformed version is refused and named, nothing of it is stored, others are taken",
     arguments: [
