@@ -12,11 +12,14 @@ public final class FileSystemExchange: Exchange {
   /// The store.
   public let store: Store
   private let folder: String
+  /// Why nothing can be exchanged.
+  private let fault: StoreError?
 
   /// The folder.
   public var rootDirectoryURL: URL { URL(fileURLWithPath: folder, isDirectory: true) }
 
-  /// Creates an exchange through a folder, which is made if it is not there.
+  /// Creates an exchange through a folder, which is made if it is not there. With a URL that is no file's
+  /// every exchange throws ``StoreError/invalid(_:)``.
   ///
   /// - Parameters:
   ///   - rootDirectoryURL: the folder.
@@ -24,6 +27,7 @@ public final class FileSystemExchange: Exchange {
   ///   - usesFileCoordination: without effect here; other systems ask before they read and write.
   public init(rootDirectoryURL: URL, store: Store, usesFileCoordination: Bool = false) {
     folder = rootDirectoryURL.path
+    fault = rootDirectoryURL.directoryFault
     self.store = store
     // Where it cannot be made, the first exchange says so.
     try? FileManager.default.createDirectory(
@@ -33,6 +37,7 @@ public final class FileSystemExchange: Exchange {
   /// Creates an exchange through a folder that has to be there: an absent one is a stick not plugged in.
   package init(existingFolder path: String, store: Store) {
     folder = path
+    fault = nil
     self.store = store
   }
 
@@ -53,19 +58,24 @@ public final class FileSystemExchange: Exchange {
 
   /// Takes in what is there, and tells what came, what was refused and why.
   package func retrieve(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    let remote = FolderRemote(path: folder, replica: store.replicaID, control: control)
+    let remote = try remote(control)
     return try store.retrieve(from: remote, control: control)
   }
 
   /// Reads everything that is there into a store that holds nothing else.
   package func readAll(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    let remote = FolderRemote(path: folder, replica: store.replicaID, control: control)
+    let remote = try remote(control)
     return try store.readAll(of: remote, control: control)
   }
 
   /// Writes what is missing there.
   package func send(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    let remote = FolderRemote(path: folder, replica: store.replicaID, control: control)
+    let remote = try remote(control)
     return try store.send(to: remote, control: control)
+  }
+
+  private func remote(_ control: ExchangeControl) throws(StoreError) -> FolderRemote {
+    if let fault { throw fault }
+    return FolderRemote(path: folder, replica: store.replicaID, control: control)
   }
 }

@@ -7,8 +7,10 @@ extension Store {
   /// The store is held for writing as long as this object lives.
   ///
   /// - Parameter rootDirectoryURL: a directory on a local file system.
-  /// - Throws: ``StoreError/busy(_:)`` if another process holds the store.
+  /// - Throws: ``StoreError/busy(_:)`` if another process holds the store; ``StoreError/invalid(_:)`` for a
+  ///   URL that is no file's.
   public convenience init(rootDirectoryURL: URL) throws {
+    if let fault = rootDirectoryURL.directoryFault { throw fault }
     self.init(
       try Store.parts(
         path: rootDirectoryURL.path, mode: .writer, create: true, isForced: false))
@@ -71,15 +73,32 @@ extension Store {
   /// Returns the references of all values at a version, in ascending order of key.
   public func valueReferences(at version: Version.ID) throws(StoreError) -> [Value.Reference] {
     var references: [Value.Reference] = []
-    try enumerate(version: version) { (reference) throws(StoreError) in
-      references.append(reference)
-    }
+    try forEachReference(at: version) { references.append($0) }
     return references
   }
 
   /// Calls the body with the reference of every value at a version, in ascending order of key.
+  ///
+  /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store; what the body throws.
   public func enumerate(
-    version: Version.ID, executingForEach body: (Value.Reference) throws(StoreError) -> Void
+    version: Version.ID, executingForEach body: (Value.Reference) throws -> Void
+  ) throws {
+    // The body is the program's, whose errors can be any.
+    var failure: (any Error)?
+    do throws(StoreError) {
+      try forEachReference(at: version) { (reference) throws(StoreError) in
+        do { try body(reference) } catch {
+          failure = error
+          throw .cancelled
+        }
+      }
+    } catch {
+      throw failure ?? error
+    }
+  }
+
+  private func forEachReference(
+    at version: Version.ID, _ body: (Value.Reference) throws(StoreError) -> Void
   ) throws(StoreError) {
     guard let record = try self.version(version) else { throw .missingVersion(version) }
     var cursor = MapCursor(map(of: record))
@@ -164,5 +183,12 @@ extension Store {
 
   func reference(_ entry: Entry) throws(StoreError) -> Value.Reference {
     Value.Reference(valueId: entry.key, storedVersionId: try id(of: entry.storedVersion))
+  }
+}
+
+extension URL {
+  /// Why nothing is kept in a directory with this URL; nil where it is a file's.
+  var directoryFault: StoreError? {
+    isFileURL ? nil : .invalid("\(absoluteString) is not the URL of a file")
   }
 }

@@ -21,6 +21,12 @@ struct OriginalNamesTests {
     Value(id: Value.ID(id), data: Data(text.utf8))
   }
 
+  private struct OwnError: Error {}
+
+  private func check(_ value: Value) throws {
+    guard value.data.count < 100 else { throw OwnError() }
+  }
+
   private let build = Version.MetadataKey("build")
 
   private struct TakeSecond: MergeArbiter {
@@ -66,6 +72,17 @@ struct OriginalNamesTests {
     var keys: [String] = []
     try store.enumerate(version: main.id) { keys.append($0.valueId.rawValue) }
     #expect(keys == ["a", "b", "c"])
+    // Closures of several statements, and errors of the program's own.
+    var bytes = 0
+    try store.enumerate(version: main.id) { reference in
+      guard let value = try store.value(storedAt: reference) else { return }
+      try check(value)
+      bytes += value.data.count
+    }
+    #expect(bytes == 3)
+    #expect(throws: OwnError.self) {
+      try store.enumerate(version: main.id) { _ in throw OwnError() }
+    }
     #expect(try store.versionIds(for: Value.ID("a")).count == 3)
     #expect(try store.hasMultipleHeads && store.mostRecentHead?.id == main.id)
     #expect(try store.heads(withBranch: branch).map(\.id) == [side.id])

@@ -11,13 +11,16 @@ public import Foundation
 public final class BundleExchange: Exchange {
   /// The store.
   public let store: Store
-  private let folder: BundleFolder
+  private let bundles: BundleFolder
+  /// Why nothing can be exchanged.
+  private let fault: StoreError?
   private let path: String
 
   /// The folder.
   public var rootDirectoryURL: URL { URL(fileURLWithPath: path, isDirectory: true) }
 
-  /// Creates an exchange through a folder, which is made if it is not there.
+  /// Creates an exchange through a folder, which is made if it is not there. With a URL that is no file's
+  /// every exchange throws ``StoreError/invalid(_:)``.
   ///
   /// - Parameters:
   ///   - rootDirectoryURL: the folder; bundles are in `bundles` in it.
@@ -26,14 +29,25 @@ public final class BundleExchange: Exchange {
     // Where it cannot be made, the first exchange says so.
     try? FileManager.default.createDirectory(
       at: rootDirectoryURL, withIntermediateDirectories: true)
-    self.init(existingFolder: rootDirectoryURL.path, store: store)
+    self.init(
+      folder: rootDirectoryURL.path, store: store, fault: rootDirectoryURL.directoryFault)
   }
 
   /// Creates an exchange through a folder that has to be there: an absent one is a stick not plugged in.
-  package init(existingFolder path: String, store: Store) {
+  package convenience init(existingFolder path: String, store: Store) {
+    self.init(folder: path, store: store, fault: nil)
+  }
+
+  private init(folder path: String, store: Store, fault: StoreError?) {
     self.path = path
     self.store = store
-    folder = BundleFolder(path: path, replica: store.replicaID)
+    self.fault = fault
+    bundles = BundleFolder(path: path, replica: store.replicaID)
+  }
+
+  private func folder() throws(StoreError) -> BundleFolder {
+    if let fault { throw fault }
+    return bundles
   }
 
   /// Takes in the versions that are in bundles and not here, and returns the ids of those in bundles that
@@ -54,16 +68,16 @@ public final class BundleExchange: Exchange {
 
   /// Takes in what is there, and tells what came, what was refused and why.
   package func retrieve(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    try store.retrieve(from: folder, control: control)
+    try store.retrieve(from: folder(), control: control)
   }
 
   /// Reads everything that is there into a store that holds nothing else.
   package func readAll(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    try store.readAll(of: folder, control: control)
+    try store.readAll(of: folder(), control: control)
   }
 
   /// Writes what is missing there.
   package func send(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    try store.send(to: folder, control: control)
+    try store.send(to: folder(), control: control)
   }
 }
