@@ -255,10 +255,8 @@ struct TreeImport {
   ) throws(SystemError) -> Attributes {
     var attributes = Attributes()
     if status.kind != .symlink { attributes.mode = status.mode }
-    if status.kind != .directory {
-      attributes.mtime = Attributes.Time(
-        seconds: status.modifiedSeconds, nanoseconds: status.modifiedNanoseconds)
-    }
+    attributes.mtime = Attributes.Time(
+      seconds: status.modifiedSeconds, nanoseconds: status.modifiedNanoseconds)
     if status.uid != user { attributes.uid = status.uid }
     if status.gid != group { attributes.gid = status.gid }
     if status.kind == .characterDevice || status.kind == .blockDevice {

@@ -55,6 +55,31 @@ struct ImportTests {
     }
   }
 
+  @Test("the times of directories are imported as export has them")
+  func directoryTimes() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir -p d/empty d/full/below; echo 1 > d/full/below/f; export TZ=UTC
+      touch -d @1000.000000007 d/empty d/full/below; touch -d @2000 d/full
+      llvs init s -q; llvs import d --store s -q; llvs export head out --store s -q
+      stat -c '%n %.9Y' out/empty out/full out/full/below
+      llvs import out --store s
+      touch -d @3000 out/empty; llvs import out --store s -q; llvs export head again --store s -q
+      stat -c '%n %Y' again/empty again/full
+      """)
+    #expect(
+      result.output == """
+        out/empty 1000.000000007
+        out/full 2000.000000000
+        out/full/below 1000.000000007
+        nothing to import: the tree holds all of out
+        again/empty 3000
+        again/full 2000
+
+        """, "\(result.output)")
+  }
+
   @Test("names are any bytes: what is imported and exported again is the same")
   func anyBytes() throws {
     let tool = try Tool()
