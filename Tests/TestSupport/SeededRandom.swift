@@ -29,3 +29,11 @@ extension RandomNumberGenerator {
     return bytes
   }
 }
+
+extension [UInt8] {
+  /// Bytes that no compressor makes smaller, the same for the same seed.
+  package static func random(seed: UInt64, _ count: Int) -> [UInt8] {
+    var random = SeededRandom(seed: seed)
+    return random.bytes(count)
+  }
+}

@@ -14,11 +14,6 @@ struct JournalHealingTests {
     directory = try TemporaryDirectory()
   }
 
-  static func random(_ seed: UInt64, _ count: Int) -> [UInt8] {
-    var random = SeededRandom(seed: seed)
-    return random.bytes(count)
-  }
-
   func arm(_ suffix: String = "", nth: Int = 1, times: Int = 1) -> Faults.Token {
     Faults.arm(
       Faults.Plan(
@@ -44,19 +39,22 @@ struct JournalHealingTests {
   /// Everything that may be pending, and what it must be.
   func fill(_ mount: MountedTree) throws -> [String: [UInt8]] {
     var expected: [String: [UInt8]] = [:]
-    try mount.save("versioned", Self.random(1, 90_000))
+    try mount.save("versioned", [UInt8].random(seed: 1, 90_000))
     try mount.cut()
-    for index in 0..<20 { expected["small\(index)"] = Self.random(UInt64(index), 100 * index) }
-    expected["large"] = Self.random(30, 700_000)
+    for index in 0..<20 {
+      expected["small\(index)"] = [UInt8].random(seed: UInt64(index), 100 * index)
+    }
+    expected["large"] = [UInt8].random(seed: 30, 700_000)
     for (name, bytes) in expected { try mount.save(name, bytes) }
     // Over a version's bytes, partly; saved, and changed since.
     let handle = try mount.open("versioned", .write)
-    try mount.write(handle, Self.random(2, 40_000), at: 70_000)
+    try mount.write(handle, [UInt8].random(seed: 2, 40_000), at: 70_000)
     try mount.tree.flush(handle)
-    try mount.write(handle, Self.random(3, 10), at: 5)
+    try mount.write(handle, [UInt8].random(seed: 3, 10), at: 5)
     try mount.tree.release(handle)
-    var versioned = Array(Self.random(1, 90_000)[..<70_000]) + Self.random(2, 40_000)
-    versioned.replaceSubrange(5..<15, with: Self.random(3, 10))
+    var versioned =
+      Array([UInt8].random(seed: 1, 90_000)[..<70_000]) + [UInt8].random(seed: 2, 40_000)
+    versioned.replaceSubrange(5..<15, with: [UInt8].random(seed: 3, 10))
     expected["versioned"] = versioned
     try mount.makeDirectory("d")
     try mount.rename("small3", "d/moved")
@@ -85,7 +83,7 @@ struct JournalHealingTests {
       try checkCopy(expected)
       try mount.tree.fsync(handle)
       for name in ["after", "small5"] {
-        expected[name] = Self.random(77, 50_000)
+        expected[name] = [UInt8].random(seed: 77, 50_000)
         try mount.save(name, expected[name] ?? [])
       }
       try checkCopy(expected)
@@ -102,31 +100,31 @@ struct JournalHealingTests {
   @Test("a file whose sync failed is never synced again, nor kept")
   func abandoned() throws {
     let mount = try MountedTree(directory.path)
-    try mount.save("large", Self.random(1, 200_000))
+    try mount.save("large", [UInt8].random(seed: 1, 200_000))
     let before = try FileSystem.list(mount.path + "/journal").filter { $0 != "reserve" }.sorted()
     let counts = before.map { arm("/" + $0, nth: .max) }
     let token = arm()
     #expect(code { try mount.tree.sync() } == Errno.inputOutput)
     Faults.disarm(token)
     #expect(counts.map { Faults.disarm($0) }.reduce(0, +) == 1)
-    try mount.save("other", Self.random(2, 200_000))
+    try mount.save("other", [UInt8].random(seed: 2, 200_000))
     try mount.tree.sync()
     let after = try FileSystem.list(mount.path + "/journal")
     #expect(Set(after).isDisjoint(with: before), "\(after)")
-    #expect(try mount.bytes("large") == Self.random(1, 200_000))
+    #expect(try mount.bytes("large") == [UInt8].random(seed: 1, 200_000))
   }
 
   @Test("while the disk takes nothing, nothing is taken; later it goes on by itself")
   func longer() throws {
     let mount = try MountedTree(directory.path)
-    try mount.save("before", Self.random(1, 100_000))
+    try mount.save("before", [UInt8].random(seed: 1, 100_000))
     let token = arm(times: .max)
     #expect(code { try mount.tree.sync() } == Errno.inputOutput)
     for _ in 0..<3 {
       #expect(code { try mount.save("after", "x") } == Errno.inputOutput)
       #expect(throws: StoreError.self) { try mount.cut() }
     }
-    #expect(try mount.bytes("before") == Self.random(1, 100_000))
+    #expect(try mount.bytes("before") == [UInt8].random(seed: 1, 100_000))
     let files = try FileSystem.list(mount.path + "/journal")
     // What was there before and the last attempt's.
     let others = files.filter { $0 != "reserve" }
@@ -135,7 +133,7 @@ struct JournalHealingTests {
     Faults.disarm(token)
     #expect(
       eventually(seconds: 30) { (try? mount.save("after", "y")) != nil })
-    try checkCopy(["before": Self.random(1, 100_000), "after": Array("y".utf8)])
+    try checkCopy(["before": [UInt8].random(seed: 1, 100_000), "after": Array("y".utf8)])
     try mount.cut()
     #expect(try mount.head().keys.sorted() == ["after", "before"])
     // And a command goes on at once.
@@ -150,9 +148,9 @@ struct JournalHealingTests {
   @Test("bytes that cannot be read back are an error and named; the others go on")
   func lost() throws {
     let mount = try MountedTree(directory.path)
-    try mount.save("good", Self.random(1, 200_000))
-    try mount.save("bad", Self.random(2, 200_000))
-    try mount.save("inline", Self.random(3, 1000))
+    try mount.save("good", [UInt8].random(seed: 1, 200_000))
+    try mount.save("bad", [UInt8].random(seed: 2, 200_000))
+    try mount.save("inline", [UInt8].random(seed: 3, 1000))
     let stage = try #require(
       try FileSystem.list(mount.path + "/journal").first { $0.hasSuffix(".stage") })
     // The kernel lost a page that it could not write.
@@ -161,8 +159,8 @@ struct JournalHealingTests {
     let token = arm()
     #expect(code { try mount.tree.sync() } == Errno.inputOutput)
     Faults.disarm(token)
-    #expect(try mount.bytes("good") == Self.random(1, 200_000))
-    #expect(try mount.bytes("inline") == Self.random(3, 1000))
+    #expect(try mount.bytes("good") == [UInt8].random(seed: 1, 200_000))
+    #expect(try mount.bytes("inline") == [UInt8].random(seed: 3, 1000))
     #expect(throws: FSError.self) { try mount.bytes("bad") }
     let log = EventLog(directory: mount.path).lastLines(20)
     #expect(log.contains { $0.contains("bad: bytes did not reach the disk") }, "\(log)")
@@ -183,7 +181,7 @@ struct JournalHealingTests {
       [path = path as String, nth = nth as Int] in
       let mount = try MountedTree(path)
       for index in 0..<5 {
-        try mount.save("f\(index)", JournalHealingTests.random(UInt64(index), 20_000 * index))
+        try mount.save("f\(index)", [UInt8].random(seed: UInt64(index), 20_000 * index))
       }
       _ = Faults.arm(
         Faults.Plan(
@@ -198,7 +196,7 @@ struct JournalHealingTests {
     let mount = try MountedTree(path)
     #expect(mount.recovery.losses == [])
     for index in 0..<5 {
-      #expect(try mount.bytes("f\(index)") == Self.random(UInt64(index), 20_000 * index))
+      #expect(try mount.bytes("f\(index)") == [UInt8].random(seed: UInt64(index), 20_000 * index))
     }
     try mount.cut()
     #expect(try mount.head().count == 5)
@@ -216,7 +214,8 @@ struct JournalHealingTests {
       try SystemThread.detach {
         for turn in 0..<60 {
           let name = "t\(thread)-\(turn % 20)"
-          let bytes = Self.random(UInt64(thread * 1000 + turn), [10, 4000, 70_000][turn % 3])
+          let bytes = [UInt8].random(
+            seed: UInt64(thread * 1000 + turn), [10, 4000, 70_000][turn % 3])
           do {
             let handle =
               try (try? mount.status(name)) == nil

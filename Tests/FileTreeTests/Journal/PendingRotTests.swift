@@ -14,11 +14,6 @@ struct PendingRotTests {
     directory = try TemporaryDirectory()
   }
 
-  static func random(_ seed: UInt64, _ count: Int) -> [UInt8] {
-    var random = SeededRandom(seed: seed)
-    return random.bytes(count)
-  }
-
   /// The data files of a store, the newest last.
   func files(_ store: String, _ suffix: String) throws -> [String] {
     try FileSystem.list(store + "/journal").filter { $0.hasSuffix(suffix) }.sorted()
@@ -53,13 +48,13 @@ struct PendingRotTests {
   @Test("a flipped bit in a staging file: an error, a line in the log, in no version; others go on")
   func stage() throws {
     let mount = try MountedTree(directory.path)
-    let large = Self.random(1, 300_000)
+    let large = [UInt8].random(seed: 1, 300_000)
     try mount.save("bad", large)
-    try mount.save("good", Self.random(2, 100_000))
+    try mount.save("good", [UInt8].random(seed: 2, 100_000))
     let stage = try #require(try files(mount.path, ".stage").last)
     try flip(stage, at: 70_000)
     #expect(isDamaged { _ = try mount.bytes("bad") })
-    #expect(try mount.bytes("good") == Self.random(2, 100_000))
+    #expect(try mount.bytes("good") == [UInt8].random(seed: 2, 100_000))
     // What rotted is one block of 64 KiB; what stands before and behind it can be read.
     let inode = try mount.inode("bad")
     for (from, count, isBad) in [
@@ -102,10 +97,10 @@ struct PendingRotTests {
   @Test("a rotten change of a versioned file leaves the version's bytes in versions")
   func overVersioned() throws {
     let mount = try MountedTree(directory.path)
-    let old = Self.random(3, 150_000)
+    let old = [UInt8].random(seed: 3, 150_000)
     try mount.save("f", old)
     try mount.cut()
-    try mount.save("f", Self.random(4, 150_000))
+    try mount.save("f", [UInt8].random(seed: 4, 150_000))
     try flip(try #require(try files(mount.path, ".stage").last), at: 149_999)
     try mount.save("other", "x")
     try mount.rename("f", "g")
@@ -124,7 +119,7 @@ struct PendingRotTests {
     let first = try MountedTree(directory.path)
     try first.save("versioned", "v")
     try first.cut()
-    let bytes = Self.random(5, 5000)
+    let bytes = [UInt8].random(seed: 5, 5000)
     try first.save("before", "before")
     try first.save("bad", bytes)
     try first.save("after", "after")
@@ -212,8 +207,8 @@ struct PendingRotTests {
 
   @Test("checksums go with pending bytes through cuts, remounts and gathering")
   func carried() throws {
-    let large = Self.random(6, 200_000)
-    let small = Self.random(7, 3000)
+    let large = [UInt8].random(seed: 6, 200_000)
+    let small = [UInt8].random(seed: 7, 3000)
     var mount = try MountedTree(directory.path)
     // Scratch files never go into a version, so their bytes stay where they are.
     try mount.save("large~", large)
@@ -222,7 +217,7 @@ struct PendingRotTests {
     let journal = try #require(try files(mount.path, ".journal").last)
     let at = try place(of: small, in: journal)
     for round in 0..<3 {
-      try mount.save("f\(round)", Self.random(UInt64(round), 1000))
+      try mount.save("f\(round)", [UInt8].random(seed: UInt64(round), 1000))
       try mount.cut()
     }
     #expect(try FileSystem.exists(stage) && FileSystem.exists(journal))
@@ -272,10 +267,10 @@ struct PendingRotTests {
 
   @Test("a journal of format 1 is read, and its pending bytes are checked from then on")
   func firstFormat() throws {
-    let large = Self.random(6, 200_000)
+    let large = [UInt8].random(seed: 6, 200_000)
     let first = try MountedTree(directory.path)
     try first.save("large~", large)
-    try first.save("f", Self.random(1, 1000))
+    try first.save("f", [UInt8].random(seed: 1, 1000))
     try first.cut()
     var store = try TemporaryDirectory()
     try copyTree(first.path, store.file("s"))
@@ -300,37 +295,37 @@ struct PendingRotTests {
     var staged: [String] = []
     // A scratch file in each of many generations of the journal, until they are copied together.
     for index in 0..<80 {
-      try mount.save("s\(index)~", Self.random(UInt64(index), 2000))
+      try mount.save("s\(index)~", [UInt8].random(seed: UInt64(index), 2000))
       if index == 3 {
         let journal = try #require(try files(mount.path, ".journal").last)
-        try flip(journal, at: try place(of: Self.random(3, 2000), in: journal) + 1000)
+        try flip(journal, at: try place(of: [UInt8].random(seed: 3, 2000), in: journal) + 1000)
       }
-      try mount.save("f", Self.random(UInt64(1000 + index), 300_000))
+      try mount.save("f", [UInt8].random(seed: UInt64(1000 + index), 300_000))
       try mount.cut()
       staged = try files(mount.path, ".stage")
     }
     #expect(try files(mount.path, ".journal").count < 40)
     #expect(isDamaged { _ = try mount.bytes("s3~") })
     for index in 0..<80 where index != 3 {
-      #expect(try mount.bytes("s\(index)~") == Self.random(UInt64(index), 2000))
+      #expect(try mount.bytes("s\(index)~") == [UInt8].random(seed: UInt64(index), 2000))
     }
     var found = 0
     for stage in staged where try FileSystem.exists(stage) {
-      guard let at = try? place(of: Self.random(10, 2000), in: stage) else { continue }
+      guard let at = try? place(of: [UInt8].random(seed: 10, 2000), in: stage) else { continue }
       try flip(stage, at: at + 7)
       found += 1
     }
     #expect(found == 1)
     #expect(isDamaged { _ = try mount.bytes("s10~") })
-    #expect(try mount.bytes("s11~") == Self.random(11, 2000))
+    #expect(try mount.bytes("s11~") == [UInt8].random(seed: 11, 2000))
   }
 
   @Test("a change of a versioned file whose own bytes are damaged does not stop the others")
   func damagedBase() throws {
     let mount = try MountedTree(directory.path)
-    try mount.save("f", Self.random(8, 400_000))
+    try mount.save("f", [UInt8].random(seed: 8, 400_000))
     try mount.cut()
-    let bytes = Self.random(8, 400_000)
+    let bytes = [UInt8].random(seed: 8, 400_000)
     var hit = false
     for name in try FileSystem.list(mount.path + "/segments") {
       let path = "\(mount.path)/segments/\(name)"
@@ -343,7 +338,7 @@ struct PendingRotTests {
     try copyTree(mount.path, copy.file("s"))
     let again = try MountedTree(copy.path)
     let handle = try again.open("f", .write)
-    try again.write(handle, Self.random(9, 10), at: 200_000)
+    try again.write(handle, [UInt8].random(seed: 9, 10), at: 200_000)
     try again.close(handle)
     try again.save("other", "x")
     #expect(try again.cut().unreadable == [Array("f".utf8)])

@@ -12,11 +12,6 @@ struct StagingTests {
     directory = try TemporaryDirectory()
   }
 
-  static func random(_ seed: UInt64, _ count: Int) -> [UInt8] {
-    var random = SeededRandom(seed: seed)
-    return random.bytes(count)
-  }
-
   private func stages(_ mount: MountedTree) throws -> [String] {
     try FileSystem.list(mount.path + "/journal").filter { $0.hasSuffix(".stage") }.sorted()
   }
@@ -36,13 +31,13 @@ struct StagingTests {
     var expected: [UInt8] = []
     let handle = try mount.create("f")
     for (index, count) in [1 << 20, 524_288, 524_287, 600_001, 40_000, 3 << 20].enumerated() {
-      let bytes = Self.random(UInt64(index), count)
+      let bytes = [UInt8].random(seed: UInt64(index), count)
       try mount.write(handle, bytes, at: UInt64(expected.count))
       expected += bytes
     }
     // Over the seam of two halves, and over a whole write.
     for (seed, offset, count) in [(20, 500_000, 60_000), (21, 1 << 20, 524_288), (22, 3, 700_000)] {
-      let bytes = Self.random(UInt64(seed), count)
+      let bytes = [UInt8].random(seed: UInt64(seed), count)
       try mount.write(handle, bytes, at: UInt64(offset))
       expected.replaceSubrange(offset..<(offset + count), with: bytes)
     }
@@ -59,7 +54,7 @@ struct StagingTests {
   @Test("where either half cannot be written nothing has changed, and the next write goes on")
   func failing() throws {
     let mount = try MountedTree.unhurried(directory.path)
-    let before = Self.random(1, 1 << 20)
+    let before = [UInt8].random(seed: 1, 1 << 20)
     try mount.save("f", before)
     for nth in 1...2 {
       let handle = try mount.open("f", .write)
@@ -68,14 +63,14 @@ struct StagingTests {
           calls: [.write], below: mount.path + "/journal", nth: nth, times: 1,
           action: .fail(Errno.inputOutput)))
       #expect(throws: (any Error).self) {
-        try mount.write(handle, Self.random(2, 1 << 20), at: 0)
+        try mount.write(handle, [UInt8].random(seed: 2, 1 << 20), at: 0)
       }
       Faults.disarm(token)
       #expect(try mount.bytes("f") == before)
       try mount.tree.release(handle)
       try checkCopy("f", before)
     }
-    let after = Self.random(3, 900_000)
+    let after = [UInt8].random(seed: 3, 900_000)
     try mount.save("f", after)
     #expect(try mount.bytes("f") == after)
     try mount.cut()
@@ -86,7 +81,7 @@ struct StagingTests {
   @Test("a sync of either file that fails has both written anew", arguments: 1...3)
   func syncing(nth: Int) throws {
     let mount = try MountedTree.unhurried(directory.path)
-    let bytes = Self.random(1, 2 << 20)
+    let bytes = [UInt8].random(seed: 1, 2 << 20)
     try mount.save("f", bytes)
     let token = Faults.arm(
       Faults.Plan(
@@ -97,7 +92,7 @@ struct StagingTests {
     #expect(mount.tree.refusalReason == nil)
     #expect(try mount.bytes("f") == bytes)
     try checkCopy("f", bytes)
-    let after = Self.random(2, 1 << 20)
+    let after = [UInt8].random(seed: 2, 1 << 20)
     try mount.save("f", after)
     try mount.tree.sync()
     try checkCopy("f", after)
