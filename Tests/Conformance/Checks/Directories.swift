@@ -211,17 +211,10 @@ func addListingChecks(_ suite: inout Suite) {
   suite.check("readdir: what is neither made nor removed meanwhile is listed exactly once") {
     place in
     for index in 0..<1000 { try place.file("stay-\(index)") }
-    guard let stream = opendir(place.path) else { throw failure("opendir") }
-    defer { closedir(stream) }
-    var counts: [[UInt8]: Int] = [:]
-    var index = 0
-    while let item = readdir(stream) {
-      counts[Place.name(of: item), default: 0] += 1
-      if index % 10 == 0, index < 2000 {
-        try place.file("come-\(index)")
-        if index >= 100 { try ok(Sys.unlink(place("come-\(index - 100)"))) }
-      }
-      index += 1
+    let counts = try countNames(in: place) { index in
+      guard index % 10 == 0, index < 2000 else { return }
+      try place.file("come-\(index)")
+      if index >= 100 { try ok(Sys.unlink(place("come-\(index - 100)"))) }
     }
     for index in 0..<1000 { try equal(counts[Array("stay-\(index)".utf8)], 1) }
   }
@@ -230,23 +223,13 @@ func addListingChecks(_ suite: inout Suite) {
     for index in 0..<3000 { try place.file("stay-\(index)") }
     for index in 0..<300 { try place.file("go-\(index)") }
     _ = Place.names(Path(place.path))
-    guard let stream = opendir(place.path) else { throw failure("opendir") }
-    defer { closedir(stream) }
-    var counts: [[UInt8]: Int] = [:]
-    var index = 0
-    while let item = readdir(stream) {
-      counts[Place.name(of: item), default: 0] += 1
-      if index % 1000 == 500 {
-        for name in 0..<100 {
-          try ok(Sys.unlink(place("go-\(index / 1000 % 3 * 100 + name)")))
-          if index < 2000 { try place.file("come-\(index)-\(name)") }
-        }
-        try require((Place.names(Path(place.path))?.count ?? 0) >= 3002, "others see less")
+    let counts = try countNames(in: place) { index in
+      guard index % 1000 == 500, index < 3000 else { return }
+      for name in 0..<100 {
+        try ok(Sys.unlink(place("go-\(index / 1000 * 100 + name)")))
+        if index < 2000 { try place.file("come-\(index)-\(name)") }
       }
-      index += 1
-      if index >= 3000 {
-        while let item = readdir(stream) { counts[Place.name(of: item), default: 0] += 1 }
-      }
+      try require((Place.names(Path(place.path))?.count ?? 0) >= 3002, "others see less")
     }
     for index in 0..<3000 { try equal(counts[Array("stay-\(index)".utf8)], 1) }
     try require(counts.values.allSatisfy { $0 == 1 }, "a name is listed twice")
@@ -273,4 +256,20 @@ func addListingChecks(_ suite: inout Suite) {
     try place.file("d/f")
     try place.moves(mtime: false, ctime: false, of: "d") { _ = Place.names(Path(place("d"))) }
   }
+}
+
+/// How often each name is met in one reading of a directory, while something is done at each.
+private func countNames(
+  in place: Place, doing body: (_ index: Int) throws -> Void
+) throws -> [[UInt8]: Int] {
+  guard let stream = opendir(place.path) else { throw failure("opendir") }
+  defer { closedir(stream) }
+  var counts: [[UInt8]: Int] = [:]
+  var index = 0
+  while let item = readdir(stream) {
+    counts[Place.name(of: item), default: 0] += 1
+    try body(index)
+    index += 1
+  }
+  return counts
 }
