@@ -156,8 +156,8 @@ struct TreeViewTests {
       return isEscaped ? bytes("e\u{301}/") + path[(path.count > 1 ? 2 : 1)...] : path
     }
     func key(_ path: [UInt8]) -> [UInt8] { isEscaped ? KeyCoding.escaped(path) : path }
-    let deep = [limit + 1, limit + 2, 3 * limit].map { key(path($0)) }
-    let values = deep + [key(path(limit - 1, "b")), key(path(limit, "c"))]
+    let deep = [limit + 1, limit + 40].map { key(path($0)) }
+    let values = deep + [key(path(limit / 8, "b"))]
     let view = try view(values: values, directories: [key(path(limit + 7))])
     let shown = try walk(view, "")
     #expect(Set(shown.values.map(\.entry.key.bytes)) == Set(values))
