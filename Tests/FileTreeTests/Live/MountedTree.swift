@@ -178,7 +178,16 @@ final class MountedTree {
   }
 
   func text(_ path: String) -> String? {
-    (try? bytes(path)).map { String(decoding: $0, as: UTF8.self) }
+    (try? bytes(path)).map(Self.text)
+  }
+
+  /// Bytes as text, or what tells them from others where they are none.
+  ///
+  /// Not repaired: the standard library throws at each byte that it repairs, and while tests run, each error
+  /// that is thrown has its backtrace taken, which made seconds of some megabytes.
+  static func text(_ bytes: [UInt8]) -> String {
+    String(validating: bytes, as: UTF8.self)
+      ?? "\(bytes.count) bytes that are no text, \(Digest.of(bytes))"
   }
 
   func names(_ path: String = "") throws -> Set<String> {
@@ -208,8 +217,7 @@ final class MountedTree {
     var walk = view.entries(below: [])
     while let (path, entry) = try walk.next() {
       let name = String(decoding: path, as: UTF8.self)
-      found[entry.isDirectory ? name + "/" : name] = String(
-        decoding: try store.bytes(entry.stored), as: UTF8.self)
+      found[entry.isDirectory ? name + "/" : name] = Self.text(try store.bytes(entry.stored))
     }
     return found
   }
