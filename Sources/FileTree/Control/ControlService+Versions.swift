@@ -127,8 +127,15 @@ extension ControlService {
       throw ControlError(.busy, "not saved yet: \(Self.names(cut.unsaved))")
     }
     let outcome = try move("switch \(line ?? target)", context) {
-      (transaction, _) throws(StoreError) in
-      guard let line else { return found.number }
+      (transaction, head) throws(StoreError) in
+      guard let line else {
+        // On the line already: what was just cut came of it.
+        if let head, try transaction.version(head)?.line == found.line {
+          let graph = transaction.merger.graph
+          if try graph.isAncestorOrSelf(found.number, of: head) { return head }
+        }
+        return found.number
+      }
       return try self.begin(line, on: found.number, in: transaction)
     }
     log.add("switch", "\(outcome.head?.name ?? "-") \(line ?? found.line)")
