@@ -73,6 +73,17 @@ extension LiveTree {
       directory.directory?.overrides[place.name] == nil
     else { return dropIfUnused(directory) }
     node.addName(place.name, of: directory)
+    guard node.isTouched else { return }
+    // What is pending of the file is so under each of its names.
+    directory.directory?.overrides[place.name] = Override(
+      node: node, epoch: epoch, stamp: stamp, hidesBase: true)
+    touch(directory)
+    guard node.isJournaled else { return }
+    ensureJournaled(directory)
+    journal.append(
+      .override(
+        parent: directory.inode, name: place.name, inode: node.inode, epoch: epoch,
+        hidesBase: true))
   }
 
   /// The node of a directory of the base, wherever it stands now; nil if it is gone.

@@ -65,8 +65,9 @@ struct CutVersions {
     var entries: [UInt64: Entry] = [:]
     /// The nodes of those of ``entries`` that were put on older predecessors, and so were merged.
     var stale: Set<UInt64> = []
-    /// What was put on those, by path.
-    var stalePuts: [(path: [UInt8], entry: Entry)] = []
+    /// Something was made on another predecessor than the head, or by a file that no longer has its name:
+    /// what the tree shows is no version that was made.
+    var isApart = false
     /// Values that moved with a directory and are shown elsewhere than at their paths, by the paths that they
     /// had in the tree when the cut was made.
     var displacedCopies: [(path: [UInt8], entry: Entry)] = []
@@ -88,23 +89,57 @@ struct CutVersions {
 
   func add(to transaction: WriteTransaction) throws(StoreError) -> Made {
     var made = Made(head: plan.head)
+    made.isApart = !plan.detached.isEmpty
     let groups = try grouped()
-    var sides: [VersionNumber] = []
-    for (predecessor, items) in groups {
-      guard let side = try version(on: predecessor, items, transaction, &made) else { continue }
-      sides.append(side)
-      if predecessor != plan.head { made.sides.updateValue(side, forKey: predecessor) }
+    let line = try plan.head.flatMap { (head) throws(StoreError) in
+      try tree.store.version(head)?.line
     }
-    if sides.isEmpty { return made }
-    var heads = sides
+    var heads: [VersionNumber] = []
+    for (predecessor, items) in groups {
+      if predecessor != plan.head { made.isApart = true }
+      let place = try place(of: predecessor, line: line)
+      guard let side = try version(on: predecessor, place, items, transaction, &made) else {
+        continue
+      }
+      if predecessor != plan.head { made.sides.updateValue(side, forKey: predecessor) }
+      if place.joinsHead { heads.append(side) }
+    }
+    if heads.isEmpty { return made }
     if made.own == nil, let head = plan.head { heads.insert(head, at: 0) }
     let rules = tree.lock.withLock { _ in tree.settings.arbiters }
     let merged = try transaction.mergeSides(
       heads, live: made.own ?? plan.head,
+      // Before the first version, where that came from elsewhere, nothing is what writers had seen.
+      allowingUnrelated: groups.contains { $0.0 == nil },
       arbiter: ChosenArbiter.maker(rules, tree.store))
     made.newest = merged.made.last?.record ?? made.newest
     made.head = merged.outcome
     return made
+  }
+
+  /// Where a version made on a predecessor belongs.
+  private struct Place {
+    var line: String
+    /// Whether the head takes it in.
+    var joinsHead: Bool
+  }
+
+  /// What was changed on a version that the head came of belongs to the head's line, whatever line that one
+  /// was on. What was changed on another line, which a switch left meanwhile, stays there: nothing but a
+  /// command merges lines, or histories that have nothing in common.
+  private func place(of predecessor: VersionNumber?, line: String?) throws(StoreError) -> Place {
+    let line = line ?? VersionRecord.unnamedLine
+    guard let predecessor, let head = plan.head, predecessor != head else {
+      return Place(line: line, joinsHead: true)
+    }
+    let graph = tree.store.graph
+    if try graph.isAncestorOrSelf(predecessor, of: head) {
+      return Place(line: line, joinsHead: true)
+    }
+    let (mine, other) = (try graph.node(head), try graph.node(predecessor))
+    let name = try tree.store.version(predecessor)?.line ?? VersionRecord.unnamedLine
+    let isRelated = try graph.areRelated(mine, other)
+    return Place(line: name, joinsHead: name == line && isRelated)
   }
 
   /// The items by the predecessor they are made on, ancestors first.
@@ -137,11 +172,9 @@ struct CutVersions {
     if case .put(let state, let isInPlace) = item.action {
       (isWhole, isDirectory) = (!isInPlace, state.kind == .directory)
     }
-    guard let head = plan.head else { return true }
+    guard plan.head != nil else { return true }
     guard let predecessor else { return try plan.base.find(path: path) == nil }
-    guard try tree.store.graph.isAncestorOrSelf(predecessor, of: head),
-      let record = try tree.store.version(predecessor)
-    else { return false }
+    guard let record = try tree.store.version(predecessor) else { return false }
     let old = tree.store.map(record.map)
     let key = try plan.base.key(forNewPath: path, isDirectory: isDirectory)
     guard same(try old.entry(at: key), try plan.base.map.entry(at: key)),
@@ -156,12 +189,10 @@ struct CutVersions {
 
   /// Items with the paths that their values have in an older tree: a directory that came since may have
   /// taken a name from one, which was written under the name that it is shown under now.
-  ///
-  /// - Returns: them, and the paths of now by those that were changed.
   private func asSeen(
     _ items: [CutPlan.Item], in view: TreeView
-  ) throws(StoreError) -> ([CutPlan.Item], [[UInt8]: [UInt8]]) {
-    var (result, shown) = (items, [[UInt8]: [UInt8]]())
+  ) throws(StoreError) -> [CutPlan.Item] {
+    var result = items
     for (index, item) in items.enumerated() {
       let name = item.path.lastIndex(of: 0x2F).map { item.path[($0 + 1)...] } ?? item.path[...]
       guard name.starts(with: DisplacedName.prefix),
@@ -171,9 +202,8 @@ struct CutVersions {
       let path = try view.path(of: entry.key)
       guard path != item.path else { continue }
       result[index] = CutPlan.Item(path: path, epoch: item.epoch, action: item.action)
-      shown[path] = item.path
     }
-    return (result, shown)
+    return result
   }
 
   private func same(_ a: Entry?, _ b: Entry?) -> Bool {
@@ -185,8 +215,8 @@ struct CutVersions {
   }
 
   private func version(
-    on predecessor: VersionNumber?, _ items: [CutPlan.Item], _ transaction: WriteTransaction,
-    _ made: inout Made
+    on predecessor: VersionNumber?, _ place: Place, _ items: [CutPlan.Item],
+    _ transaction: WriteTransaction, _ made: inout Made
   ) throws(StoreError) -> VersionNumber? {
     let isOnHead = predecessor == plan.head
     let record: VersionRecord? =
@@ -194,10 +224,9 @@ struct CutVersions {
     let base = isOnHead ? plan.base.map : tree.store.map(record?.map ?? .empty)
     let number = transaction.nextVersion
     let view = isOnHead ? plan.base : TreeView(map: base)
-    let (items, shown) = isOnHead ? (items, [:]) : try asSeen(items, in: view)
+    let items = isOnHead ? items : try asSeen(items, in: view)
     var builder = EditBuilder(
-      tree: tree, view: view, transaction: transaction,
-      number: number, items: items, recordsPuts: !isOnHead)
+      tree: tree, view: view, transaction: transaction, number: number, items: items)
     try PutAhead.on(items, of: tree, in: builder.view) { (ahead) throws(StoreError) in
       for (index, item) in items.enumerated() { try builder.add(item, ahead?.take(index)) }
     }
@@ -208,7 +237,6 @@ struct CutVersions {
       made.entries.merge(builder.entries) { $1 }
     }
     made.displacedCopies += builder.displacedCopies
-    made.stalePuts += builder.puts.map { (shown[$0.path] ?? $0.path, $0.entry) }
     if !isOnHead { made.stale.formUnion(builder.entries.keys) }
     made.renumbered.formUnion(builder.renumbered)
     let detached = Set(plan.detached.map(\.inode))
@@ -230,9 +258,7 @@ struct CutVersions {
     let version = try transaction.add(
       AuthoredVersion(
         number: try transaction.reserveVersion(), first: predecessor, base: base, map: map,
-        line: record.flatMap {
-          $0.line == VersionRecord.unnamedLine ? nil : Branch(rawValue: $0.line)
-        },
+        line: place.line == VersionRecord.unnamedLine ? nil : Branch(rawValue: place.line),
         author: author.isEmpty ? nil : author, message: message))
     made.summary.add(try counted.wait().get())
     made.newest = version

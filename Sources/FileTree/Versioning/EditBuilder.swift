@@ -7,7 +7,8 @@ struct EditBuilder {
   private let transaction: WriteTransaction
   private let number: VersionNumber
   private let items: [CutPlan.Item]
-  private let recordsPuts: Bool
+  /// Bytes of nodes that are stored already.
+  private let stored: [UInt64: StoredContent]
   /// The paths at which files are put.
   private lazy var claimed = Set(
     items.lazy.compactMap { item -> [UInt8]? in
@@ -25,8 +26,6 @@ struct EditBuilder {
   /// Values that moved with a directory and are shown elsewhere than at their paths, by the paths that they
   /// had in the tree when the cut was made.
   private(set) var displacedCopies: [(path: [UInt8], entry: Entry)] = []
-  /// What was put, by path.
-  private(set) var puts: [(path: [UInt8], entry: Entry)] = []
   /// Whether bytes that are stored already but cannot be read there were stored anew.
   private(set) var replacesDamaged = false
   /// Whether anything but inode numbers changes.
@@ -39,14 +38,14 @@ struct EditBuilder {
 
   init(
     tree: LiveTree, view: TreeView, transaction: WriteTransaction, number: VersionNumber,
-    items: [CutPlan.Item], recordsPuts: Bool
+    items: [CutPlan.Item], stored: [UInt64: StoredContent] = [:]
   ) {
     self.tree = tree
     self.view = view
     self.transaction = transaction
     self.number = number
     self.items = items
-    self.recordsPuts = recordsPuts
+    self.stored = stored
     edits.reserveCapacity(items.count)
     entries.reserveCapacity(items.count)
     placed.reserveCapacity(items.count)
@@ -168,7 +167,6 @@ struct EditBuilder {
     }
     guard let entry = try entry(for: state, key: key, old: old, ahead) else { return }
     entries[state.node.inode] = entry
-    if recordsPuts { puts.append((path, entry)) }
     let place = MapPlace(entry)
     placed[place] = state.node.inode
     if old == nil { renamedIn.insert(Self.parent(of: path)) }
@@ -232,7 +230,7 @@ struct EditBuilder {
       let recorded = (old ?? state.entry)?.attributes.mtime
       attributes.mtime = state.explicitTime ? attributes.mtime : recorded
     } else if let chosen {
-      if let known = links[state.node.inode]?.stored {
+      if let known = links[state.node.inode]?.stored ?? self.stored[state.node.inode] {
         stored = known
       } else {
         do throws(StoreError) {

@@ -39,6 +39,8 @@ struct Installation {
   var implied: [ImpliedChange] = []
   /// Nodes whose numbers the base has not learned.
   var renumbered: Set<UInt64> = []
+  /// Whether the tree was carried to a version that did not come of the one that it showed.
+  var leavesHistory = false
   /// Whether the base has learned the numbers of all nodes that the plan names.
   var learnsNumbers = false
 }
@@ -61,6 +63,8 @@ extension LiveTree {
     base = installation.base
     baseStamp += 1
     head = installation.head
+    // What was read before was another line's: who saves from here on goes on from this one.
+    if installation.leavesHistory { readers = ReaderMemory() }
     let own = installation.ownVersion ?? plan?.head
     if let plan {
       // Whoever had seen the plan's head has seen the version made on it: the same bytes were shown.

@@ -207,7 +207,6 @@ package final class Versioner: Sendable {
     var outcome: Outcome
     /// The last cut that the store knows.
     var cut: UInt64
-    var told: [Invalidation] = []
   }
 
   /// Does what may write to the store or the journal before the version is made.
@@ -246,100 +245,50 @@ package final class Versioner: Sendable {
       var installation = Installation(
         base: plan.base, head: head, ownVersion: made.own, entries: made.entries,
         stale: made.stale, sides: made.sides)
-      guard head != plan.head || made.own != nil else {
+      guard head != plan.head || made.own != nil || made.isApart else {
         installation.renumbered = made.renumbered
-        var commit = Commit(installation: installation, outcome: outcome, cut: state.cut)
-        try reconcile(made.stalePuts, plan, &commit)
         // The mark and the room are there before the store commits, here and below.
         try next.wait()
-        return commit
+        return Commit(installation: installation, outcome: outcome, cut: state.cut)
       }
+      if let left = made.head, let head, left != head {
+        installation.leavesHistory = try !transaction.merger.graph.isAncestorOrSelf(left, of: head)
+      }
+      let shown = try ShownTree(after: plan, made, of: tree, in: transaction)
       // A version that is put under the tree as it was made has the numbers that the plan put there.
-      let isOwn = made.own != nil && head == made.own && made.sides.isEmpty && made.stale.isEmpty
-      var placed = isOwn ? [:] : made.placed
+      let isOwn = made.own != nil && head == made.own && !made.isApart
+      var placed = isOwn ? [:] : shown.placed
       for renewal in plan.renewals {
         let key = try plan.base.key(
           forNewPath: renewal.path, isDirectory: renewal.isDirectory)
         let place = MapPlace(key: key, isDirectory: renewal.isDirectory)
-        placed[place] = made.placed[place] ?? renewal.node.inode
+        placed[place] = shown.placed[place] ?? renewal.node.inode
       }
       let adoption = LiveMap(
-        shown: made.ownMap ?? plan.base.map, placed: placed, freshInodes: state.freshInodes,
+        shown: shown.map, placed: placed, freshInodes: state.freshInodes,
         transaction: transaction)
       var (map, difference) = try adoption.adopt(store.map(outcome.head?.map ?? .empty))
       try LiveMap.add(
         try plan.displacements(in: map), to: &difference.changes, from: plan.base)
+      installation.entries = try shown.entries(in: map)
       installation.base = TreeView(map: map)
       installation.foreign = difference.changes
       installation.implied = difference.implied
-      let own = made.ownMap.map { TreeView(map: $0) } ?? installation.base
-      for (path, entry) in made.displacedCopies {
-        let shown = try own.path(of: entry.key)
-        guard shown != path else { continue }
-        var move = try change(shown, from: entry, to: entry, in: own)
+      let view = TreeView(map: shown.map)
+      for (path, entry) in shown.displacedCopies {
+        let now = try view.path(of: entry.key)
+        guard now != path else { continue }
+        var move = try change(now, from: entry, to: entry, in: view)
         move.from = path
         installation.renamed.append(move)
       }
       installation.learnsNumbers = true
-      var commit = Commit(installation: installation, outcome: outcome, cut: plan.id)
-      try reconcile(made.stalePuts, plan, &commit)
+      let commit = Commit(installation: installation, outcome: outcome, cut: plan.id)
       try transaction.setHead(head, map: map.root, reason: reasonText)
       try LiveState.record(cut: plan.id, ownVersion: made.own, in: transaction)
       try next.wait()
       return commit
     }
-  }
-
-  /// What was put on older predecessors and merged may not be what the head has there.
-  private func reconcile(
-    _ stale: [(path: [UInt8], entry: Entry)], _ plan: CutPlan, _ commit: inout Commit
-  ) throws(StoreError) {
-    guard !stale.isEmpty || !plan.detached.isEmpty else { return }
-    let view = commit.installation.base
-    let detached = Set(plan.detached.map(\.inode))
-    var foreign: [ForeignChange] = []
-    var settled: Set<MapPlace> = []
-    // Whoever stands at the name of a detached file has what the base had before.
-    for item in plan.items {
-      guard case .put(let state, _) = item.action, detached.contains(state.node.inode) else {
-        continue
-      }
-      let (old, new) = (try value(at: item.path, in: plan.base), try value(at: item.path, in: view))
-      guard old != nil || new != nil else { continue }
-      let shown = try new.map { (new) throws(StoreError) in try view.path(of: new.key) }
-      foreign.append(try change(shown ?? item.path, from: old, to: new, in: view))
-    }
-    for (path, entry) in stale where !detached.contains(entry.inode) {
-      let final = try view.map.entry(at: entry.key, directory: entry.isDirectory)
-      settled.insert(MapPlace(entry))
-      // A directory that came meanwhile has taken the name from the file.
-      let shown = entry.isDirectory || final == nil ? path : try view.path(of: entry.key)
-      let isSame = final?.hasSameContent(as: entry) ?? false
-      if isSame { commit.installation.entries[entry.inode] = final }
-      if !isSame || shown != path {
-        var move = try change(shown, from: entry, to: final, in: view)
-        if shown != path { move.from = path }
-        foreign.append(move)
-      }
-      // Names that the kernel was told are absent while the directory was only this tree's.
-      guard entry.isDirectory else { continue }
-      var listing = view.list(path)
-      while let item = try listing.next() {
-        commit.told.append(.entry(parent: entry.inode, name: item.name))
-      }
-    }
-    let others = commit.installation.foreign.filter { change in
-      guard let entry = change.old ?? change.new else { return false }
-      return !settled.contains(MapPlace(entry))
-    }
-    commit.installation.foreign = (others + foreign).sorted {
-      $0.path.lexicographicallyPrecedes($1.path)
-    }
-  }
-
-  private func value(at path: [UInt8], in view: TreeView) throws(StoreError) -> Entry? {
-    guard case .value(let entry)? = try view.find(path: path) else { return nil }
-    return entry
   }
 
   private func change(
@@ -354,7 +303,7 @@ package final class Versioner: Sendable {
   private func installed(
     _ commit: Commit, _ plan: CutPlan, _ prepared: Journal.Preparation?
   ) -> Outcome {
-    var told = commit.told
+    var told: [Invalidation] = []
     if let prepared {
       do throws(FSError) {
         try tree.journal.begin(prepared, locked: { body in tree.lock.withLock { _ in body() } }) {

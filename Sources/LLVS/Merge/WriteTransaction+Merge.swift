@@ -45,7 +45,7 @@ extension WriteTransaction {
       }
       if isCancelled() { throw .cancelled }
       let (made, successor) = try mergeAutomatically(
-        first, second, live: live, merger, arbiter(graph))
+        first, second, merger.plan(first, second), live: live, merger, arbiter(graph))
       if let made { report.made.append(made) }
       if live == first.number || live == second.number { live = successor }
       heads = try graph.uncontained(heads, merging: first, second, into: graph.node(successor))
@@ -55,9 +55,9 @@ extension WriteTransaction {
   /// Merges versions of this store into one as an automatic merge would, oldest first: the sides of a
   /// cut, whose writers had last seen different versions.
   ///
-  /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories.
+  /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories, unless `allowingUnrelated`.
   package func mergeSides(
-    _ sides: [VersionNumber], live: VersionNumber?,
+    _ sides: [VersionNumber], live: VersionNumber?, allowingUnrelated: Bool = false,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
   ) throws(StoreError) -> MergeReport {
     var report = MergeReport()
@@ -68,12 +68,13 @@ extension WriteTransaction {
     while rest.count > 1 {
       let pair = [rest.removeFirst(), rest.removeFirst()].sorted { $0.id < $1.id }
       let merger = self.merger
-      if case .fastForward(let node) = try merger.plan(pair[0], pair[1]) {
+      let plan = try merger.plan(pair[0], pair[1], allowingUnrelated: allowingUnrelated)
+      if case .fastForward(let node) = plan {
         rest.insert(node, at: 0)
         continue
       }
       let (made, successor) = try mergeAutomatically(
-        pair[0], pair[1], live: live, merger, arbiter(merger.graph))
+        pair[0], pair[1], plan, live: live, merger, arbiter(merger.graph))
       if let made { report.made.append(made) }
       if live == pair[0].number || live == pair[1].number { live = successor }
       rest.insert(try self.merger.graph.node(successor), at: 0)
@@ -83,10 +84,10 @@ extension WriteTransaction {
   }
 
   private func mergeAutomatically(
-    _ first: HistoryNode, _ second: HistoryNode, live: VersionNumber?, _ merger: Merger,
-    _ arbiter: any ClashArbiter
+    _ first: HistoryNode, _ second: HistoryNode, _ plan: MergePlan, live: VersionNumber?,
+    _ merger: Merger, _ arbiter: any ClashArbiter
   ) throws(StoreError) -> (MergeReport.Made?, VersionNumber) {
-    switch try merger.plan(first, second) {
+    switch plan {
     case .fastForward(let node):
       // Of heads neither of which contains the other neither is an ancestor of the other.
       throw .corrupt("version \(node.id.rawValue) is a head and has a successor")
