@@ -9,8 +9,11 @@ struct Tool {
   init() throws { directory = try TemporaryDirectory() }
 
   /// Runs a script in which `llvs` is the program.
+  ///
+  /// The time that it may take is for what hangs: other tests run beside it.
   func run(_ script: String) throws -> ShellResult {
-    try shell("llvs() { '\(MountedStore.program)' \"$@\"; }\n\(script)", in: directory.path)
+    try shell(
+      "llvs() { '\(MountedStore.program)' \"$@\"; }\n\(script)", in: directory.path, seconds: 90)
   }
 
   func json(_ script: String) throws -> [String: Any] {
