@@ -16,7 +16,8 @@
 // To wake a sleeping processor costs more than the rest of a round trip. So the warden also
 //
 // - keeps the thread that answers on the processor of the program that asks, as long as one is enough:
-//   the one sleeps while the other works;
+//   the one sleeps while the other works. Not while the kernel reads ahead, which shows in large READs:
+//   there the program goes on meanwhile, and both would wait for a single processor;
 // - keeps all processors from sleeping deeply while requests come in a stream (`Pace`), or, where this
 //   process may not, has the thread that waits look out for the next one for a moment (`Lookout`).
 //
@@ -47,6 +48,9 @@ final class RequestLoop: Sendable {
   private static let overloadTicks = 6
   /// After how many ticks without a request it goes to sleep.
   private static let quietTicks = 20
+  /// A READ of so many bytes is the kernel's reading ahead, or as good as that: to copy them takes as long
+  /// as to wake a processor up.
+  private static let largeRead: UInt32 = 64 << 10
 
   private let session: SessionPointer
   private let descriptor: Int32
@@ -60,6 +64,8 @@ final class RequestLoop: Sendable {
   /// Who made the last request, and the thread that took it.
   private let caller = Atomic<Int32>(0)
   private let taker = Atomic<Int32>(0)
+  /// Whether there was a large READ since the last tick.
+  private let readsAhead = Atomic<Bool>(false)
   private let wardenSleeps = Atomic<Bool>(true)
   /// Whether the thread that waits looks out for requests.
   private let looksOut = Atomic<Bool>(false)
@@ -120,7 +126,19 @@ final class RequestLoop: Sendable {
     let request = unsafe UnsafeMutableRawBufferPointer(start: buffer.mem, count: buffer.size)
     let header = unsafe request.loadUnaligned(as: fuse_in_header.self)
     caller.store(Int32(bitPattern: header.pid), ordering: .relaxed)
+    if unsafe Self.isLargeRead(header, request) { readsAhead.store(true, ordering: .relaxed) }
     unsafe privileges.prepare(request)
+  }
+
+  private static func isLargeRead(
+    _ header: fuse_in_header, _ request: UnsafeMutableRawBufferPointer
+  ) -> Bool {
+    let body = MemoryLayout<fuse_in_header>.size
+    guard header.opcode == FUSE_READ.rawValue,
+      unsafe request.count >= body + MemoryLayout<fuse_read_in>.size
+    else { return false }
+    return unsafe request.loadUnaligned(fromByteOffset: body, as: fuse_read_in.self).size
+      >= largeRead
   }
 
   /// Waits for a request; returns false at the end.
@@ -249,7 +267,9 @@ final class RequestLoop: Sendable {
       }
       let isIdle = now == lastTaken && waiting.load(ordering: .sequentiallyConsistent) > 0
       quiet = isIdle ? quiet + 1 : 0
-      if now != lastTaken {
+      if readsAhead.exchange(false, ordering: .relaxed) {
+        placement.end()
+      } else if now != lastTaken {
         placement.follow(
           caller.load(ordering: .relaxed), with: taker.load(ordering: .relaxed))
       }
