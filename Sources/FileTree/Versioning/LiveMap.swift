@@ -32,15 +32,14 @@ struct LiveMap {
     let before = TreeView(map: shown)
     let after = TreeView(map: target)
     var displacements = Displacements(before: before, after: after)
-    var parent: (path: [UInt8], inode: UInt64) = ([], LiveTree.rootInode)
+    var directories = DirectoriesAbove(in: before)
     func changed(
       _ key: Key, _ isDirectory: Bool, _ old: Entry?, _ new: Entry?
     ) throws(StoreError) -> ForeignChange {
       let path =
         isDirectory ? TreeView.ownPath(key) : try (new == nil ? before : after).path(of: key)
-      let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
-      if above != parent.path { parent = (above, try Self.inode(ofDirectory: above, in: before)) }
-      return ForeignChange(path: path, parent: parent.inode, old: old, new: new)
+      return ForeignChange(
+        path: path, parent: try directories.holding(path), old: old, new: new)
     }
     var diff = try MapDiff(from: shown, to: target)
     var links = LinkNumbers()
@@ -101,13 +100,6 @@ struct LiveMap {
     return try transaction.allotInodes()
   }
 
-  /// The number of a directory of a map; 0 where only names below it say that it is there.
-  static func inode(ofDirectory path: [UInt8], in view: TreeView) throws(StoreError) -> UInt64 {
-    if path.isEmpty { return LiveTree.rootInode }
-    guard case .directory(let entry?)? = try view.find(path: path) else { return 0 }
-    return entry.inode
-  }
-
   /// What differs between two maps that both have the live tree's numbers.
   static func differences(
     from shown: ValueMap, to target: ValueMap
@@ -116,6 +108,7 @@ struct LiveMap {
     let before = TreeView(map: shown)
     let after = TreeView(map: target)
     var displacements = Displacements(before: before, after: after)
+    var directories = DirectoriesAbove(in: before)
     var diff = try MapDiff(from: shown, to: target, comparing: .content)
     while let change = try diff.next() {
       if change.old == nil || change.new == nil {
@@ -125,11 +118,9 @@ struct LiveMap {
         change.isDirectory
         ? TreeView.ownPath(change.key)
         : try (change.new == nil ? before : after).path(of: change.key)
-      let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
       foreign.append(
         ForeignChange(
-          path: path, parent: try inode(ofDirectory: above, in: before), old: change.old,
-          new: change.new))
+          path: path, parent: try directories.holding(path), old: change.old, new: change.new))
     }
     try add(displacements.moves, to: &foreign, from: before)
     return Difference(changes: foreign, implied: try implied(displacements, from: before))
@@ -138,10 +129,9 @@ struct LiveMap {
   private static func implied(
     _ displacements: Displacements, from before: TreeView
   ) throws(StoreError) -> [ImpliedChange] {
-    try displacements.implied.map { (path, isThere) throws(StoreError) in
-      let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
-      return ImpliedChange(
-        path: path, parent: try inode(ofDirectory: above, in: before), isThere: isThere)
+    var directories = DirectoriesAbove(in: before)
+    return try displacements.implied.map { (path, isThere) throws(StoreError) in
+      ImpliedChange(path: path, parent: try directories.holding(path), isThere: isThere)
     }
   }
 
@@ -150,6 +140,7 @@ struct LiveMap {
     _ moves: [Displacements.Move], to foreign: inout [ForeignChange], from before: TreeView
   ) throws(StoreError) {
     guard !moves.isEmpty else { return }
+    var directories = DirectoriesAbove(in: before)
     for move in moves {
       var new = move.new
       let known = foreign.firstIndex { change in
@@ -160,10 +151,9 @@ struct LiveMap {
         new = foreign[known].new ?? new
         foreign.remove(at: known)
       }
-      let above = move.to.lastIndex(of: 0x2F).map { Array(move.to[..<$0]) } ?? []
       foreign.append(
         ForeignChange(
-          path: move.to, from: move.from, parent: try inode(ofDirectory: above, in: before),
+          path: move.to, from: move.from, parent: try directories.holding(move.to),
           old: move.old, new: new))
     }
     foreign.sort { $0.path.lexicographicallyPrecedes($1.path) }

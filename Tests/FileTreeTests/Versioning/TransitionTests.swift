@@ -171,6 +171,29 @@ struct TransitionTests {
     #expect(try mount.store.state().lastNumber >= 4)
   }
 
+  @Test("a directory that stayed for what is ignored is told of names that come back into it")
+  func refilledDirectory() throws {
+    try mount.save("seed", "x")
+    let without = try mount.cut().head?.number
+    for path in ["d", "d/e", "d/e/e"] { try mount.makeDirectory(path) }
+    try mount.save("d/f", "f")
+    try mount.save("d/e/e/f", "f")
+    let with = try mount.cut().head?.number
+    try mount.save("d/.f.swp", "scratch")
+    try mount.save("d/e/e/.f.swp", "scratch")
+    let places = try ["d/f", "d/e/e/f"].map { try mount.place($0).0 }
+    for (head, names) in [(without, [".f.swp", "e"]), (with, [".f.swp", "e", "f"])] {
+      mount.told.all = []
+      try mount.versioner.transition(.command) { (_, _) throws(StoreError) in head }
+      #expect(try mount.names("d") == Set(names))
+      #expect(try mount.text("d/e/e/.f.swp") == "scratch")
+      for parent in places {
+        #expect(mount.told.all.contains(.entry(parent: parent, name: Array("f".utf8))))
+      }
+    }
+    #expect(mount.text("d/e/e/f") == "f")
+  }
+
   @Test("a directory that others removed stays while something pending stands in it")
   func removedDirectory() throws {
     try mount.makeDirectory("d")
