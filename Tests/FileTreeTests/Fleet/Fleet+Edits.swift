@@ -152,23 +152,24 @@ extension Fleet {
   /// Opens a file for steps to come, or writes through one that is open, or closes it.
   func holdOrUse(_ member: Int) throws {
     let kernel = members[member].kernel
-    guard
-      let index = held.indices.filter({ held[$0].member == member }).randomElement(using: &random)
-    else {
+    let own = held.indices.filter { held[$0].member == member }
+    guard own.count == 3 || chance(70), let index = own.randomElement(using: &random) else {
       let regular = try members[member].paths().filter { $0.kind == .regular }.map(\.path)
       guard let path = regular.randomElement(using: &random) else { return }
       note("m\(member) open \(String(reflecting: path))")
-      let file = try kernel.open(path, chance(70) ? [.read, .write, .append] : .read)
+      let file = try kernel.open(path, chance(70) ? [.read, .write] : .read)
       held.append(Held(file: file, member: member))
       return
     }
     let file = held[index].file
     if file.handle.mode.contains(.write), chance(70) {
       let text = mark(member)
-      note("m\(member) append to \(file.id) \(text)")
+      let appends = chance(60)
+      note("m\(member) \(appends ? "append to" : "write into") \(file.id) \(text)")
       try kernel.write(
-        file, Array("\(text)\n".utf8), at: try kernel.tree.getattr(file.id).size)
-      try kernel.flush(file)
+        file, Array("\(text)\n".utf8),
+        at: appends ? try kernel.tree.getattr(file.id).size : 0)
+      if chance(50) { try kernel.flush(file) } else { try kernel.sync(file) }
     } else {
       note("m\(member) close \(file.id)")
       try kernel.close(file)

@@ -82,11 +82,11 @@ final class Fleet {
     case 56..<62: try holdOrUse(index)
     case 62..<70: try command(member, "commit")
     case 70..<74: try settle(member)
-    case 74..<76: try command(member, chance(50) ? "undo" : "redo", mayFail: true)
-    case 76:
+    case 74..<77: try travel(member)
+    case 77:
       let arbiters = ["most-recent-change", "most-recent-branch", "keep-both", "text", "json"]
       try command(member, "set arbiter=\(arbiters.randomElement(using: &random) ?? "text")")
-    case 77..<79: try command(member, "set automerge=\(chance(50) ? "on" : "off")")
+    case 78: try command(member, "set automerge=\(chance(50) ? "on" : "off")")
     case 79..<81: try remount(member, kills: false)
     case 81..<83: try remount(member, kills: true)
     case 83..<85: try command(member, "merge")
@@ -116,6 +116,22 @@ final class Fleet {
       note("  \(error.message)")
     }
     if line == "commit" || chance(30), try isAllSaved(member) { try check(member) }
+  }
+
+  /// Shows another version, by one of the commands for that.
+  private func travel(_ member: FleetMember) throws {
+    let versions = try member.store.versions(afterName: nil, limit: .max)
+    guard let version = versions.randomElement(using: &random) else { return }
+    let name = version.id.rawValue
+    let line =
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0..<3: "undo"
+      case 3..<5: "redo"
+      case 5..<8: "restore \(name)"
+      case 8: "switch \(name) as line\(log.count)"
+      default: "switch -"
+      }
+    try command(member, line, mayFail: true)
   }
 
   private func isAllSaved(_ member: FleetMember) throws -> Bool {
@@ -201,7 +217,10 @@ final class Fleet {
     note("end")
     for one in held { try members[one.member].kernel.close(one.file) }
     held = []
-    for member in members { try member.run("set automerge=on") }
+    for member in members {
+      try command(member, "switch -", mayFail: true)
+      try member.run("set automerge=on")
+    }
     var rounds = 0
     repeat {
       guard rounds < 8 else {

@@ -185,4 +185,39 @@ struct FleetFindingsTests {
     try a.kernel.change("d") { $0.mode = 0o700 }
     try sync([a, b, a])
   }
+
+  @Test("a name that gets older bytes back shows them, whatever files held open have written")
+  func heldOverRestores() throws {
+    func head() throws -> String {
+      let head = try #require(try a.head())
+      return try a.store.id(of: head).rawValue
+    }
+    func write(_ open: KernelModel.Open, _ text: String) throws {
+      try a.kernel.write(open, Array(text.utf8), at: 0)
+      try a.kernel.sync(open)
+    }
+    try save(a, "seed", "x")
+    try commit(a)
+    let first = try head()
+    try save(a, "b", "349")
+    let six = try a.kernel.open("b", [.read, .write])
+    try a.run("restore \(first)")
+    let without = try head()
+    try write(six, "133")
+    try commit(a)
+    let second = try head()
+    try write(six, "999")
+    try commit(a)
+    let seven = try a.kernel.open("b", [.read, .write])
+    try a.run("switch \(without) as br1")
+    try write(seven, "889")
+    try commit(a)
+    try write(seven, "931")
+    try a.run("restore \(second)")
+    #expect(try files(a)["b"] == "133")
+    try a.check()
+    try a.kernel.close(six)
+    try a.kernel.close(seven)
+    try commit(a)
+  }
 }

@@ -105,18 +105,23 @@ final class KernelModel {
     return items
   }
 
+  /// Bytes as far as the size goes that is known; those that are in memory are not asked for.
   func bytes(_ id: UInt64) throws -> [UInt8] {
-    if let known = pages[id] { return known }
     let size = try Int(status(id).size)
-    var failure: (any Error)?
-    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
-      do {
-        used = try tree.read(id, at: 0, into: UnsafeMutableRawBufferPointer(buffer))
-      } catch {
-        failure = error
+    let known = pages[id] ?? []
+    var bytes = Array(known.prefix(size))
+    if bytes.count < size {
+      var failure: (any Error)?
+      bytes += [UInt8](unsafeUninitializedCapacity: size - bytes.count) { buffer, used in
+        do {
+          used = try tree.read(
+            id, at: UInt64(known.count), into: UnsafeMutableRawBufferPointer(buffer))
+        } catch {
+          failure = error
+        }
       }
+      if let failure { throw failure }
     }
-    if let failure { throw failure }
     pages[id] = bytes
     return bytes
   }
@@ -163,6 +168,7 @@ final class KernelModel {
     let handle = try tree.open(id, mode: mode)
     use(id)
     if mode.contains(.truncate) { forgetBytes(id) }
+    if handle.dropsPages { pages[id] = nil }
     return Open(handle: handle, id: id)
   }
 
@@ -179,10 +185,17 @@ final class KernelModel {
 
   func write(_ open: Open, _ bytes: [UInt8], at offset: UInt64) throws {
     try bytes.withUnsafeBytes { try tree.write(open.handle, at: offset, $0) }
-    forgetBytes(open.id)
+    statuses[open.id] = nil
+    // What is in memory gets the bytes too, and stays.
+    guard var known = pages[open.id], known.count >= offset else { return }
+    let start = Int(offset)
+    known.replaceSubrange(start..<min(start + bytes.count, known.count), with: bytes)
+    pages[open.id] = known
   }
 
   func flush(_ open: Open) throws { try tree.flush(open.handle) }
+
+  func sync(_ open: Open) throws { try tree.fsync(open.handle) }
 
   func close(_ open: Open) throws {
     try tree.flush(open.handle)
