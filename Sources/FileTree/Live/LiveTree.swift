@@ -101,15 +101,24 @@ package final class LiveTree: @unchecked Sendable {
     let parent: UInt64
     /// The name; where a merge took it away, its path.
     var name: [UInt8]
-    /// The inode that stands at the name now; 0 where a merge took it away.
-    let successor: UInt64
+    /// The inode that stands at the name since merges gave it to that; ``anybody`` where one took it away, or
+    /// gave it to a file that may not be in memory.
+    var successor: UInt64
     /// The tree that its handles have seen: before the merge, then what its last save went into.
     var epoch: UInt64
     /// How it is shown until the kernel was told that it has no name.
     var shown: (inode: UInt64, links: UInt32)?
 
+    /// A name in a directory.
+    struct Place: Hashable {
+      let parent: UInt64
+      let name: [UInt8]
+    }
+
     /// No directory's number.
     static let nowhere: UInt64 = 0
+    /// No file's number.
+    static let anybody: UInt64 = 0
   }
 
   init(

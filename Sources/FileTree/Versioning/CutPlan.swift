@@ -85,6 +85,24 @@ struct CutPlan {
     let path: [UInt8]
     let epoch: UInt64
     var action: Action
+    /// How many items before it stand at the same path on the same predecessor: what a detached file and
+    /// others at its name hold are told apart by versions of their own.
+    var turn = 0
+    /// A merge or a switch took the name away.
+    var isLeft = false
+  }
+
+  /// One of the versions that a cut makes: what it is made on, and which of those made on that it is.
+  struct Side: Hashable, Comparable {
+    var predecessor: VersionNumber?
+    var turn = 0
+    /// It takes what belongs at names that merges or switches took away.
+    var isLeft = false
+
+    /// Ancestors first; of one predecessor what the tree shows last, which is the newer then.
+    static func < (a: Side, b: Side) -> Bool { a.order < b.order }
+
+    private var order: (UInt32, Int, Int) { (predecessor?.rawValue ?? 0, -turn, isLeft ? 0 : 1) }
   }
 
   /// A name that shows a node whose number the base does not have there.
@@ -100,9 +118,9 @@ struct CutPlan {
   let stamp: UInt64
   /// The epoch that began at the instant: what comes later has seen what the cut takes.
   var nextEpoch: UInt64
-  /// The epochs of those who go on with what is put on an older predecessor, by that: they have seen what
-  /// the cut makes of it, and not the head.
-  var sideEpochs: [VersionNumber?: UInt64] = [:]
+  /// The epochs of those who go on with what is put into another version than that on the head, by that:
+  /// they have seen what the cut makes of it, and not the head.
+  var sideEpochs: [Side: UInt64] = [:]
   /// The tree the plan is a difference from.
   let base: TreeView
   let head: VersionNumber?
@@ -120,8 +138,8 @@ struct CutPlan {
   var rootAttributes: Attributes?
   /// Detached nodes whose bytes the plan takes.
   var detached: [LiveNode] = []
-  /// The paths of those whose names a merge had removed.
-  var left: Set<[UInt8]> = []
+  /// The paths at which more than one node is put.
+  var contested: Set<[UInt8]> = []
   var renewals: [Renewal] = []
   /// Files that versions take, or took, at other names than one that is kept out of them: their names stay
   /// with the tree, which alone knows that one.
@@ -135,9 +153,35 @@ struct CutPlan {
 
   func predecessor(of item: Item) -> VersionNumber? { predecessors[item.epoch] ?? head }
 
+  /// The version that an item goes into.
+  func side(of item: Item) -> Side {
+    Side(predecessor: predecessor(of: item), turn: item.turn, isLeft: item.isLeft)
+  }
+
+  /// The one that the live tree's own changes of the head go into.
+  var ownSide: Side { Side(predecessor: head) }
+
   /// The epoch that whoever goes on with what an item takes has seen.
   func epochAfter(_ item: Item) -> UInt64 {
-    let predecessor = predecessor(of: item)
-    return predecessor == head ? nextEpoch : sideEpochs[predecessor] ?? nextEpoch
+    let side = side(of: item)
+    return side == ownSide ? nextEpoch : sideEpochs[side] ?? nextEpoch
+  }
+
+  /// Adds what detached nodes hold, as changes of the names they had.
+  mutating func add(detached: [Item]) {
+    guard !detached.isEmpty else { return }
+    let paths = Set(detached.map(\.path))
+    var standing: [[UInt8]: [VersionNumber?]] = [:]
+    for item in items where paths.contains(item.path) {
+      guard case .put = item.action else { continue }
+      standing[item.path, default: []].append(predecessor(of: item))
+    }
+    for var item in detached {
+      let (rivals, own) = (standing[item.path] ?? [], predecessor(of: item))
+      if !rivals.isEmpty { contested.insert(item.path) }
+      item.turn = rivals.count { $0 == own }
+      standing[item.path, default: []].append(own)
+      items.append(item)
+    }
   }
 }

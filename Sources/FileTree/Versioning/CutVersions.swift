@@ -52,7 +52,8 @@ package struct CutSummary: Sendable {
   }
 }
 
-/// Makes the versions of a cut: one for each predecessor that writers had last seen, merged.
+/// Makes the versions of a cut: one for each predecessor that writers had last seen, merged; where several
+/// files that had seen one predecessor belong at one path, one for each of them.
 struct CutVersions {
   struct Made {
     /// The head after the cut.
@@ -71,8 +72,8 @@ struct CutVersions {
     /// Values that moved with a directory and are shown elsewhere than at their paths, by the paths that they
     /// had in the tree when the cut was made.
     var displacedCopies: [(path: [UInt8], entry: Entry)] = []
-    /// The versions made on older predecessors, by those.
-    var sides: [VersionNumber?: VersionNumber] = [:]
+    /// The versions made besides the live tree's own.
+    var sides: [CutPlan.Side: VersionNumber] = [:]
     /// The nodes that the plan put at places, which keep their numbers there.
     var placed: [MapPlace: UInt64] = [:]
     /// Nodes whose numbers differ from the base's and nothing else does.
@@ -95,14 +96,13 @@ struct CutVersions {
       try tree.store.version(head)?.line
     }
     var heads: [VersionNumber] = []
-    for (predecessor, items) in groups {
-      if predecessor != plan.head { made.isApart = true }
-      let place = try place(of: predecessor, line: line)
-      guard let side = try version(on: predecessor, place, items, transaction, &made) else {
-        continue
-      }
-      if predecessor != plan.head { made.sides.updateValue(side, forKey: predecessor) }
-      if place.joinsHead { heads.append(side) }
+    for (side, items) in groups {
+      if side != plan.ownSide { made.isApart = true }
+      let place = try place(of: side.predecessor, line: line)
+      guard let number = try version(side, place, items, transaction, &made) else { continue }
+      if side != plan.ownSide { for item in items { made.sides[plan.side(of: item)] = number } }
+      // Where a switch took a file away, nothing of what was left comes along with what is saved in it.
+      if place.joinsHead, !side.isLeft { heads.append(number) }
     }
     if heads.isEmpty { return made }
     if made.own == nil, let head = plan.head { heads.insert(head, at: 0) }
@@ -110,7 +110,7 @@ struct CutVersions {
     let merged = try transaction.mergeSides(
       heads, live: made.own ?? plan.head,
       // Before the first version, where that came from elsewhere, nothing is what writers had seen.
-      allowingUnrelated: groups.contains { $0.0 == nil },
+      allowingUnrelated: groups.contains { $0.0.predecessor == nil },
       arbiter: ChosenArbiter.maker(rules, tree.store))
     made.newest = merged.made.last?.record ?? made.newest
     made.head = merged.outcome
@@ -132,34 +132,34 @@ struct CutVersions {
     guard let predecessor, let head = plan.head, predecessor != head else {
       return Place(line: line, joinsHead: true)
     }
+    if try isAncestor(predecessor) { return Place(line: line, joinsHead: true) }
     let graph = tree.store.graph
-    if try graph.isAncestorOrSelf(predecessor, of: head) {
-      return Place(line: line, joinsHead: true)
-    }
     let (mine, other) = (try graph.node(head), try graph.node(predecessor))
     let name = try tree.store.version(predecessor)?.line ?? VersionRecord.unnamedLine
     let isRelated = try graph.areRelated(mine, other)
     return Place(line: name, joinsHead: name == line && isRelated)
   }
 
-  /// The items by the predecessor they are made on, ancestors first.
-  private func grouped() throws(StoreError) -> [(VersionNumber?, [CutPlan.Item])] {
-    var groups: [VersionNumber?: [CutPlan.Item]] = [:]
+  /// The items by the version they go into, ancestors first.
+  private func grouped() throws(StoreError) -> [(CutPlan.Side, [CutPlan.Item])] {
+    var groups: [CutPlan.Side: [CutPlan.Item]] = [:]
     for item in plan.items {
-      var predecessor = plan.predecessor(of: item)
-      if plan.left.contains(item.path), let head = plan.head, let seen = predecessor,
-        try !tree.store.graph.isAncestorOrSelf(seen, of: head)
+      var side = plan.side(of: item)
+      if side.isLeft { side.isLeft = try !isAncestor(side.predecessor) }
+      if !side.isLeft, side.predecessor != plan.head, !plan.contested.contains(item.path),
+        try isUntouched(item, since: side.predecessor)
       {
-        // Not a merge but a switch took the file away: nothing of the line that was left comes along.
-        continue
+        side = plan.ownSide
       }
-      if predecessor != plan.head, try isUntouched(item, since: predecessor) {
-        predecessor = plan.head
-      }
-      groups[predecessor, default: []].append(item)
+      groups[side, default: []].append(item)
     }
-    return groups.sorted { a, b in (a.key?.rawValue ?? 0) < (b.key?.rawValue ?? 0) }
-      .map { ($0.key, $0.value) }
+    return groups.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// Whether the head came of a version.
+  private func isAncestor(_ version: VersionNumber?) throws(StoreError) -> Bool {
+    guard let version, let head = plan.head else { return true }
+    return try tree.store.graph.isAncestorOrSelf(version, of: head)
   }
 
   /// Whether what stands at a path is what the older predecessor had there: then the change made on it
@@ -201,7 +201,8 @@ struct CutVersions {
       else { continue }
       let path = try view.path(of: entry.key)
       guard path != item.path else { continue }
-      result[index] = CutPlan.Item(path: path, epoch: item.epoch, action: item.action)
+      result[index] = CutPlan.Item(
+        path: path, epoch: item.epoch, action: item.action, turn: item.turn)
     }
     return result
   }
@@ -215,10 +216,11 @@ struct CutVersions {
   }
 
   private func version(
-    on predecessor: VersionNumber?, _ place: Place, _ items: [CutPlan.Item],
+    _ side: CutPlan.Side, _ place: Place, _ items: [CutPlan.Item],
     _ transaction: WriteTransaction, _ made: inout Made
   ) throws(StoreError) -> VersionNumber? {
-    let isOnHead = predecessor == plan.head
+    let predecessor = side.predecessor
+    let isOnHead = side == plan.ownSide
     let record: VersionRecord? =
       if let predecessor { try tree.store.version(predecessor) } else { nil }
     let base = isOnHead ? plan.base.map : tree.store.map(record?.map ?? .empty)

@@ -31,7 +31,7 @@ struct Installation {
   var entries: [UInt64: Entry]
   /// The nodes whose changes were put on older predecessors, and the versions made on those.
   var stale: Set<UInt64> = []
-  var sides: [VersionNumber?: VersionNumber] = [:]
+  var sides: [CutPlan.Side: VersionNumber] = [:]
   /// Values that moved with a directory and are shown under other names there.
   var renamed: [ForeignChange] = []
   /// What differs from the plan's outcome: what merges and switches brought, parents first.
@@ -52,7 +52,7 @@ extension LiveTree {
   func install(_ installation: Installation, after plan: CutPlan?) -> [Invalidation] {
     var told: [Invalidation] = []
     stamp += 1
-    let seen = PlanSeen()
+    let seen = PlanSeen(before: epoch, detachedPlaces)
     if let plan {
       noteSeen(plan, installation, seen)
       settlePlan(plan, installation, seen)
@@ -70,12 +70,17 @@ extension LiveTree {
       // Whoever had seen the plan's head has seen the version made on it: the same bytes were shown.
       epochs.replace(plan.head, with: own)
       epochs.set(plan.nextEpoch, own)
-      for (predecessor, id) in plan.sideEpochs {
-        guard let side = installation.sides[predecessor] else { continue }
-        epochs.set(id, side)
+      for (side, id) in plan.sideEpochs {
+        guard let made = installation.sides[side] else { continue }
+        epochs.set(id, made)
       }
     }
-    // A file that a merge detaches here has seen what was before.
+    if plan == nil || own != installation.head {
+      // What stands at names from here on is the new head's. A file that a merge detaches has seen what was
+      // before.
+      epoch += 1
+      epochs.begin(epoch, installation.head)
+    }
     // Values make room for directories, and take it from them, before either is looked at.
     for change in installation.foreign where change.from != nil {
       showElsewhere(change, &told)
@@ -88,10 +93,6 @@ extension LiveTree {
       installForeign(change, seen, &told)
     }
     for change in installation.implied { installImplied(change, &told) }
-    if plan == nil || own != installation.head {
-      epoch += 1
-      epochs.begin(epoch, installation.head)
-    }
     return told
   }
 
@@ -101,9 +102,25 @@ extension LiveTree {
   ///
   /// As a rule nobody asks: then it is no more than a list.
   final class PlanSeen {
+    /// The epoch of those who saw the tree as it was.
+    private let before: UInt64
+    /// The detached nodes there were, by the places of the names they had.
+    private let places: [Detached.Place: [UInt64]]
     fileprivate var noted: [(path: [UInt8], inode: UInt64, epoch: UInt64)] = []
     private(set) lazy var nodes = Dictionary(noted.map { ($0.inode, $0.epoch) }) { $1 }
     private(set) lazy var paths = Dictionary(noted.map { ($0.path, $0.epoch) }) { $1 }
+
+    init(before: UInt64, _ places: [Detached.Place: [UInt64]]) {
+      self.before = before
+      self.places = places
+    }
+
+    /// What the handles of a node have seen.
+    func epoch(of node: LiveNode) -> UInt64 { nodes[node.inode] ?? before }
+
+    func detached(at name: [UInt8], of parent: LiveNode) -> [UInt64] {
+      places.isEmpty ? [] : places[Detached.Place(parent: parent.inode, name: name)] ?? []
+    }
   }
 
   /// Says what those who go on with what the cut took have seen, now that it is known on what each
@@ -337,6 +354,8 @@ extension LiveTree {
       .compactMap { [nodes] number in number.flatMap { nodes[$0] } }
       .first { $0.stands(at: name, of: parent) }
     let anotherNode = Invalidation.entry(parent: parent.kernelID, name: name)
+    let former = seen.detached(at: name, of: parent)
+    if change.new == nil { leave(former, at: change.path) }
     guard let node else { return told.append(anotherNode) }
     guard let new = change.new, new.kind == node.kind else {
       // What was made in a directory that others removed stays, and the directory with it.
@@ -346,7 +365,8 @@ extension LiveTree {
         return
       }
       parent.directory?.overrides[name] = nil
-      leave(node, at: change.path, seen: seen.nodes[node.inode] ?? epoch)
+      leave(node, at: change.path, seen: seen.epoch(of: node))
+      pass(former, from: node, to: Detached.anybody)
       unlink(node, from: name, of: parent, time: Self.now())
       told += [anotherNode, .node(node.kernelID)]
       return
@@ -354,6 +374,7 @@ extension LiveTree {
     if new.inode != node.inode, !node.furtherNames.isEmpty {
       // The name is another file's now; this one goes on under the names it has left.
       parent.directory?.overrides[name] = nil
+      pass(former, from: node, to: Detached.anybody)
       unlink(node, from: name, of: parent, time: Self.now())
       told += [anotherNode, .node(node.kernelID)]
       return
@@ -363,8 +384,11 @@ extension LiveTree {
     if node.kind != .directory, changesBytes {
       told.append(anotherNode)
       let place = NodeName(parent: parent, name: name)
-      let epoch = seen.nodes[node.inode] ?? epoch
-      if node.handles > 0 { return detach(node, from: place, for: new, seen: epoch) }
+      let epoch = seen.epoch(of: node)
+      if node.handles > 0 {
+        let successor = detach(node, from: place, for: new, seen: epoch)
+        return pass(former, from: node, to: successor)
+      }
       retire(node, from: place, seen: epoch)
       node.file = nil
     }

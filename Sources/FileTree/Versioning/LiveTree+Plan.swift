@@ -52,16 +52,15 @@ extension LiveTree {
     return plan
   }
 
-  /// The epochs that begin at a cut: one for each older predecessor, and that of the head.
+  /// The epochs that begin at a cut: one for each version that it makes besides the live tree's own, and that
+  /// of the head; at replay the same ones.
   private func beginEpochs(_ plan: inout CutPlan) -> [Change] {
     var changes: [Change] = []
     var next = epoch
-    for item in plan.items {
-      let predecessor = plan.predecessor(of: item)
-      guard predecessor != plan.head, plan.sideEpochs[predecessor] == nil else { continue }
+    for side in Set(plan.items.map { plan.side(of: $0) }).sorted() where side != plan.ownSide {
       next += 1
-      plan.sideEpochs.updateValue(next, forKey: predecessor)
-      changes.append(.epoch(id: next, predecessor: predecessor?.rawValue ?? 0))
+      plan.sideEpochs[side] = next
+      changes.append(.epoch(id: next, predecessor: side.predecessor?.rawValue ?? 0))
     }
     plan.nextEpoch = next + 1
     changes.append(.epoch(id: next + 1, predecessor: plan.head?.rawValue ?? 0))
@@ -259,29 +258,43 @@ extension LiveTree {
 
   /// Takes detached files that were saved, as changes of the names they had.
   private func takeDetached(_ reason: CutReason, _ plan: inout CutPlan) {
-    for detached in detachedNodes.values {
+    var items: [CutPlan.Item] = []
+    // In an order that replay has too.
+    for inode in detachedNodes.keys.sorted() {
+      guard let detached = detachedNodes[inode] else { continue }
+      if isGivenAway(detached) {
+        // Once a version says so, nothing here does.
+        forgetDetached(inode)
+        dropIfUnused(detached.node)
+        continue
+      }
       guard let file = detached.node.file, let saved = file.saved, saved.takenIn == nil,
         !saved.isUnreadable, let path = path(of: detached)
       else { continue }
-      if detached.parent == Detached.nowhere { plan.left.insert(path) }
-      plan.items.append(
+      items.append(
         CutPlan.Item(
           path: path, epoch: min(saved.epoch, detached.epoch),
-          action: .put(state(of: detached.node, reason), isInPlace: true)))
+          action: .put(state(of: detached.node, reason), isInPlace: true),
+          isLeft: detached.parent == Detached.nowhere))
       plan.detached.append(detached.node)
     }
+    plan.add(detached: items)
   }
 
-  /// Where the bytes of a detached file belong; nil where the name was removed or renamed here since: it is
-  /// no longer what the merge made of it.
+  /// Whether the name of a detached file was removed or renamed here since: it is no longer what merges made
+  /// of it.
+  private func isGivenAway(_ detached: Detached) -> Bool {
+    guard detached.parent != Detached.nowhere,
+      let override = nodes[detached.parent]?.directory?.overrides[detached.name]
+    else { return false }
+    guard let inode = override.node?.inode else { return true }
+    return detached.successor != Detached.anybody && detached.successor != inode
+  }
+
+  /// Where the bytes of a detached file belong; nil where its directory was removed here.
   private func path(of detached: Detached) -> [UInt8]? {
     if detached.parent == Detached.nowhere { return detached.name }
     guard let parent = nodes[detached.parent], parent.isLinked, let above = parent.path else {
-      return nil
-    }
-    if let override = parent.directory?.overrides[detached.name],
-      override.node?.inode != detached.successor
-    {
       return nil
     }
     return above.isEmpty ? detached.name : above + [0x2F] + detached.name

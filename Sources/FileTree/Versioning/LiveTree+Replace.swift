@@ -12,7 +12,11 @@ import Platform
 
 extension LiveTree {
   /// Gives a name to a new node and lets the old one, which is open, live on for its handles.
-  func detach(_ node: LiveNode, from place: NodeName, for new: Entry, seen: UInt64) {
+  ///
+  /// - Returns: the number of the new node.
+  func detach(
+    _ node: LiveNode, from place: NodeName, for new: Entry, seen: UInt64
+  ) -> UInt64 {
     let (parent, name) = (place.parent, place.name)
     if let known = detachedNodes[node.inode], let successor = nodes[known.successor],
       isLink(new, of: successor)
@@ -22,7 +26,8 @@ extension LiveTree {
       parent.directory?.overrides[name] = Override(
         node: successor, epoch: epoch, stamp: stamp, hidesBase: true)
       touch(parent)
-      return node.removeName(name, of: parent)
+      node.removeName(name, of: parent)
+      return successor.inode
     }
     let inode = takeSpareInode()
     let successor = LiveNode(
@@ -44,6 +49,7 @@ extension LiveTree {
     node.removeName(name, of: parent)
     noteDetached(
       node, from: place, successor: successor, seen: seen, shown: (node.inode, links))
+    return inode
   }
 
   /// Gives a node that nobody has open another number for the kernel, if that knows it: the number it knows
@@ -74,8 +80,37 @@ extension LiveTree {
     guard node.kind == .regular, node.handles > 0, node.furtherNames.isEmpty else { return }
     if node.file == nil { node.file = LiveFile(content: node.content) }
     detachedNodes[node.inode] = Detached(
-      node: node, parent: Detached.nowhere, name: path, successor: 0, epoch: seen, shown: nil)
+      node: node, parent: Detached.nowhere, name: path, successor: Detached.anybody, epoch: seen,
+      shown: nil)
     left.insert(node.inode)
+  }
+
+  /// The same for those that earlier merges had detached from the name.
+  func leave(_ former: [UInt64], at path: [UInt8]) {
+    for inode in former {
+      guard let one = detachedNodes[inode], one.node.handles > 0 else { continue }
+      detachedNodes[inode] = Detached(
+        node: one.node, parent: Detached.nowhere, name: path, successor: Detached.anybody,
+        epoch: one.epoch, shown: one.shown)
+      left.insert(inode)
+    }
+  }
+
+  /// A merge gives a name on from the node that stood there since an earlier one: what that one had detached
+  /// goes on belonging to the name.
+  func pass(_ former: [UInt64], from node: LiveNode, to successor: UInt64) {
+    for inode in former where detachedNodes[inode]?.successor == node.inode {
+      detachedNodes[inode]?.successor = successor
+    }
+  }
+
+  /// The detached nodes by the places of the names they had.
+  var detachedPlaces: [Detached.Place: [UInt64]] {
+    var places: [Detached.Place: [UInt64]] = [:]
+    for (inode, one) in detachedNodes {
+      places[Detached.Place(parent: one.parent, name: one.name), default: []].append(inode)
+    }
+    return places
   }
 
   /// Somebody here removes a name or gives it away: what a merge had removed there stays away.

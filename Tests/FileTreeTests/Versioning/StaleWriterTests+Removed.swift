@@ -97,18 +97,28 @@ extension StaleWriterTests {
     #expect(try mount.names() == [])
   }
 
-  @Test("A switch to a line without the file brings nothing of the other line along")
+  @Test("After a switch to a line without the file what is saved goes to the line that has it")
   func switched() throws {
     let before = try #require(try mount.store.state().head)
     try mount.save("new", "new")
-    try mount.cut()
+    let left = try #require(try mount.cut().head?.number)
     let handle = try open("new", .write, by: editor)
     let side = try edited("side", on: before)
     _ = try mount.versioner.transition(.command, reasonText: "switch") { _, _ in side }
     #expect(try mount.names() == ["f", "g"])
-    try fill(handle, "late")
-    try mount.cut()
+    try mount.write(handle, Array("late".utf8))
+    try mount.tree.flush(handle)
+    let made = try #require(try mount.cut().cut)
+    #expect(try mount.version(made) == ["f": Self.base, "g": "g", "new": "late"])
+    #expect(made.first == left)
     #expect(try mount.head() == ["f": "side", "g": "g"])
     #expect(try mount.store.state().head == side)
+    #expect(try mount.names() == ["f", "g"])
+    try fill(handle, "later")
+    let next = try #require(try mount.cut().cut)
+    #expect(try mount.version(next)["new"] == "later")
+    #expect(next.first == made.number)
+    #expect(try mount.store.state().head == side)
+    #expect(try mount.cut().cut == nil)
   }
 }
