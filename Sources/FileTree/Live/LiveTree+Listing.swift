@@ -128,7 +128,11 @@ extension LiveTree {
 
   /// The number of a directory that no entry stands for; call with the lock held.
   func impliedInode(_ path: [UInt8]) -> UInt64 {
-    if let known = impliedInodes[ImpliedName(path)] { return known }
+    impliedInodes[ImpliedName(path)] ?? renewedInode(path)
+  }
+
+  /// Another number for a path whose own one a file bears that is no longer there.
+  func renewedInode(_ path: [UInt8]) -> UInt64 {
     let inode = takeSpareInode()
     impliedInodes[ImpliedName(path)] = inode
     return inode

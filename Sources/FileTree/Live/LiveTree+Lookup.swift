@@ -121,9 +121,13 @@ extension LiveTree {
         return known
       }
     }
-    // A number that another name bears in memory is never shown twice.
-    let own = nodes[inode] == nil ? inode : impliedInode(path)
-    if let known = nodes[own] { return known }
+    // A number that another name bears in memory is never shown twice, nor that of a file which lives on for
+    // its handles alone.
+    var own = nodes[inode] == nil ? inode : impliedInode(path)
+    if let known = nodes[own] {
+      if known.stands(at: name, of: parent) { return known }
+      own = renewedInode(path)
+    }
     let node = LiveNode(
       inode: own, kind: isDirectory ? .directory : entry?.kind ?? .regular, parent: parent,
       name: name, entry: entry, attributes: entry?.attributes ?? Attributes(),

@@ -38,3 +38,32 @@ func impliedDirectoriesKeepTheirNumbers() throws {
   }
   #expect(try numbers(try open()) == first)
 }
+
+@Test("One that moved away here is not shown for another of its name that comes by a merge")
+func impliedDirectoriesThatMovedAreNotFoundAgain() throws {
+  let directory = try TemporaryDirectory()
+  let mount = try MountedTree.unhurried(directory.path)
+  func bring(_ key: String) throws {
+    let head = try mount.store.state().head.flatMap { try mount.store.version($0) }
+    let made = try mount.store.makeVersion(
+      basedOnPredecessor: head?.id, inserting: [Value(id: Value.ID(key), data: [1])])
+    _ = try mount.versioner.transition(.command) { (transaction, _) throws(StoreError) in
+      try transaction.version(made.id)?.number
+    }
+  }
+  try bring("p/x")
+  // Somebody works in it.
+  let inode = try mount.with("p") { try mount.tree.lookup($0, $1).node }
+  try mount.rename("p", "q")
+  try mount.cut()
+  try bring("p/y")
+  #expect(try mount.names() == ["p", "q"])
+  #expect(try mount.names("p") == ["y"])
+  #expect(try mount.names("q") == ["x"])
+  #expect(try mount.inode("q") == inode)
+  #expect(try mount.inode("p") != inode)
+  let listed = try mount.tree.list(LiveTree.rootInode).items.first { $0.name == Array("p".utf8) }
+  #expect(try listed?.inode == mount.inode("p"))
+  #expect(try mount.tree.fault() == nil)
+  mount.forget(inode)
+}
