@@ -44,13 +44,14 @@ package final class MountDaemon: Sendable {
       let state = try store.state()
       mended = state.mended
       let settings = state.settings
-      var faults = StoreSettings.faults(ofDamaged: state.damagedSettings)
+      var faults: [String] = []
+      let inForce = try StoreSettings(of: store, faults: &faults)
       log = EventLog(directory: store.path)
       (tree, recovery) = try LiveTree.open(
         store,
         defaults: LiveTree.Defaults(uid: SystemProcess.user, gid: SystemProcess.group),
         ignore: settings[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
-        settings: StoreSettings(stored: settings, faults: &faults))
+        settings: inForce)
       for fault in state.mended + faults { log.add("error", fault) }
     } catch {
       throw .store(error)

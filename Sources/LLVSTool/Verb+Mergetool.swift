@@ -12,7 +12,7 @@ extension Verb {
     case .store(let path):
       place = .service(try ControlService.open(try Store.open(path: path, mode: .writer)))
     }
-    let tool = try chosenTool(line, place.store)
+    let tool = try chosenTool(line, place.store, console)
     var open: [ControlService.OpenConflict] = []
     for word in line.bytes.isEmpty ? [[0x2F]] : line.bytes {
       let path = try site.path(word)
@@ -50,14 +50,19 @@ extension Verb {
     return outcome
   }
 
-  private static func chosenTool(_ line: CommandLine, _ store: Store) throws -> MergeTool {
+  private static func chosenTool(
+    _ line: CommandLine, _ store: Store, _ console: Console
+  ) throws -> MergeTool {
     if let named = line.options["tool"] { return try MergeTool(named) }
     if let named = SystemProcess.environment("MERGETOOL"), !named.isEmpty {
       return try MergeTool(named)
     }
     var faults: [String] = []
-    let setting = StoreSettings(stored: try store.state().settings, faults: &faults).mergetool
-    if !setting.isEmpty { return try MergeTool(setting) }
+    let settings = try StoreSettings(of: store, faults: &faults)
+    if !settings.mergetool.isEmpty { return try MergeTool(settings.mergetool) }
+    if settings.withheld.contains(.mergetool) {
+      console.complain("llvs: the store's mergetool is another user's choice, and is not run.")
+    }
     guard let tool = MergeTool.installed() else {
       throw ControlError(.notFound, "no merge tool is installed; name one with --tool")
     }

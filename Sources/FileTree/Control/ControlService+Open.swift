@@ -10,8 +10,8 @@ extension ControlService {
   ) throws(StoreError) -> ControlService {
     let state = try store.state()
     let stored = state.settings
-    var faults = StoreSettings.faults(ofDamaged: state.damagedSettings)
-    let settings = StoreSettings(stored: stored, faults: &faults)
+    var faults: [String] = []
+    let settings = try StoreSettings(of: store, faults: &faults)
     let (tree, recovery) = try LiveTree.open(
       store,
       defaults: LiveTree.Defaults(uid: SystemProcess.user, gid: SystemProcess.group),

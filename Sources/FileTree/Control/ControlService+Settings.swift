@@ -21,7 +21,9 @@ extension ControlService {
     let settings = try translating { () throws(StoreError) in
       try state.withLock { state throws(StoreError) -> StoreSettings in
         var faults: [String] = []
-        state.settings = StoreSettings(stored: try store.state().settings, faults: &faults)
+        state.confirmed.formUnion(assignments)
+        state.settings = try StoreSettings(
+          of: store, confirmed: state.confirmed, faults: &faults)
         return state.settings
       }
     }
@@ -42,11 +44,12 @@ extension ControlService {
     let items = (names.isEmpty ? StoreSettings.Name.allCases : names).map { name in
       (name.rawValue, settings.text(of: name), stored[name.rawValue] != nil)
     }
+    let withheld = Set(settings.withheld.map(\.rawValue))
     let width = min(items.map { $0.0.utf8.count + $0.1.utf8.count }.max() ?? 0, 32)
     let lines = items.map { name, value, isSet in
       let gap = max(0, width - name.utf8.count - value.utf8.count)
-      return "\(name)=\(value)" + String(repeating: " ", count: gap)
-        + (isSet ? "  set here" : "  as usual")
+      let origin = withheld.contains(name) ? "withheld" : isSet ? "set here" : "as usual"
+      return "\(name)=\(value)" + String(repeating: " ", count: gap) + "  " + origin
     }
     return CommandResult(
       lines.joined(separator: "\n"),
@@ -58,6 +61,7 @@ extension ControlService {
               .record([
                 ReplyField("name", name), ReplyField("value", value),
                 ReplyField("isSet", .flag(isSet)),
+                ReplyField("isWithheld", .flag(withheld.contains(name))),
               ])
             }))
       ])

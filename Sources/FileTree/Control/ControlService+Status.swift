@@ -25,6 +25,7 @@ extension ControlService {
       fields.append(ReplyField("conflicts", conflicts))
     }
     describeReserve(&lines, &fields)
+    describeWithheld(&lines, &fields)
     let refusal = tree.journal.refusal
     if let refusal { lines.append(("journal", refusal)) }
     fields.append(ReplyField("refusal", refusal.map { .text($0) } ?? .null))
@@ -166,6 +167,18 @@ extension ControlService {
       let size = Measure.text(size: settings.reserve)
       lines.append(("space", "less than \(size) is free: no versions are made by themselves"))
     }
+  }
+
+  private func describeWithheld(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
+    let names = settings.withheld.map(\.rawValue)
+    fields.append(ReplyField("withheld", .list(names.map { .text($0) })))
+    guard !names.isEmpty else { return }
+    lines.append(
+      (
+        "withheld",
+        "\(names.joined(separator: ", ")): another user owns the store, and they run programs; set again if "
+          + "they shall"
+      ))
   }
 
   /// Whether so little is free that automatic versions stop.

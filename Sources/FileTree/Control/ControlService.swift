@@ -17,6 +17,8 @@ package final class ControlService: Sendable {
 
   struct State {
     var settings: StoreSettings
+    /// What was set since the store was opened.
+    var confirmed: Set<StoreSettings.Assignment> = []
     /// The newest result, as status shows it.
     var last: String?
   }

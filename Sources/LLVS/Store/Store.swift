@@ -50,7 +50,7 @@ public final class Store: Sendable {
   let counters: Counters
   let lockFile: File
   /// Held for life as well; nil for a reader.
-  private let directoryLock: File?
+  let directoryLock: File?
   /// Where the databases are that are read instead of the store's own; nil as a rule.
   private let copy: ReadableCopy?
 

@@ -35,6 +35,11 @@ package enum ArbiterChoice: Hashable, Sendable {
 
   package var isForCommandsOnly: Bool { isOneSide }
 
+  package var runsProgram: Bool {
+    if case .exec = self { return true }
+    return false
+  }
+
   /// Whether who asks for it has chosen what to drop.
   package var isOneSide: Bool { self == .ours || self == .theirs }
 

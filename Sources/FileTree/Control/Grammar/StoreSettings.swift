@@ -30,6 +30,8 @@ package struct StoreSettings: Hashable, Sendable {
   package var reserve: UInt64 = 256 << 20
   /// The program that `llvs mergetool` opens; empty for one that is installed.
   package var mergetool = ""
+  /// Settings that the store holds and that are not in force, since another user chose what they run.
+  package internal(set) var withheld: [Name] = []
 
   package init() {}
 

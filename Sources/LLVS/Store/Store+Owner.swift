@@ -1,0 +1,24 @@
+internal import Platform
+
+extension Store {
+  /// The users who own the store, besides root and the user of this process: they decide what it holds.
+  ///
+  /// - Throws: ``StoreError/system(_:)``.
+  package func strangers() throws(StoreError) -> [UInt32] {
+    do throws(SystemError) {
+      // The directory that was opened, whatever stands at its path now.
+      let opened = try directoryLock.map { (file) throws(SystemError) in try file.status() }
+      let directory =
+        if let opened { opened } else { try FileSystem.status(path) }
+      let catalog = try FileSystem.status("\(path)/store.sqlite")
+      var found: [UInt32] = []
+      for owner in [directory.uid, catalog.uid]
+      where owner != 0 && owner != SystemProcess.effectiveUser && !found.contains(owner) {
+        found.append(owner)
+      }
+      return found
+    } catch {
+      throw .system(error)
+    }
+  }
+}
