@@ -32,14 +32,17 @@ struct LiveMap {
     let before = TreeView(map: shown)
     let after = TreeView(map: target)
     var displacements = Displacements(before: before, after: after)
-    var directories = DirectoriesAbove(in: before)
+    var parent: (path: [UInt8], inode: UInt64) = ([], LiveTree.rootInode)
     func changed(
       _ key: Key, _ isDirectory: Bool, _ old: Entry?, _ new: Entry?
     ) throws(StoreError) -> ForeignChange {
       let path =
         isDirectory ? TreeView.ownPath(key) : try (new == nil ? before : after).path(of: key)
-      return ForeignChange(
-        path: path, parent: try directories.holding(path), old: old, new: new)
+      let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
+      if above != parent.path {
+        parent = (above, try Self.inode(ofDirectory: above, in: before, placed))
+      }
+      return ForeignChange(path: path, parent: parent.inode, old: old, new: new)
     }
     var diff = try MapDiff(from: shown, to: target)
     var links = LinkNumbers()
@@ -73,9 +76,9 @@ struct LiveMap {
       if let old, let new, old.hasSameContent(as: new), old.inode == new.inode { continue }
       foreign.append(try changed(key, false, old, new))
     }
-    try Self.add(displacements.moves, to: &foreign, from: before)
+    try Self.add(displacements.moves, to: &foreign, from: before, placed)
     let difference = Difference(
-      changes: foreign, implied: try Self.implied(displacements, from: before))
+      changes: foreign, implied: try Self.implied(displacements, from: before, placed))
     for (place, inode) in rest {
       guard var entry = try target.entry(at: place.key, directory: place.isDirectory),
         entry.inode != inode
@@ -100,6 +103,16 @@ struct LiveMap {
     return try transaction.allotInodes()
   }
 
+  /// The number of a directory of a map, or of the node that stands there whatever the map says; 0 where only
+  /// names below it say that it is there.
+  static func inode(
+    ofDirectory path: [UInt8], in view: TreeView, _ placed: [MapPlace: UInt64] = [:]
+  ) throws(StoreError) -> UInt64 {
+    if path.isEmpty { return LiveTree.rootInode }
+    guard case .directory(let entry?)? = try view.find(path: path) else { return 0 }
+    return placed.isEmpty ? entry.inode : placed[MapPlace(entry)] ?? entry.inode
+  }
+
   /// What differs between two maps that both have the live tree's numbers.
   static func differences(
     from shown: ValueMap, to target: ValueMap
@@ -108,7 +121,6 @@ struct LiveMap {
     let before = TreeView(map: shown)
     let after = TreeView(map: target)
     var displacements = Displacements(before: before, after: after)
-    var directories = DirectoriesAbove(in: before)
     var diff = try MapDiff(from: shown, to: target, comparing: .content)
     while let change = try diff.next() {
       if change.old == nil || change.new == nil {
@@ -118,29 +130,32 @@ struct LiveMap {
         change.isDirectory
         ? TreeView.ownPath(change.key)
         : try (change.new == nil ? before : after).path(of: change.key)
+      let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
       foreign.append(
         ForeignChange(
-          path: path, parent: try directories.holding(path), old: change.old, new: change.new))
+          path: path, parent: try inode(ofDirectory: above, in: before), old: change.old,
+          new: change.new))
     }
     try add(displacements.moves, to: &foreign, from: before)
     return Difference(changes: foreign, implied: try implied(displacements, from: before))
   }
 
   private static func implied(
-    _ displacements: Displacements, from before: TreeView
+    _ displacements: Displacements, from before: TreeView, _ placed: [MapPlace: UInt64] = [:]
   ) throws(StoreError) -> [ImpliedChange] {
-    var directories = DirectoriesAbove(in: before)
-    return try displacements.implied.map { (path, isThere) throws(StoreError) in
-      ImpliedChange(path: path, parent: try directories.holding(path), isThere: isThere)
+    try displacements.implied.map { (path, isThere) throws(StoreError) in
+      let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
+      return ImpliedChange(
+        path: path, parent: try inode(ofDirectory: above, in: before, placed), isThere: isThere)
     }
   }
 
   /// Adds values that are shown elsewhere, in the place of what is said of their keys.
   static func add(
-    _ moves: [Displacements.Move], to foreign: inout [ForeignChange], from before: TreeView
+    _ moves: [Displacements.Move], to foreign: inout [ForeignChange], from before: TreeView,
+    _ placed: [MapPlace: UInt64] = [:]
   ) throws(StoreError) {
     guard !moves.isEmpty else { return }
-    var directories = DirectoriesAbove(in: before)
     for move in moves {
       var new = move.new
       let known = foreign.firstIndex { change in
@@ -151,9 +166,11 @@ struct LiveMap {
         new = foreign[known].new ?? new
         foreign.remove(at: known)
       }
+      let above = move.to.lastIndex(of: 0x2F).map { Array(move.to[..<$0]) } ?? []
       foreign.append(
         ForeignChange(
-          path: move.to, from: move.from, parent: try directories.holding(move.to),
+          path: move.to, from: move.from,
+          parent: try inode(ofDirectory: above, in: before, placed),
           old: move.old, new: new))
     }
     foreign.sort { $0.path.lexicographicallyPrecedes($1.path) }

@@ -8,8 +8,8 @@ struct ForeignChange {
   var path: [UInt8]
   /// Where the value was shown before, if that was elsewhere in the same directory.
   var from: [UInt8]?
-  /// Where the directory that holds it is to be found.
-  var parent: DirectoryAbove
+  /// The number of the directory that holds it; 0 for one that no entry stands for, or that is new.
+  var parent: UInt64
   var old: Entry?
   var new: Entry?
 }
@@ -17,7 +17,7 @@ struct ForeignChange {
 /// A directory without an entry of its own that came with what is below it, or went.
 struct ImpliedChange {
   var path: [UInt8]
-  var parent: DirectoryAbove
+  var parent: UInt64
   var isThere: Bool
 }
 
@@ -447,28 +447,16 @@ extension LiveTree {
 
   /// The node of a directory of the base, if it is in memory, wherever it stands now.
   ///
-  /// One that the base had not is there where something was kept in it that others removed.
-  private func knownDirectory(_ above: DirectoryAbove, at path: [UInt8]) -> LiveNode? {
-    func node(_ number: UInt64?, at path: [UInt8]) -> LiveNode? {
-      guard let node = number.flatMap({ nodes[$0] }), node.directory?.basePath == path else {
-        return nil
-      }
-      return node
+  /// Numbers do not lead to one that stayed for what is ignored in it when others removed it, and then came
+  /// back with another number: it differs from the base, so it stands in the overrides of what is above it.
+  private func knownDirectory(_ inode: UInt64, at path: [UInt8]) -> LiveNode? {
+    let number = inode != 0 ? inode : impliedInodes[ImpliedName(path)]
+    if let node = number.flatMap({ nodes[$0] }), node.directory?.basePath == path { return node }
+    var node = root
+    for name in path.split(separator: 0x2F) {
+      guard let below = node.directory?.overrides[Array(name)]?.node else { return nil }
+      node = below
     }
-    if path.isEmpty { return root }
-    if above.length == path.count { return node(above.inode, at: path) }
-    if let implied = node(impliedInodes[ImpliedName(path)], at: path) { return implied }
-    var found = above.length == 0 ? root : node(above.inode, at: Array(path[..<above.length]))
-    var end = above.length
-    while let directory = found, end < path.count {
-      let start = end == 0 ? 0 : end + 1
-      end = path[start...].firstIndex(of: 0x2F) ?? path.count
-      let here = Array(path[..<end])
-      found =
-        directory.directory?.overrides[Array(path[start..<end])]?.node
-        ?? node(impliedInodes[ImpliedName(here)], at: here)
-      if found?.directory?.basePath != here { return nil }
-    }
-    return found
+    return node.directory?.basePath == path ? node : nil
   }
 }

@@ -294,8 +294,9 @@ package final class Versioner: Sendable {
   private func change(
     _ path: [UInt8], from old: Entry?, to new: Entry?, in view: TreeView
   ) throws(StoreError) -> ForeignChange {
-    var directories = DirectoriesAbove(in: view)
-    return ForeignChange(path: path, parent: try directories.holding(path), old: old, new: new)
+    let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
+    return ForeignChange(
+      path: path, parent: try LiveMap.inode(ofDirectory: above, in: view), old: old, new: new)
   }
 
   /// Puts what was committed under the tree; nothing here undoes the commit.

@@ -182,7 +182,8 @@ struct TransitionTests {
     try mount.save("d/.f.swp", "scratch")
     try mount.save("d/e/e/.f.swp", "scratch")
     let places = try ["d/f", "d/e/e/f"].map { try mount.place($0).0 }
-    for (head, names) in [(without, [".f.swp", "e"]), (with, [".f.swp", "e", "f"])] {
+    let (empty, full) = ([".f.swp", "e"], [".f.swp", "e", "f"])
+    for (head, names) in [(without, empty), (with, full), (without, empty), (with, full)] {
       mount.told.all = []
       try mount.versioner.transition(.command) { (_, _) throws(StoreError) in head }
       #expect(try mount.names("d") == Set(names))
