@@ -74,10 +74,11 @@ extension LiveTree {
       shown: (node.inode, UInt32(node.names.count)))
   }
 
-  /// Lets a file that a merge removes live on for its handles: what is saved through them later is an edit
-  /// beside the removal, and the edit wins.
+  /// Lets a file that a merge removes live on for its handles, and for whoever opens it before the kernel was
+  /// told that it is gone: what is saved through those later is an edit beside the removal, and the edit wins.
   func leave(_ node: LiveNode, at path: [UInt8], seen: UInt64) {
-    guard node.kind == .regular, node.handles > 0, node.furtherNames.isEmpty else { return }
+    guard node.kind == .regular, node.handles > 0 || node.lookups > 0, node.furtherNames.isEmpty
+    else { return }
     if node.file == nil { node.file = LiveFile(content: node.content) }
     detachedNodes[node.inode] = Detached(
       node: node, parent: Detached.nowhere, name: path, successor: Detached.anybody, epoch: seen,
@@ -88,7 +89,7 @@ extension LiveTree {
   /// The same for those that earlier merges had detached from the name.
   func leave(_ former: [UInt64], at path: [UInt8]) {
     for inode in former {
-      guard let one = detachedNodes[inode], one.node.handles > 0 else { continue }
+      guard let one = detachedNodes[inode] else { continue }
       detachedNodes[inode] = Detached(
         node: one.node, parent: Detached.nowhere, name: path, successor: Detached.anybody,
         epoch: one.epoch, shown: one.shown)

@@ -37,6 +37,22 @@ extension StaleWriterTests {
     #expect(isForgotten)
   }
 
+  @Test("So it is where it is opened before the kernel knows that it is gone")
+  func openedLate() throws {
+    let inode = try mount.with("f") { try mount.tree.lookup($0, $1).node }
+    try retrieveRemoval(of: ["f"])
+    let handle = try mount.tree.open(inode, mode: [.read, .write])
+    try fill(handle, Self.here)
+    mount.forget(inode)
+    try mount.cut()
+    #expect(try mount.head() == ["f": Self.here, "g": "g"])
+    #expect(mount.text("f") == Self.here)
+    let isForgotten = mount.tree.lock.withLock { _ in
+      mount.tree.detachedNodes.isEmpty && mount.tree.left.isEmpty
+    }
+    #expect(isForgotten)
+  }
+
   @Test("So it is where its directory went too, and over a crash before the next version")
   func removedWithDirectory() throws {
     try mount.makeDirectory("d")
