@@ -156,10 +156,17 @@ struct TreeExport {
   }
 
   private func copy(_ entry: Entry, to file: File, _ path: [UInt8]) throws {
-    var buffer = [UInt8](
-      repeating: 0, count: Int(min(entry.stored.length, 1 << 20)))
+    let length = entry.stored.length
+    var buffer = [UInt8](repeating: 0, count: Int(min(length, 1 << 20)))
     var offset: UInt64 = 0
-    while offset < entry.stored.length {
+    while offset < length {
+      // What takes no room is not read: it may be as long as any number says.
+      let run = try store.contents.run(entry.stored, at: offset)
+      if run.isHole {
+        offset = run.end
+        continue
+      }
+      // A chunk ends a run, and several are read at once.
       let count = try buffer.withUnsafeMutableBytes {
         try store.contents.read(entry.stored, at: offset, into: $0)
       }

@@ -76,4 +76,22 @@ struct ExportTests {
       """)
     #expect(result.output == "0\n0\n0\n", "\(result.output)")
   }
+
+  @Test("A hole is exported as one, however long it is")
+  func hole() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir d; truncate -s 4T d/hole; truncate -s 4T d/ends
+      printf first | dd of=d/ends conv=notrunc status=none
+      head -c 300000 /dev/urandom > data; dd if=data of=d/ends bs=1M seek=2M conv=notrunc status=none
+      truncate -s +3M d/ends; truncate -s 100K d/short; printf x >> d/short
+      llvs init s -q; llvs import d --store s -q
+      llvs export head out --store s -q; echo $?
+      cmp d/short out/short; du -k out/hole out/ends | awk '$1 > 4000'; stat -c %s out/*
+      head -c 1M out/ends | cmp - <(head -c 1M d/ends)
+      for f in out d; do dd if=$f/ends bs=1M skip=2M count=1 status=none | sha256sum; done | uniq | wc -l
+      """)
+    #expect(result.output == "0\n4398049656832\n4398046511104\n102401\n1\n", "\(result.output)")
+  }
 }
