@@ -64,6 +64,9 @@ struct StatusText {
       lines += Self.shortened(try ask(["conflicts"]))
     }
     lines += peers()
+    if let fault = fields["storeFault"] as? String {
+      lines.append("Nothing is kept any more: \(fault).")
+    }
     if fields["belowReserve"] as? Bool ?? false {
       lines.append("Little space is free: no versions are made by themselves.")
     }

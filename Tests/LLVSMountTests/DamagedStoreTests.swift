@@ -57,5 +57,21 @@ extension Mounted {
         #expect(gone.status == 3 && gone.output.contains("is not there any more"), "\(gone.output)")
       }
     }
+
+    @Test(
+      "Where the store's directory is removed under a mount, commit, status and log say so",
+      .timeLimit(.minutes(1)))
+    func removed() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+        try mounted.run("echo x > f; echo commit > .llvs/control; rm -r '\(mounted.store)'")
+        let seen = try mounted.shell(
+          """
+          echo commit > .llvs/control; cat .llvs/control > ../said; grep -c '^store .* any more' ../said
+          grep -c 'error .*any more' .llvs/log; '\(MountedStore.program)' status 2>&1 | grep -c 'there is no store in'
+          """)
+        #expect(seen.output.contains("No such file or directory"), "\(seen.output)")
+        #expect(seen.output.hasSuffix("\n1\n2\n1\n"), "\(seen.output)")
+      }
+    }
   }
 }

@@ -16,6 +16,7 @@ extension ControlService {
   package func status() throws(ControlError) -> Status {
     var lines: [(String, String)] = []
     var fields: [ReplyField] = []
+    describePresence(&lines, &fields)
     try describe("head", &lines, &fields, describeHead)
     describePending(&lines, &fields)
     try describe("peers", &lines, &fields, describePeers)
@@ -53,6 +54,25 @@ extension ControlService {
       lines = before + [(part, "damaged: \(error.message)")]
       fields = known + [ReplyField(part, .null), ReplyField("damaged", error.message)]
     }
+  }
+
+  /// Whether the store is where it was, which its open files do not tell.
+  private func describePresence(
+    _ lines: inout [(String, String)], _ fields: inout [ReplyField]
+  ) {
+    var fault: String?
+    do throws(StoreError) { try store.checkPresence() } catch {
+      fault = ControlError(error).message
+    }
+    if let fault {
+      lines.append(("store", fault))
+      let isNew = state.withLock { state in
+        defer { state.isGone = true }
+        return !state.isGone
+      }
+      if isNew { log.add("error", fault) }
+    }
+    fields.append(ReplyField("storeFault", fault.map { .text($0) } ?? .null))
   }
 
   private func describeHead(

@@ -21,6 +21,8 @@ package final class ControlService: Sendable {
     var confirmed: Set<StoreSettings.Assignment> = []
     /// The newest result, as status shows it.
     var last: String?
+    /// The log was told that the store is not where it was.
+    var isGone = false
   }
 
   let state: Monitor<State>

@@ -59,11 +59,15 @@ package final class EventLog: Sendable {
   }
 
   /// How long the log is now.
-  package var size: UInt64 { (try? FileSystem.status(path).size) ?? 0 }
+  package var size: UInt64 {
+    let named = try? FileSystem.status(path)
+    return (named ?? (try? file.withLock { $0.0 }?.status()))?.size ?? 0
+  }
 
   /// The last lines, without their ends; reads no more than it needs, and never all of it.
   package func lastLines(_ count: Int) -> [String] {
-    guard let file = try? File(path, [.read, .noFollow]), let size = try? file.status().size,
+    let named = try? File(path, [.read, .noFollow])
+    guard let file = named ?? self.file.withLock({ $0.0 }), let size = try? file.status().size,
       count > 0
     else { return [] }
     var bytes: [UInt8] = []
@@ -81,7 +85,7 @@ package final class EventLog: Sendable {
   }
 
   /// Opens the log as a file that is read anywhere.
-  func open() -> EventFile { EventFile(path: path) }
+  func open() -> EventFile { EventFile(path: path, kept: file.withLock { $0.0 }) }
 
   /// Reads the log piece by piece, on from where it came to.
   package func reader() -> EventReader { EventReader(path: path) }
@@ -152,9 +156,14 @@ package struct EventReader {
 /// - Concurrency: any thread; the lock guards which file it is, and is not held while reading.
 final class EventFile: Sendable {
   private let path: String
+  /// What was being written when this was opened: shown where the log's name is gone with the store.
+  private let kept: File?
   private let file = Monitor<File?>(nil)
 
-  fileprivate init(path: String) { self.path = path }
+  fileprivate init(path: String, kept: File?) {
+    self.path = path
+    self.kept = kept
+  }
 
   /// Reads bytes and returns how many; none where nothing has been logged yet.
   func read(
@@ -166,8 +175,12 @@ final class EventFile: Sendable {
       if let known {
         open = known
       } else {
-        guard try FileSystem.exists(path) else { return 0 }
-        open = try File(path, [.read, .noFollow])
+        if try FileSystem.exists(path) {
+          open = try File(path, [.read, .noFollow])
+        } else {
+          guard let kept else { return 0 }
+          open = kept
+        }
         file.withLock { $0 = open }
       }
       return try open.read(into: buffer, at: offset)

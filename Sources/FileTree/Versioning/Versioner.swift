@@ -136,6 +136,8 @@ package final class Versioner: Sendable {
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(StoreError) -> Outcome {
     try exclusively { () throws(StoreError) in
+      // Also where there is nothing to take: who asks for a version wants to know that all is kept.
+      try tree.store.checkPresence()
       do throws(FSError) { try heal() } catch { throw error.asStoreError }
       // A sync that fails on the way fails the transition; the next one finds all well.
       defer { try? heal() }

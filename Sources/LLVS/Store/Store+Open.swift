@@ -97,7 +97,8 @@ extension Store {
     return Parts(
       path: path, mode: mode, storeID: storeID, replicaID: replicaID, catalog: catalog,
       records: records, index: index, counters: try Counters(catalog: catalog),
-      lockFile: lockFile, directoryLock: directoryLock, copy: copy, state: state)
+      lockFile: lockFile, directoryLock: directoryLock,
+      openedFiles: try mode == .writer ? OpenedFiles(of: path) : nil, copy: copy, state: state)
   }
 
   /// Puts right what has a copy, where there is anything to put right.

@@ -19,6 +19,7 @@ extension Store {
     _ body: (WriteTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     guard mode == .writer else { throw .readOnly }
+    try checkPresence()
     let outcome = writeLock.withLock { latest in
       Swift.Result<Unchecked<(Result, Bool)>, StoreError> { () throws(StoreError) in
         Unchecked(value: try commit(body, &latest))

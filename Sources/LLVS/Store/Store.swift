@@ -51,6 +51,8 @@ public final class Store: Sendable {
   let lockFile: File
   /// Held for life as well; nil for a reader.
   let directoryLock: File?
+  /// What it was opened with; nil for a reader.
+  let openedFiles: OpenedFiles?
   /// Where the databases are that are read instead of the store's own; nil as a rule.
   private let copy: ReadableCopy?
 
@@ -80,6 +82,7 @@ public final class Store: Sendable {
     var counters: Counters
     var lockFile: File
     var directoryLock: File?
+    var openedFiles: OpenedFiles?
     var copy: ReadableCopy?
     var state: State
   }
@@ -95,6 +98,7 @@ public final class Store: Sendable {
     counters = parts.counters
     lockFile = parts.lockFile
     directoryLock = parts.directoryLock
+    openedFiles = parts.openedFiles
     copy = parts.copy
     nodeCache = parts.records.mapNodes
     contents = ContentStore(
