@@ -276,7 +276,7 @@ extension LiveTree {
       let foreign = try LiveMap.differences(from: base.map, to: state.map)
       _ = install(
         Installation(
-          base: TreeView(map: state.map), head: state.head, entries: [:],
+          base: TreeView(map: state.map), head: state.head, entries: PlannedEntries(),
           foreign: foreign.changes, implied: foreign.implied),
         after: nil)
     }
@@ -387,7 +387,7 @@ extension LiveTree {
   /// by its bytes and attributes.
   private func rebase(_ taken: CutPlan, onto state: LiveState) throws(StoreError) {
     let view = TreeView(map: state.map)
-    var entries: [UInt64: Entry] = [:]
+    var entries = PlannedEntries()
     var plan = taken
     var kept: [CutPlan.Item] = []
     for item in plan.items {

@@ -16,7 +16,7 @@ struct CutPlan {
     let attributes: Attributes
     let explicitTime: Bool
     /// What the base holds for it.
-    let entry: Entry?
+    var entry: Entry? { base?.entry }
     /// The newest save, which counts if it was followed by enough quiet.
     let newest: Save?
     /// The save to take if the newest does not count.
@@ -24,6 +24,8 @@ struct CutPlan {
     let standsAsSaved: Bool
     /// The oldest epoch that anything pending of the file was made in.
     let priorEpoch: UInt64
+    // Aside, since what is new has none, and an entry is larger than all the rest.
+    private let base: BaseEntry?
     /// The save that the cut takes; nil for the base's bytes.
     private(set) var taken: Save?
     /// The cut found the bytes and attributes of before, so the new mtime is in no version (rule 4).
@@ -38,7 +40,7 @@ struct CutPlan {
       kind = node.kind
       attributes = node.attributes
       explicitTime = node.explicitTime
-      self.entry = entry
+      base = entry.map { BaseEntry($0) }
       self.newest = newest
       self.fallback = fallback
       self.standsAsSaved = standsAsSaved
@@ -53,6 +55,13 @@ struct CutPlan {
         taken = fallback
       }
     }
+  }
+
+  /// What the base holds for a node.
+  private final class BaseEntry {
+    let entry: Entry
+
+    init(_ entry: Entry) { self.entry = entry }
   }
 
   /// A save as it was at the instant of the cut.

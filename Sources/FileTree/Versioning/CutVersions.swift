@@ -14,7 +14,7 @@ package struct CutSummary: Sendable {
   package init() {}
 
   /// Counts edits of a map, in ascending order.
-  init(of edits: [MapEdit], on base: ValueMap) throws(StoreError) {
+  init(of edits: SortedEdits, on base: ValueMap) throws(StoreError) {
     // Neighbours stand in one node.
     var cursor = MapCursor(base)
     for edit in edits {
@@ -32,6 +32,9 @@ package struct CutSummary: Sendable {
     }
   }
 
+  /// How many names changed, came and went.
+  var count: Int { changed + new + removed }
+
   mutating func add(_ other: CutSummary) {
     changed += other.changed
     new += other.new
@@ -46,9 +49,8 @@ package struct CutSummary: Sendable {
     if new > 0 { parts.append("\(new) new") }
     if removed > 0 { parts.append("\(removed) removed") }
     if parts.isEmpty { return "nothing changed" }
-    let total = changed + new + removed
     return parts.joined(separator: ", ") + ": " + names.joined(separator: ", ")
-      + (total > names.count ? " ..." : "")
+      + (count > names.count ? " ..." : "")
   }
 }
 
@@ -63,7 +65,7 @@ struct CutVersions {
     var ownMap: ValueMap?
     /// The newest version that was made.
     var newest: VersionRecord?
-    var entries: [UInt64: Entry] = [:]
+    var entries = PlannedEntries()
     /// The nodes of those of ``entries`` that were put on older predecessors, and so were merged.
     var stale: Set<UInt64> = []
     /// Something was made on another predecessor than the head, or by a file that no longer has its name:
@@ -233,13 +235,9 @@ struct CutVersions {
       for (index, item) in items.enumerated() { try builder.add(item, ahead?.take(index)) }
     }
     try builder.finish()
-    if made.entries.isEmpty {
-      made.entries = builder.entries
-    } else {
-      made.entries.merge(builder.entries) { $1 }
-    }
+    made.entries.merge(builder.entries)
     made.displacedCopies += builder.displacedCopies
-    if !isOnHead { made.stale.formUnion(builder.entries.keys) }
+    if !isOnHead { made.stale.formUnion(builder.entries.inodes) }
     made.renumbered.formUnion(builder.renumbered)
     let detached = Set(plan.detached.map(\.inode))
     for (place, inode) in builder.placed where !detached.contains(inode) {
@@ -247,8 +245,9 @@ struct CutVersions {
     }
     guard builder.changesContent else { return nil }
     let edits = builder.sortedEdits()
+    let steps = edits.makeIterator()
     let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
-      .applying(edits: edits)
+      .applying { steps.next() }
     guard map.contentDigest != base.contentDigest || builder.replacesDamaged else { return nil }
     for case .put(let entry) in edits { transaction.noteLink(entry) }
     let counted = Aside(edits.count >= Self.longPlan, "llvs-version") {

@@ -7,18 +7,18 @@ struct EditBuilder {
   private let transaction: WriteTransaction
   private let number: VersionNumber
   private let items: [CutPlan.Item]
-  /// Bytes of nodes that are stored already.
-  private let stored: [UInt64: StoredContent]
+  /// Nodes whose bytes are stored already.
+  private let stored: PlannedEntries
   /// The paths at which files are put.
   private lazy var claimed = Set(
     items.lazy.compactMap { item -> [UInt8]? in
       guard case .put(let state, _) = item.action, state.kind != .directory else { return nil }
       return item.path
     })
-  private var edits: [MapPlace: MapEdit] = [:]
+  private var edits: PlannedEdits
   private var revisions: Range<UInt64> = 0..<0
   /// Entries of the plan's nodes in the new map, by inode.
-  private(set) var entries: [UInt64: Entry] = [:]
+  var entries: PlannedEntries { edits.entries }
   /// The nodes that the plan puts at places of the map.
   private(set) var placed: [MapPlace: UInt64] = [:]
   /// Nodes that put the same bytes and attributes under another number.
@@ -38,7 +38,7 @@ struct EditBuilder {
 
   init(
     tree: LiveTree, view: TreeView, transaction: WriteTransaction, number: VersionNumber,
-    items: [CutPlan.Item], stored: [UInt64: StoredContent] = [:]
+    items: [CutPlan.Item], stored: PlannedEntries = PlannedEntries()
   ) {
     self.tree = tree
     self.view = view
@@ -46,18 +46,12 @@ struct EditBuilder {
     self.number = number
     self.items = items
     self.stored = stored
-    edits.reserveCapacity(items.count)
-    entries.reserveCapacity(items.count)
+    edits = PlannedEdits(capacity: items.count)
     placed.reserveCapacity(items.count)
   }
 
   /// The edits in the map's order, without those that change nothing.
-  func sortedEdits() -> [MapEdit] {
-    // Edits are large: what is moved about is their places.
-    edits.keys.sorted { a, b in
-      a.key == b.key ? !a.isDirectory && b.isDirectory : a.key < b.key
-    }.compactMap { edits[$0] }
-  }
+  func sortedEdits() -> SortedEdits { edits.sorted() }
 
   /// Call after the last item: a directory's recorded time goes when a name in it came or went.
   mutating func finish() throws(StoreError) {
@@ -73,8 +67,7 @@ struct EditBuilder {
       guard entry.attributes.mtime != nil else { continue }
       entry.attributes.mtime = nil
       entry.revision = try nextRevision()
-      edits[place] = .put(entry)
-      if entry.inode != 0 { entries[entry.inode] = entry }
+      edits.put(entry, of: entry.inode == 0 ? nil : entry.inode)
       changesContent = true
     }
   }
@@ -98,8 +91,7 @@ struct EditBuilder {
   // MARK: - Removing and copying
 
   private mutating func remove(_ entry: Entry) {
-    edits[MapPlace(entry)] =
-      .remove(entry.key, directory: entry.isDirectory)
+    edits.remove(MapPlace(entry))
     changesContent = true
   }
 
@@ -136,8 +128,7 @@ struct EditBuilder {
       if shown != relative { displacedCopies.append((target + [0x2F] + shown, copy)) }
       copy.storedVersion = number
       copy.revision = try nextRevision()
-      edits[MapPlace(copy)] = .put(copy)
-      if copy.inode != 0 { entries[copy.inode] = copy }
+      edits.put(copy, of: copy.inode == 0 ? nil : copy.inode)
       changesContent = true
     }
   }
@@ -166,15 +157,14 @@ struct EditBuilder {
     case nil: break
     }
     guard let entry = try entry(for: state, key: key, old: old, ahead) else { return }
-    entries[state.node.inode] = entry
     let place = MapPlace(entry)
     placed[place] = state.node.inode
     if old == nil { renamedIn.insert(Self.parent(of: path)) }
     if isDirectory, state.explicitTime { timed.insert(path) }
     if let old, entry == old {
-      edits[place] = nil
+      edits.keep(entry, of: state.node.inode)
     } else {
-      edits[place] = .put(entry)
+      edits.put(entry, of: state.node.inode)
       if let old, old.hasSameContent(as: entry) {
         if old.inode != entry.inode { renumbered.insert(entry.inode) }
       } else {
@@ -199,8 +189,7 @@ struct EditBuilder {
     value.key = KeyCoding.key(ofPath: shown)
     value.storedVersion = number
     value.revision = try nextRevision()
-    edits[MapPlace(value)] = .put(value)
-    entries[value.inode] = value
+    edits.put(value, of: value.inode)
     changesContent = true
   }
 
@@ -230,7 +219,7 @@ struct EditBuilder {
       let recorded = (old ?? state.entry)?.attributes.mtime
       attributes.mtime = state.explicitTime ? attributes.mtime : recorded
     } else if let chosen {
-      if let known = links[state.node.inode]?.stored ?? self.stored[state.node.inode] {
+      if let known = links[state.node.inode]?.stored ?? self.stored[state.node.inode]?.stored {
         stored = known
       } else {
         do throws(StoreError) {
@@ -321,9 +310,14 @@ struct EditBuilder {
 }
 
 /// A place of a map: a key, for a value or for a directory.
-struct MapPlace: Hashable {
+struct MapPlace: Hashable, Comparable, Sendable {
   var key: Key
   var isDirectory: Bool
+
+  /// The order of the map: by key, then a directory after a value.
+  static func < (a: MapPlace, b: MapPlace) -> Bool {
+    a.key == b.key ? !a.isDirectory && b.isDirectory : a.key < b.key
+  }
 
   init(key: Key, isDirectory: Bool) {
     self.key = key

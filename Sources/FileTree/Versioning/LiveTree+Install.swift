@@ -28,7 +28,7 @@ struct Installation {
   /// The version that holds what the plan took, as far as one was made on the plan's head.
   var ownVersion: VersionNumber?
   /// The entries that the plan's nodes have in the new base.
-  var entries: [UInt64: Entry]
+  var entries: PlannedEntries
   /// The nodes whose changes were put on older predecessors, and the versions made on those.
   var stale: Set<UInt64> = []
   var sides: [CutPlan.Side: VersionNumber] = [:]

@@ -11,8 +11,9 @@ import Platform
 final class PutAhead: Sendable {
   /// From so many items on another thread pays.
   private static let longPlan = 64
-  /// How many bytes may wait to be stored.
+  /// How many bytes may wait to be stored; what is found out besides takes room as well.
   private static let most = 8 << 20
+  private static let costOfItem = 2048
 
   /// What was found out for an item.
   struct Work: Sendable {
@@ -22,14 +23,17 @@ final class PutAhead: Sendable {
     fileprivate let cost: Int
   }
 
-  private struct Job: Sendable {
+  // Unchecked: of a save nothing is read but its content, which never changes.
+  private struct Job: @unchecked Sendable {
     let path: [UInt8]
-    let content: FileContent?
+    let save: CutPlan.Save?
+
+    var content: FileContent? { save?.content }
   }
 
   private struct State {
-    /// What is ready and was not taken.
-    var works: [Work?]
+    /// What is ready and was not taken, by item.
+    var works: [Int: Work] = [:]
     /// Items before this one are ready or being worked on.
     var next = 0
     var bytes = 0
@@ -51,11 +55,11 @@ final class PutAhead: Sendable {
       guard case .put(let state, _) = item.action else { return nil }
       // A file of several names is stored once, by whoever comes to the first.
       let isStored = state.kind != .directory && state.attributes.linkID == nil
-      let content = isStored ? state.taken?.content : nil
+      let save = isStored ? state.taken : nil
       return Job(
-        path: item.path, content: content.flatMap { $0.unchangedBase == nil ? $0 : nil })
+        path: item.path, save: save.flatMap { $0.content.unchangedBase == nil ? $0 : nil })
     }
-    state = Monitor(State(works: Array(repeating: nil, count: items.count)))
+    state = Monitor(State())
   }
 
   /// Runs the body with what works ahead of it on these items; nil where they are few.
@@ -114,7 +118,9 @@ final class PutAhead: Sendable {
   }
 
   private func work(_ index: Int) -> Work {
-    guard let job = jobs[index] else { return Work(found: .success(nil), content: nil, cost: 0) }
+    guard let job = jobs[index] else {
+      return Work(found: .success(nil), content: nil, cost: Self.costOfItem)
+    }
     let found = Result { () throws(StoreError) in try view.find(path: job.path) }
     let content = job.content.map { content in
       Result { () throws(StoreError) in
@@ -122,7 +128,8 @@ final class PutAhead: Sendable {
       }
     }
     return Work(
-      found: found, content: content, cost: content == nil ? 0 : Int(job.content?.size ?? 0))
+      found: found, content: content,
+      cost: Self.costOfItem + (content == nil ? 0 : Int(job.content?.size ?? 0)))
   }
 
   // MARK: - Taking

@@ -13,7 +13,7 @@ struct ShownTree {
   let placed: [MapPlace: UInt64]
   /// See ``EditBuilder/displacedCopies``.
   let displacedCopies: [(path: [UInt8], entry: Entry)]
-  private let entries: [UInt64: Entry]
+  private let entries: PlannedEntries
   /// Entries are those of versions.
   private let isMade: Bool
 
@@ -38,13 +38,14 @@ struct ShownTree {
     }
     var builder = EditBuilder(
       tree: tree, view: plan.base, transaction: transaction, number: transaction.nextVersion,
-      items: items, stored: made.entries.mapValues(\.stored))
+      items: items, stored: made.entries)
     for item in items { try builder.add(item, nil) }
     try builder.finish()
     let base = plan.base.map
+    let edits = builder.sortedEdits().makeIterator()
     map = try ValueMap(
       root: base.root, storage: OverlayNodes(over: transaction.nodes), cache: base.cache
-    ).applying(edits: builder.sortedEdits())
+    ).applying { edits.next() }
     placed = builder.placed
     displacedCopies = builder.displacedCopies
     entries = builder.entries
@@ -53,11 +54,12 @@ struct ShownTree {
 
   /// The entries that the plan's nodes have in a map that is put under the tree, or have until what differs
   /// there is installed.
-  func entries(in final: ValueMap) throws(StoreError) -> [UInt64: Entry] {
+  func entries(in final: ValueMap) throws(StoreError) -> PlannedEntries {
     if isMade { return entries }
     var found = entries
-    for (inode, entry) in entries {
-      guard let now = try final.entry(at: entry.key, directory: entry.isDirectory),
+    for inode in entries.inodes {
+      guard let entry = entries[inode],
+        let now = try final.entry(at: entry.key, directory: entry.isDirectory),
         now.hasSameContent(as: entry)
       else { continue }
       found[inode] = now

@@ -25,6 +25,10 @@ package final class Versioner: Sendable {
     package var summary = CutSummary()
   }
 
+  /// From so many changed names what a cut needed in memory is worth giving back, which takes some
+  /// milliseconds.
+  private static let largeCut = 10_000
+
   package let tree: LiveTree
   /// Told what the kernel must hear; returns after it has.
   private let notify: @Sendable ([Invalidation]) -> Void
@@ -145,8 +149,11 @@ package final class Versioner: Sendable {
       while true {
         let known = tree.leftOutCount
         do throws(StoreError) {
-          return try attempt(
+          let outcome = try attempt(
             reason, message: message, reasonText: reasonText, isOnlyCut: isOnlyCut, goOn)
+          // What the plan took goes back to the system, which is otherwise kept for the next as large.
+          if outcome.summary.count >= Self.largeCut { SystemMemory.trim() }
+          return outcome
         } catch {
           // One file that cannot be read does not keep the others out of versions: again, if need be
           // without it.
