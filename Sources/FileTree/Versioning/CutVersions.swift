@@ -98,17 +98,25 @@ struct CutVersions {
       try tree.store.version(head)?.line
     }
     var heads: [VersionNumber] = []
+    var left: [String: [VersionNumber]] = [:]
     for (side, items) in groups {
       if side != plan.ownSide { made.isApart = true }
       let place = try place(of: side.predecessor, line: line)
       guard let number = try version(side, place, items, transaction, &made) else { continue }
       if side != plan.ownSide { for item in items { made.sides[plan.side(of: item)] = number } }
-      // Where a switch took a file away, nothing of what was left comes along with what is saved in it.
-      if place.joinsHead, !side.isLeft { heads.append(number) }
+      if !place.joinsHead {
+        left[place.line, default: []].append(number)
+      } else if !side.isLeft {
+        // Where a switch took a file away, nothing of what was left comes along with what is saved in it.
+        heads.append(number)
+      }
+    }
+    let rules = tree.lock.withLock { _ in tree.settings.arbiters }
+    for (line, sides) in left.sorted(by: { $0.key < $1.key }) {
+      try join(sides, on: line, transaction, rules)
     }
     if heads.isEmpty { return made }
     if made.own == nil, let head = plan.head { heads.insert(head, at: 0) }
-    let rules = tree.lock.withLock { _ in tree.settings.arbiters }
     let merged = try transaction.mergeSides(
       heads, live: made.own ?? plan.head,
       // Before the first version, where that came from elsewhere, nothing is what writers had seen.
@@ -117,6 +125,29 @@ struct CutVersions {
     made.newest = merged.made.last?.record ?? made.newest
     made.head = merged.outcome
     return made
+  }
+
+  /// Merges what was left on another line with what came of the same versions there, so that programs that go
+  /// on through a switch do not leave a head each time.
+  private func join(
+    _ sides: [VersionNumber], on line: String, _ transaction: WriteTransaction,
+    _ rules: [ArbiterRule]
+  ) throws(StoreError) {
+    let graph = transaction.merger.graph
+    let branch = line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
+    var heads = sides
+    for head in try graph.uncontainedHeads(ofLine: branch) where !sides.contains(head.number) {
+      for side in sides {
+        guard let from = try graph.node(side).first,
+          try graph.isAncestorOrSelf(from, of: head.number)
+        else { continue }
+        heads.append(head.number)
+        break
+      }
+    }
+    guard heads.count > 1 else { return }
+    _ = try transaction.mergeSides(
+      heads, live: nil, arbiter: ChosenArbiter.maker(rules, tree.store))
   }
 
   /// Where a version made on a predecessor belongs.

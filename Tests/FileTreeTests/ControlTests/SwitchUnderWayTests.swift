@@ -68,6 +68,26 @@ struct SwitchUnderWayTests {
     #expect(try space.read("f") == "late")
   }
 
+  @Test("what is saved on a line that was left, now and later, leaves one head there")
+  func oneHead() throws {
+    let space = space
+    let handle = try space.tree.open(
+      try space.tree.lookup(LiveTree.rootInode, Array("f".utf8)).node, mode: [.write])
+    try run("switch -") { try space.write("only", "late") }
+    try space.run("commit")
+    #expect(try space.read("only") == nil)
+    try Array("later".utf8).withUnsafeBytes { try space.tree.write(handle, at: 0, $0) }
+    try space.tree.flush(handle)
+    try space.tree.release(handle)
+    try space.run("commit")
+    #expect(try space.read("f") == "one")
+    #expect(try space.store.headNumbers(ofLine: "work").count == 1)
+    let work = try head(of: "work")
+    #expect(try text("only", in: work) == "late")
+    #expect(try text("f", in: work) == "laterrk")
+    #expect(try space.store.headNumbers(ofLine: VersionRecord.unnamedLine).count == 1)
+  }
+
   @Test("what both lines have alike is saved where the switch led")
   func alike() throws {
     let space = space
