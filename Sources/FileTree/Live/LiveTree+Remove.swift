@@ -155,6 +155,9 @@ extension LiveTree {
               fromParent: source.inode, from: from, toParent: target.inode, to: to,
               exchange: mode == .exchange, time: Self.now(), epoch: min(seen ?? epoch, epoch)))
           if seen != nil { noteSaver(of: node, process) }
+          // The kernel moved what it knew at the name, which an install may have replaced.
+          movedUntold?.append(.entry(parent: target.kernelID, name: to))
+          if mode == .exchange { movedUntold?.append(.entry(parent: source.kernelID, name: from)) }
           return .done(position)
         }
       }

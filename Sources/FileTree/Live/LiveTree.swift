@@ -84,6 +84,9 @@ package final class LiveTree: @unchecked Sendable {
   var replayShift: Int64?
   /// Detached nodes that the kernel still finds at their names.
   var untold: [UInt64] = []
+  /// Where programs moved names while the kernel was being told of an install, and what it must hear of
+  /// those; nil at other times.
+  var movedUntold: [Invalidation]?
   /// What processes last saw at names that they opened for reading.
   var readers = ReaderMemory()
   /// The stamp at which what nothing refers to was last given back to the disk.

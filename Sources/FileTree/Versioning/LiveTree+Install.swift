@@ -93,6 +93,7 @@ extension LiveTree {
       installForeign(change, seen, &told)
     }
     for change in installation.implied { installImplied(change, &told) }
+    movedUntold = told.isEmpty ? nil : []
     return told
   }
 
@@ -361,6 +362,8 @@ extension LiveTree {
       // What was made in a directory that others removed stays, and the directory with it.
       if let below = node.directory?.overrides.values, below.contains(where: { $0.node != nil }) {
         node.entry = nil
+        // Only names below say that it is there now.
+        impliedInodes[ImpliedName(change.path)] = node.inode
         parent.directory?.overrides[name]?.stamp = stamp
         return
       }

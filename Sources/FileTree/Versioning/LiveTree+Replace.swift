@@ -149,12 +149,13 @@ extension LiveTree {
   /// - Returns: what it must be told then.
   func noteTold() -> [Invalidation] {
     lock.withLock { _ in
-      defer { untold = [] }
-      return untold.compactMap { inode in
-        guard let node = detachedNodes[inode]?.node else { return nil }
-        detachedNodes[inode]?.shown = nil
-        return node.lookups > 0 ? .node(node.kernelID) : nil
-      }
+      defer { (untold, movedUntold) = ([], nil) }
+      return (movedUntold ?? [])
+        + untold.compactMap { inode in
+          guard let node = detachedNodes[inode]?.node else { return nil }
+          detachedNodes[inode]?.shown = nil
+          return node.lookups > 0 ? .node(node.kernelID) : nil
+        }
     }
   }
 }
