@@ -62,6 +62,14 @@ final class Fleet {
     for _ in 0..<2 { for member in members { try member.run("sync") } }
   }
 
+  private var copies = 0
+
+  /// A directory for what a killed daemon would leave.
+  func placeOfCopy() -> String {
+    copies += 1
+    return directory.file("killed-\(copies)")
+  }
+
   func note(_ text: String) { log.append(text) }
 
   /// Text that is nowhere else.
@@ -101,14 +109,14 @@ final class Fleet {
   }
 
   /// What is true after each step.
-  private func checkMemory() throws {
+  func checkMemory() throws {
     for member in members {
       guard let fault = try member.service.tree.fault() else { continue }
       throw Difference("m\(member.number): \(fault)")
     }
   }
 
-  private func command(_ member: FleetMember, _ line: String, mayFail: Bool = false) throws {
+  func command(_ member: FleetMember, _ line: String, mayFail: Bool = false) throws {
     note("m\(member.number) \(line)")
     do {
       try member.run(line)
@@ -139,7 +147,7 @@ final class Fleet {
     return pending.due == nil && pending.unsaved.isEmpty
   }
 
-  private func settle(_ member: FleetMember) throws {
+  func settle(_ member: FleetMember) throws {
     guard let open = try member.service.openConflicts().randomElement(using: &random) else {
       return
     }
@@ -163,7 +171,7 @@ final class Fleet {
     if try isAllSaved(member) { try check(member) }
   }
 
-  private func remount(_ member: FleetMember, kills: Bool) throws {
+  func remount(_ member: FleetMember, kills: Bool) throws {
     note("m\(member.number) \(kills ? "kill" : "remount")")
     for one in held where one.member == member.number { try member.kernel.close(one.file) }
     held.removeAll { $0.member == member.number }
@@ -200,7 +208,7 @@ final class Fleet {
     }
   }
 
-  private static func marks(in bytes: [UInt8]) -> [String] {
+  static func marks(in bytes: [UInt8]) -> [String] {
     var found: [String] = []
     func isOfMark(_ byte: UInt8) -> Bool {
       byte >= 0x30 && byte <= 0x39 || byte == 0x54 || byte == 0x78

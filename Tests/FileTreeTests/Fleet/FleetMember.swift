@@ -12,6 +12,7 @@ final class FleetMember {
   private struct Mounted {
     let service: ControlService
     let kernel: KernelModel
+    let listener: Listener
   }
 
   /// What stands at a path, without what is each store's own.
@@ -46,6 +47,20 @@ final class FleetMember {
   private final class Listener: @unchecked Sendable {
     // Unchecked: a fleet does one thing at a time.
     var kernel: KernelModel?
+    var meanwhile: (() -> Void)?
+
+    func take(_ told: [Invalidation]) {
+      meanwhile?()
+      guard let meanwhile, told.count > 1 else {
+        kernel?.take(told)
+        self.meanwhile?()
+        return
+      }
+      kernel?.take(Array(told[..<(told.count / 2)]))
+      meanwhile()
+      kernel?.take(Array(told[(told.count / 2)...]))
+      meanwhile()
+    }
   }
 
   init(_ directory: String, number: Int) throws {
@@ -66,6 +81,9 @@ final class FleetMember {
 
   var store: Store { service.store }
 
+  /// What happens while the kernel is told: before that, half way, and behind it.
+  func whileTelling(_ meanwhile: (() -> Void)?) { mounted?.listener.meanwhile = meanwhile }
+
   func mount() throws {
     let store = try Store.open(path: path, mode: .writer, create: true)
     var faults: [String] = []
@@ -80,18 +98,20 @@ final class FleetMember {
     listener.kernel = kernel
     mounted = Mounted(
       service: ControlService(
-        versioner: Versioner(tree: tree, log: log) { listener.kernel?.take($0) }, log: log),
-      kernel: kernel)
+        versioner: Versioner(tree: tree, log: log) { listener.take($0) }, log: log),
+      kernel: kernel, listener: listener)
   }
 
   /// Leaves the files as a killed daemon does.
   func kill() { mounted = nil }
 
   @discardableResult
-  func run(_ line: String) throws -> CommandResult {
+  func run(
+    _ line: String, context: CommandContext = CommandContext()
+  ) throws -> CommandResult {
     var script = try ControlScript(Array(line.utf8))
     guard let command = try script.next() else { throw ControlError(.grammar, "empty") }
-    return try service.run(command)
+    return try service.run(command, context: context)
   }
 
   func versionCount() throws -> UInt32 { try store.state().lastNumber }
@@ -125,7 +145,20 @@ final class FleetMember {
   /// The tree as programs see it.
   ///
   /// - Throws: where it contradicts itself.
-  func live() throws -> [String: Shown] {
+  func live() throws -> [String: Shown] { try live(through: kernel) }
+
+  /// The tree as it is, whatever the kernel remembers.
+  func tree() throws -> [String: Shown] {
+    let fresh = KernelModel(service.tree)
+    defer { fresh.forgetAll() }
+    return try live(through: fresh, isPending: true)
+  }
+
+  /// Where `isPending`, a file that is shown under its name and under that which a merge gave it has two
+  /// numbers until the next version.
+  private func live(
+    through kernel: KernelModel, isPending: Bool = false
+  ) throws -> [String: Shown] {
     var found: [String: Shown] = [:]
     var files: [UInt64: [String]] = [:]
     var links: [UInt64: UInt32] = [:]
@@ -136,7 +169,7 @@ final class FleetMember {
           throw Fleet.Difference("m\(number) \(below) is listed and not there")
         }
         let status = try kernel.status(id)
-        guard status.inode == item.inode, status.kind == item.kind else {
+        guard status.inode == item.inode || isPending, status.kind == item.kind else {
           throw Fleet.Difference(
             "m\(number) \(below) is listed as \(item.kind) \(item.inode), and is \(status.kind) \(status.inode)"
           )
@@ -155,7 +188,8 @@ final class FleetMember {
         found[below] = shown
         guard status.kind != .directory else { continue }
         files[status.inode, default: []].append(below)
-        if let known = links.updateValue(status.links, forKey: status.inode), known != status.links
+        if let known = links.updateValue(status.links, forKey: status.inode), !isPending,
+          known != status.links
         {
           throw Fleet.Difference("m\(number) \(below): \(known) and \(status.links) links")
         }
@@ -164,7 +198,7 @@ final class FleetMember {
     try visit(LiveTree.rootInode, "")
     for (inode, names) in files {
       for name in names { found[name]?.names = names.sorted() }
-      guard let count = links[inode], count == UInt32(names.count) else {
+      guard let count = links[inode], isPending || count == UInt32(names.count) else {
         throw Fleet.Difference("m\(number) \(names): \(links[inode] ?? 0) links")
       }
     }

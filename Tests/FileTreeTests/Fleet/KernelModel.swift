@@ -23,6 +23,8 @@ final class KernelModel {
   private var lookups: [UInt64: UInt64] = [:]
   /// How many names lead to a node, and how often it is open.
   private var uses: [UInt64: Int] = [:]
+  /// What was written since somebody last asked.
+  private var written: [UInt8] = []
 
   init(_ tree: LiveTree) {
     self.tree = tree
@@ -59,6 +61,12 @@ final class KernelModel {
     listings[id] = nil
     pages[id] = nil
     if let count = lookups.removeValue(forKey: id) { tree.forget(id, count: count) }
+  }
+
+  /// Forgets every node, as with memory that is needed for something else.
+  func forgetAll() {
+    for (id, count) in lookups { tree.forget(id, count: count) }
+    (names, statuses, listings, pages, lookups, uses) = ([:], [:], [:], [:], [:], [:])
   }
 
   private func enter(_ status: NodeStatus, at name: Name) {
@@ -185,12 +193,19 @@ final class KernelModel {
 
   func write(_ open: Open, _ bytes: [UInt8], at offset: UInt64) throws {
     try bytes.withUnsafeBytes { try tree.write(open.handle, at: offset, $0) }
+    written += bytes
     statuses[open.id] = nil
     // What is in memory gets the bytes too, and stays.
     guard var known = pages[open.id], known.count >= offset else { return }
     let start = Int(offset)
     known.replaceSubrange(start..<min(start + bytes.count, known.count), with: bytes)
     pages[open.id] = known
+  }
+
+  /// All bytes that were written since this was last called.
+  func takeWritten() -> [UInt8] {
+    defer { written = [] }
+    return written
   }
 
   func flush(_ open: Open) throws { try tree.flush(open.handle) }

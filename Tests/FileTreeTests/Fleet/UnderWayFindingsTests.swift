@@ -1,0 +1,129 @@
+import LLVS
+import Platform
+import TestSupport
+import Testing
+
+@testable import FileTree
+
+/// What random lives under way have found, one by one.
+@Suite(.timeLimit(.minutes(2)))
+struct UnderWayFindingsTests {
+  private let directory: TemporaryDirectory
+  private let member: FleetMember
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    member = try FleetMember(directory.path, number: 0)
+    try member.run("set settle=1h")
+  }
+
+  private func save(_ path: String, _ text: String) throws {
+    try member.kernel.save(path, Array(text.utf8))
+  }
+
+  private func texts(_ member: FleetMember) throws -> [String: String] {
+    try member.tree().filter { $0.value.kind == .regular }
+      .mapValues { String(decoding: $0.bytes, as: UTF8.self) }
+  }
+
+  @Test("a name that is moved before the kernel was told of it shows at its new place what it is")
+  func moved() throws {
+    try save("f", "one")
+    try member.run("commit")
+    try save("f", "two")
+    try member.run("commit")
+    var isMoved = false
+    member.whileTelling { [member] in
+      guard !isMoved else { return }
+      isMoved = true
+      #expect(throws: Never.self) { try member.kernel.rename("f", "g") }
+    }
+    try member.run("undo")
+    member.whileTelling(nil)
+    #expect(isMoved)
+    let shown = try member.live().mapValues { String(decoding: $0.bytes, as: UTF8.self) }
+    #expect(try shown == texts(member))
+    try member.run("commit")
+    try member.check()
+  }
+
+  @Test("what another version took the place of is not pending again after a kill")
+  func killed() throws {
+    try save("f", "one")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try save("f", "two")
+    let (path, copy) = (member.path, directory.file("copy"))
+    let (store, before) = (member.store, try member.versionCount())
+    nonisolated(unsafe) var isCopied = false
+    // Between the store's commit and the journal's next generation.
+    let watch = Faults.watch(below: path + "/journal") { _, phase in
+      guard phase == .before, !isCopied, (try? store.state().lastNumber) != before else { return }
+      isCopied = true
+      #expect(throws: Never.self) {
+        try FileSystem.makeDirectory(copy)
+        try copyTree(path, copy + "/s0")
+      }
+    }
+    _ = try member.service.versioner.transition(.command, reasonText: "test") { _, _ in first }
+    Faults.unwatch(watch)
+    #expect(isCopied)
+    #expect(try texts(member) == ["f": "one"])
+    let other = try FleetMember(copy, number: 0)
+    #expect(try texts(other) == ["f": "one"])
+    let pending = other.service.tree.pending()
+    #expect(pending.changed == 0 && pending.new == 0)
+    try other.run("commit")
+    #expect(try texts(other) == ["f": "one"])
+  }
+
+  @Test("a directory that is taken away while something is made in it is one, with what was made")
+  func directoryStays() throws {
+    try save("f", "one")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try member.kernel.makeDirectory("d")
+    try save("d/x", "x")
+    try member.run("commit")
+    let member = member
+    var failure: (any Error)?
+    _ = try member.service.versioner.transition(.command, reasonText: "test") { _, _ in
+      do { try save("d/new", "new") } catch { failure = error }
+      return first
+    }
+    #expect(failure == nil)
+    #expect(try texts(member) == ["f": "one", "d/new": "new"])
+    try member.run("commit")
+    let shown = try member.check()
+    #expect(shown["d/new"] != nil)
+  }
+
+  @Test("a directory that was removed meanwhile and comes back with an edit is seen again")
+  func removedMeanwhile() throws {
+    try member.kernel.makeDirectory("d")
+    try save("d/x", "one")
+    try save("d/y", "y")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try save("d/x", "two")
+    try member.run("commit")
+    let member = member
+    let record = try #require(try member.store.version(first))
+    var failure: (any Error)?
+    // As undo does: a version on the head with what was before.
+    _ = try member.service.versioner.transition(.command, reasonText: "test") {
+      (transaction, head) throws(StoreError) in
+      do { try member.kernel.removeAll("d") } catch { failure = error }
+      guard let head, let now = try transaction.version(head) else { return head }
+      let (base, map) = (member.store.map(now.map), member.store.map(record.map))
+      return try transaction.add(
+        AuthoredVersion(
+          number: try transaction.reserveVersion(), first: head, base: base, map: map)
+      ).number
+    }
+    #expect(failure == nil)
+    try member.run("commit")
+    let shown = try member.check()
+    #expect(shown["d/x"].map { String(decoding: $0.bytes, as: UTF8.self) } == "one")
+  }
+}

@@ -1,0 +1,29 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Random lives of a store whose programs go on while merges, switches, undo and restore put another tree
+/// under them.
+///
+/// `LLVS_TEST_UNDER_WAY` says how many, `LLVS_TEST_SEED` which one alone, `LLVS_TEST_STRICT` that also
+/// whatever a next version mends is looked at: see ``UnderWay``.
+@Suite(.timeLimit(.minutes(10)))
+struct UnderWayTests {
+  private static let environment = ProcessInfo.processInfo.environment
+  private static let seeds: [UInt64] =
+    environment["LLVS_TEST_SEED"].flatMap { UInt64($0) }.map { [$0] }
+    ?? (0..<(environment["LLVS_TEST_UNDER_WAY"].flatMap { UInt64($0) } ?? 3)).map { $0 }
+  private static let isStrict = environment["LLVS_TEST_STRICT"] != nil
+
+  @Test(
+    "what programs save while another tree is put under them is not lost, killed or not",
+    arguments: seeds)
+  func live(seed: UInt64) throws {
+    let fleet = try Fleet(seed: seed, members: 2)
+    do {
+      for _ in 0..<(Self.isStrict ? 40 : 12) { try fleet.stepUnderWay(isStrict: Self.isStrict) }
+    } catch {
+      Issue.record("seed \(seed): \(error)\n\(fleet.log.suffix(60).joined(separator: "\n"))")
+    }
+  }
+}
