@@ -14,8 +14,9 @@ extension Fleet {
     case 35..<50:
       // What is to be merged.
       for _ in 0..<Int.random(in: 1..<6, using: &random) { try edit(1) }
-      try command(members[1], "sync folder", mayFail: true)
-      try command(member, "retrieve folder", mayFail: true)
+      note("m1 sync folder, m0 retrieve folder")
+      try members[1].run("sync folder")
+      try member.run("retrieve folder")
     case 50..<54: if isStrict { try settle(member) }
     case 54..<58: if isStrict { try remount(member, kills: chance(50)) }
     default: try commandUnderWay(0, isStrict: isStrict)
