@@ -15,9 +15,9 @@ import TestSupport
 /// - what programs saved while the command worked is shown until a version takes it;
 /// - a store that is left there opens with all of that, too.
 ///
-/// Where it is strict, also: what a program saved is shown at once; until a new tree is installed nothing is other than programs made it; after the
-/// next version the tree is its head, as the kernel sees it; and a store that is left there opens with
-/// exactly the tree of before or after.
+/// Where it is strict, also: what a program saved is shown at once; until a new tree is installed nothing is
+/// other than programs made it; after the next version the tree is its head, as the kernel sees it; and a
+/// store that is left there opens with exactly the tree of before or after.
 final class UnderWay: @unchecked Sendable {
   // Unchecked: a fleet does one thing at a time, on one thread.
 
