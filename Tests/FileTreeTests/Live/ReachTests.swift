@@ -113,7 +113,7 @@ struct ReachTests {
   }
 
   @Test(
-    "a key of 32,000 names costs what it is long, not the square of that", .timeLimit(.minutes(1)))
+    "a key of 32,000 names costs what it is long, not the square of that", .timeLimit(.minutes(2)))
   func hostileKey() throws {
     let directory = try TemporaryDirectory()
     let mount = try MountedTree(directory.path)
