@@ -16,14 +16,17 @@ extension LiveTree {
           inode: Self.rootInode, attributes: root.attributes, time: root.ctime,
           explicitTime: root.explicitTime))
     }
-    var known: Set<UInt64> = []
-    append(childrenOf: root, to: &changes, &known)
     // Open ones too: what is saved through their handles later is a change of the name they had.
     for detached in detachedNodes.values {
       let node = detached.node
       // One that only the kernel knows is recorded if somebody opens and changes it.
       node.isJournaled = node.handles > 0 || node.file?.saved != nil || node.file?.unsaved == true
-      if node.isJournaled { changes += self.changes(of: detached) }
+      if node.isJournaled, let directory = nodes[detached.parent] { touch(directory) }
+    }
+    var known: Set<UInt64> = []
+    append(childrenOf: root, to: &changes, &known)
+    for detached in detachedNodes.values where detached.node.isJournaled {
+      changes += self.changes(of: detached)
     }
     changes += sumChanges()
     return changes

@@ -280,9 +280,10 @@ extension LiveTree {
           foreign: foreign.changes, implied: foreign.implied),
         after: nil)
     }
-    for detached in detachedNodes.values where detached.node.file?.saved == nil {
+    // Of the others no handle is left that could change them.
+    for detached in detachedNodes.values
+    where detached.node.file?.saved == nil && detached.node.file?.unsaved != true {
       forgetDetached(detached.node.inode)
-      unsavedNodes[detached.node.inode] = nil
       dropIfUnused(detached.node)
     }
   }

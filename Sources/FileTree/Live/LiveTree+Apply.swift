@@ -19,6 +19,7 @@ extension LiveTree {
     guard !node.isJournaled else { return }
     node.isJournaled = true
     if let detached = detachedNodes[node.inode] {
+      if let directory = nodes[detached.parent] { ensureJournaled(directory) }
       return changes(of: detached).forEach { journal.append($0) }
     }
     for one in node.names { ensureJournaled(one.parent) }
@@ -82,9 +83,11 @@ extension LiveTree {
       epochs.begin(id, predecessor == 0 ? nil : VersionNumber(predecessor))
     case .detached(let inode, let parent, let name, let successor, let epoch):
       guard let node = nodes[inode], node.parent == nil else { return }
-      detachedNodes[inode] = Detached(
-        node: node, parent: parent, name: name, successor: successor, epoch: epoch)
+      note(
+        Detached(node: node, parent: parent, name: name, successor: successor, epoch: epoch))
       if parent == Detached.nowhere { left.insert(inode) }
+      if node.file?.saved != nil { active(tick) }
+      if node.file?.unsaved == true { notePending(tick) }
     case .bind, .cutMark, .synced, .node, .override, .sums:
       return
     }
@@ -301,7 +304,7 @@ extension LiveTree {
     node.ctime = time
     node.stamp = stamp
     unsavedNodes[node.inode] = node
-    guard node.parent != nil || detachedNodes[node.inode] != nil else { return file }
+    guard belongsToName(node) else { return file }
     if node.parent != nil { touch(node) }
     notePending(tick)
     return file

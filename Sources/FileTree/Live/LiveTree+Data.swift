@@ -286,11 +286,6 @@ extension LiveTree {
     }
   }
 
-  func forgetDetached(_ inode: UInt64) {
-    detachedNodes[inode] = nil
-    left.remove(inode)
-  }
-
   /// Saves the file and brings it, its name and everything before to the disk.
   package func fsync(_ handle: LiveHandle) throws(FSError) {
     lock.withLock { _ in

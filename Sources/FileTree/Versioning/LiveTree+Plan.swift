@@ -26,7 +26,7 @@ extension LiveTree {
       savePaused(tick, reason)
       hasTakeable = false
       isPlanning = true
-      firstPending = unsavedNodes.values.contains { $0.parent != nil } ? tick : nil
+      firstPending = unsavedNodes.values.contains(where: belongsToName) ? tick : nil
       stamp += 1
       var plan = CutPlan(
         id: id, stamp: stamp, nextEpoch: epoch + 1, base: base, head: head,
@@ -85,7 +85,7 @@ extension LiveTree {
   private func savePaused(_ tick: UInt64, _ reason: CutReason) {
     let settle = settings.settle
     for node in Array(unsavedNodes.values) {
-      guard let file = node.file, node.parent != nil, tick >= file.lastWriteTick else { continue }
+      guard let file = node.file, belongsToName(node), tick >= file.lastWriteTick else { continue }
       let pause = tick - file.lastWriteTick
       let isDue =
         file.steady
@@ -281,12 +281,14 @@ extension LiveTree {
     plan.add(detached: items)
   }
 
-  /// Whether the name of a detached file was removed or renamed here since: it is no longer what merges made
+  /// Whether the name of a detached file was removed or renamed here since, or its directory removed: it is no longer what merges made
   /// of it.
   private func isGivenAway(_ detached: Detached) -> Bool {
-    guard detached.parent != Detached.nowhere,
-      let override = nodes[detached.parent]?.directory?.overrides[detached.name]
-    else { return false }
+    guard detached.parent != Detached.nowhere, let parent = nodes[detached.parent] else {
+      return false
+    }
+    guard parent.isLinked else { return true }
+    guard let override = parent.directory?.overrides[detached.name] else { return false }
     guard let inode = override.node?.inode else { return true }
     return detached.successor != Detached.anybody && detached.successor != inode
   }
@@ -309,7 +311,7 @@ extension LiveTree {
       let settle = settings.settle
       var quiet = hasTakeable ? lastActivity &+ settle : UInt64.max
       for node in unsavedNodes.values {
-        guard let file = node.file, node.parent != nil else { continue }
+        guard let file = node.file, belongsToName(node) else { continue }
         let paused = file.lastWriteTick &+ (file.steady ? settle : Self.abandonedNanoseconds)
         quiet = min(quiet, max(paused, lastActivity &+ settle))
       }

@@ -80,9 +80,10 @@ extension LiveTree {
     guard node.kind == .regular, node.handles > 0 || node.lookups > 0, node.furtherNames.isEmpty
     else { return }
     if node.file == nil { node.file = LiveFile(content: node.content) }
-    detachedNodes[node.inode] = Detached(
-      node: node, parent: Detached.nowhere, name: path, successor: Detached.anybody, epoch: seen,
-      shown: nil)
+    note(
+      Detached(
+        node: node, parent: Detached.nowhere, name: path, successor: Detached.anybody, epoch: seen,
+        shown: nil))
     left.insert(node.inode)
   }
 
@@ -90,9 +91,10 @@ extension LiveTree {
   func leave(_ former: [UInt64], at path: [UInt8]) {
     for inode in former {
       guard let one = detachedNodes[inode] else { continue }
-      detachedNodes[inode] = Detached(
-        node: one.node, parent: Detached.nowhere, name: path, successor: Detached.anybody,
-        epoch: one.epoch, shown: one.shown)
+      note(
+        Detached(
+          node: one.node, parent: Detached.nowhere, name: path, successor: Detached.anybody,
+          epoch: one.epoch, shown: one.shown))
       left.insert(inode)
     }
   }
@@ -131,10 +133,37 @@ extension LiveTree {
   ) {
     // Apart from the base, which has other bytes at the name.
     if node.file == nil { node.file = LiveFile(content: node.content) }
-    detachedNodes[node.inode] = Detached(
-      node: node, parent: place.parent.inode, name: place.name, successor: successor.inode,
-      epoch: seen, shown: shown)
+    note(
+      Detached(
+        node: node, parent: place.parent.inode, name: place.name, successor: successor.inode,
+        epoch: seen, shown: shown))
     untold.append(node.inode)
+  }
+
+  /// Notes a detached node; the directory of the name that it had stays in memory as long as it does.
+  func note(_ detached: Detached) {
+    nodes[detached.parent]?.pins += 1
+    let former = detachedNodes.updateValue(detached, forKey: detached.node.inode)
+    if let former { unpin(former) }
+  }
+
+  func forgetDetached(_ inode: UInt64) {
+    left.remove(inode)
+    guard let former = detachedNodes.removeValue(forKey: inode) else { return }
+    // No handle will save it.
+    if former.node.handles == 0 { unsavedNodes[inode] = nil }
+    unpin(former)
+  }
+
+  private func unpin(_ detached: Detached) {
+    guard let directory = nodes[detached.parent] else { return }
+    directory.pins -= 1
+    dropIfUnused(directory)
+  }
+
+  /// Whether what is written to a node is a change of a name, once it is saved.
+  func belongsToName(_ node: LiveNode) -> Bool {
+    node.parent != nil || detachedNodes[node.inode] != nil
   }
 
   /// Gives a node that was found in the base a number for the kernel, which may know another by its own.

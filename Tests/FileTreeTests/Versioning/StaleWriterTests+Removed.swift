@@ -8,7 +8,7 @@ import Testing
 /// A merge removes a file that somebody has open: an edit beside the removal, and the edit wins.
 extension StaleWriterTests {
   /// The other side removes values, and that comes in.
-  private func retrieveRemoval(of names: [String]) throws {
+  func retrieveRemoval(of names: [String]) throws {
     let head = try #require(try mount.store.state().head.flatMap { try mount.store.version($0) })
     let made = try mount.store.makeVersion(
       basedOnPredecessor: head.id, storing: names.map { .remove(Value.ID($0)) })
