@@ -86,6 +86,12 @@ struct Failure {
     }
   }
 
+  /// Standard output could not be written: nothing of a store is wrong or held.
+  init(ofOutput error: SystemError) {
+    let isFull = [Errno.noSpace, Errno.quota, Errno.fileTooBig].contains(error.errno)
+    self.init(isFull ? .noSpace : .failed, "standard output: \(error)")
+  }
+
   private static func code(_ error: FuseError) -> ExitCode {
     guard case .unmount(_, let errno) = error else { return .failed }
     return errno == Errno.busy

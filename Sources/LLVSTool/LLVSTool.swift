@@ -6,6 +6,7 @@ package enum LLVSTool {
   ///
   /// - Returns: the exit code.
   package static func run(_ arguments: [[UInt8]]) -> Int32 {
+    StandardStream.openClosed()
     // It has options of its own.
     if arguments.first?.elementsEqual("bench".utf8) ?? false {
       return Bench.run(arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) })
@@ -15,9 +16,9 @@ package enum LLVSTool {
     do throws(SystemError) {
       try console.finish()
     } catch {
-      let failure = Failure(error)
+      let failure = Failure(ofOutput: error)
       console.complain(failure.sentence)
-      return failure.code.rawValue
+      return code == ExitCode.done.rawValue ? failure.code.rawValue : code
     }
     return code
   }

@@ -175,6 +175,14 @@ extension Verb {
     guard let entry = try mount(at: point) else {
       throw ControlError(.notFound, "no store is mounted on \(point)")
     }
+    let others = try Self.others(of: entry)
+    if let first = others.first, first.isFirst {
+      // The daemon serves that one; a bind mount goes alone.
+      try MountPoint.unmount(point, lazily: line.has("force"))
+      let still = FileSystem.text(first.entry.path)
+      console.say("\(point) is unmounted; the store is still mounted on \(still)")
+      return .done
+    }
     let store = String(decoding: entry.source, as: UTF8.self)
     let lock = "\(store)/lock"
     guard let daemon = holder(of: lock) else {
@@ -192,6 +200,10 @@ extension Verb {
     try SystemProcess.terminate(daemon)
     // The kernel does not wait for a daemon: its lock is free when everything is done.
     while holder(of: lock) == daemon { SystemClock.sleep(nanoseconds: 20_000_000) }
+    // What the daemon does not know of went with it: bind mounts, of which this may be one.
+    for place in [point] + others.map({ FileSystem.text($0.entry.path) }) {
+      try MountPoint.removeStale(place)
+    }
     guard try mount(at: point)?.id != entry.id else {
       throw ControlError(.busy, "\(point) is still mounted though its daemon ended")
     }
@@ -202,6 +214,18 @@ extension Verb {
         "the last version was not made: \(reason); what is in none is kept for the next mount")
     }
     return .done
+  }
+
+  /// The other places where the file system of a mount is mounted, or a part of it, in the order in which they
+  /// were made; and whether they were made before it.
+  ///
+  /// The daemon's own mount is the first, unless somebody has taken that away.
+  private static func others(
+    of entry: MountEntry
+  ) throws -> [(entry: MountEntry, isFirst: Bool)] {
+    let same = try MountTable().entries.filter { $0.device == entry.device && $0.isFuse }
+    let own = same.firstIndex { $0.id == entry.id } ?? 0
+    return same.indices.filter { $0 != own }.map { (same[$0], $0 < own) }
   }
 
   /// What is mounted inside would go on where no path leads, and programs that have files open there would
@@ -218,6 +242,10 @@ extension Verb {
         .busy, "\(FileSystem.text(inside.path)) is mounted inside; unmount that first")
     }
     let point = FileSystem.text(entry.path)
+    if let other = try others(of: entry).first {
+      let place = FileSystem.text(other.entry.path)
+      throw ControlError(.busy, "\(point) is mounted on \(place) too; unmount that first")
+    }
     let history = table.mount(at: Array(HistoryMount.path(below: point).utf8))
     let uses = SystemProcess.uses(
       ofDevices: Set([entry.device] + (history.map { [$0.device] } ?? [])),

@@ -5,6 +5,17 @@ package enum StandardStream: Int32, Sendable {
   case output = 1
   case error = 2
 
+  /// Gives input, output and errors that are closed, as some supervisors leave them, to /dev/null: a file that
+  /// took the number would be written to by whoever has something to say.
+  ///
+  /// - Concurrency: before the process opens anything.
+  package static func openClosed() {
+    // open(2) gives the lowest number that is free.
+    for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
+      _ = unsafe open("/dev/null", O_RDWR)
+    }
+  }
+
   /// Writes everything, or as much as the reader takes.
   package func write(_ text: String) {
     try? write(Array(text.utf8))

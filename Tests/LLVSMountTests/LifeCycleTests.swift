@@ -71,6 +71,64 @@ extension Mounted {
     }
 
     @Test(
+      "llvs unmount takes a bind mount of a mount away alone, and refuses to leave one dead",
+      .timeLimit(.minutes(1)))
+    func boundElsewhere() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+        try mounted.run(
+          "mkdir d ../all ../part; echo x > d/f; mount --bind . ../all; mount --bind d ../part")
+        let unmount = "'\(MountedStore.program)' unmount"
+        func run(_ words: String) throws -> ShellResult {
+          try TestSupport.shell("\(unmount) \(words)", in: mounted.directory)
+        }
+        defer { _ = try? TestSupport.shell("umount -l all part", in: mounted.directory) }
+        let refused = try run("mnt")
+        #expect(refused.status == 6 && refused.output.contains("/all too"), "\(refused.output)")
+        #expect(try mounted.run("cat d/f ../all/d/f ../part/f") == "x\nx\nx\n")
+        for place in ["part", "all"] {
+          let gone = try run(place)
+          #expect(gone.status == 0 && gone.output.contains("still mounted on"), "\(gone.output)")
+          #expect(try mounted.run("ls ../\(place); echo y >> d/f; tail -1 d/f") == "y\n")
+        }
+        // Where the daemon's own place was taken away, what is left ends it.
+        try mounted.run("mount --bind . ../all; cd /; umount \"$OLDPWD\"")
+        let last = try run("all")
+        #expect(last.status == 0, "\(last.output)")
+        try mounted.mount()
+        #expect(try mounted.run("cat d/f") == "x\ny\ny\n")
+        #expect(try mounted.run("mount --bind . ../all") == "")
+        let forced = try run("--force mnt")
+        #expect(forced.status == 0, "\(forced.output)")
+        #expect(try TestSupport.shell("ls all", in: mounted.directory).output == "")
+        try mounted.mount()
+      }
+    }
+
+    @Test(
+      "Closed input, output and errors make no failure of a mount, and are no place for its files",
+      .timeLimit(.minutes(1)))
+    func closedStreams() throws {
+      let temporary = try TemporaryDirectory()
+      try FileSystem.makeDirectory(temporary.file("m"))
+      defer { _ = try? TestSupport.shell("umount -l m", in: temporary.path) }
+      let result = try TestSupport.shell(
+        """
+        llvs() { '\(MountedStore.program)' "$@"; }
+        llvs mount s m 0<&- 1>&-; echo $?
+        pid=$(tr -dc 0-9 < s/lock); readlink /proc/$pid/fd/0 /proc/$pid/fd/1
+        llvs unmount m 0<&- 1>&- 2>&-; echo $?
+        (llvs mount s m --foreground 0<&- 1>&- 2>&- &)
+        until [ -e m/.llvs ]; do sleep 0.05; done; sleep 0.2
+        pid=$(tr -dc 0-9 < s/lock); readlink /proc/$pid/fd/{0,1,2}
+        llvs unmount m; echo $?
+        """, in: temporary.path)
+      #expect(
+        result.output
+          == "0\n/dev/null\n/dev/null\n0\n/dev/null\n/dev/null\n/dev/null\nm is unmounted\n0\n",
+        "\(result.output)")
+    }
+
+    @Test(
       "llvs mount says that it is up once the tree answers, and llvs unmount waits for the end",
       .timeLimit(.minutes(1)))
     func background() throws {

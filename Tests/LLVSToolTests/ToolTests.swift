@@ -17,7 +17,11 @@ struct ToolTests {
       ("mkdir s; touch s/other; llvs init s", 11), ("llvs mount s nowhere", 3),
       ("llvs mount s /etc/hostname", 2), ("mkdir m; llvs mount s m -o nocreate", 3),
       ("llvs init s; llvs mount s s", 2), ("llvs init s; llvs mount s s/segments", 2),
-      ("llvs init s; llvs mount s .", 2),
+      ("llvs init s; llvs mount s .", 2), ("llvs init s 0<&- 1>&- 2>&-; llvs verify --store s", 0),
+      ("llvs init s; llvs status --store s 1>&-", 0), ("llvs help 0<&- 2>&-", 0),
+      ("llvs init s; llvs status --store s > /dev/full", 7),
+      ("llvs init s; llvs status --store s 1< /dev/null", 12),
+      ("llvs status --store absent > /dev/full", 3),
     ])
   func exitCodes(_ script: String, _ code: Int32) throws {
     let result = try Tool().run(script)

@@ -110,38 +110,67 @@ package struct PeerOpener: Sendable {
   package static let standard = PeerOpener { (address, store) throws(ControlError) in
     switch address {
     case .directory(let path):
-      let (resolved, isStore) = try existing(path)
+      let isStore = try existing(path)
       guard isStore else {
+        try refuseInsideStore(path, store)
         let hasBundles = try holds("bundles", path)
         let hasFiles = try holds("versions", path)
         return FolderPeer(
           path: path, hasFiles: hasFiles || !hasBundles, hasBundles: hasBundles)
       }
-      guard resolved != store.path else {
+      guard try !isSame(path, store.path) else {
         throw ControlError(.grammar, "\(path) is this store itself")
       }
       return StorePeer(path: path)
     case .bundles(let path):
-      guard try !existing(path).isStore else {
+      guard try !existing(path) else {
         throw ControlError(.grammar, "\(path) is a store, not a folder of bundles")
       }
+      try refuseInsideStore(path, store)
       return FolderPeer(path: path, hasFiles: try holds("versions", path), hasBundles: true)
     }
   }
 
   private static func holds(_ name: String, _ path: String) throws(ControlError) -> Bool {
-    do throws(SystemError) {
-      return try FileSystem.exists("\(path)/\(name)")
-    } catch {
-      throw ControlError(.unreachable, error.description)
+    try reaching(path) { () throws(SystemError) in try FileSystem.exists("\(path)/\(name)") }
+  }
+
+  /// Whether what is at a path is a store.
+  private static func existing(_ path: String) throws(ControlError) -> Bool {
+    try reaching(path) { () throws(SystemError) in
+      _ = try FileSystem.resolve(path)
+      return try FileSystem.exists("\(path)/store.sqlite")
     }
   }
 
-  private static func existing(
-    _ path: String
-  ) throws(ControlError) -> (resolved: String, isStore: Bool) {
+  /// Whether two paths are one directory, whatever links and bind mounts lead to it.
+  private static func isSame(_ path: String, _ other: String) throws(ControlError) -> Bool {
+    try reaching(path) { () throws(SystemError) in
+      let (a, b) = (try FileSystem.status(path), try FileSystem.status(other))
+      return a.device == b.device && a.inode == b.inode
+    }
+  }
+
+  /// Among a store's own files nobody puts others.
+  ///
+  /// A folder in which stores lie is one like any other.
+  private static func refuseInsideStore(_ path: String, _ store: Store) throws(ControlError) {
+    var above = try reaching(path) { () throws(SystemError) in try FileSystem.resolve(path) }
+    while above != "/" {
+      above = FileSystem.directory(of: above)
+      // Who may not look there cannot have a store there either.
+      guard (try? FileSystem.exists("\(above)/store.sqlite")) == true else { continue }
+      let which = try isSame(above, store.path) ? "this store" : "the store \(above)"
+      throw ControlError(
+        .grammar, "\(path) is inside \(which); a peer's folder stands beside stores")
+    }
+  }
+
+  private static func reaching<R>(
+    _ path: String, _ body: () throws(SystemError) -> R
+  ) throws(ControlError) -> R {
     do throws(SystemError) {
-      return (try FileSystem.resolve(path), try FileSystem.exists("\(path)/store.sqlite"))
+      return try body()
     } catch {
       if error.errno == Errno.noEntry { throw ControlError(.unreachable, "\(path) is not there") }
       throw ControlError(.unreachable, error.description)

@@ -370,6 +370,34 @@ struct ControlExchangeTests {
     }
   }
 
+  @Test("a folder among a store's own files is no peer, whatever leads there; one around stores is")
+  func insideStore() throws {
+    let a = try ControlWorkspace()
+    try a.write("f", "x")
+    let other = try Store.open(path: a.directory.file("other"), mode: .writer, create: true)
+    try FileSystem.symlink("store/journal", at: a.directory.file("link"))
+    let places = [
+      "store/segments", "link", "other/segments", "link/../segments/../journal/", "store/./journal",
+    ]
+    for place in places {
+      for prefix in ["", "bundle+"] {
+        try a.service.setPeer("p", address: Array("\(prefix)\(a.directory.path)/\(place)\n".utf8))
+        let error = try #require(throws: ControlError.self) { try a.run("sync") }
+        #expect(error.kind == .grammar, "\(place)")
+        #expect(
+          error.message.contains(place.hasPrefix("other") ? "/other" : "this store"), "\(error)")
+      }
+    }
+    for directory in ["store/segments", "store/journal", "other/segments"] {
+      let names = try FileSystem.list(a.directory.file(directory))
+      #expect(!names.contains { ["versions", "changes", "bundles"].contains($0) }, "\(names)")
+    }
+    try a.service.setPeer("p", address: Array("\(a.directory.path)\n".utf8))
+    try a.run("sync")
+    #expect(try FileSystem.exists(a.directory.file("versions")))
+    _ = other
+  }
+
   @Test("a peer that is not there is named, and the others are served")
   func absent() throws {
     let (a, b, _) = try pair()
