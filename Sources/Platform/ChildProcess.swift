@@ -60,14 +60,31 @@ package struct ChildProcess: Sendable {
     }
   }
 
+  /// How a program ended.
+  package struct Ending: Hashable, Sendable {
+    /// Its exit code; nil if it was ended.
+    package var code: Int32?
+    /// The first of what it said on standard error, at most ``mostSaid`` bytes.
+    package var said: [UInt8] = []
+
+    package static let mostSaid = 1024
+  }
+
   /// Runs a program to its end in a session of its own, without input and output; one that takes longer
   /// than `patience` nanoseconds, or is given up, is ended, with all that it started there.
-  ///
-  /// - Returns: its exit code; nil if it was ended.
   package static func run(
     _ arguments: [String], patience: UInt64, isGivenUp: () -> Bool = { false }
-  ) throws(SystemError) -> Int32? {
-    guard let program = arguments.first else { return 0 }
+  ) throws(SystemError) -> Ending {
+    guard let program = arguments.first else { return Ending(code: 0) }
+    var ends: [Int32] = [-1, -1]
+    guard unsafe pipe(&ends) == 0 else { throw SystemError(errno: errno, call: "pipe") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+    var writer = ends[1]
+    defer {
+      close(ends[0])
+      if writer >= 0 { close(writer) }
+    }
     var attributes = posix_spawnattr_t()
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawnattr_init(&attributes)
@@ -86,25 +103,52 @@ package struct ChildProcess: Sendable {
     unsafe posix_spawnattr_setflags(&attributes, 0x80 | 0x08 | 0x04)
     unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-    unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    unsafe posix_spawn_file_actions_adddup2(&actions, writer, 2)
     var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
     unsafe words.append(nil)
     defer { unsafe words.forEach { unsafe free($0) } }
     var process = pid_t()
     let code = unsafe posix_spawnp(&process, program, &actions, &attributes, words, environ)
     guard code == 0 else { throw SystemError(errno: code, call: "posix_spawnp", subject: program) }
+    close(writer)
+    writer = -1
     let child = ChildProcess(id: process)
     let end = SystemClock.monotonic() + patience
-    var pause: UInt64 = 500_000
+    var ending = Ending()
+    var isSilent = false
+    var pause: Int32 = 1
     while SystemClock.monotonic() < end, !isGivenUp() {
-      if let code = try child.exitCode() { return code }
-      SystemClock.sleep(nanoseconds: pause)
-      pause = min(pause * 2, 20_000_000)
+      if let code = try child.exitCode() {
+        _ = drain(ends[0], into: &ending.said)
+        ending.code = code
+        return ending
+      }
+      // Once nobody can say anything any more, poll(2) would return at once each time.
+      var waiting = pollfd(fd: isSilent ? -1 : ends[0], events: Int16(POLLIN), revents: 0)
+      if unsafe poll(&waiting, 1, pause) > 0 { isSilent = drain(ends[0], into: &ending.said) }
+      pause = min(pause * 2, 20)
     }
     // Not reaped yet, so the number is still this process's.
     kill(-process, SIGKILL)
     _ = try child.exitCode(waiting: true)
-    return nil
+    _ = drain(ends[0], into: &ending.said)
+    return ending
+  }
+
+  /// Takes what stands in a pipe, so that nobody waits to say more; keeps the first of it.
+  ///
+  /// - Returns: whether nobody has the other end any more.
+  private static func drain(_ pipe: Int32, into said: inout [UInt8]) -> Bool {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    // A pipe holds no more than this: whoever fills it again meanwhile is met the next time.
+    for _ in 0..<16 {
+      let count = unsafe bytes.withUnsafeMutableBytes {
+        unsafe Glibc.read(pipe, $0.baseAddress, $0.count)
+      }
+      guard count > 0 else { return count == 0 }
+      said += bytes.prefix(min(count, Ending.mostSaid - said.count))
+    }
+    return false
   }
 
   /// Its exit code, 128 and more for a signal; nil while it runs.

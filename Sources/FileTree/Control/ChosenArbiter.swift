@@ -9,7 +9,8 @@ struct ChosenArbiter: ClashArbiter {
 
   /// The maker for one name.
   static func plain(
-    _ choice: ArbiterChoice, _ store: Store, isCancelled: @escaping @Sendable () -> Bool
+    _ choice: ArbiterChoice, _ store: Store, _ trials: ArbiterTrials,
+    isCancelled: @escaping @Sendable () -> Bool
   ) -> Maker {
     switch choice {
     // Keeping both is the one stored last in the tree and the other among the conflicts.
@@ -20,7 +21,8 @@ struct ChosenArbiter: ClashArbiter {
     // The live tree's version is the first side of a merge that a command asks for.
     case .ours: { _ in OneSideClashArbiter(.first) }
     case .theirs: { _ in OneSideClashArbiter(.second) }
-    case .exec(let command): { CommandArbiter(command, $0, store, isCancelled: isCancelled) }
+    case .exec(let command):
+      { CommandArbiter(command, $0, store, trials: trials, isCancelled: isCancelled) }
     }
   }
 
@@ -28,13 +30,13 @@ struct ChosenArbiter: ClashArbiter {
   ///
   /// Where no rule matches, text and JSON are merged, and of the rest the value stored last is taken.
   static func maker(
-    _ rules: [ArbiterRule], _ store: Store,
+    _ rules: [ArbiterRule], _ store: Store, _ trials: ArbiterTrials = ArbiterTrials(),
     isCancelled: @escaping @Sendable () -> Bool = { false }
   ) -> Maker {
     let known = rules.map { rule in
       (
         rule.pattern.map { IgnorePatterns(Array($0.utf8)) },
-        plain(rule.arbiter, store, isCancelled: isCancelled)
+        plain(rule.arbiter, store, trials, isCancelled: isCancelled)
       )
     }
     return { graph in

@@ -7,9 +7,9 @@ import Platform
 /// `$3` the second, which stand behind its words where it names none itself; it leaves the result in `$2`
 /// and ends with 0. Neither names nor bytes become part of
 /// what the shell reads. Where it fails, takes too long or leaves too much, and where a side has no
-/// bytes, the value stored last is taken. Only equal commands that give equal bytes keep replicas alike.
+/// bytes, the value stored last is taken; ``ArbiterTrials`` say so, and how often it is asked. Only equal commands that give equal bytes keep replicas alike.
 ///
-/// A store's write lock is held while it runs, no longer than ``patience``.
+/// A store's write lock is held while it runs, no longer than ``patience``, which one merge loses twice at most.
 package struct CommandArbiter: ClashArbiter {
   /// How long a command may take, in nanoseconds.
   package static let patience: UInt64 = 10_000_000_000
@@ -20,17 +20,19 @@ package struct CommandArbiter: ClashArbiter {
   private let fallback: MostRecentChangeClashArbiter
   private let store: Store
   private let patience: UInt64
+  private let trials: ArbiterTrials
   private let isCancelled: @Sendable () -> Bool
 
   /// Creates an arbiter for values of a store; a command at work is ended when it is cancelled.
   package init(
     _ command: String, _ graph: VersionGraph, _ store: Store,
-    patience: UInt64 = CommandArbiter.patience,
+    patience: UInt64 = CommandArbiter.patience, trials: ArbiterTrials = ArbiterTrials(),
     isCancelled: @escaping @Sendable () -> Bool = { false }
   ) {
     self.isCancelled = isCancelled
     self.command = command
     self.patience = patience
+    self.trials = trials
     self.store = store
     fallback = MostRecentChangeClashArbiter(graph: graph)
   }
@@ -52,12 +54,35 @@ package struct CommandArbiter: ClashArbiter {
       contents.append(
         try store.contents.bytes(entry.stored, atMost: UInt64(Self.maximumLength)))
     }
+    let path = KeyCoding.path(of: clash.key) ?? clash.key.bytes
+    guard trials.mayAsk(command, of: path) else { return nil }
+    let answer: Answer
     do throws(SystemError) {
-      return try run(contents)
+      answer = try run(contents)
     } catch {
       // What keeps the command from running keeps nothing else from being merged.
+      answer = .failure("could not be run: \(error)", isHopeless: true)
+    }
+    switch answer {
+    case .bytes(let bytes): return bytes
+    case .failure(let reason, let isHopeless):
+      if !isCancelled() { trials.fail(command, on: path, reason, isHopeless: isHopeless) }
       return nil
     }
+  }
+
+  private enum Answer {
+    case bytes([UInt8])
+    /// Why there are none, behind the command's name; whether it would be the same for others.
+    case failure(String, isHopeless: Bool)
+  }
+
+  /// The first line of what a program said, with a colon before it; nothing where it said nothing.
+  private static func quoted(_ said: [UInt8]) -> String {
+    let line = said.split(separator: 0x0A).first ?? []
+    let text = String(decoding: line.prefix(200), as: UTF8.self).unicodeScalars
+      .filter { $0.value >= 0x20 && !(0x7F..<0xA0).contains($0.value) }
+    return text.isEmpty ? "" : ": \(String(String.UnicodeScalarView(text)))"
   }
 
   /// Whether a command says itself where its files stand, or is more than a program with its words.
@@ -66,7 +91,7 @@ package struct CommandArbiter: ClashArbiter {
     return command.contains(/\$\{?[123@*]/)
   }
 
-  private func run(_ contents: [[UInt8]]) throws(SystemError) -> [UInt8]? {
+  private func run(_ contents: [[UInt8]]) throws(SystemError) -> Answer {
     let directory = "\(store.path)/merge-\(UInt64.random(in: 0...UInt64.max))"
     try FileSystem.makeDirectory(directory, permissions: 0o700)
     defer { try? FileSystem.removeTree(directory) }
@@ -79,11 +104,20 @@ package struct CommandArbiter: ClashArbiter {
     // The shell's own bound, in blocks of 512 bytes, on every file that the command writes.
     let files = Self.namesFiles(command) ? "" : " \"$1\" \"$2\" \"$3\""
     let script = "ulimit -f \(Self.maximumLength / 512)\n\(command)\(files)"
-    let code = try ChildProcess.run(
+    let ending = try ChildProcess.run(
       ["/bin/sh", "-c", script, "llvs-merge"] + paths, patience: patience, isGivenUp: isCancelled)
-    guard code == 0 else { return nil }
+    guard let code = ending.code else {
+      return .failure("took longer than \(patience / 1_000_000_000) s", isHopeless: true)
+    }
+    guard code == 0 else {
+      // sh(1): 126 and 127 for what is no program, or is not there.
+      return .failure(
+        "ended with \(code)\(Self.quoted(ending.said))", isHopeless: code == 126 || code == 127)
+    }
     // The command may have put anything there: a link is no result, and a FIFO would never end.
-    guard try FileSystem.status(paths[1], following: false).kind == .regular else { return nil }
-    return try FileSystem.read(paths[1], atMost: Self.maximumLength)
+    guard (try? FileSystem.status(paths[1], following: false))?.kind == .regular else {
+      return .failure("left no file", isHopeless: false)
+    }
+    return .bytes(try FileSystem.read(paths[1], atMost: Self.maximumLength))
   }
 }

@@ -76,10 +76,11 @@ extension ControlService {
   /// not in a version yet.
   func dryRun(
     _ merge: ControlCommand.Merge, _ others: [VersionRecord]?,
-    _ arbiter: @escaping ChosenArbiter.Maker
+    _ arbitration: Arbitration
   ) throws(ControlError) -> CommandResult {
     var preview = MergePreview()
     var summary = MergeSummary()
+    summary.trials = arbitration.trials
     summary.isSettled = merge.arbiter?.isOneSide == true
     try translating { () throws(StoreError) in
       try store.write { (transaction) throws(StoreError) in
@@ -95,7 +96,8 @@ extension ControlService {
           if others == nil, try !graph.areRelated(a, b) { continue }
           guard
             let result = try transaction.dryRun(
-              head, other.number, allowingUnrelated: merge.isUnrelated, arbiter: arbiter)
+              head, other.number, allowingUnrelated: merge.isUnrelated,
+              arbiter: arbitration.arbiter)
           else {
             // One holds the other: the tree goes on from that, or stays.
             guard try graph.isAncestorOrSelf(head, of: other.number) else { continue }
@@ -116,7 +118,7 @@ extension ControlService {
       [
         ReplyField("version", .null), ReplyField("heads", summary.heads),
         ReplyField("values", summary.values), ReplyField("conflicts", summary.clashes),
-        preview.field,
+        summary.trials.field, preview.field,
       ])
   }
 }

@@ -10,10 +10,13 @@ extension ControlService {
     var fields: [ReplyValue] = []
     /// Paths on which merges clashed.
     var conflicts = ReplyField("conflicts", [])
+    /// What commands failed on that were asked.
+    var failures = ArbiterTrials().field
     var failure: ControlError?
 
     mutating func note(_ merged: CommandResult) {
-      conflicts = merged.fields.first { $0.name == "conflicts" } ?? conflicts
+      conflicts = merged.fields.first { $0.name == conflicts.name } ?? conflicts
+      failures = merged.fields.first { $0.name == failures.name } ?? failures
     }
 
     mutating func fail(_ error: ControlError) {
@@ -35,7 +38,7 @@ extension ControlService {
       guard half == .retrieve, settings.automerge else { continue }
       // What cannot be merged by itself waits for somebody to say how.
       let merged = try mergeHeads(
-        context, standardArbiter(context), refusingUnrelated: false)
+        context, standardArbitration(context), refusingUnrelated: false)
       if merged.text != "nothing to merge" { outcome.lines.append(merged.text) }
       outcome.note(merged)
     }
@@ -51,7 +54,7 @@ extension ControlService {
     outcome.lines.append(committed.text)
     try run(.retrieve, with: peers, context, &outcome)
     do throws(ControlError) {
-      let merged = try mergeHeads(context, standardArbiter(context))
+      let merged = try mergeHeads(context, standardArbitration(context))
       outcome.lines.append(merged.text)
       outcome.note(merged)
     } catch {
@@ -68,7 +71,7 @@ extension ControlService {
       outcome.lines.joined(separator: "; "),
       [
         ReplyField("head", try headRecord().map { .text($0.name) } ?? .null),
-        ReplyField("peers", .list(outcome.fields)), outcome.conflicts,
+        ReplyField("peers", .list(outcome.fields)), outcome.conflicts, outcome.failures,
         ReplyField("openConflicts", try countOpenConflicts()),
       ])
   }

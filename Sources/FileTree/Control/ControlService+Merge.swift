@@ -8,6 +8,8 @@ struct MergeSummary {
   var clashes: [[UInt8]] = []
   /// Whoever asked said which side to take, so that nothing is left to settle.
   var isSettled = false
+  /// How commands did that were asked.
+  var trials = ArbiterTrials()
 
   mutating func add(_ report: MergeReport) {
     for made in report.made {
@@ -29,6 +31,7 @@ struct MergeSummary {
       let word = isSettled ? "clash settled" : "conflict"
       text += ", \(count(clashes.count, word)): \(ControlService.names(clashes))"
     }
+    if let failures = trials.text { text += "; \(failures)" }
     return text
   }
 }
@@ -37,33 +40,42 @@ extension ControlService {
   func merge(
     _ merge: ControlCommand.Merge, _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
-    let arbiter =
-      if let choice = merge.arbiter {
-        ChosenArbiter.plain(choice, store, isCancelled: context.isCancelled)
-      } else {
-        standardArbiter(context)
-      }
+    var arbitration = standardArbitration(context)
+    if let choice = merge.arbiter {
+      arbitration.arbiter = ChosenArbiter.plain(
+        choice, store, arbitration.trials, isCancelled: context.isCancelled)
+    }
     var others: [VersionRecord]?
     if case .named(let word) = merge.target { others = try named(word) }
-    if merge.isDryRun { return try dryRun(merge, others, arbiter) }
+    if merge.isDryRun { return try dryRun(merge, others, arbitration) }
     try cut()
     if let others {
       return try mergeAuthored(
-        merge, context, arbiter, reason: "merge"
+        merge, context, arbitration, reason: "merge"
       ) { (_, _) throws(StoreError) in others }
     }
     if merge.target == .all || merge.arbiter != nil {
-      return try mergeAuthored(merge, context, arbiter, reason: "merge") {
+      return try mergeAuthored(merge, context, arbitration, reason: "merge") {
         (graph, line) throws(StoreError) in
         try self.heads(of: graph, line, all: merge.target == .all)
       }
     }
-    return try mergeHeads(context, arbiter)
+    return try mergeHeads(context, arbitration)
+  }
+
+  /// Who decides in one merge, and how the commands do that are asked.
+  struct Arbitration {
+    var arbiter: ChosenArbiter.Maker
+    let trials: ArbiterTrials
   }
 
   /// What the settings say.
-  func standardArbiter(_ context: CommandContext) -> ChosenArbiter.Maker {
-    ChosenArbiter.maker(settings.arbiters, store, isCancelled: context.isCancelled)
+  func standardArbitration(_ context: CommandContext) -> Arbitration {
+    let trials = ArbiterTrials(of: tree)
+    return Arbitration(
+      arbiter: ChosenArbiter.maker(
+        settings.arbiters, store, trials, isCancelled: context.isCancelled),
+      trials: trials)
   }
 
   /// The versions that a word stands for: a branch's heads, or one version.
@@ -115,17 +127,18 @@ extension ControlService {
   ///
   /// - Throws: `unrelated` where there is nothing but heads of unrelated histories.
   func mergeHeads(
-    _ context: CommandContext, _ arbiter: @escaping ChosenArbiter.Maker,
-    refusingUnrelated: Bool = true
+    _ context: CommandContext, _ arbitration: Arbitration, refusingUnrelated: Bool = true
   ) throws(ControlError) -> CommandResult {
     var summary = MergeSummary()
+    summary.trials = arbitration.trials
     var before: VersionNumber?
     var left: [HistoryNode] = []
     let outcome = try move("merge", context) { (transaction, head) throws(StoreError) in
       before = head
       let line = try self.line(of: head, in: transaction)
       let report = try transaction.mergeHeads(
-        ofLine: line, live: head, arbiter: arbiter, isCancelled: context.isCancelled)
+        ofLine: line, live: head, arbiter: arbitration.arbiter,
+        isCancelled: context.isCancelled)
       summary.add(report)
       summary.heads = report.made.isEmpty ? 0 : report.made.count + 1
       let graph = transaction.merger.graph
@@ -153,10 +166,11 @@ extension ControlService {
 
   private func mergeAuthored(
     _ merge: ControlCommand.Merge, _ context: CommandContext,
-    _ arbiter: @escaping ChosenArbiter.Maker, reason: String,
+    _ arbitration: Arbitration, reason: String,
     _ others: (VersionGraph, Branch?) throws(StoreError) -> [VersionRecord]
   ) throws(ControlError) -> CommandResult {
     var summary = MergeSummary()
+    summary.trials = arbitration.trials
     summary.isSettled = merge.arbiter?.isOneSide == true
     var before: VersionNumber?
     let outcome = try move(reason, context) { (transaction, head) throws(StoreError) in
@@ -179,7 +193,7 @@ extension ControlService {
         let report = try transaction.merge(
           other.number, into: live, allowingUnrelated: merge.isUnrelated, line: line,
           keepingLine: true, settling: merge.arbiter?.isOneSide == true, author: self.author,
-          arbiter: arbiter)
+          arbiter: arbitration.arbiter)
         if report.outcome != live { summary.heads += summary.heads == 0 ? 2 : 1 }
         summary.add(report)
         current = report.outcome
@@ -209,7 +223,7 @@ extension ControlService {
         ReplyField("version", hasMoved ? .text(name) : .null), ReplyField("heads", summary.heads),
         ReplyField("values", summary.values),
         ReplyField("conflicts", summary.isSettled ? [] : summary.clashes),
-        ReplyField("settled", summary.isSettled ? summary.clashes : []),
+        ReplyField("settled", summary.isSettled ? summary.clashes : []), summary.trials.field,
         ReplyField("unsaved", outcome.unsaved),
       ])
   }

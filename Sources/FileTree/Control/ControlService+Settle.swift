@@ -126,7 +126,7 @@ extension ControlService {
             ? [.settled: Version.MetadataValue(keys: [entry.key])] : [:]))
       guard let now, now != start.record.number else { return made.number }
       return try transaction.mergeSides(
-        [now, made.number], live: now, arbiter: self.standardArbiter(context)
+        [now, made.number], live: now, arbiter: self.standardArbitration(context).arbiter
       ).outcome
     }
     return settled([path], outcome)

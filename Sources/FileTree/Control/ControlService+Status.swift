@@ -25,6 +25,7 @@ extension ControlService {
       lines.append(("conflicts", "\(conflicts)"))
       fields.append(ReplyField("conflicts", conflicts))
     }
+    describeArbiter(&lines, &fields)
     describeReserve(&lines, &fields)
     describeWithheld(&lines, &fields)
     let refusal = tree.journal.refusal
@@ -178,6 +179,15 @@ extension ControlService {
         ]))
     }
     fields.append(ReplyField("peers", .list(values)))
+  }
+
+  /// What the newest merge asked commands in vain.
+  private func describeArbiter(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
+    let told = tree.arbiterFailures.withLock { $0 }
+    fields.append(ReplyField("arbiterFailures", told?.count ?? 0))
+    guard let told else { return }
+    lines.append(
+      ("arbiter", "\(Moment.short(told.time)): \(ArbiterTrials.text(told.count, told.first))"))
   }
 
   private func describeReserve(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {

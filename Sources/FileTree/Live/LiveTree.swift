@@ -26,6 +26,8 @@ package final class LiveTree: @unchecked Sendable {
   let threads = ThreadGroups()
   /// Who is told of damage that reading meets.
   package var damage: DamageReport { journal.damage }
+  /// How the commands did that the newest merge asked which asked any; nil where none failed.
+  let arbiterFailures = Monitor<ArbiterTrials.Told?>(nil)
   // A state of no size would share its address with a field, which the thread sanitizer takes for a race.
   let lock = Monitor(false)
 

@@ -111,9 +111,10 @@ struct CutVersions {
         heads.append(number)
       }
     }
-    let rules = tree.lock.withLock { _ in tree.settings.arbiters }
+    let arbiter = ChosenArbiter.maker(
+      tree.lock.withLock { _ in tree.settings.arbiters }, tree.store, ArbiterTrials(of: tree))
     for (line, sides) in left.sorted(by: { $0.key < $1.key }) {
-      try join(sides, on: line, transaction, rules)
+      try join(sides, on: line, transaction, arbiter)
     }
     if heads.isEmpty { return made }
     if made.own == nil, let head = plan.head { heads.insert(head, at: 0) }
@@ -121,7 +122,7 @@ struct CutVersions {
       heads, live: made.own ?? plan.head,
       // Before the first version, where that came from elsewhere, nothing is what writers had seen.
       allowingUnrelated: groups.contains { $0.0.predecessor == nil },
-      arbiter: ChosenArbiter.maker(rules, tree.store))
+      arbiter: arbiter)
     made.newest = merged.made.last?.record ?? made.newest
     made.head = merged.outcome
     return made
@@ -131,7 +132,7 @@ struct CutVersions {
   /// on through a switch do not leave a head each time.
   private func join(
     _ sides: [VersionNumber], on line: String, _ transaction: WriteTransaction,
-    _ rules: [ArbiterRule]
+    _ arbiter: @escaping ChosenArbiter.Maker
   ) throws(StoreError) {
     let graph = transaction.merger.graph
     let branch = line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
@@ -146,8 +147,7 @@ struct CutVersions {
       }
     }
     guard heads.count > 1 else { return }
-    _ = try transaction.mergeSides(
-      heads, live: nil, arbiter: ChosenArbiter.maker(rules, tree.store))
+    _ = try transaction.mergeSides(heads, live: nil, arbiter: arbiter)
   }
 
   /// Where a version made on a predecessor belongs.

@@ -139,6 +139,102 @@ struct CommandArbiterTests {
     #expect(try leftovers() == [])
   }
 
+  /// A store whose head and another one clash at four names, with a command for them.
+  private func clashing(_ command: String) throws -> ControlWorkspace {
+    let (a, b) = (try ControlWorkspace(), try ControlWorkspace())
+    let folder = directory.file("x")
+    try FileSystem.makeDirectory(folder)
+    for space in [a, b] { try space.service.setPeer("x", address: Array("\(folder)\n".utf8)) }
+    for name in ["a", "b", "c", "d"] { try a.write(name, "base\n") }
+    try a.run("sync")
+    try b.run("sync")
+    for space in [a, b] {
+      for name in ["a", "b", "c", "d"] { try space.write(name, "\(space === a)\n") }
+    }
+    try b.run("sync")
+    try a.run("set 'arbiter=exec \(command)'")
+    return a
+  }
+
+  private func errors(_ space: ControlWorkspace) -> [String] {
+    space.service.log.lastLines(100).filter { $0.contains(" error arbiter: ") }
+  }
+
+  @Test(
+    "a command that fails is told of in the reply, in the log with what it said, and in the status")
+  func told() throws {
+    let driver = directory.file("driver")
+    try "#!/bin/sh\necho no way >&2; echo more >&2; exit 3\n".write(
+      toFile: driver, atomically: true, encoding: .utf8)
+    try FileSystem.setMode(Array(driver.utf8), 0o755)
+    let space = try clashing(driver)
+    let said = "\(driver) ended with 3: no way"
+    let reply = try space.run("sync")
+    #expect(
+      reply.text.contains(
+        "; the arbiter failed on 4 values, of which the newest are taken (a: \(said), ...)"),
+      "\(reply.text)")
+    #expect(reply.json.components(separatedBy: "\"reason\":").count == 5, "\(reply.json)")
+    let lines = errors(space)
+    #expect(lines.count == 4)
+    #expect(lines.last?.hasSuffix("arbiter: d: \(said); the newest value is taken") == true)
+    let status = try space.service.status()
+    #expect(status.text.contains("the arbiter failed on 4 values"), "\(status.text)")
+    #expect(status.json.contains("\"arbiterFailures\":4"))
+    // Until the next merge that asks one and does not fail.
+    try space.run("set 'arbiter=exec true'")
+    try space.write("a", "mine\n")
+    try space.run("commit")
+    #expect(try space.run("merge --dry-run").text == "nothing to merge")
+    #expect(try space.service.status().text.contains("the arbiter failed"))
+    let head = try #require(try space.store.state().head.flatMap { try space.store.version($0) })
+    for text in ["one\n", "two\n"] {
+      _ = try space.store.makeVersion(basedOnPredecessor: head.id, updating: [value("a", text)])
+    }
+    #expect(try !space.run("merge").text.contains("arbiter"))
+    #expect(try !space.service.status().text.contains("the arbiter failed"))
+  }
+
+  @Test("a command that is not there is asked twice in a merge, and the log says so")
+  func missing() throws {
+    let space = try clashing("/nowhere/driver")
+    let reply = try space.run("merge")
+    #expect(reply.text.contains("nothing to merge"))
+    try space.run("retrieve")
+    let lines = errors(space)
+    #expect(lines.count == 4, "\(lines)")
+    #expect(lines.filter { $0.contains(": /nowhere/driver ended with 127: ") }.count == 2)
+    #expect(lines.filter { $0.contains(": /nowhere/driver is not asked again; ") }.count == 2)
+    // The next merge asks again.
+    try space.write("a", "mine\n")
+    let head = try #require(try space.store.state().head.flatMap { try space.store.version($0) })
+    _ = try space.store.makeVersion(basedOnPredecessor: head.id, updating: [value("a", "other\n")])
+    #expect(try space.run("merge").text.contains("failed on 1 value, of which the newest is taken"))
+  }
+
+  @Test("a command that hangs costs a merge its patience twice, however many values clash")
+  func hanging() throws {
+    let names = (0..<8).map { "v\($0)" }
+    let root = try store.makeVersion(
+      basedOnPredecessor: nil, inserting: names.map { value($0, "base\n") })
+    let sides = try ["one\n", "two\n"].map { text in
+      let version = try store.makeVersion(
+        basedOnPredecessor: root.id, updating: names.map { value($0, text) })
+      return try #require(try store.version(version.id)).number
+    }
+    let (trials, mark) = (ArbiterTrials(), directory.file("asked"))
+    _ = try store.write { (transaction) throws(StoreError) in
+      try transaction.merge(sides[1], into: sides[0], line: nil) {
+        CommandArbiter(
+          "echo >> '\(mark)'; sleep 300; true", $0, store, patience: 1_000_000_000, trials: trials)
+      }
+    }
+    #expect(try String(contentsOfFile: mark, encoding: .utf8) == "\n\n")
+    let text = try #require(trials.text)
+    #expect(text.hasPrefix("the arbiter failed on 8 values"), "\(text)")
+    #expect(text.contains("took longer than 1 s"), "\(text)")
+  }
+
   @Test("a command is this store's own: no peer can bring or name one")
   func peers() throws {
     let (a, b) = (try ControlWorkspace(), try ControlWorkspace())
