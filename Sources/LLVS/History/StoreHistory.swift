@@ -5,11 +5,13 @@ final class StoreHistory: HistorySource, VersionMaps {
   private let catalog: Catalog
   private let nodes: any NodeStorage
   private let cache: NodeCache
+  let bases: VirtualBases
 
   init(catalog: Catalog, nodes: any NodeStorage, cache: NodeCache) {
     self.catalog = catalog
     self.nodes = nodes
     self.cache = cache
+    bases = VirtualBases(over: nodes)
   }
 
   func record(_ number: VersionNumber) throws(StoreError) -> VersionRecord {
@@ -37,6 +39,8 @@ final class StoreHistory: HistorySource, VersionMaps {
   func valueMap(ofVersion number: VersionNumber) throws(StoreError) -> ValueMap {
     map(try record(number).map)
   }
+
+  func knownBases(over storage: any NodeStorage) -> KnownBases { KnownBases(bases.current()) }
 
   func map(_ root: MapRoot) -> ValueMap {
     ValueMap(root: root, storage: nodes, cache: cache)

@@ -39,6 +39,8 @@ final class TransactionHistory: HistorySource, VersionMaps, @unchecked Sendable 
     if let own = own(number) { return store.map(of: own) }
     return try store.history.valueMap(ofVersion: number)
   }
+
+  func knownBases(over storage: any NodeStorage) -> KnownBases { transaction.knownBases() }
 }
 
 extension WriteTransaction {

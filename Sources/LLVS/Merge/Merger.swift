@@ -1,6 +1,15 @@
 /// Where the merge finds the maps of versions.
 package protocol VersionMaps: AnyObject, Sendable {
   func valueMap(ofVersion number: VersionNumber) throws(StoreError) -> ValueMap
+
+  /// The virtual bases that are known already, of maps in a storage; none unless it says so.
+  func knownBases(over storage: any NodeStorage) -> KnownBases
+}
+
+extension VersionMaps {
+  package func knownBases(over storage: any NodeStorage) -> KnownBases {
+    KnownBases(VirtualBases(over: storage).current())
+  }
 }
 
 /// What merging two versions takes.
@@ -117,47 +126,6 @@ package struct Merger: Sendable {
   ) throws(StoreError) -> ValueMap {
     if bases.isEmpty { return ValueMap(emptyIn: map.storage, cache: map.cache) }
     if bases.count == 1 { return try maps.valueMap(ofVersion: bases[0]) }
-    var virtual = VirtualBases(
-      merger: self, overlay: OverlayNodes(over: map.storage), cache: NodeCache(budget: 1 << 24))
-    return try virtual.map(of: bases)
-  }
-
-  /// Virtual bases of one merge; those met again on the way back are made once.
-  private struct VirtualBases {
-    let merger: Merger
-    let overlay: OverlayNodes
-    let cache: NodeCache
-    private var made: [[VersionNumber]: MapRoot] = [:]
-
-    init(merger: Merger, overlay: OverlayNodes, cache: NodeCache) {
-      self.merger = merger
-      self.overlay = overlay
-      self.cache = cache
-    }
-
-    private func opened(_ root: MapRoot) -> ValueMap {
-      ValueMap(root: root, storage: overlay, cache: cache)
-    }
-
-    /// Merges versions in the order given, each over what it has in common with those before it.
-    mutating func map(of versions: [VersionNumber]) throws(StoreError) -> ValueMap {
-      guard let last = versions.last else { return opened(.empty) }
-      let lastMap = opened(try merger.maps.valueMap(ofVersion: last).root)
-      let before = Array(versions.dropLast())
-      guard !before.isEmpty else { return lastMap }
-      if let root = made[versions] { return opened(root) }
-      let common = try merger.graph.commonAncestors(before, [last])
-      let base = try map(of: common.map(\.number))
-      // Versions play no part without an arbiter; revisions and inodes of bases are never shown.
-      let node = try merger.graph.node(last)
-      var merge = MapMerge(
-        base: base, first: try map(of: before), second: lastMap, firstVersion: node,
-        secondVersion: node, rule: .withoutArbiter, graph: merger.graph, number: last,
-        liveSide: .first,
-        allotRevision: { () throws(StoreError) in 0 })
-      let map = try merge.run()
-      made[versions] = map.root
-      return map
-    }
+    return try BaseMaker(merger: self, known: maps.knownBases(over: map.storage)).map(of: bases)
   }
 }

@@ -11,7 +11,18 @@ package final class OverlayNodes: NodeStorage {
   private static let nextPlace = Atomic<UInt64>(0)
 
   private let below: any NodeStorage
-  private let nodes = Mutex<[UInt64: [UInt8]]>([:])
+  private struct State {
+    var nodes: [UInt64: [UInt8]] = [:]
+    var bytes = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// What a node takes beside its bytes, about.
+  private static let overhead = 96
+
+  /// What the nodes take in memory, about.
+  var byteCount: Int { state.withLock { $0.bytes } }
 
   package init(over below: any NodeStorage) {
     self.below = below
@@ -22,14 +33,17 @@ package final class OverlayNodes: NodeStorage {
   ) throws(StoreError) -> Location {
     let node = Array(bytes)
     let place = Self.nextPlace.add(1, ordering: .relaxed).oldValue
-    nodes.withLock { $0[place] = node }
+    state.withLock { state in
+      state.nodes[place] = node
+      state.bytes += node.count + Self.overhead
+    }
     return Location(
       segment: Self.segment, offset: place, length: UInt32(truncatingIfNeeded: node.count))
   }
 
   package func readNode(at location: Location) throws(StoreError) -> [UInt8] {
     guard location.segment == Self.segment else { return try below.readNode(at: location) }
-    guard let node = nodes.withLock({ $0[location.offset] }) else {
+    guard let node = state.withLock({ $0.nodes[location.offset] }) else {
       throw .corrupt("a map refers to a node that was never kept")
     }
     return node

@@ -82,6 +82,7 @@ extension Store {
       }
     }
     if let last = transaction.added.last { latest = last }
+    transaction.confirmBases()
     // The next version is made on one of these as a rule.
     for record in transaction.added.suffix(16) { graph.note(HistoryNode(record)) }
     index.note(chunks: transaction.newChunks, changes: transaction.changedKeys)

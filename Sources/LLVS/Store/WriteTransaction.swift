@@ -28,6 +28,7 @@ package final class WriteTransaction {
   /// Committed versions that were asked for: a version's predecessors are looked at several times.
   private var met: [VersionNumber: VersionRecord] = [:]
   private static let mostMet = 64
+  private var bases: KnownBases?
   /// The version that was committed last: what the next is made on, as a rule.
   private let latest: VersionRecord?
 
@@ -37,6 +38,18 @@ package final class WriteTransaction {
     base = lastNumber
     nextNumber = lastNumber + 1
   }
+
+  /// The virtual bases of merges that are made here.
+  func knownBases() -> KnownBases {
+    let all = store.history.bases
+    if let bases, !all.isFull(bases.batch) { return bases }
+    let fresh = KnownBases(all.current(), committed: VersionNumber(base))
+    bases = fresh
+    return fresh
+  }
+
+  /// Keeps what was learned of versions that are committed now.
+  func confirmBases() { bases?.confirm() }
 
   /// Where map nodes are written.
   package var nodes: any NodeStorage { store.records }

@@ -1,0 +1,139 @@
+internal import Synchronization
+
+/// Virtual bases: several common ancestors merged into one map (rule 8 of the merging rules), made once each.
+///
+/// Where replicas merge at the same moment again and again, the bases of one merge are merges over the
+/// bases of merges before, down to the first version. A base depends on the versions alone that it is
+/// merged from, so each is kept by them, in memory: a merge costs what came since the last.
+///
+/// - Concurrency: any thread; the locks are leaves and not held while bases are made.
+package final class VirtualBases: Sendable {
+  /// Bases whose nodes are kept together; let go of together when they take too much.
+  package final class Batch: Sendable {
+    let overlay: OverlayNodes
+    let nodes = NodeCache(budget: 1 << 24)
+    let made = Mutex<[[VersionNumber]: MapRoot]>([:])
+
+    init(over storage: any NodeStorage) { overlay = OverlayNodes(over: storage) }
+  }
+
+  private let storage: any NodeStorage
+  private let limit: Int
+  private let batch: Mutex<Batch>
+
+  /// Keeps bases until their nodes take `limit` bytes.
+  package init(over storage: any NodeStorage, limit: Int = 64 << 20) {
+    self.storage = storage
+    self.limit = limit
+    batch = Mutex(Batch(over: storage))
+  }
+
+  /// What is kept now.
+  package func current() -> Batch {
+    batch.withLock { batch in
+      if isFull(batch) { batch = Batch(over: storage) }
+      return batch
+    }
+  }
+
+  func isFull(_ batch: Batch) -> Bool { batch.overlay.byteCount >= limit }
+
+  /// How many are kept.
+  package var count: Int { batch.withLock { batch in batch.made.withLock { $0.count } } }
+}
+
+/// The virtual bases that a merger may take, and where it leaves those that it makes.
+///
+/// What is merged from versions that a transaction adds goes with it when it is undone: the next versions
+/// will have their numbers.
+package final class KnownBases: Sendable {
+  let batch: VirtualBases.Batch
+  private let committed: VersionNumber
+  private let own = Mutex<[[VersionNumber]: MapRoot]>([:])
+
+  /// Over a batch, for a merger that sees more versions than those up to `committed`.
+  init(_ batch: VirtualBases.Batch, committed: VersionNumber = VersionNumber(.max)) {
+    self.batch = batch
+    self.committed = committed
+  }
+
+  private func isLasting(_ versions: [VersionNumber]) -> Bool {
+    versions.allSatisfy { $0 <= committed }
+  }
+
+  func root(of versions: [VersionNumber]) -> MapRoot? {
+    guard !isLasting(versions) else { return batch.made.withLock { $0[versions] } }
+    return own.withLock { $0[versions] }
+  }
+
+  func keep(_ root: MapRoot, of versions: [VersionNumber]) {
+    if isLasting(versions) {
+      batch.made.withLock { $0[versions] = root }
+    } else {
+      own.withLock { $0[versions] = root }
+    }
+  }
+
+  /// The versions of the transaction are committed.
+  func confirm() {
+    let own = own.withLock { $0 }
+    batch.made.withLock { $0.merge(own) { kept, _ in kept } }
+  }
+}
+
+/// Makes the virtual bases of one merge.
+///
+/// Without recursion: the way down may be as long as the history.
+struct BaseMaker {
+  let merger: Merger
+  let known: KnownBases
+
+  private func opened(_ root: MapRoot) -> ValueMap {
+    ValueMap(root: root, storage: known.batch.overlay, cache: known.batch.nodes)
+  }
+
+  /// The map of a base; nil where it is still to be made.
+  private func found(_ versions: [VersionNumber]) throws(StoreError) -> ValueMap? {
+    guard let last = versions.last else { return opened(.empty) }
+    guard versions.count > 1 else { return opened(try merger.maps.valueMap(ofVersion: last).root) }
+    return known.root(of: versions).map { opened($0) }
+  }
+
+  /// Merges versions in the order given, each over what it has in common with those before it.
+  ///
+  /// - Complexity: that of a merge for each base that was never made before.
+  func map(of versions: [VersionNumber]) throws(StoreError) -> ValueMap {
+    var open: [(versions: [VersionNumber], common: [VersionNumber]?)] = [(versions, nil)]
+    while true {
+      if let map = try found(versions) { return map }
+      guard let next = open.last, let last = next.versions.last else { break }
+      guard try found(next.versions) == nil else {
+        open.removeLast()
+        continue
+      }
+      let before = Array(next.versions.dropLast())
+      var common = next.common ?? []
+      if next.common == nil {
+        common = try merger.graph.commonAncestors(before, [last]).map(\.number)
+        open[open.count - 1].common = common
+      }
+      guard let base = try found(common) else {
+        open.append((common, nil))
+        continue
+      }
+      guard let first = try found(before) else {
+        open.append((before, nil))
+        continue
+      }
+      // Versions play no part without an arbiter; revisions and inodes of bases are never shown.
+      let node = try merger.graph.node(last)
+      var merge = MapMerge(
+        base: base, first: first, second: opened(try merger.maps.valueMap(ofVersion: last).root),
+        firstVersion: node, secondVersion: node, rule: .withoutArbiter, graph: merger.graph,
+        number: last, liveSide: .first,
+        allotRevision: { () throws(StoreError) in 0 })
+      known.keep(try merge.run().root, of: next.versions)
+    }
+    throw .corrupt("a merge has no base")
+  }
+}
