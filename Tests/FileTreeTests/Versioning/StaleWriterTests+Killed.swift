@@ -109,8 +109,8 @@ extension StaleWriterTests {
     }
   }
 
-  @Test("A replaced file's directory is found when the kernel forgot it, and after a kill")
-  func directoryForgotten() throws {
+  /// A handle of a file in a directory, which another side changed since.
+  private func replacedInDirectory() throws -> LiveHandle {
     try mount.makeDirectory("d")
     try mount.makeDirectory("d/e")
     try mount.save("d/e/log", "one\n")
@@ -122,6 +122,48 @@ extension StaleWriterTests {
       basedOnPredecessor: head.id, storing: [.update(value)])
     let number = try #require(try mount.store.version(made.id)).number
     _ = try mount.versioner.transition(.command, reasonText: "merge") { _, _ in number }
+    return handle
+  }
+
+  @Test("A replaced file's directory goes when a merge removes it, here or before a kill")
+  func directoryRemoved() throws {
+    let handle = try replacedInDirectory()
+    try mount.save("g", "more")
+    try mount.cut()
+    try mount.write(handle, Array("two\n".utf8), at: 4)
+    try retrieveRemovalOfDirectory()
+    try killed { mount in
+      #expect(try mount.names() == ["f", "g"])
+      try mount.cut()
+      #expect(try mount.head()["d/e/log"] == "one\ntwo\n")
+      #expect(mount.text("d/e/log") == "one\ntwo\n")
+    }
+    try mount.close(handle)
+    try mount.cut()
+    #expect(mount.text("d/e/log") == "one\ntwo\n")
+  }
+
+  @Test("What was written to a replaced file goes with its directory where that is removed here")
+  func directoryRemovedHere() throws {
+    let handle = try replacedInDirectory()
+    try mount.write(handle, Array("two\n".utf8), at: 4)
+    try mount.tree.flush(handle)
+    try mount.unlink("d/e/log")
+    try mount.removeDirectory("d/e")
+    try killed { mount in
+      try mount.cut()
+      #expect(try mount.head() == ["d/": "", "f": Self.base, "g": "g"])
+      #expect(mount.tree.lock.withLock { _ in mount.tree.detachedNodes.isEmpty })
+    }
+    try mount.cut()
+    #expect(try mount.head() == ["d/": "", "f": Self.base, "g": "g"])
+    #expect(mount.tree.lock.withLock { _ in mount.tree.detachedNodes.isEmpty })
+    try mount.close(handle)
+  }
+
+  @Test("A replaced file's directory is found when the kernel forgot it, and after a kill")
+  func directoryForgotten() throws {
+    let handle = try replacedInDirectory()
     try mount.save("g", "more")
     try mount.cut()
     try mount.write(handle, Array("two\n".utf8), at: 4)

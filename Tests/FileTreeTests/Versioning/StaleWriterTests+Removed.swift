@@ -60,15 +60,7 @@ extension StaleWriterTests {
     try mount.save("d/e/log", "one\n")
     try mount.cut()
     let handle = try open("d/e/log", .write, by: editor)
-    let head = try #require(try mount.store.state().head)
-    let directories = ["d", "d/e"].map { MapEdit.remove(Key($0), directory: true) }
-    _ = try mount.versioner.transition(.command, reasonText: "merge") {
-      (transaction, _) throws(StoreError) in
-      try Self.remove(
-        directories + [.remove(Key("d/e/log"), directory: false)], on: head, in: transaction,
-        mount.store)
-    }
-    #expect(try mount.names() == ["f", "g"])
+    try retrieveRemovalOfDirectory()
     try mount.write(handle, Array("two\n".utf8), at: 4)
     try mount.tree.flush(handle)
     let copy = try TemporaryDirectory()
@@ -80,6 +72,19 @@ extension StaleWriterTests {
       #expect(mount.text("d/e/log") == "one\ntwo\n")
     }
     try mount.close(handle)
+  }
+
+  /// The other side removes `d`, and that comes in.
+  func retrieveRemovalOfDirectory() throws {
+    let head = try #require(try mount.store.state().head)
+    let directories = ["d", "d/e"].map { MapEdit.remove(Key($0), directory: true) }
+    _ = try mount.versioner.transition(.command, reasonText: "merge") {
+      (transaction, _) throws(StoreError) in
+      try Self.remove(
+        directories + [.remove(Key("d/e/log"), directory: false)], on: head, in: transaction,
+        mount.store)
+    }
+    #expect(try mount.names() == ["f", "g"])
   }
 
   private static func remove(
