@@ -102,6 +102,9 @@ package final class MountDaemon: Sendable {
           of: hidden, in: tree, below: mountPoint, mount: options, connection: connection,
           memory: memory, log: log) : nil
       try session.mount(at: mountPoint)
+      if let entry = try MountTable().mount(at: Array(mountPoint.utf8)) {
+        store.announceMount(device: entry.device)
+      }
     } catch {
       throw .session(error)
     }

@@ -14,11 +14,9 @@ enum Site {
     let mounts = HistoryMount.others(of: try MountTable())
     if let store = line.store {
       let path = try FileSystem.resolve(store)
-      let mount = mounts.last {
-        $0.type == "fuse.llvs" && String(decoding: $0.source, as: UTF8.self) == path
-      }
       self =
-        mount.map { .mounted(root: String(decoding: $0.path, as: UTF8.self), store: path) }
+        MountedStores.mount(of: path, in: mounts)
+        .map { .mounted(root: String(decoding: $0.path, as: UTF8.self), store: path) }
         ?? .store(path)
       return
     }
@@ -38,7 +36,7 @@ enum Site {
     }
     self = .mounted(
       root: String(decoding: found.path, as: UTF8.self),
-      store: String(decoding: found.source, as: UTF8.self))
+      store: try MountedStores.store(of: found))
   }
 
   private static func contains(_ directory: [UInt8], _ path: [UInt8]) -> Bool {

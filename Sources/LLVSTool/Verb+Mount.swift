@@ -183,9 +183,9 @@ extension Verb {
       console.say("\(point) is unmounted; the store is still mounted on \(still)")
       return .done
     }
-    let store = String(decoding: entry.source, as: UTF8.self)
+    let store = try MountedStores.store(of: entry)
     let lock = "\(store)/lock"
-    guard let daemon = holder(of: lock) else {
+    guard let daemon = MountedStores.holder(of: lock)?.process else {
       try MountPoint.unmount(point)
       console.say("\(point) is unmounted")
       if try !FileSystem.exists(lock) {
@@ -199,7 +199,9 @@ extension Verb {
     while !events.next().isEmpty {}
     try SystemProcess.terminate(daemon)
     // The kernel does not wait for a daemon: its lock is free when everything is done.
-    while holder(of: lock) == daemon { SystemClock.sleep(nanoseconds: 20_000_000) }
+    while MountedStores.holder(of: lock)?.process == daemon {
+      SystemClock.sleep(nanoseconds: 20_000_000)
+    }
     // What the daemon does not know of went with it: bind mounts, of which this may be one.
     for place in [point] + others.map({ FileSystem.text($0.entry.path) }) {
       try MountPoint.removeStale(place)
@@ -279,15 +281,5 @@ extension Verb {
     let last = lines.last { $0.contains(" version ") || $0.contains(MountDaemon.lostCut) }
     guard let last, let range = last.firstRange(of: MountDaemon.lostCut) else { return nil }
     return String(last[range.upperBound...])
-  }
-
-  /// The process that holds a store's lock; nil where it is free.
-  private static func holder(of lock: String) -> Int32? {
-    guard let file = try? File(lock, .readWrite), (try? file.lock(.exclusive)) == false,
-      let text = try? file.read(32, at: 0)
-    else { return nil }
-    let digits = text.prefix { (0x30...0x39).contains($0) }
-    guard let id = Int32(String(decoding: digits, as: UTF8.self)) else { return nil }
-    return SystemProcess.isRunning(id) ? id : nil
   }
 }

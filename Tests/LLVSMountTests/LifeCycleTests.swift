@@ -115,11 +115,11 @@ extension Mounted {
         """
         llvs() { '\(MountedStore.program)' "$@"; }
         llvs mount s m 0<&- 1>&-; echo $?
-        pid=$(tr -dc 0-9 < s/lock); readlink /proc/$pid/fd/0 /proc/$pid/fd/1
+        read -r pid < s/lock; readlink /proc/$pid/fd/0 /proc/$pid/fd/1
         llvs unmount m 0<&- 1>&- 2>&-; echo $?
         (llvs mount s m --foreground 0<&- 1>&- 2>&- &)
         until [ -e m/.llvs ]; do sleep 0.05; done; sleep 0.2
-        pid=$(tr -dc 0-9 < s/lock); readlink /proc/$pid/fd/{0,1,2}
+        read -r pid < s/lock; readlink /proc/$pid/fd/{0,1,2}
         llvs unmount m; echo $?
         """, in: temporary.path)
       #expect(

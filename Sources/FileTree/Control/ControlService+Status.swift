@@ -16,6 +16,7 @@ extension ControlService {
   package func status() throws(ControlError) -> Status {
     var lines: [(String, String)] = []
     var fields: [ReplyField] = []
+    fields.append(ReplyField("store", store.path))
     describePresence(&lines, &fields)
     try describe("head", &lines, &fields, describeHead)
     describePending(&lines, &fields)
@@ -37,7 +38,8 @@ extension ControlService {
     fields.append(settingsField)
     let width = lines.reduce(9) { max($0, min($1.0.count, 24)) }
     let text = lines.map { name, value in
-      name + String(repeating: " ", count: max(0, width - name.count) + 1) + value
+      name + String(repeating: " ", count: max(0, width - name.count) + 1)
+        + ChangeText.harmless(value)
     }
     return Status(text: text.joined(separator: "\n"), fields: fields)
   }
@@ -98,7 +100,8 @@ extension ControlService {
     }
     var note = heads == 1 ? "1 head" : "\(heads) heads"
     if others > 0 { note += ", \(others) to merge" }
-    let line = head.line == VersionRecord.unnamedLine ? "" : " on \(head.line)"
+    let line =
+      head.line == VersionRecord.unnamedLine ? "" : " on \(ChangeText.text(Array(head.line.utf8)))"
     lines.append(("head", "\(head.name)\(line)  (\(note))"))
     fields += [
       ReplyField("head", head.name), ReplyField("id", head.id.rawValue),

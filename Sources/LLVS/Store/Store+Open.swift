@@ -191,7 +191,7 @@ extension Store {
         let holder = words.first.flatMap { UInt32($0) }.map { "\($0)" } ?? "?"
         throw SystemError(
           errno: Errno.busy,
-          call: words.last == "finishing" ? "\(holder), which is finishing" : holder,
+          call: words.contains("finishing") ? "\(holder), which is finishing" : holder,
           subject: path)
       }
       // Words for people, which a full disk may not have room for.
@@ -229,7 +229,27 @@ extension Store {
   ///
   /// Only words for people and for who waits: the lock itself is what counts.
   package func announceFinishing() {
-    try? lockFile.write(Array("\(SystemProcess.id) finishing\n".utf8), at: 0)
+    noteHolder(" finishing\n")
+  }
+
+  /// Says in the lock's text on which device of the kernel's this process shows the store, so that the two
+  /// are known to belong together under whatever name the mount is listed.
+  package func announceMount(device: String) {
+    noteHolder("\n\(Self.deviceMark)\(device)\n")
+  }
+
+  /// The device that a text of the file `lock` names; nil where it names none.
+  package static func device(inLock text: String) -> String? {
+    let line = text.split(separator: "\n").first { $0.hasPrefix(deviceMark) }
+    return line.map { String($0.dropFirst(deviceMark.count)) }
+  }
+
+  private static var deviceMark: String { "device " }
+
+  private func noteHolder(_ words: String) {
+    let text = Array("\(SystemProcess.id)\(words)".utf8)
+    guard (try? lockFile.write(text, at: 0)) != nil else { return }
+    try? lockFile.truncate(to: UInt64(text.count))
   }
 
   /// The lock, and whether the disk can be written.

@@ -1,0 +1,32 @@
+import TestSupport
+import Testing
+
+@Suite("Stores and their mounts", .timeLimit(.minutes(2)))
+struct MountedStoresTests {
+  @Test(
+    "a mount under another name is its own store's, also where the name is another store's path",
+    .enabled(if: MountedStore.isPossible), arguments: ["other-words", "$PWD/other", "/"])
+  func named(_ name: String) throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir m o && llvs init other -q && llvs mount other o && trap 'llvs unmount m; llvs unmount o' EXIT
+      echo secret > o/its && llvs commit --mount o
+      llvs mount s m -o "fsname=\(name)" && cd m && echo one > mine && llvs commit >/dev/null && cd ..
+      echo "[$(llvs diff at/-1d head --mount m --name-status 2>&1; llvs log --mount m --json | grep -c secret)]"
+      llvs export head e --mount m -q; ls e
+      llvs backup b --mount m -q; llvs export head f --store b -q; ls f
+      echo two > m/mine; llvs status --store s | sed -n 2p; llvs undo --store s; cat m/mine
+      echo three > m/mine; llvs unmount m; echo $?
+      llvs export head g --store s -q; cat g/mine
+      trap 'llvs unmount o' EXIT
+      """)
+    #expect(result.status == 0, "\(result.output)")
+    let lines = result.output.split(separator: "\n").map(String.init)
+    #expect(lines.filter { $0 == "mine" }.count == 2, "\(result.output)")
+    #expect(!lines.dropFirst(2).contains { $0.contains("its") }, "\(result.output)")
+    #expect(
+      Array(lines.suffix(4)) == ["m is unmounted", "0", "three", "o is unmounted"],
+      "\(result.output)")
+  }
+}
