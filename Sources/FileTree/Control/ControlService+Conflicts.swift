@@ -22,13 +22,24 @@ extension ControlService {
       }
       let view = TreeView(map: store.map(record.map))
       var open: [OpenConflict] = []
-      for conflict in try store.openConflicts(at: head) {
+      let isNear = Self.mayBeShown(atOrBelow: path)
+      for conflict in try store.openConflicts(at: head, where: isNear) {
         let shown = try view.path(of: conflict.key)
         guard Self.isAtOrBelow(shown, path) else { continue }
         open.append(OpenConflict(path: shown, conflict: conflict))
       }
       return open
     }
+  }
+
+  /// Which keys may be shown at a path or below it: of some thousand conflicts a directory's few are found
+  /// without a look at the tree for each.
+  ///
+  /// A key is shown at its own path, or under a displaced name in a directory on the way there.
+  static func mayBeShown(atOrBelow path: [UInt8]) -> (Key) -> Bool {
+    let isOwn = !path.split(separator: 0x2F).contains { $0.starts(with: DisplacedName.prefix) }
+    guard isOwn, !path.isEmpty else { return { _ in true } }
+    return { isAtOrBelow(TreeView.ownPath($0), path) }
   }
 
   static func isAtOrBelow(_ path: [UInt8], _ above: [UInt8]) -> Bool {

@@ -152,7 +152,7 @@ extension ControlService {
     {
       record = before
     }
-    let conflict = try store.openConflicts(at: record.number, prefix: key.bytes)
+    let conflict = try store.openConflicts(at: record.number, where: { $0 == key })
       .first { $0.key == key }
     let held = try store.map(record.map).entry(at: key)
     guard let entry = held ?? conflict?.theirs.compactMap(\.entry).first else {

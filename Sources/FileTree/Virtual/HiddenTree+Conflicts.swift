@@ -19,15 +19,20 @@ final class ConflictDirectories: Sendable {
   struct State {
     var head: VersionNumber?
     var shown: [Shown] = []
+    /// The head of which a part was asked for, and how often.
+    var part: (head: VersionNumber, count: Int)?
     /// Directories whose last conflict was settled by rmdir, and until when they are still found: who
     /// removes a tree goes on to remove them.
     var emptied: [[UInt8]: UInt64] = [:]
-    /// What ``head``'s conflicts merge to, as far as asked for; nil for what is no text.
+    /// What conflicts merge to, as far as asked for, and of which head; nil for what is no text.
     var merged: [[UInt8]: [UInt8]?] = [:]
+    var mergedHead: VersionNumber?
     /// Where `merged` is edited, by the value's path.
     var places: [[UInt8]: WritablePlace] = [:]
   }
 
+  /// How often parts of a head's conflicts are found before it is worth to find all.
+  static let partLimit = 64
   /// How many conflicts may be edited at once.
   static let placeLimit = 256
   /// What their drafts may take in memory.
@@ -40,14 +45,40 @@ final class ConflictDirectories: Sendable {
 extension HiddenTree {
   private static let emptiedTime: UInt64 = 5_000_000_000
 
-  /// The open conflicts of the head that the live tree shows, in order of keys.
-  func shownConflicts() throws(FSError) -> [ConflictDirectories.Shown] {
+  /// The open conflicts of the head that the live tree shows, in order of keys: at a path and below it.
+  ///
+  /// Who removes directories of conflicts one by one makes a head with each and looks at one of them: what
+  /// is asked about a new head is found by itself, until it is asked for often.
+  func shownConflicts(
+    atOrBelow path: [UInt8] = []
+  ) throws(FSError) -> [ConflictDirectories.Shown] {
     guard let head = live.shownHead else { return [] }
-    if let known = conflicts.state.withLock({ $0.head == head ? $0.shown : nil }) { return known }
+    let (known, isPart) = conflicts.state.withLock { state in
+      if state.head == head { return (state.shown as [ConflictDirectories.Shown]?, false) }
+      let count = state.part?.head == head ? (state.part?.count ?? 0) + 1 : 1
+      state.part = (head, count)
+      return (nil, !path.isEmpty && count < ConflictDirectories.partLimit)
+    }
+    var all = known ?? []
+    if known == nil { all = try foundConflicts(of: head, atOrBelow: isPart ? path : []) }
+    if known == nil, !isPart {
+      conflicts.state.withLock { state in
+        state.head = head
+        state.shown = all
+      }
+    }
+    return path.isEmpty
+      ? all : all.filter { ControlService.isAtOrBelow($0.path, path) }
+  }
+
+  private func foundConflicts(
+    of head: VersionNumber, atOrBelow path: [UInt8]
+  ) throws(FSError) -> [ConflictDirectories.Shown] {
     let view = try snapshots.snapshot(head).view
     let shown = try reading { () throws(StoreError) in
       var shown: [ConflictDirectories.Shown] = []
-      for conflict in try store.openConflicts(at: head) {
+      let isNear = ControlService.mayBeShown(atOrBelow: path)
+      for conflict in try store.openConflicts(at: head, where: isNear) {
         shown.append(
           ConflictDirectories.Shown(path: try view.path(of: conflict.key), conflict: conflict))
       }
@@ -62,13 +93,7 @@ extension HiddenTree {
           conflict: ValueConflict(
             key: value.entry.key, base: nil, ours: value.entry, theirs: []))
       }
-    let all = (shown + displaced).sorted { $0.conflict.key < $1.conflict.key }
-    conflicts.state.withLock { state in
-      state.head = head
-      state.shown = all
-      state.merged = [:]
-    }
-    return all
+    return (shown + displaced).sorted { $0.conflict.key < $1.conflict.key }
   }
 
   private struct ConflictFile {
@@ -120,7 +145,7 @@ extension HiddenTree {
   }
 
   func conflictChild(of path: [UInt8], named name: [UInt8]) throws(FSError) -> Found? {
-    let shown = try shownConflicts()
+    let shown = try shownConflicts(atOrBelow: path)
     if let here = shown.first(where: { $0.path == path }),
       let file = files(here.conflict).first(where: { $0.name == name })
     {
@@ -146,7 +171,7 @@ extension HiddenTree {
   func conflictNames(of path: [UInt8]) throws(FSError) -> [HiddenListing.Name] {
     var names: [HiddenListing.Name] = []
     var components: Set<[UInt8]> = []
-    for item in try shownConflicts() where ControlService.isAtOrBelow(item.path, path) {
+    for item in try shownConflicts(atOrBelow: path) {
       guard item.path != path else {
         names += files(item.conflict).map { file in
           HiddenListing.Name(
@@ -173,12 +198,12 @@ extension HiddenTree {
   ///
   /// - Throws: ``FSError/notEmpty`` while there are conflicts below it.
   func settle(_ path: [UInt8]) throws(FSError) {
-    let shown = try shownConflicts().filter { ControlService.isAtOrBelow($0.path, path) }
+    let shown = try shownConflicts(atOrBelow: path)
     guard !shown.contains(where: { $0.path != path }) else { throw .notEmpty }
     if !shown.isEmpty { try services.settle(path) }
     let now = SystemClock.monotonic()
-    conflicts.state.withLock { state in
-      state.places[path] = nil
+    let left = conflicts.state.withLock { state in
+      defer { state.places[path] = nil }
       state.emptied = state.emptied.filter { $0.value > now }
       state.emptied[path] = nil
       var above = path
@@ -186,6 +211,8 @@ extension HiddenTree {
         above = Array(above[..<slash])
         state.emptied[above] = now + Self.emptiedTime
       }
+      return state.places[path]
     }
+    left?.leave()
   }
 }

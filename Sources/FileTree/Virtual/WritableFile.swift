@@ -10,7 +10,8 @@ final class WritableFile: @unchecked Sendable, Hashable {
     var mtime: Attributes.Time
   }
 
-  unowned let place: WritablePlace
+  /// Held, for the kernel knows a file longer than its place has a name: ``WritablePlace/leave()``.
+  let place: WritablePlace
   let inode: UInt64
   /// Nil once it was unlinked or replaced.
   var name: [UInt8]?

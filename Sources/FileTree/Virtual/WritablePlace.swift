@@ -153,6 +153,16 @@ final class WritablePlace: Sendable {
     return names
   }
 
+  /// Lets go of all files, whose place has lost its name: what is open goes on, and is saved as before.
+  ///
+  /// Files and their place hold each other until then.
+  func leave() {
+    state.withLock { state in
+      state.files = [:]
+      state.hidden = []
+    }
+  }
+
   func look(_ file: WritableFile) -> WritableFile.State { state.withLock { _ in file.state } }
 
   /// Drops a file that the kernel forgot and that can be read again.

@@ -62,7 +62,7 @@ extension Store {
     id: Value.ID, at version: Version.ID
   ) throws(StoreError) -> [ConcurrentValue] {
     let number = try number(of: version)
-    let open = try openConflicts(at: number, prefix: id.bytes).first { $0.key == id }
+    let open = try openConflicts(at: number, where: { $0 == id }).first
     var values: [ConcurrentValue] = []
     if let held = try value(id: id, at: version), let stored = held.storedVersionId {
       let node = try graph.node(try self.number(of: stored))

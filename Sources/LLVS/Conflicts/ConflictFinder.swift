@@ -201,9 +201,9 @@ package struct ConflictFinder: Sendable {
 
   // MARK: Conflicts
 
-  /// The open conflicts among unsettled drops, in ascending order of keys; of keys that begin so.
+  /// The open conflicts among unsettled drops, in ascending order of keys: those that are wanted.
   package func conflicts(
-    _ known: KnownDrops, prefix: [UInt8] = []
+    _ known: KnownDrops, where isWanted: (Key) -> Bool = { _ in true }
   ) throws(StoreError) -> [ValueConflict] {
     let held = try merger.maps.valueMap(ofVersion: known.head)
     var conflicts: [ValueConflict] = []
@@ -211,7 +211,7 @@ package struct ConflictFinder: Sendable {
     while let key = rest.first?.key {
       let group = rest.prefix { $0.key == key }
       rest = rest.dropFirst(group.count)
-      guard key.bytes.starts(with: prefix) else { continue }
+      guard isWanted(key) else { continue }
       if let conflict = try conflict(key, Array(group), ours: try held.entry(at: key)) {
         conflicts.append(conflict)
       }

@@ -53,19 +53,19 @@ extension Store {
   ///
   /// - Parameters:
   ///   - head: a version that is committed.
-  ///   - prefix: only keys that begin so.
+  ///   - isWanted: which keys to look at; what a conflict's sides hold is read of these alone.
   /// - Returns: the conflicts, each with at least one dropped revision.
   /// - Throws: what reading the store throws.
   /// - Complexity: O(versions since the head last asked about, and what is open).
   /// - Concurrency: any thread.
   package func openConflicts(
-    at head: VersionNumber, prefix: [UInt8] = []
+    at head: VersionNumber, where isWanted: (Key) -> Bool = { _ in true }
   ) throws(StoreError) -> [ValueConflict] {
     let finder = ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
-    return try finder.conflicts(try unsettledDrops(at: head, finder), prefix: prefix)
+    return try finder.conflicts(try unsettledDrops(at: head, finder), where: isWanted)
   }
 
-  /// The keys of the conflicts open at a head, ascending: what ``openConflicts(at:prefix:)`` finds.
+  /// The keys of the conflicts open at a head, ascending: what ``openConflicts(at:where:)`` finds.
   package func openConflictKeys(at head: VersionNumber) throws(StoreError) -> [Key] {
     let finder = ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
     return try finder.keys(try unsettledDrops(at: head, finder))

@@ -1,4 +1,5 @@
 import LLVS
+import Synchronization
 import TestSupport
 import Testing
 
@@ -106,6 +107,65 @@ struct ConflictFilesTests {
     try file.flush()
     file.release()
     #expect(try space.read("history/d/b/\(space.space.head ?? "")") == "this\nand more\n")
+  }
+
+  @Test("the conflicts of one directory are the same, found by themselves or among all")
+  func parts() throws {
+    let space = try clashed(["a", "d/e/f", "d/base", "d/%llvs%x", "de", "f"], removed: ["d/gone"])
+    // A directory takes the name of what clashed: that is shown under another.
+    try space.space.run("branch third")
+    try space.space.remove("f")
+    try space.write("f/inner", "in its place\n")
+    try space.commit()
+    try space.space.run("switch -")
+    try space.write("f", "once more\n")
+    try space.commit()
+    try space.space.run("merge third")
+    let hidden = space.hidden
+    var paths: [[UInt8]] = [Array("none".utf8), Array("d/nothing".utf8)]
+    for shown in try hidden.shownConflicts() {
+      var path = shown.path
+      paths.append(path)
+      while let slash = path.lastIndex(of: 0x2F) {
+        path = Array(path[..<slash])
+        paths.append(path)
+      }
+    }
+    #expect(paths.contains { String(decoding: $0, as: UTF8.self).contains("%llvs%f") })
+    for path in paths {
+      let all = try hidden.shownConflicts(atOrBelow: path).map(\.path)
+      // Of a head that nobody asked about before.
+      hidden.conflicts.state.withLock { state in
+        state.head = nil
+        state.part = nil
+      }
+      #expect(try hidden.shownConflicts(atOrBelow: path).map(\.path) == all)
+      let below = try space.space.service.openConflicts(below: path).map(\.path)
+      #expect(below == all.filter { below.contains($0) })
+      _ = try hidden.shownConflicts()
+    }
+  }
+
+  @Test("a directory that is settled while its files are known leaves them readable")
+  func settledBefore() throws {
+    let space = try clashed(["a", "b"])
+    let merged = try space.find("conflicts/a/merged").status.inode
+    try space.save("conflicts/a/.merged.swp", "swap")
+    let scratch = try space.find("conflicts/a/.merged.swp").status.inode
+    let edited = try space.hidden.open(merged, writing: true)
+    try space.hidden.removeDirectory(try space.find("conflicts").status.inode, Array("a".utf8))
+    #expect(try space.names("conflicts") == ["b"])
+    for inode in [merged, scratch] { #expect(try space.hidden.getattr(inode).inode == inode) }
+    // What was being edited is saved as a change of the value itself.
+    let text = Array("after all\n".utf8)
+    var cut = StatusChange()
+    cut.size = 0
+    _ = try space.hidden.setattr(merged, cut, through: edited)
+    try text.withUnsafeBytes { try edited.write(at: 0, $0) }
+    try edited.flush()
+    edited.release()
+    #expect(try space.space.read("a") == "after all\n")
+    for inode in [merged, scratch] { space.hidden.forget(inode, count: 1) }
   }
 
   @Test("an editor's other names are scratch, and a rename onto merged is a save")

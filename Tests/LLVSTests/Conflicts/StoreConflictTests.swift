@@ -38,7 +38,9 @@ struct StoreConflictTests {
     #expect(open[2].theirs.map(\.version.id) == [one.id])
     #expect(open[2].theirs[0].entry == nil)
     #expect(
-      try store.openConflicts(at: merged, prefix: Array("d/".utf8)).map(\.key) == [Key("d/c")])
+      try store.openConflicts(at: merged, where: { $0.rawValue.hasPrefix("d/") }).map(\.key) == [
+        Key("d/c")
+      ])
     // Settled by a write, by name, and not by somebody who never saw the other side.
     let record = try #require(try store.version(merged))
     _ = try store.makeVersion(basedOnPredecessor: two.id, updating: [value("d/c", "3")])
