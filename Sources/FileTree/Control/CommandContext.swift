@@ -34,12 +34,12 @@ package struct CommandContext: Sendable {
 
 /// What a command came to.
 package struct CommandResult: Sendable {
-  /// A line, or a few, without the last newline.
-  package var text: String
+  /// A line, or a few, without the last newline; what peers have named does nothing to a terminal.
+  package let text: String
   package var fields: [ReplyField]
 
   package init(_ text: String, _ fields: [ReplyField] = []) {
-    self.text = text
+    self.text = ChangeText.harmless(text)
     self.fields = fields
   }
 

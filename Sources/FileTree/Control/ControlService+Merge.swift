@@ -80,9 +80,9 @@ extension ControlService {
 
   /// The versions that a word stands for: a branch's heads, or one version.
   private func named(_ word: String) throws(ControlError) -> [VersionRecord] {
-    if try newestHead(ofLine: word) != nil {
+    if let line = try store.line(meant: word) {
       return try translating { () throws(StoreError) in
-        let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(word))
+        let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(line))
           .sorted(by: HistoryNode.mergesBefore)
         var records: [VersionRecord] = []
         for head in heads {

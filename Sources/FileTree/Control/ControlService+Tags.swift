@@ -7,10 +7,8 @@ extension ControlService {
       try !store.headNumbers(ofLine: name).isEmpty
     }
     if isBranch { throw ControlError(.exists, "there is a branch \(name)") }
-    let isVersion = try translating { () throws(StoreError) in
-      try store.version(named: name) != nil
-    }
-    if isVersion || name == "head" { throw ControlError(.exists, "\(name) is a version's name") }
+    if name == "head" { throw ControlError(.exists, "\(name) is a version's name") }
+    try refuseVersion(name)
     let found: VersionRecord
     if let word {
       found = try version(word)
@@ -28,6 +26,14 @@ extension ControlService {
       "\(name) is \(found.name)", [ReplyField("tag", name), ReplyField("version", found.name)])
   }
 
+  /// Refuses a name that is a version's, or its id.
+  func refuseVersion(_ name: String) throws(ControlError) {
+    let isVersion = try translating { () throws(StoreError) in
+      try store.version(exactly: name) != nil
+    }
+    if isVersion { throw ControlError(.exists, "\(name) is a version's name") }
+  }
+
   /// Lists the tags, in order of their names, with the versions they name.
   func tags() throws(ControlError) -> CommandResult {
     var lines: [String] = []
@@ -40,8 +46,7 @@ extension ControlService {
         last = end
         for name in names {
           guard let version = try store.version(tagged: name) else { continue }
-          // A peer's may hold anything: a line stays a line.
-          let shown = String(decoding: ChangeText.visible(Array(name.utf8)), as: UTF8.self)
+          let shown = ChangeText.text(Array(name.utf8))
           lines.append("\(shown)  \(version.name)")
           fields.append(
             .record([ReplyField("tag", name), ReplyField("version", version.name)]))

@@ -61,10 +61,6 @@ extension ControlService {
     }
   }
 
-  func newestHead(ofLine line: String) throws(ControlError) -> VersionRecord? {
-    try store.newestHead(ofLine: line)
-  }
-
   /// A line's name in versions; nil for the unnamed one.
   static func branch(_ line: String) -> Branch? {
     line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
@@ -91,6 +87,7 @@ extension ControlService {
       try !store.headNumbers(ofLine: line).isEmpty
     }
     if isTaken { throw ControlError(.exists, "there is a branch \(line) already") }
+    try refuseVersion(line)
   }
 
   /// Adds the empty version that carries a line's name.
@@ -139,7 +136,7 @@ extension ControlService {
       return try self.begin(line, on: found.number, in: transaction)
     }
     log.add("switch", "\(outcome.head?.name ?? "-") \(line ?? found.line)")
-    return moved(outcome, "on \(line ?? found.line)")
+    return moved(outcome, "on \(ChangeText.text(Array((line ?? found.line).utf8)))")
   }
 
   func moved(_ outcome: Versioner.Outcome, _ what: String) -> CommandResult {

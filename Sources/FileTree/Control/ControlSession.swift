@@ -143,7 +143,7 @@ package final class ControlSession: Sendable {
   }
 
   private func fail(_ error: ControlError, _ title: String?) {
-    say("error: " + (title.map { "\($0): " } ?? "") + error.message + "\n")
+    say("error: " + (title.map { "\($0): " } ?? "") + ChangeText.harmless(error.message) + "\n")
     state.withLock { $0.hasFailed = true }
   }
 

@@ -5,19 +5,17 @@ package import LLVS
 extension Store {
   /// The version that a word means.
   ///
-  /// `head`; a branch, or `-` for the unnamed line: its newest head; a version's name, full id or tag; the
-  /// beginning of an id or of a name, where only one begins so; `at/TIME`: what this store's tree showed
-  /// then. `~` behind any of these is the first predecessor, `~N` the same N times, `^2` the second one.
-  /// `versions/`, `heads/`, `branches/` and `tags/` before a name are passed over, as in `.llvs`.
+  /// `head`; a version's name or full id, which no branch or tag of whoever takes from it; a branch, or `-`
+  /// for the unnamed line: its newest head; a tag; the beginning of an id or of a name, where only one
+  /// begins so; `at/TIME`: what this store's tree showed then. `~` behind any of these is the first
+  /// predecessor, `~N` the same N times, `^2` the second one. `branches/` and `tags/` before a name say
+  /// which of these it is, `versions/` and `heads/` that it is neither.
   ///
   /// - Throws: ``ControlError`` of kind notFound, with the nearest names there are; of kind grammar where
   ///   several versions begin so, or what follows `at/` is no time.
   package func version(meant word: String) throws(ControlError) -> VersionRecord {
     if let found = try exactly(word) { return found }
     if let found = try stepped(word) { return found }
-    for folder in ["versions/", "heads/", "branches/", "tags/"] where word.hasPrefix(folder) {
-      if let found = try exactly(String(word.dropFirst(folder.count))) { return found }
-    }
     let names = try nearestNames(to: word)
     throw ControlError(
       .notFound,
@@ -36,13 +34,41 @@ extension Store {
       return head
     }
     if word.hasPrefix("at/") { return try version(at: String(word.dropFirst(3))) }
-    if let line = try newestHead(ofLine: word) { return line }
+    if let line = try line(meant: word) { return try newestHead(ofLine: line) }
     do throws(StoreError) {
       return try resolve(word)
     } catch {
       guard case .notFound = error else { throw ControlError(error) }
     }
+    if let found = try foldered(word) { return found }
     return try beginning(with: word)
+  }
+
+  /// The line whose newest head a word means; nil where it means something else.
+  package func line(meant word: String) throws(ControlError) -> String? {
+    let isVersion = try translating { () throws(StoreError) in
+      try version(exactly: word) != nil
+    }
+    guard !isVersion else { return nil }
+    if try newestHead(ofLine: word) != nil { return word }
+    let folder = "branches/"
+    guard word.hasPrefix(folder) else { return nil }
+    let name = String(word.dropFirst(folder.count))
+    return try newestHead(ofLine: name) == nil ? nil : name
+  }
+
+  /// What stands under a name of one of the directories of `.llvs`.
+  private func foldered(_ word: String) throws(ControlError) -> VersionRecord? {
+    for folder in ["versions/", "heads/", "tags/"] where word.hasPrefix(folder) {
+      let name = String(word.dropFirst(folder.count))
+      let found = try translating { () throws(StoreError) -> VersionRecord? in
+        if folder == "tags/" { return try version(tagged: name) }
+        return try version(exactly: name)
+      }
+      if found != nil || folder == "tags/" { return found }
+      return try beginning(with: name)
+    }
+    return nil
   }
 
   /// The only version whose name begins so.

@@ -199,6 +199,21 @@ package final class ChangeText: Sendable {
     [0x5C, 0x30 + (byte >> 6), 0x30 + (byte >> 3 & 7), 0x30 + (byte & 7)]
   }
 
+  /// A text of whoever, in which nothing moves a terminal's cursor or changes its colours: control
+  /// characters but newlines are `\ooo`.
+  package static func harmless(_ text: String) -> String {
+    func isControl(_ scalar: Unicode.Scalar) -> Bool {
+      scalar.value < 0x20 && scalar != "\n" || (0x7F...0x9F).contains(scalar.value)
+    }
+    guard text.unicodeScalars.contains(where: isControl) else { return text }
+    var out: [UInt8] = []
+    for scalar in text.unicodeScalars {
+      let bytes = Array(String(scalar).utf8)
+      out += isControl(scalar) ? bytes.flatMap(escaped) : bytes
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+
   /// The same as a text, in which bytes that are no UTF-8 are written so too: no two names look alike.
   package static func text(_ bytes: [UInt8]) -> String {
     let shown = visible(bytes)

@@ -16,16 +16,20 @@ extension Store {
     }
   }
 
+  /// The version whose name or full id a text is: neither is ever another's.
+  package func version(exactly text: String) throws(StoreError) -> VersionRecord? {
+    try catalog.read { (database) throws(StoreError) in
+      if let named = try catalog.version(named: text, in: database) { return named }
+      return try catalog.version(Version.ID(text), in: database)
+    }
+  }
+
   /// The version that a name, a full id, a tag or a unique prefix of an id stands for.
   ///
   /// Throws `invalid` when several ids begin so, `notFound` when none does.
   package func resolve(_ text: String) throws(StoreError) -> VersionRecord {
     guard !text.isEmpty else { throw .notFound("a version without a name") }
-    let exact = try catalog.read { (database) throws(StoreError) -> VersionRecord? in
-      if let named = try catalog.version(named: text, in: database) { return named }
-      return try catalog.version(Version.ID(text), in: database)
-    }
-    if let exact { return exact }
+    if let exact = try version(exactly: text) { return exact }
     if let tagged = try version(tagged: text) { return tagged }
     let found = try catalog.read { (database) throws(StoreError) -> [VersionRecord] in
       var candidates = try catalog.versions(idPrefix: Array(text.utf8), limit: 2, in: database)

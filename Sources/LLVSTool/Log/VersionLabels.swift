@@ -30,11 +30,12 @@ struct VersionLabels {
   /// ` (head, work, tag v1)`; nothing where there is none. The unnamed line goes without saying.
   func text(_ number: VersionNumber, _ style: Style) -> String {
     let texts = self[number].compactMap { label -> String? in
+      let name = VersionStory.clean(label.name)
       switch label.kind {
       case .head: return style.paint("head", .cyan)
       case .branch:
-        return label.name == VersionRecord.unnamedLine ? nil : style.paint(label.name, .green)
-      case .tag: return style.paint("tag \(label.name)", .magenta)
+        return label.name == VersionRecord.unnamedLine ? nil : style.paint(name, .green)
+      case .tag: return style.paint("tag \(name)", .magenta)
       }
     }
     return texts.isEmpty ? "" : " (\(texts.joined(separator: ", ")))"

@@ -80,7 +80,8 @@ struct VersionStory {
 
   /// Bytes that would move the cursor of a terminal, made visible.
   static func clean(_ text: String) -> String {
-    String(decoding: ChangeText.visible(Array(text.utf8), sparing: 0x5C), as: UTF8.self)
+    ChangeText.harmless(
+      String(decoding: ChangeText.visible(Array(text.utf8), sparing: 0x5C), as: UTF8.self))
   }
 
   static func seconds(_ record: VersionRecord) -> Int64 {

@@ -67,6 +67,7 @@ final class Console: Sendable {
   func say(_ text: String) {
     clear()
     guard !isQuiet, !text.isEmpty else { return }
+    let text = ChangeText.harmless(text)
     output.write((text.hasSuffix("\n") ? text : text + "\n").utf8, now: true)
   }
 
@@ -74,12 +75,13 @@ final class Console: Sendable {
   func tell(_ text: String) {
     clear()
     guard !text.isEmpty else { return }
+    let text = ChangeText.harmless(text)
     output.write((text.hasSuffix("\n") ? text : text + "\n").utf8, now: true)
   }
 
   func complain(_ text: String) {
     clear()
-    StandardStream.error.write(text + "\n")
+    StandardStream.error.write(ChangeText.harmless(text) + "\n")
   }
 
   /// Draws how far the work is, ten times a second at most.
