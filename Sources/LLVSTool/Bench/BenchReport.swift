@@ -10,6 +10,7 @@ struct BenchReport {
     var reference: Double?
     var against: String?
     var ratio: Double?
+    var ratios: [Double]?
     var asked: String?
     var verdict: String?
     var note: String?
@@ -32,7 +33,7 @@ struct BenchReport {
   func printHeading() {
     emit(
       Self.columns(
-        "row", "work", "ours", "reference", "against", "ratio", "asked", "verdict"))
+        "row", "work", "ours", "reference", "against", "ratio", "of rounds", "asked", "verdict"))
   }
 
   mutating func add(_ figure: BenchFigure, to row: BenchRow) {
@@ -42,13 +43,16 @@ struct BenchReport {
       Line(
         row: row.id, work: figure.work, unit: figure.unit.rawValue, ours: figure.ours,
         reference: figure.reference, against: against, ratio: figure.ratio,
+        ratios: figure.spread.map { [$0.lowerBound, $0.upperBound] },
         asked: asked.isEmpty ? nil : asked, verdict: figure.verdict?.rawValue,
         note: figure.note))
     emit(
       Self.columns(
         row.id, figure.work, Self.text(figure.ours, figure.unit),
         figure.reference.map { Self.text($0, figure.unit) } ?? "-", against ?? "",
-        figure.ratio.map { String(format: "%.2f", $0) } ?? "-", asked,
+        figure.ratio.map { String(format: "%.2f", $0) } ?? "-",
+        figure.spread.map { String(format: "%.2f-%.2f", $0.lowerBound, $0.upperBound) } ?? "",
+        asked,
         figure.verdict?.rawValue ?? ""))
     if let note = figure.note { emit("          \(note)") }
   }
@@ -71,7 +75,7 @@ struct BenchReport {
   }
 
   private static func columns(_ words: String...) -> String {
-    let widths = [9, 52, 10, 10, 18, 7, 22, 7]
+    let widths = [9, 52, 10, 10, 18, 7, 11, 22, 7]
     var line = ""
     for (word, width) in zip(words, widths) {
       line += word + String(repeating: " ", count: max(1, width + 1 - word.count))

@@ -56,11 +56,25 @@ struct BenchFigure {
   /// Why it is as it is, where that is decided.
   var note: String?
 
-  /// The number that is compared with the goal.
+  /// The reference's figure divided by ours in each round, where they ran in turn.
+  var paired: [Double] = []
+
+  /// The number that is compared with the goal: the median of the rounds.
   var ratio: Double? {
     guard let reference, reference > 0, ours > 0 else { return nil }
-    if case .times = goal { return ours / reference }
-    return reference / ours
+    return asAsked(paired.isEmpty ? reference / ours : BenchTimer.median(paired))
+  }
+
+  /// The least and the most of the rounds' ratios.
+  var spread: ClosedRange<Double>? {
+    let ratios = paired.map(asAsked)
+    guard let least = ratios.min(), let most = ratios.max() else { return nil }
+    return least...most
+  }
+
+  private func asAsked(_ faster: Double) -> Double {
+    if case .times = goal { return 1 / faster }
+    return faster
   }
 
   /// Whether what is asked was reached: nil where nothing is.

@@ -13,10 +13,10 @@ enum BenchTimer {
     return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
   }
 
-  /// Runs each of several in turn, every round in another order, and returns the median of each.
+  /// Runs each of several in turn, every round in another order.
   static func race(
     rounds: Int, _ count: Int, _ body: (_ runner: Int, _ round: Int) throws -> Double
-  ) rethrows -> [Double] {
+  ) rethrows -> BenchRounds {
     var times = [[Double]](repeating: [], count: count)
     for round in 0..<rounds {
       for step in 0..<count {
@@ -24,7 +24,7 @@ enum BenchTimer {
         times[runner].append(try body(runner, round))
       }
     }
-    return times.map(median)
+    return BenchRounds(times: times)
   }
 }
 

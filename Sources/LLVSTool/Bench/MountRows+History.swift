@@ -66,7 +66,7 @@ extension MountRows {
       }
       figures.append(
         BenchFigure(
-          work: "\(title): \(name)", ours: times[0], reference: times[1],
+          work: "\(title): \(name)", times, reference: 1,
           against: contenders[1].name, goal: .faster(atLeast: 1, aim: 1.5)))
     }
     let opening = "one OPEN a file, which the kernel spares whole mounts only: -o fasthistory"
@@ -94,7 +94,7 @@ extension MountRows {
       let times = try BenchTimer.race(rounds: 5, 2) { runner, _ in try run(runner * 2) }
       figures.append(
         BenchFigure(
-          work: "\(title): \(name)", ours: times[0], reference: times[1],
+          work: "\(title): \(name)", times, reference: 1,
           against: contenders[2].name, goal: goal, note: note))
     }
     return figures

@@ -90,7 +90,7 @@ extension MountRows {
       for (times, state) in [(cold, "cold"), (warm, "warm")] {
         figures.append(
           BenchFigure(
-            work: "\(name), \(state)", ours: times[0], reference: times[1], against: disk.name,
+            work: "\(name), \(state)", times, reference: 1, against: disk.name,
             goal: .times(atMost: .infinity, aim: 1)))
       }
     }

@@ -41,7 +41,7 @@ extension MountRows {
       }
       return [1, 2].map {
         BenchFigure(
-          work: kind.work, ours: times[0], reference: times[$0], against: contenders[$0].name,
+          work: kind.work, times, reference: $0, against: contenders[$0].name,
           goal: .faster(atLeast: $0 == 1 ? 1 : 0, aim: 1))
       }
     }

@@ -22,10 +22,10 @@ enum MountRows {
     let work = "create + write + close 4 KiB, a file"
     return [
       BenchFigure(
-        work: work, ours: times[0], reference: times[1], against: contenders[1].name,
+        work: work, times, reference: 1, against: contenders[1].name,
         goal: .faster(atLeast: 2, aim: 3)),
       BenchFigure(
-        work: work, ours: times[0], reference: times[2], against: contenders[2].name,
+        work: work, times, reference: 2, against: contenders[2].name,
         goal: .faster(atLeast: 0, aim: 1)),
     ]
   }
@@ -55,20 +55,20 @@ enum MountRows {
         try contenders[runner].restart(cold: context.place)
         return try run(runner) / Double(count)
       }
-      let warm = try BenchTimer.race(rounds: 3, contenders.count) { runner, _ in
+      let warm = try BenchTimer.race(rounds: 7, contenders.count) { runner, _ in
         try run(runner) / Double(count)
       }
       figures.append(
         BenchFigure(
-          work: "\(name) walk, cold, an entry", ours: cold[0], reference: cold[1],
+          work: "\(name) walk, cold, an entry", cold, reference: 1,
           against: contenders[1].name, goal: .faster(atLeast: 1, aim: 1.2)))
       figures.append(
         BenchFigure(
-          work: "\(name) walk, warm, an entry", ours: warm[0], reference: warm[1],
+          work: "\(name) walk, warm, an entry", warm, reference: 1,
           against: contenders[1].name, goal: .faster(atLeast: 3, aim: 3)))
       figures.append(
         BenchFigure(
-          work: "\(name) walk, warm, an entry", ours: warm[0], reference: warm[2],
+          work: "\(name) walk, warm, an entry", warm, reference: 2,
           against: contenders[2].name, goal: .times(atMost: .infinity, aim: 1)))
     }
     return figures
@@ -94,13 +94,13 @@ enum MountRows {
     let goal = BenchGoal.faster(atLeast: 1.2, aim: 2)
     return [
       BenchFigure(
-        work: "open + read 4 KiB + close, cold, a file", ours: cold[0], reference: cold[1],
+        work: "open + read 4 KiB + close, cold, a file", cold, reference: 1,
         against: contenders[1].name, goal: goal),
       BenchFigure(
-        work: "open + read 4 KiB + close, warm, a file", ours: warm[0], reference: warm[1],
+        work: "open + read 4 KiB + close, warm, a file", warm, reference: 1,
         against: contenders[1].name, goal: goal),
       BenchFigure(
-        work: "open + read 4 KiB + close, warm, a file", ours: warm[0], reference: warm[2],
+        work: "open + read 4 KiB + close, warm, a file", warm, reference: 2,
         against: contenders[2].name),
     ]
   }
@@ -111,7 +111,7 @@ enum MountRows {
     let size = context.scale.pick(256 << 20, 1 << 30)
     let blocks = context.scale.pick(5000, 20_000)
     let gibibytes = Double(size) / Double(1 << 30)
-    func race(_ rounds: Int, _ body: (String, Int) throws -> Double) throws -> [Double] {
+    func race(_ rounds: Int, _ body: (String, Int) throws -> Double) throws -> BenchRounds {
       try BenchTimer.race(rounds: rounds, 2) { runner, round in
         try body("\(contenders[runner].path)/large", round)
       }
@@ -143,7 +143,7 @@ enum MountRows {
       ("read, cold, a GiB", cold, read, nil), ("read, warm, a GiB", warm, read, nil),
     ].map { work, times, goal, note in
       BenchFigure(
-        work: work, ours: times[0], reference: times[1], against: contenders[1].name, goal: goal,
+        work: work, times, reference: 1, against: contenders[1].name, goal: goal,
         note: note)
     }
   }

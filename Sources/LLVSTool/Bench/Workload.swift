@@ -60,13 +60,20 @@ enum Workload {
     }
   }
 
-  /// Writes one file from its beginning to its end.
+  /// Writes one file from its beginning to its end, with bytes that neither repeat nor compress.
   static func write(_ path: String, size: Int) throws -> Double {
     var random = BenchRandom(UInt64(size))
-    let block = random.bytes(1 << 20)
+    var block = random.bytes(1 << 20)
     return try BenchTimer.seconds {
       let file = try File(path, [.readWrite, .create])
       for offset in stride(from: 0, to: size, by: block.count) {
+        // No page is like another: what a store keeps once only is read from the disk once only.
+        for page in stride(from: 0, to: block.count, by: 4096) {
+          let number = UInt64(offset + page)
+          withUnsafeBytes(of: number) { stamp in
+            for index in 0..<8 { block[page + index] = stamp[index] }
+          }
+        }
         try file.write(block, at: UInt64(offset))
       }
     }
