@@ -122,11 +122,14 @@ extension Mounted {
       print(steps)
       """#
 
+    private static let rounds =
+      Int(ProcessInfo.processInfo.environment["LLVS_TEST_KILLS"] ?? "") ?? 10
+
     @Test(
       "Killed at any moment under load, the next mount shows every write that returned",
-      .timeLimit(.minutes(10)))
+      .timeLimit(.minutes(CrashTests.rounds > 10 ? 60 : 10)))
     func killedUnderLoad() throws {
-      let rounds = Int(ProcessInfo.processInfo.environment["LLVS_TEST_KILLS"] ?? "") ?? 10
+      let rounds = CrashTests.rounds
       var random = SeededRandom(seed: .random(in: 0..<UInt64.max))
       try MountedStore.with(stored: ["settle": "50ms"]) { mounted in
         try mounted.run("mkdir 0 1 2")
