@@ -289,7 +289,9 @@ extension LiveTree {
       }
     }
     if file.unsaved {
-      file.steady = file.steady && flags.contains(.steady)
+      // That it was made is no write: who writes to it first says what it is.
+      let isFirst = file.neverSaved && file.content.size == 0
+      file.steady = (file.steady || isFirst) && flags.contains(.steady)
       file.writerEpoch = min(file.writerEpoch, epoch)
     } else {
       file.steady = flags.contains(.steady)

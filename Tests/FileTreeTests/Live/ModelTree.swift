@@ -49,7 +49,8 @@ final class ModelNode {
   }
 
   func begin(_ isSteady: Bool) {
-    steady = unsaved ? steady && isSteady : isSteady
+    let isFirst = saved == nil && bytes.isEmpty
+    steady = unsaved ? (steady || isFirst) && isSteady : isSteady
     unsaved = true
   }
 

@@ -81,10 +81,10 @@ final class MountedTree {
     }
   }
 
-  func create(_ path: String) throws -> LiveHandle {
+  func create(_ path: String, _ mode: LiveHandle.Mode = .write) throws -> LiveHandle {
     try with(path) { parent, name in
       let (status, handle) = try tree.create(
-        parent, name, mode: 0o644, open: .write, caller: Self.caller)
+        parent, name, mode: 0o644, open: mode, caller: Self.caller)
       forget(status.node)
       return handle
     }

@@ -142,6 +142,40 @@ struct SaveRulesTests {
     try mount.close(new)
   }
 
+  @Test("a new log, made by who appends, is saved when its writes pause")
+  func newLog() throws {
+    let mount = try mounted(settle: 20_000_000)
+    try mount.save("other", "0")
+    let log = try mount.create("log", [.write, .append])
+    SystemClock.sleep(nanoseconds: 40_000_000)
+    // Nothing was written yet, so there is nothing to save.
+    #expect(try mount.cut(.quiet).unsaved == [Array("log".utf8)])
+    try mount.write(log, Array("a\n".utf8))
+    #expect(try mount.cut(.quiet).unsaved == [Array("log".utf8)])
+    SystemClock.sleep(nanoseconds: 40_000_000)
+    #expect(try mount.cut(.quiet).unsaved.isEmpty)
+    #expect(try mount.head() == ["log": "a\n", "other": "0"])
+    try mount.write(log, Array("b\n".utf8), at: 2)
+    SystemClock.sleep(nanoseconds: 40_000_000)
+    try mount.cut(.quiet)
+    #expect(try mount.head() == ["log": "a\nb\n", "other": "0"])
+    try mount.close(log)
+  }
+
+  @Test("what else writes to a new log keeps it from being saved when writes pause")
+  func newFileOfTwo() throws {
+    let mount = try mounted(settle: 20_000_000)
+    let new = try mount.create("new")
+    let log = try mount.open("new", [.write, .append])
+    try mount.write(log, Array("a\n".utf8))
+    try mount.write(new, Array("half".utf8), at: 2)
+    try mount.write(log, Array("b\n".utf8), at: 6)
+    SystemClock.sleep(nanoseconds: 40_000_000)
+    #expect(try mount.cut(.quiet).unsaved == [Array("new".utf8)])
+    try mount.close(new)
+    try mount.close(log)
+  }
+
   @Test("a save that is written on too soon counts only for a command")
   func brokenSave() throws {
     let mount = try mounted()
