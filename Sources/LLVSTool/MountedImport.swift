@@ -1,3 +1,4 @@
+import FileTree
 import Platform
 
 /// A directory copied into a mounted tree: the kernel must see every name, so the files come in as any others
@@ -10,18 +11,22 @@ struct MountedImport {
 
   private let directory: [UInt8]
   private let target: [UInt8]
+  private let sparesUnsaved: Bool
   /// The paths that were not copied.
   private(set) var leftOut: [[UInt8]] = []
   private var isDeep = false
 
-  init(directory: [UInt8], target: [UInt8]) {
+  /// With `sparesUnsaved` nothing is copied where a file would be written over that somebody is still
+  /// writing: no version holds its bytes.
+  init(directory: [UInt8], target: [UInt8], sparesUnsaved: Bool) {
     self.directory = directory
     self.target = target
+    self.sparesUnsaved = sparesUnsaved
   }
 
   /// Copies.
   ///
-  /// - Throws: ``UsageError`` where cp(1) fails.
+  /// - Throws: ``ControlError`` of kind busy for a file that is not saved; ``UsageError`` where cp(1) fails.
   mutating func run() throws {
     try look()
     guard leftOut.isEmpty, !isDeep else {
@@ -35,7 +40,7 @@ struct MountedImport {
   }
 
   /// Looks for what cp(1) cannot leave out, and for paths that are too long for it.
-  private mutating func look() throws(SystemError) {
+  private mutating func look() throws {
     var open = [directory]
     while let path = open.popLast() {
       // A name may follow, on either side.
@@ -47,8 +52,17 @@ struct MountedImport {
           leftOut.append(below)
         } else if name.kind == .directory {
           open.append(below)
+        } else if sparesUnsaved {
+          try spare(below.dropFirst(directory.count))
         }
       }
     }
+  }
+
+  private func spare(_ path: ArraySlice<UInt8>) throws {
+    // No answer: nothing is there, or it is of no kind that is being written.
+    let state = try? FileSystem.extended(target + path, Array("user.llvs.state".utf8))
+    guard let state, state.elementsEqual("unsaved".utf8) else { return }
+    throw ControlError(.busy, "not saved yet: \(ChangeText.text(Array(path.dropFirst())))")
   }
 }

@@ -12,8 +12,7 @@ extension Verb {
     let ask: ([String]) throws -> String
     switch site {
     case .mounted(let root, _):
-      let bytes = try FileSystem.read("\(root)/.llvs/status.json", atMost: 64 << 20)
-      json = String(decoding: bytes, as: UTF8.self)
+      json = try Site.status(of: root)
       ask = { try site.run($0, console).text }
     case .store(let path):
       let service = try ControlService.open(try Store.open(path: path, mode: .writer))
@@ -33,6 +32,14 @@ extension Verb {
   }
 }
 
+extension Site {
+  /// The status of a mounted store, for programs.
+  static func status(of root: String) throws -> String {
+    String(
+      decoding: try FileSystem.read("\(root)/.llvs/status.json", atMost: 64 << 20), as: UTF8.self)
+  }
+}
+
 /// The status of a store, as one tells it.
 struct StatusText {
   private static let pathsShown = 10
@@ -42,6 +49,12 @@ struct StatusText {
     guard let fields = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
     else { throw ControlError(.damaged, "the status cannot be read") }
     self.fields = fields
+  }
+
+  /// Whether files are being written that no version takes before they are saved.
+  var hasUnsaved: Bool {
+    let pending = fields["pending"] as? [String: Any]
+    return !(pending?["unsaved"] as? [String] ?? []).isEmpty
   }
 
   private func number(_ name: String) -> Int { fields[name] as? Int ?? 0 }

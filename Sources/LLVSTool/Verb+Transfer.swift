@@ -17,8 +17,11 @@ extension Verb {
     else { throw UsageError("--into takes a path of the tree") }
     switch site {
     case .mounted(let root, _):
+      // What was saved here and is in no version would be lost with what is written over it.
+      _ = try site.run(["commit"], console)
       var source = MountedImport(
-        directory: directory, target: Array(root.utf8) + (into.isEmpty ? [] : [0x2F]) + into)
+        directory: directory, target: Array(root.utf8) + (into.isEmpty ? [] : [0x2F]) + into,
+        sparesUnsaved: try StatusText(json: Site.status(of: root)).hasUnsaved)
       try source.run()
       var words = [Array("commit".utf8)]
       if let message = line.options["message"] { words.append(Array(message.utf8)) }
