@@ -6,11 +6,24 @@ extension Verb {
   @Sendable static func diff(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let site = try Site(line)
     let store = try site.reader()
-    let operands = try Operands(line, site, store, versions: 2)
+    // Not mounted, the tree is opened only where somebody wants to see it.
+    var unmounted: LivePlace??
+    func live() -> LivePlace? {
+      switch site {
+      case .mounted(let root, _): return .mount(root: root)
+      case .store(let path):
+        if let unmounted { return unmounted }
+        let found = LivePlace(unmounted: path, console)
+        unmounted = .some(found)
+        return found
+      }
+    }
+    let operands = try Operands(line, site, store, versions: 2, live: live)
+    let place = operands.versions.count < 2 ? live() : nil
     var writer = try DiffWriter(line, console, standard: .patch, isToApply: true)
     console.page(line)
-    if operands.versions.count < 2, case .mounted(let root, _) = site {
-      let live = try LiveDifferences(store, root: root, paths: operands.paths)
+    if let place {
+      let live = try LiveDifferences(store, place, paths: operands.paths)
       try live.forEach(from: operands.versions.first, findingRenames: !line.has("no-renames")) {
         try writer.write($0)
       }

@@ -294,4 +294,46 @@ struct DiffTests {
     let always = try tool.run("llvs diff head~ --store s --color=always").output
     #expect(always.contains("\u{1B}[31m-1"))
   }
+
+  @Test(
+    "what is in no version is compared where the store is not mounted, too",
+    .enabled(if: MountedStore.isPossible))
+  func unmounted() throws {
+    try MountedStore.with { mounted in
+      let tool = try Tool()
+      let script = """
+        llvs diff $where; echo "code $?"; llvs diff --name-status --exit-code $where; echo "code $?"
+        llvs diff new/file $where | tail -1; llvs diff head~ --name-status $where
+        llvs diff head~ head --name-status $where
+        """
+      let setup = try tool.run(
+        """
+        cd '\(mounted.path)'; mkdir d; seq 30 > a; seq 40 50 > moved; echo gone > gone; echo in > d/in
+        ln -s a link; llvs commit -q; echo second > d/second; llvs commit -q
+        sed -i 's/^7$/seven/' a; mkdir new; echo fresh > new/file; echo x > new/scratch~
+        mv moved d/here; rm gone; ln -sf d link; chmod 600 d/in; setfattr -n user.a -v b d/in
+        head -c 300000 /dev/urandom > big; where='--mount .'; { \(script)
+        } > '\(tool.directory.path)/mounted'
+        """)
+      #expect(setup.status == 0 && setup.output.isEmpty, "\(setup.output)")
+      try mounted.kill()
+      let store = mounted.store
+      let result = try tool.run("where='--store \(store)'; { \(script)\n} > now; diff mounted now")
+      #expect(result.status == 0, "\(result.output)")
+      let names = try tool.run("llvs diff --name-status --store '\(store)'").output
+      #expect(
+        names == """
+          * a
+          + big
+          R moved -> d/here
+          * d/in
+          - gone
+          * link
+          + new/
+          + new/file
+
+          """, "\(names)")
+      #expect(try tool.run("llvs diff none --store '\(store)'").status == 3)
+    }
+  }
 }

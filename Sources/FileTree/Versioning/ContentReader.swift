@@ -1,4 +1,4 @@
-import LLVS
+package import LLVS
 
 /// A pending file's bytes on their way into the store.
 struct ContentReader: ContentSource {
@@ -35,7 +35,7 @@ struct ContentReader: ContentSource {
 
 extension FSError {
   /// The error as a store's.
-  var asStoreError: StoreError {
+  package var asStoreError: StoreError {
     switch self {
     case .store(let error): error
     case .system(let error): .system(error)

@@ -63,7 +63,7 @@ extension LiveTree {
 
 extension ControlService {
   /// More are not listed: a command that is given them works on each.
-  static let pendingLimit = 200_000
+  package static let pendingLimit = 200_000
 
   /// Lists what is in no version yet.
   func pendingPaths() throws(ControlError) -> CommandResult {

@@ -1,3 +1,4 @@
+import FileTree
 import LLVS
 import Platform
 
@@ -7,6 +8,8 @@ struct FileImage {
     case stored(StoredContent, Store)
     /// A file of the live tree, by its path in the mount.
     case live([UInt8])
+    /// The same of a store that is not mounted, by its number.
+    case unmounted(UInt64, LiveTree)
   }
 
   var kind: EntryKind
@@ -60,12 +63,33 @@ struct FileImage {
     source = .live(path)
   }
 
+  /// What a node of a live tree is.
+  init(_ status: NodeStatus, of tree: LiveTree) throws(StoreError) {
+    kind = status.kind
+    mode = status.mode
+    owner = (nil, nil)
+    length = kind == .directory ? 0 : status.size
+    source = .unmounted(status.node, tree)
+    do throws(FSError) {
+      var extended: [Attributes.Extended] = []
+      for name in try tree.listxattr(status.node).split(separator: 0).map({ Array($0) }) {
+        extended.append(
+          Attributes.Extended(name: name, value: try tree.getxattr(status.node, name)))
+      }
+      self.extended = extended.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    } catch {
+      throw error.asStoreError
+    }
+  }
+
   var isDirectory: Bool { kind == .directory }
 
   /// Whether times and owners are those that stat(2) tells, not those that a version recorded.
   var isLive: Bool {
-    if case .live = source { return true }
-    return false
+    switch source {
+    case .stored: false
+    case .live, .unmounted: true
+    }
   }
 
   /// Whether it has bytes that can be told: a file's, or the target of a link.
@@ -81,6 +105,8 @@ struct FileImage {
       let bytes = try File(bytes: path, .read).read(Int(length) + 1, at: 0)
       // It grew since it was looked at.
       return bytes.count > Int(length) ? nil : bytes
+    case .unmounted(let inode, let tree):
+      return try Self.read(inode, of: tree, at: 0, Int(length))
     }
   }
 
@@ -143,6 +169,21 @@ struct FileImage {
         return Array(try FileSystem.readlink(path).dropFirst(Int(offset)))
       }
       return try File(bytes: path, .read).read(Int(count), at: offset)
+    case .unmounted(let inode, let tree):
+      let rest = length - min(offset, length)
+      return try Self.read(inode, of: tree, at: offset, Int(min(count, rest)))
+    }
+  }
+
+  private static func read(
+    _ inode: UInt64, of tree: LiveTree, at offset: UInt64, _ count: Int
+  ) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    do {
+      let read = try bytes.withUnsafeMutableBytes { try tree.read(inode, at: offset, into: $0) }
+      return Array(bytes.prefix(read))
+    } catch let error as FSError {
+      throw error.asStoreError
     }
   }
 

@@ -2,30 +2,22 @@ import FileTree
 import LLVS
 import Platform
 
-/// The differences between a version and the live tree of a mount.
+/// The differences between a version and a live tree.
 ///
 /// What is pending is asked for before the head is looked up: a version that is made in between leaves
 /// more paths to compare than necessary, never fewer. Only paths at which the version differs from the
 /// head, and those pending, are looked at.
 struct LiveDifferences {
   private let store: Store
-  private let root: String
+  private let place: LivePlace
   private let paths: [[UInt8]]
   private let pending: [(change: LiveTree.PendingPath.Change, path: [UInt8])]
 
-  init(_ store: Store, root: String, paths: [[UInt8]]) throws {
+  init(_ store: Store, _ place: LivePlace, paths: [[UInt8]]) throws {
     self.store = store
-    self.root = root
+    self.place = place
     self.paths = paths
-    let reply = try Site.mounted(root: root, store: store.path).run(["pending"]).text
-    pending = reply.split(separator: "\n").compactMap { line in
-      guard let mark = line.utf8.first, let change = LiveTree.PendingPath.Change(rawValue: mark),
-        line.utf8.dropFirst().first == 0x20
-      else { return nil }
-      var path = VisibleName.bytes(line.utf8.dropFirst(2))
-      if path.last == 0x2F { path.removeLast() }
-      return (change, path)
-    }
+    pending = try place.pending(in: store)
   }
 
   /// Calls with each difference from a version, the head where none is given, in order of path.
@@ -37,7 +29,7 @@ struct LiveDifferences {
     let head = try store.state().head.map { try store.version($0) } ?? nil
     let base = old?.map ?? head?.map ?? .empty
     let view = TreeView(map: store.map(base))
-    // Paths that must be looked at in the mount, and whether all below them must be too.
+    // Paths that must be looked at in the tree, and whether all below them must be too.
     var open: [[UInt8]: Bool] = [:]
     for (change, path) in pending where isShown(path) { open[path] = change != .changed }
     var live: [TreeDifference] = []
@@ -110,7 +102,7 @@ struct LiveDifferences {
   }
 
   /// What is left to be told of a difference between versions, where some names are looked at in the
-  /// mount.
+  /// tree.
   private func remaining(of stored: TreeDifference, _ open: [[UInt8]: Bool]) -> TreeDifference? {
     guard let from = stored.renamedFrom else {
       return isCovered(stored.path, by: open) ? nil : stored
@@ -138,9 +130,6 @@ struct LiveDifferences {
     return false
   }
 
-  /// The path of the mount that shows a path of the tree.
-  private func place(_ path: [UInt8]) -> [UInt8] { Array("\(root)/".utf8) + path }
-
   private func compare(_ path: [UInt8], _ view: TreeView, _ out: inout [TreeDifference]) throws {
     guard paths.isEmpty || paths.contains(where: { PathFilter.isAtOrBelow(path, $0) }) else {
       return
@@ -150,7 +139,7 @@ struct LiveDifferences {
     case .value(let entry)?, .directory(let entry?)?: old = FileImage(entry, in: store)
     default: break
     }
-    let new = try FileImage(live: place(path))
+    let new = try place.image(path)
     try append(path, old, new, view, &out)
   }
 
@@ -163,7 +152,7 @@ struct LiveDifferences {
     var difference = TreeDifference(path: path, old: old, new: new)
     if new == nil, old?.isDirectory ?? false { difference.isFull = try view.hasChildren(path) }
     if old == nil, new?.isDirectory ?? false {
-      difference.isFull = try !FileSystem.names(in: place(path)).isEmpty
+      difference.isFull = try !place.names(in: path).isEmpty
     }
     out.append(difference)
   }
@@ -180,14 +169,10 @@ struct LiveDifferences {
     for path in below { try compare(path, view, &out) }
   }
 
-  /// What the mount has below a directory; what patterns keep out of versions is left out.
+  /// What the tree has below a directory; what patterns keep out of versions is left out.
   private func collect(_ path: [UInt8], _ found: inout Set<[UInt8]>) throws {
-    let directory = place(path)
-    guard let status = try? FileSystem.status(directory), status.kind == .directory else { return }
-    for name in try FileSystem.names(in: directory) {
-      let child = path + [0x2F] + name.bytes
-      let state = try FileSystem.extended(place(child), Array("user.llvs.state".utf8))
-      if state?.elementsEqual("scratch".utf8) ?? false { continue }
+    for name in try place.names(in: path) {
+      let child = path + [0x2F] + name
       found.insert(child)
       try collect(child, &found)
     }

@@ -15,16 +15,20 @@ struct Operands {
   ///
   /// - Throws: ``ControlError`` of kind notFound for what is neither a version nor a path in one of the
   ///   versions, in head or in the live tree.
-  init(_ line: CommandLine, _ site: Site, _ store: Store, versions most: Int) throws {
+  init(
+    _ line: CommandLine, _ site: Site, _ store: Store, versions most: Int,
+    live: () -> LivePlace? = { nil }
+  ) throws {
     let dashes = line.wordsBeforeDashes ?? line.words.count
     for (index, word) in line.words.enumerated() {
       if index < dashes, paths.isEmpty, versions.count < most {
         let isPath =
-          try !Self.isName(word, store) && isThere(try site.path(line.bytes[index]), site, store)
+          try !Self.isName(word, store)
+          && isThere(try site.path(line.bytes[index]), site, store, live)
         if !isPath, try take(word, store, most) { continue }
       }
       let path = try site.path(line.bytes[index])
-      if index < dashes, try !isThere(path, site, store) {
+      if index < dashes, try !isThere(path, site, store, live) {
         if versions.count < most, paths.isEmpty { _ = try store.version(meant: word) }
         throw ControlError(
           .notFound, "\(word) is no path in the tree; behind -- it is taken for one all the same")
@@ -67,7 +71,9 @@ struct Operands {
     }
   }
 
-  private func isThere(_ path: [UInt8], _ site: Site, _ store: Store) throws -> Bool {
+  private func isThere(
+    _ path: [UInt8], _ site: Site, _ store: Store, _ live: () -> LivePlace?
+  ) throws -> Bool {
     if path.isEmpty { return true }
     if case .mounted(let root, _) = site,
       try FileSystem.exists(Array("\(root)/".utf8) + path)
@@ -78,6 +84,7 @@ struct Operands {
     for record in versions + [head].compactMap(\.self) {
       if try TreeView(map: store.map(of: record)).find(path: path) != nil { return true }
     }
+    if case .store = site { return try live()?.has(path) ?? false }
     return false
   }
 }

@@ -1,0 +1,117 @@
+import FileTree
+import LLVS
+import Platform
+
+/// Where a live tree is looked at: in its mount, or, of a store that is not mounted, where it stands.
+enum LivePlace {
+  case mount(root: String)
+  case tree(LiveTree)
+
+  /// The live tree of a store that is not mounted, with what its last mount left pending; nil where it had
+  /// none, or where it cannot be opened, which is said.
+  init?(unmounted store: String, _ console: Console) {
+    do {
+      guard try FileSystem.exists("\(store)/journal") else { return nil }
+      self = .tree(try ControlService.open(try Store.open(path: store, mode: .writer)).tree)
+    } catch {
+      console.complain("llvs: what is in no version yet is not looked at.")
+      console.complain(Failure(error).sentence)
+      return nil
+    }
+  }
+
+  /// The names that differ from the head.
+  ///
+  /// - Throws: ``ControlError`` of kind busy where there are too many.
+  func pending(
+    in store: Store
+  ) throws -> [(change: LiveTree.PendingPath.Change, path: [UInt8])] {
+    switch self {
+    case .mount(let root):
+      let reply = try Site.mounted(root: root, store: store.path).run(["pending"]).text
+      return reply.split(separator: "\n").compactMap { line in
+        guard let mark = line.utf8.first, let change = LiveTree.PendingPath.Change(rawValue: mark),
+          line.utf8.dropFirst().first == 0x20
+        else { return nil }
+        var path = VisibleName.bytes(line.utf8.dropFirst(2))
+        if path.last == 0x2F { path.removeLast() }
+        return (change, path)
+      }
+    case .tree(let tree):
+      guard let pending = tree.pendingPaths(atMost: ControlService.pendingLimit) else {
+        throw ControlError(
+          .busy,
+          "more than \(ControlService.pendingLimit) changes are in no version yet; commit first")
+      }
+      return pending.map { ($0.change, $0.path) }
+    }
+  }
+
+  /// What stands at a path; nil where nothing does.
+  func image(_ path: [UInt8]) throws -> FileImage? {
+    switch self {
+    case .mount(let root): try FileImage(live: Self.place(path, in: root))
+    case .tree(let tree): try Self.status(path, in: tree).map { try FileImage($0, of: tree) }
+    }
+  }
+
+  /// The names in a directory but those that patterns keep out of versions; none where there is no directory.
+  func names(in path: [UInt8]) throws -> [[UInt8]] {
+    let own = Array("user.llvs.state".utf8)
+    func isTaken(_ state: [UInt8]?) -> Bool { state?.elementsEqual("scratch".utf8) != true }
+    switch self {
+    case .mount(let root):
+      let directory = Self.place(path, in: root)
+      guard let status = try? FileSystem.status(directory), status.kind == .directory else {
+        return []
+      }
+      return try FileSystem.names(in: directory).map(\.bytes).filter {
+        isTaken(try FileSystem.extended(directory + [0x2F] + $0, own))
+      }
+    case .tree(let tree):
+      guard let status = try Self.status(path, in: tree), status.kind == .directory else {
+        return []
+      }
+      return try Self.translated { () throws(FSError) in
+        var names: [[UInt8]] = []
+        for item in try tree.list(status.node).items.dropFirst(2) {
+          let child = try tree.lookup(status.node, item.name)
+          if isTaken(try tree.getxattr(child.node, own)) { names.append(item.name) }
+        }
+        return names
+      }
+    }
+  }
+
+  /// Whether anything stands at a path.
+  func has(_ path: [UInt8]) throws -> Bool {
+    switch self {
+    case .mount(let root): try FileSystem.exists(Self.place(path, in: root))
+    case .tree(let tree): try Self.status(path, in: tree) != nil
+    }
+  }
+
+  private static func place(_ path: [UInt8], in root: String) -> [UInt8] {
+    Array("\(root)/".utf8) + path
+  }
+
+  private static func status(_ path: [UInt8], in tree: LiveTree) throws(StoreError) -> NodeStatus? {
+    try translated { () throws(FSError) -> NodeStatus? in
+      var status = try tree.getattr(LiveTree.rootInode)
+      for name in path.split(separator: 0x2F) {
+        guard status.kind == .directory else { return nil }
+        do throws(FSError) {
+          // The kernel, whose look-ups are counted, knows nothing of this tree.
+          status = try tree.lookup(status.node, Array(name))
+        } catch .noEntry {
+          return nil
+        }
+      }
+      return status
+    }
+  }
+
+  private static func translated<R>(_ body: () throws(FSError) -> R) throws(StoreError) -> R {
+    do throws(FSError) { return try body() } catch { throw error.asStoreError }
+  }
+}
