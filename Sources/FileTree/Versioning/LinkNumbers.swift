@@ -7,28 +7,47 @@ import LLVS
 /// file that had different numbers keep them, and so stay apart here.
 struct LinkNumbers {
   /// What makes names with one link id one file.
-  private struct Identity: Hashable {
+  fileprivate struct Identity: Hashable {
     let kind: EntryKind
     let length: UInt64
     let digest: Digest
-    let attributes: Attributes
+    let attributes: Digest
 
     init(_ entry: Entry) {
       kind = entry.kind
       length = entry.stored.length
       digest = entry.stored.digest
-      attributes = entry.attributes
+      attributes = Digest.of(entry.attributes.encoded)
     }
   }
 
-  private var changes: [(old: Entry?, new: Entry?)] = []
+  /// A difference that concerns hard links; what is long of its entries is left out.
+  struct Link {
+    let old: Entry?
+    var new: Entry?
+    let isShortened: Bool
+    let hasSameContent: Bool
+    fileprivate let identity: Identity?
+
+    fileprivate init(_ change: MapChange) {
+      let short = change.new?.shortened
+      old = change.old.map { $0.shortened ?? $0 }
+      new = short ?? change.new
+      isShortened = short != nil
+      identity = change.new.map { Identity($0) }
+      hasSameContent =
+        if let old = change.old, let new = change.new { old.hasSameContent(as: new) } else { false }
+    }
+  }
+
+  private var changes: [Link] = []
 
   /// Takes a difference that concerns hard links; false for any other.
   mutating func take(_ change: MapChange) -> Bool {
     guard !change.isDirectory, change.old?.isDirectory != true, change.new?.isDirectory != true,
       change.old?.attributes.linkID != nil || change.new?.attributes.linkID != nil
     else { return false }
-    changes.append((change.old, change.new))
+    changes.append(Link(change))
     return true
   }
 
@@ -37,14 +56,16 @@ struct LinkNumbers {
   /// - Complexity: O(*k* log *n*) for *k* names of the files concerned.
   func settle(
     in map: LiveMap, target: ValueMap
-  ) throws(StoreError) -> [(old: Entry?, new: Entry?)] {
+  ) throws(StoreError) -> [Link] {
     guard !changes.isEmpty else { return [] }
     var owners: [UInt64: Identity] = [:]
     var numbers: [Identity: UInt64] = [:]
     let changed = Set(changes.compactMap { ($0.new ?? $0.old)?.key })
     var ids: Set<[UInt8]> = []
-    for (old, new) in changes {
-      for entry in [old, new] { if let id = entry?.attributes.linkID { ids.insert(id) } }
+    for change in changes {
+      for entry in [change.old, change.new] {
+        if let id = entry?.attributes.linkID { ids.insert(id) }
+      }
     }
     // Names that stay as they are have their numbers first.
     for id in ids {
@@ -54,14 +75,14 @@ struct LinkNumbers {
         numbers[Identity(entry)] = entry.inode
       }
     }
-    var result: [(old: Entry?, new: Entry?)] = []
+    var result: [Link] = []
     // Then those that had one.
-    for (old, new) in changes.sorted(by: { $0.old != nil && $1.old == nil }) {
-      guard var new else {
-        result.append((old, nil))
+    for var link in changes.sorted(by: { $0.old != nil && $1.old == nil }) {
+      let old = link.old
+      guard var new = link.new, let identity = link.identity else {
+        result.append(link)
         continue
       }
-      let identity = Identity(new)
       var candidates: [UInt64] = []
       if let placed = map.placed[MapPlace(new)] { candidates.append(placed) }
       if let old, old.kind == new.kind { candidates.append(old.inode) }
@@ -74,7 +95,8 @@ struct LinkNumbers {
       if let free { new.inode = free } else { new.inode = try map.transaction.allotInodes() }
       owners[new.inode] = identity
       if new.attributes.linkID != nil, numbers[identity] == nil { numbers[identity] = new.inode }
-      result.append((old, new))
+      link.new = new
+      result.append(link)
     }
     return result
   }

@@ -42,7 +42,7 @@ struct LiveMap {
       if above != parent.path {
         parent = (above, try Self.inode(ofDirectory: above, in: before, placed))
       }
-      return ForeignChange(path: path, parent: parent.inode, old: old, new: new)
+      return ForeignChange(path: path, parent: parent.inode, shortening: old, new)
     }
     var diff = try MapDiff(from: shown, to: target)
     var links = LinkNumbers()
@@ -68,13 +68,16 @@ struct LiveMap {
       if let old = change.old, let new, old.hasSameContent(as: new) { continue }
       foreign.append(try changed(change.key, change.isDirectory, change.old, new))
     }
-    for (old, new) in try links.settle(in: self, target: target) {
-      guard let key = (new ?? old)?.key else { continue }
-      if let new, new.inode != (try target.entry(at: key))?.inode {
-        patches.append(.put(new))
+    for link in try links.settle(in: self, target: target) {
+      guard let key = (link.new ?? link.old)?.key else { continue }
+      if let new = link.new, var entry = try target.entry(at: key), entry.inode != new.inode {
+        entry.inode = new.inode
+        patches.append(.put(entry))
       }
-      if let old, let new, old.hasSameContent(as: new), old.inode == new.inode { continue }
-      foreign.append(try changed(key, false, old, new))
+      if link.hasSameContent, link.old?.inode == link.new?.inode { continue }
+      var change = try changed(key, false, link.old, link.new)
+      change.isShortened = link.isShortened
+      foreign.append(change)
     }
     try Self.add(displacements.moves, to: &foreign, from: before, placed)
     let difference = Difference(
@@ -133,8 +136,8 @@ struct LiveMap {
       let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
       foreign.append(
         ForeignChange(
-          path: path, parent: try inode(ofDirectory: above, in: before), old: change.old,
-          new: change.new))
+          path: path, parent: try inode(ofDirectory: above, in: before), shortening: change.old,
+          change.new))
     }
     try add(displacements.moves, to: &foreign, from: before)
     return Difference(changes: foreign, implied: try implied(displacements, from: before))
@@ -158,11 +161,13 @@ struct LiveMap {
     guard !moves.isEmpty else { return }
     for move in moves {
       var new = move.new
+      var isShortened = false
       let known = foreign.firstIndex { change in
         guard let entry = change.new ?? change.old else { return false }
         return !entry.isDirectory && entry.key == move.key
       }
       if let known {
+        isShortened = foreign[known].new != nil && foreign[known].isShortened
         new = foreign[known].new ?? new
         foreign.remove(at: known)
       }
@@ -171,7 +176,7 @@ struct LiveMap {
         ForeignChange(
           path: move.to, from: move.from,
           parent: try inode(ofDirectory: above, in: before, placed),
-          old: move.old, new: new))
+          old: move.old, new: new, isShortened: isShortened))
     }
     foreign.sort { $0.path.lexicographicallyPrecedes($1.path) }
   }

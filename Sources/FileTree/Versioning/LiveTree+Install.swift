@@ -12,6 +12,33 @@ struct ForeignChange {
   var parent: UInt64
   var old: Entry?
   var new: Entry?
+  /// ``new`` is without its extended attributes, which the new base has: a merge may bring gigabytes of them,
+  /// and only what the kernel knows needs its own.
+  var isShortened = false
+}
+
+extension ForeignChange {
+  /// A change in which what is long of either side is left out.
+  init(path: [UInt8], parent: UInt64, shortening old: Entry?, _ new: Entry?) {
+    let short = new?.shortened
+    self.init(
+      path: path, parent: parent, old: old.map { $0.shortened ?? $0 }, new: short ?? new,
+      isShortened: short != nil)
+  }
+}
+
+extension Entry {
+  private static let longAttributes = 512
+
+  /// The entry without its extended attributes, where those are long; nil where they are not.
+  var shortened: Entry? {
+    guard !attributes.extended.isEmpty else { return nil }
+    let length = attributes.extended.reduce(0) { $0 + $1.name.count + $1.value.count }
+    guard length > Self.longAttributes else { return nil }
+    var short = self
+    short.attributes.extended = []
+    return short
+  }
 }
 
 /// A directory without an entry of its own that came with what is below it, or went.
@@ -358,7 +385,7 @@ extension LiveTree {
     let former = seen.detached(at: name, of: parent)
     if change.new == nil { leave(former, at: change.path) }
     guard let node else { return told.append(anotherNode) }
-    guard let new = change.new, new.kind == node.kind else {
+    guard let new = whole(change), new.kind == node.kind else {
       // What was made in a directory that others removed stays, and the directory with it.
       if let below = node.directory?.overrides.values, below.contains(where: { $0.node != nil }) {
         node.entry = nil
@@ -411,6 +438,20 @@ extension LiveTree {
     node.compact()
     told.append(.node(node.kernelID))
     dropIfUnused(node)
+  }
+
+  /// What a change brings, with all its attributes.
+  private func whole(_ change: ForeignChange) -> Entry? {
+    guard change.isShortened, let short = change.new else { return change.new }
+    do throws(StoreError) {
+      var entry = try base.map.entry(at: short.key, directory: short.isDirectory) ?? short
+      entry.inode = short.inode
+      return entry
+    } catch {
+      // The rest of the change holds all the same.
+      damage.tell(error.damage ?? "\(error)", of: String(decoding: change.path, as: UTF8.self))
+      return short
+    }
   }
 
   private func installImplied(_ change: ImpliedChange, _ told: inout [Invalidation]) {

@@ -5,7 +5,7 @@
 ///
 /// - Concurrency: goes with its transaction.
 final class VersionInstaller {
-  private let transaction: WriteTransaction
+  let transaction: WriteTransaction
   private let store: Store
   private let sink: TransactionSink
   /// A number that was reserved for a version that was refused; numbers have no gaps.
@@ -48,36 +48,19 @@ final class VersionInstaller {
         second: HistoryNode(predecessors[1]), options: options(number),
         writingTo: transaction.nodes
       ).map
-      var edits: [Key: MapEdit] = [:]
-      let directories = try addAttributes(of: version.metadata, over: merged, to: &edits, number)
-      map = try merged.applying(edits: VersionInstaller.arranged(edits, directories))
+      let edits = try IncomingEdits(self, [:], version.metadata, over: merged, number)
+      map = try merged.applying { () throws(StoreError) in try edits.next() }
       keys = try changedKeys(base, map)
     } else {
-      var edits = try edits(of: changes, base, number)
-      let directories = try addAttributes(of: version.metadata, over: base, to: &edits, number)
-      let arranged = VersionInstaller.arranged(edits, directories)
-      map = try base.applying(edits: arranged)
+      let edits = try IncomingEdits(self, changes, version.metadata, over: base, number)
+      map = try base.applying { () throws(StoreError) in try edits.next() }
       // Each of them makes a difference: what is put has a revision of its own.
-      keys = VersionInstaller.keys(of: arranged)
+      keys = edits.keys
     }
     try add(
       version, number, predecessors, base: base, map: map, recorded: recorded, changedKeys: keys)
     spare = nil
     return number
-  }
-
-  /// Edits in the order of the map.
-  private static func arranged(
-    _ values: [Key: MapEdit], _ directories: [MapEdit]
-  ) -> [MapEdit] {
-    (Array(values.values) + directories).sorted(by: MapEdit.precedes)
-  }
-
-  /// The keys of edits in the order of the map, each once.
-  private static func keys(of edits: [MapEdit]) -> [Key] {
-    var keys: [Key] = []
-    for edit in edits where keys.last != edit.key { keys.append(edit.key) }
-    return keys
   }
 
   private func options(_ number: VersionNumber) -> Merger.Options {
@@ -88,7 +71,7 @@ final class VersionInstaller {
 
   // MARK: Changes
 
-  private typealias Change = WireChange<StoredContent>
+  typealias Change = WireChange<StoredContent>
 
   /// The changes by key; of several for one key the last counts, as it does for the original.
   private func read(_ source: some ChangeSource) throws(StoreError) -> [Key: Change] {
@@ -97,26 +80,23 @@ final class VersionInstaller {
     return changes
   }
 
-  private func edits(
-    of changes: [Key: Change], _ base: ValueMap, _ number: VersionNumber
-  ) throws(StoreError) -> [Key: MapEdit] {
-    var edits: [Key: MapEdit] = [:]
-    for key in changes.keys.sorted() {
-      guard let change = changes[key] else { continue }
-      let old = try base.entry(at: key)
-      switch change {
-      case .insert(_, let stored), .update(_, let stored):
-        edits[key] = .put(try entry(key, stored, replacing: old, number))
-      case .remove, .preserveRemoval:
-        if old != nil { edits[key] = .remove(key, directory: false) }
-      case .preserve(_, let id):
-        let source = try referred(key, id)
-        // What stands there already, or bytes that this version so stores anew (rule 10).
-        if let old, old.storedVersion == source.storedVersion { continue }
-        edits[key] = .put(try entry(key, source.stored, replacing: old, number))
-      }
+  /// What a change does to a map; nil for nothing.
+  func edit(
+    of change: Change, over base: ValueMap, _ number: VersionNumber
+  ) throws(StoreError) -> MapEdit? {
+    let key = change.key
+    let old = try base.entry(at: key)
+    switch change {
+    case .insert(_, let stored), .update(_, let stored):
+      return .put(try entry(key, stored, replacing: old, number))
+    case .remove, .preserveRemoval:
+      return old == nil ? nil : .remove(key, directory: false)
+    case .preserve(_, let id):
+      let source = try referred(key, id)
+      // What stands there already, or bytes that this version so stores anew (rule 10).
+      if let old, old.storedVersion == source.storedVersion { return nil }
+      return .put(try entry(key, source.stored, replacing: old, number))
     }
-    return edits
   }
 
   private func entry(
@@ -181,56 +161,6 @@ final class VersionInstaller {
       }
     }
     return (resolved, recorded)
-  }
-
-  // MARK: Attributes
-
-  /// Adds to the edits of a map's values what the metadata tells of their attributes, and returns the
-  /// edits of its directories.
-  private func addAttributes(
-    of metadata: Version.Metadata, over map: ValueMap, to edits: inout [Key: MapEdit],
-    _ number: VersionNumber
-  ) throws(StoreError) -> [MapEdit] {
-    var values = AttributeReader(.values, of: metadata)
-    while let item = try values.next() {
-      let found: Entry?
-      switch edits[item.key] {
-      case .put(let entry): found = entry
-      case .remove: found = nil
-      case nil: found = try map.entry(at: item.key)
-      }
-      guard let kind = item.kind, var entry = found else {
-        throw .invalid("it has attributes for \(item.key.rawValue), where it has no value")
-      }
-      guard entry.kind != kind || entry.attributes != item.attributes else { continue }
-      entry.kind = kind
-      entry.attributes = item.attributes
-      if entry.storedVersion != number { entry.revision = try transaction.allotRevisions() }
-      edits[item.key] = .put(entry)
-    }
-    var made: [MapEdit] = []
-    var directories = AttributeReader(.directories, of: metadata)
-    while let item = try directories.next() {
-      let old = try map.entry(at: item.key, directory: true)
-      guard item.kind != nil else {
-        if old != nil { made.append(.remove(item.key, directory: true)) }
-        continue
-      }
-      guard old?.attributes != item.attributes else { continue }
-      made.append(.put(try directory(item, replacing: old, number)))
-    }
-    return made
-  }
-
-  private func directory(
-    _ item: AttributeItem, replacing old: Entry?, _ number: VersionNumber
-  ) throws(StoreError) -> Entry {
-    let inode = if let old, old.inode != 0 { old.inode } else { try transaction.allotInodes() }
-    return Entry(
-      key: item.key, kind: .directory, attributes: item.attributes,
-      stored: StoredContent(length: 0, digest: .ofNothing, content: .none),
-      storedVersion: old?.storedVersion ?? number, inode: inode,
-      revision: try transaction.allotRevisions())
   }
 
   // MARK: Adding

@@ -26,6 +26,9 @@ package enum AttributeList: String, Sendable {
   package static let frameLength = 16 << 20
   /// Frames of one list.
   package static let maximumFrames = 64
+  /// Bytes of the extended attributes of one version that come from a peer, names included: few on the way
+  /// may be many in the map, where they stand unpacked.
+  package static let maximumExtended = 512 << 20
   fileprivate static let removed: UInt8 = 255
 
   package func metadataKey(_ index: Int) -> Version.MetadataKey {
