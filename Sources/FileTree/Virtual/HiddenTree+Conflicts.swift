@@ -145,20 +145,17 @@ extension HiddenTree {
   }
 
   func conflictChild(of path: [UInt8], named name: [UInt8]) throws(FSError) -> Found? {
-    let shown = try shownConflicts(atOrBelow: path)
-    if let here = shown.first(where: { $0.path == path }),
-      let file = files(here.conflict).first(where: { $0.name == name })
-    {
-      return file.found
-    }
     var component = name
     if Self.isOwnName(name) {
       if name == WritablePlace.mergedName { return try mergedChild(of: path, named: name) }
-      guard name.starts(with: DisplacedName.prefix) else { return nil }
+      guard name.starts(with: DisplacedName.prefix) else {
+        let here = try shownConflicts(atOrBelow: path).first { $0.path == path }
+        return here.flatMap { files($0.conflict).first { $0.name == name }?.found }
+      }
       component.removeFirst(DisplacedName.prefix.count)
     }
     let child = joined(path, component)
-    if !shown.contains(where: { ControlService.isAtOrBelow($0.path, child) }) {
+    if try shownConflicts(atOrBelow: child).isEmpty {
       let now = SystemClock.monotonic()
       let isKnown = conflicts.state.withLock { ($0.emptied[child] ?? 0) > now }
       guard isKnown || knownPlace(of: child)?.isBusy == true else {

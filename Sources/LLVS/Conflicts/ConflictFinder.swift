@@ -47,8 +47,13 @@ package struct ConflictFinder: Sendable {
     }
     let new = try versions(of: head, without: known?.head)
     var table: [DropID: UnsettledDrop] = [:]
-    for drop in known?.drops ?? [] where try !isSettled(drop, at: head, among: new) {
-      table[DropID(drop)] = drop
+    let touched = try keysTouched(by: new)
+    for drop in known?.drops ?? [] {
+      if let touched, !touched.contains(drop.key) {
+        table[DropID(drop)] = drop
+      } else if try !isSettled(drop, at: head, among: new) {
+        table[DropID(drop)] = drop
+      }
     }
     for merge in new.values where merge.second != nil {
       for drop in try drops(of: merge) {
@@ -66,6 +71,23 @@ package struct ConflictFinder: Sendable {
         ? ($0.version, $0.isRemoval ? 1 : 0) < ($1.version, $1.isRemoval ? 1 : 0) : $0.key < $1.key
     }
     return KnownDrops(head: head, drops: drops)
+  }
+
+  /// So many versions are asked what they touched, before each key is asked by whom it was.
+  private static let fewVersions = 16
+
+  /// The keys that authored versions among these touched; nil where there are many of them.
+  ///
+  /// After one version more, of thousands of drops few can be settled, and which tells its own change.
+  private func keysTouched(
+    by versions: [VersionNumber: HistoryNode]
+  ) throws(StoreError) -> Set<Key>? {
+    guard versions.count <= Self.fewVersions else { return nil }
+    var keys: Set<Key> = []
+    for node in versions.values where !node.isAutomatic {
+      keys.formUnion(try source.keys(touchedBy: node.number))
+    }
+    return keys
   }
 
   /// The head and its ancestors without another's, which is among them.

@@ -45,6 +45,10 @@ extension Store: ConflictSource {
   ) throws(StoreError) -> [VersionNumber] {
     try numbers(changing: key, upTo: last.rawValue)
   }
+
+  package func keys(touchedBy number: VersionNumber) throws(StoreError) -> [Key] {
+    try changedKeys(of: try history.record(number))
+  }
 }
 
 extension Store {

@@ -50,4 +50,7 @@ package protocol ConflictSource: AnyObject, Sendable {
 
   /// Versions up to a number, those among them that wrote, removed or settled a key; ascending.
   func versions(touching key: Key, upTo last: VersionNumber) throws(StoreError) -> [VersionNumber]
+
+  /// The keys that a version wrote, removed or settled, or a few more.
+  func keys(touchedBy number: VersionNumber) throws(StoreError) -> [Key]
 }

@@ -26,6 +26,11 @@ extension SampleReplica: ConflictSource {
     records.map(\.node.number).filter { $0 <= last }
   }
 
+  func keys(touchedBy number: VersionNumber) throws(StoreError) -> [Key] {
+    let record = try record(number)
+    return record.changes.keys + Version.settledKeys(record.version.metadata)
+  }
+
   var finder: ConflictFinder { ConflictFinder(merger: merger, source: self) }
 
   /// Merges two versions, as every replica does or, with an id, as somebody else's program did.
