@@ -324,6 +324,8 @@ package final class Versioner: Sendable {
         log.add("error", "the journal could not begin anew: \(error)")
       }
     }
+    // So does what long attributes took on their way.
+    if commit.installation.foreign.contains(where: \.isShortened) { SystemMemory.trim() }
     let grown = tree.lock.withLock { _ in
       defer { tree.grownLinks = [] }
       return tree.grownLinks

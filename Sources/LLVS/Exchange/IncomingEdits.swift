@@ -14,7 +14,8 @@ final class IncomingEdits {
   private var directories: AttributeReader
   private var value: AttributeItem?
   private var directory: AttributeItem?
-  private var room = AttributeList.maximumExtended
+  /// The bytes of all extended attributes so far, names included.
+  private(set) var extendedLength = 0
   /// The keys of the edits so far, each once.
   private(set) var keys: [Key] = []
 
@@ -115,8 +116,8 @@ final class IncomingEdits {
 
   private func take(_ item: AttributeItem?) throws(StoreError) {
     guard let extended = item?.attributes.extended, !extended.isEmpty else { return }
-    room -= extended.reduce(0) { $0 + $1.name.count + $1.value.count }
-    guard room >= 0 else {
+    extendedLength += extended.reduce(0) { $0 + $1.name.count + $1.value.count }
+    guard extendedLength <= AttributeList.maximumExtended else {
       throw .invalid(
         "it has extended attributes of more than \(AttributeList.maximumExtended) bytes")
     }

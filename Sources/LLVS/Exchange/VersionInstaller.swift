@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Stores versions that came from elsewhere, inside one transaction.
 ///
 /// INVARIANT: a version is added whole and checked, or not at all; what it had stored before a fault was
@@ -56,6 +58,8 @@ final class VersionInstaller {
       map = try base.applying { () throws(StoreError) in try edits.next() }
       // Each of them makes a difference: what is put has a revision of its own.
       keys = edits.keys
+      // Kept for the next as large otherwise.
+      if edits.extendedLength >= 16 << 20 { SystemMemory.trim() }
     }
     try add(
       version, number, predecessors, base: base, map: map, recorded: recorded, changedKeys: keys)
