@@ -1,4 +1,5 @@
 import FileTree
+import FuseSession
 import LLVS
 import Platform
 
@@ -15,6 +16,16 @@ extension Verb {
     let into = try site.path(line.optionBytes["into"] ?? [])
     guard !into.split(separator: 0x2F).contains(where: { $0.elementsEqual(MountedImport.reserved) })
     else { throw UsageError("--into takes a path of the tree") }
+    let relation = try PathRelation.of(
+      mountPoint: String(decoding: directory, as: UTF8.self), toStore: site.storePath)
+    switch (relation, site) {
+    case (.equal, _): throw UsageError("\(shown) is the store itself")
+    case (.inside, _): throw UsageError("\(shown) is in the store itself")
+    case (.above, .mounted):
+      // It would be copied into itself, and grow as it is copied.
+      throw UsageError("\(shown) holds the store itself")
+    default: break
+    }
     switch site {
     case .mounted(let root, _):
       // What was saved here and is in no version would be lost with what is written over it.
@@ -30,9 +41,6 @@ extension Verb {
       return complain(of: source.leftOut, console)
     case .store(let path):
       let store = try Store.open(path: path, mode: .writer)
-      guard try FileSystem.resolve(directory) != Array(store.path.utf8) else {
-        throw UsageError("\(shown) is the store itself")
-      }
       var source = TreeImport(
         directory: directory, prefix: into,
         progress: { console.progress(CommandProgress("importing", done: $0, total: 0)) })
@@ -79,6 +87,9 @@ extension Verb {
   @Sendable static func backup(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let target = try line.operands(1...1)[0]
     let store = try Site(line).reader()
+    guard try PathRelation.of(mountPoint: target, toStore: store.path) != .inside else {
+      throw UsageError("\(target) is in the store itself")
+    }
     try LiveTree.backup(store, to: target) { done, total in
       console.progress(
         CommandProgress("copying MiB", done: Int(done >> 20), total: Int(total >> 20)))

@@ -94,6 +94,46 @@ struct ImportTests {
     }
   }
 
+  @Test("neither a store nor what it is in is imported into itself, nor copied into itself")
+  func itself() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      llvs init s -q; mkdir d; echo 1 > d/a; llvs import d --store s -q; ln -s s link
+      for from in s link s/segments; do llvs import $from --store s; echo "code $?"; done
+      for to in s/copy link/journal/copy; do llvs backup $to --store s; echo "code $?"; done
+      llvs peer top / --store s; echo "code $?"; find s -name copy; llvs verify --store s -q
+      """)
+    #expect(
+      result.output == """
+        llvs: s is the store itself.
+        code 2
+        llvs: link is the store itself.
+        code 2
+        llvs: s/segments is in the store itself.
+        code 2
+        llvs: s/copy is in the store itself.
+        code 2
+        llvs: link/journal/copy is in the store itself.
+        code 2
+        llvs: the top of all directories is no peer's.
+        code 2
+
+        """, "\(result.output)")
+    try #require(MountedStore.isPossible)
+    try MountedStore.with { mounted in
+      let tool = try Tool()
+      let result = try tool.run(
+        """
+        for from in '\(mounted.store)' '\(mounted.store)/..'; do
+          llvs import "$from" --mount '\(mounted.path)' 2> said; echo "code $?"
+        done
+        """)
+      #expect(result.output == "code 2\ncode 2\n", "\(result.output)")
+      #expect(try mounted.versions().isEmpty)
+    }
+  }
+
   @Test("the times of directories are imported as export has them")
   func directoryTimes() throws {
     let tool = try Tool()

@@ -33,6 +33,9 @@ package enum PeerAddress: Hashable, Sendable {
     let place = isBundles ? String(line.dropFirst(7)) : line
     let path = place.hasPrefix("file:///") ? String(place.dropFirst(7)) : place
     if path.hasPrefix("/") {
+      guard path.utf8.contains(where: { $0 != UInt8(ascii: "/") }) else {
+        throw ControlError(.grammar, "the top of all directories is no peer's")
+      }
       self = isBundles ? .bundles(path) : .directory(path)
       return
     }
