@@ -43,14 +43,19 @@ extension LiveTree {
     plan.items = kept
     let foreign = try LiveMap.differences(from: before.map, to: state.map)
     let paths = Set(aside.map(\.path))
+    var renamed: [ForeignChange] = []
+    try LiveMap.add(try taken.displacements(in: before.map), to: &renamed, from: taken.base)
     let installation = Installation(
       base: view, head: state.head, ownVersion: state.ownVersion, entries: entries,
+      renamed: renamed,
       foreign: (foreign.changes.filter { !paths.contains($0.path) } + aside)
         .sorted { $0.path.lexicographicallyPrecedes($1.path) },
       implied: foreign.implied, learnsNumbers: true)
     _ = install(installation, after: plan)
     for node in nodes.values where node.isInBase && !node.isMoved {
-      guard let path = node.path, let found = try entry(in: view, at: path, kind: node.kind)
+      guard let path = node.path, let found = try entry(in: view, at: path, kind: node.kind),
+        // What is pending at a name is so on the bytes that it was made on.
+        !isPending(node) || node.entry?.stored.digest == found.stored.digest
       else { continue }
       node.entry = found
     }

@@ -67,11 +67,15 @@ struct Epochs: Hashable, Sendable {
     join()
   }
 
-  /// Who has seen one version has seen another now.
-  mutating func replace(_ version: VersionNumber?, with other: VersionNumber?) {
+  /// Who has seen one version, in an epoch from `first` on, has seen another now.
+  ///
+  /// A run is of one mind: where `first` stands in one, all of it stays as it is.
+  mutating func replace(
+    _ version: VersionNumber?, with other: VersionNumber?, from first: UInt64 = 0
+  ) {
     guard version != other else { return }
     var isChanged = false
-    for index in runs.indices where runs[index].version == version {
+    for index in runs.indices where runs[index].version == version && runs[index].first >= first {
       runs[index].version = other
       isChanged = true
     }

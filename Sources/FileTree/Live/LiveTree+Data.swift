@@ -39,7 +39,7 @@ extension LiveTree {
         ensureJournaled(node)
         position = perform(
           .resize(
-            inode: node.inode, size: 0, time: Self.now(), epoch: handle.seenEpoch, flags: []))
+            inode: node.inode, size: 0, time: Self.now(), epoch: seenEpoch(of: handle), flags: []))
       }
       node.handles += 1
       if mode.contains(.write) { node.writers += 1 }
@@ -75,7 +75,7 @@ extension LiveTree {
     lock.withLock { _ in
       guard handle.seenBefore != nil, !handle.mode.contains(.truncate) else { return }
       handle.seenBefore = nil
-      noteReading(place(of: handle.process, at: handle.node), epoch: handle.seenEpoch)
+      noteReading(place(of: handle.process, at: handle.node), epoch: seenEpoch(of: handle))
     }
   }
 
@@ -129,19 +129,19 @@ extension LiveTree {
         start = extent.end
         apply(
           .write(
-            inode: node.inode, extent: extent, checksum: 0, time: now, epoch: handle.seenEpoch,
+            inode: node.inode, extent: extent, checksum: 0, time: now, epoch: seenEpoch(of: handle),
             flags: flags))
         staging = journal.append(
           staged: extent, checksums: part.checksums, inode: node.inode, time: now,
-          epoch: handle.seenEpoch, flags: flags)
+          epoch: seenEpoch(of: handle), flags: flags)
       }
       if let staging { return staging }
       let (extent, position) = journal.append(
         inline: bytes, checksum: sum, inode: node.inode, start: offset, time: now,
-        epoch: handle.seenEpoch, flags: flags)
+        epoch: seenEpoch(of: handle), flags: flags)
       apply(
         .write(
-          inode: node.inode, extent: extent, checksum: sum, time: now, epoch: handle.seenEpoch,
+          inode: node.inode, extent: extent, checksum: sum, time: now, epoch: seenEpoch(of: handle),
           flags: flags))
       return position
     }
@@ -171,7 +171,7 @@ extension LiveTree {
       } else if node.file?.steady == true {
         flags.insert(.steady)
       }
-      var seen = handle?.seenEpoch ?? shownEpoch(of: node)
+      var seen = handle.map { seenEpoch(of: $0) } ?? shownEpoch(of: node)
       if size < node.size {
         let before = handle.map(\.seenBefore) ?? remembered(place(of: process, at: node))
         if let before { seen = min(seen, before) }
@@ -203,12 +203,12 @@ extension LiveTree {
         position = perform(
           .punch(
             inode: node.inode, range: range.lowerBound..<end, time: Self.now(),
-            epoch: handle.seenEpoch))
+            epoch: seenEpoch(of: handle)))
       }
       guard !keepingSize, range.upperBound > node.size else { return position }
       return perform(
         .resize(
-          inode: node.inode, size: range.upperBound, time: Self.now(), epoch: handle.seenEpoch,
+          inode: node.inode, size: range.upperBound, time: Self.now(), epoch: seenEpoch(of: handle),
           flags: handle.isSteady ? .steady : []))
     }
     if let position { try journal.commit(through: position) }

@@ -102,6 +102,14 @@ extension LiveTree {
         let isCurrent = lock.withLock { _ -> Bool in
           guard baseStamp == stamp else { return false }
           for (index, path) in implied { items[index].inode = impliedInode(path) }
+          guard !detachedNodes.isEmpty else { return true }
+          for index in items.indices.dropFirst(2)
+          where detachedNodes[items[index].inode]?.node.parent == nil
+            && detachedNodes[items[index].inode] != nil
+          {
+            let name = items[index].name
+            items[index].inode = partedInode(basePath.isEmpty ? name : basePath + [0x2F] + name)
+          }
           return true
         }
         guard isCurrent else { continue }
@@ -130,6 +138,10 @@ extension LiveTree {
   func impliedInode(_ path: [UInt8]) -> UInt64 {
     impliedInodes[ImpliedName(path)] ?? renewedInode(path)
   }
+
+  /// The number of a value whose own one a file bears that lives on for its handles alone; no directory has
+  /// a slash behind its path.
+  func partedInode(_ path: [UInt8]) -> UInt64 { impliedInode(path + [0x2F]) }
 
   /// Another number for a path whose own one a file bears that is no longer there.
   func renewedInode(_ path: [UInt8]) -> UInt64 {

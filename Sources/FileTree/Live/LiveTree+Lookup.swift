@@ -123,10 +123,11 @@ extension LiveTree {
     }
     // A number that another name bears in memory is never shown twice, nor that of a file which lives on for
     // its handles alone.
-    var own = nodes[inode] == nil ? inode : impliedInode(path)
+    let place = isDirectory ? path : path + [0x2F]
+    var own = nodes[inode] == nil ? inode : impliedInode(place)
     if let known = nodes[own] {
       if known.stands(at: name, of: parent) { return known }
-      own = renewedInode(path)
+      own = renewedInode(place)
     }
     let node = LiveNode(
       inode: own, kind: isDirectory ? .directory : entry?.kind ?? .regular, parent: parent,
@@ -138,6 +139,11 @@ extension LiveTree {
     }
     remember(node)
     giveOwnID(node)
+    if let entry, !isDirectory, entry.inode != own {
+      // Listings show it as what it is in memory, and the next head learns the number.
+      node.renewsInode = true
+      touch(node)
+    }
     return node
   }
 

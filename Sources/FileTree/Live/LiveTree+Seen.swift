@@ -26,6 +26,18 @@ extension LiveTree {
     return shown
   }
 
+  /// The epoch that the writer of a handle has seen.
+  ///
+  /// A file that a switch let stay, and that has nothing pending, is what its name shows: whoever has it open
+  /// has seen the line that the tree went to. Call with the lock held.
+  func seenEpoch(of handle: LiveHandle) -> UInt64 {
+    let (seen, node) = (handle.seenEpoch, handle.node)
+    guard seen < lineEpoch, detachedNodes[node.inode] == nil, node.file?.unsaved != true,
+      node.file?.saved == nil
+    else { return seen }
+    return lineEpoch
+  }
+
   /// Where the memory of what a process read at a node's name stands; nil for a process that nobody
   /// knows. Call with the lock held.
   func place(of process: Int32, at node: LiveNode) -> ReaderMemory.Place? {

@@ -52,6 +52,9 @@ package final class LiveTree: @unchecked Sendable {
   /// The epoch that changes are made in now, and the predecessors of all that changes still name.
   var epoch: UInt64
   var epochs: Epochs
+  /// The first epoch since the tree was carried to a version that did not come of what it showed: who has
+  /// seen the same version before that has not seen what is made on it since.
+  var lineEpoch: UInt64 = 0
   /// Grows with every change.
   var stamp: UInt64 = 0
   /// Files with unsaved bytes, by inode.

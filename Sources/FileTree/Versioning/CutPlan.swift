@@ -94,8 +94,9 @@ struct CutPlan {
     let path: [UInt8]
     let epoch: UInt64
     var action: Action
-    /// How many items before it stand at the same path on the same predecessor: what a detached file and
-    /// others at its name hold are told apart by versions of their own.
+    /// What a detached file and others at its name hold is told apart by versions of their own: 0 for what
+    /// the tree shows, and for what detached files hold from 1 on, by how many are at the path before. Whoever
+    /// has seen what the tree shows has not seen those.
     var turn = 0
     /// A merge or a switch took the name away.
     var isLeft = false
@@ -153,6 +154,9 @@ struct CutPlan {
   /// Files that versions take, or took, at other names than one that is kept out of them: their names stay
   /// with the tree, which alone knows that one.
   var scratch: Set<UInt64> = []
+  /// Directories that stay where the base has none, or none with an entry of its own, for what was made in
+  /// them: the base may have a value there, from which what is put below takes the name.
+  var kept: [[UInt8]] = []
   /// Names that were absent at the instant.
   var absent: Set<[UInt8]> = []
   /// Where directories of the base stand now, by where they stood.
@@ -180,16 +184,15 @@ struct CutPlan {
   mutating func add(detached: [Item]) {
     guard !detached.isEmpty else { return }
     let paths = Set(detached.map(\.path))
-    var standing: [[UInt8]: [VersionNumber?]] = [:]
     for item in items where paths.contains(item.path) {
-      guard case .put = item.action else { continue }
-      standing[item.path, default: []].append(predecessor(of: item))
+      if case .put = item.action { contested.insert(item.path) }
     }
+    var before: [[UInt8]: Int] = [:]
     for var item in detached {
-      let (rivals, own) = (standing[item.path] ?? [], predecessor(of: item))
-      if !rivals.isEmpty { contested.insert(item.path) }
-      item.turn = rivals.count { $0 == own }
-      standing[item.path, default: []].append(own)
+      let count = before[item.path, default: 0] + 1
+      if count > 1 { contested.insert(item.path) }
+      before[item.path] = count
+      item.turn = count
       items.append(item)
     }
   }

@@ -182,7 +182,7 @@ struct CutVersions {
       if !side.isLeft, side.predecessor != plan.head, !plan.contested.contains(item.path),
         try isUntouched(item, since: side.predecessor)
       {
-        side = plan.ownSide
+        side.predecessor = plan.head
       }
       groups[side, default: []].append(item)
     }
@@ -210,7 +210,9 @@ struct CutVersions {
     guard let record = try tree.store.version(predecessor) else { return false }
     let old = tree.store.map(record.map)
     let key = try plan.base.key(forNewPath: path, isDirectory: isDirectory)
-    guard same(try old.entry(at: key), try plan.base.map.entry(at: key)),
+    // What a directory displaced, or no longer does, is not what stands at that name now.
+    let oldKey = try TreeView(map: old).key(forNewPath: path, isDirectory: isDirectory)
+    guard key == oldKey, same(try old.entry(at: key), try plan.base.map.entry(at: key)),
       same(
         try old.entry(at: key, directory: true), try plan.base.map.entry(at: key, directory: true))
     else { return false }
@@ -265,7 +267,7 @@ struct CutVersions {
     try PutAhead.on(items, of: tree, in: builder.view) { (ahead) throws(StoreError) in
       for (index, item) in items.enumerated() { try builder.add(item, ahead?.take(index)) }
     }
-    try builder.finish()
+    try builder.finish(keeping: isOnHead ? plan.kept : [])
     made.entries.merge(builder.entries)
     made.displacedCopies += builder.displacedCopies
     if !isOnHead { made.stale.formUnion(builder.entries.inodes) }

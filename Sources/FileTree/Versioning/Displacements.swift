@@ -93,15 +93,17 @@ struct Displacements {
 }
 
 extension CutPlan {
-  /// Values to whose paths the cut takes directories away that stood in their way.
+  /// Values to whose paths the cut takes directories away that stood in their way, and those that directories
+  /// which stayed for what was made in them take their paths from.
   ///
-  /// - Complexity: O(log *n*) for each name that the cut takes away.
+  /// - Complexity: O(log *n*) for each name that the cut takes away and each such directory.
   func displacements(in map: ValueMap) throws(StoreError) -> [Displacements.Move] {
     var found = Displacements(before: base, after: TreeView(map: map))
     for item in items {
       guard case .removeTree = item.action else { continue }
       try found.look(atRemoved: item.path)
     }
+    for path in kept { try found.look(at: KeyCoding.key(ofPath: path), isDirectory: true) }
     return found.moves
   }
 }

@@ -53,8 +53,18 @@ struct EditBuilder {
   /// The edits in the map's order, without those that change nothing.
   func sortedEdits() -> SortedEdits { edits.sorted() }
 
-  /// Call after the last item: a directory's recorded time goes when a name in it came or went.
-  mutating func finish() throws(StoreError) {
+  /// Call after the last item: a directory's recorded time goes when a name in it came or went, and a value
+  /// whose name a directory has kept parts from its file's other names, where those are changed.
+  mutating func finish(keeping kept: [[UInt8]]) throws(StoreError) {
+    for path in kept {
+      guard var hidden = try view.map.entry(at: KeyCoding.key(ofPath: path)),
+        hidden.attributes.linkID != nil, entries[hidden.inode] != nil,
+        placed[MapPlace(hidden)] == nil, edits[MapPlace(hidden)] == nil,
+        try view.path(of: hidden.key) == path
+      else { continue }
+      hidden.inode = try transaction.allotInodes()
+      edits.put(hidden, of: nil)
+    }
     for path in renamedIn.subtracting(timed) where !path.isEmpty {
       guard case .directory(let found?)? = try view.find(path: path) else { continue }
       let place = MapPlace(found)
@@ -147,6 +157,8 @@ struct EditBuilder {
       if losesKey(entry, at: path) {
         key = KeyCoding.key(ofPath: path)
       } else if isDirectory {
+        // A directory that stays has not replaced what came to its name meanwhile.
+        if isInPlace { return }
         remove(entry)
       } else {
         old = entry

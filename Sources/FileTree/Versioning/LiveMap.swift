@@ -46,8 +46,11 @@ struct LiveMap {
     }
     var diff = try MapDiff(from: shown, to: target)
     var links = LinkNumbers()
+    // An escaped key stands before all others, whatever directory its path is in.
+    var isInOrder = true
     while let change = try diff.next() {
       var new = change.new
+      if change.key.bytes.starts(with: DisplacedName.prefix) { isInOrder = false }
       if change.old == nil || new == nil {
         try displacements.look(at: change.key, isDirectory: change.isDirectory)
       }
@@ -69,6 +72,7 @@ struct LiveMap {
       foreign.append(try changed(change.key, change.isDirectory, change.old, new))
     }
     for link in try links.settle(in: self, target: target) {
+      isInOrder = false
       guard let key = (link.new ?? link.old)?.key else { continue }
       if let new = link.new, var entry = try target.entry(at: key), entry.inode != new.inode {
         entry.inode = new.inode
@@ -79,9 +83,7 @@ struct LiveMap {
       change.isShortened = link.isShortened
       foreign.append(change)
     }
-    try Self.add(displacements.moves, to: &foreign, from: before, placed)
-    let difference = Difference(
-      changes: foreign, implied: try Self.implied(displacements, from: before, placed))
+    if !isInOrder { foreign.sort { $0.path.lexicographicallyPrecedes($1.path) } }
     for (place, inode) in rest {
       guard var entry = try target.entry(at: place.key, directory: place.isDirectory),
         entry.inode != inode
@@ -89,11 +91,31 @@ struct LiveMap {
       entry.inode = inode
       patches.append(.put(entry))
     }
+    let moves = Self.numbered(displacements.moves, by: patches)
+    try Self.add(moves, to: &foreign, from: before, placed)
+    let difference = Difference(
+      changes: foreign, implied: try Self.implied(displacements, from: before, placed))
     guard !patches.isEmpty else { return (target, difference) }
     patches.sort(by: MapEdit.precedes)
     let patched = try ValueMap(root: target.root, storage: transaction.nodes, cache: target.cache)
       .applying(edits: patches)
     return (patched, difference)
+  }
+
+  /// Values that are shown elsewhere, with the numbers that they are to have.
+  private static func numbered(
+    _ moves: [Displacements.Move], by patches: [MapEdit]
+  ) -> [Displacements.Move] {
+    guard !moves.isEmpty else { return [] }
+    var numbers: [Key: UInt64] = [:]
+    for case .put(let entry) in patches where !entry.isDirectory {
+      numbers[entry.key] = entry.inode
+    }
+    return moves.map { move in
+      var move = move
+      move.new.inode = numbers[move.key] ?? move.new.inode
+      return move
+    }
   }
 
   private func number(for entry: Entry, replacing old: Entry?) throws(StoreError) -> UInt64 {
@@ -125,7 +147,9 @@ struct LiveMap {
     let after = TreeView(map: target)
     var displacements = Displacements(before: before, after: after)
     var diff = try MapDiff(from: shown, to: target, comparing: .content)
+    var isInOrder = true
     while let change = try diff.next() {
+      if change.key.bytes.starts(with: DisplacedName.prefix) { isInOrder = false }
       if change.old == nil || change.new == nil {
         try displacements.look(at: change.key, isDirectory: change.isDirectory)
       }
@@ -139,6 +163,7 @@ struct LiveMap {
           path: path, parent: try inode(ofDirectory: above, in: before), shortening: change.old,
           change.new))
     }
+    if !isInOrder { foreign.sort { $0.path.lexicographicallyPrecedes($1.path) } }
     try add(displacements.moves, to: &foreign, from: before)
     return Difference(changes: foreign, implied: try implied(displacements, from: before))
   }

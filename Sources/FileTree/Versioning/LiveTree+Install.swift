@@ -59,7 +59,8 @@ struct Installation {
   /// The nodes whose changes were put on older predecessors, and the versions made on those.
   var stale: Set<UInt64> = []
   var sides: [CutPlan.Side: VersionNumber] = [:]
-  /// Values that moved with a directory and are shown under other names there.
+  /// Values that the cut shows under other names: directories came to their paths or went from them, or they
+  /// moved with one.
   var renamed: [ForeignChange] = []
   /// What differs from the plan's outcome: what merges and switches brought, parents first.
   var foreign: [ForeignChange] = []
@@ -83,7 +84,7 @@ extension LiveTree {
     if let plan {
       noteSeen(plan, installation, seen)
       settlePlan(plan, installation, seen)
-      for change in installation.renamed { showElsewhere(change, &told) }
+      for change in installation.renamed { showElsewhere(change, seen, &told) }
       noteTaken(plan.items.count)
     }
     isPlanning = false
@@ -95,7 +96,7 @@ extension LiveTree {
     let own = installation.ownVersion ?? plan?.head
     if let plan {
       // Whoever had seen the plan's head has seen the version made on it: the same bytes were shown.
-      epochs.replace(plan.head, with: own)
+      epochs.replace(plan.head, with: own, from: lineEpoch)
       epochs.set(plan.nextEpoch, own)
       for (side, id) in plan.sideEpochs {
         guard let made = installation.sides[side] else { continue }
@@ -107,10 +108,11 @@ extension LiveTree {
       // before.
       epoch += 1
       epochs.begin(epoch, installation.head)
+      if installation.leavesHistory { lineEpoch = epoch }
     }
     // Values make room for directories, and take it from them, before either is looked at.
     for change in installation.foreign where change.from != nil {
-      showElsewhere(change, &told)
+      showElsewhere(change, seen, &told)
     }
     // What goes, goes before the directory it is in.
     for change in installation.foreign.reversed() where change.new == nil {
@@ -326,7 +328,7 @@ extension LiveTree {
 
   /// Gives a file in memory the name under which the new base shows it, its handles and pages included.
   private func showElsewhere(
-    _ change: ForeignChange, _ told: inout [Invalidation]
+    _ change: ForeignChange, _ seen: PlanSeen, _ told: inout [Invalidation]
   ) {
     guard let from = change.from else { return }
     let (parentPath, oldName) = Self.split(from)
@@ -346,7 +348,8 @@ extension LiveTree {
     guard let node, node.kind != .directory else { return }
     parent.directory?.overrides[oldName] = nil
     guard parent.directory?.overrides[newName] == nil else {
-      // Something newer has the name.
+      // Something newer has the name: who has it open has seen it at the one it had.
+      leave(node, at: from, seen: seen.epoch(of: node))
       return unlink(node, from: oldName, of: parent, time: Self.now())
     }
     node.addName(newName, of: parent)
@@ -389,6 +392,10 @@ extension LiveTree {
       // What was made in a directory that others removed stays, and the directory with it.
       if let below = node.directory?.overrides.values, below.contains(where: { $0.node != nil }) {
         node.entry = nil
+        let time = node.attributes.mtime
+        node.attributes = Attributes()
+        node.attributes.mtime = time
+        told.append(.node(node.kernelID))
         // Only names below say that it is there now.
         impliedInodes[ImpliedName(change.path)] = node.inode
         parent.directory?.overrides[name]?.stamp = stamp
@@ -401,8 +408,10 @@ extension LiveTree {
       told += [anotherNode, .node(node.kernelID)]
       return
     }
-    if new.inode != node.inode, !node.furtherNames.isEmpty {
-      // The name is another file's now; this one goes on under the names it has left.
+    let isAnother = new.inode != node.inode && node.kind != .directory
+    if isAnother, !node.furtherNames.isEmpty || detachedNodes[node.inode] != nil {
+      // The name is another file's now; this one goes on under the names it has left, or lives on for those
+      // that it had.
       parent.directory?.overrides[name] = nil
       pass(former, from: node, to: Detached.anybody)
       unlink(node, from: name, of: parent, time: Self.now())
@@ -411,11 +420,12 @@ extension LiveTree {
     }
     let changesBytes =
       !sameBytes(node.stored, new) || node.attributes.device != new.attributes.device
-    if node.kind != .directory, changesBytes {
+    if node.kind != .directory, changesBytes || isAnother {
       told.append(anotherNode)
       let place = NodeName(parent: parent, name: name)
       let epoch = seen.epoch(of: node)
-      if node.handles > 0 {
+      // Its number is that of a name which it was parted from.
+      if node.handles > 0 || isAnother {
         let successor = detach(node, from: place, for: new, seen: epoch)
         return pass(former, from: node, to: successor)
       }

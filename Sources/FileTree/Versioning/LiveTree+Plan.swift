@@ -210,6 +210,7 @@ extension LiveTree {
           action: .copyTree(from: basePath, except: Set(except.keys))))
       plan.moves[basePath] = path
     }
+    if staysInPlace, !node.isInBase { plan.kept.append(path) }
     if node.renewsInode {
       plan.renewals.append(CutPlan.Renewal(path: path, isDirectory: true, node: node))
     }

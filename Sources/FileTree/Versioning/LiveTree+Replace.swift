@@ -35,6 +35,7 @@ extension LiveTree {
       attributes: new.attributes, ctime: Self.now(), directory: nil)
     successor.born = storedTime(new)
     remember(successor)
+    if new.attributes.linkID != nil { grownLinks.insert(inode) }
     if let shown = shownTimes[new.inode] {
       shownTimes[inode] = shown
       successor.attributes.mtime = shown

@@ -40,7 +40,7 @@ struct ShownTree {
       tree: tree, view: plan.base, transaction: transaction, number: transaction.nextVersion,
       items: items, stored: made.entries)
     for item in items { try builder.add(item, nil) }
-    try builder.finish()
+    try builder.finish(keeping: plan.kept)
     let base = plan.base.map
     let edits = builder.sortedEdits().makeIterator()
     map = try ValueMap(

@@ -276,13 +276,21 @@ package final class Versioner: Sendable {
       let adoption = LiveMap(
         shown: shown.map, placed: placed, freshInodes: state.freshInodes,
         transaction: transaction)
-      var (map, difference) = try adoption.adopt(store.map(outcome.head?.map ?? .empty))
-      try LiveMap.add(
-        try plan.displacements(in: map), to: &difference.changes, from: plan.base)
+      let (map, difference) = try adoption.adopt(store.map(outcome.head?.map ?? .empty))
       installation.entries = try shown.entries(in: map)
       installation.base = TreeView(map: map)
       installation.foreign = difference.changes
       installation.implied = difference.implied
+      for path in plan.kept {
+        if case .directory? = try installation.base.find(path: path) { continue }
+        // Nothing is left of what it stayed for.
+        let change = try change(path, from: nil, to: nil, in: plan.base)
+        installation.implied.append(
+          ImpliedChange(path: path, parent: change.parent, isThere: false))
+      }
+      // First to where the cut shows them, which is what the differences begin with.
+      try LiveMap.add(
+        try plan.displacements(in: shown.map), to: &installation.renamed, from: plan.base)
       let view = TreeView(map: shown.map)
       for (path, entry) in shown.displacedCopies {
         let now = try view.path(of: entry.key)

@@ -1,0 +1,182 @@
+import LLVS
+import Platform
+import TestSupport
+import Testing
+
+@testable import FileTree
+
+/// What random lives under way have found about names and numbers, one by one.
+@Suite(.timeLimit(.minutes(2)))
+struct UnderWayNamesTests {
+  private let directory: TemporaryDirectory
+  private let member: FleetMember
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    member = try FleetMember(directory.path, number: 0)
+    try member.run("set settle=1h")
+  }
+
+  private func save(_ path: String, _ text: String) throws {
+    try member.kernel.save(path, Array(text.utf8))
+  }
+
+  private func texts(_ member: FleetMember) throws -> [String: String] {
+    try member.tree().filter { $0.value.kind == .regular }
+      .mapValues { String(decoding: $0.bytes, as: UTF8.self) }
+  }
+
+  /// Commits, and says which version that made.
+  @discardableResult
+  private func commit() throws -> VersionNumber {
+    try member.run("commit")
+    try member.check()
+    return try #require(try member.head())
+  }
+
+  /// Puts another version under the tree while programs go on.
+  private func show(_ version: VersionNumber, meanwhile: () throws -> Void) throws {
+    var failure: (any Error)?
+    _ = try member.service.versioner.transition(.command, reasonText: "test") { _, _ in
+      do { try meanwhile() } catch { failure = error }
+      return version
+    }
+    if let failure { throw failure }
+  }
+
+  private func name(of version: VersionNumber) throws -> String {
+    try #require(try member.store.version(version)).name
+  }
+
+  /// The tree has a directory e with a file that was made while a version came that has a file there.
+  private func keepDirectory(whileLinkedTo link: String? = nil) throws {
+    try save("e", "one")
+    if let link { try member.kernel.link("e", link) }
+    let first = try commit()
+    try member.kernel.remove("e")
+    try member.kernel.makeDirectory("e")
+    try save("e/x", "x")
+    try commit()
+    try show(first) { try save("e/new", "new") }
+    #expect(try texts(member)["e/new"] == "new")
+    _ = try member.live()
+  }
+
+  @Test("a file whose name a directory keeps, for what was made in it, is shown beside that")
+  func displacedByKept() throws {
+    try keepDirectory()
+    try commit()
+    #expect(try texts(member) == ["%llvs%e": "one", "e/new": "new"])
+  }
+
+  @Test("what was made of a file that a directory displaced goes with it when both are replaced")
+  func displacedTwice() throws {
+    try keepDirectory()
+    try commit()
+    try member.kernel.remove("%llvs%e")
+    let alone = try commit()
+    try member.run("undo")
+    try member.check()
+    #expect(try texts(member) == ["%llvs%e": "one", "e/new": "new"])
+    try save("%llvs%e", "two")
+    try member.kernel.rename("e", "g")
+    try member.run("restore \(name(of: alone))")
+    try member.check()
+    #expect(try texts(member) == ["e/new": "new"])
+  }
+
+  @Test("a directory whose key is escaped goes before the one it is in")
+  func escapedDirectory() throws {
+    try save("f", "one")
+    let first = try commit()
+    try member.kernel.makeDirectory("d")
+    try member.kernel.makeDirectory("d/e\u{301}")
+    try save("d/x", "x")
+    try commit()
+    member.whileTelling { [member] in
+      try? member.kernel.change("d/e\u{301}") { $0.mode = 0o700 }
+    }
+    try member.run("restore \(name(of: first))")
+    member.whileTelling(nil)
+    #expect(try member.service.tree.fault() == nil)
+    try commit()
+  }
+
+  @Test("names of one file that a merge parts are two, for who has it open too")
+  func parted() throws {
+    try save("f", "1\n2\n3\n4\n5\n")
+    try member.kernel.link("f", "g")
+    let first = try commit()
+    try member.kernel.remove("g")
+    try save("f", "1\n2\n3\n4\nfive\n")
+    try commit()
+    let open = try member.kernel.open("f", [.read, .write])
+    let name = try name(of: first)
+    var isWritten = false
+    member.whileTelling { [member] in
+      guard !isWritten else { return }
+      isWritten = true
+      #expect(throws: Never.self) {
+        try member.kernel.write(open, Array("one\n2\n3\n4\nfive\n".utf8), at: 0)
+        try member.kernel.flush(open)
+      }
+    }
+    try member.run("restore \(name)")
+    member.whileTelling(nil)
+    try commit()
+    try member.kernel.close(open)
+    try commit()
+  }
+
+  @Test("a name that parts from one which a directory hides does not take its number along")
+  func partedFromHidden() throws {
+    try keepDirectory(whileLinkedTo: "g")
+    try member.kernel.rename("g", "h")
+    try save("h", "two")
+    try commit()
+    #expect(try texts(member) == ["%llvs%e": "one", "e/new": "new", "h": "two"])
+  }
+
+  @Test("a directory that stays for what was made in it is one that nobody gave a mode")
+  func attributesOfKept() throws {
+    try save("f", "one")
+    let first = try commit()
+    try member.kernel.makeDirectory("d")
+    try member.kernel.change("d") { $0.mode = 0o700 }
+    try save("d/x", "x")
+    try commit()
+    try show(first) { try save("d/new", "new") }
+    _ = try member.live()
+    try commit()
+  }
+
+  @Test("attributes set while another version came stand on the bytes they had")
+  func attributesOverKill() throws {
+    try save("f", "one")
+    let first = try commit()
+    try save("f", "two")
+    try commit()
+    let (path, copy) = (member.path, directory.file("copy"))
+    let (store, before) = (member.store, try member.head())
+    nonisolated(unsafe) var isCopied = false
+    // Between the store's commit and the journal's next generation.
+    let watch = Faults.watch(below: path + "/journal") { _, phase in
+      guard phase == .before, !isCopied, (try? store.state().head) != before else { return }
+      isCopied = true
+      #expect(throws: Never.self) {
+        try FileSystem.makeDirectory(copy)
+        try copyTree(path, copy + "/s0")
+      }
+    }
+    try show(first) { try member.kernel.change("f") { $0.mode = 0o600 } }
+    Faults.unwatch(watch)
+    #expect(isCopied)
+    let other = try FleetMember(copy, number: 0)
+    #expect(try texts(other) == texts(member))
+    try other.run("commit")
+    try member.run("commit")
+    #expect(try texts(other) == texts(member))
+    try other.check()
+    try member.check()
+  }
+}
