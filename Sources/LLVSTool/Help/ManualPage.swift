@@ -47,8 +47,9 @@ package enum ManualPage {
 
   /// How versions are named; stands in the help of verbs that take them too.
   package static let versionsHelp = """
-    head; a branch, or - for the unnamed line; a tag; a version's name as .llvs/versions lists it; a full id; \
-    the beginning of a name or an id; at/TIME for what the tree showed then, with TIME as 2026-05-01, \
+    head; a version's name as .llvs/versions lists it, or its full id; a branch, or - for the unnamed line; \
+    a tag; the beginning of a name or an id; what is told first counts, and branches/NAME and tags/NAME say \
+    which is meant; at/TIME for what the tree showed then, with TIME as 2026-05-01, \
     2026-05-01T10:22, yesterday, -2h or @SECONDS. V~ is what V was made from, V~3 the same three times, \
     V^2 the other side of a merge.
     """

@@ -1,0 +1,194 @@
+import LLVS
+import Platform
+
+// What others brought: the changes of a new head that are not of this tree.
+
+extension LiveTree {
+  /// Gives a file in memory the name under which the new base shows it, its handles and pages included.
+  func showElsewhere(
+    _ change: ForeignChange, _ seen: PlanSeen, _ told: inout [Invalidation]
+  ) {
+    guard let from = change.from else { return }
+    let (parentPath, oldName) = Self.split(from)
+    guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
+    let newName = Self.split(change.path).name
+    for name in [oldName, newName] {
+      told.append(.entry(parent: parent.kernelID, name: name))
+    }
+    let override = parent.directory?.overrides[oldName]
+    // A pending name shows its pending bytes until its cut.
+    if let override, override.node.map(isPending) ?? true { return }
+    let node =
+      override?.node
+      ?? [change.old?.inode, change.new?.inode].lazy
+      .compactMap { [nodes] number in number.flatMap { nodes[$0] } }
+      .first { $0.stands(at: oldName, of: parent) }
+    guard let node, node.kind != .directory else { return }
+    parent.directory?.overrides[oldName] = nil
+    guard parent.directory?.overrides[newName] == nil else {
+      // Something newer has the name: who has it open has seen it at the one it had.
+      leave(node, at: from, seen: seen.epoch(of: node))
+      return unlink(node, from: oldName, of: parent, time: Self.now())
+    }
+    node.addName(newName, of: parent)
+    node.removeName(oldName, of: parent)
+    if let override { parent.directory?.overrides[newName] = override }
+    for (inode, one) in detachedNodes
+    where one.parent == parent.inode && one.name == oldName && one.successor == node.inode {
+      detachedNodes[inode]?.name = newName
+    }
+  }
+
+  private static func split(_ path: [UInt8]) -> (above: [UInt8], name: [UInt8]) {
+    guard let slash = path.lastIndex(of: 0x2F) else { return ([], path) }
+    return (Array(path[..<slash]), Array(path[(slash + 1)...]))
+  }
+
+  func installForeign(
+    _ change: ForeignChange, _ seen: PlanSeen, _ told: inout [Invalidation]
+  ) {
+    let (parentPath, name) = Self.split(change.path)
+    if let new = change.new { noteReplaced(change.old, by: new) }
+    if let new = change.new, new.attributes.linkID != nil, nodes[new.inode]?.parent != nil {
+      grownLinks.insert(new.inode)
+    }
+    guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
+    let override = parent.directory?.overrides[name]
+    if override != nil { parent.directory?.overrides[name]?.hidesBase = change.new != nil }
+    // A pending name shows its pending bytes until its cut.
+    if let override, override.node.map(isPending) ?? true { return }
+    let node =
+      override?.node
+      ?? [change.old?.inode, change.new?.inode, impliedInodes[ImpliedName(change.path)]].lazy
+      .compactMap { [nodes] number in number.flatMap { nodes[$0] } }
+      .first { $0.stands(at: name, of: parent) }
+    let anotherNode = Invalidation.entry(parent: parent.kernelID, name: name)
+    let former = seen.detached(at: name, of: parent)
+    if change.new == nil { leave(former, at: change.path) }
+    guard let node else { return told.append(anotherNode) }
+    guard let new = whole(change), new.kind == node.kind else {
+      // What was made in a directory that others removed stays, and the directory with it.
+      if let below = node.directory?.overrides.values, below.contains(where: { $0.node != nil }) {
+        node.entry = nil
+        let time = node.attributes.mtime
+        node.attributes = Attributes()
+        node.attributes.mtime = time
+        told.append(.node(node.kernelID))
+        // Only names below say that it is there now.
+        impliedInodes[ImpliedName(change.path)] = node.inode
+        parent.directory?.overrides[name]?.stamp = stamp
+        return
+      }
+      parent.directory?.overrides[name] = nil
+      leave(node, at: change.path, seen: seen.epoch(of: node))
+      pass(former, from: node, to: Detached.anybody)
+      unlink(node, from: name, of: parent, time: Self.now())
+      told += [anotherNode, .node(node.kernelID)]
+      return
+    }
+    let isAnother = new.inode != node.inode && node.kind != .directory
+    if isAnother, !node.furtherNames.isEmpty || detachedNodes[node.inode] != nil {
+      // The name is another file's now; this one goes on under the names it has left, or lives on for those
+      // that it had.
+      parent.directory?.overrides[name] = nil
+      pass(former, from: node, to: Detached.anybody)
+      unlink(node, from: name, of: parent, time: Self.now())
+      told += [anotherNode, .node(node.kernelID)]
+      return
+    }
+    let changesBytes =
+      !sameBytes(node.stored, new) || node.attributes.device != new.attributes.device
+    if node.kind != .directory, changesBytes || isAnother {
+      told.append(anotherNode)
+      let place = NodeName(parent: parent, name: name)
+      let epoch = seen.epoch(of: node)
+      // Its number is that of a name which it was parted from.
+      if node.handles > 0 || isAnother {
+        let successor = detach(node, from: place, for: new, seen: epoch)
+        return pass(former, from: node, to: successor)
+      }
+      retire(node, from: place, seen: epoch)
+      node.file = nil
+    }
+    if node.kind == .directory, new.inode != node.inode {
+      // Only names below said that it is there until now: it keeps the number that it had for those.
+      node.renewsInode = true
+      touch(node)
+    }
+    node.entry = new
+    node.zeroBytes = 0
+    if node.kind != .directory { node.born = storedTime(new) }
+    let shown = node.kind == .directory ? node.attributes.mtime : nil
+    node.attributes = new.attributes
+    if let shown, new.attributes.mtime == nil { node.attributes.mtime = shown }
+    node.ctime = Self.now()
+    if node.kind != .directory, let shown = shownTimes[new.inode] { node.attributes.mtime = shown }
+    node.compact()
+    told.append(.node(node.kernelID))
+    dropIfUnused(node)
+  }
+
+  /// What a change brings, with all its attributes.
+  private func whole(_ change: ForeignChange) -> Entry? {
+    guard change.isShortened, let short = change.new else { return change.new }
+    do throws(StoreError) {
+      var entry = try base.map.entry(at: short.key, directory: short.isDirectory) ?? short
+      entry.inode = short.inode
+      return entry
+    } catch {
+      // The rest of the change holds all the same.
+      damage.tell(error.damage ?? "\(error)", of: String(decoding: change.path, as: UTF8.self))
+      return short
+    }
+  }
+
+  func installImplied(_ change: ImpliedChange, _ told: inout [Invalidation]) {
+    let (parentPath, name) = Self.split(change.path)
+    guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
+    told.append(.entry(parent: parent.kernelID, name: name))
+    if parent.directory?.overrides[name] != nil {
+      parent.directory?.overrides[name]?.hidesBase = change.isThere
+      return
+    }
+    guard !change.isThere,
+      let node = impliedInodes[ImpliedName(change.path)].flatMap({ nodes[$0] }),
+      node.stands(at: name, of: parent)
+    else { return }
+    unlink(node, from: name, of: parent, time: Self.now())
+    told.append(.node(node.kernelID))
+  }
+
+  /// With `mtime=now` what a merge replaced shows when that was; it is no change, and not recorded.
+  private func noteReplaced(_ old: Entry?, by new: Entry) {
+    let hasOtherBytes = !sameBytes(old?.stored, new)
+    if hasOtherBytes, settings.mtime == .now, new.kind == .regular {
+      noteShown(new.inode, Self.now())
+    } else if hasOtherBytes || old?.attributes.mtime != new.attributes.mtime {
+      shownTimes[new.inode] = nil
+    }
+  }
+
+  func noteShown(_ inode: UInt64, _ time: Attributes.Time?) {
+    if shownTimes.count >= 1 << 20 { shownTimes = [:] }
+    shownTimes[inode] = time
+  }
+
+  private func sameBytes(_ a: StoredContent?, _ b: Entry) -> Bool {
+    a?.digest == b.stored.digest && a?.length == b.stored.length
+  }
+
+  /// The node of a directory of the base, if it is in memory, wherever it stands now.
+  ///
+  /// Numbers do not lead to one that stayed for what is ignored in it when others removed it, and then came
+  /// back with another number: it differs from the base, so it stands in the overrides of what is above it.
+  private func knownDirectory(_ inode: UInt64, at path: [UInt8]) -> LiveNode? {
+    let number = inode != 0 ? inode : impliedInodes[ImpliedName(path)]
+    if let node = number.flatMap({ nodes[$0] }), node.directory?.basePath == path { return node }
+    var node = root
+    for name in path.split(separator: 0x2F) {
+      guard let below = node.directory?.overrides[Array(name)]?.node else { return nil }
+      node = below
+    }
+    return node.directory?.basePath == path ? node : nil
+  }
+}
