@@ -22,9 +22,10 @@ struct Operands {
     let dashes = line.wordsBeforeDashes ?? line.words.count
     for (index, word) in line.words.enumerated() {
       if index < dashes, paths.isEmpty, versions.count < most {
+        // What is in no version yet is not looked at for what may be a version.
         let isPath =
           try !Self.isName(word, store)
-          && isThere(try site.path(line.bytes[index]), site, store, live)
+          && isThere(try site.path(line.bytes[index]), site, store) { nil }
         if !isPath, try take(word, store, most) { continue }
       }
       let path = try site.path(line.bytes[index])
