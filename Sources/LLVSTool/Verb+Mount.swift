@@ -183,7 +183,15 @@ extension Verb {
       console.say("\(point) is unmounted; the store is still mounted on \(still)")
       return .done
     }
-    let store = try MountedStores.store(of: entry)
+    let store: String
+    do {
+      store = try MountedStores.store(of: entry)
+    } catch let error as SystemError where error.errno == Errno.accessDenied {
+      // Who may not look into a mount may not take it away either, as a rule: the kernel knows.
+      try MountPoint.unmount(point)
+      console.say("\(point) is unmounted")
+      return .done
+    }
     let lock = "\(store)/lock"
     guard let daemon = MountedStores.holder(of: lock)?.process else {
       try MountPoint.unmount(point)
