@@ -19,7 +19,9 @@ package final class LiveHandle: @unchecked Sendable {
 
   package let mode: Mode
   /// The epoch at open.
-  private let opened: UInt64
+  let opened: UInt64
+  /// The tree's stamp at open, then at its own last save.
+  var seenStamp: UInt64
   /// The process that opened it; 0 if nobody knows.
   let process: Int32
   /// What the process had seen at the name before it opened this for writing: counts if it cuts the file
@@ -35,8 +37,9 @@ package final class LiveHandle: @unchecked Sendable {
   var wrote = false
   var flushes = 0
 
-  init(node: LiveNode, mode: Mode, epoch: UInt64, process: Int32) {
+  init(node: LiveNode, mode: Mode, epoch: UInt64, stamp: UInt64, process: Int32) {
     self.node = node
+    seenStamp = stamp
     self.mode = mode
     self.process = process
     opened = epoch

@@ -56,6 +56,7 @@ final class LiveNode {
     var stamp: UInt64 = 0
     var born: Attributes.Time?
     var rare: Rare?
+    var lowest: Lowest?
   }
 
   /// What next to no node has.
@@ -116,7 +117,10 @@ final class LiveNode {
     get { extra?.handles ?? 0 }
     set {
       made.handles = newValue
-      if newValue == 0 { compact() }
+      if newValue == 0 {
+        extra?.lowest = nil
+        compact()
+      }
     }
   }
 
@@ -124,6 +128,18 @@ final class LiveNode {
   var writers: Int32 {
     get { extra?.writers ?? 0 }
     set { made.writers = newValue }
+  }
+
+  /// The oldest epoch that anybody wrote on while others had the file open, and when that was last.
+  struct Lowest {
+    var epoch: UInt64
+    var stamp: UInt64
+  }
+
+  /// What is in the file is no newer than this for those who had it open then: nil as a rule.
+  var lowest: Lowest? {
+    get { extra?.lowest }
+    set { if newValue != nil || extra?.lowest != nil { made.lowest = newValue } }
   }
 
   /// Nodes whose ``parent`` this is.

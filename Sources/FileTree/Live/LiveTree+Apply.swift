@@ -297,6 +297,7 @@ extension LiveTree {
       file.steady = flags.contains(.steady)
       file.writerEpoch = epoch
     }
+    noteWriting(node, epoch: epoch)
     file.unsaved = true
     file.mapped = file.mapped || flags.contains(.mapped)
     file.explicitTime = false

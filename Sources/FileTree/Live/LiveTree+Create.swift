@@ -90,7 +90,8 @@ extension LiveTree {
       if let open {
         let seen = remembered(place(of: process, at: node)) ?? epoch
         handle = LiveHandle(
-          node: node, mode: open.union(.created), epoch: min(seen, epoch), process: process)
+          node: node, mode: open.union(.created), epoch: min(seen, epoch), stamp: stamp,
+          process: process)
         node.handles += 1
         node.writers += 1
       }

@@ -61,11 +61,12 @@ extension LiveTree {
     let place = place(of: process, at: node)
     guard mode.contains(.write), let seen = remembered(place), differs(seen, from: shown) else {
       if mode.contains(.read), !mode.contains(.truncate) { noteReading(place, epoch: shown) }
-      return LiveHandle(node: node, mode: mode, epoch: shown, process: process)
+      return LiveHandle(
+        node: node, mode: mode, epoch: shown, stamp: stamp, process: process)
     }
     let handle = LiveHandle(
       node: node, mode: mode, epoch: mode.contains(.truncate) ? min(seen, shown) : shown,
-      process: process)
+      stamp: stamp, process: process)
     handle.seenBefore = seen
     return handle
   }
@@ -222,6 +223,7 @@ extension LiveTree {
     let position = perform(
       .save(inode: node.inode, time: Self.now(), epoch: file.writerEpoch))
     handle?.lastSave = file.saved
+    handle?.seenStamp = stamp
     handle?.seenBefore = nil
     if let handle { noteSaver(of: node, handle.process) }
     return position

@@ -31,7 +31,13 @@ extension LiveTree {
   /// A file that a switch let stay, and that has nothing pending, is what its name shows: whoever has it open
   /// has seen the line that the tree went to. Call with the lock held.
   func seenEpoch(of handle: LiveHandle) -> UInt64 {
-    let (seen, node) = (handle.seenEpoch, handle.node)
+    let node = handle.node
+    var seen = handle.seenEpoch
+    // Somebody who had seen less wrote into the file that this one has open: neither has what the newer
+    // version brought.
+    if let lowest = node.lowest, lowest.stamp > handle.seenStamp, lowest.epoch < handle.opened {
+      seen = min(seen, lowest.epoch)
+    }
     guard seen < lineEpoch, detachedNodes[node.inode] == nil, node.file?.unsaved != true,
       node.file?.saved == nil
     else { return seen }
@@ -54,6 +60,13 @@ extension LiveTree {
   func remembered(_ place: ReaderMemory.Place?) -> UInt64? {
     guard let place, let seen = readers[place]?.epoch, epochs[seen] != nil else { return nil }
     return seen
+  }
+
+  /// Notes what somebody had seen who writes into a file that others may have open; call with the lock held.
+  func noteWriting(_ node: LiveNode, epoch: UInt64) {
+    guard node.handles > 0 else { return }
+    node.lowest = LiveNode.Lowest(
+      epoch: min(epoch, node.lowest?.epoch ?? epoch), stamp: stamp)
   }
 
   /// Whether two epochs stand for different versions; call with the lock held.

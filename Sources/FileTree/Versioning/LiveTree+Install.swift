@@ -171,6 +171,7 @@ extension LiveTree {
         }
         if file?.writerEpoch == planned { file?.writerEpoch = seen }
       }
+      if seen == plan.nextEpoch { state.node.lowest = nil }
       result.noted.append((item.path, state.node.inode, seen))
       guard let taken = state.taken?.state else { continue }
       if let reader = taken.reader { readers.move(reader, to: seen) }

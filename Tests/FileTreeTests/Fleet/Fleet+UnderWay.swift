@@ -32,7 +32,9 @@ extension Fleet {
   }
 
   private func anyMove(_ member: FleetMember) throws -> String {
+    // By their numbers: names begin alike within a second, and go on at random.
     let records = try member.store.versions(afterName: nil, limit: .max)
+      .sorted { $0.number.rawValue < $1.number.rawValue }
     let version = records.randomElement(using: &random)?.name ?? "head"
     switch Int.random(in: 0..<20, using: &random) {
     case 0..<2: return "cut"

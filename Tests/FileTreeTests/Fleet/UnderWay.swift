@@ -1,3 +1,4 @@
+import Foundation
 import LLVS
 import Platform
 import TestSupport
@@ -62,8 +63,10 @@ final class UnderWay: @unchecked Sendable {
   /// Runs the command.
   func run() throws {
     fleet.note("m\(index) \(line), under way")
+    // What other threads do meanwhile is done at another time in each run.
+    let thread = ObjectIdentifier(Thread.current)
     let watch = Faults.watch(below: member.path + "/") { call, phase in
-      guard phase == .before else { return }
+      guard phase == .before, ObjectIdentifier(Thread.current) == thread else { return }
       self.leave("\(call)")
     }
     member.whileTelling { self.meet("told", isTold: true) }

@@ -64,13 +64,15 @@ struct StaleWriterTests {
     }
   }
 
-  /// Another replica's version of `f` on a version, or on the head.
-  func edited(_ text: String, on base: VersionNumber? = nil) throws -> VersionNumber {
+  /// Another replica's version of a file on a version, or on the head.
+  func edited(
+    _ text: String, on base: VersionNumber? = nil, of name: String = "f"
+  ) throws -> VersionNumber {
     let head = try mount.store.state().head
     let version = try #require(try (base ?? head).flatMap { try mount.store.version($0) })
     let made = try mount.store.makeVersion(
       basedOnPredecessor: version.id,
-      storing: [.update(Value(id: Value.ID("f"), data: Array(text.utf8)))])
+      storing: [.update(Value(id: Value.ID(name), data: Array(text.utf8)))])
     return try #require(try mount.store.version(made.id)).number
   }
 

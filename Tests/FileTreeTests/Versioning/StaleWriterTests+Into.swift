@@ -1,0 +1,50 @@
+import Foundation
+import LLVS
+import Platform
+import TestSupport
+import Testing
+
+@testable import FileTree
+
+/// An editor that had seen an older version saves into a file that others have open.
+extension StaleWriterTests {
+  private static let lines = "1\n2\n3\n4\n5\n6\n7\n"
+
+  @Test(
+    "Who had the file open then does not take back what a merge had brought, before a cut or after",
+    arguments: [false, true])
+  func savedInto(isCut: Bool) throws {
+    let lines = Self.lines
+    try mount.save("f", lines)
+    try mount.cut()
+    try load("f", by: editor)
+    try retrieve(lines.replacingOccurrences(of: "7", with: "7 there"))
+    let handle = try open("f", [.read, .write], by: 0)
+    let here = lines.replacingOccurrences(of: "1", with: "I")
+    try save(here, .truncating, by: editor)
+    if isCut { try mount.cut() }
+    // It is what the handle shows now, without what came from there.
+    try mount.write(handle, Array(here.replacingOccurrences(of: "4", with: "F").utf8))
+    try mount.close(handle)
+    try mount.cut()
+    let all = "I\n2\n3\nF\n5\n6\n7 there\n"
+    #expect(mount.text("f") == all)
+    #expect(try mount.head()["f"] == all)
+    #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
+  }
+
+  @Test("Two who write one file in turn, opened over a merge of another, make one line of versions")
+  func inTurn() throws {
+    let first = try open("f", [.read, .write], by: 0)
+    let number = try edited("other", on: nil, of: "g")
+    _ = try mount.versioner.transition(.command, reasonText: "merge") { _, _ in number }
+    let second = try open("f", [.read, .write], by: 0)
+    for (index, handle) in [first, second, first, second, second, first].enumerated() {
+      try mount.write(handle, Array("\(index)".utf8))
+      try mount.tree.flush(handle)
+      #expect(try mount.cut().head?.second == nil)
+    }
+    try mount.close(first)
+    try mount.close(second)
+  }
+}
