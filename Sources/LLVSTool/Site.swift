@@ -109,13 +109,23 @@ extension Site {
     return false
   }
 
+  /// A message as it stands behind `commit`: as it is, or in quotes where it has several lines.
+  private static func message(_ text: [UInt8]) -> [UInt8] {
+    var text = text[...]
+    while let last = text.last, last <= 0x20 { text.removeLast() }
+    text = text.drop { $0 == 0x0A || $0 == 0x0D }
+    guard text.contains(0x0A) else { return Array(text) }
+    let quote = UInt8(ascii: "\"")
+    let special = [quote] + Array("\\$`".utf8)
+    return [quote] + text.flatMap { special.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] } + [
+      quote
+    ]
+  }
+
   /// The words as a line of the control file.
   static func line(_ words: [[UInt8]]) -> [UInt8] {
     if words.first?.elementsEqual("commit".utf8) ?? false {
-      let message = words.dropFirst().map { String(decoding: $0, as: UTF8.self) }
-        .joined(separator: " ")
-      return Array(
-        ("commit " + message.split(whereSeparator: \.isNewline).joined(separator: " ")).utf8)
+      return Array("commit ".utf8) + message(Array(words.dropFirst().joined(separator: [0x20])))
     }
     let quote = UInt8(ascii: "'")
     let quoted = words.map { word in

@@ -113,6 +113,30 @@ struct ControlScriptTests {
     }
   }
 
+  @Test("a message in quotes has several lines; a quote that ends nowhere is a part of its line")
+  func linesOfMessage() throws {
+    let read = try parse(
+      #"""
+      commit "first \"line\"
+
+      and \$more"
+      json commit 'it was
+      so'
+      commit "begun
+      undo
+      commit 'twas brief
+      sync
+      """#)
+    #expect(
+      read == [
+        .commit(message: "first \"line\"\n\nand $more"), .commit(message: "it was\nso"),
+        .commit(message: "\"begun"), .undo, .commit(message: "'twas brief"), .sync(peers: []),
+      ])
+    // What follows the quote makes it no message of lines.
+    var script = try ControlScript(path("commit \"a\nb\" c\nundo"))
+    #expect(try script.next() == .commit(message: "\"a"))
+  }
+
   @Test("settings are told where none is given a value, and json before a command is no part of it")
   func told() throws {
     #expect(

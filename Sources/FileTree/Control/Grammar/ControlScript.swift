@@ -3,7 +3,8 @@
 /// Words are split and quoted as in a POSIX shell: blanks separate, single quotes keep everything, double
 /// quotes keep all but `\"`, `\\`, `\$`, `` \` `` and a backslash before the end of a line, a backslash
 /// keeps the next byte. Nothing is expanded. A quoted newline is part of its word. The message of
-/// `commit` is the rest of its line as it stands; one pair of quotes around all of it is taken off.
+/// `commit` is the rest of its line as it stands; one pair of quotes around all of it is taken off, and a
+/// quote that begins it and ends in another line makes it a message of several lines.
 /// `json` before a command asks for its reply as JSON. Empty lines and lines that begin with `#` are passed over.
 package struct ControlScript: Sendable {
   /// The longest write that is taken.
@@ -86,12 +87,33 @@ package struct ControlScript: Sendable {
     guard rest.starts(with: name) else { return nil }
     let after = rest.dropFirst(name.count).first
     guard after.map({ $0 <= UInt8(ascii: " ") }) ?? true else { return nil }
+    if let message = try messageOfLines(rest.dropFirst(name.count)) { return message }
     var text = line().dropFirst(name.count)
     text = text.drop { $0 <= UInt8(ascii: " ") }
     while let last = text.last, last <= UInt8(ascii: " ") { text.removeLast() }
     guard !text.isEmpty else { return .some(nil) }
-    guard !text.contains(0) else { throw ControlError(.grammar, "a message with a NUL byte") }
-    let bytes = ControlScript.unquoted(text) ?? Array(text)
+    return try ControlScript.message(ControlScript.unquoted(text) ?? Array(text))
+  }
+
+  /// A message whose quote is closed in a later line, where nothing follows it; nil where there is none.
+  private mutating func messageOfLines(_ text: ArraySlice<UInt8>) throws(ControlError) -> String? {
+    var script = self
+    script.rest = text.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    guard let quote = script.rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
+    else { return nil }
+    guard let end = script.rest.firstIndex(of: UInt8(ascii: "\n")),
+      let words = try? script.words(), script.rest.startIndex > end + 1, words.count == 1,
+      var bytes = words.first
+    else { return nil }
+    while let last = bytes.last, last <= UInt8(ascii: " ") { bytes.removeLast() }
+    guard !bytes.isEmpty else { return nil }
+    let message = try ControlScript.message(bytes)
+    rest = script.rest
+    return message
+  }
+
+  private static func message(_ bytes: [UInt8]) throws(ControlError) -> String {
+    guard !bytes.contains(0) else { throw ControlError(.grammar, "a message with a NUL byte") }
     guard let message = String(validating: bytes, as: UTF8.self) else {
       throw ControlError(.grammar, "a message that is not UTF-8")
     }
