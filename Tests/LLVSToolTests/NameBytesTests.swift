@@ -105,9 +105,14 @@ struct NameBytesTests {
       llvs init t -q; llvs peer hub "$PWD/hub" --store t; llvs sync --store t -q
       echo ours > $'a/\xe9'; llvs import a --store s -q; echo theirs > $'b/\xe9'; llvs import b --store t -q
       llvs sync --store t -q; llvs sync --store s -q
+      llvs diff head~~ head --json --store s | grep -o '"path.*"directory'
+      llvs conflicts --json --store s | grep -o '"path.*"hasBase'
       llvs conflicts $'\xe9' --store s | wc -l; llvs settle $'\xe9' ours --store s -q; echo $?
       llvs conflicts --store s
       """#)
-    #expect(result.output == "1\n0\nno conflicts\n", "\(result.output)")
+    let shown = #""path":"\#u{FFFD}","pathBase64":"6Q==","#
+    #expect(
+      result.output == "\(shown)\"directory\n\(shown)\"hasBase\n1\n0\nno conflicts\n",
+      "\(result.output)")
   }
 }

@@ -101,10 +101,7 @@ package final class ArbiterTrials: Sendable {
       "arbiterFailures",
       .list(
         failures.map {
-          .record([
-            ReplyField("path", String(decoding: $0.path, as: UTF8.self)),
-            ReplyField("reason", $0.reason),
-          ])
+          .record(ReplyField.path("path", $0.path) + [ReplyField("reason", $0.reason)])
         }))
   }
 }

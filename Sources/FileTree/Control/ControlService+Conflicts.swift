@@ -82,8 +82,9 @@ extension ControlService {
           ]))
       }
       let path = String(decoding: item.path, as: UTF8.self)
-      var record = [
-        ReplyField("path", path), ReplyField("hasBase", .flag(item.conflict.base != nil)),
+      var record = ReplyField.path("path", item.path)
+      record += [
+        ReplyField("hasBase", .flag(item.conflict.base != nil)),
         ReplyField("hasOurs", .flag(item.conflict.ours != nil)),
         ReplyField("theirs", .list(theirs)),
       ]
@@ -100,11 +101,11 @@ extension ControlService {
       let directory = String(decoding: value.directory, as: UTF8.self)
       lines.append("\(path): the file \(directory), whose name a directory has")
       fields.append(
-        .record([
-          ReplyField("path", path), ReplyField("hasBase", .flag(false)),
-          ReplyField("hasOurs", .flag(true)), ReplyField("theirs", .list([])),
-          ReplyField("directory", directory),
-        ]))
+        .record(
+          ReplyField.path("path", value.path) + [
+            ReplyField("hasBase", .flag(false)), ReplyField("hasOurs", .flag(true)),
+            ReplyField("theirs", .list([])), ReplyField("directory", directory),
+          ]))
     }
     return CommandResult(
       lines.isEmpty ? "no conflicts" : lines.joined(separator: "\n"),

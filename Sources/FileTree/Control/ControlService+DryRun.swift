@@ -63,10 +63,7 @@ struct MergePreview {
       "changes",
       .list(
         sorted.prefix(Self.limit).map {
-          .record([
-            ReplyField("path", String(decoding: $0.path, as: UTF8.self)),
-            ReplyField("change", $0.sign),
-          ])
+          .record(ReplyField.path("path", $0.path) + [ReplyField("change", $0.sign)])
         }))
   }
 }

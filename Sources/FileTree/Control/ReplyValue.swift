@@ -1,3 +1,5 @@
+import LLVS
+
 /// A value of a reply for programs: what JSON can say.
 package enum ReplyValue: Hashable, Sendable {
   case null
@@ -71,6 +73,16 @@ package struct ReplyField: Hashable, Sendable {
   package init(_ name: String, _ text: String) { self.init(name, .text(text)) }
 
   package init(_ name: String, _ number: Int) { self.init(name, .number(Int64(number))) }
+
+  /// A path of any bytes, told so that a program finds it again.
+  ///
+  /// Returns the field; where the bytes are no UTF-8, which JSON has no text for, another behind it whose
+  /// name ends with `Base64` has them exactly.
+  package static func path(_ name: String, _ path: [UInt8]) -> [ReplyField] {
+    let shown = ReplyField(name, String(decoding: path, as: UTF8.self))
+    guard String(validating: path, as: UTF8.self) == nil else { return [shown] }
+    return [shown, ReplyField("\(name)Base64", Base64.text(path))]
+  }
 
   package init(_ name: String, _ paths: [[UInt8]]) {
     self.init(name, .list(paths.map { .text(String(decoding: $0, as: UTF8.self)) }))

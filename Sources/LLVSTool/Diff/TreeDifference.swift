@@ -31,12 +31,8 @@ struct TreeDifference {
 
   /// For programs.
   func fields(counts: LineCounts?) -> [ReplyField] {
-    var fields = [
-      ReplyField("change", mark), ReplyField("path", String(decoding: path, as: UTF8.self)),
-    ]
-    if let from = renamedFrom {
-      fields.append(ReplyField("from", String(decoding: from, as: UTF8.self)))
-    }
+    var fields = [ReplyField("change", mark)] + ReplyField.path("path", path)
+    if let from = renamedFrom { fields += ReplyField.path("from", from) }
     fields += [
       ReplyField("directory", .flag(isDirectory)),
       ReplyField("oldBytes", .number(Int64(clamping: old?.length ?? 0))),

@@ -1,5 +1,13 @@
 /// Base64 of RFC 4648, padded, without line breaks, in pieces of any size.
 package enum Base64 {
+  /// The text of all bytes at once.
+  package static func text(_ bytes: [UInt8]) -> String {
+    var (encoder, out) = (Encoder(), [UInt8]())
+    bytes.withUnsafeBytes { encoder.encode($0, into: &out) }
+    encoder.finish(into: &out)
+    return String(decoding: out, as: UTF8.self)
+  }
+
   private static let alphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let invalid: UInt8 = 0xFF
