@@ -1,4 +1,5 @@
 import FileTree
+import LLVS
 import Platform
 
 /// A directory copied into a mounted tree: the kernel must see every name, so the files come in as any others
@@ -10,25 +11,45 @@ struct MountedImport {
   static let reserved = Array(".llvs".utf8)
 
   private let directory: [UInt8]
+  private let root: [UInt8]
   private let target: [UInt8]
+  /// Where the copy stands in the tree; empty, or a path with a slash behind it.
+  private let prefix: [UInt8]
   private let sparesUnsaved: Bool
+  private let patterns: IgnorePatterns
   /// The paths that were not copied.
   private(set) var leftOut: [[UInt8]] = []
+  /// The paths in the tree, of files that were copied, which the patterns may keep out of versions.
+  private var ignored: [[UInt8]] = []
   private var isDeep = false
 
+  /// A copy of a directory to a path of the tree that is mounted at `root`; what `patterns` match is told
+  /// apart.
+  ///
   /// With `sparesUnsaved` nothing is copied where a file would be written over that somebody is still
   /// writing: no version holds its bytes.
-  init(directory: [UInt8], target: [UInt8], sparesUnsaved: Bool) {
+  init(
+    directory: [UInt8], root: [UInt8], into path: [UInt8], sparesUnsaved: Bool,
+    patterns: IgnorePatterns
+  ) {
     self.directory = directory
-    self.target = target
+    self.root = root
+    target = root + (path.isEmpty ? [] : [0x2F]) + path
+    prefix = path.isEmpty ? [] : path + [0x2F]
     self.sparesUnsaved = sparesUnsaved
+    self.patterns = patterns
   }
 
   /// Copies.
   ///
-  /// - Throws: ``ControlError`` of kind busy for a file that is not saved; ``UsageError`` where cp(1) fails.
+  /// - Throws: ``ControlError`` of kind busy for a file that is not saved, and of kind exists for a name that
+  ///   is a directory on one side only: nothing is copied then; ``UsageError`` where cp(1) fails.
   mutating func run() throws {
     try look()
+    for end in prefix.indices where prefix[end] == 0x2F {
+      let path = root + [0x2F] + prefix[..<end]
+      if try kind(at: path) == nil { try FileSystem.makeDirectory(path, permissions: 0o755) }
+    }
     guard leftOut.isEmpty, !isDeep else {
       var copy = TreeCopy(from: directory, to: target, without: Self.reserved)
       return try copy.run()
@@ -39,30 +60,70 @@ struct MountedImport {
     guard code == 0 else { throw UsageError("cp ended with \(code)") }
   }
 
-  /// Looks for what cp(1) cannot leave out, and for paths that are too long for it.
+  /// The paths of what was copied and is in no version, since a pattern keeps it out.
+  func scratch() -> [[UInt8]] {
+    let state = Array("user.llvs.state".utf8)
+    return ignored.filter { path in
+      // What is gone again is told by nobody.
+      let answer = try? FileSystem.extended(root + [0x2F] + path, state)
+      return answer?.elementsEqual("scratch".utf8) ?? false
+    }
+  }
+
+  /// Looks for what cp(1) cannot leave out or would stop at, and for paths that are too long for it.
   private mutating func look() throws {
-    var open = [directory]
-    while let path = open.popLast() {
+    var open = [(path: directory, isThere: try hasTarget())]
+    while let (path, isThere) = open.popLast() {
       // A name may follow, on either side.
       let length = max(path.count, path.count - directory.count + target.count)
       if length > 3800 { isDeep = true }
       for name in try FileSystem.names(in: path) {
         let below = path + [0x2F] + name.bytes
-        if name.bytes == Self.reserved {
+        guard name.bytes != Self.reserved else {
           leftOut.append(below)
-        } else if name.kind == .directory {
-          open.append(below)
-        } else if sparesUnsaved {
-          try spare(below.dropFirst(directory.count))
+          continue
+        }
+        let place = below.dropFirst(directory.count)
+        let known = isThere ? try kind(at: target + place) : nil
+        let isDirectory = name.kind == .directory
+        if let known, (known == .directory) != isDirectory {
+          throw ControlError(
+            .exists,
+            "\(ChangeText.text(inTree(place))) is \(isDirectory ? "no" : "a") directory in the tree"
+          )
+        }
+        if isDirectory {
+          open.append((below, known != nil))
+        } else {
+          if known != nil, sparesUnsaved { try spare(place) }
+          if patterns.ignores(path: inTree(place)) { ignored.append(inTree(place)) }
         }
       }
     }
   }
 
-  private func spare(_ path: ArraySlice<UInt8>) throws {
-    // No answer: nothing is there, or it is of no kind that is being written.
-    let state = try? FileSystem.extended(target + path, Array("user.llvs.state".utf8))
+  /// Whether the directory that is copied to is there.
+  private func hasTarget() throws -> Bool {
+    for end in prefix.indices where prefix[end] == 0x2F {
+      guard let kind = try kind(at: root + [0x2F] + prefix[..<end]) else { return false }
+      guard kind == .directory else {
+        throw ControlError(
+          .exists, "\(ChangeText.text(Array(prefix[..<end]))) is no directory in the tree")
+      }
+    }
+    return true
+  }
+
+  private func inTree(_ place: ArraySlice<UInt8>) -> [UInt8] { prefix + place.dropFirst() }
+
+  private func kind(at path: [UInt8]) throws -> FileStatus.Kind? {
+    try FileSystem.exists(path) ? try FileSystem.status(path).kind : nil
+  }
+
+  private func spare(_ place: ArraySlice<UInt8>) throws {
+    // No answer: it is of no kind that is being written.
+    let state = try? FileSystem.extended(target + place, Array("user.llvs.state".utf8))
     guard let state, state.elementsEqual("unsaved".utf8) else { return }
-    throw ControlError(.busy, "not saved yet: \(ChangeText.text(Array(path.dropFirst())))")
+    throw ControlError(.busy, "not saved yet: \(ChangeText.text(inTree(place)))")
   }
 }

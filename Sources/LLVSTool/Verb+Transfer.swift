@@ -30,14 +30,22 @@ extension Verb {
     case .mounted(let root, _):
       // What was saved here and is in no version would be lost with what is written over it.
       _ = try site.run(["commit"], console)
+      let patterns = try site.reader().state().settings[IgnorePatterns.settingName]
       var source = MountedImport(
-        directory: directory, target: Array(root.utf8) + (into.isEmpty ? [] : [0x2F]) + into,
-        sparesUnsaved: try StatusText(json: Site.status(of: root)).hasUnsaved)
+        directory: directory, root: Array(root.utf8), into: into,
+        sparesUnsaved: try StatusText(json: Site.status(of: root)).hasUnsaved,
+        patterns: patterns.map { IgnorePatterns($0) } ?? .defaults)
       try source.run()
       var words = [Array("commit".utf8)]
       if let message = line.options["message"] { words.append(Array(message.utf8)) }
       let answer = try site.run(bytes: words, console, inJSON: line.isJSON)
       if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
+      let scratch = source.scratch()
+      if let first = scratch.first {
+        console.complain(
+          "llvs: .llvs/ignore keeps \(ChangeText.text(first))"
+            + (scratch.count > 1 ? " and \(scratch.count - 1) more" : "") + " out of versions.")
+      }
       return complain(of: source.leftOut, console)
     case .store(let path):
       let store = try Store.open(path: path, mode: .writer)

@@ -94,6 +94,68 @@ struct ImportTests {
     }
   }
 
+  @Test(
+    "what the ignore patterns keep out of versions is told", .enabled(if: MountedStore.isPossible))
+  func ignored() throws {
+    try MountedStore.with { mounted in
+      let result = try Tool().run(
+        """
+        m='\(mounted.path)'; echo '*.o' > "$m/.llvs/ignore"; mkdir -p src/d; echo 1 > src/a
+        echo 2 > src/d/b.o; llvs import src --into p/q --mount "$m" -q; echo "code $?"
+        echo 3 > src/c.o; rm src/a; echo 4 > src/d/e; llvs import src --into p/q --mount "$m" -q
+        cd "$m"; cat p/q/d/b.o; cd .llvs/head/; find . -type f | sort
+        """)
+      #expect(
+        result.output == """
+          llvs: .llvs/ignore keeps p/q/d/b.o out of versions.
+          code 0
+          llvs: .llvs/ignore keeps p/q/c.o and 1 more out of versions.
+          2
+          ./p/q/a
+          ./p/q/d/e
+
+          """, "\(result.output)")
+    }
+  }
+
+  @Test(
+    "nothing is copied where a name is a directory on one side only",
+    .enabled(if: MountedStore.isPossible))
+  func clashes() throws {
+    try MountedStore.with { mounted in
+      let result = try Tool().run(
+        """
+        m='\(mounted.path)'; mkdir -p src/d/e "$m/x/z"; echo 1 > src/a; echo 2 > src/d/e/z; echo 3 > "$m/d"
+        try() { llvs import "$@" --mount "$m" -q; echo "code $?"; }
+        try src; rm "$m/d"; mkdir -p "$m/d/e/z"; try src; try src/d/e --into x; echo 4 > "$m/f"
+        try src --into f; try src --into f/g; ls "$m" "$m/x"; rmdir "$m/d/e/z"; try src; cat "$m/d/e/z"
+        """)
+      #expect(
+        result.output == """
+          llvs: d is no directory in the tree.
+          code 11
+          llvs: d/e/z is a directory in the tree.
+          code 11
+          llvs: x/z is a directory in the tree.
+          code 11
+          llvs: f is no directory in the tree.
+          code 11
+          llvs: f is no directory in the tree.
+          code 11
+          \(mounted.path):
+          d
+          f
+          x
+
+          \(mounted.path)/x:
+          z
+          code 0
+          2
+
+          """, "\(result.output)")
+    }
+  }
+
   @Test("neither a store nor what it is in is imported into itself, nor copied into itself")
   func itself() throws {
     let tool = try Tool()
