@@ -254,10 +254,15 @@ extension ControlService {
     do throws(ControlError) {
       _ = try PeerAddress(address)
     } catch {
-      log.add("error", "peers/\(name): \(error.message)")
+      let isKnown = state.withLock { state in
+        defer { state.refusedPeer = (name, address) }
+        return state.refusedPeer.map { $0 == (name, address) } ?? false
+      }
+      if !isKnown { log.add("error", "peers/\(name): \(error.message)") }
       noteFailure(of: "peers/\(name)", error)
       throw error
     }
+    state.withLock { $0.refusedPeer = nil }
     try translating { () throws(StoreError) in
       try store.write { (transaction) throws(StoreError) in
         let known = try store.peers().first { $0.name == name }

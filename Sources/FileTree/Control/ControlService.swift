@@ -23,6 +23,8 @@ package final class ControlService: Sendable {
     var last: String?
     /// The log was told that the store is not where it was.
     var isGone = false
+    /// The peer whose address was refused last: a shell writes and closes, and it is said once.
+    var refusedPeer: (name: String, address: [UInt8])?
   }
 
   let state: Monitor<State>

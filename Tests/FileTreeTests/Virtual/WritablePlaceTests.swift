@@ -38,7 +38,12 @@ struct WritablePlaceTests {
     let status = try space.space.service.status().text
     #expect(status.contains("error: peers/usb: \"nowhere at all\" is no address"), "\(status)")
     let log = EventLog(directory: space.store.path).lastLines(5)
-    #expect(log.contains { $0.contains(" error ") && $0.contains("peers/usb: ") })
+    #expect(log.filter { $0.contains(" error ") && $0.contains("peers/usb: ") }.count == 1)
+    // Once more what is known, then something else.
+    #expect(fault { try space.save("peers/usb", "nowhere at all") } == "invalid")
+    #expect(fault { try space.save("peers/usb", "nor here") } == "invalid")
+    let told = EventLog(directory: space.store.path).lastLines(5)
+    #expect(told.filter { $0.contains(" error ") }.count == 2)
     try space.save("peers/usb", "/media/usb2")
     #expect(try peers(space) == ["usb": "/media/usb2"])
   }
