@@ -32,18 +32,20 @@ package enum Faults {
   package struct Plan: Sendable {
     package var calls: Set<SystemCall>
     package var below: String
+    package var sparing: String?
     package var nth: Int
     package var times: Int
     package var action: Action
 
-    /// Calls of these kinds on paths that begin with `below` count; from the `nth` on, from 1, so many
-    /// `times` they fail.
+    /// Calls of these kinds on paths that begin with `below` and not with `sparing` count; from the `nth` on,
+    /// from 1, so many `times` they fail.
     package init(
-      calls: Set<SystemCall> = Set(SystemCall.allCases), below: String, nth: Int = 1,
-      times: Int = .max, action: Action
+      calls: Set<SystemCall> = Set(SystemCall.allCases), below: String, sparing: String? = nil,
+      nth: Int = 1, times: Int = .max, action: Action
     ) {
       self.calls = calls
       self.below = below
+      self.sparing = sparing
       self.nth = nth
       self.times = times
       self.action = action
@@ -205,7 +207,9 @@ package enum Faults {
       var action: Action?
       for index in state.armed.indices {
         let plan = state.armed[index].plan
-        guard plan.calls.contains(call), path.hasPrefix(plan.below) else { continue }
+        guard plan.calls.contains(call), path.hasPrefix(plan.below),
+          !(plan.sparing.map { path.hasPrefix($0) } ?? false)
+        else { continue }
         state.armed[index].seen += 1
         let seen = state.armed[index].seen
         if seen >= plan.nth, seen - plan.nth < plan.times, action == nil { action = plan.action }

@@ -9,6 +9,10 @@ import Testing
 struct StoreFaultTests {
   static let key = Value.ID("k")
 
+  /// What is written later by itself, in a thread of its own, and made anew where that fails: no call of it
+  /// belongs to a commit.
+  static let aside = "s/index.sqlite"
+
   /// What a commit writes: a small value, one of a chunk, and a tree of several.
   static func changes(_ seed: UInt64) -> [Value.Change] {
     var random = SeededRandom(seed: seed)
@@ -42,8 +46,8 @@ struct StoreFaultTests {
         let first = try store.makeVersion(
           basedOnPredecessor: nil, storing: StoreFaultTests.changes(1))
         let plan = Faults.Plan(
-          calls: [.open, .write, .sync, .allocate, .truncate], below: directory.path, nth: nth,
-          times: 1, action: .fail(code))
+          calls: [.open, .write, .sync, .allocate, .truncate], below: directory.path,
+          sparing: directory.file(Self.aside), nth: nth, times: 1, action: .fail(code))
         let token = Faults.arm(plan)
         var hasFailed = false
         do {
@@ -80,7 +84,8 @@ struct StoreFaultTests {
       basedOnPredecessor: nil, storing: StoreFaultTests.changes(1))
     let token = Faults.arm(
       Faults.Plan(
-        calls: [.sync], below: directory.path, times: 1, action: .fail(Errno.inputOutput)))
+        calls: [.sync], below: directory.path, sparing: directory.file(Self.aside), times: 1,
+        action: .fail(Errno.inputOutput)))
     #expect(throws: StoreError.self) {
       try store.makeVersion(basedOnPredecessor: first.id, storing: StoreFaultTests.changes(2))
     }
