@@ -280,6 +280,8 @@ extension LiveTree {
           foreign: foreign.changes, implied: foreign.implied),
         after: nil)
     }
+    _ = try completeLinks(grownLinks)
+    grownLinks = []
     // Of the others no handle is left that could change them.
     for detached in detachedNodes.values
     where detached.node.file?.saved == nil && detached.node.file?.unsaved != true {

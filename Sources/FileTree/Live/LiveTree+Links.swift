@@ -72,17 +72,22 @@ extension LiveTree {
     guard directory.directory?.basePath == path,
       directory.directory?.overrides[place.name] == nil
     else { return dropIfUnused(directory) }
-    node.addName(place.name, of: directory)
-    guard node.isTouched else { return }
-    // What is pending of the file is so under each of its names.
-    directory.directory?.overrides[place.name] = Override(
+    attach(node, at: place.name, of: directory)
+  }
+
+  /// Gives a node a name that the base has of it: what is pending of the file is so under each of its names.
+  func attach(_ node: LiveNode, at name: [UInt8], of directory: LiveNode) {
+    node.addName(name, of: directory)
+    guard node.isTouched, directory.directory?.overrides[name] == nil else { return }
+    directory.directory?.overrides[name] = Override(
       node: node, epoch: epoch, stamp: stamp, hidesBase: true)
     touch(directory)
-    guard node.isJournaled else { return }
+    // At replay the next generation begins with it.
+    guard node.isJournaled, replayShift == nil else { return }
     ensureJournaled(directory)
     journal.append(
       .override(
-        parent: directory.inode, name: place.name, inode: node.inode, epoch: epoch,
+        parent: directory.inode, name: name, inode: node.inode, epoch: epoch,
         hidesBase: true))
   }
 

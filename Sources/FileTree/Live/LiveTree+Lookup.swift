@@ -117,7 +117,7 @@ extension LiveTree {
     if let known = nodes[inode] {
       if known.stands(at: name, of: parent) { return known }
       if let entry, isLink(entry, of: known) {
-        known.addName(name, of: parent)
+        attach(known, at: name, of: parent)
         return known
       }
     }

@@ -56,7 +56,8 @@ extension LiveTree {
     let override = parent.directory?.overrides[name]
     if override != nil { parent.directory?.overrides[name]?.hidesBase = change.new != nil }
     // A pending name shows its pending bytes until its cut.
-    if let override, override.node.map(isPending) ?? true { return }
+    let isGone = override?.node.map { loses($0, by: change) } ?? false
+    if let override, !isGone, override.node.map(isPending) ?? true { return }
     let node =
       override?.node
       ?? [change.old?.inode, change.new?.inode, impliedInodes[ImpliedName(change.path)]].lazy
@@ -67,12 +68,18 @@ extension LiveTree {
     if change.new == nil { leave(former, at: change.path) }
     guard let node else { return told.append(anotherNode) }
     guard let new = whole(change), new.kind == node.kind else {
-      // What was made in a directory that others removed stays, and the directory with it.
-      if let below = node.directory?.overrides.values, below.contains(where: { $0.node != nil }) {
+      // What was made in a directory that others removed stays, and the directory with it; so does what was
+      // removed in one that only names below still say is there.
+      let below = node.directory?.overrides.values
+      if let below, !below.isEmpty,
+        below.contains(where: { $0.node != nil }) || isThere(change.path)
+      {
         node.entry = nil
         let time = node.attributes.mtime
         node.attributes = Attributes()
         node.attributes.mtime = time
+        node.attributesChanged = false
+        node.explicitTime = false
         told.append(.node(node.kernelID))
         // Only names below say that it is there now.
         impliedInodes[ImpliedName(change.path)] = node.inode
@@ -126,6 +133,19 @@ extension LiveTree {
     node.compact()
     told.append(.node(node.kernelID))
     dropIfUnused(node)
+  }
+
+  /// Whether a change takes away the directory that a node is: that somebody gave it attributes meanwhile keeps
+  /// it no more than a file that others removed.
+  private func loses(_ node: LiveNode, by change: ForeignChange) -> Bool {
+    node.directory?.basePath == change.path && change.new?.isDirectory != true
+      && !isThere(change.path)
+  }
+
+  /// Whether the new base has a directory at a path; where that cannot be read it is found out later.
+  private func isThere(_ path: [UInt8]) -> Bool {
+    guard case .directory?? = try? base.find(path: path) else { return false }
+    return true
   }
 
   /// What a change brings, with all its attributes.

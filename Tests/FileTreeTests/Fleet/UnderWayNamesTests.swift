@@ -17,7 +17,8 @@ struct UnderWayNamesTests {
     try member.run("set settle=1h")
   }
 
-  private func save(_ path: String, _ text: String) throws {
+  private func save(_ path: String, _ text: String, above: String? = nil) throws {
+    if let above { try member.kernel.makeDirectory(above) }
     try member.kernel.save(path, Array(text.utf8))
   }
 
@@ -178,5 +179,92 @@ struct UnderWayNamesTests {
     #expect(try texts(other) == texts(member))
     try other.check()
     try member.check()
+  }
+
+  @Test(
+    "attributes given to a directory while a version came that has a file there do not keep it",
+    arguments: [false, true])
+  func attributesOfGone(isUsed: Bool) throws {
+    try save("e", "one")
+    let first = try commit()
+    try member.kernel.remove("e")
+    try member.kernel.makeDirectory("e")
+    try save("e/x", "x")
+    try commit()
+    try show(first) {
+      if isUsed { try save("e/new", "new") }
+      try member.kernel.change("e") { $0.mode = 0o700 }
+    }
+    _ = try member.live()
+    try commit()
+    #expect(try texts(member) == (isUsed ? ["%llvs%e": "one", "e/new": "new"] : ["e": "one"]))
+  }
+
+  @Test("what was removed in a directory stays so where others took away only its own entry")
+  func removedInImplied() throws {
+    try save("d/x", "x", above: "d")
+    try save("d/y", "y")
+    try commit()
+    // As a program of the library makes it: keys alone.
+    var failure: (any Error)?
+    _ = try member.service.versioner.transition(.command, reasonText: "test") {
+      (transaction, head) throws(StoreError) in
+      do { try member.kernel.remove("d/x") } catch { failure = error }
+      guard let head, let now = try transaction.version(head) else { return head }
+      let base = member.store.map(now.map)
+      let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
+        .applying(edits: [.remove(Key(bytes: Array("d".utf8)), directory: true)])
+      return try transaction.add(
+        AuthoredVersion(
+          number: try transaction.reserveVersion(), first: head, base: base, map: map)
+      ).number
+    }
+    #expect(failure == nil)
+    #expect(try texts(member) == ["d/y": "y"])
+    try commit()
+    #expect(try texts(member) == ["d/y": "y"])
+  }
+
+  @Test("a name that comes to a file which is being edited is one of the file after a kill too")
+  func linkedOverKill() throws {
+    try save("f", "1\n2\n3\n")
+    try member.kernel.link("f", "g")
+    try member.kernel.link("f", "h")
+    let first = try commit()
+    try member.kernel.remove("h")
+    try commit()
+    let copy = try copied(onto: first) {
+      let open = try member.kernel.open("f", [.read, .write])
+      try member.kernel.write(open, Array("one".utf8), at: 0)
+      try member.kernel.close(open)
+    }
+    try FleetMember.compare(try member.tree(), try copy.tree(), "killed")
+    for one in [member, copy] {
+      try one.run("commit")
+      try one.check()
+    }
+    try FleetMember.compare(try member.tree(), try copy.tree(), "killed, later")
+  }
+
+  /// Puts a version under the tree while programs go on, and opens what a kill in between leaves.
+  private func copied(
+    onto version: VersionNumber, meanwhile: () throws -> Void
+  ) throws -> FleetMember {
+    let (path, copy) = (member.path, directory.file("copy"))
+    let (store, before) = (member.store, try member.head())
+    nonisolated(unsafe) var isCopied = false
+    // Between the store's commit and the journal's next generation.
+    let watch = Faults.watch(below: path + "/journal") { _, phase in
+      guard phase == .before, !isCopied, (try? store.state().head) != before else { return }
+      isCopied = true
+      #expect(throws: Never.self) {
+        try FileSystem.makeDirectory(copy)
+        try copyTree(path, copy + "/s0")
+      }
+    }
+    try show(version, meanwhile: meanwhile)
+    Faults.unwatch(watch)
+    #expect(isCopied)
+    return try FleetMember(copy, number: 0)
   }
 }
