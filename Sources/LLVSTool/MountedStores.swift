@@ -17,7 +17,7 @@ enum MountedStores {
 
   /// Who holds the lock; nil where it is free.
   static func holder(of lock: String) -> Holder? {
-    guard let file = try? File(lock, .read), (try? file.lock(.shared)) == false,
+    guard let file = try? File.regular(lock, .read), (try? file.lock(.shared)) == false,
       let bytes = try? file.read(128, at: 0)
     else { return nil }
     let digits = bytes.prefix { (0x30...0x39).contains($0) }

@@ -8,8 +8,33 @@ extension File {
   /// Opens a file, which is made where it is not there, and then belongs to whom its directory belongs to.
   ///
   /// Only what was made just now is given away: a name that leads to another's file changes nothing.
+  ///
+  /// - Throws: what open(2) says, and EINVAL where no regular file has the name.
   package static func kept(
     _ path: String, _ mode: Mode, permissions: UInt32 = 0o600
+  ) throws(SystemError) -> File {
+    try made(path, mode.union(.nonBlocking), permissions: permissions).checkedToBeRegular()
+  }
+
+  /// Opens a file that is there, and is no link.
+  ///
+  /// To open a FIFO would be to wait for who has its other end, out of every signal's reach where the kernel
+  /// waits for this process in its turn.
+  ///
+  /// - Throws: what open(2) says, and EINVAL where no regular file has the name.
+  package static func regular(_ path: String, _ mode: Mode) throws(SystemError) -> File {
+    try File(path, mode.union([.noFollow, .nonBlocking])).checkedToBeRegular()
+  }
+
+  private func checkedToBeRegular() throws(SystemError) -> File {
+    guard try status().kind == .regular else {
+      throw SystemError(errno: Errno.invalid, call: "open as a regular file", subject: path)
+    }
+    return self
+  }
+
+  private static func made(
+    _ path: String, _ mode: Mode, permissions: UInt32
   ) throws(SystemError) -> File {
     guard SystemProcess.effectiveUser == 0, mode.contains(.create) else {
       return try File(path, mode, permissions: permissions)

@@ -14,7 +14,7 @@ extension Journal {
       let bytes = frame(header)
       let path = "\(directory)/\(journalName(1))"
       try FileSystem.replace(path, with: bytes, permissions: 0o600)
-      let file = try File(path, .readWrite)
+      let file = try File.regular(path, .readWrite)
       let end = UInt64(bytes.count)
       return Journal(
         directory: directory,

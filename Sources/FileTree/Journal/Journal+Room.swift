@@ -137,7 +137,7 @@ extension Journal {
       if name.hasSuffix(".journal.tmp") {
         try? FileSystem.unlink(path)
       } else if name.hasSuffix(".journal") || name.hasSuffix(".stage") {
-        guard let file = try? File(path, [.readWrite, .noFollow]) else { continue }
+        guard let file = try? File.regular(path, .readWrite) else { continue }
         giveUpAllotted(file)
       }
     }

@@ -72,7 +72,7 @@ extension LiveTree {
       try FileSystem.makeDirectory(target + "/journal", permissions: 0o700)
       if let newest {
         let name = "/journal/" + Journal.journalName(newest)
-        let journal = try File(store + name, [.read, .noFollow])
+        let journal = try File.regular(store + name, .read)
         // Zeros that stood behind its records when they were copied may be records a moment later, with
         // others behind them: only what is one now is copied. What is damaged is copied as it is.
         try journal.copy(to: target + name, upTo: JournalReader.end(of: journal))
@@ -87,7 +87,7 @@ extension LiveTree {
     do throws(SystemError) {
       for other in others {
         let name = "/journal/" + other.name
-        try File(store + name, [.read, .noFollow]).copy(to: target + name)
+        try File.regular(store + name, .read).copy(to: target + name)
       }
       try FileSystem.syncDirectory(target + "/journal")
       return true

@@ -55,7 +55,7 @@ extension LiveTree {
       guard try FileSystem.status(path, following: false).kind == .regular else {
         throw SystemError(errno: Errno.tooManySymlinks, call: "open", subject: path)
       }
-      reader = try JournalReader(File(path, [.read, .noFollow]))
+      reader = try JournalReader(File.regular(path, .read))
     } catch {
       // Where it is mounted, another generation takes its place.
       if error.errno == Errno.noEntry { return nil }

@@ -183,7 +183,7 @@ extension LiveTree {
           if name.hasSuffix(".journal.tmp") { try FileSystem.unlink("\(directory)/\(name)") }
           continue
         }
-        files[number] = try File("\(directory)/\(name)", [.readWrite, .noFollow])
+        files[number] = try File.regular("\(directory)/\(name)", .readWrite)
         if parts[1] == "journal" { newest = max(newest ?? 0, number) }
       }
       guard let newest, let file = files[newest] else { return nil }

@@ -37,7 +37,7 @@ package final class EventLog: Sendable {
           let tail = try file.read(Self.limit / 2, at: state.1 - UInt64(Self.limit / 2))
           let start = tail.firstIndex(of: 0x0A).map { $0 + 1 } ?? 0
           try FileSystem.replace(path, with: Array(tail[start...]), permissions: 0o600)
-          let fresh = try File(path, .readWrite)
+          let fresh = try File.regular(path, .readWrite)
           state = (fresh, UInt64(tail.count - start))
           try fresh.write(line, at: state.1)
         } else {
@@ -66,7 +66,7 @@ package final class EventLog: Sendable {
 
   /// The last lines, without their ends; reads no more than it needs, and never all of it.
   package func lastLines(_ count: Int) -> [String] {
-    let named = try? File(path, [.read, .noFollow])
+    let named = try? File.regular(path, .read)
     guard let file = named ?? self.file.withLock({ $0.0 }), let size = try? file.status().size,
       count > 0
     else { return [] }
@@ -110,7 +110,7 @@ package struct EventReader {
   package mutating func next() -> [UInt8] {
     if let part = piece() { return part }
     guard let now = try? FileSystem.status(path), file == nil || now.inode != inode,
-      let fresh = try? File(path, [.read, .noFollow]), let status = try? fresh.status()
+      let fresh = try? File.regular(path, .read), let status = try? fresh.status()
     else { return [] }
     offset = file.map { Self.end(of: $0, in: fresh) } ?? 0
     file = fresh
@@ -176,7 +176,7 @@ final class EventFile: Sendable {
         open = known
       } else {
         if try FileSystem.exists(path) {
-          open = try File(path, [.read, .noFollow])
+          open = try File.regular(path, .read)
         } else {
           guard let kept else { return 0 }
           open = kept

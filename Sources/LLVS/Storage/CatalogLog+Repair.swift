@@ -118,7 +118,7 @@ extension CatalogLog {
     if let before {
       pages.append(try file.read(pageSize, at: before + UInt64(CatalogLog.frameHeaderSize)))
     } else {
-      let database = try File(String(path.dropLast("-wal".count)), [.read, .noFollow])
+      let database = try File.regular(String(path.dropLast("-wal".count)), .read)
       pages.append(try database.read(pageSize, at: UInt64(number - 1) * UInt64(pageSize)))
     }
     if let after {

@@ -59,7 +59,7 @@ struct CatalogLog {
     guard try FileSystem.exists(path),
       try FileSystem.status(path, following: false).kind == .regular
     else { return Finding() }
-    let file = try File(path, [.read, .noFollow])
+    let file = try File.regular(path, .read)
     guard var log = try CatalogLog(file, path) else { return Finding() }
     try log.examine()
     return log.finding
@@ -68,7 +68,7 @@ struct CatalogLog {
   /// Puts right what can be, in the log of the catalog in a directory.
   static func mend(_ finding: Finding, in directory: String) throws(SystemError) {
     guard !finding.repairs.isEmpty else { return }
-    let file = try File("\(directory)/store.sqlite-wal", [.readWrite, .noFollow])
+    let file = try File.regular("\(directory)/store.sqlite-wal", .readWrite)
     // Each makes one frame whole: whatever happens between two of them, the others are found again.
     for repair in finding.repairs { try file.write([repair.byte], at: repair.offset) }
     try file.syncData()

@@ -57,7 +57,7 @@ struct LogRoom {
 
   private mutating func makeRoom(used: UInt64, next: UInt64) -> Bool {
     do throws(SystemError) {
-      if file == nil { file = try File(path, [.readWrite, .noFollow]) }
+      if file == nil { file = try File.regular(path, .readWrite) }
       guard let file else { return false }
       end = try file.status().size
       guard next > end else { return true }

@@ -24,7 +24,7 @@ final class ReadableCopy: Sendable {
       for _ in 0..<5 {
         let before = try ReadableCopy.states(store)
         for name in before.keys {
-          try File("\(store)/\(name)", [.read, .noFollow]).copy(to: "\(path)/\(name)")
+          try File.regular("\(store)/\(name)", .read).copy(to: "\(path)/\(name)")
         }
         if try ReadableCopy.states(store) == before { return }
         try FileSystem.removeTree(path)

@@ -83,7 +83,7 @@ extension Store {
   ) throws(StoreError) {
     var isCancelled = false
     do throws(SystemError) {
-      try File(source, [.read, .noFollow]).copy(to: target) { count in
+      try File.regular(source, .read).copy(to: target) { count in
         isCancelled = !progress(count)
         return !isCancelled
       }

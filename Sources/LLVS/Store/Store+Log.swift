@@ -45,7 +45,7 @@ extension Store {
   private static func writerPause(_ path: String) throws(SystemError) -> Pause {
     // A copy of a store has none.
     guard try FileSystem.exists("\(path)/lock") else { return .pausing(nil) }
-    let lock = try File("\(path)/lock", [.read, .noFollow])
+    let lock = try File.regular("\(path)/lock", .read)
     return try lock.lock(.shared) ? .pausing(lock) : .writing
   }
 

@@ -267,7 +267,7 @@ extension Store {
         guard try FileSystem.exists(lock) else {
           return (try File(path, [.read, .directory]), false)
         }
-        (file, canWrite) = (try File(lock, [.read, .noFollow]), false)
+        (file, canWrite) = (try File.regular(lock, .read), false)
       }
       _ = try file.lock(.shared, waiting: true)
       return (file, canWrite)
