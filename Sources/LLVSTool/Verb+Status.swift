@@ -105,13 +105,24 @@ struct StatusText {
     let paths = reply.split(separator: "\n").filter { $0.dropFirst().first == " " }
     let pending = fields["pending"] as? [String: Any] ?? [:]
     let unsaved = pending["unsaved"] as? [String] ?? []
-    guard !paths.isEmpty || !unsaved.isEmpty else { return ["Everything is in a version."] }
+    let beside = pending["beside"] as? [String] ?? []
+    guard !paths.isEmpty || !unsaved.isEmpty || !beside.isEmpty else {
+      return ["Everything is in a version."]
+    }
     var when = ""
     if let due = pending["dueMilliseconds"] as? Int {
       when = " (the next comes in \((due + 999) / 1000) s)"
     }
-    var lines = ["Not in a version yet\(when), \"llvs diff\" shows how it differs:"]
-    lines += Self.shortened(Self.folded(paths).joined(separator: "\n"))
+    var lines: [String] = []
+    if !paths.isEmpty {
+      lines.append("Not in a version yet\(when), \"llvs diff\" shows how it differs:")
+      lines += Self.shortened(Self.folded(paths).joined(separator: "\n"))
+    }
+    if !beside.isEmpty {
+      lines.append(
+        "Saved in files whose names others have now\(when), the next version merges them:")
+      lines += Self.shortened(beside.joined(separator: "\n"))
+    }
     if !unsaved.isEmpty {
       lines.append("Still being written, so it waits until it is saved:")
       lines += Self.shortened(unsaved.sorted().joined(separator: "\n"))

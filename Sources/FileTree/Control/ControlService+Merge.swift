@@ -224,7 +224,7 @@ extension ControlService {
         ReplyField("values", summary.values),
         ReplyField("conflicts", summary.isSettled ? [] : summary.clashes),
         ReplyField("settled", summary.isSettled ? summary.clashes : []), summary.trials.field,
-        ReplyField("unsaved", outcome.unsaved),
+        ReplyField("unsaved", outcome.allUnsaved),
       ])
   }
 }

@@ -63,7 +63,7 @@ extension ControlService {
       "\(name) as \(source.name), \(count) changed",
       [
         ReplyField("version", name), ReplyField("source", source.name),
-        ReplyField("changed", count), ReplyField("unsaved", outcome.unsaved),
+        ReplyField("changed", count), ReplyField("unsaved", outcome.allUnsaved),
       ])
   }
 }

@@ -77,7 +77,7 @@ extension ControlService {
       "\(name) settled \(Self.names(paths))",
       [
         ReplyField("version", name), ReplyField("settled", paths),
-        ReplyField("unsaved", outcome.unsaved),
+        ReplyField("unsaved", outcome.allUnsaved),
       ])
   }
 

@@ -134,7 +134,12 @@ extension ControlService {
     if !pending.unsaved.isEmpty {
       text += "; \(pending.unsaved.count) not saved yet: \(Self.names(pending.unsaved))"
     }
-    if !isBelowReserve, let due = pending.due, pending.changed + pending.new + pending.removed > 0 {
+    if !pending.beside.isEmpty {
+      text +=
+        "; \(pending.beside.count) saved beside what has their names: \(Self.names(pending.beside))"
+    }
+    let count = pending.changed + pending.new + pending.removed + pending.beside.count
+    if !isBelowReserve, let due = pending.due, count > 0 {
       text += "; next version in \((due + 999_999_999) / 1_000_000_000) s"
     }
     lines.append(("pending", text))
@@ -144,6 +149,7 @@ extension ControlService {
         .record([
           ReplyField("changed", pending.changed), ReplyField("new", pending.new),
           ReplyField("removed", pending.removed), ReplyField("unsaved", pending.unsaved),
+          ReplyField("beside", pending.beside),
           ReplyField(
             "dueMilliseconds", pending.due.map { .number(Int64($0 / 1_000_000)) } ?? .null),
         ])))

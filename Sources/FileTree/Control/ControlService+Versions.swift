@@ -27,7 +27,8 @@ extension ControlService {
   func commit(_ message: String?) throws(ControlError) -> CommandResult {
     let outcome = try cut(message: message)
     var text = outcome.cut.map { "\($0.name) \(outcome.summary.text)" } ?? "nothing to commit"
-    if !outcome.unsaved.isEmpty { text += "; not saved yet: \(Self.names(outcome.unsaved))" }
+    let unsaved = outcome.allUnsaved
+    if !unsaved.isEmpty { text += "; not saved yet: \(Self.names(unsaved))" }
     if !outcome.unreadable.isEmpty {
       text += "; damaged, in no version: \(Self.names(outcome.unreadable))"
     }
@@ -36,7 +37,7 @@ extension ControlService {
       [
         ReplyField("version", outcome.cut.map { .text($0.name) } ?? .null),
         ReplyField("changed", outcome.summary.changed), ReplyField("new", outcome.summary.new),
-        ReplyField("removed", outcome.summary.removed), ReplyField("unsaved", outcome.unsaved),
+        ReplyField("removed", outcome.summary.removed), ReplyField("unsaved", outcome.allUnsaved),
         ReplyField("damaged", outcome.unreadable),
       ])
   }
@@ -146,7 +147,7 @@ extension ControlService {
       [
         ReplyField("version", name.map { .text($0) } ?? .null),
         ReplyField("line", outcome.head?.line ?? VersionRecord.unnamedLine),
-        ReplyField("unsaved", outcome.unsaved),
+        ReplyField("unsaved", outcome.allUnsaved),
       ])
   }
 }

@@ -138,6 +138,8 @@ struct CutPlan {
   var items: [Item] = []
   /// Paths of files with bytes that no save covers.
   var unsaved: [[UInt8]] = []
+  /// The names of detached files with bytes that no save covers.
+  var unsavedDetached: [[UInt8]] = []
   /// Paths of files whose saved bytes cannot be read any more.
   var unreadable: [[UInt8]] = []
   /// The directories that had overrides, and where they stood.

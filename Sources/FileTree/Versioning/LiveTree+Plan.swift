@@ -269,9 +269,9 @@ extension LiveTree {
         dropIfUnused(detached.node)
         continue
       }
-      guard let file = detached.node.file, let saved = file.saved, saved.takenIn == nil,
-        !saved.isUnreadable, let path = path(of: detached)
-      else { continue }
+      guard let file = detached.node.file, let path = path(of: detached) else { continue }
+      if file.unsaved { plan.unsavedDetached.append(path) }
+      guard let saved = file.saved, saved.takenIn == nil, !saved.isUnreadable else { continue }
       items.append(
         CutPlan.Item(
           path: path, epoch: min(saved.epoch, detached.epoch),
@@ -327,6 +327,9 @@ extension LiveTree {
     package var new = 0
     package var removed = 0
     package var unsaved: [[UInt8]] = []
+    /// The names of files that merges or switches gave to others, and that are saved all the same: the next
+    /// version takes them as changes of those names.
+    package var beside: [[UInt8]] = []
     /// When the next version is due, in nanoseconds from now; nil while nothing is pending.
     package var due: UInt64?
   }
@@ -341,6 +344,7 @@ extension LiveTree {
       for node in unsavedNodes.values {
         if let path = node.path, !isScratch(node) { result.unsaved.append(path) }
       }
+      countDetached(&result)
       return result
     }
     if let next = nextCut() {
@@ -348,6 +352,17 @@ extension LiveTree {
       result.due = next.tick > now ? next.tick - now : 0
     }
     return result
+  }
+
+  private func countDetached(_ result: inout Pending) {
+    for detached in detachedNodes.values where !isGivenAway(detached) {
+      guard let file = detached.node.file, let path = path(of: detached) else { continue }
+      if file.unsaved { result.unsaved.append(path) }
+      if let saved = file.saved, saved.takenIn == nil, !saved.isUnreadable {
+        result.beside.append(path)
+      }
+    }
+    result.beside.sort { $0.lexicographicallyPrecedes($1) }
   }
 
   private func count(_ node: LiveNode, at path: [UInt8], _ result: inout Pending) {

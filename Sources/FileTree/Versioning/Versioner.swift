@@ -20,6 +20,10 @@ package final class Versioner: Sendable {
     package var head: VersionRecord?
     /// Files that were left out because they are not saved.
     package var unsaved: [[UInt8]] = []
+    /// The same of files that merges or switches took their names from.
+    package var unsavedDetached: [[UInt8]] = []
+    /// Both.
+    package var allUnsaved: [[UInt8]] { unsaved + unsavedDetached }
     /// Files that were left out because their bytes on the disk are not what was written.
     package var unreadable: [[UInt8]] = []
     package var summary = CutSummary()
@@ -183,7 +187,9 @@ package final class Versioner: Sendable {
       let head = try plan.head.flatMap { (head) throws(StoreError) in
         try tree.store.version(head)
       }
-      return Outcome(head: head, unsaved: plan.unsaved, unreadable: plan.unreadable)
+      return Outcome(
+        head: head, unsaved: plan.unsaved, unsavedDetached: plan.unsavedDetached,
+        unreadable: plan.unreadable)
     }
     var ahead: NextGeneration?
     var staged: [UInt32] = []
@@ -245,8 +251,8 @@ package final class Versioner: Sendable {
       if let root = plan.rootAttributes { RootAttributes.record(root, in: transaction) }
       let made = try CutVersions(tree: tree, plan: plan, message: message).add(to: transaction)
       var outcome = Outcome(
-        cut: made.newest, unsaved: plan.unsaved, unreadable: plan.unreadable,
-        summary: made.summary)
+        cut: made.newest, unsaved: plan.unsaved, unsavedDetached: plan.unsavedDetached,
+        unreadable: plan.unreadable, summary: made.summary)
       let head = try goOn(transaction, made.head)
       outcome.head = try head.flatMap { (number) throws(StoreError) in
         try transaction.version(number)

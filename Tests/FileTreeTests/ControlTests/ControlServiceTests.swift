@@ -60,6 +60,39 @@ struct ControlServiceTests {
     try space.run("switch -")
   }
 
+  @Test("a file whose name an undo gave to another is named while its bytes are in no version")
+  func replacedFile() throws {
+    let space = try ControlWorkspace()
+    try space.write("a", "one")
+    try space.run("commit")
+    try space.write("a", "two")
+    try space.run("commit")
+    let inode = try space.tree.lookup(LiveTree.rootInode, Array("a".utf8)).node
+    let open = try space.tree.open(inode, mode: [.read, .write])
+    try space.run("undo")
+    #expect(try space.read("a") == "one")
+    #expect(try space.pending() == "0 changed, 0 new, 0 removed")
+    try Array("three".utf8).withUnsafeBytes { try space.tree.write(open, at: 0, $0) }
+    #expect(try space.pending() == "0 changed, 0 new, 0 removed; 1 not saved yet: a")
+    #expect(try space.run("commit").text == "nothing to commit; not saved yet: a")
+    // What is saved in it belongs to the line that a switch leaves, so that one does not wait for it.
+    try space.run("switch head as side")
+    try space.run("switch -")
+    try space.tree.flush(open)
+    let saved = try space.pending()
+    #expect(
+      saved.hasPrefix("0 changed, 0 new, 0 removed; 1 saved beside what has their names: a; next"))
+    try space.run("commit")
+    #expect(try space.read("a") == "three")
+    #expect(try space.pending() == "0 changed, 0 new, 0 removed")
+    // Somebody here gives the name to another: it is no longer this file's.
+    try space.run("undo")
+    try Array("four!".utf8).withUnsafeBytes { try space.tree.write(open, at: 0, $0) }
+    try space.remove("a")
+    #expect(try space.pending().hasPrefix("0 changed, 0 new, 1 removed; next version"))
+    try space.tree.release(open)
+  }
+
   @Test("a version that is no head needs a name to go on from")
   func switchAs() throws {
     let space = try ControlWorkspace()

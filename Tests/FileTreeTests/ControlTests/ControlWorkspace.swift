@@ -77,6 +77,13 @@ final class ControlWorkspace: Sendable {
     return String(decoding: bytes.prefix(count), as: UTF8.self)
   }
 
+  /// What status says of what is in no version yet.
+  func pending() throws -> String {
+    let lines = try service.status().text.split(separator: "\n")
+    let line = lines.first { $0.hasPrefix("pending") } ?? ""
+    return String(line.dropFirst("pending".count).drop { $0 == " " })
+  }
+
   var head: String? {
     get throws {
       guard let number = try store.state().head else { return nil }
