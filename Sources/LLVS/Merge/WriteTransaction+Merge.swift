@@ -52,8 +52,8 @@ extension WriteTransaction {
     }
   }
 
-  /// Merges versions of this store into one as an automatic merge would, oldest first: the sides of a
-  /// cut, whose writers had last seen different versions.
+  /// Merges versions of this store into one as an automatic merge would, what the live tree goes on from and
+  /// then the oldest first: the sides of a cut, whose writers had last seen different versions.
   ///
   /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories, unless `allowingUnrelated`.
   package func mergeSides(
@@ -64,7 +64,13 @@ extension WriteTransaction {
     var live = live
     var rest: [HistoryNode] = []
     for side in sides { rest.append(try merger.graph.node(side)) }
-    rest.sort(by: HistoryNode.mergesBefore)
+    // What the live tree goes on from holds all that the sides were made on: with it each has one base, the
+    // version it was made on. Merged among themselves first, the sides would leave a merge that has with the
+    // live tree a base of each.
+    rest.sort { a, b in
+      (a.number == live) != (b.number == live)
+        ? a.number == live : HistoryNode.mergesBefore(a, b)
+    }
     while rest.count > 1 {
       let pair = [rest.removeFirst(), rest.removeFirst()].sorted { $0.id < $1.id }
       let merger = self.merger
