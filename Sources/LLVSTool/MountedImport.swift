@@ -11,7 +11,7 @@ struct MountedImport {
   static let reserved = Array(".llvs".utf8)
 
   private let directory: [UInt8]
-  private let root: [UInt8]
+  private let tree: ShownTree
   private let target: [UInt8]
   /// Where the copy stands in the tree; empty, or a path with a slash behind it.
   private let prefix: [UInt8]
@@ -23,18 +23,18 @@ struct MountedImport {
   private var ignored: [[UInt8]] = []
   private var isDeep = false
 
-  /// A copy of a directory to a path of the tree that is mounted at `root`; what `patterns` match is told
-  /// apart.
+  /// A copy of a directory to a path of a tree that is seen; what `patterns` match is told apart.
   ///
   /// With `sparesUnsaved` nothing is copied where a file would be written over that somebody is still
   /// writing: no version holds its bytes.
   init(
-    directory: [UInt8], root: [UInt8], into path: [UInt8], sparesUnsaved: Bool,
+    directory: [UInt8], tree: ShownTree, into path: [UInt8], sparesUnsaved: Bool,
     patterns: IgnorePatterns
-  ) {
+  ) throws(ControlError) {
     self.directory = directory
-    self.root = root
-    target = root + (path.isEmpty ? [] : [0x2F]) + path
+    self.tree = tree
+    let place = try tree.place(path)
+    target = place.last == 0x2F ? place.dropLast() : place
     prefix = path.isEmpty ? [] : path + [0x2F]
     self.sparesUnsaved = sparesUnsaved
     self.patterns = patterns
@@ -47,7 +47,7 @@ struct MountedImport {
   mutating func run() throws {
     try look()
     for end in prefix.indices where prefix[end] == 0x2F {
-      let path = root + [0x2F] + prefix[..<end]
+      guard let path = try? tree.place(Array(prefix[..<end])) else { continue }
       if try kind(at: path) == nil { try FileSystem.makeDirectory(path, permissions: 0o755) }
     }
     guard leftOut.isEmpty, !isDeep else {
@@ -65,7 +65,7 @@ struct MountedImport {
     let state = Array("user.llvs.state".utf8)
     return ignored.filter { path in
       // What is gone again is told by nobody.
-      let answer = try? FileSystem.extended(root + [0x2F] + path, state)
+      let answer = try? FileSystem.extended(tree.place(path), state)
       return answer?.elementsEqual("scratch".utf8) ?? false
     }
   }
@@ -105,7 +105,8 @@ struct MountedImport {
   /// Whether the directory that is copied to is there.
   private func hasTarget() throws -> Bool {
     for end in prefix.indices where prefix[end] == 0x2F {
-      guard let kind = try kind(at: root + [0x2F] + prefix[..<end]) else { return false }
+      guard let path = try? tree.place(Array(prefix[..<end])) else { continue }
+      guard let kind = try kind(at: path) else { return false }
       guard kind == .directory else {
         throw ControlError(
           .exists, "\(ChangeText.text(Array(prefix[..<end]))) is no directory in the tree")

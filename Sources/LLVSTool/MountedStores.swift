@@ -41,13 +41,14 @@ enum MountedStores {
     return fields?["store"] as? String ?? source
   }
 
-  /// Where a store is mounted, the newest of several places; nil where it is not.
+  /// Where a store is mounted, of several places the newest that shows the whole tree; nil where it is not.
   static func mount(of store: String, in mounts: [MountEntry]) -> MountEntry? {
     let device = holder(of: "\(store)/lock")?.device
-    return mounts.last { mount in
+    let found = mounts.filter { mount in
       guard mount.type == "fuse.llvs" else { return false }
       return device.map { $0 == mount.device }
         ?? (String(decoding: mount.source, as: UTF8.self) == store)
     }
+    return found.last { !ShownTree($0).isPart } ?? found.last
   }
 }

@@ -6,7 +6,7 @@ import Platform
 
 /// Where a command acts: on a mounted store through its control file, else on the store itself.
 enum Site {
-  case mounted(root: String, store: String)
+  case mounted(ShownTree, store: String)
   case store(String)
 
   /// The place that a command line names, or the mount that the current directory is in.
@@ -16,7 +16,7 @@ enum Site {
       let path = try FileSystem.resolve(store)
       self =
         MountedStores.mount(of: path, in: mounts)
-        .map { .mounted(root: String(decoding: $0.path, as: UTF8.self), store: path) }
+        .map { .mounted(ShownTree($0), store: path) }
         ?? .store(path)
       return
     }
@@ -34,9 +34,7 @@ enum Site {
         "\(FileSystem.text(path)) is not in a mounted store; name one with --store DIR or --mount DIR"
       )
     }
-    self = .mounted(
-      root: String(decoding: found.path, as: UTF8.self),
-      store: try MountedStores.store(of: found))
+    self = .mounted(ShownTree(found), store: try MountedStores.store(of: found))
   }
 
   private static func contains(_ directory: [UInt8], _ path: [UInt8]) -> Bool {
@@ -84,17 +82,17 @@ extension Site {
       let result = try service.run(command, context: console?.context ?? CommandContext())
       return Answer(
         text: result.text, json: result.json, hasConflicts: Self.conflicts(result.fields))
-    case .mounted(let root, _):
+    case .mounted(let tree, _):
       // The grammar is checked here, so that a line means what its words say.
       _ = try ControlCommand(words: words)
       let line = Self.line(words)
       guard inJSON else {
-        let reply = try Self.write(line, to: root)
+        let reply = try Self.write(line, to: tree.root)
         return Answer(
           text: reply, json: "",
           hasConflicts: reply.contains(" conflict: ") || reply.contains(" conflicts: "))
       }
-      let reply = try Self.write(Array("json ".utf8) + line, to: root)
+      let reply = try Self.write(Array("json ".utf8) + line, to: tree.root)
       // Within a text the quotes would have backslashes before them.
       return Answer(
         text: "", json: reply,

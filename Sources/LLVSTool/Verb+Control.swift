@@ -64,8 +64,8 @@ extension Verb {
     let site = try Site(line)
     if words.count == 2 {
       switch site {
-      case .mounted(let root, _):
-        let path = "\(root)/.llvs/peers/\(words[0])"
+      case .mounted(let tree, _):
+        let path = "\(tree.root)/.llvs/peers/\(words[0])"
         if let fault = StoreName.fault(words[0]) { throw UsageError(fault) }
         if words[1] == "rm" {
           try FileSystem.unlink(path)

@@ -10,7 +10,7 @@ extension Verb {
     var unmounted: LivePlace??
     func live() -> LivePlace? {
       switch site {
-      case .mounted(let root, _): return .mount(root: root)
+      case .mounted(let tree, _): return .mount(tree)
       case .store(let path):
         if let unmounted { return unmounted }
         let found = LivePlace(unmounted: path, console)
@@ -23,7 +23,8 @@ extension Verb {
     var writer = try DiffWriter(line, console, standard: .patch, isToApply: true)
     console.page(line)
     if let place {
-      let live = try LiveDifferences(store, place, paths: operands.paths)
+      let live = try LiveDifferences(
+        store, place, paths: operands.paths.isEmpty ? site.seen : operands.paths)
       try live.forEach(from: operands.versions.first, findingRenames: !line.has("no-renames")) {
         try writer.write($0)
       }

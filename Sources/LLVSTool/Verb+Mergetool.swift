@@ -8,14 +8,14 @@ extension Verb {
     let site = try Site(line)
     let place: MergePlace
     switch site {
-    case .mounted(let root, _): place = .mounted(root: root, try site.reader())
+    case .mounted(let tree, _): place = .mounted(tree, try site.reader())
     case .store(let path):
       place = .service(try ControlService.open(try Store.open(path: path, mode: .writer)))
     }
     let tool = try chosenTool(line, place.store, console)
     var open: [ControlService.OpenConflict] = []
-    for word in line.bytes.isEmpty ? [[0x2F]] : line.bytes {
-      let path = try site.path(word)
+    for word in line.bytes.isEmpty ? [[]] : line.bytes {
+      let path = word.isEmpty ? site.seen.first ?? [] : try site.path(word)
       let found = try ControlService.openConflicts(in: place.store, below: path)
       if found.isEmpty, !path.isEmpty {
         throw ControlError(.notFound, "there is no conflict at \(ChangeText.text(word))")
@@ -72,7 +72,7 @@ extension Verb {
 
 /// Where conflicts are settled.
 private enum MergePlace {
-  case mounted(root: String, Store)
+  case mounted(ShownTree, Store)
   case service(ControlService)
 
   var store: Store {
@@ -82,27 +82,29 @@ private enum MergePlace {
     }
   }
 
-  private static func merged(_ path: [UInt8], _ root: String) -> [UInt8] {
-    Array("\(root)/.llvs/conflicts/".utf8) + HiddenTree.conflictDirectory(of: path)
-      + Array("/merged".utf8)
+  private static func merged(_ path: [UInt8], _ tree: ShownTree) throws -> [UInt8] {
+    // Of a directory's own conflicts, as its own `.llvs` lists them.
+    _ = try tree.place(path)
+    return Array("\(tree.root)/.llvs/conflicts/".utf8)
+      + HiddenTree.conflictDirectory(of: tree.below(path) ?? path) + Array("/merged".utf8)
   }
 
   /// Says that the sides are looked at now: what comes in until they are settled is merged then.
   func begin(_ path: [UInt8]) throws {
-    guard case .mounted(let root, _) = self else { return }
-    _ = try File(bytes: Self.merged(path, root), .read).read(1, at: 0)
+    guard case .mounted(let tree, _) = self else { return }
+    _ = try File(bytes: Self.merged(path, tree), .read).read(1, at: 0)
   }
 
   func settle(_ path: [UInt8], with bytes: [UInt8]) throws {
     switch self {
     case .service(let service): try service.settle(path, with: bytes)
-    case .mounted(let root, _):
+    case .mounted(let tree, _):
       guard !bytes.isEmpty else {
         // An empty draft settles nothing; the file itself can be emptied.
-        try File(bytes: Array("\(root)/".utf8) + path, [.readWrite, .truncate]).sync()
+        try File(bytes: tree.place(path), [.readWrite, .truncate]).sync()
         return
       }
-      let file = try File(bytes: Self.merged(path, root), [.readWrite, .truncate])
+      let file = try File(bytes: Self.merged(path, tree), [.readWrite, .truncate])
       try file.write(bytes, at: 0)
       // fsync(2) says what close(2) may not: that it was taken.
       try file.sync()

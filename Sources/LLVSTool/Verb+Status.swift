@@ -11,8 +11,8 @@ extension Verb {
     let json: String
     let ask: ([String]) throws -> String
     switch site {
-    case .mounted(let root, _):
-      json = try Site.status(of: root)
+    case .mounted(let tree, _):
+      json = try Site.status(of: tree.root)
       ask = { try site.run($0, console).text }
     case .store(let path):
       let service = try ControlService.open(try Store.open(path: path, mode: .writer))

@@ -27,13 +27,13 @@ extension Verb {
     default: break
     }
     switch site {
-    case .mounted(let root, _):
+    case .mounted(let tree, _):
       // What was saved here and is in no version would be lost with what is written over it.
       _ = try site.run(["commit"], console)
       let patterns = try site.reader().state().settings[IgnorePatterns.settingName]
-      var source = MountedImport(
-        directory: directory, root: Array(root.utf8), into: into,
-        sparesUnsaved: try StatusText(json: Site.status(of: root)).hasUnsaved,
+      var source = try MountedImport(
+        directory: directory, tree: tree, into: into,
+        sparesUnsaved: try StatusText(json: Site.status(of: tree.root)).hasUnsaved,
         patterns: patterns.map { IgnorePatterns($0) } ?? .defaults)
       try source.run()
       var words = [Array("commit".utf8)]

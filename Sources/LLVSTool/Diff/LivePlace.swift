@@ -4,7 +4,7 @@ import Platform
 
 /// Where a live tree is looked at: in its mount, or, of a store that is not mounted, where it stands.
 enum LivePlace {
-  case mount(root: String)
+  case mount(ShownTree)
   case tree(LiveTree)
 
   /// The live tree of a store that is not mounted, with what its last mount left pending; nil where it had
@@ -27,8 +27,8 @@ enum LivePlace {
     in store: Store
   ) throws -> [(change: LiveTree.PendingPath.Change, path: [UInt8])] {
     switch self {
-    case .mount(let root):
-      let reply = try Site.mounted(root: root, store: store.path).run(["pending"]).text
+    case .mount(let seen):
+      let reply = try Site.mounted(seen, store: store.path).run(["pending"]).text
       return reply.split(separator: "\n").compactMap { line in
         guard let mark = line.utf8.first, let change = LiveTree.PendingPath.Change(rawValue: mark),
           line.utf8.dropFirst().first == 0x20
@@ -50,7 +50,7 @@ enum LivePlace {
   /// What stands at a path; nil where nothing does.
   func image(_ path: [UInt8]) throws -> FileImage? {
     switch self {
-    case .mount(let root): try FileImage(live: Self.place(path, in: root))
+    case .mount(let seen): try FileImage(live: try seen.place(path))
     case .tree(let tree): try Self.status(path, in: tree).map { try FileImage($0, of: tree) }
     }
   }
@@ -60,8 +60,8 @@ enum LivePlace {
     let own = Array("user.llvs.state".utf8)
     func isTaken(_ state: [UInt8]?) -> Bool { state?.elementsEqual("scratch".utf8) != true }
     switch self {
-    case .mount(let root):
-      let directory = Self.place(path, in: root)
+    case .mount(let seen):
+      let directory = try seen.place(path)
       guard let status = try? FileSystem.status(directory), status.kind == .directory else {
         return []
       }
@@ -86,13 +86,9 @@ enum LivePlace {
   /// Whether anything stands at a path.
   func has(_ path: [UInt8]) throws -> Bool {
     switch self {
-    case .mount(let root): try FileSystem.exists(Self.place(path, in: root))
+    case .mount(let seen): try FileSystem.exists(try seen.place(path))
     case .tree(let tree): try Self.status(path, in: tree) != nil
     }
-  }
-
-  private static func place(_ path: [UInt8], in root: String) -> [UInt8] {
-    Array("\(root)/".utf8) + path
   }
 
   private static func status(_ path: [UInt8], in tree: LiveTree) throws(StoreError) -> NodeStatus? {

@@ -76,8 +76,8 @@ struct Operands {
     _ path: [UInt8], _ site: Site, _ store: Store, _ live: () -> LivePlace?
   ) throws -> Bool {
     if path.isEmpty { return true }
-    if case .mounted(let root, _) = site,
-      try FileSystem.exists(Array("\(root)/".utf8) + path)
+    if case .mounted(let tree, _) = site, tree.below(path) != nil,
+      try FileSystem.exists(try tree.place(path))
     {
       return true
     }
@@ -91,6 +91,12 @@ struct Operands {
 }
 
 extension Site {
+  /// The path of what is seen of the tree; none where all of it is.
+  var seen: [[UInt8]] {
+    guard case .mounted(let tree, _) = self, tree.isPart else { return [] }
+    return [tree.part]
+  }
+
   /// A path of the tree, as a word of the command line means it: from the current directory where that
   /// is in the mount, else, and with a slash before it, from the top.
   ///
@@ -99,16 +105,19 @@ extension Site {
     let slash = UInt8(ascii: "/")
     var parts: [ArraySlice<UInt8>] = []
     var rest = word[...]
-    if case .mounted(let root, _) = self {
+    if case .mounted(let tree, _) = self {
       let directory = SystemProcess.workingDirectory
-      let root = Array(root.utf8)
+      let root = Array(tree.root.utf8)
       let top = root == [slash] ? root : root + [slash]
       if word.starts(with: top) || word == root {
         // The whole path of a file in the mount.
+        parts = tree.part.split(separator: slash)
         rest = word.dropFirst(root.count)
-      } else if word.first != slash, directory.starts(with: top) {
-        let below = directory.dropFirst(top.count).split(separator: slash)
-        if !below.contains(where: { $0.elementsEqual(".llvs".utf8) }) { parts = below }
+      } else if word.first != slash, directory == root || directory.starts(with: top) {
+        let below = directory.dropFirst(root.count).split(separator: slash)
+        if !below.contains(where: { $0.elementsEqual(".llvs".utf8) }) {
+          parts = tree.part.split(separator: slash) + below
+        }
       }
     }
     for part in rest.split(separator: slash) where !part.elementsEqual(".".utf8) {
