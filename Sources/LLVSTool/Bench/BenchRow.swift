@@ -24,6 +24,8 @@ struct BenchRow: Sendable {
     BenchRow(id: "memory", measure: MountRows.memory),
     BenchRow(id: "version", measure: StoreRows.version),
     BenchRow(id: "merge", measure: StoreRows.merge),
+    BenchRow(id: "crisscross", measure: StoreRows.crisscross),
+    BenchRow(id: "settle", measure: StoreRows.settle),
     BenchRow(id: "commit", measure: StoreRows.commit),
     BenchRow(id: "exchange", measure: StoreRows.exchange),
     BenchRow(id: "size", measure: StoreRows.size),
