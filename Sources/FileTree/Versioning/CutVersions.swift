@@ -209,6 +209,11 @@ struct CutVersions {
     guard let predecessor else { return try plan.base.find(path: path) == nil }
     guard let record = try tree.store.version(predecessor) else { return false }
     let old = tree.store.map(record.map)
+    // Where names below alone say that a directory came, nothing at the key does.
+    switch (try TreeView(map: old).find(path: path), try plan.base.find(path: path)) {
+    case (nil, nil), (.value?, .value?), (.directory?, .directory?): break
+    default: return false
+    }
     let key = try plan.base.key(forNewPath: path, isDirectory: isDirectory)
     // What a directory displaced, or no longer does, is not what stands at that name now.
     let oldKey = try TreeView(map: old).key(forNewPath: path, isDirectory: isDirectory)

@@ -165,7 +165,7 @@ struct EditBuilder {
       }
     case .directory(let entry)?:
       if !isDirectory || !isInPlace { try removeAll(at: path, keepingDirectory: isDirectory) }
-      if isDirectory { old = entry } else { try keepDisplaced(by: path) }
+      if isDirectory { old = entry } else { try keepDisplaced(by: state.node, at: path) }
     case nil: break
     }
     guard let entry = try entry(for: state, key: key, old: old, ahead) else { return }
@@ -193,12 +193,16 @@ struct EditBuilder {
 
   /// A file that takes the place of a directory takes the key of the value which that directory displaced:
   /// the value goes on at the name it is shown under.
-  private mutating func keepDisplaced(by path: [UInt8]) throws(StoreError) {
+  private mutating func keepDisplaced(
+    by node: LiveNode, at path: [UInt8]
+  ) throws(StoreError) {
     guard var value = try view.map.entry(at: KeyCoding.key(ofPath: path)) else { return }
     let shown = try view.path(of: value.key)
     let isTaken = items.contains { $0.path == shown }
     guard shown != path, !isTaken else { return }
     value.key = KeyCoding.key(ofPath: shown)
+    // The file may be that value, as it was before a merge brought the directory.
+    if value.inode == node.inode { value.inode = try transaction.allotInodes() }
     value.storedVersion = number
     value.revision = try nextRevision()
     edits.put(value, of: value.inode)

@@ -69,7 +69,9 @@ struct Installation {
   var renumbered: Set<UInt64> = []
   /// Whether the tree was carried to a version that did not come of the one that it showed.
   var leavesHistory = false
-  /// Whether the base has learned the numbers of all nodes that the plan names.
+  /// Nodes whose places have the numbers of others, which the plan put there too.
+  var unlearned: Set<UInt64> = []
+  /// Whether the base has learned the numbers of all other nodes that the plan names.
   var learnsNumbers = false
 }
 
@@ -195,7 +197,12 @@ extension LiveTree {
       if installation.renumbered.contains(state.node.inode) { state.node.renewsInode = true }
       if installation.learnsNumbers { state.node.renewsInode = false }
     }
-    if installation.learnsNumbers { for one in plan.renewals { one.node.renewsInode = false } }
+    if installation.learnsNumbers {
+      for one in plan.renewals {
+        // Two nodes are shown where the base has one value: as one of them goes there, the other leaves.
+        one.node.renewsInode = installation.unlearned.contains(one.node.inode)
+      }
+    }
     moveClean(plan, installation)
     for (node, path) in plan.directories.reversed() {
       guard let directory = node.directory else { continue }

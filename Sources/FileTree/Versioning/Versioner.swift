@@ -277,7 +277,9 @@ package final class Versioner: Sendable {
         let key = try plan.base.key(
           forNewPath: renewal.path, isDirectory: renewal.isDirectory)
         let place = MapPlace(key: key, isDirectory: renewal.isDirectory)
-        placed[place] = shown.placed[place] ?? renewal.node.inode
+        let inode = shown.placed[place] ?? renewal.node.inode
+        placed[place] = inode
+        if inode != renewal.node.inode { installation.unlearned.insert(renewal.node.inode) }
       }
       let adoption = LiveMap(
         shown: shown.map, placed: placed, freshInodes: state.freshInodes,

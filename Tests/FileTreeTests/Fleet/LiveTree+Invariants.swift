@@ -30,7 +30,8 @@ extension LiveTree {
           let override = one.parent.directory?.overrides[one.name]
           if node.isTouched != (override?.node === node) {
             return (
-              "\(text) is \(node.isTouched ? "" : "not ")touched, at \(Self.text(one))", base, []
+              "\(text) is \(node.isTouched ? "" : "not ")touched, at \(Self.text(one)), where "
+                + (override.map { "\($0.node?.inode ?? 0)" } ?? "none") + " is pending", base, []
             )
           }
           if node.isTouched, !one.parent.isTouched {

@@ -267,4 +267,39 @@ struct UnderWayNamesTests {
     #expect(isCopied)
     return try FleetMember(copy, number: 0)
   }
+
+  @Test("a file that is shown at its name and at that which a merge gave it ends as one")
+  func shownTwice() throws {
+    try save("e", "one")
+    try commit()
+    var failure: (any Error)?
+    // The other side has a directory of the name, with a file in it.
+    _ = try member.service.versioner.transition(.command, reasonText: "test") {
+      (transaction, head) throws(StoreError) in
+      do { try save("e", "two") } catch { failure = error }
+      guard let head, let now = try transaction.version(head) else { return head }
+      let base = member.store.map(now.map)
+      guard var entry = try base.entry(at: Key(bytes: Array("e".utf8))) else { return head }
+      entry.key = Key(bytes: Array("e/x".utf8))
+      entry.inode = try transaction.allotInodes()
+      let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
+        .applying(edits: [.put(entry)])
+      return try transaction.add(
+        AuthoredVersion(
+          number: try transaction.reserveVersion(), first: head, base: base, map: map)
+      ).number
+    }
+    #expect(failure == nil)
+    #expect(try texts(member) == ["e": "two", "%llvs%e": "one"])
+    let open = try member.kernel.open("%llvs%e", [.read, .write])
+    try commit()
+    #expect(try texts(member) == ["%llvs%e": "two", "e/x": "one"])
+    try member.kernel.write(open, Array("mine".utf8), at: 0)
+    try member.kernel.flush(open)
+    #expect(try member.service.tree.fault() == nil)
+    try commit()
+    try member.kernel.close(open)
+    #expect(try member.history().isSuperset(of: [Array("mine".utf8), Array("two".utf8)]))
+    #expect(try !member.service.openConflicts().isEmpty)
+  }
 }
