@@ -104,6 +104,24 @@ package final class VersionGraph: Sendable {
     return found
   }
 
+  /// Which of some versions are a version or its ancestors.
+  ///
+  /// - Complexity: O(ancestors of the version younger than the oldest of them), once for all.
+  func ancestors(
+    among wanted: Set<VersionNumber>, of number: VersionNumber
+  ) throws(StoreError) -> Set<VersionNumber> {
+    guard let oldest = wanted.min() else { return [] }
+    var open = [number]
+    var seen: Set<VersionNumber> = [number]
+    while let next = open.popLast() {
+      guard oldest < next else { continue }
+      try node(next).forEachPredecessor { predecessor throws(StoreError) in
+        if oldest <= predecessor, seen.insert(predecessor).inserted { open.append(predecessor) }
+      }
+    }
+    return seen.intersection(wanted)
+  }
+
   /// The common ancestors, the versions themselves included, that are not ancestors of other common
   /// ancestors; in ascending order of (timestamp, id).
   ///

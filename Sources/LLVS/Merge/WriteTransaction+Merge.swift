@@ -71,10 +71,17 @@ extension WriteTransaction {
       (a.number == live) != (b.number == live)
         ? a.number == live : HistoryNode.mergesBefore(a, b)
     }
+    let apart = try live.map { (live) throws(StoreError) in try madeBeside(live, rest) } ?? []
     while rest.count > 1 {
-      let pair = [rest.removeFirst(), rest.removeFirst()].sorted { $0.id < $1.id }
+      let (goesOn, side) = (rest.removeFirst(), rest.removeFirst())
+      let pair = [goesOn, side].sorted { $0.id < $1.id }
       let merger = self.merger
-      let plan = try merger.plan(pair[0], pair[1], allowingUnrelated: allowingUnrelated)
+      let plan: MergePlan
+      if apart.contains(side.number), let base = side.first {
+        plan = .merge(bases: [try merger.graph.node(base)])
+      } else {
+        plan = try merger.plan(pair[0], pair[1], allowingUnrelated: allowingUnrelated)
+      }
       if case .fastForward(let node) = plan {
         rest.insert(node, at: 0)
         continue
@@ -87,6 +94,29 @@ extension WriteTransaction {
     }
     report.outcome = rest.first?.number
     return report
+  }
+
+  /// The sides whose one predecessor is an ancestor of what the live tree goes on from, and that are no
+  /// ancestors of that themselves: with it, and with what is merged of it and others such, each has that
+  /// predecessor as its one base. Found in one walk; each merge would go back as far for its own. None where
+  /// not all are such.
+  private func madeBeside(
+    _ live: VersionNumber, _ sides: [HistoryNode]
+  ) throws(StoreError) -> Set<VersionNumber> {
+    let sides = sides.filter { $0.number != live }
+    var wanted: Set<VersionNumber> = []
+    for side in sides {
+      guard side.second == nil, let first = side.first else { return [] }
+      wanted.formUnion([first, side.number])
+    }
+    let found = try merger.graph.ancestors(among: wanted, of: live)
+    for side in sides {
+      guard let first = side.first, found.contains(first), !found.contains(side.number) else {
+        return []
+      }
+    }
+    // The first that was made on what the live tree goes on from is that, further on.
+    return Set(sides.filter { $0.first != live }.map(\.number))
   }
 
   private func mergeAutomatically(
