@@ -115,8 +115,8 @@ final class IncomingEdits {
   }
 
   private func take(_ item: AttributeItem?) throws(StoreError) {
-    guard let extended = item?.attributes.extended, !extended.isEmpty else { return }
-    extendedLength += extended.reduce(0) { $0 + $1.name.count + $1.value.count }
+    guard let attributes = item?.attributes, !attributes.extended.isEmpty else { return }
+    extendedLength += attributes.extendedLength
     guard extendedLength <= AttributeList.maximumExtended else {
       throw .invalid(
         "it has extended attributes of more than \(AttributeList.maximumExtended) bytes")

@@ -21,6 +21,8 @@ package struct AuthoredVersion {
   /// Every change from the base to the map, in ascending order, where that is known; nil has the maps
   /// compared.
   var known: [MapChange]?
+  /// Bytes of extended attributes that one version may change; more are put into versions that follow.
+  package var extendedLimit = AttributeList.ownExtended
 
   package init(
     number: VersionNumber, first: VersionNumber?, second: VersionNumber? = nil, base: ValueMap,
@@ -53,6 +55,9 @@ extension WriteTransaction {
 
   /// Adds a version with a random id, a digest, and the attributes that it changes.
   ///
+  /// Where it changes more extended attributes than peers take of one version, those follow in versions of
+  /// their own; the last is returned, whose map is the draft's.
+  ///
   /// With `isBounded` metadata that no peer would take for its size is refused; not of a cut, which would then
   /// never be made.
   ///
@@ -62,12 +67,30 @@ extension WriteTransaction {
   package func add(
     _ draft: AuthoredVersion, isBounded: Bool = false
   ) throws(StoreError) -> VersionRecord {
+    if let record = try addWhole(draft, isBounded) { return record }
+    var last: VersionRecord?
+    for var part in try parts(of: draft) {
+      part.extendedLimit = .max
+      if let last {
+        part.number = try reserveVersion()
+        part.first = last.number
+      }
+      last = try addWhole(part, isBounded)
+    }
+    guard let last else { throw .invalid("attributes of more than a version can carry") }
+    return last
+  }
+
+  /// Adds a draft as one version; nil where it changes more extended attributes than one may.
+  private func addWhole(
+    _ draft: AuthoredVersion, _ isBounded: Bool
+  ) throws(StoreError) -> VersionRecord? {
     var metadata = draft.metadata
     if let line = draft.line { metadata[.branch] = Version.MetadataValue(line.rawValue) }
     if let author = draft.author { metadata[.author] = Version.MetadataValue(author) }
     if let message = draft.message { metadata[.message] = Version.MetadataValue(message) }
     metadata[.digest] = Version.MetadataValue(draft.map.contentDigest.hex)
-    let (keys, size) = try describe(draft, in: &metadata)
+    guard let (keys, size) = try describe(draft, in: &metadata) else { return nil }
     if isBounded, let fault = Version.fault(of: metadata) { throw .invalid(fault) }
     var flags: VersionRecord.Flags = .madeHere
     if draft.map.contentDigest == draft.base.contentDigest { flags.insert(.changedNothing) }
@@ -80,14 +103,16 @@ extension WriteTransaction {
         changedKeys: keys))
   }
 
-  /// The keys that changed and the bytes that were stored; puts attributes into the metadata.
+  /// The keys that changed and the bytes that were stored; puts attributes into the metadata. Nil where the
+  /// extended ones are too many.
   private func describe(
     _ draft: AuthoredVersion, in metadata: inout Version.Metadata
-  ) throws(StoreError) -> ([Key], Int64) {
+  ) throws(StoreError) -> ([Key], Int64)? {
     var values = AttributeWriter(.values)
     var directories = AttributeWriter(.directories)
     var keys: [Key] = []
     var size: Int64 = 0
+    var extended = 0
     var known = draft.known?.makeIterator()
     var diff: MapDiff?
     if known == nil { diff = try MapDiff(from: draft.base, to: draft.map) }
@@ -95,13 +120,11 @@ extension WriteTransaction {
       let next = known == nil ? try diff?.next() : known?.next()
       guard let change = next else { break }
       let key = change.key
-      if let old = change.old, let new = change.new, old.hasSameContent(as: new),
-        old.storedVersion == new.storedVersion
-      {
-        continue
-      }
+      if change.isNone { continue }
       if keys.last != key { keys.append(key) }
       if let new = change.new {
+        extended += new.attributes.extendedLength
+        if extended > draft.extendedLimit { return nil }
         if new.isDirectory {
           try directories.append(
             AttributeItem(key: key, kind: .directory, attributes: new.attributes))

@@ -29,6 +29,9 @@ package enum AttributeList: String, Sendable {
   /// Bytes of the extended attributes of one version that come from a peer, names included: few on the way
   /// may be many in the map, where they stand unpacked.
   package static let maximumExtended = 512 << 20
+  /// The same of a version that is made here: what it has does not compress, perhaps, and all metadata of a
+  /// version is bounded too.
+  package static let ownExtended = 96 << 20
   fileprivate static let removed: UInt8 = 255
 
   package func metadataKey(_ index: Int) -> Version.MetadataKey {
