@@ -4,6 +4,9 @@ internal import Synchronization
 ///
 /// Second chance: a node that was asked for since the hand last passed stays for another round.
 ///
+/// Long attributes make nodes of megabytes, of which each shard would keep one whatever it may hold: those
+/// are kept apart, all together up to the same number of bytes, or one where that is longer.
+///
 /// - Concurrency: any thread; each shard has a lock of its own, a leaf in every lock order, never held
 ///   during I/O.
 package final class NodeCache: Sendable {
@@ -25,12 +28,16 @@ package final class NodeCache: Sendable {
   }
 
   private let shards: [Shard]
+  /// Of nodes that are longer than a shard may be.
+  private let large = Shard()
   private let budget: Int
+  private let largeBudget: Int
 
   /// Creates a cache of about `budget` bytes.
   package init(budget: Int) {
     shards = (0..<16).map { _ in Shard() }
     self.budget = max(budget / 16, 1)
+    largeBudget = budget
   }
 
   private func shard(_ location: Location) -> Shard {
@@ -44,7 +51,11 @@ package final class NodeCache: Sendable {
   }
 
   func node(at location: Location) -> MapNode? {
-    shard(location).state.withLock { state in
+    node(at: location, in: shard(location)) ?? node(at: location, in: large)
+  }
+
+  private func node(at location: Location, in shard: Shard) -> MapNode? {
+    shard.state.withLock { state in
       guard let slot = state.index[location] else { return nil }
       state.slots[slot].recent = true
       return state.slots[slot].node
@@ -52,9 +63,12 @@ package final class NodeCache: Sendable {
   }
 
   func insert(_ node: MapNode, at location: Location) {
-    shard(location).state.withLock { state in
+    let cost = Self.cost(node)
+    let isLarge = cost > budget
+    let (shard, budget) = isLarge ? (large, largeBudget) : (shard(location), budget)
+    shard.state.withLock { state in
       guard state.index[location] == nil else { return }
-      state.bytes += Self.cost(node)
+      state.bytes += cost
       while state.bytes > budget, !state.slots.isEmpty {
         if state.hand >= state.slots.count { state.hand = 0 }
         if state.slots[state.hand].recent {
@@ -76,8 +90,13 @@ package final class NodeCache: Sendable {
     }
   }
 
+  /// The bytes that are kept, about.
+  package var byteCount: Int {
+    (shards + [large]).reduce(0) { $0 + $1.state.withLock { $0.bytes } }
+  }
+
   /// Forgets everything, as after segments were compacted.
   package func removeAll() {
-    for shard in shards { shard.state.withLock { $0 = State() } }
+    for shard in shards + [large] { shard.state.withLock { $0 = State() } }
   }
 }
