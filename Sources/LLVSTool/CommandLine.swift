@@ -1,3 +1,5 @@
+import Platform
+
 /// The words of a command line, read.
 struct CommandLine: Equatable {
   var verb = ""
@@ -32,7 +34,7 @@ struct CommandLine: Equatable {
         // The grammar of commands has this one itself.
         append(word, bytes)
       } else {
-        try take(word, &rest)
+        try take(word, bytes, &rest)
       }
     }
   }
@@ -42,13 +44,16 @@ struct CommandLine: Equatable {
     self.bytes.append(bytes)
   }
 
-  private mutating func take(_ word: String, _ rest: inout ArraySlice<[UInt8]>) throws {
+  private mutating func take(
+    _ word: String, _ given: [UInt8], _ rest: inout ArraySlice<[UInt8]>
+  ) throws {
     var name = String(word.dropFirst(word.hasPrefix("--") ? 2 : 1))
     var value: String?
     var bytes: [UInt8]?
     if word.hasPrefix("--"), let equals = name.firstIndex(of: "=") {
       value = String(name[name.index(after: equals)...])
       name = String(name[..<equals])
+      bytes = given.firstIndex(of: UInt8(ascii: "=")).map { Array(given[($0 + 1)...]) }
     } else if !word.hasPrefix("--"), name.utf8.allSatisfy({ (48...57).contains($0) }) {
       // -5, as git and tail take it
       value = name
@@ -70,6 +75,7 @@ struct CommandLine: Equatable {
       value = String(decoding: next, as: UTF8.self)
       bytes = next
     }
+    if option.name == "store" || option.name == "mount", let bytes { try Self.checkPlace(bytes) }
     set(option.name, value ?? "")
     optionBytes[option.name] = bytes ?? Array((value ?? "").utf8)
   }
@@ -107,5 +113,20 @@ struct CommandLine: Equatable {
       throw UsageError("usage: \(Verb.named(verb)?.usage ?? "llvs \(verb)")")
     }
     return words
+  }
+
+  /// The words of a verb that takes so many names of stores, mounts and the like.
+  ///
+  /// - Throws: ``UsageError`` for one that is no UTF-8: repaired, it would name something else.
+  func places(_ range: ClosedRange<Int>) throws -> [String] {
+    let words = try operands(range)
+    for word in bytes { try Self.checkPlace(word) }
+    return words
+  }
+
+  private static func checkPlace(_ bytes: [UInt8]) throws {
+    guard String(validating: bytes, as: UTF8.self) == nil else { return }
+    throw UsageError(
+      "\(FileSystem.text(bytes)) is no UTF-8, which names of stores and mount points must be")
   }
 }

@@ -93,7 +93,7 @@ extension Verb {
   }
 
   @Sendable static func backup(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let target = try line.operands(1...1)[0]
+    let target = try line.places(1...1)[0]
     let store = try Site(line).reader()
     guard try PathRelation.of(mountPoint: target, toStore: store.path) != .inside else {
       throw UsageError("\(target) is in the store itself")

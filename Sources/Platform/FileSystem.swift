@@ -189,7 +189,10 @@ package enum FileSystem {
       throw SystemError(errno: errno, call: "realpath", subject: path)
     }
     defer { unsafe free(raw) }
-    return unsafe String(cString: raw)
+    guard let resolved = unsafe String(validatingCString: raw) else {
+      throw SystemError(errno: EILSEQ, call: "realpath", subject: path)
+    }
+    return resolved
   }
 
   /// Everything before the last `/`; `.` where there is none.

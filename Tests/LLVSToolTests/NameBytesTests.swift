@@ -115,4 +115,19 @@ struct NameBytesTests {
       result.output == "\(shown)\"directory\n\(shown)\"hasBase\n1\n0\nno conflicts\n",
       "\(result.output)")
   }
+
+  @Test("a store or a mount point of such a name is refused, and none of another name is made")
+  func places() throws {
+    let result = try Tool().run(
+      #"""
+      mkdir $'p\xff' m; at=$'s\xff'
+      try() { llvs "$@" > /dev/null 2> said; echo "$? $(grep -c 'is no UTF-8\|multibyte' said)"; }
+      try init "$at"; try mount "$at" m; try mount s $'p\xff'; try log --store "$at"
+      try log --store="$at"; try log --mount $'p\xff'; try unmount $'p\xff'
+      llvs init s -q; try backup $'b\xff' --store s
+      cp -r s "$at"; ln -s "$at" link; try log --store link; ls | wc -l
+      """#)
+    #expect(
+      result.output == String(repeating: "2 1\n", count: 8) + "6 1\n6\n", "\(result.output)")
+  }
 }
