@@ -260,7 +260,7 @@ package final class MountDaemon: Sendable {
     do throws(StoreError) {
       _ = try versioner.cut(.command)
     } catch {
-      log.add("error", "the last cut failed: \(error)")
+      log.add("error", "the last cut failed: \(ControlError(error).message)")
     }
   }
 

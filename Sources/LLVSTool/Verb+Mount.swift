@@ -6,7 +6,7 @@ import Platform
 
 extension Verb {
   @Sendable static func initialize(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let words = try line.operands(1...1)
+    let words = try line.places(1...1)
     if try FileSystem.exists("\(words[0])/store.sqlite") {
       throw ControlError(.exists, "\(words[0]) is a store already")
     }
@@ -20,7 +20,7 @@ extension Verb {
 
   /// What the words and options of `mount` ask for.
   static func request(_ line: CommandLine) throws -> MountRequest {
-    let words = try line.operands(2...2)
+    let words = try line.places(2...2)
     var request = MountRequest(store: words[0], mountPoint: words[1])
     request.isForced = line.has("force")
     for option in Self.words(ofOptions: line.options["o"] ?? "") {
@@ -32,7 +32,7 @@ extension Verb {
       case "fasthistory": request.hurriesHistory = true
       // What mount(8) and systemd read themselves.
       case "defaults", "auto", "noauto", "user", "nouser", "users", "nofail", "_netdev", "rw",
-        "owner", "group":
+        "owner", "group", "relatime":
         break
       case _ where option.hasPrefix("x-") || option.hasPrefix("comment="): break
       case _ where option.hasPrefix("names="):
@@ -82,6 +82,7 @@ extension Verb {
   }
 
   private static func serve(_ request: MountRequest, _ console: Console) throws -> ExitCode {
+    SystemProcess.call("llvs")
     // Before the first thread: every thread of the process inherits it.
     Signals.block(Signals.endings)
     let daemon = try MountDaemon(request)
@@ -167,7 +168,7 @@ extension Verb {
   // MARK: - Unmounting
 
   @Sendable static func unmount(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let point = try line.operands(1...1)[0]
+    let point = try line.places(1...1)[0]
     if try MountPoint.removeStale(point) {
       console.say("\(point) had lost its daemon and is free")
       return .done

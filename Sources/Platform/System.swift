@@ -69,6 +69,17 @@ package enum SystemRandom {
 package enum SystemProcess {
   package static var id: Int32 { getpid() }
   package static var parent: Int32 { getppid() }
+
+  /// Takes a name for the list of processes, of at most 15 bytes, on the thread that the process began
+  /// with: one that was started through a link of another name would be found by that.
+  package static func call(_ name: String) {
+    // Where that cannot be said, it is only called otherwise. It is no file that has offsets.
+    guard let file = try? File("/proc/self/comm", .write) else { return }
+    _ = unsafe Array(name.utf8).withUnsafeBytes {
+      unsafe Glibc.write(file.descriptor, $0.baseAddress, $0.count)
+    }
+  }
+
   package static var user: UInt32 { getuid() }
   package static var group: UInt32 { getgid() }
   /// The permissions that are taken from what is created; for a process in which nothing else asks meanwhile.

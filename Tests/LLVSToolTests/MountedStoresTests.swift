@@ -29,4 +29,16 @@ struct MountedStoresTests {
       Array(lines.suffix(4)) == ["m is unmounted", "0", "three", "o is unmounted"],
       "\(result.output)")
   }
+
+  @Test(
+    "what fstab lists is taken, and the daemon is called as the program is",
+    .enabled(if: MountedStore.isPossible))
+  func listed() throws {
+    let result = try Tool().run(
+      """
+      mkdir m; llvs mount s m -o defaults,relatime,nofail,x-systemd.automount -q
+      cat "/proc/$(head -n 1 s/lock)/comm"; llvs unmount m
+      """)
+    #expect(result.output == "llvs\nm is unmounted\n", "\(result.output)")
+  }
 }
