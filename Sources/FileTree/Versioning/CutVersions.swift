@@ -222,9 +222,13 @@ struct CutVersions {
         try old.entry(at: key, directory: true), try plan.base.map.entry(at: key, directory: true))
     else { return false }
     guard isWhole else { return true }
-    var below = try MapDiff(
-      from: old, to: plan.base.map, prefix: key.bytes + [0x2F], comparing: .content)
-    return try below.next() == nil
+    // Keys that no plain name can be stand apart from the others.
+    for prefix in [key.bytes + [0x2F], TreeView.escapedPrefix(path + [0x2F])] {
+      var below = try MapDiff(
+        from: old, to: plan.base.map, prefix: prefix, comparing: .content)
+      guard try below.next() == nil else { return false }
+    }
+    return true
   }
 
   /// Items with the paths that their values have in an older tree: a directory that came since may have

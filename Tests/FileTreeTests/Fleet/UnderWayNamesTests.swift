@@ -272,24 +272,8 @@ struct UnderWayNamesTests {
   func shownTwice() throws {
     try save("e", "one")
     try commit()
-    var failure: (any Error)?
-    // The other side has a directory of the name, with a file in it.
-    _ = try member.service.versioner.transition(.command, reasonText: "test") {
-      (transaction, head) throws(StoreError) in
-      do { try save("e", "two") } catch { failure = error }
-      guard let head, let now = try transaction.version(head) else { return head }
-      let base = member.store.map(now.map)
-      guard var entry = try base.entry(at: Key(bytes: Array("e".utf8))) else { return head }
-      entry.key = Key(bytes: Array("e/x".utf8))
-      entry.inode = try transaction.allotInodes()
-      let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
-        .applying(edits: [.put(entry)])
-      return try transaction.add(
-        AuthoredVersion(
-          number: try transaction.reserveVersion(), first: head, base: base, map: map)
-      ).number
-    }
-    #expect(failure == nil)
+    // The other side has a directory of the name.
+    try show(with: "e/x", like: "e") { try save("e", "two") }
     #expect(try texts(member) == ["e": "two", "%llvs%e": "one"])
     let open = try member.kernel.open("%llvs%e", [.read, .write])
     try commit()
@@ -301,5 +285,40 @@ struct UnderWayNamesTests {
     try member.kernel.close(open)
     #expect(try member.history().isSuperset(of: [Array("mine".utf8), Array("two".utf8)]))
     #expect(try !member.service.openConflicts().isEmpty)
+  }
+
+  @Test(
+    "a directory that is removed while a version came with a file in it is there with that",
+    arguments: ["d/y", "d/e\u{301}"])
+  func removedMeanwhile(path: String) throws {
+    try save("f", "one")
+    try save("d/x", "x", above: "d")
+    try commit()
+    try show(with: path, like: "f") { try member.kernel.removeAll("d") }
+    try commit()
+    #expect(try texts(member) == ["f": "one", path: "one"])
+  }
+
+  /// Puts a version under the tree that has one value more, the same as another, while programs go on.
+  private func show(
+    with path: String, like other: String, meanwhile: () throws -> Void
+  ) throws {
+    var failure: (any Error)?
+    _ = try member.service.versioner.transition(.command, reasonText: "test") {
+      (transaction, head) throws(StoreError) in
+      do { try meanwhile() } catch { failure = error }
+      guard let head, let now = try transaction.version(head) else { return head }
+      let base = member.store.map(now.map)
+      guard var entry = try base.entry(at: Key(bytes: Array(other.utf8))) else { return head }
+      entry.key = KeyCoding.key(ofPath: Array(path.utf8))
+      entry.inode = try transaction.allotInodes()
+      let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
+        .applying(edits: [.put(entry)])
+      return try transaction.add(
+        AuthoredVersion(
+          number: try transaction.reserveVersion(), first: head, base: base, map: map)
+      ).number
+    }
+    if let failure { throw failure }
   }
 }
