@@ -6,18 +6,17 @@ struct MergeSummary {
   var values = 0
   /// Paths of values on which both sides clashed.
   var clashes: [[UInt8]] = []
+  private var clashed: Set<[UInt8]> = []
   /// Whoever asked said which side to take, so that nothing is left to settle.
   var isSettled = false
   /// How commands did that were asked.
   var trials = ArbiterTrials()
 
   mutating func add(_ report: MergeReport) {
-    for made in report.made {
-      values += made.result.changedCount
-      for key in Set(made.result.dropped.map(\.key)).sorted() {
-        let path = KeyCoding.path(of: key) ?? key.bytes
-        if !clashes.contains(path) { clashes.append(path) }
-      }
+    values += report.changedCount
+    for key in report.clashes {
+      let path = KeyCoding.path(of: key) ?? key.bytes
+      if clashed.insert(path).inserted { clashes.append(path) }
     }
   }
 
@@ -133,18 +132,29 @@ extension ControlService {
     summary.trials = arbitration.trials
     var before: VersionNumber?
     var left: [HistoryNode] = []
-    let outcome = try move("merge", context) { (transaction, head) throws(StoreError) in
-      before = head
-      let line = try self.line(of: head, in: transaction)
-      let report = try transaction.mergeHeads(
-        ofLine: line, live: head, arbiter: arbitration.arbiter,
-        isCancelled: context.isCancelled)
-      summary.add(report)
-      summary.heads = report.made.isEmpty ? 0 : report.made.count + 1
-      let graph = transaction.merger.graph
-      left = try graph.uncontainedHeads(ofLine: line).filter { $0.number != report.outcome }
-      return report.outcome
-    }
+    var merges = 0
+    var done: MergeReport?
+    var outcome: Versioner.Outcome
+    repeat {
+      outcome = try move("merge", context) { (transaction, head) throws(StoreError) in
+        before = head
+        let line = try self.line(of: head, in: transaction)
+        let report = try transaction.mergeHeads(
+          ofLine: line, live: head, upTo: WriteTransaction.mergedAtOnce,
+          arbiter: arbitration.arbiter, isCancelled: context.isCancelled)
+        done = report
+        // The tree moves once, to what holds everything.
+        guard report.isWhole else { return head }
+        let graph = transaction.merger.graph
+        left = try graph.uncontainedHeads(ofLine: line).filter { $0.number != report.outcome }
+        return report.outcome
+      }
+      guard let done else { break }
+      summary.add(done)
+      merges += done.made.count
+      if !done.isWhole { merges += try mergeMore(context, arbitration, &summary) }
+    } while done?.isWhole != true
+    summary.heads = merges == 0 ? 0 : merges + 1
     let hasMoved = outcome.head.map { $0.number != before } ?? false
     if let other = left.first, !hasMoved, refusingUnrelated {
       throw ControlError(
@@ -153,6 +163,31 @@ extension ControlService {
           + "\"merge \(other.id.rawValue) unrelated\" merges it all the same")
     }
     return merged(outcome, summary, hasMoved: hasMoved)
+  }
+
+  /// Merges heads of the live tree's line, of which there are many, in transactions of bounded size, and
+  /// leaves the tree where it is; returns how many versions it made.
+  private func mergeMore(
+    _ context: CommandContext, _ arbitration: Arbitration, _ summary: inout MergeSummary
+  ) throws(ControlError) -> Int {
+    var merges = 0
+    var isWhole = false
+    while !isWhole {
+      try context.check()
+      let report = try translating { () throws(StoreError) in
+        try store.write { (transaction) throws(StoreError) in
+          let head = try store.state().head
+          return try transaction.mergeHeads(
+            ofLine: try line(of: head, in: transaction), live: head,
+            upTo: WriteTransaction.mergedAtOnce, arbiter: arbitration.arbiter,
+            isCancelled: context.isCancelled)
+        }
+      }
+      summary.add(report)
+      merges += report.made.count
+      isWhole = report.isWhole
+    }
+    return merges
   }
 
   func line(
@@ -177,7 +212,9 @@ extension ControlService {
       before = head
       let line = try self.line(of: head, in: transaction)
       var current = head
-      for other in try others(transaction.merger.graph, line) {
+      // One for all: with each merge there is more history to look at.
+      let merger = transaction.merger
+      for other in try others(merger.graph, line) {
         if context.isCancelled() { throw .cancelled }
         guard let live = current else {
           current = other.number
@@ -185,7 +222,7 @@ extension ControlService {
         }
         if live == other.number { continue }
         if merge.target == .all, !merge.isUnrelated {
-          let graph = transaction.merger.graph
+          let graph = merger.graph
           guard try graph.areRelated(try graph.node(live), try graph.node(other.number)) else {
             continue
           }
@@ -193,7 +230,7 @@ extension ControlService {
         let report = try transaction.merge(
           other.number, into: live, allowingUnrelated: merge.isUnrelated, line: line,
           keepingLine: true, settling: merge.arbiter?.isOneSide == true, author: self.author,
-          arbiter: arbitration.arbiter)
+          merger: merger, arbiter: arbitration.arbiter)
         if report.outcome != live { summary.heads += summary.heads == 0 ? 2 : 1 }
         summary.add(report)
         current = report.outcome

@@ -1,29 +1,55 @@
 /// What merging comes to: the versions that were made, if any, and where the live tree goes.
 package struct MergeReport: Sendable {
+  /// A version that was made. What it took is told in numbers alone: of thousands of heads that are merged at
+  /// once each merge may take every key that there is.
   package struct Made: Sendable {
     package var record: VersionRecord
-    package var result: MergeResult
+    /// As ``MergeResult/changedCount``.
+    package var changedCount: Int
   }
 
   /// In the order made; more than one where more than two heads were merged.
-  package var made: [Made] = []
+  package private(set) var made: [Made] = []
   /// The version that holds everything merged, also where nothing had to be made.
-  package var outcome: VersionNumber?
+  package fileprivate(set) var outcome: VersionNumber?
+  /// Whether nothing is left of what was to be merged.
+  package fileprivate(set) var isWhole = true
+  /// Clashes, in all: a key counts in each merge anew.
+  package private(set) var clashCount = 0
+  /// The keys that clashed, each once, in the order met, those of one merge ascending.
+  package private(set) var clashes: [Key] = []
+  private var clashed: Set<Key> = []
 
-  /// Keys that clashed, in all.
-  package var clashCount: Int { made.reduce(0) { $0 + $1.result.dropped.count } }
+  /// Keys that the merges changed, in all.
+  package private(set) var changedCount = 0
+
+  fileprivate mutating func add(_ record: VersionRecord, _ result: MergeResult) {
+    made.append(Made(record: record, changedCount: result.changedCount))
+    changedCount += result.changedCount
+    clashCount += result.dropped.count
+    for key in result.dropped.map(\.key).sorted() where clashed.insert(key).inserted {
+      clashes.append(key)
+    }
+  }
 }
 
 extension WriteTransaction {
+  /// So many changed keys are merged in one transaction, which holds them all until it commits, before what
+  /// is left is merged in another.
+  package static let mergedAtOnce = 65_536
+
   /// Merges the heads of a line, oldest first, as every replica does (rules 3 and 5).
   ///
   /// `outcome` is the head that then holds `live`, or the line's only head when there is no live tree.
   ///
   /// Heads of unrelated histories stay as they are.
   ///
+  /// Once the merges changed `limit` keys no further one is made, and `isWhole` is false where one is left:
+  /// the same in the next transaction goes on, to the same versions as all in one come to.
+  ///
   /// - Throws: ``StoreError/cancelled``, asked for before each merge.
   package func mergeHeads(
-    ofLine line: Branch?, live: VersionNumber?,
+    ofLine line: Branch?, live: VersionNumber?, upTo limit: Int = .max,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) },
     isCancelled: () -> Bool = { false }
   ) throws(StoreError) -> MergeReport {
@@ -43,10 +69,14 @@ extension WriteTransaction {
         report.outcome = live ?? heads.last?.number
         return report
       }
+      guard report.made.isEmpty || report.changedCount < limit else {
+        report.outcome = live ?? heads.last?.number
+        report.isWhole = false
+        return report
+      }
       if isCancelled() { throw .cancelled }
-      let (made, successor) = try mergeAutomatically(
-        first, second, merger.plan(first, second), live: live, merger, arbiter(graph))
-      if let made { report.made.append(made) }
+      let successor = try mergeAutomatically(
+        first, second, merger.plan(first, second), live: live, merger, arbiter(graph), &report)
       if live == first.number || live == second.number { live = successor }
       heads = try graph.uncontained(heads, merging: first, second, into: graph.node(successor))
     }
@@ -86,9 +116,8 @@ extension WriteTransaction {
         rest.insert(node, at: 0)
         continue
       }
-      let (made, successor) = try mergeAutomatically(
-        pair[0], pair[1], plan, live: live, merger, arbiter(merger.graph))
-      if let made { report.made.append(made) }
+      let successor = try mergeAutomatically(
+        pair[0], pair[1], plan, live: live, merger, arbiter(merger.graph), &report)
       if live == pair[0].number || live == pair[1].number { live = successor }
       rest.insert(try self.merger.graph.node(successor), at: 0)
     }
@@ -121,8 +150,8 @@ extension WriteTransaction {
 
   private func mergeAutomatically(
     _ first: HistoryNode, _ second: HistoryNode, _ plan: MergePlan, live: VersionNumber?,
-    _ merger: Merger, _ arbiter: any ClashArbiter
-  ) throws(StoreError) -> (MergeReport.Made?, VersionNumber) {
+    _ merger: Merger, _ arbiter: any ClashArbiter, _ report: inout MergeReport
+  ) throws(StoreError) -> VersionNumber {
     switch plan {
     case .fastForward(let node):
       // Of heads neither of which contains the other neither is an ancestor of the other.
@@ -137,7 +166,8 @@ extension WriteTransaction {
       let version = Version(
         automatic: result, branch: branch, extra: result.droppedMetadata)
       let record = try add(result, version, number: number, flags: [.automatic, .madeHere])
-      return (MergeReport.Made(record: record, result: result), number)
+      report.add(record, result)
+      return number
     }
   }
 
@@ -146,14 +176,16 @@ extension WriteTransaction {
   /// line and holds `live`, so that the outcome is on the line given. With `settling` whoever asked chose
   /// knowingly what to drop: the version says that it settles what clashed (rule 12).
   ///
+  /// Who merges several gives the same `merger` each time, which remembers what it read of the history.
+  ///
   /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories, unless `allowingUnrelated`.
   package func merge(
     _ other: VersionNumber, into live: VersionNumber, allowingUnrelated: Bool = false,
     line: Branch?, keepingLine: Bool = false, settling: Bool = false, author: String? = nil,
-    message: String? = nil,
+    message: String? = nil, merger: Merger? = nil,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
   ) throws(StoreError) -> MergeReport {
-    let merger = self.merger
+    let merger = merger ?? self.merger
     let (first, second) = (try merger.graph.node(live), try merger.graph.node(other))
     var report = MergeReport()
     var plan = try merger.plan(first, second, allowingUnrelated: allowingUnrelated)
@@ -180,7 +212,7 @@ extension WriteTransaction {
         predecessors: Version.Predecessors(idOfFirst: first.id, idOfSecond: second.id),
         timestamp: try timestamp(after: [live, other]), metadata: metadata)
       let record = try add(result, version, number: number, flags: .madeHere)
-      report.made.append(MergeReport.Made(record: record, result: result))
+      report.add(record, result)
       report.outcome = number
     }
     return report

@@ -272,10 +272,17 @@ public final class StoreCoordinator: Sendable {
   }
 
   private func mergeAutomatically(_ live: VersionRecord) throws -> Version.ID? {
-    try store.write { (transaction) throws(StoreError) -> Version.ID? in
-      let report = try transaction.mergeHeads(ofLine: nil, live: live.number)
-      guard let outcome = report.outcome else { return nil }
-      return try transaction.version(outcome)?.id
+    var (isWhole, outcome) = (false, Version.ID?.none)
+    while !isWhole {
+      try store.write { (transaction) throws(StoreError) in
+        let report = try transaction.mergeHeads(
+          ofLine: nil, live: live.number, upTo: WriteTransaction.mergedAtOnce)
+        isWhole = report.isWhole
+        outcome = try report.outcome.flatMap { (number) throws(StoreError) in
+          try transaction.version(number)?.id
+        }
+      }
     }
+    return outcome
   }
 }

@@ -58,13 +58,15 @@ struct StoreMergeTests {
       let metadata = try store.metadata(of: record)
       #expect(record.flags.contains(.automatic))
       #expect(metadata[.digest] == Version.MetadataValue(record.map.digest.hex))
-      let predecessors = Version.Predecessors(
-        idOfFirst: made.result.first.id, idOfSecond: made.result.second.id)
-      #expect(predecessors.idOfFirst < made.result.second.id)
+      let (one, other) = (try #require(record.first), try #require(record.second))
+      let first = try #require(try store.version(one))
+      let second = try #require(try store.version(other))
+      let predecessors = Version.Predecessors(idOfFirst: first.id, idOfSecond: second.id)
+      #expect(predecessors.idOfFirst < second.id)
       let version = Version(
         id: record.id, predecessors: predecessors, timestamp: record.timestamp, metadata: metadata)
       #expect(version.isAutomatic(contentDigest: record.map.digest))
-      #expect(record.timestamp == max(made.result.first.timestamp, made.result.second.timestamp))
+      #expect(record.timestamp == max(first.timestamp, second.timestamp))
       var seen: Set<Location> = []
       try store.map(of: record).verify(seen: &seen) { _ throws(StoreError) in }
     }
@@ -153,7 +155,7 @@ struct StoreMergeTests {
     let made = try #require(report.made.first)
     #expect(!made.record.flags.contains(.automatic))
     #expect(made.record.line == VersionRecord.unnamedLine)
-    #expect(made.result.changes.isEmpty)
+    #expect(made.changedCount == 0)
     #expect(store.map(of: made.record).contentDigest == store.map(of: live).contentDigest)
     let forward = try store.write { (transaction) throws(StoreError) in
       try transaction.merge(made.record.number, into: root.number, line: nil)
