@@ -48,7 +48,9 @@ struct MountedImport {
     try look()
     for end in prefix.indices where prefix[end] == 0x2F {
       guard let path = try? tree.place(Array(prefix[..<end])) else { continue }
-      if try kind(at: path) == nil { try FileSystem.makeDirectory(path, permissions: 0o755) }
+      if try TreeCopy.kind(at: path) == nil {
+        try FileSystem.makeDirectory(path, permissions: 0o755)
+      }
     }
     guard leftOut.isEmpty, !isDeep else {
       var copy = TreeCopy(from: directory, to: target, without: Self.reserved)
@@ -84,7 +86,7 @@ struct MountedImport {
           continue
         }
         let place = below.dropFirst(directory.count)
-        let known = isThere ? try kind(at: target + place) : nil
+        let known = isThere ? try TreeCopy.kind(at: target + place) : nil
         let isDirectory = name.kind == .directory
         if let known, (known == .directory) != isDirectory {
           throw ControlError(
@@ -106,7 +108,7 @@ struct MountedImport {
   private func hasTarget() throws -> Bool {
     for end in prefix.indices where prefix[end] == 0x2F {
       guard let path = try? tree.place(Array(prefix[..<end])) else { continue }
-      guard let kind = try kind(at: path) else { return false }
+      guard let kind = try TreeCopy.kind(at: path) else { return false }
       guard kind == .directory else {
         throw ControlError(
           .exists, "\(ChangeText.text(Array(prefix[..<end]))) is no directory in the tree")
@@ -116,10 +118,6 @@ struct MountedImport {
   }
 
   private func inTree(_ place: ArraySlice<UInt8>) -> [UInt8] { prefix + place.dropFirst() }
-
-  private func kind(at path: [UInt8]) throws -> FileStatus.Kind? {
-    try FileSystem.exists(path) ? try FileSystem.status(path).kind : nil
-  }
 
   private func spare(_ place: ArraySlice<UInt8>) throws {
     // No answer: it is of no kind that is being written.

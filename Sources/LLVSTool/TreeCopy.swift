@@ -48,7 +48,7 @@ struct TreeCopy {
         try copyFile(source, to: copy)
         continue
       }
-      if try kind(at: copy) != .directory {
+      if try Self.kind(at: copy) != .directory {
         try FileSystem.makeDirectory(copy, permissions: 0o700)
       }
       try enter(source, copy)
@@ -60,7 +60,8 @@ struct TreeCopy {
     levels.append(Level(source: source, copy: copy, names: names[...]))
   }
 
-  private func kind(at path: [UInt8]) throws(SystemError) -> FileStatus.Kind? {
+  /// What stands at a path; nil where nothing does.
+  static func kind(at path: [UInt8]) throws(SystemError) -> FileStatus.Kind? {
     do throws(SystemError) {
       return try FileSystem.status(path).kind
     } catch {
@@ -75,7 +76,7 @@ struct TreeCopy {
     let status = try FileSystem.status(source)
     let link = FileLink(device: status.device, inode: status.inode)
     let first = status.links > 1 ? links[link] : nil
-    let old = try kind(at: copy)
+    let old = try Self.kind(at: copy)
     if old != nil, old != .regular || status.kind != .regular || first != nil {
       try FileSystem.unlink(copy)
     }
