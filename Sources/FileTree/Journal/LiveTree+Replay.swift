@@ -238,7 +238,9 @@ extension LiveTree {
         case .cutMark(let id):
           isPlanning = true
           journal.state.withLock { $0.cutMarks = max($0.cutMarks, id) }
-          if id == state.cut, header.cut < state.cut { committed = planForReplay(id: id) }
+          if id == state.cut, header.cut < state.cut {
+            committed = planForReplay(id: id, state.record)
+          }
         case .sums(let source, let payloads):
           journal.noteSums(payloads, in: source)
         case .write(_, let extent, let checksum, _, _, _):

@@ -22,6 +22,8 @@ struct CutPlan {
     /// The save to take if the newest does not count.
     let fallback: Save?
     let standsAsSaved: Bool
+    /// The newest save whatever counts, which replay takes.
+    private let latest: SavedState?
     /// The oldest epoch that anything pending of the file was made in.
     let priorEpoch: UInt64
     // Aside, since what is new has none, and an entry is larger than all the rest.
@@ -33,7 +35,7 @@ struct CutPlan {
 
     init(
       node: LiveNode, entry: Entry?, newest: Save?, fallback: Save?, standsAsSaved: Bool,
-      priorEpoch: UInt64
+      latest: SavedState?, priorEpoch: UInt64
     ) {
       self.node = node
       stamp = node.stamp
@@ -44,6 +46,7 @@ struct CutPlan {
       self.newest = newest
       self.fallback = fallback
       self.standsAsSaved = standsAsSaved
+      self.latest = latest
       self.priorEpoch = priorEpoch
     }
 
@@ -53,6 +56,20 @@ struct CutPlan {
       guard let newest, !standsAsSaved, !newest.state.isSynced else { return }
       if let broken = newest.state.brokenTick, broken < newest.state.tick &+ settle {
         taken = fallback
+      }
+    }
+
+    /// What is recorded of the decision; nil where replay comes to the same by itself.
+    var choice: CutRecord.Choice? {
+      if taken?.state === latest { return nil }
+      return taken == nil ? .base : .fallback
+    }
+
+    /// Decides as a cut did that was committed.
+    func choose(_ choice: CutRecord.Choice) {
+      switch choice {
+      case .fallback: taken = fallback
+      case .base: taken = nil
       }
     }
   }
@@ -142,6 +159,8 @@ struct CutPlan {
   var unsavedDetached: [[UInt8]] = []
   /// Paths of files whose saved bytes cannot be read any more.
   var unreadable: [[UInt8]] = []
+  /// The files whose newest saves cannot be read.
+  var unreadableNodes: Set<UInt64> = []
   /// The directories that had overrides, and where they stood.
   var directories: [(LiveNode, [UInt8])] = []
   /// When names last came to or went from them, where utimensat(2) said nothing else.

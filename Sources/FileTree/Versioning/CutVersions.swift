@@ -76,6 +76,8 @@ struct CutVersions {
     var displacedCopies: [(path: [UInt8], entry: Entry)] = []
     /// The versions made besides the live tree's own.
     var sides: [CutPlan.Side: VersionNumber] = [:]
+    /// The same by what they were made of in the end.
+    var groups: [CutPlan.Side: VersionNumber] = [:]
     /// The nodes that the plan put at places, which keep their numbers there.
     var placed: [MapPlace: UInt64] = [:]
     /// Nodes whose numbers differ from the base's and nothing else does.
@@ -103,7 +105,7 @@ struct CutVersions {
       if side != plan.ownSide { made.isApart = true }
       let place = try place(of: side.predecessor, line: line)
       guard let number = try version(side, place, items, transaction, &made) else { continue }
-      if side != plan.ownSide { for item in items { made.sides[plan.side(of: item)] = number } }
+      if side != plan.ownSide { note(number, side, items, &made) }
       if !place.joinsHead {
         left[place.line, default: []].append(number)
       } else if !side.isLeft {
@@ -125,6 +127,40 @@ struct CutVersions {
       arbiter: arbiter)
     made.newest = merged.made.last?.record ?? made.newest
     made.head = merged.outcome
+    return made
+  }
+
+  private func note(
+    _ number: VersionNumber, _ side: CutPlan.Side, _ items: [CutPlan.Item], _ made: inout Made
+  ) {
+    made.groups[side] = number
+    for item in items { made.sides[plan.side(of: item)] = number }
+  }
+
+  /// What a cut that the store committed made of the plan, as far as the tree has to know it.
+  ///
+  /// Bytes stand where that one stored them; the versions say which.
+  ///
+  /// - Complexity: O(*k* log *n*) for *k* items, and the bytes that they hold, which are compared.
+  func recalled(_ record: CutRecord, own: VersionNumber?) throws(StoreError) -> Made {
+    var made = Made(head: plan.head)
+    made.isApart = !plan.detached.isEmpty
+    for (side, items) in try grouped() {
+      let number = side == plan.ownSide ? own : record.sides[side]
+      let version = try number.flatMap { (number) throws(StoreError) in
+        try tree.store.version(number)
+      }
+      let map = version.map { tree.store.map($0.map) }
+      _ = try builder(
+        of: side, items, from: .version(map), number: number ?? VersionNumber(0), &made)
+      if side == plan.ownSide {
+        made.own = number
+        made.ownMap = map
+      } else {
+        made.isApart = true
+        if let number { note(number, side, items, &made) }
+      }
+    }
     return made
   }
 
@@ -264,27 +300,9 @@ struct CutVersions {
     _ transaction: WriteTransaction, _ made: inout Made
   ) throws(StoreError) -> VersionNumber? {
     let predecessor = side.predecessor
-    let isOnHead = side == plan.ownSide
-    let record: VersionRecord? =
-      if let predecessor { try tree.store.version(predecessor) } else { nil }
-    let base = isOnHead ? plan.base.map : tree.store.map(record?.map ?? .empty)
-    let number = transaction.nextVersion
-    let view = isOnHead ? plan.base : TreeView(map: base)
-    let items = isOnHead ? items : try asSeen(items, in: view)
-    var builder = EditBuilder(
-      tree: tree, view: view, transaction: transaction, number: number, items: items)
-    try PutAhead.on(items, of: tree, in: builder.view) { (ahead) throws(StoreError) in
-      for (index, item) in items.enumerated() { try builder.add(item, ahead?.take(index)) }
-    }
-    try builder.finish(keeping: isOnHead ? plan.kept : [])
-    made.entries.merge(builder.entries)
-    made.displacedCopies += builder.displacedCopies
-    if !isOnHead { made.stale.formUnion(builder.entries.inodes) }
-    made.renumbered.formUnion(builder.renumbered)
-    let detached = Set(plan.detached.map(\.inode))
-    for (place, inode) in builder.placed where !detached.contains(inode) {
-      made.placed[place] = inode
-    }
+    let builder = try self.builder(
+      of: side, items, from: .transaction(transaction), number: transaction.nextVersion, &made)
+    let base = builder.view.map
     guard builder.changesContent else { return nil }
     let edits = builder.sortedEdits()
     let steps = edits.makeIterator()
@@ -305,10 +323,41 @@ struct CutVersions {
         author: author.isEmpty ? nil : author, message: message))
     made.summary.add(try counted.wait().get())
     made.newest = version
-    if isOnHead {
+    if side == plan.ownSide {
       made.own = version.number
       made.ownMap = map
     }
     return version.number
+  }
+
+  /// The edits that items come to, and what the tree has to know of them.
+  private func builder(
+    of side: CutPlan.Side, _ items: [CutPlan.Item], from source: CutSource, number: VersionNumber,
+    _ made: inout Made
+  ) throws(StoreError) -> EditBuilder {
+    let isOnHead = side == plan.ownSide
+    let record: VersionRecord? =
+      if let predecessor = side.predecessor { try tree.store.version(predecessor) } else { nil }
+    let view = isOnHead ? plan.base : TreeView(map: tree.store.map(record?.map ?? .empty))
+    let items = isOnHead ? items : try asSeen(items, in: view)
+    var builder = EditBuilder(
+      tree: tree, view: view, source: source, number: number, items: items)
+    if case .transaction = source {
+      try PutAhead.on(items, of: tree, in: builder.view) { (ahead) throws(StoreError) in
+        for (index, item) in items.enumerated() { try builder.add(item, ahead?.take(index)) }
+      }
+    } else {
+      for item in items { try builder.add(item, nil) }
+    }
+    try builder.finish(keeping: isOnHead ? plan.kept : [])
+    made.entries.merge(builder.entries)
+    made.displacedCopies += builder.displacedCopies
+    if !isOnHead { made.stale.formUnion(builder.entries.inodes) }
+    made.renumbered.formUnion(builder.renumbered)
+    let detached = Set(plan.detached.map(\.inode))
+    for (place, inode) in builder.placed where !detached.contains(inode) {
+      made.placed[place] = inode
+    }
+    return builder
   }
 }

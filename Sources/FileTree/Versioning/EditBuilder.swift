@@ -4,7 +4,7 @@ import LLVS
 struct EditBuilder {
   private let tree: LiveTree
   let view: TreeView
-  private let transaction: WriteTransaction
+  private let source: CutSource
   private let number: VersionNumber
   private let items: [CutPlan.Item]
   /// Nodes whose bytes are stored already.
@@ -37,12 +37,12 @@ struct EditBuilder {
   private var timed: Set<[UInt8]> = []
 
   init(
-    tree: LiveTree, view: TreeView, transaction: WriteTransaction, number: VersionNumber,
+    tree: LiveTree, view: TreeView, source: CutSource, number: VersionNumber,
     items: [CutPlan.Item], stored: PlannedEntries = PlannedEntries()
   ) {
     self.tree = tree
     self.view = view
-    self.transaction = transaction
+    self.source = source
     self.number = number
     self.items = items
     self.stored = stored
@@ -62,7 +62,7 @@ struct EditBuilder {
         placed[MapPlace(hidden)] == nil, edits[MapPlace(hidden)] == nil,
         try view.path(of: hidden.key) == path
       else { continue }
-      hidden.inode = try transaction.allotInodes()
+      hidden.inode = try source.number(for: hidden)
       edits.put(hidden, of: nil)
     }
     for path in renamedIn.subtracting(timed) where !path.isEmpty {
@@ -168,7 +168,13 @@ struct EditBuilder {
       if isDirectory { old = entry } else { try keepDisplaced(by: state.node, at: path) }
     case nil: break
     }
-    guard let entry = try entry(for: state, key: key, old: old, ahead) else { return }
+    let made: Entry? =
+      if case .version(let map) = source {
+        try recalled(state, at: key, in: map, old: old)
+      } else {
+        try entry(for: state, key: key, old: old, ahead)
+      }
+    guard let entry = made else { return }
     let place = MapPlace(entry)
     placed[place] = state.node.inode
     if old == nil { renamedIn.insert(Self.parent(of: path)) }
@@ -202,7 +208,7 @@ struct EditBuilder {
     guard shown != path, !isTaken else { return }
     value.key = KeyCoding.key(ofPath: shown)
     // The file may be that value, as it was before a merge brought the directory.
-    if value.inode == node.inode { value.inode = try transaction.allotInodes() }
+    if value.inode == node.inode { value.inode = try source.number(for: value) }
     value.storedVersion = number
     value.revision = try nextRevision()
     edits.put(value, of: value.inode)
@@ -239,10 +245,12 @@ struct EditBuilder {
         stored = known
       } else {
         do throws(StoreError) {
+          // What a committed cut has nothing of it did not take.
+          guard case .transaction(let transaction) = source else { return nil }
           if let prepared = try ahead?.content?.get() {
             stored = try transaction.write(prepared)
           } else {
-            stored = try store(chosen.content)
+            stored = try store(chosen.content, in: transaction)
           }
         } catch {
           tree.leaveOut(chosen.state, of: state.node.inode, error)
@@ -259,7 +267,7 @@ struct EditBuilder {
     if let old, old.kind == state.kind, old.stored.digest == stored.digest,
       old.stored.length == stored.length
     {
-      guard try tree.store.contents.isSound(old.stored, besides: stored) else {
+      guard try source.isSound(old.stored, besides: stored) else {
         replacesDamaged = true
         changesContent = true
         return try entry(for: state, key: key, stored, attributes, number, old: old)
@@ -305,7 +313,22 @@ struct EditBuilder {
     return nil
   }
 
-  private func store(_ content: FileContent) throws(StoreError) -> StoredContent {
+  /// What the version that a committed cut made has of a node; nil for what it did not take.
+  private func recalled(
+    _ state: CutPlan.NodeState, at key: Key, in map: ValueMap?, old: Entry?
+  ) throws(StoreError) -> Entry? {
+    let isDirectory = state.kind == .directory
+    guard isDirectory || state.taken != nil || state.entry != nil,
+      var entry = try map?.entry(at: key, directory: isDirectory) ?? (map == nil ? old : nil),
+      entry.kind == state.kind, try tree.wasTaken(state, as: entry)
+    else { return nil }
+    entry.inode = state.node.inode
+    return entry
+  }
+
+  private func store(
+    _ content: FileContent, in transaction: WriteTransaction
+  ) throws(StoreError) -> StoredContent {
     if let stored = content.unchangedBase {
       guard case .inline(let bytes) = stored.content, bytes.count > Entry.inlineLimit else {
         return stored
@@ -317,7 +340,7 @@ struct EditBuilder {
 
   private mutating func nextRevision() throws(StoreError) -> UInt64 {
     if revisions.isEmpty {
-      let first = try transaction.allotRevisions(256)
+      let first = try source.revisions(256)
       revisions = first..<(first + 256)
     }
     defer { revisions = (revisions.lowerBound + 1)..<revisions.upperBound }

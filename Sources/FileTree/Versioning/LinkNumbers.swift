@@ -44,11 +44,16 @@ struct LinkNumbers {
 
   /// Takes a difference that concerns hard links; false for any other.
   mutating func take(_ change: MapChange) -> Bool {
-    guard !change.isDirectory, change.old?.isDirectory != true, change.new?.isDirectory != true,
-      change.old?.attributes.linkID != nil || change.new?.attributes.linkID != nil
-    else { return false }
+    guard Self.concern(change) else { return false }
     changes.append(Link(change))
     return true
+  }
+
+  /// Whether a difference concerns hard links.
+  static func concern(_ change: MapChange) -> Bool {
+    guard !change.isDirectory, change.old?.isDirectory != true, change.new?.isDirectory != true
+    else { return false }
+    return change.old?.attributes.linkID != nil || change.new?.attributes.linkID != nil
   }
 
   /// The differences with the numbers that their names are to have.

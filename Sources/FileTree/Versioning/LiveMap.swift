@@ -138,20 +138,27 @@ struct LiveMap {
     return placed.isEmpty ? entry.inode : placed[MapPlace(entry)] ?? entry.inode
   }
 
-  /// What differs between two maps that both have the live tree's numbers.
+  /// What differs between two maps that both have the live tree's numbers, but for the nodes that stand at
+  /// places whatever the first says: what adopting the second has found.
   static func differences(
-    from shown: ValueMap, to target: ValueMap
+    from shown: ValueMap, to target: ValueMap, _ placed: [MapPlace: UInt64] = [:]
   ) throws(StoreError) -> Difference {
     var foreign: [ForeignChange] = []
     let before = TreeView(map: shown)
     let after = TreeView(map: target)
     var displacements = Displacements(before: before, after: after)
-    var diff = try MapDiff(from: shown, to: target, comparing: .content)
+    var diff = try MapDiff(from: shown, to: target)
     var isInOrder = true
     while let change = try diff.next() {
       if change.key.bytes.starts(with: DisplacedName.prefix) { isInOrder = false }
       if change.old == nil || change.new == nil {
         try displacements.look(at: change.key, isDirectory: change.isDirectory)
+      }
+      if let old = change.old, let new = change.new, old.hasSameContent(as: new),
+        // Another number parts a name from its file's others.
+        old.inode == new.inode || !LinkNumbers.concern(change)
+      {
+        continue
       }
       let path =
         change.isDirectory
@@ -160,12 +167,13 @@ struct LiveMap {
       let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
       foreign.append(
         ForeignChange(
-          path: path, parent: try inode(ofDirectory: above, in: before), shortening: change.old,
-          change.new))
+          path: path, parent: try inode(ofDirectory: above, in: before, placed),
+          shortening: change.old, change.new))
     }
     if !isInOrder { foreign.sort { $0.path.lexicographicallyPrecedes($1.path) } }
-    try add(displacements.moves, to: &foreign, from: before)
-    return Difference(changes: foreign, implied: try implied(displacements, from: before))
+    try add(displacements.moves, to: &foreign, from: before, placed)
+    return Difference(
+      changes: foreign, implied: try implied(displacements, from: before, placed))
   }
 
   private static func implied(

@@ -10,6 +10,8 @@ struct LiveState {
   var cut: UInt64
   /// The version that holds what that cut took, where it made one on the head of its time.
   var ownVersion: VersionNumber?
+  /// What else is to be known of that cut.
+  var record: CutRecord
 
   /// Numbers from here on were allotted after the last head was set, so no name has borne them.
   var freshInodes: UInt64
@@ -17,6 +19,7 @@ struct LiveState {
   private static let freshSetting = "live.fresh"
   private static let cutSetting = "live.cut"
   private static let ownSetting = "live.own"
+  private static let recordSetting = "live.record"
 
   init(of store: Store) throws(StoreError) {
     let state = try store.state()
@@ -34,6 +37,7 @@ struct LiveState {
     ownVersion = Self.number(state.settings[Self.ownSetting]).map {
       VersionNumber(UInt32(truncatingIfNeeded: $0))
     }
+    record = state.settings[Self.recordSetting].map { CutRecord(decoding: $0) } ?? CutRecord()
   }
 
   private static func number(_ bytes: [UInt8]?) -> UInt64? {
@@ -42,12 +46,14 @@ struct LiveState {
 
   /// Records a cut in the transaction that commits it.
   static func record(
-    cut: UInt64, ownVersion: VersionNumber?, in transaction: WriteTransaction
+    cut: UInt64, ownVersion: VersionNumber?, _ record: CutRecord,
+    in transaction: WriteTransaction
   ) throws(StoreError) {
     let fresh = try transaction.allotInodes()
     transaction.set(freshSetting, to: Array(String(fresh).utf8))
     transaction.set(cutSetting, to: Array(String(cut).utf8))
     transaction.set(
       ownSetting, to: ownVersion.map { Array(String($0.rawValue).utf8) })
+    transaction.set(recordSetting, to: record == CutRecord() ? nil : record.encoded)
   }
 }

@@ -24,32 +24,40 @@ extension LiveTree {
     lock.withLock { _ in
       let tick = SystemClock.monotonic()
       savePaused(tick, reason)
-      hasTakeable = false
-      isPlanning = true
-      firstPending = unsavedNodes.values.contains(where: belongsToName) ? tick : nil
-      stamp += 1
+      beginPlan(tick)
       var plan = CutPlan(
         id: id, stamp: stamp, nextEpoch: epoch + 1, base: base, head: head,
         predecessors: epochs)
       journal.append(.cutMark(id: id))
       gather(reason, &plan)
       for change in beginEpochs(&plan) { perform(change) }
-      for item in plan.items {
-        if case .put(let state, _) = item.action { noteSeen(state, plan.epochAfter(item)) }
-      }
+      noteSeen(plan)
       return plan
     }
   }
 
-  /// Takes the plan of a cut whose mark replay has met, with every save that may have counted.
-  func planForReplay(id: UInt64) -> CutPlan {
-    stamp += 1
-    isPlanning = true
+  /// Takes the plan of a cut whose mark replay has met, and which the store committed.
+  func planForReplay(id: UInt64, _ record: CutRecord) -> CutPlan {
+    beginPlan(SystemClock.monotonic())
+    lineEpoch = record.lineEpoch
+    for inode in record.unreadable { nodes[inode]?.file?.saved?.isUnreadable = true }
     var plan = CutPlan(
       id: id, stamp: stamp, nextEpoch: epoch + 1, base: base, head: head, predecessors: epochs)
     gather(.command, &plan)
+    for item in plan.items {
+      guard case .put(let state, _) = item.action else { continue }
+      if let choice = record.choices[state.node.inode] { state.choose(choice) }
+    }
     for change in beginEpochs(&plan) { apply(change) }
+    noteSeen(plan)
     return plan
+  }
+
+  private func beginPlan(_ tick: UInt64) {
+    hasTakeable = false
+    isPlanning = true
+    firstPending = unsavedNodes.values.contains(where: belongsToName) ? tick : nil
+    stamp += 1
   }
 
   /// The epochs that begin at a cut: one for each version that it makes besides the live tree's own, and that
@@ -94,6 +102,12 @@ extension LiveTree {
       _ = save(node, by: nil)
       // It had its quiet before, or needs none: a write that follows the cut does not break it.
       file.counted = file.saved
+    }
+  }
+
+  private func noteSeen(_ plan: CutPlan) {
+    for item in plan.items {
+      if case .put(let state, _) = item.action { noteSeen(state, plan.epochAfter(item)) }
     }
   }
 
@@ -228,6 +242,7 @@ extension LiveTree {
     var saved = node.file?.saved
     if saved?.isUnreadable == true {
       plan.unreadable.append(path)
+      plan.unreadableNodes.insert(node.inode)
       saved = node.file?.counted.flatMap { $0.isUnreadable ? nil : $0 }
     }
     if saved == nil, !node.isInBase { return }
@@ -254,7 +269,7 @@ extension LiveTree {
     return CutPlan.NodeState(
       node: node, entry: node.entry, newest: newest.map { CutPlan.Save($0) },
       fallback: counted.map { CutPlan.Save($0) }, standsAsSaved: stands,
-      priorEpoch: prior)
+      latest: file?.saved, priorEpoch: prior)
   }
 
   /// Takes detached files that were saved, as changes of the names they had.
@@ -271,7 +286,11 @@ extension LiveTree {
       }
       guard let file = detached.node.file, let path = path(of: detached) else { continue }
       if file.unsaved { plan.unsavedDetached.append(path) }
-      guard let saved = file.saved, saved.takenIn == nil, !saved.isUnreadable else { continue }
+      guard let saved = file.saved, saved.takenIn == nil else { continue }
+      guard !saved.isUnreadable else {
+        plan.unreadableNodes.insert(inode)
+        continue
+      }
       items.append(
         CutPlan.Item(
           path: path, epoch: min(saved.epoch, detached.epoch),

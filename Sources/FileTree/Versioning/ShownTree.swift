@@ -17,10 +17,15 @@ struct ShownTree {
   /// Entries are those of versions.
   private let isMade: Bool
 
+  /// - Parameters:
+  ///   - plan: the plan.
+  ///   - made: what was made of it.
+  ///   - tree: the tree.
+  ///   - source: where numbers come from.
+  /// - Throws: what reading the base throws.
   /// - Complexity: O(1) where all was made on the head, else O(*k* log *n*) for *k* items.
   init(
-    after plan: CutPlan, _ made: CutVersions.Made, of tree: LiveTree,
-    in transaction: WriteTransaction
+    after plan: CutPlan, _ made: CutVersions.Made, of tree: LiveTree, from source: CutSource
   ) throws(StoreError) {
     guard made.isApart else {
       map = made.ownMap ?? plan.base.map
@@ -37,14 +42,14 @@ struct ShownTree {
       return !detached.contains(state.node.inode)
     }
     var builder = EditBuilder(
-      tree: tree, view: plan.base, transaction: transaction, number: transaction.nextVersion,
-      items: items, stored: made.entries)
+      tree: tree, view: plan.base, source: source,
+      number: VersionNumber(tree.store.lastNumber + 1), items: items, stored: made.entries)
     for item in items { try builder.add(item, nil) }
     try builder.finish(keeping: plan.kept)
     let base = plan.base.map
     let edits = builder.sortedEdits().makeIterator()
     map = try ValueMap(
-      root: base.root, storage: OverlayNodes(over: transaction.nodes), cache: base.cache
+      root: base.root, storage: OverlayNodes(over: base.storage), cache: base.cache
     ).applying { edits.next() }
     placed = builder.placed
     displacedCopies = builder.displacedCopies

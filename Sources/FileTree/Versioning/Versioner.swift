@@ -269,59 +269,22 @@ package final class Versioner: Sendable {
       if let left = made.head, let head, left != head {
         installation.leavesHistory = try !transaction.merger.graph.isAncestorOrSelf(left, of: head)
       }
-      let shown = try ShownTree(after: plan, made, of: tree, in: transaction)
-      // A version that is put under the tree as it was made has the numbers that the plan put there.
-      let isOwn = made.own != nil && head == made.own && !made.isApart
-      var placed = isOwn ? [:] : shown.placed
-      for renewal in plan.renewals {
-        let key = try plan.base.key(
-          forNewPath: renewal.path, isDirectory: renewal.isDirectory)
-        let place = MapPlace(key: key, isDirectory: renewal.isDirectory)
-        let inode = shown.placed[place] ?? renewal.node.inode
-        placed[place] = inode
-        if inode != renewal.node.inode { installation.unlearned.insert(renewal.node.inode) }
-      }
+      let shown = try ShownTree(after: plan, made, of: tree, from: .transaction(transaction))
+      let placed = try installation.places(of: plan, shown, made)
       let adoption = LiveMap(
         shown: shown.map, placed: placed, freshInodes: state.freshInodes,
         transaction: transaction)
       let (map, difference) = try adoption.adopt(store.map(outcome.head?.map ?? .empty))
-      installation.entries = try shown.entries(in: map)
-      installation.base = TreeView(map: map)
-      installation.foreign = difference.changes
-      installation.implied = difference.implied
-      for path in plan.kept {
-        if case .directory? = try installation.base.find(path: path) { continue }
-        // Nothing is left of what it stayed for.
-        let change = try change(path, from: nil, to: nil, in: plan.base)
-        installation.implied.append(
-          ImpliedChange(path: path, parent: change.parent, isThere: false))
-      }
-      // First to where the cut shows them, which is what the differences begin with.
-      try LiveMap.add(
-        try plan.displacements(in: shown.map), to: &installation.renamed, from: plan.base)
-      let view = TreeView(map: shown.map)
-      for (path, entry) in shown.displacedCopies {
-        let now = try view.path(of: entry.key)
-        guard now != path else { continue }
-        var move = try change(now, from: entry, to: entry, in: view)
-        move.from = path
-        installation.renamed.append(move)
-      }
-      installation.learnsNumbers = true
+      try installation.put(map, difference, after: plan, shown)
       let commit = Commit(installation: installation, outcome: outcome, cut: plan.id)
       try transaction.setHead(head, map: map.root, reason: reasonText)
-      try LiveState.record(cut: plan.id, ownVersion: made.own, in: transaction)
+      let record = CutRecord(
+        of: plan, made, lineEpoch: tree.lock.withLock { _ in tree.lineEpoch },
+        leavesHistory: installation.leavesHistory)
+      try LiveState.record(cut: plan.id, ownVersion: made.own, record, in: transaction)
       try next.wait()
       return commit
     }
-  }
-
-  private func change(
-    _ path: [UInt8], from old: Entry?, to new: Entry?, in view: TreeView
-  ) throws(StoreError) -> ForeignChange {
-    let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
-    return ForeignChange(
-      path: path, parent: try LiveMap.inode(ofDirectory: above, in: view), old: old, new: new)
   }
 
   /// Puts what was committed under the tree; nothing here undoes the commit.

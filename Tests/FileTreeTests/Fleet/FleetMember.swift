@@ -118,6 +118,11 @@ final class FleetMember {
 
   func head() throws -> VersionNumber? { try store.state().head }
 
+  /// Grows whenever a head is put under the tree, whatever head that is.
+  func installations() throws -> Int64 {
+    try store.headLog(before: .max, limit: 1) { _ in }.first?.sequence ?? 0
+  }
+
   // MARK: - What is there
 
   /// Every path and what it shows, without bytes.

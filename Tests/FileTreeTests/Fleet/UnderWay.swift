@@ -26,7 +26,7 @@ final class UnderWay: @unchecked Sendable {
 
   private struct Copy {
     var directory: String
-    var head: VersionNumber?
+    var installations: Int64
     var what: String
   }
 
@@ -36,7 +36,7 @@ final class UnderWay: @unchecked Sendable {
   private var member: FleetMember { fleet.members[index] }
   private var before: Tree
   private var handles: [UInt64: [UInt8]] = [:]
-  private var head: VersionNumber?
+  private var installations: Int64
   /// What was shown once, and which no program took away.
   private var owed: Set<String> = []
   /// What programs saved after the plan: no version has it yet.
@@ -55,7 +55,7 @@ final class UnderWay: @unchecked Sendable {
     self.line = line
     cancels = fleet.chance(8)
     before = try fleet.members[index].tree()
-    head = try fleet.members[index].head()
+    installations = try fleet.members[index].installations()
     _ = member.kernel.takeWritten()
     try noteHandles()
   }
@@ -178,7 +178,7 @@ final class UnderWay: @unchecked Sendable {
   /// Looks at what the command did since it was last looked at.
   private func look(_ what: String, isTold: Bool) throws {
     let now = try named("\(what) in \(line)") { try member.tree() }
-    let head = try member.head()
+    let installations = try member.installations()
     if isStrict, let fault = try member.service.tree.fault() {
       throw Fleet.Difference("m\(index) \(what) in \(line): \(fault)")
     }
@@ -186,7 +186,7 @@ final class UnderWay: @unchecked Sendable {
       guard let bytes = handles[one.file.id], try self.bytes(one.file) != bytes else { continue }
       throw Fleet.Difference("m\(index) \(what) in \(line): other bytes in open \(one.file.id)")
     }
-    if head == self.head, isStrict {
+    if installations == self.installations, isStrict {
       try FleetMember.compare(before, now, "m\(index) \(what) in \(line), nothing installed")
     } else {
       let (old, new) = (Self.marks(before), Self.marks(now))
@@ -200,7 +200,7 @@ final class UnderWay: @unchecked Sendable {
     self.copies = []
     for copy in copies {
       let other = try opened(copy)
-      let isOld = try other.head() == copy.head
+      let isOld = try other.installations() == copy.installations
       let expected = isOld ? before : now
       let when = isOld ? "before" : "after"
       let title = "m\(index) killed at \(copy.what), \(what) in \(line), \(when)"
@@ -209,8 +209,8 @@ final class UnderWay: @unchecked Sendable {
       try checkCommitted(other, owed.union(Self.marks(expected)), "commit " + title)
       try FileSystem.removeTree(copy.directory)
     }
-    if head != self.head { recent = [] }
-    (before, self.head) = (now, head)
+    if installations != self.installations { recent = [] }
+    (before, self.installations) = (now, installations)
   }
 
   private func deed(_ what: String, isTold: Bool) throws {
@@ -261,7 +261,7 @@ final class UnderWay: @unchecked Sendable {
     let directory = fleet.placeOfCopy()
     try FileSystem.makeDirectory(directory)
     try copyTree(member.path, "\(directory)/s\(index)")
-    return Copy(directory: directory, head: head, what: what)
+    return Copy(directory: directory, installations: installations, what: what)
   }
 
   private func opened(_ copy: Copy) throws -> FleetMember {

@@ -1,0 +1,125 @@
+import LLVS
+
+/// One difference between the tree that the live tree expects and the new head's.
+struct ForeignChange {
+  var path: [UInt8]
+  /// Where the value was shown before, if that was elsewhere in the same directory.
+  var from: [UInt8]?
+  /// The number of the directory that holds it; 0 for one that no entry stands for, or that is new.
+  var parent: UInt64
+  var old: Entry?
+  var new: Entry?
+  /// ``new`` is without its extended attributes, which the new base has: a merge may bring gigabytes of them,
+  /// and only what the kernel knows needs its own.
+  var isShortened = false
+}
+
+extension ForeignChange {
+  /// A change in which what is long of either side is left out.
+  init(path: [UInt8], parent: UInt64, shortening old: Entry?, _ new: Entry?) {
+    let short = new?.shortened
+    self.init(
+      path: path, parent: parent, old: old.map { $0.shortened ?? $0 }, new: short ?? new,
+      isShortened: short != nil)
+  }
+}
+
+extension Entry {
+  private static let longAttributes = 512
+
+  /// The entry without its extended attributes, where those are long; nil where they are not.
+  var shortened: Entry? {
+    guard !attributes.extended.isEmpty else { return nil }
+    let length = attributes.extended.reduce(0) { $0 + $1.name.count + $1.value.count }
+    guard length > Self.longAttributes else { return nil }
+    var short = self
+    short.attributes.extended = []
+    return short
+  }
+}
+
+/// A directory without an entry of its own that came with what is below it, or went.
+struct ImpliedChange {
+  var path: [UInt8]
+  var parent: UInt64
+  var isThere: Bool
+}
+
+/// A head to be put under the live tree.
+struct Installation {
+  var base: TreeView
+  var head: VersionNumber?
+  /// The version that holds what the plan took, as far as one was made on the plan's head.
+  var ownVersion: VersionNumber?
+  /// The entries that the plan's nodes have in the new base.
+  var entries: PlannedEntries
+  /// The nodes whose changes were put on older predecessors, and the versions made on those.
+  var stale: Set<UInt64> = []
+  var sides: [CutPlan.Side: VersionNumber] = [:]
+  /// Values that the cut shows under other names: directories came to their paths or went from them, or they
+  /// moved with one.
+  var renamed: [ForeignChange] = []
+  /// What differs from the plan's outcome: what merges and switches brought, parents first.
+  var foreign: [ForeignChange] = []
+  var implied: [ImpliedChange] = []
+  /// Nodes whose numbers the base has not learned.
+  var renumbered: Set<UInt64> = []
+  /// Whether the tree was carried to a version that did not come of the one that it showed.
+  var leavesHistory = false
+  /// Nodes whose places have the numbers of others, which the plan put there too.
+  var unlearned: Set<UInt64> = []
+  /// Whether the base has learned the numbers of all other nodes that the plan names.
+  var learnsNumbers = false
+}
+
+extension Installation {
+  /// The nodes that stand at places of the new base whatever its map says.
+  mutating func places(
+    of plan: CutPlan, _ shown: ShownTree, _ made: CutVersions.Made
+  ) throws(StoreError) -> [MapPlace: UInt64] {
+    // A version that is put under the tree as it was made has the numbers that the plan put there.
+    let isOwn = made.own != nil && head == made.own && !made.isApart
+    var placed = isOwn ? [:] : shown.placed
+    for renewal in plan.renewals {
+      let key = try plan.base.key(forNewPath: renewal.path, isDirectory: renewal.isDirectory)
+      let place = MapPlace(key: key, isDirectory: renewal.isDirectory)
+      let inode = shown.placed[place] ?? renewal.node.inode
+      placed[place] = inode
+      if inode != renewal.node.inode { unlearned.insert(renewal.node.inode) }
+    }
+    return placed
+  }
+
+  /// Takes the map that is put under the tree, and what it has otherwise than the tree shows.
+  mutating func put(
+    _ map: ValueMap, _ difference: LiveMap.Difference, after plan: CutPlan, _ shown: ShownTree
+  ) throws(StoreError) {
+    entries = try shown.entries(in: map)
+    base = TreeView(map: map)
+    foreign = difference.changes
+    implied = difference.implied
+    for path in plan.kept {
+      if case .directory? = try base.find(path: path) { continue }
+      // Nothing is left of what it stayed for.
+      implied.append(
+        ImpliedChange(path: path, parent: try Self.parent(of: path, in: plan.base), isThere: false))
+    }
+    // First to where the cut shows them, which is what the differences begin with.
+    try LiveMap.add(try plan.displacements(in: shown.map), to: &renamed, from: plan.base)
+    let view = TreeView(map: shown.map)
+    for (path, entry) in shown.displacedCopies {
+      let now = try view.path(of: entry.key)
+      guard now != path else { continue }
+      renamed.append(
+        ForeignChange(
+          path: now, from: path, parent: try Self.parent(of: now, in: view), old: entry,
+          new: entry))
+    }
+    learnsNumbers = true
+  }
+
+  private static func parent(of path: [UInt8], in view: TreeView) throws(StoreError) -> UInt64 {
+    let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
+    return try LiveMap.inode(ofDirectory: above, in: view)
+  }
+}
