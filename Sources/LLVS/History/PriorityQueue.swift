@@ -1,9 +1,9 @@
 /// A binary heap: ``pop()`` gives the greatest by the order it was made with.
 struct PriorityQueue<Element> {
   private var heap: [Element] = []
-  private let isLess: (Element, Element) -> Bool
+  private let isLess: @Sendable (Element, Element) -> Bool
 
-  init(by isLess: @escaping (Element, Element) -> Bool) {
+  init(by isLess: @escaping @Sendable (Element, Element) -> Bool) {
     self.isLess = isLess
   }
 
@@ -38,3 +38,5 @@ struct PriorityQueue<Element> {
     }
   }
 }
+
+extension PriorityQueue: Sendable where Element: Sendable {}

@@ -13,6 +13,8 @@ package final class VersionGraph: Sendable {
     /// at every step of the others, and the next answer goes back no further than the last.
     var descents: [VersionNumber: Descent] = [:]
     var common: [Pair: [HistoryNode]] = [:]
+    /// The ancestors of one side of what was asked last, for what is made from that; nil while they are in use.
+    var marks: AncestorMarks?
   }
 
   private struct Descent {
@@ -27,6 +29,8 @@ package final class VersionGraph: Sendable {
 
   /// So many answers of either kind are kept.
   private static let answers = 64
+  /// More marks are not kept.
+  private static let mostMarks = 1 << 18
 
   private let source: any HistorySource
   private let limit: Int
@@ -126,7 +130,8 @@ package final class VersionGraph: Sendable {
   /// ancestors; in ascending order of (timestamp, id).
   ///
   /// - Complexity: O(*n* log *n*) in the versions between both and their common ancestors, O(*n*) where they
-  ///   are a line, and those alone that came since it was last asked of one of them.
+  ///   are a line, and those alone that came since it was last asked of one of them, or of what one of them
+  ///   was made from.
   package func commonAncestors(
     _ a: VersionNumber, _ b: VersionNumber
   ) throws(StoreError) -> [HistoryNode] {
@@ -157,13 +162,33 @@ package final class VersionGraph: Sendable {
     if let found {
       answer = found
     } else {
-      answer = try commonAncestors([one.number], [other.number])
+      answer = try markedAncestors(one, other)
     }
     cache.withLock { cache in
       if cache.common.count >= Self.answers { cache.common = [:] }
       cache.common[Pair(first: a, second: b)] = answer
     }
     return answer
+  }
+
+  /// The same by the marks of one of them, or of what it was made from; by new ones where there are none.
+  private func markedAncestors(
+    _ a: HistoryNode, _ b: HistoryNode
+  ) throws(StoreError) -> [HistoryNode] {
+    let known = cache.withLock { cache in
+      defer { cache.marks = nil }
+      return cache.marks
+    }
+    // A row of merges goes on from what is of a later generation.
+    let sides = a.generation >= b.generation ? [(a, b), (b, a)] : [(b, a), (a, b)]
+    let (side, other) = sides.first { known?.leads(to: $0.0) == true } ?? sides[0]
+    var marks = known.flatMap { $0.leads(to: side) ? $0 : nil } ?? AncestorMarks(of: side)
+    marks.goOn(to: side)
+    let found = try commonAncestors(of: other.number, &marks)
+    if marks.count <= Self.mostMarks {
+      cache.withLock { [marks] cache in cache.marks = marks }
+    }
+    return found
   }
 
   /// The same for versions that are merged from several: the ancestors of a side are those of all of it.

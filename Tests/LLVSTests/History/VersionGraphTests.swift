@@ -1,4 +1,5 @@
 import LLVS
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -97,6 +98,47 @@ struct VersionGraphTests {
     var walk = try HistoryWalk(graph, from: [a, b])
     for _ in 0..<5 { _ = try walk.next() }
     #expect(counter.reads < 20)
+  }
+
+  @Test("a row of merges of heads looks at each version once", arguments: [false, true])
+  func manyHeads(isFirst: Bool) throws {
+    let sample = SampleGraph()
+    let root = sample.add(timestamp: 0)
+    let tip = sample.add([root], timestamp: 1)
+    let heads = (0..<2000).map { sample.add([tip], timestamp: Double(2 + $0)) }
+    let source = CountingSource(sample)
+    // It remembers little, as it does of a history that is longer.
+    let graph = VersionGraph(source: source, limit: 4)
+    var merged = heads[0]
+    for head in heads.dropFirst() {
+      let pair = isFirst ? [merged, head] : [head, merged]
+      #expect(try graph.commonAncestors(pair[0], pair[1]).map(\.number) == [tip])
+      merged = sample.add(pair, timestamp: 3000)
+    }
+    #expect(source.reads < 20_000)
+  }
+
+  @Test(
+    "what a row of merges has in common with others is what brute force finds", arguments: 1...20)
+  func rows(seed: Int) throws {
+    let sample = SampleGraph.random(seed: UInt64(seed), count: 60)
+    var random = SeededRandom(seed: UInt64(seed))
+    let graph = VersionGraph(source: sample)
+    var tip = VersionNumber(UInt32(Int.random(in: 1...60, using: &random)))
+    for _ in 0..<40 {
+      let all = sample.nodes
+      let ancestors = sample.ancestors()
+      let other = all[Int.random(in: 0..<all.count, using: &random)].number
+      let common = (ancestors[tip] ?? []).intersection(ancestors[other] ?? [])
+      let maximal = common.filter { one in
+        !common.contains { $0 != one && (ancestors[$0] ?? []).contains(one) }
+      }
+      let pair = Bool.random(using: &random) ? (tip, other) : (other, tip)
+      let found = try graph.commonAncestors(pair.0, pair.1)
+      #expect(Set(found.map(\.number)) == maximal, "seed \(seed)")
+      #expect(found == found.sorted(by: HistoryNode.mergesBefore))
+      if tip != other { tip = sample.add([pair.0, pair.1], timestamp: Double(all.count)) }
+    }
   }
 
   @Test("a version that stays behind is asked about at every step of the others at little cost")
