@@ -28,8 +28,8 @@ extension Store {
     guard let from = try version(first) else { throw .missingVersion(first) }
     guard let to = try version(second) else { throw .missingVersion(second) }
     var changes: [Value.Change] = []
-    try forEachChange(from: map(of: from), to: map(of: to)) { (change) throws(StoreError) in
-      changes.append(try self.change(change, in: to))
+    try forEachChange(from: map(of: from), to: map(of: to)) { (change, entry) throws(StoreError) in
+      changes.append(try self.change(change, in: to, of: entry))
     }
     return changes
   }
@@ -47,29 +47,34 @@ extension Store {
       return
     }
     let first = try record.first.map { number throws(StoreError) in try version(number) } ?? nil
-    try forEachChange(from: map(first?.map ?? .empty), to: map(of: record), body)
+    try forEachChange(from: map(first?.map ?? .empty), to: map(of: record)) {
+      (change, _) throws(StoreError) in try body(change)
+    }
   }
 
+  /// Calls the body with what differs, and with the entry that the key has then, if any.
   private func forEachChange(
-    from old: ValueMap, to new: ValueMap, _ body: (RecordedChange) throws(StoreError) -> Void
+    from old: ValueMap, to new: ValueMap,
+    _ body: (RecordedChange, Entry?) throws(StoreError) -> Void
   ) throws(StoreError) {
     try ValueMap.diff(from: old, to: new) { (change) throws(StoreError) in
       guard !change.isDirectory else { return }
       switch (change.old, change.new) {
-      case (nil, .some(let new)): try body(.insert(new.key))
-      case (.some(let old), nil): try body(.remove(old.key))
+      case (nil, .some(let new)): try body(.insert(new.key), new)
+      case (.some(let old), nil): try body(.remove(old.key), nil)
       case (.some(let old), .some(let new)):
         // A change of attributes alone keeps the version that stored the bytes.
         if old.storedVersion != new.storedVersion || old.stored.digest != new.stored.digest {
-          try body(.update(new.key))
+          try body(.update(new.key), new)
         }
       case (nil, nil): return
       }
     }
   }
 
+  /// A change with its bytes; the `entry` that the version has at its key is looked for unless given.
   private func change(
-    _ recorded: RecordedChange, in record: VersionRecord
+    _ recorded: RecordedChange, in record: VersionRecord, of entry: Entry? = nil
   ) throws(StoreError) -> Value.Change {
     switch recorded {
     case .remove(let key): return .remove(key)
@@ -77,12 +82,13 @@ extension Store {
     case .preserve(let key, let version):
       return .preserve(Value.Reference(valueId: key, storedVersionId: version))
     case .insert(let key), .update(let key):
-      guard let entry = try map(of: record).entry(at: key) else {
+      let found = if let entry { entry } else { try map(of: record).entry(at: key) }
+      guard let found else {
         throw .corrupt(
           "the change list of version \(record.id.rawValue) names \(key.rawValue), its map does not"
         )
       }
-      let value = try value(entry)
+      let value = try value(found)
       if case .insert = recorded { return .insert(value) }
       return .update(value)
     }

@@ -1,4 +1,5 @@
 public import Foundation
+internal import Synchronization
 
 /// Reading values and versions: the names of the original.
 extension Store {
@@ -171,7 +172,12 @@ extension Store {
   }
 
   private func entry(_ id: Value.ID, at version: Version.ID) throws(StoreError) -> Entry? {
+    // Who reads one value of a version reads others: its row never changes, and none is ever removed.
+    if let asked = lastAsked.withLock({ $0 }), asked.id == version {
+      return try map(of: asked).entry(at: id)
+    }
     guard let record = try self.version(version) else { throw .missingVersion(version) }
+    lastAsked.withLock { $0 = record }
     return try map(of: record).entry(at: id)
   }
 

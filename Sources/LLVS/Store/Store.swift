@@ -61,6 +61,8 @@ public final class Store: Sendable {
   let writeLock = Mutex<VersionRecord?>(nil)
   // A leaf lock.
   let published: Mutex<State>
+  /// The version whose values were asked for last; a leaf lock.
+  let lastAsked = Mutex<VersionRecord?>(nil)
   /// Who is told of new versions; a leaf lock, not held while telling.
   private let versionListener = Mutex<(@Sendable () -> Void)?>(nil)
 

@@ -6,6 +6,8 @@
 final class MapNode: Sendable {
   static let headerLength = 4
   static let format: UInt8 = 1
+  /// How many items are compared at once where they are likely to be the same.
+  private static let itemsAtOnce = 16
 
   let bytes: [UInt8]
   /// Where each item starts, and at the end where the last one ends.
@@ -89,18 +91,24 @@ final class MapNode: Sendable {
 
   /// The first item at or after a key; ``count`` if there is none.
   func search(_ key: UnsafeRawBufferPointer, _ directory: Bool) -> Int {
+    find(key, directory).index
+  }
+
+  /// The first item at or after a key, ``count`` if there is none, and whether it is the key's own.
+  func find(
+    _ key: UnsafeRawBufferPointer, _ directory: Bool
+  ) -> (index: Int, isThere: Bool) {
     bytes.withUnsafeBytes { raw in
       var low = 0
       var high = count
       while low < high {
         let middle = (low + high) / 2
-        if MapItem.compare(raw, level, at: Int(starts[middle]), to: key, directory) < 0 {
-          low = middle + 1
-        } else {
-          high = middle
-        }
+        let order = MapItem.compare(raw, level, at: Int(starts[middle]), to: key, directory)
+        // No two items have one key.
+        if order == 0 { return (middle, true) }
+        if order < 0 { low = middle + 1 } else { high = middle }
       }
-      return low
+      return (low, false)
     }
   }
 
@@ -172,6 +180,17 @@ final class MapNode: Sendable {
         var start = Int(starts[index])
         var otherStart = Int(other.starts[otherIndex])
         var equal = 0
+        // Items say themselves how long they are, so equal bytes are the same items: many at a time.
+        while equal + Self.itemsAtOnce <= limit {
+          let next = equal + Self.itemsAtOnce
+          let length = Int(starts[index + next]) - start
+          guard length == Int(other.starts[otherIndex + next]) - otherStart,
+            a.part(start, length).compare(to: b.part(otherStart, length)) == 0
+          else { break }
+          equal = next
+          start += length
+          otherStart += length
+        }
         while equal < limit {
           let end = Int(starts[index + equal + 1])
           let otherEnd = Int(other.starts[otherIndex + equal + 1])

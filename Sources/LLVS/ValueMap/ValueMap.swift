@@ -31,12 +31,9 @@ package struct ValueMap: Sendable {
   package func entry(at key: Key, directory: Bool = false) throws(StoreError) -> Entry? {
     guard var node = try rootNode() else { return nil }
     while true {
-      let (index, order) = key.bytes.withUnsafeBytes { bytes in
-        let index = node.search(bytes, directory)
-        return (index, index < node.count ? node.compare(index, to: bytes, directory) : 1)
-      }
+      let (index, isThere) = key.bytes.withUnsafeBytes { node.find($0, directory) }
       guard index < node.count else { return nil }
-      if node.level == 0 { return order == 0 ? try entry(index, of: node) : nil }
+      if node.level == 0 { return isThere ? try entry(index, of: node) : nil }
       node = try child(index, of: node)
     }
   }

@@ -68,6 +68,34 @@ struct StoreValuesTests {
     #expect(digest?.utf8.count == 64)
   }
 
+  @Test("values of versions that are asked in turn are each its own")
+  func inTurn() throws {
+    var versions: [Version] = []
+    for number in 0..<3 {
+      versions.append(
+        try store.makeVersion(
+          basedOnPredecessor: versions.last?.id,
+          inserting: [value("a", "\(number)"), value("b\(number)", "b")]))
+    }
+    for round in 0..<9 {
+      let (number, version) = (round % 3, versions[round % 3])
+      #expect(try text("a", version) == "\(number)")
+      #expect(try text("b\(number)", version) == "b")
+      #expect(try text("b\(number + 1)", version) == nil)
+      #expect(throws: StoreError.self) {
+        try store.value(idString: "a", at: Version.ID("none"))
+      }
+    }
+    let changes = try store.valueChanges(madeBetween: versions[0].id, and: versions[2].id)
+    #expect(changes.map(\.key.rawValue) == ["a", "b1", "b2"])
+    guard case .update(let updated) = try #require(changes.first) else {
+      Issue.record("\(changes)")
+      return
+    }
+    #expect(Array(updated.data) == Array("2".utf8))
+    #expect(updated.storedVersionId == versions[2].id)
+  }
+
   @Test("a version's changes rebuild it elsewhere, whatever was declared")
   func changes() throws {
     let first = try store.makeVersion(

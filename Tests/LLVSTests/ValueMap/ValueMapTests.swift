@@ -196,6 +196,29 @@ struct ValueMapTests {
     #expect(unchanged.root == map.root)
   }
 
+  @Test("of a hundred entries the one that differs is found wherever it stands")
+  func oneChange() throws {
+    // All in one leaf, with bytes of several lengths.
+    let entries = (0..<100).map {
+      Samples.value("k\(100 + $0)", [UInt8](repeating: 7, count: 1 + $0 % 3))
+    }
+    let nodes = MemoryNodes()
+    let map = try Samples.map(entries, nodes)
+    for (index, entry) in entries.enumerated() {
+      for bytes in [[UInt8](repeating: 8, count: 1 + index % 3), [8, 8, 8, 8, 8]] {
+        let changed = Samples.value(entry.key.rawValue, bytes)
+        let other = try map.applying(edits: [.put(changed)])
+        var changes: [MapChange] = []
+        try ValueMap.diff(from: map, to: other) { change throws(StoreError) in
+          changes.append(change)
+        }
+        #expect(changes.map(\.old) == [entry])
+        #expect(changes.map(\.new) == [changed])
+        #expect(try other.entry(at: entry.key) == changed)
+      }
+    }
+  }
+
   @Test("edits out of order are refused")
   func order() {
     #expect(throws: StoreError.self) {
