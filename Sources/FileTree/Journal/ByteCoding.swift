@@ -14,6 +14,13 @@ struct ByteWriter {
     bytes.append(value ? 1 : 0)
   }
 
+  /// Puts a number in the place of bytes that are there.
+  mutating func replace(at offset: Int, by value: UInt64) {
+    withUnsafeBytes(of: value.bigEndian) {
+      bytes.replaceSubrange(offset..<(offset + $0.count), with: $0)
+    }
+  }
+
   /// Counted bytes: a u32 and the bytes.
   mutating func put(counted value: [UInt8]) {
     put(UInt32(truncatingIfNeeded: value.count))

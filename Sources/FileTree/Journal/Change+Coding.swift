@@ -23,6 +23,12 @@ extension Change {
   /// The change as the journal keeps it.
   func encoded() -> [UInt8] {
     var out = ByteWriter(reserving: 96)
+    encode(into: &out)
+    return out.bytes
+  }
+
+  /// Appends the change as the journal keeps it.
+  func encode(into out: inout ByteWriter) {
     switch self {
     case .bind(let inode, let parent, let name):
       out.put(Kind.bind.rawValue)
@@ -133,7 +139,6 @@ extension Change {
         out.put(payload.checksum)
       }
     }
-    return out.bytes
   }
 
   /// Reads a change back.

@@ -145,9 +145,7 @@ extension Journal {
       guard let checkpoint = gather() else { return }
       var content = Self.frame(checkpoint.header)
       for change in checkpoint.changes {
-        let meta = change.encoded()
-        content += JournalFrame.header(meta: meta, dataLength: 0)
-        content += meta
+        content += JournalFrame.record(change.encode)
       }
       next = state.withLock { s in
         keepSums(&s, checkpoint.changes)

@@ -97,13 +97,11 @@ final class Journal: Sendable {
   /// the order of changes.
   @discardableResult
   func append(_ change: Change) -> Position {
-    let meta = change.encoded()
-    let header = JournalFrame.header(meta: meta, dataLength: 0)
+    let record = JournalFrame.record(change.encode)
     return state.withLock { s in
-      s.buffer.append(contentsOf: header)
-      s.buffer.append(contentsOf: meta)
-      s.appended += UInt64(header.count + meta.count)
-      s.metaBytes += UInt64(header.count + meta.count)
+      s.buffer.append(contentsOf: record)
+      s.appended += UInt64(record.count)
+      s.metaBytes += UInt64(record.count)
       return s.appended
     }
   }
@@ -120,14 +118,14 @@ final class Journal: Sendable {
       extent.offset =
         s.fileEnd + UInt64(s.buffer.count)
         + UInt64(JournalFrame.headerSize + Change.writeRecordSize)
-      let bytes = Change.write(
-        inode: inode, extent: extent, checksum: checksum, time: time, epoch: epoch, flags: flags
-      ).encoded()
-      s.buffer.append(contentsOf: JournalFrame.header(meta: bytes, dataLength: data.count))
-      s.buffer.append(contentsOf: bytes)
+      let change = Change.write(
+        inode: inode, extent: extent, checksum: checksum, time: time, epoch: epoch, flags: flags)
+      let record = JournalFrame.record(dataLength: data.count, change.encode)
+      if s.buffer.isEmpty { s.buffer.reserveCapacity(record.count + data.count) }
+      s.buffer.append(contentsOf: record)
       s.buffer.append(contentsOf: data)
-      s.appended += UInt64(JournalFrame.headerSize + bytes.count + data.count)
-      s.metaBytes += UInt64(JournalFrame.headerSize + bytes.count)
+      s.appended += UInt64(record.count + data.count)
+      s.metaBytes += UInt64(record.count)
       s.sums[s.generation, default: PayloadSums()].add(
         Payload(offset: extent.offset, checksum: checksum, length: UInt32(data.count)))
       return (extent, s.appended)
@@ -144,13 +142,11 @@ final class Journal: Sendable {
       checksums.count * (JournalFrame.headerSize + Change.writeRecordSize))
     for (index, checksum) in checksums.enumerated() {
       let from = extent.start + UInt64(index * Payload.blockSize)
-      let meta = Change.write(
+      let change = Change.write(
         inode: inode,
         extent: extent.clipped(to: from..<min(from + UInt64(Payload.blockSize), extent.end)),
-        checksum: checksum, time: time, epoch: epoch, flags: flags
-      ).encoded()
-      bytes.append(contentsOf: JournalFrame.header(meta: meta, dataLength: 0))
-      bytes.append(contentsOf: meta)
+        checksum: checksum, time: time, epoch: epoch, flags: flags)
+      bytes.append(contentsOf: JournalFrame.record(change.encode))
     }
     return state.withLock { s in
       s.buffer.append(contentsOf: bytes)
@@ -312,8 +308,7 @@ final class Journal: Sendable {
       fail(error, givingUp: Set(work.stages.keys).union([work.generation]))
       throw error
     }
-    let mark = Change.synced(end: work.end).encoded()
-    let header = JournalFrame.header(meta: mark, dataLength: 0)
+    let mark = JournalFrame.record(Change.synced(end: work.end).encode)
     state.withLock { s in
       let count = work.position - min(work.position, s.syncedPosition)
       if count <= Self.smallSync { s.smallSyncs += 1 }
@@ -321,9 +316,8 @@ final class Journal: Sendable {
       guard s.file === work.file else { return }
       // Only tells a torn tail from damage when it is replayed, so it need not be on the disk itself.
       let isAllDurable = s.syncedPosition == s.appended
-      s.buffer.append(contentsOf: header)
       s.buffer.append(contentsOf: mark)
-      s.appended += UInt64(header.count + mark.count)
+      s.appended += UInt64(mark.count)
       if isAllDurable { s.syncedPosition = s.appended }
     }
   }

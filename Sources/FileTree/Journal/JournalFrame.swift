@@ -16,6 +16,24 @@ enum JournalFrame {
     return out.bytes
   }
 
+  /// A record without its data: the frame, and the meta bytes that `meta` writes.
+  static func record(dataLength: Int = 0, _ meta: (inout ByteWriter) -> Void) -> [UInt8] {
+    var out = ByteWriter(reserving: 160)
+    out.put(UInt64(0))
+    out.put(UInt64(0))
+    meta(&out)
+    let metaLength = UInt32(truncatingIfNeeded: out.bytes.count - headerSize)
+    let lengths = UInt64(metaLength) << 32 | UInt64(UInt32(truncatingIfNeeded: dataLength))
+    // The checksum is of the lengths and the meta bytes: while it is made, they stand side by side.
+    out.replace(at: 8, by: lengths)
+    let sum = out.bytes.withUnsafeBytes {
+      Checksum.of(UnsafeRawBufferPointer(rebasing: $0[8...]))
+    }
+    out.replace(at: 0, by: lengths)
+    out.replace(at: 8, by: sum)
+    return out.bytes
+  }
+
   static func checksum(lengths: [UInt8], meta: [UInt8]) -> UInt64 {
     Checksum.of(lengths + meta)
   }

@@ -15,7 +15,10 @@ struct ReaderMemory {
     init(process: Int32, parent: UInt64, name: [UInt8]) {
       self.process = process
       self.parent = parent
-      self.name = name.hashValue
+      // As bytes: an array's own hash takes in one element after the other.
+      var hasher = Hasher()
+      name.withUnsafeBytes { hasher.combine(bytes: $0) }
+      self.name = hasher.finalize()
     }
   }
 

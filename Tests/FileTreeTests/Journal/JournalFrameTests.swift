@@ -1,0 +1,25 @@
+import LLVS
+import Testing
+
+@testable import FileTree
+
+@Suite(.timeLimit(.minutes(1)))
+struct JournalFrameTests {
+  @Test("a record is its frame and its meta bytes", arguments: [0, 1, 4096])
+  func record(dataLength: Int) {
+    let time = Attributes.Time(seconds: 1_700_000_000, nanoseconds: 5)
+    let changes: [Change] = [
+      .cutMark(id: 7), .save(inode: 2, time: time, epoch: 3),
+      .create(
+        inode: 9, parent: 1, name: Array("a name".utf8), kind: .regular,
+        attributes: Attributes(mode: 0o644), target: [UInt8](repeating: 1, count: 3000),
+        time: time, saved: true),
+    ]
+    for change in changes {
+      let meta = change.encoded()
+      #expect(
+        JournalFrame.record(dataLength: dataLength, change.encode)
+          == JournalFrame.header(meta: meta, dataLength: dataLength) + meta)
+    }
+  }
+}
