@@ -43,6 +43,11 @@ internal import Glibc
     unsafe pthread_cond_broadcast(condition)
   }
 
+  /// Wakes one waiting thread: enough where all wait for the same, and one of them takes it.
+  package func signal() {
+    unsafe pthread_cond_signal(condition)
+  }
+
   /// Waits until `body` gives a result, with the lock held each time it is asked.
   ///
   /// - Parameters:

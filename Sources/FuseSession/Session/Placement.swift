@@ -11,6 +11,9 @@ struct Placement {
 
   init(model: Int32) { self.model = model }
 
+  /// Whether a thread is kept somewhere.
+  var isMade: Bool { thread != 0 }
+
   /// Moves `thread` to where `caller` last ran, once it was found there twice in a row.
   mutating func follow(_ caller: Int32, with thread: Int32) {
     guard caller > 0, let found = Self.processor(of: caller) else { return }

@@ -8,7 +8,9 @@
 // - at every tick while there are requests: if one is pending, nobody waits for it and none was
 //   taken since the last tick (the thread that should is held up in a handler), another is called;
 //   so it is when there is one pending at several ticks in a row (more than one thread can answer);
-// - a handler that knows that it will take long says so beforehand (`aboutToBlock`).
+// - a handler that knows that it will take long says so beforehand (`aboutToBlock`). Where all requests
+//   have come from one thread for a while, and that thread waits for this answer, nobody is called: to wake
+//   two threads for each fsync(2) takes longer than a disk. Whoever comes all the same waits for a tick.
 //
 // A thread that was called goes back to sleep when, after a request, another waits and nothing is
 // pending. An unforeseen delay of one handler holds up others for a tick or two.
@@ -22,7 +24,7 @@
 //   process may not, has the thread that waits look out for the next one for a moment (`Lookout`).
 //
 // `waiting` is raised by whoever calls a thread, so that none is called twice for one need. The
-// monitor's lock is held for counting only.
+// monitors' locks are held for counting only, and one is not taken inside the other.
 
 import CFuse3
 import CShims
@@ -36,9 +38,13 @@ final class RequestLoop: Sendable {
     var sleeping = 0
     /// Calls that no sleeping thread has answered yet.
     var calls = 0
-    var isWardenAsleep = true
     var isOver = false
     var error: Int32 = 0
+  }
+
+  private struct Watch {
+    var isAsleep = true
+    var isOver = false
   }
 
   /// How long the warden lets a request wait that nobody takes, in microseconds.
@@ -51,6 +57,8 @@ final class RequestLoop: Sendable {
   /// A READ of so many bytes is the kernel's reading ahead, or as good as that: to copy them takes as long
   /// as to wake a processor up.
   private static let largeRead: UInt32 = 64 << 10
+  /// After how many requests of one thread in a row no others are expected while it waits.
+  private static let aloneRequests = 64
 
   private let session: SessionPointer
   private let descriptor: Int32
@@ -58,17 +66,23 @@ final class RequestLoop: Sendable {
   private let mostThreads: Int
   private let staysAwake: Bool
   private let monitor = Monitor(State())
+  /// Its own, so that whoever is called is not woken together with the warden, or the warden with him.
+  private let watchMonitor = Monitor(Watch())
   /// How many threads wait for a request, or are on their way to.
   private let waiting = Atomic<Int>(0)
   private let taken = Atomic<UInt64>(0)
   /// Who made the last request, and the thread that took it.
   private let caller = Atomic<Int32>(0)
   private let taker = Atomic<Int32>(0)
+  /// How many requests that thread has made since another one's.
+  private let alone = Atomic<Int>(0)
   /// Whether there was a large READ since the last tick.
   private let readsAhead = Atomic<Bool>(false)
   private let wardenSleeps = Atomic<Bool>(true)
   /// Whether the thread that waits looks out for requests.
   private let looksOut = Atomic<Bool>(false)
+  /// Whether it is on the processor of the program that asks, which does not ask while it looks out.
+  private let isPlaced = Atomic<Bool>(false)
 
   init(_ session: SessionPointer, _ box: SessionBox) {
     privileges = box.privileges
@@ -97,8 +111,10 @@ final class RequestLoop: Sendable {
     return monitor.wait { $0.threads == 0 ? $0.error : nil } ?? 0
   }
 
-  /// Has another thread wait for requests if none does; called by a handler that will take long.
+  /// Has another thread wait for requests if none does and others may come; called by a handler that will
+  /// take long.
   func aboutToBlock() {
+    guard alone.load(ordering: .relaxed) < Self.aloneRequests else { return }
     if waiting.load(ordering: .sequentiallyConsistent) == 0 { call() }
   }
 
@@ -125,9 +141,24 @@ final class RequestLoop: Sendable {
     else { return }
     let request = unsafe UnsafeMutableRawBufferPointer(start: buffer.mem, count: buffer.size)
     let header = unsafe request.loadUnaligned(as: fuse_in_header.self)
-    caller.store(Int32(bitPattern: header.pid), ordering: .relaxed)
+    note(Int32(bitPattern: header.pid), header.opcode)
     if unsafe Self.isLargeRead(header, request) { readsAhead.store(true, ordering: .relaxed) }
     unsafe privileges.prepare(request)
+  }
+
+  /// Notes who asks.
+  private func note(_ thread: Int32, _ opcode: UInt32) {
+    switch opcode {
+    case FUSE_FORGET.rawValue, FUSE_BATCH_FORGET.rawValue, FUSE_RELEASE.rawValue,
+      FUSE_RELEASEDIR.rawValue:
+      // Nobody waits for these, and the kernel does not say whose they are.
+      return
+    default: break
+    }
+    // Those of another PID namespace all have the number 0.
+    let isSame = thread > 0 && caller.load(ordering: .relaxed) == thread
+    alone.store(isSame ? alone.load(ordering: .relaxed) &+ 1 : 0, ordering: .relaxed)
+    if !isSame { caller.store(thread, ordering: .relaxed) }
   }
 
   private static func isLargeRead(
@@ -144,7 +175,9 @@ final class RequestLoop: Sendable {
   /// Waits for a request; returns false at the end.
   private func take(_ buffer: inout fuse_buf, _ lookout: inout Lookout) -> Bool {
     // Others that wait are woken by the kernel: one who looks out is enough.
-    if looksOut.load(ordering: .relaxed), waiting.load(ordering: .relaxed) == 1 {
+    if looksOut.load(ordering: .relaxed), !isPlaced.load(ordering: .relaxed),
+      waiting.load(ordering: .relaxed) == 1
+    {
       lookout.wait(clock: SystemClock.monotonic) { isPending }
     }
     var status: Int32
@@ -200,7 +233,7 @@ final class RequestLoop: Sendable {
     }
     switch answer {
     case .none: break
-    case .wake: monitor.broadcast()
+    case .wake: monitor.signal()
     case .start:
       do throws(SystemError) {
         try SystemThread.detach(name: "llvs-fuse") { [self] in serve() }
@@ -220,14 +253,16 @@ final class RequestLoop: Sendable {
     // Threads that wait in the kernel for requests see the end by themselves: it is the same for all.
     unsafe fuse_session_exit(session.raw)
     monitor.broadcast()
+    watchMonitor.withLock { $0.isOver = true }
+    watchMonitor.broadcast()
   }
 
   private func wakeWarden() {
-    monitor.withLock { state in
-      state.isWardenAsleep = false
+    watchMonitor.withLock { watch in
+      watch.isAsleep = false
       wardenSleeps.store(false, ordering: .sequentiallyConsistent)
     }
-    monitor.broadcast()
+    watchMonitor.broadcast()
   }
 
   private func stayAwake(_ isStream: Bool, _ latency: inout ProcessorLatency) {
@@ -249,8 +284,8 @@ final class RequestLoop: Sendable {
     var latency = ProcessorLatency()
     defer { placement.end() }
     while true {
-      let isOver: Bool? = monitor.wait { state in
-        state.isOver || !state.isWardenAsleep ? state.isOver : nil
+      let isOver: Bool? = watchMonitor.wait { watch in
+        watch.isOver || !watch.isAsleep ? watch.isOver : nil
       }
       if isOver ?? true { return }
       usleep(Self.tick)
@@ -273,6 +308,7 @@ final class RequestLoop: Sendable {
         placement.follow(
           caller.load(ordering: .relaxed), with: taker.load(ordering: .relaxed))
       }
+      isPlaced.store(placement.isMade, ordering: .relaxed)
       lastTaken = now
       if staysAwake, pace.note(now, at: SystemClock.monotonic()) {
         stayAwake(pace.isStream, &latency)
@@ -280,9 +316,10 @@ final class RequestLoop: Sendable {
       if quiet >= Self.quietTicks {
         quiet = 0
         placement.end()
+        isPlaced.store(false, ordering: .relaxed)
         if pace.pause() { stayAwake(false, &latency) }
-        monitor.withLock { state in
-          state.isWardenAsleep = true
+        watchMonitor.withLock { watch in
+          watch.isAsleep = true
           wardenSleeps.store(true, ordering: .sequentiallyConsistent)
         }
         // A request that came before the flag was up has not woken anybody.
