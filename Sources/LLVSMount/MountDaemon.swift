@@ -84,6 +84,7 @@ package final class MountDaemon: Sendable {
     options.others = request.others
     var connection = ConnectionOptions()
     connection.staysAwake = !request.savesPower
+    connection.watch = request.watch
     let hidden = HiddenTree(
       live: tree, services: HiddenServices(control),
       hidesPrivileges: request.others.contains("suid"))

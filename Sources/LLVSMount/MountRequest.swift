@@ -20,6 +20,8 @@ package struct MountRequest: Sendable {
   package var savesPower = false
   /// Shows versions by a file system of their own, which the kernel asks for less; root's mounts only.
   package var hurriesHistory = false
+  /// Ends the mount's connections when this process dies.
+  package var watch: ConnectionWatch?
   /// How many names the kernel may remember before it is made to forget those that are used least.
   package var names = 500_000
   /// Further options for the kernel, as mount(8) spells them.

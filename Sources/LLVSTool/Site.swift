@@ -14,12 +14,14 @@ enum Site {
     let mounts = HistoryMount.others(of: try MountTable())
     if let store = line.store {
       let path = try FileSystem.resolve(store)
+      try MountedStores.release(path)
       self =
         MountedStores.mount(of: path, in: mounts)
         .map { .mounted(ShownTree($0), store: path) }
         ?? .store(path)
       return
     }
+    if let mount = line.mount { try MountedStores.release(at: mount) }
     let path =
       try line.mount.map { Array(try FileSystem.resolve($0).utf8) }
       ?? SystemProcess.workingDirectory

@@ -77,12 +77,17 @@ extension Verb {
 
   @Sendable static func mount(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let request = try request(line)
+    try MountedStores.release(request.store)
+    try MountedStores.release(at: request.mountPoint)
     return line.has("foreground")
       ? try serve(request, console) : try startDaemon(line, request, console)
   }
 
   private static func serve(_ request: MountRequest, _ console: Console) throws -> ExitCode {
+    var request = request
     SystemProcess.call("llvs")
+    // While this process is small and has one thread.
+    request.watch = ConnectionWatch()
     // Before the first thread: every thread of the process inherits it.
     Signals.block(Signals.endings)
     let daemon = try MountDaemon(request)
@@ -169,6 +174,7 @@ extension Verb {
 
   @Sendable static func unmount(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let point = try line.places(1...1)[0]
+    try MountedStores.release(at: point)
     if try MountPoint.removeStale(point) {
       console.say("\(point) had lost its daemon and is free")
       return .done

@@ -43,6 +43,10 @@ package struct SystemThread: ~Copyable {
     var all = sigset_t()
     var old = sigset_t()
     unsafe sigfillset(&all)
+    // But for what a thread brings on itself: the kernel would not call who wants to know of a crash.
+    for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS] {
+      unsafe sigdelset(&all, fault)
+    }
     unsafe pthread_sigmask(SIG_SETMASK, &all, &old)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &old, nil) }
     let status = unsafe pthread_create(

@@ -49,8 +49,13 @@ extension MountedStore {
 
   private func save(_ script: String) throws -> String {
     let file = directory + "/script-\(UUID().uuidString.prefix(8)).py"
-    try Self.prelude.appending(script).write(toFile: file, atomically: true, encoding: .utf8)
+    try savePython(script, to: file)
     return file
+  }
+
+  /// Writes a Python script with what all of them may use to a file.
+  func savePython(_ script: String, to file: String) throws {
+    try Self.prelude.appending(script).write(toFile: file, atomically: true, encoding: .utf8)
   }
 
   /// What Python scripts may use.

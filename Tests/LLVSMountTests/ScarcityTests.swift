@@ -161,5 +161,5 @@ extension Mounted {
 }
 
 extension String {
-  fileprivate var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
+  var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
 }

@@ -97,6 +97,19 @@ int llvs_device_number(const char *path, unsigned *major_number, unsigned *minor
 /// syscall(2) is variadic: a raw system call, for programs that check what the kernel itself says.
 long llvs_syscall(long number, long a, long b, long c, long d, long e, long f);
 
+/// Forks the process that watches this one, which must have a single thread yet: it ends the connections
+/// that it was handed when nobody has `life` open any more, or a crash is told on `words`. `length` bytes from
+/// the first argument on are arguments, which it puts its own name over. 0, or an errno.
+int llvs_start_watcher(size_t length, int *life, int *words);
+/// Gives the calling thread a table of descriptors of its own, with this one alone. 0, or an errno.
+int llvs_keep_only(int descriptor);
+/// Hands a connection to the watcher. 0, or an errno.
+int llvs_hand_over(int words, int descriptor);
+/// Has the watcher told when this process crashes, before the kernel waits for its other threads.
+void llvs_tell_of_crashes(int words);
+/// Opens what ends a connection of FUSE when something is written to it; -1 and errno.
+int llvs_open_connection(unsigned number);
+
 /// O_DIRECT, O_DIRECTORY and O_NOFOLLOW, whose values depend on the processor.
 int llvs_open_direct(void);
 int llvs_open_directory(void);

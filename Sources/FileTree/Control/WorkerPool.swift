@@ -30,7 +30,7 @@ package final class WorkerPool: Sendable {
     state.broadcast()
     guard needsThread else { return }
     do throws(SystemError) {
-      try SystemThread.detach { [self] in serve() }
+      try SystemThread.detach(name: "llvs-command") { [self] in serve() }
     } catch {
       // Another thread takes it when it is free; where there is none, it is done here and now.
       let mine = state.withLock { state -> (@Sendable () -> Void)? in

@@ -94,6 +94,7 @@ package final class FuseSession: Sendable {
     guard unsafe fuse_session_mount(pointer.raw, path) == 0 else {
       throw .mount(path: path, reason: FuseLog.takeLastError())
     }
+    box.connection.watch?.guardConnection(mountedAt: path)
     // What is taken by splice cannot be read here.
     if !box.connection.splicesWrites { _ = unsafe PrivilegeAgreement.install(in: pointer.raw) }
     state.withLock { $0 = .mounted(path: path) }

@@ -72,6 +72,8 @@ package struct ConnectionOptions: Sendable {
   /// While requests come in a stream, processors are kept from sleeping, so that answers do not wait for
   /// them to wake up. Takes power for as long as the stream lasts.
   package var staysAwake = true
+  /// Ends the connection when this process dies.
+  package var watch: ConnectionWatch?
 
   package init() {}
 }

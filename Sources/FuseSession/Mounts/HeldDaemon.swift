@@ -1,0 +1,26 @@
+import Platform
+
+/// A daemon that is dead and has not ended: the kernel keeps a thread of it, and with that everything it had
+/// open (ConnectionWatch.swift says how that comes about).
+package enum HeldDaemon {
+  /// Whether a process of a name has been killed, or is writing its memory to a file, and has threads that
+  /// have not ended.
+  package static func isHeld(_ process: Int32, named name: String) -> Bool {
+    guard process > 0,
+      let text = try? FileSystem.read("/proc/\(process)/status", atMost: 16_384)
+    else { return false }
+    return isHeld(status: text, named: name)
+  }
+
+  /// The same from the text of `/proc/PID/status` (proc(5): Name, State, Threads, CoreDumping).
+  package static func isHeld(status: [UInt8], named name: String) -> Bool {
+    var fields: [Substring: Substring] = [:]
+    for line in String(decoding: status, as: UTF8.self).split(separator: "\n") {
+      let words = line.split(maxSplits: 1) { $0 == "\t" || $0 == " " }
+      if words.count == 2 { fields[words[0]] = words[1] }
+    }
+    guard fields["Name:"].map(String.init) == name else { return false }
+    if fields["CoreDumping:"] == "1" { return true }
+    return fields["State:"]?.first == "Z" && (fields["Threads:"].flatMap { Int($0) } ?? 0) > 1
+  }
+}
