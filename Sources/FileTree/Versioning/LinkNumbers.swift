@@ -3,8 +3,8 @@ import LLVS
 /// The inode numbers of hard links in a head's map on its way under the live tree.
 ///
 /// Names with one link id are one file where their bytes and attributes are equal, and separate files where
-/// they are not. A name keeps the number it had unless a name of another file bears that now; names of a
-/// file that had different numbers keep them, and so stay apart here.
+/// they are not. A name whose bytes change to those of a file that has other names has that one's number. Any
+/// other keeps the number it had unless a name of another file bears that now.
 struct LinkNumbers {
   /// What makes names with one link id one file.
   fileprivate struct Identity: Hashable {
@@ -89,6 +89,10 @@ struct LinkNumbers {
         continue
       }
       var candidates: [UInt64] = []
+      // What stood there goes anyway: the name is one more of the file that it belongs to.
+      if new.attributes.linkID != nil, !link.hasSameContent, let shared = numbers[identity] {
+        candidates.append(shared)
+      }
       if let placed = map.placed[MapPlace(new)] { candidates.append(placed) }
       if let old, old.kind == new.kind { candidates.append(old.inode) }
       if new.attributes.linkID != nil, let shared = numbers[identity] { candidates.append(shared) }

@@ -4,8 +4,8 @@ import LLVS
 ///
 /// INVARIANT: in a map that the live tree shows no two names have one inode number unless they carry one
 /// link id and the same bytes and attributes; a name that it showed before keeps its number unless its kind
-/// changes or another of its file's names parts from it; and a name that comes has its file's number, or
-/// one that no name ever had.
+/// changes, another of its file's names parts from it or it comes to be one more of another file's; and a name
+/// that comes has its file's number, or one that no name ever had.
 struct LiveMap {
   /// What a head has otherwise than what the tree shows.
   struct Difference {

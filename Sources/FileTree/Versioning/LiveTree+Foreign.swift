@@ -109,6 +109,10 @@ extension LiveTree {
       told.append(anotherNode)
       let place = NodeName(parent: parent, name: name)
       let epoch = seen.epoch(of: node)
+      if isAnother, isName(new) {
+        join(node, from: place, to: new.inode, seen: epoch)
+        return pass(former, from: node, to: new.inode)
+      }
       // Its number is that of a name which it was parted from.
       if node.handles > 0 || isAnother {
         let successor = detach(node, from: place, for: new, seen: epoch)
@@ -133,6 +137,12 @@ extension LiveTree {
     node.compact()
     told.append(.node(node.kernelID))
     dropIfUnused(node)
+  }
+
+  /// Whether an entry is a name of a file of several, which looking it up finds.
+  private func isName(_ entry: Entry) -> Bool {
+    guard entry.attributes.linkID != nil else { return false }
+    return nodes[entry.inode].map { isLink(entry, of: $0) } ?? true
   }
 
   /// Whether a change takes away the directory that a node is: that somebody gave it attributes meanwhile keeps

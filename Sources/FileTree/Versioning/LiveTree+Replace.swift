@@ -49,8 +49,19 @@ extension LiveTree {
     node.isTouched = false
     node.removeName(name, of: parent)
     noteDetached(
-      node, from: place, successor: successor, seen: seen, shown: (node.inode, links))
+      node, from: place, successor: inode, seen: seen, shown: (node.inode, links))
     return inode
+  }
+
+  /// Makes a name that a node had one more of another file's; the node lives on for its handles.
+  func join(_ node: LiveNode, from place: NodeName, to inode: UInt64, seen: UInt64) {
+    let links = UInt32(node.names.count)
+    place.parent.directory?.overrides[place.name] = nil
+    node.isTouched = false
+    node.removeName(place.name, of: place.parent)
+    guard node.handles > 0 || node.lookups > 0 else { return dropIfUnused(node) }
+    noteDetached(
+      node, from: place, successor: inode, seen: seen, shown: (node.inode, links))
   }
 
   /// Gives a node that nobody has open another number for the kernel, if that knows it: the number it knows
@@ -71,7 +82,7 @@ extension LiveTree {
     node.lookups = 0
     identified[node.kernelID] = node
     noteDetached(
-      old, from: place, successor: node, seen: seen,
+      old, from: place, successor: node.inode, seen: seen,
       shown: (node.inode, UInt32(node.names.count)))
   }
 
@@ -129,14 +140,14 @@ extension LiveTree {
   }
 
   private func noteDetached(
-    _ node: LiveNode, from place: NodeName, successor: LiveNode, seen: UInt64,
+    _ node: LiveNode, from place: NodeName, successor: UInt64, seen: UInt64,
     shown: (inode: UInt64, links: UInt32)
   ) {
     // Apart from the base, which has other bytes at the name.
     if node.file == nil { node.file = LiveFile(content: node.content) }
     note(
       Detached(
-        node: node, parent: place.parent.inode, name: place.name, successor: successor.inode,
+        node: node, parent: place.parent.inode, name: place.name, successor: successor,
         epoch: seen, shown: shown))
     untold.append(node.inode)
   }

@@ -48,6 +48,87 @@ struct LinkTests {
     #expect(try mount.head()["d/y"] == "here" && mount.head()["x"] == "theirs")
   }
 
+  /// Puts an earlier version under the tree, as undo and restore do.
+  private func goBack(to version: VersionNumber?) throws {
+    _ = try mount.versioner.transition(.command, reasonText: "undo") { _, _ in version }
+  }
+
+  private func checkLinked(_ text: String, in tree: MountedTree? = nil) throws {
+    let mount = tree ?? mount
+    let names = ["x", "d/y"]
+    let numbers = try names.map { try mount.inode($0) }
+    #expect(names.map { mount.text($0) } == [text, text])
+    #expect(numbers[0] == numbers[1])
+    let counts = try names.map { try mount.status($0).links }
+    #expect(counts == [2, 2])
+    let root = try #require(try mount.store.state().headMap)
+    let map = mount.store.map(root)
+    let known = try names.map { try map.entry(at: Key($0))?.inode }
+    #expect(known[0] == known[1])
+  }
+
+  /// The store as it is on the disk, mounted again.
+  private func again(_ body: (MountedTree) throws -> Void) throws {
+    let copy = try TemporaryDirectory()
+    try copyTree(mount.path, copy.file("s"))
+    try body(try MountedTree.unhurried(copy.path))
+  }
+
+  @Test(
+    "a name that was replaced and comes back is a name of its file again",
+    arguments: [false, true], [false, true])
+  func comesBack(isCut: Bool, isOpen: Bool) throws {
+    let first = try mount.store.state().head
+    try mount.save("t", "new")
+    try mount.rename("t", "x")
+    let handle = isOpen ? try mount.open("x", [.read, .write]) : nil
+    if isCut { try mount.cut() }
+    try goBack(to: first)
+    try checkLinked("old")
+    if let handle {
+      #expect(try mount.bytes(ofInode: handle.inode) == Array("new".utf8))
+      try mount.close(handle)
+    }
+    try mount.save("x", "one file")
+    try mount.cut()
+    try checkLinked("one file")
+    try again { try checkLinked("one file", in: $0) }
+  }
+
+  @Test("names that went apart one by one and come to the same bytes again are one file")
+  func oneByOne() throws {
+    try merge([("x", "two")])
+    let apart = try numbers("x", "d/y")
+    #expect(apart[0] != apart[1])
+    try merge([("d/y", "three")])
+    #expect(try numbers("x", "d/y") == apart)
+    try merge([("x", "three")])
+    try checkLinked("three")
+    try again { try checkLinked("three", in: $0) }
+  }
+
+  @Test(
+    "what is saved through a file that gave way to its former links is in a version, and not in those"
+  )
+  func savedThroughOld() throws {
+    let first = try mount.store.state().head
+    try mount.save("t", "new")
+    try mount.rename("t", "x")
+    try mount.cut()
+    let handle = try mount.open("x", [.read, .write])
+    try goBack(to: first)
+    try checkLinked("old")
+    try mount.write(handle, Array("NEW".utf8))
+    try mount.close(handle)
+    try mount.cut()
+    #expect(try mount.head()["d/y"] == "old")
+    var found = false
+    for record in try mount.store.versions(afterName: nil, limit: .max) {
+      if try mount.version(record)["x"] == "NEW" { found = true }
+    }
+    #expect(found)
+  }
+
   @Test("names that others changed alike stay one file, and those who had it open keep the old one")
   func together() throws {
     let handle = try mount.open("x", .read)
