@@ -15,7 +15,8 @@ extension Journal {
   private static let reserveSize: UInt64 = 4 << 20
   private static let reserveName = "reserve"
 
-  /// Makes sure that the disk has room for a record of `bytes`, before anything changes.
+  /// Makes sure that the disk has room for a record of `bytes`, before anything changes, and that it has taken
+  /// what is recorded.
   ///
   /// - Parameters:
   ///   - bytes: the record's size.
@@ -26,11 +27,13 @@ extension Journal {
       case nothing
       case resume
       case recover
+      case rewrite(Position)
       case allocate(File, from: UInt64, end: UInt64, kept: UInt64)
     }
     let plan: Plan = state.withLock { s in
       if s.failure != nil { return .recover }
       if s.unbegun != nil { return .resume }
+      if s.isRefused { return .rewrite(s.appended) }
       let end = s.fileEnd + UInt64(s.buffer.count) + UInt64(bytes)
       // Mounts give this back to find room for their generations there: the first one's is not the last.
       let kept = Self.kept + min(2 * s.metaBytes, Self.step)
@@ -43,6 +46,12 @@ extension Journal {
     }
     if case .resume = plan {
       try resume()
+      return try reserve(bytes, isRemoval: isRemoval)
+    }
+    if case .rewrite(let position) = plan {
+      try commit(through: position)
+      // Also where a new generation, which holds all of it, has begun meanwhile.
+      state.withLock { $0.isRefused = false }
       return try reserve(bytes, isRemoval: isRemoval)
     }
     guard case .allocate(let file, let from, let end, let wanted) = plan else { return }

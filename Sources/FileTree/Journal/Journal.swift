@@ -46,6 +46,8 @@ final class Journal: Sendable {
     var zeroEnd: UInt64 = 0
     /// Syncs of little that this generation has had.
     var smallSyncs = 0
+    /// The kernel did not take what is in ``buffer`` when it was last asked to.
+    var isRefused = false
     /// Why a sync failed, until what is pending was written anew.
     var failure: SystemError?
     var healing = Healing()
@@ -196,7 +198,9 @@ final class Journal: Sendable {
         if failure == nil {
           s.written += UInt64(bytes.count)
           s.writtenEnd = at + UInt64(bytes.count)
+          s.isRefused = false
         } else {
+          s.isRefused = true
           // The same bytes go to the same place when anybody tries again.
           s.buffer = bytes + s.buffer
           s.fileEnd = at

@@ -97,8 +97,32 @@ extension LiveTree {
       }
       return ((status(of: node), handle), position)
     }
-    try journal.commit(through: position)
+    do throws(FSError) {
+      try journal.commit(through: position)
+    } catch {
+      takeBack(inode, parent, name, isOpen: open != nil)
+      throw error
+    }
     return result
+  }
+
+  /// Takes away a name that could not be recorded: whoever made it was told that it is not there.
+  ///
+  /// What is still to be recorded says that it came and went.
+  func takeBack(_ inode: UInt64, _ parent: UInt64, _ name: [UInt8], isOpen: Bool = false) {
+    lock.withLock { _ in
+      guard let node = nodes[inode] else { return }
+      node.lookups -= min(node.lookups, 1)
+      if isOpen {
+        node.handles -= 1
+        node.writers -= 1
+      }
+      guard let directory = known(parent), inMemoryChild(of: directory, name) === node else {
+        return dropIfUnused(node)
+      }
+      perform(.remove(parent: directory.inode, name: name, time: Self.now(), epoch: epoch))
+      dropIfUnused(node)
+    }
   }
 
   /// Makes and opens a regular file; counts a look-up.

@@ -166,7 +166,12 @@ extension LiveTree {
       node.lookups += 1
       return (self.status(of: node), position)
     }
-    try journal.commit(through: position)
+    do throws(FSError) {
+      try journal.commit(through: position)
+    } catch {
+      takeBack(status.inode, parent, name)
+      throw error
+    }
     return status
   }
 

@@ -115,6 +115,7 @@ extension LiveTree {
       }
       var examined: Emptiness?
       var isMeasured = false
+      var replaces = false
       func attempt() throws(FSError) -> Step {
         try lock.withLock { _ throws(FSError) -> Step in
           let source = try directory(fromParent)
@@ -148,6 +149,7 @@ extension LiveTree {
           ensureJournaled(node)
           if let over { ensureJournaled(over) }
           ensureJournaled(target)
+          replaces = over != nil
           let place = ReaderMemory.Place(process: process, parent: target.inode, name: to)
           let seen = node.kind == .directory ? nil : remembered(place)
           let position = perform(
@@ -174,11 +176,34 @@ extension LiveTree {
       }
       switch step {
       case .done(let position):
-        if let position { try journal.commit(through: position) }
-        return
+        guard let position else { return }
+        do throws(FSError) {
+          return try journal.commit(through: position)
+        } catch {
+          // What a replaced file had is gone from here until the next mount.
+          if mode == .exchange || !replaces {
+            moveBack(fromParent, from, toParent, to, exchange: mode == .exchange)
+          }
+          throw error
+        }
       case .again, .examine, .measure:
         continue
       }
+    }
+  }
+
+  /// Takes back a rename that could not be recorded; what is still to be recorded says both.
+  private func moveBack(
+    _ fromParent: UInt64, _ from: [UInt8], _ toParent: UInt64, _ to: [UInt8], exchange: Bool
+  ) {
+    lock.withLock { _ in
+      guard let source = known(fromParent), let target = known(toParent),
+        exchange || inMemoryChild(of: source, from) == nil
+      else { return }
+      perform(
+        .rename(
+          fromParent: target.inode, from: to, toParent: source.inode, to: from, exchange: exchange,
+          time: Self.now(), epoch: epoch))
     }
   }
 
