@@ -169,23 +169,29 @@ int llvs_hand_over(int words, int descriptor) {
 // MARK: - Crashes
 
 static int crash_words = -1;
+// Who looks at crashes himself, such as Swift's runtime with SWIFT_BACKTRACE, does so after the watcher knows.
+static struct sigaction crash_actions[32];
 
 static void crashed(int signal, siginfo_t *info, void *context) {
   (void)context;
+  const struct sigaction *old = &crash_actions[signal];
+  // What somebody sent and this process was started to ignore.
+  if (old->sa_handler == SIG_IGN && info->si_code == SI_USER) return;
   (void)send(crash_words, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-  // What the processor refused is tried again, and ends the process with everything as it was; what somebody
-  // sent comes again.
-  if (info->si_code <= 0) raise(signal);
+  sigaction(signal, old, NULL);
+  // What the processor refused is tried again and comes again, with everything as it was. What somebody sent
+  // does not, nor what is told of a step that is done.
+  if (info->si_code <= 0 || signal == SIGTRAP || signal == SIGSYS) raise(signal);
 }
 
 void llvs_tell_of_crashes(int words) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
   crash_words = words;
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-    struct sigaction old, new = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_RESETHAND};
+    // On the stack for signals where a thread has one: its own may be what has come to an end.
+    struct sigaction new = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&new.sa_mask);
-    // Who looks at crashes himself, such as the runtime with SWIFT_BACKTRACE, is left to it.
-    if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+    if (sigaction(signals[i], NULL, &crash_actions[signals[i]]) == 0)
       sigaction(signals[i], &new, NULL);
   }
 }

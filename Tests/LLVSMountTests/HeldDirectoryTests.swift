@@ -54,6 +54,8 @@ extension Mounted {
           make = subprocess.Popen(['touch', home + '/.made.swp'], **quiet)
           if waits():
               os.kill(daemon, end)
+              # What is held here goes on when this ends: not before the signal has come to all.
+              time.sleep(1)
               print('%d %d' % (undo.pid, make.pid))
               sys.exit(0)
           for task in stopped: libc.ptrace(DETACH, task, None, None)
@@ -80,14 +82,42 @@ extension Mounted {
       return !stat.isEmpty && !stat.contains(") Z ")
     }
 
+    /// The process that watches the daemon: it has the other end of the one descriptor of a thread.
+    private static func watcher(of mounted: MountedStore) throws -> Int32 {
+      let found = try TestSupport.shell(
+        #"""
+        for thread in /proc/\#(mounted.daemon)/task/*; do
+          [[ $(< $thread/comm) != llvs-life ]] || pipe=$(readlink $thread/fd/*)
+        done
+        for process in /proc/[0-9]*; do
+          [[ $(cat $process/comm 2> /dev/null) == llvs-watch ]] || continue
+          if readlink $process/fd/* | grep -qxF "$pipe"; then echo ${process#/proc/}; fi
+        done
+        """#)
+      return try #require(Int32(found.output.trimmed), "\(found)")
+    }
+
+    /// A way for a daemon to die, and whether Swift's runtime is to tell of crashes.
+    struct Death: CustomTestStringConvertible {
+      var signal: Int32
+      var isTold = false
+      var testDescription: String { "signal \(signal)\(isTold ? ", told by the runtime" : "")" }
+    }
+
     @Test(
       "a daemon that dies while it tells of a name in a directory that a program holds leaves a mount that says so",
-      .timeLimit(.minutes(3)))
-    func diesWhileTelling() throws {
+      .timeLimit(.minutes(5)),
+      arguments: [
+        Death(signal: SIGKILL), Death(signal: SIGSEGV), Death(signal: SIGABRT),
+        Death(signal: SIGSEGV, isTold: true), Death(signal: SIGABRT, isTold: true),
+      ])
+    func diesWhileTelling(_ death: Death) throws {
       let mounted = try MountedStore()
       defer { mounted.tearDown() }
-      try mounted.mount(running: ["prlimit", "--core=0:0"])
-      let programs = try Self.dieHolding(mounted)
+      let telling = "enable=\(death.isTold ? "yes,symbolicate=off,color=no" : "no")"
+      try mounted.mount(
+        running: ["prlimit", "--core=0:0"], environment: ["SWIFT_BACKTRACE": telling])
+      let programs = try Self.dieHolding(mounted, with: death.signal)
       // Without this nobody could kill what hangs.
       defer { _ = try? TestSupport.shell("umount -f '\(mounted.path)'") }
       #expect(
@@ -95,9 +125,61 @@ extension Mounted {
         "programs wait for a daemon that is dead")
       let said = try TestSupport.shell("timeout -s KILL 5 ls '\(mounted.path)'")
       #expect(said.output.contains("Transport endpoint is not connected"), "\(said)")
+      let daemon = mounted.daemon
+      #expect(eventually(seconds: 60) { !Self.lives(daemon) }, "the daemon has not ended")
+      #expect(mounted.daemonLog.contains("crashed") == death.isTold, "\(mounted.daemonLog)")
       try mounted.kill()
       try mounted.mount()
       try mounted.verify()
+    }
+
+    @Test(
+      "where nobody watches the daemon any more, `unmount` lets go who waits for the dead one",
+      .timeLimit(.minutes(3)))
+    func watcherKilled() throws {
+      let mounted = try MountedStore()
+      defer { mounted.tearDown() }
+      try mounted.mount(running: ["prlimit", "--core=0:0"])
+      let watcher = try Self.watcher(of: mounted)
+      try #require(Foundation.kill(watcher, SIGKILL) == 0)
+      #expect(eventually(seconds: 10) { !Self.lives(watcher) })
+      let programs = try Self.dieHolding(mounted)
+      defer { _ = try? TestSupport.shell("umount -f '\(mounted.path)'") }
+      #expect(programs.contains(where: Self.lives), "nothing was held")
+      let freed = try TestSupport.shell(
+        "timeout -s KILL 20 '\(MountedStore.program)' unmount '\(mounted.path)'", seconds: 40)
+      #expect(freed.status == 0 && freed.output.contains("had lost its daemon"), "\(freed)")
+      #expect(eventually(seconds: 10) { !programs.contains(where: Self.lives) })
+      try mounted.kill()
+      try mounted.mount()
+      try mounted.verify()
+    }
+
+    @Test(
+      "the process that watches is small, is in no directory, has three descriptors and ends with the daemon",
+      .timeLimit(.minutes(2)))
+    func watcherIsSmall() throws {
+      let mounted = try MountedStore()
+      defer { mounted.tearDown() }
+      try mounted.mount()
+      let watcher = try Self.watcher(of: mounted)
+      let state = try TestSupport.shell(
+        #"""
+        cd /proc/\#(watcher)
+        awk '/^Private/ { sum += $2 } END { print sum }' smaps_rollup
+        readlink cwd
+        readlink fd/* | sed -E 's,:.*,,; s,/[0-9]+/,/N/,' | sort
+        tr '\0' ' ' < cmdline
+        """#)
+      let lines = state.output.split(separator: "\n").map(String.init)
+      #expect(try #require(lines.first.flatMap { Int($0) }, "\(state)") < 2_048, "\(state)")
+      #expect(lines.dropFirst().first == "/", "\(state)")
+      let descriptors = lines.dropFirst(2).prefix { !$0.hasPrefix("llvs-watch") }
+      #expect(descriptors.count == 3, "\(state)")
+      #expect(descriptors.last == "socket", "\(state)")
+      #expect(lines.last?.trimmed == "llvs-watch", "\(state)")
+      try mounted.unmount()
+      #expect(eventually(seconds: 10) { !Self.lives(watcher) })
     }
   }
 }

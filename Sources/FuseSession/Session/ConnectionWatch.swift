@@ -13,7 +13,8 @@
 // the daemon tells of a crash (whose dump of memory waits for all threads), the process writes to the `abort`
 // files of the connections (fusectl, Documentation/filesystems/fuse.rst), which it was handed open: numbers of
 // connections are used again. It needs no path, holds nothing of the store or of the mount, and ends with the
-// daemon. Where it is killed, or an ordinary user finds no fusectl mounted, all is as without it.
+// daemon. Where it is killed, where an ordinary user finds no fusectl mounted, or where the stack of a thread
+// has come to its end and with it the telling, all is as without it: MountedStores+Dead.swift.
 
 import CShims
 import Glibc
