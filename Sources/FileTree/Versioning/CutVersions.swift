@@ -277,7 +277,9 @@ struct CutVersions {
       let name = item.path.lastIndex(of: 0x2F).map { item.path[($0 + 1)...] } ?? item.path[...]
       guard name.starts(with: DisplacedName.prefix),
         case .value(let entry)? = try plan.base.find(path: item.path),
-        TreeView.ownPath(entry.key) != item.path, try view.map.entry(at: entry.key) != nil
+        TreeView.ownPath(entry.key) != item.path, try view.map.entry(at: entry.key) != nil,
+        // Who saw something else by that name there meant that.
+        try view.find(path: item.path) == nil
       else { continue }
       let path = try view.path(of: entry.key)
       guard path != item.path else { continue }

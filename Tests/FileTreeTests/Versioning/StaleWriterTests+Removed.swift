@@ -142,4 +142,27 @@ extension StaleWriterTests {
     #expect(try mount.store.state().head == side)
     #expect(try mount.cut().cut == nil)
   }
+
+  @Test("A directory with a displaced value's name that is moved under way is not that value")
+  func namedLikeDisplaced() throws {
+    // There a directory has taken the name of the value, which is shown beside it.
+    let other = try edited("below", of: "f/x")
+    try mount.makeDirectory("%llvs%f")
+    try mount.save("g", "more")
+    try mount.cut()
+    _ = try mount.versioner.transition(.command, reasonText: "switch") { _, _ in
+      #expect(throws: Never.self) {
+        try mount.save("t", "saved meanwhile")
+        try mount.rename("t", "f")
+        try mount.rename("%llvs%f", "q")
+      }
+      return other
+    }
+    try mount.cut()
+    var texts: Set<String> = []
+    for record in try mount.store.versions(afterName: nil, limit: .max) {
+      texts.formUnion(try mount.version(record).values)
+    }
+    #expect(texts.contains("saved meanwhile"))
+  }
 }
