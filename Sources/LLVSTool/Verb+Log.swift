@@ -146,6 +146,24 @@ extension Verb {
   // MARK: - One value
 
   /// Lists the revisions of one value.
+  /// What a value was, oldest first, each by the version that made it.
+  private static func revisions(
+    of key: Key, in store: Store
+  ) throws -> [(VersionRecord, Entry?)] {
+    let records = try store.versions(changing: key)
+      .map { (record) throws in (try store.graph.node(record.number), record) }
+      .sorted { HistoryNode.isOlder($0.0, $1.0) }
+    var seen: Set<UInt64> = []
+    var found: [(VersionRecord, Entry?)] = []
+    for (_, record) in records {
+      let entry = try store.map(of: record).entry(at: key)
+      // A merge that took a revision from its other side made none.
+      if let entry, !seen.insert(entry.revision).inserted { continue }
+      found.append((record, entry))
+    }
+    return found
+  }
+
   @Sendable static func history(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(1...1)
     let site = try Site(line)
@@ -154,21 +172,16 @@ extension Verb {
     let head = try store.state().head.map { try store.version($0) } ?? nil
     let view = TreeView(map: store.map(head?.map ?? .empty))
     let key = try view.key(forNewPath: path)
-    var records = try store.versions(changing: key)
-    guard !records.isEmpty else {
+    let revisions = try revisions(of: key, in: store)
+    guard !revisions.isEmpty else {
       throw ControlError(.notFound, "no version has a file \(ChangeText.text(line.bytes[0]))")
     }
-    records = Array(records.reversed().prefix(try line.number("count") ?? .max))
     let story = VersionStory(store: store, labels: try VersionLabels(store))
     let style = try console.style(line)
     console.page(line)
-    var seen: Set<UInt64> = []
-    for record in records {
-      let entry = try store.map(of: record).entry(at: key)
+    for (record, entry) in revisions.reversed().prefix(try line.number("count") ?? .max) {
       let parent = try record.first.map { try store.version($0) } ?? nil
       let before = try parent.map { try store.map(of: $0).entry(at: key) } ?? nil
-      // A merge that took a revision from its other side made none.
-      if let entry, !seen.insert(entry.revision).inserted { continue }
       let words = try story.words(of: record)
       if line.isJSON {
         console.stream(

@@ -159,6 +159,24 @@ struct LogTests {
     #expect(try tool.run("llvs history nothing --store s").status == 3)
   }
 
+  @Test("history is the same in every store, newest first, whatever came there when")
+  func historyOrder() throws {
+    let result = try Tool().run(
+      """
+      save() { printf '%s\\n' "$2" > d/f; llvs import d --store $1 -q; sleep 0.02; }
+      exchange() { llvs sync --store $1 -q; }
+      mkdir d folder; for s in a b; do llvs init $s -q; llvs peer p "$PWD/folder" --store $s -q; done
+      save a 1; exchange a; exchange b
+      save a 2; save b 3; save a 4; save b 5
+      exchange a; exchange b; exchange a; exchange b
+      for s in a b; do llvs history f --store $s | cut -d' ' -f1 > $s.names; done
+      cmp a.names b.names && llvs history f -n 2 --store b | cut -d' ' -f1 > two
+      head -n 2 a.names | cmp - two && wc -l < two
+      for V in $(cat a.names); do llvs show $V:f --store a; done | tr '\\n' ' '
+      """)
+    #expect(result.output.hasSuffix("2\n5 4 3 2 1 "), "\(result)")
+  }
+
   @Test("following shows what was and what comes, until it is ended")
   func follow() throws {
     let tool = try prepared()
