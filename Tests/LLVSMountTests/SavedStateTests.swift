@@ -181,7 +181,12 @@ extension Mounted {
         let answer = try mounted.run(
           "cd ..; sqlite3 app.db 'pragma integrity_check'")
         #expect(answer == "ok\n")
-        try mounted.run("sleep 4; kill $(cat ../tail); cmp ../tailed log", seconds: 20)
+        // tail(1) looks once a second.
+        try mounted.run(
+          """
+          until tail -n 1 log | grep -qx 'step 320'; do sleep 0.2; done
+          sleep 3; kill $(cat ../tail); cmp ../tailed log
+          """, seconds: 60)
       }
     }
   }
