@@ -20,7 +20,7 @@ enum CutSource {
     }
   }
 
-  /// The first of so many revision numbers in a row; 0 where entries get those that they have in a version.
+  /// The first of so many revision numbers in a row; of what was committed they say nothing, and begin with 0.
   func revisions(_ count: UInt64) throws(StoreError) -> UInt64 {
     guard case .transaction(let transaction) = self else { return 0 }
     return try transaction.allotRevisions(count)
