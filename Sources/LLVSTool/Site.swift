@@ -7,7 +7,8 @@ import Platform
 /// Where a command acts: on a mounted store through its control file, else on the store itself.
 enum Site {
   case mounted(ShownTree, store: String)
-  case store(String)
+  /// `isForced` where it is on a file system that a store had better not be on, and is written all the same.
+  case store(String, isForced: Bool)
 
   /// The place that a command line names, or the mount that the current directory is in.
   init(_ line: CommandLine) throws {
@@ -18,7 +19,7 @@ enum Site {
       self =
         MountedStores.mount(of: path, in: mounts)
         .map { .mounted(ShownTree($0), store: path) }
-        ?? .store(path)
+        ?? .store(path, isForced: line.has("force"))
       return
     }
     if let mount = line.mount { try MountedStores.release(at: mount) }
@@ -47,14 +48,26 @@ enum Site {
   /// The store, for reading: others may have it open too.
   func reader() throws -> Store {
     switch self {
-    case .mounted(_, let store), .store(let store):
-      return try Store.open(path: store, mode: .reader)
+    case .mounted(_, let store):
+      // Its daemon, who writes it, is on this machine, so that locks hold between the two.
+      return try Store.open(path: store, mode: .reader, isForced: true)
+    case .store(let store, let isForced):
+      return try Store.open(path: store, mode: .reader, isForced: isForced)
+    }
+  }
+
+  /// The store, for writing: nobody else may have it open so.
+  func writer() throws -> Store {
+    switch self {
+    case .mounted(_, let store): try Store.open(path: store, mode: .writer)
+    case .store(let store, let isForced):
+      try Store.open(path: store, mode: .writer, isForced: isForced)
     }
   }
 
   var storePath: String {
     switch self {
-    case .mounted(_, let store), .store(let store): store
+    case .mounted(_, let store), .store(let store, _): store
     }
   }
 }
@@ -78,9 +91,9 @@ extension Site {
   func run(bytes words: [[UInt8]], _ console: Console? = nil, inJSON: Bool = false) throws -> Answer
   {
     switch self {
-    case .store(let path):
+    case .store:
       let command = try ControlCommand(words: words)
-      let service = try ControlService.open(try Store.open(path: path, mode: .writer))
+      let service = try ControlService.open(try writer())
       let result = try service.run(command, context: console?.context ?? CommandContext())
       return Answer(
         text: result.text, json: result.json, hasConflicts: Self.conflicts(result.fields))

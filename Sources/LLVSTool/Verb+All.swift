@@ -37,7 +37,7 @@ extension Verb {
       options: [
         VerbOption("o", value: "OPTIONS", help: "as mount(8) has them, with commas between"),
         VerbOption("foreground", help: "serve until it is unmounted or told to end"),
-        VerbOption("force", help: "also where a mount or a store had better not be"),
+        VerbOption("force", help: "the same as -o force: also where a store had better not be"),
       ], operands: .files, run: mount),
     Verb(
       name: "unmount", usage: "llvs unmount MOUNTPOINT [--force]",

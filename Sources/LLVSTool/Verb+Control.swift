@@ -82,8 +82,8 @@ extension Verb {
               .grammar, "no peer can be called \(words[0]): a pattern of .llvs/ignore matches it")
           }
         }
-      case .store(let path):
-        let service = try ControlService.open(try Store.open(path: path, mode: .writer))
+      case .store:
+        let service = try ControlService.open(try site.writer())
         if words[1] == "rm" {
           guard try service.allPeers().contains(where: { $0.name == words[0] }) else {
             throw ControlError(.notFound, "there is no peer \(words[0])")

@@ -11,9 +11,9 @@ extension Verb {
     func live() -> LivePlace? {
       switch site {
       case .mounted(let tree, _): return .mount(tree)
-      case .store(let path):
+      case .store:
         if let unmounted { return unmounted }
-        let found = LivePlace(unmounted: path, console)
+        let found = LivePlace(unmounted: site, console)
         unmounted = .some(found)
         return found
       }

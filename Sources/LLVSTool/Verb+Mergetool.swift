@@ -9,8 +9,7 @@ extension Verb {
     let place: MergePlace
     switch site {
     case .mounted(let tree, _): place = .mounted(tree, try site.reader())
-    case .store(let path):
-      place = .service(try ControlService.open(try Store.open(path: path, mode: .writer)))
+    case .store: place = .service(try ControlService.open(try site.writer()))
     }
     let tool = try chosenTool(line, place.store, console)
     var open: [ControlService.OpenConflict] = []

@@ -14,8 +14,8 @@ extension Verb {
     case .mounted(let tree, _):
       json = try Site.status(of: tree.root)
       ask = { try site.run($0, console).text }
-    case .store(let path):
-      let service = try ControlService.open(try Store.open(path: path, mode: .writer))
+    case .store:
+      let service = try ControlService.open(try site.writer())
       json = try service.status().json
       ask = { words in
         try service.run(try ControlCommand(words: words.map { Array($0.utf8) })).text

@@ -47,8 +47,8 @@ extension Verb {
             + (scratch.count > 1 ? " and \(scratch.count - 1) more" : "") + " out of versions.")
       }
       return complain(of: source.leftOut, console)
-    case .store(let path):
-      let store = try Store.open(path: path, mode: .writer)
+    case .store:
+      let store = try site.writer()
       var source = TreeImport(
         directory: directory, prefix: into,
         progress: { console.progress(CommandProgress("importing", done: $0, total: 0)) })

@@ -49,6 +49,9 @@ package struct VerbOption: Sendable {
     VerbOption(
       "mount", value: "DIR", completion: .files,
       help: "act on the store that is mounted there; else where the current directory is"),
+    VerbOption(
+      "force",
+      help: "write a store also on a file system that it had better not be on: FUSE, NFS, SMB, 9p"),
     VerbOption("json", help: "tell programs: one JSON value a line"),
     VerbOption("q", "quiet", help: "say nothing but errors and what was asked for"),
     VerbOption("h", "help", help: "explain the verb"),

@@ -1,7 +1,8 @@
 internal import Platform
 
-/// Copies of a store's databases, for a store on a disk that cannot be written: SQLite reads a database with
-/// a log beside it only where it can make a file for its readers.
+/// Copies of a store's databases, for a store on a disk that cannot be written, or on which locks keep nobody
+/// out: SQLite reads a database with a log beside it only where it can make a file for its readers, and with
+/// the writer only where both share that.
 ///
 /// In a directory of its own that only its owner reads; it goes with this object. What the store is read
 /// for otherwise, its segments, is read where it is.
@@ -35,7 +36,8 @@ final class ReadableCopy: Sendable {
       throw .system(error)
     }
     ReadableCopy.remove(path)
-    throw .busy("\(store) cannot be written here, and is being written elsewhere")
+    throw .busy(
+      "\(store) is being written from elsewhere, and can be read here only while it is not")
   }
 
   deinit { ReadableCopy.remove(path) }

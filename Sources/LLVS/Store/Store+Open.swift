@@ -5,13 +5,16 @@ internal import Platform
 /// INVARIANT 4: one writer per store, which holds an exclusive lock of its open file on `STORE/lock` for
 /// life. The process id inside serves the message only: a lock that can be taken is free, nothing else is
 /// a takeover. It holds the store's directory locked besides, for `lock` looks like a file that may be
-/// removed when a process has died: who makes it anew does not get the store. Readers hold a shared lock on `STORE/readers`; on a disk that cannot be written, where
-/// nobody can take anything away from them, one that is not there is not missed.
+/// removed when a process has died: who makes it anew does not get the store. Readers hold a shared lock on
+/// `STORE/readers`; on a disk that cannot be written, where nobody can take anything away from them, one that
+/// is not there is not missed. On a network or user-space file system, where a lock may hold on one machine and
+/// SQLite's shared memory does so at best, a writer is refused unless forced, and a reader leaves both alone:
+/// it reads copies of the databases, which it knows to be whole (ReadableCopy).
 extension Store {
   /// Opens a store.
   ///
-  /// With `create`, makes one where the directory is not there or empty. `isForced` lets a store be on
-  /// a network file system. `makeRoom` is called with the store's path and lock where the disk is too full
+  /// With `create`, makes one where the directory is not there or empty. `isForced` takes a network or
+  /// user-space file system for a disk. `makeRoom` is called with the store's path and lock where the disk is too full
   /// to open a store for writing, to give back what can be spared.
   package static func open(
     path: String, mode: Mode = .writer, create: Bool = false, isForced: Bool = false,
@@ -33,8 +36,9 @@ extension Store {
   ) throws(StoreError) -> Parts {
     let isMade = create ? try makeDirectory(given) : false
     let path = try resolved(given)
+    var isTrusted = isForced
     do throws(StoreError) {
-      try refuseUnreliable(path, isForced: isForced)
+      if !isForced { isTrusted = try isReliable(path, mode) }
     } catch {
       // Where no store may be, nothing is left behind.
       if isMade { try? FileSystem.removeDirectory(path) }
@@ -45,7 +49,8 @@ extension Store {
       guard create, mode == .writer else { throw .notFound("store in \(path)") }
       try refuseForeign(path)
     }
-    let (lockFile, canWrite) = try mode == .writer ? (writerLock(path), true) : readerLock(path)
+    let (lockFile, canWrite) =
+      try mode == .writer ? (writerLock(path), true) : readerLock(path, isTrusted: isTrusted)
     let directoryLock = try mode == .writer ? lockedDirectory(path) : nil
     let (copy, logFaults) = try readiedLog(of: path, mode: mode, canWrite: canWrite)
     let databases = copy?.path ?? path
@@ -148,15 +153,21 @@ extension Store {
     }
   }
 
-  private static func refuseUnreliable(_ path: String, isForced: Bool) throws(StoreError) {
+  /// Whether locks on a file system keep others out, whoever they are.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` where they do not, for who wants to write.
+  private static func isReliable(_ path: String, _ mode: Mode) throws(StoreError) -> Bool {
+    let unreliable: String?
     do throws(SystemError) {
-      guard !isForced, let kind = try FileSystem.fileSystem(of: path).unreliableKind else { return }
-      throw SystemError(errno: Errno.notSupported, call: kind, subject: path)
+      unreliable = try FileSystem.fileSystem(of: path).unreliableKind
     } catch {
-      guard error.errno == Errno.notSupported else { throw .system(error) }
-      throw .invalid(
-        "\(path) is on \(error.call), where locks and syncs do not hold what a store needs")
+      throw .system(error)
     }
+    guard let unreliable else { return true }
+    guard mode == .writer else { return false }
+    throw .invalid(
+      "\(path) is on \(unreliable), where locks and syncs do not hold what a store needs; "
+        + "--force, or mount with -o force, takes it all the same")
   }
 
   /// A directory with other people's files in it does not become a store.
@@ -252,12 +263,14 @@ extension Store {
     try? lockFile.truncate(to: UInt64(text.count))
   }
 
-  /// The lock, and whether the disk can be written.
+  /// The lock, and whether the disk can be written; where locks keep nobody out, it is not: who reads there
+  /// does so by copies.
   private static func readerLock(
-    _ path: String
+    _ path: String, isTrusted: Bool
   ) throws(StoreError) -> (file: File, canWrite: Bool) {
     let lock = "\(path)/readers"
     do throws(SystemError) {
+      guard isTrusted else { return (try File(path, [.read, .directory]), false) }
       let (file, canWrite): (File, Bool)
       do throws(SystemError) {
         file = try File.kept(lock, [.readWrite, .create, .noFollow])

@@ -9,10 +9,10 @@ enum LivePlace {
 
   /// The live tree of a store that is not mounted, with what its last mount left pending; nil where it had
   /// none, or where it cannot be opened, which is said.
-  init?(unmounted store: String, _ console: Console) {
+  init?(unmounted site: Site, _ console: Console) {
     do {
-      guard try FileSystem.exists("\(store)/journal") else { return nil }
-      self = .tree(try ControlService.open(try Store.open(path: store, mode: .writer)).tree)
+      guard try FileSystem.exists("\(site.storePath)/journal") else { return nil }
+      self = .tree(try ControlService.open(try site.writer()).tree)
     } catch {
       console.complain("llvs: what is in no version yet is not looked at.")
       console.complain(Failure(error).sentence)
