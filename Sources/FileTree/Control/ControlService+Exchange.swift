@@ -48,10 +48,11 @@ extension ControlService {
   func sync(
     _ names: [String], _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
-    let peers = try peers(named: names)
+    let all = try peers(named: names)
     var outcome = ExchangeOutcome()
     let committed = try commit(nil)
     outcome.lines.append(committed.text)
+    let peers = try known(among: all, context, &outcome)
     try run(.retrieve, with: peers, context, &outcome)
     do throws(ControlError) {
       let merged = try mergeHeads(context, standardArbitration(context))
@@ -126,19 +127,13 @@ extension ControlService {
     }
   }
 
-  private func run(
+  @discardableResult
+  func run(
     _ half: Half, with peer: Peer, _ context: CommandContext
   ) throws(ControlError) -> ExchangeReport {
     do throws(ControlError) {
-      let address = try PeerAddress(peer.address)
-      let key = String(decoding: peer.address, as: UTF8.self)
-      try reserve(key, context)
-      defer { release(key) }
-      let remote = try opener.open(address, store)
       let newest = try translating { () throws(StoreError) in try store.state().lastNumber }
-      let control = ExchangeControl(
-        isCancelled: context.isCancelled, progress: { Self.tell($0, of: peer, context) })
-      let report = try translating { () throws(StoreError) in
+      let report = try asking(peer, context) { (remote, control) throws(StoreError) in
         switch half {
         case .retrieve: try remote.retrieve(into: store, control)
         case .send: try remote.send(from: store, control)
@@ -150,6 +145,21 @@ extension ControlService {
       if error.kind != .interrupted { note(error, with: peer) }
       throw error
     }
+  }
+
+  /// Runs a body with the way to a peer, which nobody else goes meanwhile.
+  func asking<R>(
+    _ peer: Peer, _ context: CommandContext,
+    _ body: (any PeerExchanging, ExchangeControl) throws(StoreError) -> R
+  ) throws(ControlError) -> R {
+    let address = try PeerAddress(peer.address)
+    let key = String(decoding: peer.address, as: UTF8.self)
+    try reserve(key, context)
+    defer { release(key) }
+    let remote = try opener.open(address, store)
+    let control = ExchangeControl(
+      isCancelled: context.isCancelled, progress: { Self.tell($0, of: peer, context) })
+    return try translating { () throws(StoreError) in try body(remote, control) }
   }
 
   private static func tell(
@@ -219,7 +229,7 @@ extension ControlService {
     }
   }
 
-  private func note(_ error: ControlError, with peer: Peer) {
+  func note(_ error: ControlError, with peer: Peer) {
     update(peer) { state in
       state.failed = Moment.now()
       state.message = error.message

@@ -45,7 +45,16 @@ extension ControlService {
         choice, store, arbitration.trials, isCancelled: context.isCancelled)
     }
     var others: [VersionRecord]?
-    if case .named(let word) = merge.target { others = try named(word) }
+    if case .named(let word) = merge.target {
+      do throws(ControlError) {
+        others = try named(word)
+      } catch {
+        guard error.kind == .notFound, !merge.isDryRun,
+          let id = try takeStranger(word, isWelcome: merge.isUnrelated, context)
+        else { throw error }
+        others = try named(id.rawValue)
+      }
+    }
     if merge.isDryRun { return try dryRun(merge, others, arbitration) }
     try cut()
     if let others {

@@ -5,6 +5,9 @@ import Platform
 ///
 /// - Concurrency: one exchange with a place at a time.
 package protocol PeerExchanging: Sendable {
+  /// Tells what is there, and takes nothing.
+  func outline(for store: Store, _ control: ExchangeControl) throws(StoreError) -> PlaceOutline
+
   /// Takes in what is there.
   func retrieve(into store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 
@@ -17,6 +20,10 @@ package protocol PeerExchanging: Sendable {
 }
 
 extension PeerExchanging {
+  package func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline { PlaceOutline() }
+
   package func verify(
     into copy: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
@@ -30,6 +37,19 @@ struct FolderPeer: PeerExchanging {
   let path: String
   let hasFiles: Bool
   let hasBundles: Bool
+
+  func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline {
+    var outline = PlaceOutline()
+    if hasFiles {
+      outline = try FileSystemExchange(existingFolder: path, store: store).outline(control: control)
+    }
+    if hasBundles, !outline.isShared {
+      outline.add(try BundleExchange(existingFolder: path, store: store).outline(control: control))
+    }
+    return outline
+  }
 
   func retrieve(
     into store: Store, _ control: ExchangeControl
@@ -76,6 +96,14 @@ struct FolderPeer: PeerExchanging {
 /// it open for writing.
 struct StorePeer: PeerExchanging {
   let path: String
+
+  func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline {
+    let other = try Store.open(path: path, mode: .reader)
+    return try StoreRemote(other, scratchDirectory: store.path, control: control)
+      .outline(for: store)
+  }
 
   func retrieve(
     into store: Store, _ control: ExchangeControl

@@ -62,6 +62,12 @@ public final class FileSystemExchange: Exchange {
     return try store.retrieve(from: remote, control: control)
   }
 
+  /// Tells what is there, and takes nothing.
+  package func outline(control: ExchangeControl) throws(StoreError) -> PlaceOutline {
+    let remote = try remote(control)
+    return try store.outline(of: remote, control: control)
+  }
+
   /// Reads everything that is there into a store that holds nothing else.
   package func readAll(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     let remote = try remote(control)

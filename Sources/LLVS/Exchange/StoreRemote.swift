@@ -16,6 +16,11 @@ package final class StoreRemote: WireRemote {
     self.control = control
   }
 
+  /// Tells what another store, which retrieves from this one, would find, and takes nothing.
+  package func outline(for other: Store) throws(StoreError) -> PlaceOutline {
+    try other.outline(of: self, control: control)
+  }
+
   package func versionIDs() throws(StoreError) -> [Version.ID] {
     var ids: [Version.ID] = []
     var last: String?

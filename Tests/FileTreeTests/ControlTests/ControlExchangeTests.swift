@@ -340,20 +340,87 @@ struct ControlExchangeTests {
     #expect(try a.head == b.head)
   }
 
-  @Test("an unrelated history stays out until somebody says otherwise")
-  func unrelated() throws {
+  @Test(
+    "an unrelated history stays out, and this one here, until somebody says otherwise",
+    arguments: ["", "bundle+"])
+  func unrelated(form: String) throws {
+    let (a, b, folder) = try pair()
+    for space in [a, b] {
+      try space.service.setPeer("usb", address: Array("\(form)\(folder)\n".utf8))
+    }
+    let other = b.directory.file("other")
+    try FileSystem.makeDirectory(other)
+    try b.service.setPeer("own", address: Array("\(other)\n".utf8))
+    try a.write("a", "of a")
+    try a.run("sync")
+    try b.write("b", "of b")
+    let there = try FileSystem.list("\(folder)/\(form.isEmpty ? "versions" : "bundles")")
+    for _ in 0..<2 {
+      #expect(try b.failure("sync") == .unrelated)
+      #expect(try b.read("a") == nil)
+      #expect(try b.read("b") == "of b")
+      // Nothing came here or went there, and a peer that is no stranger is served.
+      #expect(try b.store.lastNumber == 1)
+      #expect(
+        try FileSystem.list("\(folder)/\(form.isEmpty ? "versions" : "bundles")") == there)
+      #expect(try FileSystem.list("\(other)/versions").count == 1)
+    }
+    let status = try b.service.status().text
+    let (id, name) = (try a.service.version("head").id.rawValue, try #require(try a.head))
+    #expect(status.contains("usb       failed ") && status.contains("merge \(id) unrelated"))
+    #expect(try b.failure("merge \(name) unrelated --dry-run") == .notFound)
+    #expect(try b.failure("merge \(name)") == .unrelated)
+    #expect(try b.failure("merge nothing unrelated") == .notFound)
+    #expect(try b.store.lastNumber == 1)
+    try b.run("merge \(form.isEmpty ? name : id) unrelated")
+    #expect(try b.read("a") == "of a")
+    #expect(try b.read("b") == "of b")
+    try b.run("sync")
+    try a.run("sync")
+    #expect(try a.head == b.head)
+    #expect(try a.read("b") == "of b")
+  }
+
+  @Test("what was retrieved by that word is here though it is unrelated, and sync goes on as told")
+  func retrievedStranger() throws {
     let (a, b, _) = try pair()
     try a.write("a", "of a")
     try a.run("sync")
     try b.write("b", "of b")
+    try b.run("commit")
+    try b.run("retrieve")
+    #expect(try b.store.lastNumber == 2)
     #expect(try b.failure("sync") == .unrelated)
-    #expect(try b.read("a") == nil)
-    #expect(try b.read("b") == "of b")
-    let other = try #require(try a.head)
-    #expect(try b.failure("merge \(other)") == .unrelated)
-    try b.run("merge \(other) unrelated")
+    try b.run("merge \(try #require(try a.head)) unrelated")
+    try b.run("sync")
     #expect(try b.read("a") == "of a")
-    #expect(try b.read("b") == "of b")
+  }
+
+  @Test(
+    "a folder of one history is none of a stranger, also where what came first is not there yet")
+  func noStranger() throws {
+    let (a, b, folder) = try pair()
+    try a.write("a", "one")
+    try a.run("sync")
+    let first = try a.service.version("head").id.rawValue
+    try a.write("a", "two")
+    try a.run("sync")
+    for kind in ["versions", "changes"] { try FileSystem.unlink("\(folder)/\(kind)/\(first)") }
+    try b.write("b", "of b")
+    // Nobody can know.
+    try b.run("sync")
+    #expect(try FileSystem.list("\(folder)/versions").count == 2)
+    // A history that began empty, as the original's do, is no stranger either.
+    let empty = try Store.open(path: a.directory.file("empty"), mode: .writer, create: true)
+    try empty.makeVersion(basedOnPredecessor: nil, storing: [])
+    let place = a.directory.file("place")
+    try FileSystem.makeDirectory(place)
+    _ = try FileSystemExchange(existingFolder: place, store: empty).send(control: .init())
+    let c = try ControlWorkspace()
+    try c.service.setPeer("place", address: Array(place.utf8))
+    try c.write("c", "of c")
+    try c.run("sync")
+    #expect(try FileSystem.list("\(place)/versions").count == 2)
   }
 
   @Test("another store is a peer")

@@ -71,6 +71,11 @@ public final class BundleExchange: Exchange {
     try store.retrieve(from: folder(), control: control)
   }
 
+  /// Tells what is there, and takes nothing.
+  package func outline(control: ExchangeControl) throws(StoreError) -> PlaceOutline {
+    try store.outline(of: folder(), control: control)
+  }
+
   /// Reads everything that is there into a store that holds nothing else.
   package func readAll(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     try store.readAll(of: folder(), control: control)
