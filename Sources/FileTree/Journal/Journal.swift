@@ -134,11 +134,12 @@ final class Journal: Sendable {
     }
   }
 
-  /// Appends the records of bytes that were staged, one for each payload; `extent` covers them all.
+  /// Appends the records of bytes that were staged, one for each payload, and says where each ends; `extent`
+  /// covers them all.
   func append(
     staged extent: Extent, checksums: [UInt64], inode: UInt64, time: Attributes.Time,
     epoch: UInt64, flags: Change.WriteFlags
-  ) -> Position {
+  ) -> [Position] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(
       checksums.count * (JournalFrame.headerSize + Change.writeRecordSize))
@@ -150,11 +151,13 @@ final class Journal: Sendable {
         checksum: checksum, time: time, epoch: epoch, flags: flags)
       bytes.append(contentsOf: JournalFrame.record(change.encode))
     }
+    let size = checksums.isEmpty ? 0 : bytes.count / checksums.count
     return state.withLock { s in
+      let start = s.appended
       s.buffer.append(contentsOf: bytes)
       s.appended += UInt64(bytes.count)
       s.metaBytes += UInt64(bytes.count)
-      return s.appended
+      return checksums.indices.map { start + UInt64(($0 + 1) * size) }
     }
   }
 

@@ -22,20 +22,21 @@ extension LiveTree {
     // The mtime of a truncation came with it.
     if change.size != nil, change.mtimeIsNow, only == nil, let status { return status }
     try withRoom { () throws(FSError) in try journal.reserve(4096) }
-    let (result, position) = try lock.withLock {
-      _ throws(FSError) -> (NodeStatus, Journal.Position?) in
+    let (result, done) = try lock.withLock {
+      _ throws(FSError) -> (NodeStatus, (Journal.Position, AttributesBefore)?) in
       let node = try node(inode)
-      node.atime = change.atime ?? node.atime
+      let atime = node.atime
+      node.atime = change.atime ?? atime
       var attributes = node.attributes
       if let mode = change.mode { attributes.mode = mode & 0o7777 }
       try give(change, &attributes)
       defaults.nameOwner(in: &attributes, of: node.kind)
       if let mtime = change.mtime { attributes.mtime = mtime }
       guard only != nil || change.mtime != nil else { return (self.status(of: node), nil) }
-      let position = record(attributes, of: node, explicitTime: change.mtime != nil)
-      return (self.status(of: node), position)
+      let done = record(attributes, of: node, explicitTime: change.mtime != nil, atime: atime)
+      return (self.status(of: node), done)
     }
-    if let position { try journal.commit(through: position) }
+    if let (position, before) = done { try commit([position], orRestore: before) }
     return result
   }
 
@@ -52,13 +53,17 @@ extension LiveTree {
     if let gid = change.gid { attributes.gid = gid == defaults.gid ? nil : gid }
   }
 
+  /// Gives a node attributes; `atime` is the one that it had before.
   private func record(
-    _ attributes: Attributes, of node: LiveNode, explicitTime: Bool
-  ) -> Journal.Position {
+    _ attributes: Attributes, of node: LiveNode, explicitTime: Bool, atime: Attributes.Time?
+  ) -> (Journal.Position, AttributesBefore) {
     ensureJournaled(node)
-    return perform(
+    var before = AttributesBefore(node, atime: atime)
+    let position = perform(
       .setAttributes(
         inode: node.inode, attributes: attributes, time: Self.now(), explicitTime: explicitTime))
+    before.changed = node.stamp
+    return (position, before)
   }
 
   // MARK: - Extended attributes
@@ -118,7 +123,8 @@ extension LiveTree {
     guard value.count <= Self.extendedValueLimit else { throw .tooBig }
     guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
     try withRoom { () throws(FSError) in try journal.reserve(4096 + value.count) }
-    let position = try lock.withLock { _ throws(FSError) -> Journal.Position? in
+    let done = try lock.withLock {
+      _ throws(FSError) -> (Journal.Position, AttributesBefore)? in
       let node = try node(inode)
       guard node.kind == .regular || node.kind == .directory else { throw .notPermitted }
       var attributes = node.attributes
@@ -135,9 +141,9 @@ extension LiveTree {
       }
       // What no version could hold is refused now.
       guard attributes.fault == nil else { throw .noSpace }
-      return record(attributes, of: node, explicitTime: false)
+      return record(attributes, of: node, explicitTime: false, atime: node.atime)
     }
-    if let position { try journal.commit(through: position) }
+    if let (position, before) = done { try commit([position], orRestore: before) }
   }
 
   /// Removes an extended attribute.
@@ -145,16 +151,17 @@ extension LiveTree {
     try checkExtended(name)
     guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
     try withRoom { () throws(FSError) in try journal.reserve(4096) }
-    let position = try lock.withLock { _ throws(FSError) -> Journal.Position in
+    let (position, before) = try lock.withLock {
+      _ throws(FSError) -> (Journal.Position, AttributesBefore) in
       let node = try node(inode)
       var attributes = node.attributes
       guard let index = attributes.extended.firstIndex(where: { $0.name == name }) else {
         throw .noData
       }
       attributes.extended.remove(at: index)
-      return record(attributes, of: node, explicitTime: false)
+      return record(attributes, of: node, explicitTime: false, atime: node.atime)
     }
-    try journal.commit(through: position)
+    try commit([position], orRestore: before)
   }
 
   /// `user.llvs.key`, `.state`, `.version` and `.revisions`: answered, never listed.

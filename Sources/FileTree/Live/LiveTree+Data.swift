@@ -27,27 +27,24 @@ extension LiveTree {
     }
     let process = threads.process(of: thread)
     if mode.contains(.write) { confirm(process, at: inode) }
-    let (handle, position) = try lock.withLock {
-      _ throws(FSError) -> (LiveHandle, Journal.Position?) in
+    let (handle, done) = try lock.withLock {
+      _ throws(FSError) -> (LiveHandle, (Journal.Position, BytesBefore)?) in
       let node = try node(inode)
       guard node.kind != .directory else { throw .isDirectory }
       let handle = opened(node, mode, process)
       handle.dropsPages =
         handle.seenBefore != nil && mode.contains(.read) && !mode.contains(.truncate)
-      var position: Journal.Position?
+      var done: (Journal.Position, BytesBefore)?
       if mode.contains(.truncate) {
-        ensureJournaled(node)
-        position = perform(
-          .resize(
-            inode: node.inode, size: 0, time: Self.now(), epoch: seenEpoch(of: handle), flags: []))
+        done = resized(node, to: 0, epoch: seenEpoch(of: handle), flags: [])
       }
       node.handles += 1
       if mode.contains(.write) { node.writers += 1 }
-      return (handle, position)
+      return (handle, done)
     }
-    guard let position else { return handle }
+    guard let (position, before) = done else { return handle }
     do throws(FSError) {
-      try journal.commit(through: position)
+      try commit([position], orRestore: before)
     } catch {
       try? release(handle)
       throw error
@@ -95,8 +92,8 @@ extension LiveTree {
     guard offset <= Self.sizeLimit - UInt64(bytes.count) else { throw .fileTooBig }
     // Again where a sync of the staging file failed meanwhile: nothing may refer to it any more.
     while true {
-      if let position = try put(handle, at: offset, bytes, mapped: mapped) {
-        return try journal.commit(through: position)
+      if let (records, before) = try put(handle, at: offset, bytes, mapped: mapped) {
+        return try commit(records, orRestore: before)
       }
     }
   }
@@ -104,7 +101,7 @@ extension LiveTree {
   /// Records bytes; nil if the staging file that they went to was given up.
   private func put(
     _ handle: LiveHandle, at offset: UInt64, _ bytes: UnsafeRawBufferPointer, mapped: Bool
-  ) throws(FSError) -> Journal.Position? {
+  ) throws(FSError) -> ([Journal.Position], BytesBefore)? {
     let staged =
       bytes.count > Journal.inlineLimit
       ? try withRoom { () throws(FSError) in try journal.stage(halving: bytes) } : []
@@ -113,7 +110,7 @@ extension LiveTree {
     let own = staged.isEmpty ? bytes.count : 0
     let size = staged.reduce(own + 512) { $0 + 128 * $1.checksums.count }
     try withRoom { () throws(FSError) in try journal.reserve(size) }
-    return lock.withLock { _ -> Journal.Position? in
+    return lock.withLock { _ -> ([Journal.Position], BytesBefore)? in
       if staged.contains(where: { journal.isGivenUp($0.source) }) { return nil }
       let node = handle.node
       ensureJournaled(node)
@@ -122,8 +119,9 @@ extension LiveTree {
       handle.wroteSinceFlush = true
       handle.wrote = true
       let now = Self.now()
+      var before = BytesBefore(node, offset..<(offset + UInt64(bytes.count)))
       var start = offset
-      var staging: Journal.Position?
+      var records: [Journal.Position] = []
       for part in staged {
         let extent = Extent(
           start: start, length: part.length, offset: part.offset, source: part.source)
@@ -132,11 +130,14 @@ extension LiveTree {
           .write(
             inode: node.inode, extent: extent, checksum: 0, time: now, epoch: seenEpoch(of: handle),
             flags: flags))
-        staging = journal.append(
+        records += journal.append(
           staged: extent, checksums: part.checksums, inode: node.inode, time: now,
           epoch: seenEpoch(of: handle), flags: flags)
       }
-      if let staging { return staging }
+      if !staged.isEmpty {
+        before.changed = node.stamp
+        return (records, before)
+      }
       let (extent, position) = journal.append(
         inline: bytes, checksum: sum, inode: node.inode, start: offset, time: now,
         epoch: seenEpoch(of: handle), flags: flags)
@@ -144,8 +145,21 @@ extension LiveTree {
         .write(
           inode: node.inode, extent: extent, checksum: sum, time: now, epoch: seenEpoch(of: handle),
           flags: flags))
-      return position
+      before.changed = node.stamp
+      return ([position], before)
     }
+  }
+
+  /// Gives a node's bytes another size; call with the lock held.
+  private func resized(
+    _ node: LiveNode, to size: UInt64, epoch: UInt64, flags: Change.WriteFlags
+  ) -> (Journal.Position, BytesBefore) {
+    ensureJournaled(node)
+    var before = BytesBefore(node, size..<max(size, node.size))
+    let position = perform(
+      .resize(inode: node.inode, size: size, time: Self.now(), epoch: epoch, flags: flags))
+    before.changed = node.stamp
+    return (position, before)
   }
 
   /// Gives a file another size: truncate(2) without a handle, ftruncate(2) with one.
@@ -156,8 +170,8 @@ extension LiveTree {
     try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
     let process = handle == nil ? threads.process(of: thread) : 0
     confirm(process, at: inode)
-    let (status, position) = try lock.withLock {
-      _ throws(FSError) -> (NodeStatus, Journal.Position) in
+    let (status, position, before) = try lock.withLock {
+      _ throws(FSError) -> (NodeStatus, Journal.Position, BytesBefore) in
       let node = try node(inode)
       guard node.kind == .regular else {
         throw node.kind == .directory ? .isDirectory : .invalid
@@ -177,13 +191,11 @@ extension LiveTree {
         let before = handle.map(\.seenBefore) ?? remembered(place(of: process, at: node))
         if let before { seen = min(seen, before) }
       }
-      ensureJournaled(node)
-      let position = perform(
-        .resize(inode: node.inode, size: size, time: Self.now(), epoch: seen, flags: flags))
+      let (position, before) = resized(node, to: size, epoch: seen, flags: flags)
       if flags.contains(.savedAtOnce) { noteSaver(of: node, process) }
-      return (self.status(of: node), position)
+      return (self.status(of: node), position, before)
     }
-    try journal.commit(through: position)
+    try commit([position], orRestore: before)
     return status
   }
 
@@ -193,26 +205,32 @@ extension LiveTree {
   ) throws(FSError) {
     guard range.upperBound <= Self.sizeLimit else { throw .fileTooBig }
     try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
-    let position = lock.withLock { _ -> Journal.Position? in
+    let (records, before) = lock.withLock { _ -> ([Journal.Position], BytesBefore) in
       let node = handle.node
       ensureJournaled(node)
       handle.wroteSinceFlush = true
       handle.wrote = true
-      var position: Journal.Position?
+      var before = BytesBefore(node, range)
+      var records: [Journal.Position] = []
       let end = min(range.upperBound, node.size)
       if zeroing, range.lowerBound < end {
-        position = perform(
-          .punch(
-            inode: node.inode, range: range.lowerBound..<end, time: Self.now(),
-            epoch: seenEpoch(of: handle)))
+        records.append(
+          perform(
+            .punch(
+              inode: node.inode, range: range.lowerBound..<end, time: Self.now(),
+              epoch: seenEpoch(of: handle))))
       }
-      guard !keepingSize, range.upperBound > node.size else { return position }
-      return perform(
-        .resize(
-          inode: node.inode, size: range.upperBound, time: Self.now(), epoch: seenEpoch(of: handle),
-          flags: handle.isSteady ? .steady : []))
+      if !keepingSize, range.upperBound > node.size {
+        records.append(
+          perform(
+            .resize(
+              inode: node.inode, size: range.upperBound, time: Self.now(),
+              epoch: seenEpoch(of: handle), flags: handle.isSteady ? .steady : [])))
+      }
+      before.changed = node.stamp
+      return (records, before)
     }
-    if let position { try journal.commit(through: position) }
+    try commit(records, orRestore: before)
   }
 
   // MARK: - Saves

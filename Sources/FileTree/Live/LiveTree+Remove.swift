@@ -9,14 +9,24 @@ extension LiveTree {
   /// - Throws: ``FSError/noEntry``, ``FSError/isDirectory``.
   package func unlink(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
     try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
-    let position = try withChild(parent, name) { (directory, child) throws(FSError) in
+    let (position, before) = try withChild(parent, name) { (directory, child) throws(FSError) in
       guard let child else { throw .noEntry }
       guard child.kind != .directory else { throw .isDirectory }
-      ensureJournaled(child)
-      return perform(
-        .remove(parent: directory.inode, name: name, time: Self.now(), epoch: epoch))
+      return remove(child, at: name, of: directory)
     }
-    try journal.commit(through: position)
+    try commit([position], orRestore: before)
+  }
+
+  /// Takes a name from a node; call with the lock held.
+  private func remove(
+    _ child: LiveNode, at name: [UInt8], of directory: LiveNode
+  ) -> (Journal.Position, NamesBefore) {
+    ensureJournaled(child)
+    var before = NamesBefore([(directory, name)], removing: child, in: self)
+    let position = perform(
+      .remove(parent: directory.inode, name: name, time: Self.now(), epoch: epoch))
+    before.noteChange(in: self)
+    return (position, before)
   }
 
   /// Removes an empty directory.
@@ -31,16 +41,14 @@ extension LiveTree {
         return emptiness(of: child)
       }
       try checkEmpty(found)
-      let position = try withChild(parent, name) {
-        (directory, child) throws(FSError) -> Journal.Position? in
+      let done = try withChild(parent, name) {
+        (directory, child) throws(FSError) -> (Journal.Position, NamesBefore)? in
         guard let child, child.inode == found.inode,
           child.directory?.stamp == found.stamp, baseStamp == found.baseStamp
         else { return nil }
-        ensureJournaled(child)
-        return perform(
-          .remove(parent: directory.inode, name: name, time: Self.now(), epoch: epoch))
+        return remove(child, at: name, of: directory)
       }
-      if let position { return try journal.commit(through: position) }
+      if let (position, before) = done { return try commit([position], orRestore: before) }
     }
   }
 
@@ -109,13 +117,13 @@ extension LiveTree {
       let toResolution = try resolve(toParent, to)
       enum Step {
         case again
-        case done(Journal.Position?)
+        case done(Journal.Position, NamesBefore)
+        case nothing
         case examine(Emptiness)
         case measure([Descent])
       }
       var examined: Emptiness?
       var isMeasured = false
-      var replaces = false
       func attempt() throws(FSError) -> Step {
         try lock.withLock { _ throws(FSError) -> Step in
           let source = try directory(fromParent)
@@ -130,7 +138,7 @@ extension LiveTree {
           guard let node = found else { throw .noEntry }
           guard target.inode == Self.rootInode || target.parent != nil else { throw .noEntry }
           try checkRename(node, from: source, over: over, into: target, mode: mode)
-          if node === over { return .done(nil) }
+          if node === over { return .nothing }
           try checkReach(to, in: target)
           if mode == .exchange { try checkReach(from, in: source) }
           if !isMeasured {
@@ -149,18 +157,20 @@ extension LiveTree {
           ensureJournaled(node)
           if let over { ensureJournaled(over) }
           ensureJournaled(target)
-          replaces = over != nil
+          var before = NamesBefore(
+            [(source, from), (target, to)], removing: mode == .exchange ? nil : over, in: self)
           let place = ReaderMemory.Place(process: process, parent: target.inode, name: to)
           let seen = node.kind == .directory ? nil : remembered(place)
           let position = perform(
             .rename(
               fromParent: source.inode, from: from, toParent: target.inode, to: to,
               exchange: mode == .exchange, time: Self.now(), epoch: min(seen ?? epoch, epoch)))
+          before.noteChange(in: self)
           if seen != nil { noteSaver(of: node, process) }
           // The kernel moved what it knew at the name, which an install may have replaced.
           movedUntold?.append(.entry(parent: target.kernelID, name: to))
           if mode == .exchange { movedUntold?.append(.entry(parent: source.kernelID, name: from)) }
-          return .done(position)
+          return .done(position, before)
         }
       }
       var step = try attempt()
@@ -175,35 +185,13 @@ extension LiveTree {
         step = try attempt()
       }
       switch step {
-      case .done(let position):
-        guard let position else { return }
-        do throws(FSError) {
-          return try journal.commit(through: position)
-        } catch {
-          // What a replaced file had is gone from here until the next mount.
-          if mode == .exchange || !replaces {
-            moveBack(fromParent, from, toParent, to, exchange: mode == .exchange)
-          }
-          throw error
-        }
+      case .nothing:
+        return
+      case .done(let position, let before):
+        return try commit([position], orRestore: before)
       case .again, .examine, .measure:
         continue
       }
-    }
-  }
-
-  /// Takes back a rename that could not be recorded; what is still to be recorded says both.
-  private func moveBack(
-    _ fromParent: UInt64, _ from: [UInt8], _ toParent: UInt64, _ to: [UInt8], exchange: Bool
-  ) {
-    lock.withLock { _ in
-      guard let source = known(fromParent), let target = known(toParent),
-        exchange || inMemoryChild(of: source, from) == nil
-      else { return }
-      perform(
-        .rename(
-          fromParent: target.inode, from: to, toParent: source.inode, to: from, exchange: exchange,
-          time: Self.now(), epoch: epoch))
     }
   }
 

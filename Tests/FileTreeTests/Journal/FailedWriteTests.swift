@@ -85,6 +85,143 @@ struct FailedWriteTests {
     #expect(try mount.names().isDisjoint(with: ["new0", "new1", "new2"]))
   }
 
+  /// Everything that changes what is there, each with what it leaves at the names.
+  private static let breakers: [@Sendable (MountedTree) throws -> Void] = [
+    { try $0.unlink("file") },
+    { try $0.unlink("new") },
+    { try $0.unlink("linked") },
+    { try $0.removeDirectory("empty") },
+    { try $0.rename("file", "other") },
+    { try $0.rename("new", "file") },
+    { try $0.rename("linked", "d/inner") },
+    { try $0.rename("d", "empty") },
+    { try $0.rename("new", "d/moved") },
+    { try $0.rename("file", "d/inner", .exchange) },
+    { try $0.change("file") { $0.mode = 0o600 } },
+    { try $0.change("new") { $0.mtime = Attributes.Time(seconds: 1, nanoseconds: 2) } },
+    { try $0.change("d") { $0.mode = 0o700 } },
+    { try $0.change("file") { $0.size = 2 } },
+    { try $0.change("new") { $0.size = 9000 } },
+    { mount in
+      try mount.with("file") {
+        let status = try mount.tree.lookup($0, $1)
+        defer { mount.forget(status.node) }
+        try mount.tree.setxattr(status.node, Array("user.x".utf8), [1], mode: .either)
+      }
+    },
+    { mount in
+      try mount.with("new") {
+        let status = try mount.tree.lookup($0, $1)
+        defer { mount.forget(status.node) }
+        try mount.tree.removexattr(status.node, Array("user.kept".utf8))
+      }
+    },
+    { try closing($0.open("file", [.write, .truncate]), of: $0) { _, _ in } },
+    { try closing($0.open("new", .write), of: $0) { try $1.write($0, [1, 2, 3], at: 1) } },
+    { try closing($0.open("file", .write), of: $0) { try $1.write($0, [1, 2], at: 100) } },
+    { mount in
+      try closing(mount.open("file", .write), of: mount) {
+        try $1.write($0, [UInt8](repeating: 7, count: 200_000))
+      }
+    },
+    { mount in
+      try closing(mount.open("new", .write), of: mount) {
+        try $1.tree.allocate($0, range: 1..<40, zeroing: true, keepingSize: false)
+      }
+    },
+  ]
+
+  /// Runs a body with a handle, which is closed whatever happens.
+  private static func closing(
+    _ handle: LiveHandle, of mount: MountedTree, _ body: (LiveHandle, MountedTree) throws -> Void
+  ) throws {
+    defer { try? mount.tree.release(handle) }
+    try body(handle, mount)
+  }
+
+  /// What a tree shows, or what of it the next mount shows too.
+  private func shown(_ mount: MountedTree, lasting: Bool = false) throws -> [String: String] {
+    var shown: [String: String] = [:]
+    func look(_ path: String) throws {
+      var status = try mount.status(path)
+      status.atime = status.mtime
+      if lasting {
+        let none = Attributes.Time(seconds: 0, nanoseconds: 0)
+        status.ctime = none
+        if status.kind == .directory { status.mtime = none }
+        status.atime = status.mtime
+      }
+      var lines = ["\(status)"]
+      if status.kind == .directory {
+        let names = try mount.names(path).sorted()
+        lines += names
+        for name in names { try look(path.isEmpty ? name : "\(path)/\(name)") }
+      } else {
+        lines.append(MountedTree.text(try mount.bytes(path)))
+      }
+      try mount.with(path) { parent, name in
+        let inode = path.isEmpty ? LiveTree.rootInode : try mount.tree.lookup(parent, name).node
+        defer { mount.forget(inode) }
+        lines.append(String(decoding: try mount.tree.listxattr(inode), as: UTF8.self))
+      }
+      shown[path] = lines.joined(separator: "\n")
+    }
+    try look("")
+    return shown
+  }
+
+  @Test(
+    "a change that failed is not shown, of files with and without a version, and is none in the next mount",
+    arguments: [Errno.fileTooBig, Errno.inputOutput, Errno.quota, Errno.noSpace],
+    Array(breakers.indices))
+  func breaking(code: Int32, breaker: Int) throws {
+    let lasting: [String: String]
+    do {
+      let mount = try MountedTree.unhurried(directory.path)
+      try mount.save("file", "in a version")
+      try mount.save("other", "other")
+      try mount.save("first", "of two names")
+      try mount.makeDirectory("d")
+      try mount.save("d/inner", "inner")
+      try mount.makeDirectory("empty")
+      try mount.link("first", "linked")
+      try mount.cut()
+      try mount.save("new", "in no version")
+      try mount.with("new") {
+        let status = try mount.tree.lookup($0, $1)
+        defer { mount.forget(status.node) }
+        try mount.tree.setxattr(status.node, Array("user.kept".utf8), [1], mode: .either)
+      }
+      let before = try shown(mount)
+      lasting = try shown(mount, lasting: true)
+      let token = Faults.arm(
+        Faults.Plan(
+          calls: [.write], below: mount.tree.journal.state.withLock { $0.file.path }, nth: 1,
+          times: .max, action: .fail(code)))
+      for _ in 0..<2 {
+        #expect(self.code { try Self.breakers[breaker](mount) } == code)
+        #expect(try shown(mount) == before)
+        let fault = try mount.tree.fault()
+        #expect(fault == nil)
+      }
+      Faults.disarm(token)
+      #expect(try shown(mount) == before)
+      try mount.save("after", "after")
+      try mount.unlink("after")
+    }
+    do {
+      let mount = try MountedTree.unhurried(directory.path)
+      #expect(mount.recovery.losses == [])
+      #expect(try shown(mount, lasting: true) == lasting)
+      let before = try shown(mount)
+      try Self.breakers[breaker](mount)
+      #expect(try shown(mount) != before)
+      try mount.cut()
+      let fault = try mount.tree.fault()
+      #expect(fault == nil)
+    }
+  }
+
   @Test("once the disk refused something, nothing is changed before it took what is recorded")
   func later() throws {
     do {
