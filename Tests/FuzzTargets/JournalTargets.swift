@@ -126,7 +126,10 @@ enum JournalTargets {
       .resize(inode: 100, size: 9, time: time, epoch: 1, flags: .steady),
       .punch(inode: 100, range: 1..<3, time: time, epoch: 1),
       .save(inode: 100, time: time, epoch: 1),
-      .setAttributes(inode: 100, attributes: attributes, time: time, explicitTime: true),
+      .setAttributes(
+        inode: 100, attributes: attributes, keepsExtended: false, time: time, explicitTime: true),
+      .setAttributes(
+        inode: 100, attributes: attributes, keepsExtended: true, time: time, explicitTime: false),
       .create(
         inode: 101, parent: 1, name: Array("d".utf8), kind: .directory, attributes: attributes,
         target: [], time: time, saved: true),

@@ -1,6 +1,6 @@
 import LLVS
 
-// Journal format 2 (1 had no `sums`). A change is a kind byte and its fields in the order below; every count is bounded
+// Journal format 4 (1 had no `sums`; before 4 there was no `setStatus`, and images had all their attributes). A change is a kind byte and its fields in the order below; every count is bounded
 // when it is read. A kind is never given another meaning.
 
 extension Change {
@@ -8,6 +8,8 @@ extension Change {
     case bind = 1
     case create, write, resize, punch, save, setAttributes, rename, remove, cutMark, epoch, synced
     case node, override, detached, link, sums
+    /// The same as `setAttributes`, but for the extended ones, which stay as they are.
+    case setStatus
   }
 
   /// The bytes of a name, an attribute set and a path at most.
@@ -73,8 +75,8 @@ extension Change {
       out.put(inode)
       out.put(time: time)
       out.put(epoch)
-    case .setAttributes(let inode, let attributes, let time, let explicitTime):
-      out.put(Kind.setAttributes.rawValue)
+    case .setAttributes(let inode, let attributes, let keepsExtended, let time, let explicitTime):
+      out.put(keepsExtended ? Kind.setStatus.rawValue : Kind.setAttributes.rawValue)
       out.put(inode)
       out.put(attributes: attributes)
       out.put(time: time)
@@ -177,9 +179,10 @@ extension Change {
         inode: inode, range: low..<high, time: try input.getTime(), epoch: try input.get())
     case .save:
       self = .save(inode: try input.get(), time: try input.getTime(), epoch: try input.get())
-    case .setAttributes:
+    case .setAttributes, .setStatus:
       self = .setAttributes(
-        inode: try input.get(), attributes: try input.getAttributes(), time: try input.getTime(),
+        inode: try input.get(), attributes: try input.getAttributes(),
+        keepsExtended: kind == .setStatus, time: try input.getTime(),
         explicitTime: try input.getBool())
     case .rename:
       self = .rename(

@@ -34,9 +34,10 @@ enum Change: Hashable, Sendable {
   case punch(inode: UInt64, range: Range<UInt64>, time: Attributes.Time, epoch: UInt64)
   /// The file as it stands is saved.
   case save(inode: UInt64, time: Attributes.Time, epoch: UInt64)
-  /// New attributes; `explicitTime` when utimensat(2) set the mtime.
+  /// New attributes, or new ones besides the extended ones; `explicitTime` when utimensat(2) set the mtime.
   case setAttributes(
-    inode: UInt64, attributes: Attributes, time: Attributes.Time, explicitTime: Bool)
+    inode: UInt64, attributes: Attributes, keepsExtended: Bool, time: Attributes.Time,
+    explicitTime: Bool)
   /// A name goes from one place to another, over what stood there, or both change places.
   case rename(
     fromParent: UInt64, from: [UInt8], toParent: UInt64, to: [UInt8], exchange: Bool,
@@ -73,6 +74,14 @@ struct SavedImage: Hashable, Sendable {
   var epoch: UInt64
 }
 
+/// Where long extended attributes are that a record leaves out.
+struct ExtendedPlace: Hashable, Sendable {
+  /// That of the map.
+  var root: MapRoot
+  var key: [UInt8]
+  var revision: UInt64
+}
+
 /// A node with all that is pending of it.
 struct NodeImage: Hashable, Sendable {
   var inode: UInt64
@@ -96,6 +105,10 @@ struct NodeImage: Hashable, Sendable {
   var writerEpoch: UInt64
   var saved: SavedImage?
   var counted: SavedImage?
+  /// Where the extended attributes are that ``attributes`` is without.
+  var extended: ExtendedPlace?
+  /// The same of ``entry``.
+  var baseExtended: ExtendedPlace?
 }
 
 extension Change {
@@ -107,7 +120,7 @@ extension Change {
     case .resize(_, _, let time, _, _): time
     case .punch(_, _, let time, _): time
     case .save(_, let time, _): time
-    case .setAttributes(_, _, let time, _): time
+    case .setAttributes(_, _, _, let time, _): time
     case .rename(_, _, _, _, _, let time, _): time
     case .link(_, _, _, _, let time, _): time
     case .remove(_, _, let time, _): time

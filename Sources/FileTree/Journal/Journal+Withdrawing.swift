@@ -83,8 +83,10 @@ extension Change {
       .resize(inode: 0, size: size, time: time, epoch: epoch, flags: flags)
     case .punch(_, let range, let time, let epoch):
       .punch(inode: 0, range: range, time: time, epoch: epoch)
-    case .setAttributes(_, let attributes, let time, let explicitTime):
-      .setAttributes(inode: 0, attributes: attributes, time: time, explicitTime: explicitTime)
+    case .setAttributes(_, let attributes, let keepsExtended, let time, let explicitTime):
+      .setAttributes(
+        inode: 0, attributes: attributes, keepsExtended: keepsExtended, time: time,
+        explicitTime: explicitTime)
     case .rename(_, let from, let toParent, let to, let exchange, let time, let epoch):
       .rename(
         fromParent: 0, from: from, toParent: toParent, to: to, exchange: exchange, time: time,

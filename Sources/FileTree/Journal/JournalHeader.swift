@@ -2,9 +2,10 @@ import LLVS
 
 /// What stands at the head of a journal file: the tree that its changes are made on.
 struct JournalHeader: Hashable, Sendable {
-  /// What is written. Two more are read: format 1 has no checksums of what its checkpoint refers to, format 2
-  /// names each epoch, where an epoch stands now for those that follow up to the next that is named.
-  static let format: UInt32 = 3
+  /// What is written. Three more are read: format 1 has no checksums of what its checkpoint refers to, format 2
+  /// names each epoch, where an epoch stands now for those that follow up to the next that is named, format 3
+  /// has all extended attributes of a node, where now it may say where they are.
+  static let format: UInt32 = 4
   /// None takes more bytes.
   static let lengthLimit = 512
   static let magic: [UInt8] = Array("llvsjrn1".utf8)
@@ -29,13 +30,7 @@ struct JournalHeader: Hashable, Sendable {
     out.put(found)
     out.put(counted: bootID)
     out.put(head)
-    out.put(optional: root.location) { $0.put(location: $1) }
-    for word in [
-      root.digest.words.0, root.digest.words.1, root.digest.words.2, root.digest.words.3,
-    ] {
-      out.put(word)
-    }
-    out.put(root.count)
+    out.put(root: root)
     out.put(cut)
     if let store { out.put(counted: store) }
     return out.bytes
@@ -63,10 +58,7 @@ struct JournalHeader: Hashable, Sendable {
       guard found >= 1, found <= Self.format else { throw ByteReader.Malformed() }
       bootID = try input.getCounted(atMost: 64)
       head = try input.get()
-      let location = try input.getBool() ? try input.getLocation() : nil
-      let digest = Digest(
-        words: (try input.get(), try input.get(), try input.get(), try input.get()))
-      root = MapRoot(location: location, digest: digest, count: try input.get())
+      root = try input.getRoot()
       cut = try input.get()
       store = input.isAtEnd ? nil : try input.getCounted(atMost: 64)
     } catch {

@@ -13,8 +13,8 @@ extension LiveTree {
     if root.attributesChanged {
       changes.append(
         .setAttributes(
-          inode: Self.rootInode, attributes: root.attributes, time: root.ctime,
-          explicitTime: root.explicitTime))
+          inode: Self.rootInode, attributes: root.attributes, keepsExtended: false,
+          time: root.ctime, explicitTime: root.explicitTime))
     }
     // Open ones too: what is saved through their handles later is a change of the name they had.
     for detached in detachedNodes.values {
@@ -56,7 +56,9 @@ extension LiveTree {
     let places = [node.file?.content, node.file?.saved?.content, node.file?.counted?.content]
       .reduce(0) { $0 + ($1?.extents.count ?? 0) }
     let extended = node.attributes.extended.reduce(0) { $0 + $1.name.count + $1.value.count + 8 }
-    return 448 + 28 * places + 2 * extended + 2 * (node.directory?.basePath?.count ?? 0)
+    let elsewhere = node.baseExtended.map { 160 + 2 * $0.key.bytes.count } ?? 0
+    return 448 + 28 * places + 2 * extended + elsewhere
+      + 2 * (node.directory?.basePath?.count ?? 0)
   }
 
   /// The records that rebuild a detached node; call with the lock held.
@@ -117,7 +119,24 @@ extension LiveTree {
       basePath: node.directory?.basePath, content: file?.content, unsaved: file?.unsaved ?? false,
       neverSaved: file?.neverSaved ?? false, steady: file?.steady ?? true,
       writerEpoch: file?.writerEpoch ?? 0, saved: file?.saved.map(image(of:)),
-      counted: file?.counted.map(image(of:)))
+      counted: file?.counted.map(image(of:)), extended: node.storedExtended.map(place(of:)),
+      baseExtended: node.baseExtended.map(place(of:)))
+  }
+
+  private func place(of extended: StoredExtended) -> ExtendedPlace {
+    ExtendedPlace(
+      root: extended.source.map.root, key: extended.key.bytes, revision: extended.revision)
+  }
+
+  private func stored(at place: ExtendedPlace, isDirectory: Bool) -> StoredExtended {
+    var source = place.root == base.map.root ? self.source : replayedSources[place.root]
+    if source == nil {
+      source = AttributeSource(store.map(place.root))
+      replayedSources[place.root] = source
+    }
+    return StoredExtended(
+      in: source ?? self.source, key: Key(bytes: place.key), isDirectory: isDirectory,
+      revision: place.revision)
   }
 
   private func image(of saved: SavedState) -> SavedImage {
@@ -135,6 +154,11 @@ extension LiveTree {
       entry: image.entry?.entry(inode: image.inode, kind: image.kind),
       attributes: image.attributes, ctime: image.ctime,
       directory: image.kind == .directory ? LiveDirectory(basePath: image.basePath) : nil)
+    let isDirectory = image.kind == .directory
+    node.baseExtended = image.baseExtended.map { stored(at: $0, isDirectory: isDirectory) }
+    node.storedExtended =
+      image.extended == image.baseExtended
+      ? node.baseExtended : image.extended.map { stored(at: $0, isDirectory: isDirectory) }
     node.attributesChanged = image.attributesChanged
     node.explicitTime = image.explicitTime
     node.isMoved = image.isMoved

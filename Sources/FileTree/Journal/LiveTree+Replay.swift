@@ -283,7 +283,7 @@ extension LiveTree {
         after: nil)
     }
     _ = try completeLinks(grownLinks)
-    grownLinks = []
+    (grownLinks, replayedSources) = ([], [:])
     // Of the others no handle is left that could change them.
     for detached in detachedNodes.values
     where detached.node.file?.saved == nil && detached.node.file?.unsaved != true {

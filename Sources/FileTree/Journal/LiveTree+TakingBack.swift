@@ -60,6 +60,7 @@ protocol ChangedState {
 struct AttributesBefore: ChangedState {
   private let node: LiveNode
   private let attributes: Attributes
+  private let storedExtended: StoredExtended?
   private let attributesChanged: Bool
   private let explicitTime: Bool
   private let ctime: Attributes.Time
@@ -74,6 +75,7 @@ struct AttributesBefore: ChangedState {
     self.node = node
     self.atime = atime
     attributes = node.attributes
+    storedExtended = node.storedExtended
     attributesChanged = node.attributesChanged
     explicitTime = node.explicitTime
     ctime = node.ctime
@@ -86,6 +88,7 @@ struct AttributesBefore: ChangedState {
 
   func restore(in tree: LiveTree) {
     node.attributes = attributes
+    node.storedExtended = storedExtended
     node.attributesChanged = attributesChanged
     node.explicitTime = explicitTime
     node.ctime = ctime

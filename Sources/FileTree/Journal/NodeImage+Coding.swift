@@ -97,6 +97,29 @@ extension ByteWriter {
     put(image.writerEpoch)
     put(optional: image.saved) { $0.put(saved: $1) }
     put(optional: image.counted) { $0.put(saved: $1) }
+    // Next to none has any: the record ends before them.
+    guard image.extended != nil || image.baseExtended != nil else { return }
+    put(optional: image.baseExtended) { $0.put(place: $1) }
+    put(image.extended == image.baseExtended)
+    if image.extended != image.baseExtended {
+      put(optional: image.extended) { $0.put(place: $1) }
+    }
+  }
+
+  mutating func put(root: MapRoot) {
+    put(optional: root.location) { $0.put(location: $1) }
+    for word in [
+      root.digest.words.0, root.digest.words.1, root.digest.words.2, root.digest.words.3,
+    ] {
+      put(word)
+    }
+    put(root.count)
+  }
+
+  mutating func put(place: ExtendedPlace) {
+    put(root: place.root)
+    put(counted: place.key)
+    put(place.revision)
   }
 }
 
@@ -174,7 +197,31 @@ extension ByteReader {
       stored: try getStored(), storedVersion: try get(), revision: try get())
   }
 
+  mutating func getRoot() throws(Malformed) -> MapRoot {
+    let location = try getBool() ? try getLocation() : nil
+    let digest = Digest(words: (try get(), try get(), try get(), try get()))
+    return MapRoot(location: location, digest: digest, count: try get())
+  }
+
+  mutating func getPlace() throws(Malformed) -> ExtendedPlace {
+    ExtendedPlace(
+      root: try getRoot(), key: try getCounted(atMost: 1 << 24), revision: try get())
+  }
+
   mutating func getImage() throws(Malformed) -> NodeImage {
+    var image = try getPlainImage()
+    guard !isAtEnd else { return image }
+    image.baseExtended = try getBool() ? try getPlace() : nil
+    if try getBool() {
+      image.extended = image.baseExtended
+    } else {
+      image.extended = try getBool() ? try getPlace() : nil
+    }
+    guard image.extended != nil || image.baseExtended != nil else { throw Malformed() }
+    return image
+  }
+
+  private mutating func getPlainImage() throws(Malformed) -> NodeImage {
     NodeImage(
       inode: try get(), kind: try getKind(), parent: try get(),
       name: try getCounted(atMost: 255), attributes: try getAttributes(), ctime: try getTime(),

@@ -67,10 +67,12 @@ final class LiveNode {
     var atime: Attributes.Time?
     var zeroBytes: UInt64 = 0
     var kernelID: UInt64?
+    var storedExtended: StoredExtended?
+    var baseExtended: StoredExtended?
 
     var isEmpty: Bool {
       furtherNames.isEmpty && entry == nil && attributes == nil && atime == nil && zeroBytes == 0
-        && kernelID == nil
+        && kernelID == nil && storedExtended == nil && baseExtended == nil
     }
   }
 
@@ -216,6 +218,7 @@ final class LiveNode {
 
   // MARK: - Attributes and entry
 
+  /// Without the extended ones where ``storedExtended`` says where those are.
   var attributes: Attributes {
     get { extra?.rare?.attributes ?? packedAttributes.attributes }
     set {
@@ -230,7 +233,29 @@ final class LiveNode {
     }
   }
 
-  /// What the base holds for it; nil for a node that is not in the base.
+  /// Where its extended attributes are, which are long and in a version; nil where they are in
+  /// ``attributes``.
+  var storedExtended: StoredExtended? {
+    get { extra?.rare?.storedExtended }
+    set { if newValue != nil || extra?.rare != nil { madeRare.storedExtended = newValue } }
+  }
+
+  /// The same of ``entry``.
+  var baseExtended: StoredExtended? {
+    get { extra?.rare?.baseExtended }
+    set { if newValue != nil || extra?.rare != nil { madeRare.baseExtended = newValue } }
+  }
+
+  /// Takes an entry of the base and its attributes.
+  func take(_ entry: KeptEntry) {
+    (storedExtended, baseExtended) = (entry.extended, entry.extended)
+    // In this order an entry like its node packs.
+    attributes = entry.entry.attributes
+    self.entry = entry.entry
+  }
+
+  /// What the base holds for it; nil for a node that is not in the base. Without its extended attributes where
+  /// ``baseExtended`` says where those are.
   var entry: Entry? {
     get {
       switch form {

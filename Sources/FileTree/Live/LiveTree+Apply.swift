@@ -57,9 +57,15 @@ extension LiveTree {
     case .save(let inode, let time, let epoch):
       guard let node = nodes[inode] else { return }
       applySave(node, time: time, epoch: epoch, tick: tick)
-    case .setAttributes(let inode, let attributes, let time, let explicitTime):
+    case .setAttributes(let inode, let attributes, let keepsExtended, let time, let explicitTime):
       guard let node = nodes[inode] else { return }
-      applyAttributes(node, attributes, time: time, explicitTime: explicitTime, tick: tick)
+      var whole = attributes
+      if keepsExtended {
+        whole.extended = node.attributes.extended
+      } else {
+        node.storedExtended = nil
+      }
+      applyAttributes(node, whole, time: time, explicitTime: explicitTime, tick: tick)
     case .rename(let fromParent, let from, let toParent, let to, let exchange, let time, let epoch):
       guard let fromNode = nodes[fromParent], let toNode = nodes[toParent],
         makesNoCircle(fromNode, from, toNode, to, exchange: exchange)

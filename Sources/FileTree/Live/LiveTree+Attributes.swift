@@ -33,7 +33,10 @@ extension LiveTree {
       defaults.nameOwner(in: &attributes, of: node.kind)
       if let mtime = change.mtime { attributes.mtime = mtime }
       guard only != nil || change.mtime != nil else { return (self.status(of: node), nil) }
-      let done = record(attributes, of: node, explicitTime: change.mtime != nil, atime: atime)
+      // The extended ones stay as they are, wherever they are.
+      attributes.extended = []
+      let done = record(
+        attributes, of: node, keepsExtended: true, explicitTime: change.mtime != nil, atime: atime)
       return (self.status(of: node), done)
     }
     if let (position, before) = done { try commit([position], orRestore: before) }
@@ -55,13 +58,15 @@ extension LiveTree {
 
   /// Gives a node attributes; `atime` is the one that it had before.
   private func record(
-    _ attributes: Attributes, of node: LiveNode, explicitTime: Bool, atime: Attributes.Time?
+    _ attributes: Attributes, of node: LiveNode, keepsExtended: Bool = false,
+    explicitTime: Bool = false, atime: Attributes.Time?
   ) -> (Journal.Position, AttributesBefore) {
     ensureJournaled(node)
     var before = AttributesBefore(node, atime: atime)
     let position = perform(
       .setAttributes(
-        inode: node.inode, attributes: attributes, time: Self.now(), explicitTime: explicitTime))
+        inode: node.inode, attributes: attributes, keepsExtended: keepsExtended, time: Self.now(),
+        explicitTime: explicitTime))
     before.changed = node.stamp
     return (position, before)
   }
@@ -79,9 +84,35 @@ extension LiveTree {
     guard name.count > Self.userPrefix.count else { throw .invalid }
   }
 
+  /// Runs `body` with the lock held, a node, and its attributes with those that only a version has.
+  private func withWhole<R>(
+    _ inode: UInt64, _ body: (LiveNode, Attributes) throws(FSError) -> R
+  ) throws(FSError) -> R {
+    var known: (place: StoredExtended, extended: [Attributes.Extended])?
+    while true {
+      let (place, result) = try lock.withLock { _ throws(FSError) -> (StoredExtended?, R?) in
+        let node = try node(inode)
+        var attributes = node.attributes
+        if let place = node.storedExtended {
+          guard let known, known.place === place else { return (place, nil) }
+          attributes.extended = known.extended
+        }
+        return (nil, try body(node, attributes))
+      }
+      if let result { return result }
+      guard let place else { continue }
+      do throws(StoreError) {
+        known = (place, try extendedCache.extended(at: place))
+      } catch {
+        throw .store(error)
+      }
+    }
+  }
+
   /// The value of an extended attribute.
   ///
-  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.`.
+  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.`,
+  ///   ``FSError/store(_:)`` where it cannot be read.
   package func getxattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
     guard name.starts(with: Self.userPrefix) else {
       // Asked on every write; the answer must not cost a look at anything.
@@ -90,9 +121,8 @@ extension LiveTree {
     }
     guard name.count > Self.userPrefix.count else { throw .invalid }
     guard !name.starts(with: Self.ownPrefix) else { return try ownAttribute(inode, name) }
-    return try lock.withLock { _ throws(FSError) in
-      let node = try node(inode)
-      guard let found = node.attributes.extended.first(where: { $0.name == name }) else {
+    return try withWhole(inode) { (_, attributes) throws(FSError) in
+      guard let found = attributes.extended.first(where: { $0.name == name }) else {
         throw .noData
       }
       return found.value
@@ -101,8 +131,8 @@ extension LiveTree {
 
   /// The names of all extended attributes, each followed by a zero byte.
   package func listxattr(_ inode: UInt64) throws(FSError) -> [UInt8] {
-    try lock.withLock { _ throws(FSError) in
-      try node(inode).attributes.extended.flatMap { $0.name + [0] }
+    try withWhole(inode) { (_, attributes) throws(FSError) in
+      attributes.extended.flatMap { $0.name + [0] }
     }
   }
 
@@ -123,11 +153,10 @@ extension LiveTree {
     guard value.count <= Self.extendedValueLimit else { throw .tooBig }
     guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
     try withRoom { () throws(FSError) in try journal.reserve(4096 + value.count) }
-    let done = try lock.withLock {
-      _ throws(FSError) -> (Journal.Position, AttributesBefore)? in
-      let node = try node(inode)
+    let done = try withWhole(inode) {
+      (node, attributes) throws(FSError) -> (Journal.Position, AttributesBefore)? in
       guard node.kind == .regular || node.kind == .directory else { throw .notPermitted }
-      var attributes = node.attributes
+      var attributes = attributes
       let index = attributes.extended.firstIndex { !$0.name.lexicographicallyPrecedes(name) }
       let present = index.map { attributes.extended[$0].name == name } ?? false
       if mode == .create, present { throw .exists }
@@ -141,7 +170,7 @@ extension LiveTree {
       }
       // What no version could hold is refused now.
       guard attributes.fault == nil else { throw .noSpace }
-      return record(attributes, of: node, explicitTime: false, atime: node.atime)
+      return record(attributes, of: node, atime: node.atime)
     }
     if let (position, before) = done { try commit([position], orRestore: before) }
   }
@@ -151,15 +180,14 @@ extension LiveTree {
     try checkExtended(name)
     guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
     try withRoom { () throws(FSError) in try journal.reserve(4096) }
-    let (position, before) = try lock.withLock {
-      _ throws(FSError) -> (Journal.Position, AttributesBefore) in
-      let node = try node(inode)
-      var attributes = node.attributes
+    let (position, before) = try withWhole(inode) {
+      (node, attributes) throws(FSError) -> (Journal.Position, AttributesBefore) in
+      var attributes = attributes
       guard let index = attributes.extended.firstIndex(where: { $0.name == name }) else {
         throw .noData
       }
       attributes.extended.remove(at: index)
-      return record(attributes, of: node, explicitTime: false, atime: node.atime)
+      return record(attributes, of: node, atime: node.atime)
     }
     try commit([position], orRestore: before)
   }

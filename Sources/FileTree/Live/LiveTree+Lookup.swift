@@ -129,10 +129,12 @@ extension LiveTree {
       if known.stands(at: name, of: parent) { return known }
       own = renewedInode(place)
     }
+    let kept = entry.map { KeptEntry($0, of: source) }
     let node = LiveNode(
       inode: own, kind: isDirectory ? .directory : entry?.kind ?? .regular, parent: parent,
-      name: name, entry: entry, attributes: entry?.attributes ?? Attributes(),
+      name: name, entry: kept?.entry, attributes: kept?.entry.attributes ?? Attributes(),
       ctime: storedTime(entry), directory: isDirectory ? LiveDirectory(basePath: path) : nil)
+    (node.storedExtended, node.baseExtended) = (kept?.extended, kept?.extended)
     if let shown = shownTimes[own] {
       node.attributes.mtime = shown
       node.ctime = shown

@@ -28,6 +28,7 @@ package final class LiveTree: @unchecked Sendable {
   package var damage: DamageReport { journal.damage }
   /// How the commands did that the newest merge asked which asked any; nil where none failed.
   let arbiterFailures = Monitor<ArbiterTrials.Told?>(nil)
+  let extendedCache = ExtendedCache()
   // A state of no size would share its address with a field, which the thread sanitizer takes for a race.
   let lock = Monitor(false)
 
@@ -45,6 +46,10 @@ package final class LiveTree: @unchecked Sendable {
   let root: LiveNode
   /// The head's tree.
   var base: TreeView
+  /// Its map, for nodes that refer to what stands there.
+  var source: AttributeSource
+  /// Those of other maps that replay meets, by their roots.
+  var replayedSources: [MapRoot: AttributeSource] = [:]
   /// Changes whenever ``base`` does.
   var baseStamp: UInt64 = 1
   /// The version the tree continues from; nil before the first.
@@ -138,6 +143,7 @@ package final class LiveTree: @unchecked Sendable {
     self.journal = journal
     self.defaults = defaults
     self.base = base
+    source = AttributeSource(base.map)
     self.head = head
     self.epoch = epoch
     self.epochs = epochs

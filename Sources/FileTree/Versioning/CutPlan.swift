@@ -13,9 +13,11 @@ struct CutPlan {
     /// The node's stamp when the plan was made: the same later means no change since.
     let stamp: UInt64
     let kind: EntryKind
+    /// As the node has them; see ``wholeAttributes()``.
     let attributes: Attributes
+    private let storedExtended: StoredExtended?
     let explicitTime: Bool
-    /// What the base holds for it.
+    /// What the base holds for it, as the node has it; see ``wholeEntry()``.
     var entry: Entry? { base?.entry }
     /// The newest save, which counts if it was followed by enough quiet.
     let newest: Save?
@@ -41,13 +43,31 @@ struct CutPlan {
       stamp = node.stamp
       kind = node.kind
       attributes = node.attributes
+      storedExtended = node.storedExtended
       explicitTime = node.explicitTime
-      base = entry.map { BaseEntry($0) }
+      base = entry.map { BaseEntry($0, node.baseExtended) }
       self.newest = newest
       self.fallback = fallback
       self.standsAsSaved = standsAsSaved
       self.latest = latest
       self.priorEpoch = priorEpoch
+    }
+
+    /// The attributes with those that only a version has.
+    ///
+    /// - Throws: what reading them throws.
+    func wholeAttributes() throws(StoreError) -> Attributes {
+      var whole = attributes
+      if let storedExtended { whole.extended = try storedExtended.read() }
+      return whole
+    }
+
+    /// What the base holds for it, with all its attributes.
+    ///
+    /// - Throws: what reading them throws.
+    func wholeEntry() throws(StoreError) -> Entry? {
+      guard let base, let extended = base.extended else { return entry }
+      return base.entry.whole(with: try extended.read())
     }
 
     /// Decides which save counts, once it is known; call with the tree's lock held.
@@ -77,8 +97,12 @@ struct CutPlan {
   /// What the base holds for a node.
   private final class BaseEntry {
     let entry: Entry
+    let extended: StoredExtended?
 
-    init(_ entry: Entry) { self.entry = entry }
+    init(_ entry: Entry, _ extended: StoredExtended?) {
+      self.entry = entry
+      self.extended = extended
+    }
   }
 
   /// A save as it was at the instant of the cut.

@@ -231,12 +231,18 @@ struct EditBuilder {
     state.isRewritten = true
   }
 
+  /// What the first name of a file got, or else what the base has of the file.
+  private func linked(_ state: CutPlan.NodeState) throws(StoreError) -> Entry? {
+    if let link = links[state.node.inode] { return link.entry }
+    return try state.wholeEntry()
+  }
+
   private mutating func entry(
     for state: CutPlan.NodeState, key: Key, old: Entry?, _ ahead: PutAhead.Work?
   ) throws(StoreError) -> Entry? {
     let chosen = state.taken
     var stored = StoredContent(length: 0, digest: .ofNothing, content: .none)
-    var attributes = state.attributes
+    var attributes = try state.wholeAttributes()
     if state.kind == .directory {
       let recorded = (old ?? state.entry)?.attributes.mtime
       attributes.mtime = state.explicitTime ? attributes.mtime : recorded
@@ -275,9 +281,9 @@ struct EditBuilder {
       stored = old.stored
       storedVersion = old.storedVersion
       keepTime(of: old, for: state, in: &attributes)
-    } else if let base = links[state.node.inode]?.entry ?? state.entry,
-      base.attributes.linkID != nil, base.stored.digest == stored.digest,
-      base.stored.length == stored.length
+    } else if state.entry?.attributes.linkID != nil || links[state.node.inode] != nil,
+      let base = try linked(state), base.attributes.linkID != nil,
+      base.stored.digest == stored.digest, base.stored.length == stored.length
     {
       keepTime(of: base, for: state, in: &attributes)
     }
@@ -292,7 +298,7 @@ struct EditBuilder {
       key: key, kind: state.kind, attributes: attributes, stored: stored,
       storedVersion: storedVersion, inode: state.node.inode, revision: old?.revision ?? 0)
     if old.map({ !$0.hasSameContent(as: entry) }) ?? true {
-      if let shared = sharedRevision(of: entry, state) {
+      if let shared = try sharedRevision(of: entry, state) {
         entry.revision = shared
       } else {
         entry.revision = try nextRevision()
@@ -304,9 +310,11 @@ struct EditBuilder {
 
   /// The revision that another name of the file has with the same bytes and attributes: one file is one
   /// inode in history too.
-  private func sharedRevision(of entry: Entry, _ state: CutPlan.NodeState) -> UInt64? {
+  private func sharedRevision(
+    of entry: Entry, _ state: CutPlan.NodeState
+  ) throws(StoreError) -> UInt64? {
     guard entry.attributes.linkID != nil else { return nil }
-    for var other in [links[state.node.inode]?.entry, state.entry].compactMap({ $0 }) {
+    for var other in [links[state.node.inode]?.entry, try state.wholeEntry()].compactMap({ $0 }) {
       other.key = entry.key
       if other.hasSameContent(as: entry) { return other.revision }
     }

@@ -9,32 +9,13 @@ struct ForeignChange {
   var parent: UInt64
   var old: Entry?
   var new: Entry?
-  /// ``new`` is without its extended attributes, which the new base has: a merge may bring gigabytes of them,
-  /// and only what the kernel knows needs its own.
-  var isShortened = false
 }
 
 extension ForeignChange {
-  /// A change in which what is long of either side is left out.
+  /// A change in which what is long of either side is left out: a merge may bring gigabytes of extended
+  /// attributes, and the kernel asks for those of few files.
   init(path: [UInt8], parent: UInt64, shortening old: Entry?, _ new: Entry?) {
-    let short = new?.shortened
-    self.init(
-      path: path, parent: parent, old: old.map { $0.shortened ?? $0 }, new: short ?? new,
-      isShortened: short != nil)
-  }
-}
-
-extension Entry {
-  private static let longAttributes = 512
-
-  /// The entry without its extended attributes, where those are long; nil where they are not.
-  var shortened: Entry? {
-    guard !attributes.extended.isEmpty else { return nil }
-    let length = attributes.extended.reduce(0) { $0 + $1.name.count + $1.value.count }
-    guard length > Self.longAttributes else { return nil }
-    var short = self
-    short.attributes.extended = []
-    return short
+    self.init(path: path, parent: parent, old: old?.shortened, new: new?.shortened)
   }
 }
 

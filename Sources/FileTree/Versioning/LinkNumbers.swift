@@ -25,15 +25,12 @@ struct LinkNumbers {
   struct Link {
     let old: Entry?
     var new: Entry?
-    let isShortened: Bool
     let hasSameContent: Bool
     fileprivate let identity: Identity?
 
     fileprivate init(_ change: MapChange) {
-      let short = change.new?.shortened
-      old = change.old.map { $0.shortened ?? $0 }
-      new = short ?? change.new
-      isShortened = short != nil
+      old = change.old?.shortened
+      new = change.new?.shortened
       identity = change.new.map { Identity($0) }
       hasSameContent =
         if let old = change.old, let new = change.new { old.hasSameContent(as: new) } else { false }

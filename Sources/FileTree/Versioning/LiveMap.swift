@@ -79,9 +79,7 @@ struct LiveMap {
         patches.append(.put(entry))
       }
       if link.hasSameContent, link.old?.inode == link.new?.inode { continue }
-      var change = try changed(key, false, link.old, link.new)
-      change.isShortened = link.isShortened
-      foreign.append(change)
+      foreign.append(try changed(key, false, link.old, link.new))
     }
     if !isInOrder { foreign.sort { $0.path.lexicographicallyPrecedes($1.path) } }
     for (place, inode) in rest {
@@ -194,13 +192,11 @@ struct LiveMap {
     guard !moves.isEmpty else { return }
     for move in moves {
       var new = move.new
-      var isShortened = false
       let known = foreign.firstIndex { change in
         guard let entry = change.new ?? change.old else { return false }
         return !entry.isDirectory && entry.key == move.key
       }
       if let known {
-        isShortened = foreign[known].new != nil && foreign[known].isShortened
         new = foreign[known].new ?? new
         foreign.remove(at: known)
       }
@@ -209,7 +205,7 @@ struct LiveMap {
         ForeignChange(
           path: move.to, from: move.from,
           parent: try inode(ofDirectory: above, in: before, placed),
-          old: move.old, new: new, isShortened: isShortened))
+          old: move.old.shortened, new: new.shortened))
     }
     foreign.sort { $0.path.lexicographicallyPrecedes($1.path) }
   }

@@ -67,7 +67,7 @@ extension LiveTree {
     let former = seen.detached(at: name, of: parent)
     if change.new == nil { leave(former, at: change.path) }
     guard let node else { return told.append(anotherNode) }
-    guard let new = whole(change), new.kind == node.kind else {
+    guard let new = change.new, new.kind == node.kind else {
       // What was made in a directory that others removed stays, and the directory with it; so does what was
       // removed in one that only names below still say is there.
       let below = node.directory?.overrides.values
@@ -76,6 +76,7 @@ extension LiveTree {
       {
         node.entry = nil
         let time = node.attributes.mtime
+        (node.storedExtended, node.baseExtended) = (nil, nil)
         node.attributes = Attributes()
         node.attributes.mtime = time
         node.attributesChanged = false
@@ -126,11 +127,10 @@ extension LiveTree {
       node.renewsInode = true
       touch(node)
     }
-    node.entry = new
     node.zeroBytes = 0
     if node.kind != .directory { node.born = storedTime(new) }
     let shown = node.kind == .directory ? node.attributes.mtime : nil
-    node.attributes = new.attributes
+    node.take(KeptEntry(new, of: source))
     if let shown, new.attributes.mtime == nil { node.attributes.mtime = shown }
     node.ctime = Self.now()
     if node.kind != .directory, let shown = shownTimes[new.inode] { node.attributes.mtime = shown }
@@ -156,20 +156,6 @@ extension LiveTree {
   private func isThere(_ path: [UInt8]) -> Bool {
     guard case .directory?? = try? base.find(path: path) else { return false }
     return true
-  }
-
-  /// What a change brings, with all its attributes.
-  private func whole(_ change: ForeignChange) -> Entry? {
-    guard change.isShortened, let short = change.new else { return change.new }
-    do throws(StoreError) {
-      var entry = try base.map.entry(at: short.key, directory: short.isDirectory) ?? short
-      entry.inode = short.inode
-      return entry
-    } catch {
-      // The rest of the change holds all the same.
-      damage.tell(error.damage ?? "\(error)", of: String(decoding: change.path, as: UTF8.self))
-      return short
-    }
   }
 
   func installImplied(_ change: ImpliedChange, _ told: inout [Invalidation]) {

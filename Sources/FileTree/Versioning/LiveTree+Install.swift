@@ -19,6 +19,7 @@ extension LiveTree {
     }
     isPlanning = false
     base = installation.base
+    source = AttributeSource(base.map)
     baseStamp += 1
     head = installation.head
     // What was read before was another line's: who saves from here on goes on from this one.
@@ -185,7 +186,10 @@ extension LiveTree {
     guard !plan.moves.isEmpty else { return }
     let met = Set(plan.directories.map { ObjectIdentifier($0.0) })
     for node in nodes.values {
-      if !node.isTouched, let entry = installation.entries[node.inode] { node.entry = entry }
+      if !node.isTouched, let entry = installation.entries[node.inode] {
+        // A copy has the attributes of what it is of.
+        node.entry = node.baseExtended == nil ? entry : entry.shortened
+      }
       guard let old = node.directory?.basePath, !met.contains(ObjectIdentifier(node)) else {
         continue
       }
@@ -206,6 +210,8 @@ extension LiveTree {
   ) {
     let node = state.node
     guard let entry, detachedNodes[node.inode] == nil else { return }
+    // Whole, until it is found where the base has them: see shedExtended.
+    node.baseExtended = nil
     node.entry = entry
     if let content = state.taken?.content {
       node.zeroBytes = content.size - min(content.size, content.stored(zerosInBase: node.zeroBytes))
@@ -216,6 +222,7 @@ extension LiveTree {
     if isUnchanged {
       node.attributesChanged = false
       node.explicitTime = false
+      node.storedExtended = nil
       if node.kind == .directory || node.file?.unsaved == true, node.attributes.mtime != nil {
         // A directory's shown mtime is the live one until it is dropped from memory; that of unsaved
         // bytes is theirs.

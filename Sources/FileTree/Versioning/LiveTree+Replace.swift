@@ -30,9 +30,11 @@ extension LiveTree {
       return successor.inode
     }
     let inode = takeSpareInode()
+    let kept = KeptEntry(new, of: source)
     let successor = LiveNode(
-      inode: inode, kind: new.kind, parent: parent, name: name, entry: new,
-      attributes: new.attributes, ctime: Self.now(), directory: nil)
+      inode: inode, kind: new.kind, parent: parent, name: name, entry: kept.entry,
+      attributes: kept.entry.attributes, ctime: Self.now(), directory: nil)
+    (successor.storedExtended, successor.baseExtended) = (kept.extended, kept.extended)
     successor.born = storedTime(new)
     remember(successor)
     if new.attributes.linkID != nil { grownLinks.insert(inode) }
@@ -71,6 +73,7 @@ extension LiveTree {
     let old = LiveNode(
       inode: takeSpareInode(), kind: node.kind, parent: nil, name: place.name, entry: node.entry,
       attributes: node.attributes, ctime: node.ctime, directory: nil)
+    (old.storedExtended, old.baseExtended) = (node.storedExtended, node.baseExtended)
     old.born = node.born
     old.zeroBytes = node.zeroBytes
     old.atime = node.atime

@@ -129,7 +129,17 @@ final class PutAhead: Sendable {
     }
     return Work(
       found: found, content: content,
-      cost: Self.costOfItem + (content == nil ? 0 : Int(job.content?.size ?? 0)))
+      cost: Self.costOfItem + Self.length(of: found)
+        + (content == nil ? 0 : Int(job.content?.size ?? 0)))
+  }
+
+  /// How long the extended attributes are of what was found.
+  private static func length(of found: Result<TreeView.Found?, StoreError>) -> Int {
+    switch found {
+    case .success(.value(let entry)?), .success(.directory(let entry?)?):
+      entry.attributes.extended.reduce(0) { $0 + $1.value.count }
+    default: 0
+    }
   }
 
   // MARK: - Taking

@@ -27,6 +27,8 @@ package final class Versioner: Sendable {
     /// Files that were left out because their bytes on the disk are not what was written.
     package var unreadable: [[UInt8]] = []
     package var summary = CutSummary()
+    /// Whether long attributes came or went.
+    fileprivate var hasLongAttributes = false
   }
 
   /// From so many changed names what a cut needed in memory is worth giving back, which takes some
@@ -156,7 +158,9 @@ package final class Versioner: Sendable {
           let outcome = try attempt(
             reason, message: message, reasonText: reasonText, isOnlyCut: isOnlyCut, goOn)
           // What the plan took goes back to the system, which is otherwise kept for the next as large.
-          if outcome.summary.count >= Self.largeCut { SystemMemory.trim() }
+          if outcome.summary.count >= Self.largeCut || outcome.hasLongAttributes {
+            SystemMemory.trim()
+          }
           return outcome
         } catch {
           // One file that cannot be read does not keep the others out of versions: again, if need be
@@ -303,8 +307,6 @@ package final class Versioner: Sendable {
         log.add("error", "the journal could not begin anew: \(error)")
       }
     }
-    // So does what long attributes took on their way.
-    if commit.installation.foreign.contains(where: \.isShortened) { SystemMemory.trim() }
     let grown = tree.lock.withLock { _ in
       defer { tree.grownLinks = [] }
       return tree.grownLinks
@@ -317,10 +319,14 @@ package final class Versioner: Sendable {
     if !told.isEmpty { notify(told) }
     let detached = tree.noteTold()
     if !detached.isEmpty { notify(detached) }
+    var outcome = commit.outcome
+    outcome.hasLongAttributes =
+      tree.shedExtended(of: plan)
+      || commit.installation.foreign.contains { $0.new?.isShortened ?? false }
     if let version = commit.outcome.cut {
       log.add("version", "\(version.name) \(commit.outcome.summary.text)")
     }
-    return commit.outcome
+    return outcome
   }
 }
 

@@ -75,4 +75,10 @@ public struct Attributes: Hashable, Sendable {
     self.linkID = linkID
     self.extended = extended
   }
+
+  /// Whether the extended attributes are more than a few bytes.
+  package var hasLongExtended: Bool {
+    guard !extended.isEmpty else { return false }
+    return extended.reduce(0) { $0 + $1.name.count + $1.value.count } > Entry.longAttributes
+  }
 }

@@ -42,6 +42,8 @@ package struct Entry: Hashable, Sendable {
   package var inode: UInt64
   /// Allotted anew whenever the bytes or attributes change: the history's inode numbers.
   package var revision: UInt64
+  /// Without its extended attributes, which are long and stand in a map: nothing to put into another one.
+  package private(set) var isShortened = false
 
   package init(
     key: Key, kind: EntryKind, attributes: Attributes, stored: StoredContent,
@@ -54,6 +56,26 @@ package struct Entry: Hashable, Sendable {
     self.storedVersion = storedVersion
     self.inode = inode
     self.revision = revision
+  }
+
+  /// More bytes of extended attributes than this are long.
+  package static let longAttributes = 512
+
+  /// The entry without its extended attributes, where those are long; as it is where they are not.
+  package var shortened: Entry {
+    guard attributes.hasLongExtended else { return self }
+    var short = self
+    short.attributes.extended = []
+    short.isShortened = true
+    return short
+  }
+
+  /// A shortened entry with the extended attributes that it is without.
+  package func whole(with extended: [Attributes.Extended]) -> Entry {
+    var whole = self
+    whole.attributes.extended = extended
+    whole.isShortened = false
+    return whole
   }
 
   /// Whether the entry is a directory: it may share its key with a value and sorts after it.

@@ -100,7 +100,11 @@ extension Fleet {
       guard let path = any(regular) else { return }
       let name = chance(50) ? "user.a" : "user.b"
       say(path, name)
-      try kernel.setExtended(path, name, chance(30) ? nil : Array(mark(member).utf8))
+      let value = Array(mark(member).utf8)
+      // Those of one name are long, which a node leaves to the versions that have them.
+      let count = name == "user.b" ? Entry.longAttributes : 1
+      try kernel.setExtended(
+        path, name, chance(30) ? nil : Array(repeatElement(value, count: count).joined()))
     case "touch":
       guard let path = any(regular + directories) else { return }
       let seconds = Int64.random(in: 0..<1_000_000_000, using: &random)

@@ -316,7 +316,9 @@ final class ModelLife {
       try mounted.change(path) { $0.mode = node.mode }
     } else {
       let name = "user.n\(Int.random(in: 0..<3, using: &random))"
-      let value = random.bytes(Int.random(in: 0..<300, using: &random))
+      var value = random.bytes(Int.random(in: 0..<300, using: &random))
+      // Long ones, which a node leaves to the versions that have them.
+      if value.count % 4 == 0 { value = Array(repeatElement(value, count: 8).joined()) }
       log.append("setxattr \(path) \(name)")
       try mounted.with(path) { parent, last in
         let status = try mounted.tree.lookup(parent, last)
