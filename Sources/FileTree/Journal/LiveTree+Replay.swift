@@ -319,7 +319,7 @@ extension LiveTree {
   /// Finds a node of the base again that later records name.
   private func rebind(inode: UInt64, parent: UInt64, name: [UInt8]) throws(StoreError) {
     guard let above = nodes[parent], let basePath = above.directory?.basePath else { return }
-    guard let found = try base.child(of: basePath, named: name) else { return }
+    guard let found = try names.child(of: basePath, named: name) else { return }
     let node = materialise(found, parent: above, name: name, basePath: basePath)
     guard node.inode == inode else { return }
     node.isJournaled = true

@@ -198,7 +198,7 @@ extension LiveTree {
       _ throws(FSError) -> ([UInt8], String, VersionNumber?, TreeView, VersionNumber?) in
       let node = try node(inode)
       guard let path = node.path else { throw .noData }
-      return (path, stateName(of: node), node.entry?.storedVersion, base, self.head)
+      return (path, stateName(of: node), node.entry?.storedVersion, names, self.head)
     }
     do throws(StoreError) {
       switch String(decoding: name.dropFirst(Self.ownPrefix.count), as: UTF8.self) {

@@ -118,7 +118,7 @@ extension LiveTree {
     var grown: [UInt64] = []
     for inode in inodes {
       while true {
-        let (view, stamp, entry) = lock.withLock { _ in (base, baseStamp, nodes[inode]?.entry) }
+        let (view, stamp, entry) = lock.withLock { _ in (names, baseStamp, nodes[inode]?.entry) }
         guard let entry, entry.attributes.linkID != nil else { break }
         // The node's own entry may bear any of its keys: none is left out.
         var anyKey = entry

@@ -73,7 +73,7 @@ extension LiveTree {
           override.node.map { ($0.inode, $0.kind) }
         }
         return (
-          base, node.directory?.basePath, overrides, baseStamp,
+          names, node.directory?.basePath, overrides, baseStamp,
           node.parent?.inode ?? Self.rootInode
         )
       }

@@ -23,9 +23,9 @@ extension LiveTree {
       _ throws(FSError) -> (TreeView, UInt64, [UInt8]?) in
       let node = try directory(parent)
       guard let directory = node.directory, directory.overrides[name] == nil else {
-        return (base, baseStamp, nil)
+        return (names, baseStamp, nil)
       }
-      return (base, baseStamp, directory.basePath)
+      return (names, baseStamp, directory.basePath)
     }
     guard let path else { return Resolution(baseStamp: stamp, basePath: nil, found: nil) }
     do throws(StoreError) {

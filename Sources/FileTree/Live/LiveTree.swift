@@ -46,6 +46,8 @@ package final class LiveTree: @unchecked Sendable {
   let root: LiveNode
   /// The head's tree.
   var base: TreeView
+  /// The same for looking names up: without long extended attributes, which nodes do not have either.
+  var names: TreeView
   /// Its map, for nodes that refer to what stands there.
   var source: AttributeSource
   /// Those of other maps that replay meets, by their roots.
@@ -143,6 +145,7 @@ package final class LiveTree: @unchecked Sendable {
     self.journal = journal
     self.defaults = defaults
     self.base = base
+    names = TreeView(map: base.map.shortened)
     source = AttributeSource(base.map)
     self.head = head
     self.epoch = epoch

@@ -154,7 +154,7 @@ extension LiveTree {
 
   /// Whether the new base has a directory at a path; where that cannot be read it is found out later.
   private func isThere(_ path: [UInt8]) -> Bool {
-    guard case .directory?? = try? base.find(path: path) else { return false }
+    guard case .directory?? = try? names.find(path: path) else { return false }
     return true
   }
 

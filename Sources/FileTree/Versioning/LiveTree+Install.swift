@@ -19,6 +19,7 @@ extension LiveTree {
     }
     isPlanning = false
     base = installation.base
+    names = TreeView(map: base.map.shortened)
     source = AttributeSource(base.map)
     baseStamp += 1
     head = installation.head

@@ -104,17 +104,59 @@ extension Attributes {
 
   /// Reads fields that take up all of `bytes`; nil for anything but the one encoding of a state.
   package init?(decoding bytes: UnsafeRawBufferPointer) {
+    self.init(bytes) { attributes, name, value in
+      attributes.extended.append(Extended(name: Array(name), value: Array(value)))
+    }
+  }
+
+  /// Whether bytes are the encoding of a state; what is long of it is not copied.
+  static func isEncoding(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    Attributes(bytes) { _, _, _ in } != nil
+  }
+
+  private init?(
+    _ bytes: UnsafeRawBufferPointer,
+    _ takeExtended: (inout Attributes, UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+  ) {
     self.init()
     guard bytes.count <= Self.maximumEncodedLength else { return nil }
     var reader = ByteReader(bytes)
     var lastTag: UInt8 = 0
+    var lastName: UnsafeRawBufferPointer?
     while reader.remaining > 0 {
       guard let tag = reader.integer(UInt8.self), let length = reader.integer(UInt32.self),
         tag > lastTag || (tag == Tag.extended && lastTag == Tag.extended),
-        let field = reader.take(Int(length)), take(tag, field)
+        let field = reader.take(Int(length))
       else { return nil }
+      if tag == Tag.extended {
+        guard let (name, value) = Self.extended(field, after: lastName) else { return nil }
+        takeExtended(&self, name, value)
+        lastName = name
+      } else if !take(tag, field) {
+        return nil
+      }
       lastTag = tag
     }
+  }
+
+  /// Where the extended attributes begin in fields that were checked, and how many bytes they are; nil where
+  /// there are none.
+  static func extendedPart(
+    of fields: UnsafeRawBufferPointer
+  ) -> (offset: Int, length: Int)? {
+    var reader = ByteReader(fields)
+    var found: (offset: Int, length: Int)?
+    while reader.remaining > 0 {
+      let offset = reader.offset
+      guard let tag = reader.integer(UInt8.self), let length = reader.integer(UInt32.self),
+        reader.take(Int(length)) != nil
+      else { return nil }
+      if tag == Tag.extended {
+        // As the length of a name takes two.
+        found = (found?.offset ?? offset, (found?.length ?? 0) + Int(length) - 2)
+      }
+    }
+    return found
   }
 
   private mutating func take(_ tag: UInt8, _ field: UnsafeRawBufferPointer) -> Bool {
@@ -133,22 +175,23 @@ extension Attributes {
       device = Device(
         major: field.bigEndian(UInt32.self, at: 0), minor: field.bigEndian(UInt32.self, at: 4))
     case (Tag.linkID, 16): linkID = Array(field)
-    case (Tag.extended, _): return takeExtended(field)
     default: return false
     }
     return true
   }
 
-  private mutating func takeExtended(_ field: UnsafeRawBufferPointer) -> Bool {
-    guard field.count >= 2 else { return false }
+  /// The name and the value of a field.
+  private static func extended(
+    _ field: UnsafeRawBufferPointer, after last: UnsafeRawBufferPointer?
+  ) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
+    guard field.count >= 2 else { return nil }
     let nameLength = Int(field.bigEndian(UInt16.self, at: 0))
     guard field.count >= 2 + nameLength,
-      field.count - 2 - nameLength <= Self.maximumValueLength
-    else { return false }
-    let name = Array(field.part(2, nameLength))
-    guard Self.isName(name) else { return false }
-    if let last = extended.last, !last.name.lexicographicallyPrecedes(name) { return false }
-    extended.append(Extended(name: name, value: Array(field[(2 + nameLength)...])))
-    return true
+      field.count - 2 - nameLength <= maximumValueLength
+    else { return nil }
+    let name = field.part(2, nameLength)
+    guard isName(name) else { return nil }
+    if let last, last.compare(to: name) >= 0 { return nil }
+    return (name, field.part(2 + nameLength, field.count - 2 - nameLength))
   }
 }

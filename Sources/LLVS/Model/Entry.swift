@@ -70,6 +70,13 @@ package struct Entry: Hashable, Sendable {
     return short
   }
 
+  /// An entry of which the extended attributes were not read.
+  var markedShortened: Entry {
+    var short = self
+    short.isShortened = true
+    return short
+  }
+
   /// A shortened entry with the extended attributes that it is without.
   package func whole(with extended: [Attributes.Extended]) -> Entry {
     var whole = self

@@ -144,7 +144,7 @@ enum MapItem {
       let keyLength = content.integer(UInt32.self), keyLength <= Entry.maximumKeyLength,
       content.take(Int(keyLength)) != nil, let length = content.integer(UInt64.self),
       content.take(32) != nil, let fields = content.take(content.remaining),
-      Attributes(decoding: fields) != nil, kind != .directory || length == 0
+      Attributes.isEncoding(fields), kind != .directory || length == 0
     else { return false }
     var local = ByteReader(local)
     switch local.integer(UInt8.self) {
@@ -159,6 +159,32 @@ enum MapItem {
     default: return false
     }
     return local.remaining == 20
+  }
+
+  // MARK: Leaving out
+
+  /// Appends a leaf's item without its extended attributes, where those are long; false where they are not,
+  /// and the item is appended as it is.
+  static func append(
+    shortening bytes: UnsafeRawBufferPointer, at start: Int, to end: Int, _ short: inout [UInt8]
+  ) -> Bool {
+    let content = content(bytes, at: start)
+    let fields = 45 + Int(content.bigEndian(UInt32.self, at: 1))
+    guard
+      let part = Attributes.extendedPart(of: content.part(fields, content.count - fields)),
+      part.length > Entry.longAttributes
+    else {
+      short.append(contentsOf: bytes.part(start, end - start))
+      return false
+    }
+    let kept = fields + part.offset
+    let less = content.count - kept
+    short.append(bigEndian: UInt32(end - start - less))
+    short.append(bigEndian: UInt32(kept))
+    short.append(contentsOf: content.part(0, kept))
+    let local = start + 8 + content.count
+    short.append(contentsOf: bytes.part(local, end - local))
+    return true
   }
 
   // MARK: Writing

@@ -8,6 +8,8 @@ final class MapNode: Sendable {
   static let format: UInt8 = 1
   /// How many items are compared at once where they are likely to be the same.
   private static let itemsAtOnce = 16
+  /// What 256 entries with long keys take without long attributes.
+  private static let longLength = 1 << 17
 
   let bytes: [UInt8]
   /// Where each item starts, and at the end where the last one ends.
@@ -16,11 +18,18 @@ final class MapNode: Sendable {
   /// The digest of each entry of a leaf that was built here; empty where nobody computed them. The next
   /// version's leaf differs by an entry or two, and hashing them all is most of what its digest costs.
   let entryDigests: [Digest]
+  /// The items that are without their extended attributes; empty in every node but those of
+  /// ``shortened``, which are for reading entries and nothing else.
+  private let shortItems: Set<Int>
 
   var count: Int { starts.count - 1 }
 
   /// Takes a node that was just built.
-  init(trusted bytes: [UInt8], starts: [UInt32], level: Int, entryDigests: [Digest]) {
+  init(
+    trusted bytes: [UInt8], starts: [UInt32], level: Int, entryDigests: [Digest],
+    shortItems: Set<Int> = []
+  ) {
+    self.shortItems = shortItems
     self.bytes = bytes
     self.starts = starts
     self.level = level
@@ -61,6 +70,28 @@ final class MapNode: Sendable {
     self.starts = starts
     self.level = level
     entryDigests = []
+    shortItems = []
+  }
+
+  /// A leaf of many bytes without the extended attributes of its entries that are long; nil where it has no
+  /// such.
+  var shortened: MapNode? {
+    guard level == 0, bytes.count >= Self.longLength else { return nil }
+    var short: [UInt8] = []
+    var offsets: [UInt32] = []
+    var items: Set<Int> = []
+    bytes.withUnsafeBytes { raw in
+      short.append(contentsOf: raw.part(0, Self.headerLength))
+      for index in 0..<count {
+        offsets.append(UInt32(short.count))
+        let (start, end) = (Int(starts[index]), Int(starts[index + 1]))
+        if MapItem.append(shortening: raw, at: start, to: end, &short) { items.insert(index) }
+      }
+    }
+    offsets.append(UInt32(short.count))
+    guard !items.isEmpty else { return nil }
+    return MapNode(
+      trusted: short, starts: offsets, level: 0, entryDigests: [], shortItems: items)
   }
 
   /// The node with another item of the same key in the place of one.
@@ -159,7 +190,8 @@ final class MapNode: Sendable {
 
   /// A leaf's entry; never nil in a node that was checked or built here.
   func entry(_ index: Int) -> Entry? {
-    bytes.withUnsafeBytes { MapItem.entry($0, at: Int(starts[index])) }
+    let entry = bytes.withUnsafeBytes { MapItem.entry($0, at: Int(starts[index])) }
+    return shortItems.contains(index) ? entry?.markedShortened : entry
   }
 
   /// The live inode number of a leaf's entry.

@@ -5,7 +5,9 @@ internal import Synchronization
 /// Second chance: a node that was asked for since the hand last passed stays for another round.
 ///
 /// Long attributes make nodes of megabytes, of which each shard would keep one whatever it may hold: those
-/// are kept apart, all together up to the same number of bytes, or one where that is longer.
+/// are kept apart, all together up to the same number of bytes, or one where that is longer. Who asks for no
+/// attributes gets such a node without them, which is kept apart too: a walk in the order of hashes would read
+/// and check the megabytes for every name.
 ///
 /// - Concurrency: any thread; each shard has a lock of its own, a leaf in every lock order, never held
 ///   during I/O.
@@ -30,6 +32,8 @@ package final class NodeCache: Sendable {
   private let shards: [Shard]
   /// Of nodes that are longer than a shard may be.
   private let large = Shard()
+  /// Nodes without long attributes.
+  private let short = Shard()
   private let budget: Int
   private let largeBudget: Int
 
@@ -54,6 +58,16 @@ package final class NodeCache: Sendable {
     node(at: location, in: shard(location)) ?? node(at: location, in: large)
   }
 
+  /// The same without long attributes where it has such, if it is kept so.
+  func shortNode(at location: Location) -> MapNode? {
+    node(at: location, in: shard(location)) ?? node(at: location, in: short)
+      ?? node(at: location, in: large)
+  }
+
+  func insert(short node: MapNode, at location: Location) {
+    insert(node, at: location, in: short, budget: max(largeBudget / 4, 1))
+  }
+
   private func node(at location: Location, in shard: Shard) -> MapNode? {
     shard.state.withLock { state in
       guard let slot = state.index[location] else { return nil }
@@ -63,9 +77,16 @@ package final class NodeCache: Sendable {
   }
 
   func insert(_ node: MapNode, at location: Location) {
+    let isLarge = Self.cost(node) > budget
+    insert(
+      node, at: location, in: isLarge ? large : shard(location),
+      budget: isLarge ? largeBudget : budget)
+  }
+
+  private func insert(
+    _ node: MapNode, at location: Location, in shard: Shard, budget: Int
+  ) {
     let cost = Self.cost(node)
-    let isLarge = cost > budget
-    let (shard, budget) = isLarge ? (large, largeBudget) : (shard(location), budget)
     shard.state.withLock { state in
       guard state.index[location] == nil else { return }
       state.bytes += cost
@@ -92,11 +113,11 @@ package final class NodeCache: Sendable {
 
   /// The bytes that are kept, about.
   package var byteCount: Int {
-    (shards + [large]).reduce(0) { $0 + $1.state.withLock { $0.bytes } }
+    (shards + [large, short]).reduce(0) { $0 + $1.state.withLock { $0.bytes } }
   }
 
   /// Forgets everything, as after segments were compacted.
   package func removeAll() {
-    for shard in shards + [large] { shard.state.withLock { $0 = State() } }
+    for shard in shards + [large, short] { shard.state.withLock { $0 = State() } }
   }
 }

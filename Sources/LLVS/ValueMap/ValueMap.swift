@@ -8,6 +8,7 @@ package struct ValueMap: Sendable {
   package let root: MapRoot
   package let storage: any NodeStorage
   package let cache: NodeCache
+  private var isShort = false
 
   package init(root: MapRoot, storage: any NodeStorage, cache: NodeCache) {
     self.root = root
@@ -18,6 +19,14 @@ package struct ValueMap: Sendable {
   /// The map without entries.
   package init(emptyIn storage: any NodeStorage, cache: NodeCache) {
     self.init(root: .empty, storage: storage, cache: cache)
+  }
+
+  /// The same map for who looks names up: an entry may be without its extended attributes where those are long,
+  /// and says so. Nothing is compared with it or made of it.
+  package var shortened: ValueMap {
+    var short = self
+    short.isShort = true
+    return short
   }
 
   package var count: UInt64 { root.count }
@@ -55,9 +64,13 @@ package struct ValueMap: Sendable {
   }
 
   func node(at location: Location) throws(StoreError) -> MapNode {
-    if let node = cache.node(at: location) { return node }
+    if let node = isShort ? cache.shortNode(at: location) : cache.node(at: location) { return node }
     guard let node = MapNode(checking: try storage.readNode(at: location)) else {
       throw .corrupt("map node \(location.segment):\(location.offset) is malformed")
+    }
+    if isShort, let short = node.shortened {
+      cache.insert(short: short, at: location)
+      return short
     }
     cache.insert(node, at: location)
     return node
