@@ -27,7 +27,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case interrupted = 10
   /// The name is taken.
   case exists = 11
-  /// The system failed in another way.
+  /// The daemon of a mount ended, or the system failed in another way.
   case failed = 12
 
   /// What it says, for the help and the manual page.
@@ -46,7 +46,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .damaged: "the store is damaged"
     case .interrupted: "interrupted (of Ctrl-C the tool ends by the signal: 130 in a shell)"
     case .exists: "the name is taken"
-    case .failed: "the system failed in another way"
+    case .failed: "the daemon of a mount ended, or the system failed in another way"
     }
   }
 }
@@ -55,6 +55,19 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
 struct UsageError: Error {
   var message: String
   init(_ message: String) { self.message = message }
+}
+
+/// The daemon of a mount ended while a command waited for its answer.
+struct EndedDaemon: Error {
+  /// Where it was mounted.
+  var root: String
+}
+
+extension SystemError {
+  /// Whether a file system that was asked has no daemon any more, which is an error of mounts alone.
+  var tellsOfEndedDaemon: Bool {
+    errno == Errno.notConnected || errno == Errno.connectionAborted
+  }
 }
 
 /// The one place where an error becomes words and an exit code.
@@ -73,6 +86,12 @@ struct Failure {
     case let error as UsageError: self.init(.usage, error.message)
     case let error as ControlError: self.init(Self.code(error.kind), error.message)
     case let error as StoreError: self.init(ControlError(error))
+    case let error as EndedDaemon:
+      self.init(
+        .failed,
+        "\(error.root): the daemon ended before it answered; the next mount shows what it has done")
+    case let error as SystemError where error.tellsOfEndedDaemon:
+      self.init(.failed, "\(error.subject) has no daemon any more; mount it again")
     case let error as SystemError: self.init(ControlError(.system(error)))
     case let error as FuseError: self.init(Self.code(error), error.description)
     case MountError.missing(let reason): self.init(.notFound, reason)

@@ -154,6 +154,8 @@ extension Site {
     do {
       try file.write(line + [0x0A], at: 0)
     } catch {
+      // No command's own: those are EHOSTUNREACH and EBUSY.
+      guard !error.tellsOfEndedDaemon else { throw EndedDaemon(root: root) }
       let reply = (try? text(of: file)) ?? ""
       let words = reply.split(separator: "\n").last.map(String.init) ?? ""
       var failure = ControlError(.system(error))

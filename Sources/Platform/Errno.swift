@@ -38,6 +38,7 @@ package enum Errno {
   package static let timedOut = ETIMEDOUT
   package static let hostUnreachable = EHOSTUNREACH
   package static let notConnected = ENOTCONN
+  package static let connectionAborted = ECONNABORTED
   package static let stale = ESTALE
   package static let quota = EDQUOT
   package static let cancelled = ECANCELED

@@ -54,6 +54,35 @@ extension Mounted {
     }
 
     @Test(
+      "A command whose daemon dies says so, whether it was answered in part or not at all",
+      .timeLimit(.minutes(1)))
+    func daemonDies() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+        try mounted.run(
+          """
+          echo 1 > f; echo commit > .llvs/control; echo 2 > f; echo commit > .llvs/control
+          echo 'switch head~ as side' > .llvs/control; echo 3 > f; echo commit > .llvs/control
+          echo "set arbiter='exec sleep 9; true \\$1'" > .llvs/control
+          """)
+        let said = try TestSupport.shell(
+          """
+          '\(MountedStore.program)' merge - --mount mnt & sleep 1
+          kill -KILL \(mounted.daemon); wait $!; echo $?
+          '\(MountedStore.program)' commit --mount mnt; echo $?
+          '\(MountedStore.program)' status --mount mnt; echo $?
+          """, in: mounted.directory)
+        let lines = said.output.split(separator: "\n").map(String.init)
+        #expect(lines.count == 6, "\(said.output)")
+        #expect(lines.count == 6 && lines[1] == "12" && lines[3] == "12" && lines[5] == "12")
+        #expect(lines.first?.contains("the daemon ended before it answered") == true, "\(lines)")
+        #expect(
+          lines.filter { $0.contains("has no daemon any more; mount it again") }.count == 2,
+          "\(lines)")
+        try mounted.kill()
+      }
+    }
+
+    @Test(
       "llvs unmount refuses while something is mounted inside, and says where",
       .timeLimit(.minutes(1)))
     func mountedInside() throws {
