@@ -257,11 +257,20 @@ package final class MountDaemon: Sendable {
   /// What the log says, with the reason behind it, where the version that ends a mount could not be made.
   package static let lostCut = "error the last cut failed: "
 
-  private func cut() {
+  /// Makes the last version, and says what is not in it.
+  @discardableResult
+  private func cut() -> HolderEnd {
     do throws(StoreError) {
-      _ = try versioner.cut(.command)
+      let outcome = try versioner.cut(.command)
+      func names(_ paths: [[UInt8]]) -> String? {
+        paths.isEmpty ? nil : ControlService.names(paths)
+      }
+      return HolderEnd(
+        damaged: names(outcome.unreadable), unsaved: names(outcome.allUnsaved))
     } catch {
-      log.add("error", "the last cut failed: \(ControlError(error).message)")
+      let reason = ControlError(error).message
+      log.add("error", "the last cut failed: \(reason)")
+      return HolderEnd(failure: reason)
     }
   }
 
@@ -272,13 +281,14 @@ package final class MountDaemon: Sendable {
       store.announceFinishing()
       autosync.stop()
       autosaver.stop()
-      cut()
+      let end = cut()
       do throws(FSError) {
         try tree.sync()
       } catch {
         log.add("error", "the journal could not be synced: \(error)")
       }
       store.settle()
+      store.announceEnd(end)
     }
   }
 }

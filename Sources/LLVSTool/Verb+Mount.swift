@@ -224,11 +224,16 @@ extension Verb {
     guard try mount(at: point)?.id != entry.id else {
       throw ControlError(.busy, "\(point) is still mounted though its daemon ended")
     }
-    console.say("\(point) is unmounted")
-    if let reason = lostCut(&events) {
+    let end = end(ofHolder: daemon, of: lock)
+    let unsaved = end.unsaved.map { "; not saved, and kept for the next mount: \($0)" } ?? ""
+    console.say("\(point) is unmounted\(unsaved)")
+    if let reason = end.failure ?? lostCut(&events) {
       throw ControlError(
         .refused,
         "the last version was not made: \(reason); what is in none is kept for the next mount")
+    }
+    if let names = end.damaged {
+      throw ControlError(.damaged, "damaged, in no version: \(names)")
     }
     return .done
   }
@@ -280,6 +285,16 @@ extension Verb {
     if uses.count > 3 { words.append("and \(uses.count - 3) more") }
     throw ControlError(
       .busy, "\(point) is busy: \(words.joined(separator: ", ")); --force detaches it all the same")
+  }
+
+  /// How a daemon that has gone came to its end, as far as the lock's text tells: it is silent where somebody
+  /// else has the store already, or a daemon of before this was told.
+  private static func end(ofHolder daemon: Int32, of lock: String) -> HolderEnd {
+    let bytes = try? File.regular(lock, .read).read(8192, at: 0)
+    let text = String(decoding: bytes ?? [], as: UTF8.self)
+    guard text.hasPrefix("\(daemon) ") || text.hasPrefix("\(daemon)\n") else { return HolderEnd() }
+    if let end = HolderEnd(inLock: text) { return end }
+    return HolderEnd(failure: text.contains("finishing") ? nil : "the daemon was killed")
   }
 
   /// Why the version could not be made that ends a mount, as the log says it; nil where it was made, or

@@ -43,7 +43,7 @@ extension ControlService {
   }
 
   /// The first few paths.
-  static func names(_ paths: [[UInt8]], atMost limit: Int = 5) -> String {
+  package static func names(_ paths: [[UInt8]], atMost limit: Int = 5) -> String {
     let shown = paths.prefix(limit).map { ChangeText.text($0) }
     return shown.joined(separator: ", ") + (paths.count > limit ? " ..." : "")
   }

@@ -243,6 +243,12 @@ extension Store {
     noteHolder(" finishing\n")
   }
 
+  /// Says in the lock's text how it ended, for who waits for that: on a disk that takes nothing else these bytes
+  /// may still be written, and no reader of the log looks for them in vain.
+  package func announceEnd(_ end: HolderEnd) {
+    noteHolder(" finishing\n\(end.text)")
+  }
+
   /// Says in the lock's text on which device of the kernel's this process shows the store, so that the two
   /// are known to belong together under whatever name the mount is listed.
   package func announceMount(device: String) {
