@@ -107,6 +107,12 @@ package final class MountDaemon: Sendable {
         store.announceMount(device: entry.device)
       }
     } catch {
+      if case .mount(_, reason: "") = error, request.allowsOthers, SystemProcess.effectiveUser != 0
+      {
+        throw .option(
+          "\(mountPoint) could not be mounted: an ordinary user may let others in (allow_other) only "
+            + "where a line says user_allow_other in /etc/fuse.conf")
+      }
       throw .session(error)
     }
   }

@@ -5,7 +5,7 @@ import Platform
 package enum FuseError: Error, Hashable, Sendable, CustomStringConvertible {
   /// libfuse would not make a session; its own words.
   case session(reason: String)
-  /// The file system could not be mounted; libfuse's own words.
+  /// The file system could not be mounted; libfuse's own words, none where fusermount3(1) said it.
   case mount(path: String, reason: String)
   /// The file system could not be unmounted.
   case unmount(path: String, errno: Int32)
@@ -26,6 +26,7 @@ package enum FuseError: Error, Hashable, Sendable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .session(let reason): "The file system session could not be made: \(reason)."
+    case .mount(let path, ""): "\(path) could not be mounted: fusermount3 refused it."
     case .mount(let path, let reason): "\(path) could not be mounted: \(reason)."
     case .unmount(let path, let errno):
       "\(path) could not be unmounted: \(unsafe String(cString: strerror(errno)))."
