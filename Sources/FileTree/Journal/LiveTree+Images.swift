@@ -171,7 +171,9 @@ extension LiveTree {
       file.neverSaved = image.neverSaved
       file.steady = image.steady
       file.writerEpoch = image.writerEpoch
-      file.lastWriteTick = tick
+      // The time of the last write, where nobody set another: its pause goes on over mounts.
+      let written = image.explicitTime ? nil : image.attributes.mtime
+      file.lastWriteTick = written.map { self.tick(at: $0) } ?? tick
       file.explicitTime = image.explicitTime
       // What follows a save in the journal says how much quiet it had; of what the image holds already
       // nobody knows.

@@ -1,8 +1,9 @@
-import FileTree
 import LLVS
 import Platform
 import TestSupport
 import Testing
+
+@testable import FileTree
 
 /// Section 4 of the contract, rules 1 to 5: what counts as saved, and what a cut takes.
 @Suite(.timeLimit(.minutes(2)))
@@ -140,6 +141,28 @@ struct SaveRulesTests {
     #expect(try mount.head() == ["log": "a\nb\nc\n"])
     try mount.close(log)
     try mount.close(new)
+  }
+
+  @Test("what was left unsaved has paused since its last write, not since the last mount")
+  func pauseOverMounts() throws {
+    do {
+      let mount = try mounted(settle: 20_000_000)
+      try mount.write(try mount.create("old"), Array("left".utf8))
+      try mount.write(try mount.create("new"), Array("half".utf8))
+      let inode = try mount.inode("old")
+      let now = LiveTree.now()
+      mount.tree.lock.withLock { _ in
+        mount.tree.nodes[inode]?.attributes.mtime = Attributes.Time(
+          seconds: now.seconds - 61, nanoseconds: now.nanoseconds)
+      }
+      // The mount after the next finds what it left in the next one's first records.
+      try mount.tree.renewJournal()
+    }
+    try MountedTree(directory.path).tree.renewJournal()
+    let mount = try mounted(settle: 20_000_000)
+    SystemClock.sleep(nanoseconds: 40_000_000)
+    #expect(try mount.cut(.quiet).unsaved == [Array("new".utf8)])
+    #expect(try mount.head() == ["old": "left"])
   }
 
   @Test("a new log, made by who appends, is saved when its writes pause")
