@@ -35,8 +35,11 @@ struct Completion {
 
   /// The words that begin so; never fails: a shell has nobody to tell.
   func words() -> [String] {
-    let all = candidates()
-    return all.filter { $0.hasSuffix(Self.files) || $0.hasPrefix(word) }
+    var seen: Set<String> = []
+    // An option of all may be one of a verb's own too.
+    return candidates().filter {
+      ($0.hasSuffix(Self.files) || $0.hasPrefix(word)) && seen.insert($0).inserted
+    }
   }
 
   private func candidates() -> [String] {
