@@ -211,18 +211,29 @@ struct CutVersions {
 
   /// The items by the version they go into, ancestors first.
   private func grouped() throws(StoreError) -> [(CutPlan.Side, [CutPlan.Item])] {
+    guard try hasSeveral() else { return plan.items.isEmpty ? [] : [(plan.ownSide, plan.items)] }
     var groups: [CutPlan.Side: [CutPlan.Item]] = [:]
-    for item in plan.items {
-      var side = plan.side(of: item)
-      if side.isLeft { side.isLeft = try !isAncestor(side.predecessor) }
-      if !side.isLeft, side.predecessor != plan.head, !plan.contested.contains(item.path),
-        try isUntouched(item, since: side.predecessor)
-      {
-        side.predecessor = plan.head
-      }
-      groups[side, default: []].append(item)
-    }
+    for item in plan.items { groups[try side(of: item), default: []].append(item) }
     return groups.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// Whether any item goes into another version than the head's; as a rule none does, and the list of a long
+  /// plan is not copied then.
+  private func hasSeveral() throws(StoreError) -> Bool {
+    for item in plan.items where try side(of: item) != plan.ownSide { return true }
+    return false
+  }
+
+  /// The version that an item goes into, which is the head's where the older one had the same at its path.
+  private func side(of item: CutPlan.Item) throws(StoreError) -> CutPlan.Side {
+    var side = plan.side(of: item)
+    if side.isLeft { side.isLeft = try !isAncestor(side.predecessor) }
+    if !side.isLeft, side.predecessor != plan.head, !plan.contested.contains(item.path),
+      try isUntouched(item, since: side.predecessor)
+    {
+      side.predecessor = plan.head
+    }
+    return side
   }
 
   /// Whether the head came of a version.
@@ -357,8 +368,12 @@ struct CutVersions {
     if !isOnHead { made.stale.formUnion(builder.entries.inodes) }
     made.renumbered.formUnion(builder.renumbered)
     let detached = Set(plan.detached.map(\.inode))
-    for (place, inode) in builder.placed where !detached.contains(inode) {
-      made.placed[place] = inode
+    if detached.isEmpty, made.placed.isEmpty {
+      made.placed = builder.placed
+    } else {
+      for (place, inode) in builder.placed where !detached.contains(inode) {
+        made.placed[place] = inode
+      }
     }
     return builder
   }

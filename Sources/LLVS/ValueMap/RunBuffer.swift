@@ -94,8 +94,12 @@ struct RunBuffer {
     let shift = start - MapNode.headerLength
     for index in range { offsets.append(UInt32(starts[index] - shift)) }
     offsets.append(UInt32(node.count))
-    return MapNode(
-      trusted: node, starts: offsets, level: level,
-      entryDigests: level == 0 ? Array(digests[range]) : [])
+    // Not made an array of: that of all of them would be the buffer itself, with the room of the longest run.
+    var known: [Digest] = []
+    if level == 0 {
+      known.reserveCapacity(range.count)
+      known.append(contentsOf: digests[range])
+    }
+    return MapNode(trusted: node, starts: offsets, level: level, entryDigests: known)
   }
 }
