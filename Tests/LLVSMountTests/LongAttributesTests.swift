@@ -30,19 +30,22 @@ extension Mounted {
         let size = try mounted.shell("du -sb ../store/segments | cut -f1").output
         let bytes = try #require(Int(size.filter(\.isNumber)))
         // The names of a directory come by their hashes, and the attributes stand beside the names.
-        let all = try bytesRead(mounted) - read
-        #expect(all < 3 * bytes, "\(all) of \(bytes)")
+        let bytesNow = try bytesRead(mounted) - read
+        #expect(bytesNow < 3 * bytes, "\(bytesNow) of \(bytes)")
         // 100 MB of attributes.
         let grown = try self.memory(mounted) - memory
         #expect(grown < 64 << 10, "\(grown) KiB")
-        let value = try mounted.shell("getfattr -n user.a --only-values f00007 | head -c 5")
-        #expect(value.output == "00007")
+        let values = try mounted.shell("getfattr -d --absolute-names * | grep -c ^user.")
+        #expect(values.output == "\(2 * Self.count)\n")
+        // A cache, and what it takes to read one node of the map.
+        let all = try self.memory(mounted, "VmRSS") - memory
+        #expect(all < 176 << 10, "\(all) KiB")
       }
     }
 
-    /// The most memory that the daemon has taken, in KiB.
-    private func memory(_ mounted: MountedStore) throws -> Int {
-      try number("awk '/VmHWM/ { print $2 }' /proc/\(mounted.daemon)/status")
+    /// Memory of the daemon, as a rule the most that it has taken, in KiB.
+    private func memory(_ mounted: MountedStore, _ which: String = "VmHWM") throws -> Int {
+      try number("awk '/\(which)/ { print $2 }' /proc/\(mounted.daemon)/status")
     }
 
     private func bytesRead(_ mounted: MountedStore) throws -> Int {

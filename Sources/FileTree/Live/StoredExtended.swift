@@ -63,30 +63,47 @@ struct KeptEntry {
 /// - Concurrency: any thread; never locked while reading.
 final class ExtendedCache: Sendable {
   private static let most = 8
+  /// About how many times as long as what is read of it a node of the map is.
+  private static let neighbours = 64
+  /// After reading so many bytes of nodes, what they took is given back: they are of all lengths, and what one
+  /// leaves seldom fits the next.
+  private static let tidied = 256 << 20
 
   private struct Known {
     let place: StoredExtended
     let extended: [Attributes.Extended]
   }
 
-  // The newest last; a leaf in every lock order.
-  private let known = Monitor<[Known]>([])
+  private struct State {
+    /// The newest last.
+    var known: [Known] = []
+    /// Bytes of nodes that were read since the last time.
+    var read = 0
+  }
+
+  // A leaf in every lock order.
+  private let state = Monitor(State())
 
   /// What stands at a place.
   ///
   /// - Throws: what ``StoredExtended/read()`` throws.
   func extended(at place: StoredExtended) throws(StoreError) -> [Attributes.Extended] {
-    let found = known.withLock { known -> [Attributes.Extended]? in
-      guard let index = known.firstIndex(where: { $0.place === place }) else { return nil }
-      known.append(known.remove(at: index))
-      return known.last?.extended
+    let found = state.withLock { s -> [Attributes.Extended]? in
+      guard let index = s.known.firstIndex(where: { $0.place === place }) else { return nil }
+      s.known.append(s.known.remove(at: index))
+      return s.known.last?.extended
     }
     if let found { return found }
     let extended = try place.read()
-    known.withLock { known in
-      if known.count >= Self.most { known.removeFirst() }
-      known.append(Known(place: place, extended: extended))
+    let isUntidy = state.withLock { s in
+      if s.known.count >= Self.most { s.known.removeFirst() }
+      s.known.append(Known(place: place, extended: extended))
+      s.read += extended.reduce(0) { $0 + $1.value.count } * Self.neighbours
+      guard s.read >= Self.tidied else { return false }
+      s.read = 0
+      return true
     }
+    if isUntidy { SystemMemory.trim() }
     return extended
   }
 }

@@ -150,24 +150,40 @@ extension LiveTree {
     if node.inode == Self.rootInode || !node.explicitTime, let time = node.attributes.mtime {
       plan.directoryTimes[node.inode] = time
     }
-    for (name, override) in directory.overrides {
-      let childPath = path.isEmpty ? name : path + [0x2F] + name
-      guard let child = override.node else {
-        plan.absent.insert(childPath)
-        if isInPlace {
-          plan.items.append(
-            CutPlan.Item(path: childPath, epoch: override.epoch, action: .removeTree))
-        }
-        continue
+    guard directory.overrides.values.contains(where: { $0.node?.baseExtended != nil }) else {
+      for (name, override) in directory.overrides {
+        walk(name, override, of: path, isInPlace: isInPlace, reason, &plan)
       }
-      if isIgnored(child, override, at: childPath) {
-        noteScratch(child, &plan)
-        walkScratch(child, at: childPath, reason, &plan)
-      } else if child.kind == .directory {
-        walkDirectory(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
-      } else {
-        take(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
+      return
+    }
+    // Nodes of the map with long attributes are megabytes: each is read once.
+    for (name, override) in directory.overrides.sorted(by: {
+      $0.key.lexicographicallyPrecedes($1.key)
+    }) {
+      walk(name, override, of: path, isInPlace: isInPlace, reason, &plan)
+    }
+  }
+
+  private func walk(
+    _ name: [UInt8], _ override: Override, of path: [UInt8], isInPlace: Bool,
+    _ reason: CutReason, _ plan: inout CutPlan
+  ) {
+    let childPath = path.isEmpty ? name : path + [0x2F] + name
+    guard let child = override.node else {
+      plan.absent.insert(childPath)
+      if isInPlace {
+        plan.items.append(
+          CutPlan.Item(path: childPath, epoch: override.epoch, action: .removeTree))
       }
+      return
+    }
+    if isIgnored(child, override, at: childPath) {
+      noteScratch(child, &plan)
+      walkScratch(child, at: childPath, reason, &plan)
+    } else if child.kind == .directory {
+      walkDirectory(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
+    } else {
+      take(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
     }
   }
 
