@@ -99,16 +99,18 @@ extension LiveTree {
         } catch {
           throw .store(error)
         }
-        let isCurrent = lock.withLock { _ -> Bool in
+        let isCurrent = try lock.withLock { _ throws(FSError) -> Bool in
           guard baseStamp == stamp else { return false }
-          for (index, path) in implied { items[index].inode = impliedInode(path) }
+          let node = try directory(inode)
+          for (index, path) in implied {
+            items[index].inode = impliedInode(path, at: items[index].name, of: node)
+          }
           guard !detachedNodes.isEmpty else { return true }
           for index in items.indices.dropFirst(2)
           where detachedNodes[items[index].inode]?.node.parent == nil
             && detachedNodes[items[index].inode] != nil
           {
-            let name = items[index].name
-            items[index].inode = partedInode(basePath.isEmpty ? name : basePath + [0x2F] + name)
+            items[index].inode = partedInode(items[index].inode)
           }
           return true
         }
@@ -139,9 +141,21 @@ extension LiveTree {
     impliedInodes[ImpliedName(path)] ?? renewedInode(path)
   }
 
-  /// The number of a value whose own one a file bears that lives on for its handles alone; no directory has
-  /// a slash behind its path.
-  func partedInode(_ path: [UInt8]) -> UInt64 { impliedInode(path + [0x2F]) }
+  /// The same for one that stands at a name: another where a directory which went from there bears it.
+  private func impliedInode(
+    _ path: [UInt8], at name: [UInt8], of parent: LiveNode
+  ) -> UInt64 {
+    let inode = impliedInode(path)
+    guard let known = nodes[inode], !known.stands(at: name, of: parent) else { return inode }
+    return renewedInode(path)
+  }
+
+  /// The number of a value whose own one a file bears that lives on for its handles alone, at each of its
+  /// names.
+  func partedInode(_ inode: UInt64) -> UInt64 { impliedInode(partedName(inode)) }
+
+  /// What stands for a number where paths do: no path begins with a slash.
+  func partedName(_ inode: UInt64) -> [UInt8] { [0x2F] + String(inode).utf8 }
 
   /// Another number for a path whose own one a file bears that is no longer there.
   func renewedInode(_ path: [UInt8]) -> UInt64 {

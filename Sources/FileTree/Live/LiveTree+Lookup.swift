@@ -123,10 +123,14 @@ extension LiveTree {
     }
     // A number that another name bears in memory is never shown twice, nor that of a file which lives on for
     // its handles alone.
-    let place = isDirectory ? path : path + [0x2F]
+    let place = isDirectory ? path : partedName(inode)
     var own = nodes[inode] == nil ? inode : impliedInode(place)
     if let known = nodes[own] {
       if known.stands(at: name, of: parent) { return known }
+      if let entry, isLink(entry, of: known) {
+        attach(known, at: name, of: parent)
+        return known
+      }
       own = renewedInode(place)
     }
     let kept = entry.map { KeptEntry($0, of: source) }

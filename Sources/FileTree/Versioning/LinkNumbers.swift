@@ -38,11 +38,16 @@ struct LinkNumbers {
   }
 
   private var changes: [Link] = []
+  private var keys: Set<Key> = []
+
+  /// Whether a key's difference is one of those that were taken.
+  func settles(_ key: Key) -> Bool { keys.contains(key) }
 
   /// Takes a difference that concerns hard links; false for any other.
   mutating func take(_ change: MapChange) -> Bool {
     guard Self.concern(change) else { return false }
     changes.append(Link(change))
+    keys.insert(change.key)
     return true
   }
 
@@ -62,7 +67,6 @@ struct LinkNumbers {
     guard !changes.isEmpty else { return [] }
     var owners: [UInt64: Identity] = [:]
     var numbers: [Identity: UInt64] = [:]
-    let changed = Set(changes.compactMap { ($0.new ?? $0.old)?.key })
     var ids: Set<[UInt8]> = []
     for change in changes {
       for entry in [change.old, change.new] {
@@ -71,10 +75,11 @@ struct LinkNumbers {
     }
     // Names that stay as they are have their numbers first.
     for id in ids {
-      for key in try map.transaction.keys(linkedBy: id) where !changed.contains(key) {
+      for key in try map.transaction.keys(linkedBy: id) where !keys.contains(key) {
         guard let entry = try target.entry(at: key), entry.attributes.linkID == id else { continue }
-        owners[entry.inode] = Identity(entry)
-        numbers[Identity(entry)] = entry.inode
+        let number = map.placed[MapPlace(entry)] ?? entry.inode
+        owners[number] = Identity(entry)
+        numbers[Identity(entry)] = number
       }
     }
     var result: [Link] = []

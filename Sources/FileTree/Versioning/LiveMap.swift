@@ -81,14 +81,11 @@ struct LiveMap {
       if link.hasSameContent, link.old?.inode == link.new?.inode { continue }
       foreign.append(try changed(key, false, link.old, link.new))
     }
-    if !isInOrder { foreign.sort { $0.path.lexicographicallyPrecedes($1.path) } }
-    for (place, inode) in rest {
-      guard var entry = try target.entry(at: place.key, directory: place.isDirectory),
-        entry.inode != inode
-      else { continue }
-      entry.inode = inode
-      patches.append(.put(entry))
+    for (old, new) in try renumber(rest, in: target, besides: links, &patches) {
+      isInOrder = false
+      foreign.append(try changed(new.key, false, old, new))
     }
+    if !isInOrder { foreign.sort { $0.path.lexicographicallyPrecedes($1.path) } }
     let moves = Self.numbered(displacements.moves, by: patches)
     try Self.add(moves, to: &foreign, from: before, placed)
     let difference = Difference(
@@ -98,6 +95,37 @@ struct LiveMap {
     let patched = try ValueMap(root: target.root, storage: transaction.nodes, cache: target.cache)
       .applying(edits: patches)
     return (patched, difference)
+  }
+
+  /// Gives places the numbers of the nodes that stand there, and those of files with several names to the
+  /// names at which no node does.
+  ///
+  /// - Returns: what the latter had and have.
+  private func renumber(
+    _ rest: [MapPlace: UInt64], in target: ValueMap, besides links: LinkNumbers,
+    _ patches: inout [MapEdit]
+  ) throws(StoreError) -> [(old: Entry, new: Entry)] {
+    var others: [Key: (old: Entry, new: Entry)] = [:]
+    for (place, inode) in rest {
+      guard var entry = try target.entry(at: place.key, directory: place.isDirectory),
+        entry.inode != inode
+      else { continue }
+      let number = entry.inode
+      entry.inode = inode
+      patches.append(.put(entry))
+      guard let id = entry.attributes.linkID, number != 0 else { continue }
+      for key in try transaction.keys(linkedBy: id)
+      where placed[MapPlace(key: key, isDirectory: false)] == nil && !links.settles(key) {
+        guard let old = try target.entry(at: key), old.inode == number,
+          old.attributes.linkID == id
+        else { continue }
+        var new = old
+        new.inode = inode
+        others[key] = (old, new)
+      }
+    }
+    patches += others.values.map { .put($0.new) }
+    return Array(others.values)
   }
 
   /// Values that are shown elsewhere, with the numbers that they are to have.

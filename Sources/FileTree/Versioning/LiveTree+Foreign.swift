@@ -15,6 +15,8 @@ extension LiveTree {
     for name in [oldName, newName] {
       told.append(.entry(parent: parent.kernelID, name: name))
     }
+    // One more of a file's names, where something pending had the one it had.
+    if let new = change.new { noteGrown(new) }
     let override = parent.directory?.overrides[oldName]
     // A pending name shows its pending bytes until its cut.
     if let override, override.node.map(isPending) ?? true { return }
@@ -39,6 +41,11 @@ extension LiveTree {
     }
   }
 
+  private func noteGrown(_ entry: Entry) {
+    guard entry.attributes.linkID != nil, nodes[entry.inode]?.parent != nil else { return }
+    grownLinks.insert(entry.inode)
+  }
+
   private static func split(_ path: [UInt8]) -> (above: [UInt8], name: [UInt8]) {
     guard let slash = path.lastIndex(of: 0x2F) else { return ([], path) }
     return (Array(path[..<slash]), Array(path[(slash + 1)...]))
@@ -49,9 +56,7 @@ extension LiveTree {
   ) {
     let (parentPath, name) = Self.split(change.path)
     if let new = change.new { noteReplaced(change.old, by: new) }
-    if let new = change.new, new.attributes.linkID != nil, nodes[new.inode]?.parent != nil {
-      grownLinks.insert(new.inode)
-    }
+    if let new = change.new { noteGrown(new) }
     guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
     let override = parent.directory?.overrides[name]
     if override != nil { parent.directory?.overrides[name]?.hidesBase = change.new != nil }
@@ -68,12 +73,10 @@ extension LiveTree {
     if change.new == nil { leave(former, at: change.path) }
     guard let node else { return told.append(anotherNode) }
     guard let new = change.new, new.kind == node.kind else {
-      // What was made in a directory that others removed stays, and the directory with it; so does what was
-      // removed in one that only names below still say is there.
-      let below = node.directory?.overrides.values
-      if let below, !below.isEmpty,
-        below.contains(where: { $0.node != nil }) || isThere(change.path)
-      {
+      // What was made in a directory that others removed stays, and the directory with it; one that only names
+      // below still say is there goes on as it is, with all that is known of those.
+      let isHeld = node.directory?.overrides.values.contains { $0.node != nil } ?? false
+      if isHeld || node.kind == .directory && isThere(change.path) {
         node.entry = nil
         let time = node.attributes.mtime
         (node.storedExtended, node.baseExtended) = (nil, nil)

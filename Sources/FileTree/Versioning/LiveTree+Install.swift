@@ -197,7 +197,10 @@ extension LiveTree {
       var above = old[...]
       while !above.isEmpty {
         if let new = plan.moves[Array(above)] {
-          node.directory?.basePath = new + old[above.endIndex...]
+          let path = new + old[above.endIndex...]
+          node.directory?.basePath = path
+          // One that no entry stands for keeps its number where it is now.
+          if node.entry?.inode ?? 0 == 0 { impliedInodes[ImpliedName(path)] = node.inode }
           break
         }
         above = above[..<(above.lastIndex(of: 0x2F) ?? above.startIndex)]

@@ -52,6 +52,14 @@ extension LiveTree {
         case .directory(let entry)?: entry.flatMap { $0.inode == 0 ? nil : $0.inode } ?? node.inode
         case nil: nil
         }
+      if case .value(let entry)? = try view.child(of: path, named: name),
+        // Of a file of several names a node has the entry of any.
+        var shown = lock.withLock({ _ in node.isTouched ? nil : node.entry }),
+        case let _ = shown.key = entry.key, !shown.hasSameContent(as: entry)
+      {
+        return "\(node.kind) \(node.inode) at \(String(decoding: path, as: UTF8.self))/"
+          + "\(String(decoding: name, as: UTF8.self)) shows \(shown), and the base has \(entry)"
+      }
       // What a number stands for in memory already has another there.
       let isImplied = lock.withLock { _ in impliedInodes.values.contains(node.inode) }
       guard inode != node.inode, !isImplied else { continue }

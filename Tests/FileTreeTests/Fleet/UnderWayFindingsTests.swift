@@ -126,4 +126,40 @@ struct UnderWayFindingsTests {
     let shown = try member.check()
     #expect(shown["d/x"].map { String(decoding: $0.bytes, as: UTF8.self) } == "one")
   }
+
+  @Test("a file of several names has one more when one of them comes to be shown elsewhere")
+  func shownElsewhere() throws {
+    try save("in", "text")
+    // It is looked at before the other.
+    try member.kernel.link("in", "!n")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try member.kernel.remove("in")
+    try member.run("commit")
+    _ = try member.live()
+    let member = member
+    let record = try #require(try member.store.version(first))
+    var failure: (any Error)?
+    // A directory is made at the name while the tree is put under it that has the file there.
+    _ = try member.service.versioner.transition(.command, reasonText: "test") {
+      (transaction, head) throws(StoreError) in
+      do {
+        try member.kernel.makeDirectory("in")
+        try save("in/x", "x")
+      } catch {
+        failure = error
+      }
+      guard let head, let now = try transaction.version(head) else { return head }
+      let (base, map) = (member.store.map(now.map), member.store.map(record.map))
+      return try transaction.add(
+        AuthoredVersion(
+          number: try transaction.reserveVersion(), first: head, base: base, map: map)
+      ).number
+    }
+    #expect(failure == nil)
+    _ = try member.live()
+    try member.run("commit")
+    let shown = try member.check()
+    #expect(shown["in/x"] != nil && shown["!n"]?.names.count == 2)
+  }
 }

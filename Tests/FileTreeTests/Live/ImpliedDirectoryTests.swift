@@ -67,3 +67,87 @@ func impliedDirectoriesThatMovedAreNotFoundAgain() throws {
   #expect(try mount.tree.fault() == nil)
   mount.forget(inode)
 }
+
+/// Puts a version under the tree in which a directory has no entry of its own any more.
+private func withoutEntry(
+  _ body: (MountedTree, _ before: [UInt64]) throws -> Void
+) throws {
+  let directory = try TemporaryDirectory()
+  let mount = try MountedTree.unhurried(directory.path)
+  func show(_ version: Version.ID) throws {
+    _ = try mount.versioner.transition(.command) { (transaction, _) throws(StoreError) in
+      try transaction.version(version)?.number
+    }
+  }
+  try show(
+    mount.store.makeVersion(
+      basedOnPredecessor: nil,
+      inserting: [
+        Value(id: Value.ID("p/x"), data: Array("one".utf8)),
+        Value(id: Value.ID("p/y"), data: Array("y".utf8)),
+      ]
+    ).id)
+  try mount.link("p/x", "z")
+  try mount.cut()
+  let plain = try #require(try mount.store.state().head.flatMap { try mount.store.version($0) })
+  try mount.change("p") { $0.mode = 0o700 }
+  try mount.cut()
+  // The kernel knows them all.
+  let known = try ["p", "p/x", "p/y"].map { path in
+    try mount.with(path) { try mount.tree.lookup($0, $1) }
+  }
+  defer { for status in known { mount.forget(status.node) } }
+  let changed = ["p/x", "p/y"].map { Value(id: Value.ID($0), data: Array("two".utf8)) }
+  try show(
+    mount.store.makeVersion(
+      basedOnPredecessor: plain.id, storing: changed.map { .update($0) }
+    ).id)
+  try body(mount, known.map(\.inode))
+}
+
+@Test("One that only names below say is there keeps its number, and shows what they are")
+func directoriesThatLoseTheirEntries() throws {
+  try withoutEntry { mount, before in
+    #expect(mount.text("p/x") == "two" && mount.text("p/y") == "two" && mount.text("z") == "one")
+    #expect(try mount.inode("p") == before[0])
+    #expect(try mount.status("p").mode & 0o777 == 0o755)
+    #expect(try mount.tree.fault() == nil)
+    try mount.save("p/new", "new")
+    try mount.cut()
+    #expect(try mount.head() == ["p/x": "two", "p/y": "two", "p/new": "new", "z": "one"])
+    #expect(try mount.tree.fault() == nil)
+  }
+}
+
+@Test("Those below one that moved keep their numbers; what comes in their places has others")
+func impliedDirectoriesBelowOneThatMoved() throws {
+  let directory = try TemporaryDirectory()
+  let mount = try MountedTree.unhurried(directory.path)
+  func merge(_ key: String) throws {
+    let head = try mount.store.state().head.flatMap { try mount.store.version($0) }
+    let made = try mount.store.makeVersion(
+      basedOnPredecessor: head?.id, inserting: [Value(id: Value.ID(key), data: [1])])
+    _ = try mount.versioner.transition(.command) { (transaction, head) throws(StoreError) in
+      guard let other = try transaction.version(made.id)?.number else { return head }
+      return try transaction.mergeSides([head ?? other, other], live: head).outcome
+    }
+  }
+  func check(_ path: String) throws -> UInt64 {
+    let listed = try mount.with(path) { (parent, name) in
+      try mount.tree.list(parent).items.first { $0.name == name }
+    }
+    let found = try mount.inode(path)
+    #expect(listed?.inode == found)
+    return found
+  }
+  try merge("p/c/x")
+  let node = try mount.with("p/c") { try mount.tree.lookup($0, $1).node }
+  defer { mount.forget(node) }
+  let inode = try check("p/c")
+  try mount.rename("p", "q")
+  try merge("p/c/y")
+  #expect(try mount.names("p/c") == ["y"] && mount.names("q/c") == ["x"])
+  #expect(try check("q/c") == inode)
+  #expect(try check("p/c") != inode)
+  #expect(try mount.tree.fault() == nil)
+}

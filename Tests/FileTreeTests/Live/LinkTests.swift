@@ -95,6 +95,45 @@ struct LinkTests {
     try again { try checkLinked("one file", in: $0) }
   }
 
+  @Test("names that come while the file with their number lives on for its handles are one file")
+  func heldMeanwhile() throws {
+    try mount.save("d/y", "new")
+    try mount.rename("x", "z")
+    try mount.cut()
+    let wanted = try #require(try mount.store.state().headMap)
+    try mount.save("d/y", "old")
+    try mount.rename("z", "x")
+    try mount.cut()
+    let handle = try mount.open("x", .read)
+    let mount = mount
+    // As restore does: a version on the head with what was before, while one of its names is removed here.
+    _ = try mount.versioner.transition(.command, reasonText: "restore") {
+      (transaction, head) throws(StoreError) in
+      #expect(throws: Never.self) { try mount.unlink("d/y") }
+      guard let head, let now = try transaction.version(head) else { return head }
+      return try transaction.add(
+        AuthoredVersion(
+          number: try transaction.reserveVersion(), first: head, base: mount.store.map(now.map),
+          map: mount.store.map(wanted))
+      ).number
+    }
+    #expect(try mount.bytes(ofInode: handle.inode) == Array("old".utf8))
+    // It is met under another number, as the handle has its own.
+    let node = try mount.with("z") { try mount.tree.lookup($0, $1) }
+    #expect(mount.text("z") == "new" && node.inode != handle.inode)
+    try mount.close(handle)
+    try mount.cut()
+    // The edit wins over the removal.
+    #expect(mount.text("d/y") == "new" && mount.text("z") == "new")
+    #expect(try mount.inode("d/y") == mount.inode("z"))
+    #expect(try mount.status("z").links == 2)
+    let map = mount.store.map(try #require(try mount.store.state().headMap))
+    let known = try ["z", "d/y"].map { try map.entry(at: Key($0))?.inode }
+    #expect(known[0] == known[1])
+    #expect(try mount.tree.fault() == nil)
+    mount.forget(node.node)
+  }
+
   @Test("names that went apart one by one and come to the same bytes again are one file")
   func oneByOne() throws {
     try merge([("x", "two")])
