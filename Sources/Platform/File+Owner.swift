@@ -7,13 +7,16 @@ internal import Glibc
 extension File {
   /// Opens a file, which is made where it is not there, and then belongs to whom its directory belongs to.
   ///
-  /// Only what was made just now is given away: a name that leads to another's file changes nothing.
+  /// Only what was made just now is given away: a name that leads to another's file changes nothing. Nothing is
+  /// left of a file that was made for an error: who tries again under the name makes it.
   ///
   /// - Throws: what open(2) says, and EINVAL where no regular file has the name.
   package static func kept(
     _ path: String, _ mode: Mode, permissions: UInt32 = 0o600
   ) throws(SystemError) -> File {
-    try made(path, mode.union(.nonBlocking), permissions: permissions).checkedToBeRegular()
+    let file = try made(path, mode.union(.nonBlocking), permissions: permissions)
+    // What this very call made is one.
+    return mode.contains(.exclusive) ? file : try file.checkedToBeRegular()
   }
 
   /// Opens a file that is there, and is no link.
@@ -41,7 +44,12 @@ extension File {
     }
     do throws(SystemError) {
       let file = try File(path, mode.union(.exclusive), permissions: permissions)
-      try file.give(toOwnerOf: FileSystem.directory(of: path))
+      do throws(SystemError) {
+        try file.give(toOwnerOf: FileSystem.directory(of: path))
+      } catch {
+        try? FileSystem.unlink(path)
+        throw error
+      }
       return file
     } catch {
       guard error.errno == Errno.exists, !mode.contains(.exclusive) else { throw error }

@@ -105,6 +105,19 @@ struct FileTests {
     }
   }
 
+  @Test("a file that is kept is made and handed out, or leaves its name free", arguments: 1...3)
+  func kept(nth: Int) throws {
+    let path = directory.file("f")
+    let token = Faults.arm(
+      Faults.Plan(
+        calls: [.open, .status], below: directory.path, nth: nth, times: 1,
+        action: .fail(Errno.inputOutput)))
+    let first = try? File.kept(path, [.readWrite, .create, .exclusive])
+    Faults.disarm(token)
+    #expect(try FileSystem.exists(path) == (first != nil))
+    if first == nil { _ = try File.kept(path, [.readWrite, .create, .exclusive]) }
+  }
+
   @Test("names: rename in its modes, links, directories, trees")
   func names() throws {
     let (a, b) = (directory.file("a"), directory.file("b"))
