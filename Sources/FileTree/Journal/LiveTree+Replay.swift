@@ -282,6 +282,7 @@ extension LiveTree {
           foreign: foreign.changes, implied: foreign.implied),
         after: nil)
     }
+    try findLinks()
     _ = try completeLinks(grownLinks)
     (grownLinks, replayedSources) = ([], [:])
     // Of the others no handle is left that could change them.
@@ -289,6 +290,17 @@ extension LiveTree {
     where detached.node.file?.saved == nil && detached.node.file?.unsaved != true {
       forgetDetached(detached.node.inode)
       dropIfUnused(detached.node)
+    }
+  }
+
+  /// Finds the numbers that the base has for files which bear others here, by which their names are found.
+  private func findLinks() throws(StoreError) {
+    for node in nodes.values where node.renewsInode && node.attributes.linkID != nil {
+      guard let entry = node.entry, let known = try base.map.entry(at: entry.key),
+        known.hasSameContent(as: entry)
+      else { continue }
+      node.entry = known
+      grownLinks.insert(node.inode)
     }
   }
 

@@ -1,5 +1,6 @@
 import FileTree
 import LLVS
+import Platform
 import TestSupport
 import Testing
 
@@ -53,7 +54,9 @@ struct LinkTests {
     _ = try mount.versioner.transition(.command, reasonText: "undo") { _, _ in version }
   }
 
-  private func checkLinked(_ text: String, in tree: MountedTree? = nil) throws {
+  private func checkLinked(
+    _ text: String, counted: Bool = true, in tree: MountedTree? = nil
+  ) throws {
     let mount = tree ?? mount
     let names = ["x", "d/y"]
     let numbers = try names.map { try mount.inode($0) }
@@ -61,6 +64,7 @@ struct LinkTests {
     #expect(numbers[0] == numbers[1])
     let counts = try names.map { try mount.status($0).links }
     #expect(counts == [2, 2])
+    guard counted else { return }
     let root = try #require(try mount.store.state().headMap)
     let map = mount.store.map(root)
     let known = try names.map { try map.entry(at: Key($0))?.inode }
@@ -182,6 +186,41 @@ struct LinkTests {
     try mount.save("x", "here")
     try mount.cut()
     #expect(try mount.head()["d/y"] == "here")
+  }
+
+  @Test("a name that comes to a file which is open is one of its names, wherever the daemon is killed")
+  func comesWhileOpen() throws {
+    let first = try mount.store.state().head
+    try mount.unlink("d/y")
+    try mount.save("x", "two")
+    try mount.cut()
+    let handle = try mount.open("x", .read)
+    let path = mount.path
+    let copies = try TemporaryDirectory()
+    nonisolated(unsafe) var (count, isCopying) = (0, false)
+    let watch = Faults.watch(below: path + "/journal") { _, _ in
+      guard !isCopying, count < 60 else { return }
+      isCopying = true
+      defer { isCopying = false }
+      count += 1
+      #expect(throws: Never.self) {
+        try FileSystem.makeDirectory(copies.file("\(count)"))
+        try copyTree(path, copies.file("\(count)/s"))
+      }
+    }
+    try goBack(to: first)
+    Faults.unwatch(watch)
+    #expect(count < 60)
+    try mount.close(handle)
+    var shown: Set<String> = []
+    for number in 1...max(1, count) {
+      let other = try MountedTree.unhurried(copies.file("\(number)"))
+      let text = try #require(other.text("x"))
+      shown.insert(text)
+      guard text == "old" else { continue }
+      try checkLinked("old", counted: false, in: other)
+    }
+    #expect(shown == ["two", "old"])
   }
 
   @Test("a file that nobody remembers has all its names again, also where a directory was renamed")
