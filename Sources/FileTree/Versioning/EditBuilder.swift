@@ -54,13 +54,13 @@ struct EditBuilder {
   func sortedEdits() -> SortedEdits { edits.sorted() }
 
   /// Call after the last item: a directory's recorded time goes when a name in it came or went, and a value
-  /// whose name a directory has kept parts from its file's other names, where those are changed.
+  /// whose name a directory has kept parts from its file's other names, where those are changed, and from the
+  /// file that went from there with its number.
   mutating func finish(keeping kept: [[UInt8]]) throws(StoreError) {
     for path in kept {
       guard var hidden = try view.map.entry(at: KeyCoding.key(ofPath: path)),
-        hidden.attributes.linkID != nil, entries[hidden.inode] != nil,
-        placed[MapPlace(hidden)] == nil, edits[MapPlace(hidden)] == nil,
-        try view.path(of: hidden.key) == path
+        hidden.inode != 0, entries[hidden.inode] != nil, placed[MapPlace(hidden)] == nil,
+        edits[MapPlace(hidden)] == nil, try view.path(of: hidden.key) == path
       else { continue }
       hidden.inode = try source.number(for: hidden)
       edits.put(hidden, of: nil)

@@ -107,21 +107,8 @@ struct UnderWayFindingsTests {
     let first = try #require(try member.head())
     try save("d/x", "two")
     try member.run("commit")
-    let member = member
-    let record = try #require(try member.store.version(first))
-    var failure: (any Error)?
     // As undo does: a version on the head with what was before.
-    _ = try member.service.versioner.transition(.command, reasonText: "test") {
-      (transaction, head) throws(StoreError) in
-      do { try member.kernel.removeAll("d") } catch { failure = error }
-      guard let head, let now = try transaction.version(head) else { return head }
-      let (base, map) = (member.store.map(now.map), member.store.map(record.map))
-      return try transaction.add(
-        AuthoredVersion(
-          number: try transaction.reserveVersion(), first: head, base: base, map: map)
-      ).number
-    }
-    #expect(failure == nil)
+    try restore(first) { try member.kernel.removeAll("d") }
     try member.run("commit")
     let shown = try member.check()
     #expect(shown["d/x"].map { String(decoding: $0.bytes, as: UTF8.self) } == "one")
@@ -137,18 +124,51 @@ struct UnderWayFindingsTests {
     try member.kernel.remove("in")
     try member.run("commit")
     _ = try member.live()
-    let member = member
-    let record = try #require(try member.store.version(first))
-    var failure: (any Error)?
     // A directory is made at the name while the tree is put under it that has the file there.
+    try restore(first) {
+      try member.kernel.makeDirectory("in")
+      try save("in/x", "x")
+    }
+    _ = try member.live()
+    try member.run("commit")
+    let shown = try member.check()
+    #expect(shown["in/x"] != nil && shown["!n"]?.names.count == 2)
+  }
+
+  @Test("a file that went from a displaced name and what comes there have numbers of their own")
+  func displacedAndMoved() throws {
+    try save("f", "one")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try save("f", "two")
+    try member.run("commit")
+    let second = try #require(try member.head())
+    try member.kernel.remove("f")
+    try member.kernel.makeDirectory("f")
+    try save("f/x", "x")
+    try member.run("commit")
+    let member = member
+    try restore(first) { try save("f/new", "new") }
+    try member.run("commit")
+    #expect(try texts(member) == ["%llvs%f": "one", "f/new": "new"])
+    try restore(second) {
+      try member.kernel.rename("%llvs%f", "g")
+      try save("f/more", "more")
+    }
+    try member.run("commit")
+    let shown = try member.check()
+    #expect(shown["f/more"] != nil && shown["g"] != nil)
+  }
+
+  /// Makes a version on the head with what another has, while programs go on.
+  private func restore(
+    _ version: VersionNumber, while meanwhile: () throws -> Void
+  ) throws {
+    let record = try #require(try member.store.version(version))
+    var failure: (any Error)?
     _ = try member.service.versioner.transition(.command, reasonText: "test") {
       (transaction, head) throws(StoreError) in
-      do {
-        try member.kernel.makeDirectory("in")
-        try save("in/x", "x")
-      } catch {
-        failure = error
-      }
+      do { try meanwhile() } catch { failure = error }
       guard let head, let now = try transaction.version(head) else { return head }
       let (base, map) = (member.store.map(now.map), member.store.map(record.map))
       return try transaction.add(
@@ -156,10 +176,6 @@ struct UnderWayFindingsTests {
           number: try transaction.reserveVersion(), first: head, base: base, map: map)
       ).number
     }
-    #expect(failure == nil)
-    _ = try member.live()
-    try member.run("commit")
-    let shown = try member.check()
-    #expect(shown["in/x"] != nil && shown["!n"]?.names.count == 2)
+    if let failure { throw failure }
   }
 }
