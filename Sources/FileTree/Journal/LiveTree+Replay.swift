@@ -296,7 +296,7 @@ extension LiveTree {
   /// Finds the numbers that the base has for files which bear others here, by which their names are found.
   private func findLinks() throws(StoreError) {
     for node in nodes.values where node.renewsInode && node.attributes.linkID != nil {
-      guard let entry = node.entry, let known = try base.map.entry(at: entry.key),
+      guard let entry = node.entry, let known = try names.map.entry(at: entry.key),
         known.hasSameContent(as: entry)
       else { continue }
       node.entry = known

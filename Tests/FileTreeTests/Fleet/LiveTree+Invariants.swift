@@ -42,7 +42,7 @@ extension LiveTree {
           }
         }
       }
-      return (nil, base, clean)
+      return (nil, names, clean)
     }
     if let found { return found }
     for (node, path, name) in clean {

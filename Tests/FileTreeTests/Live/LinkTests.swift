@@ -188,7 +188,7 @@ struct LinkTests {
     #expect(try mount.head()["d/y"] == "here")
   }
 
-  @Test("a name that comes to a file which is open is one of its names, wherever the daemon is killed")
+  @Test("a name that comes to a file which is open is one of it, wherever the daemon is killed")
   func comesWhileOpen() throws {
     let first = try mount.store.state().head
     try mount.unlink("d/y")
