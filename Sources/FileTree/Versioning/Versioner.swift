@@ -39,7 +39,14 @@ package final class Versioner: Sendable {
   /// Told what the kernel must hear; returns after it has.
   private let notify: @Sendable ([Invalidation]) -> Void
   private let log: EventLog
-  private let serial = Monitor(false)
+  private let serial = Monitor(Turn())
+
+  /// Whose turn it is: transitions are made one at a time.
+  private struct Turn {
+    var isBusy = false
+    /// How many wait for theirs.
+    var waiting = 0
+  }
 
   package init(
     tree: LiveTree, log: EventLog, notify: @escaping @Sendable ([Invalidation]) -> Void
@@ -60,13 +67,13 @@ package final class Versioner: Sendable {
   }
 
   private func ifIdle(_ body: () throws(FSError) -> Void) -> Bool {
-    let isIdle = serial.withLock { isBusy in
-      defer { isBusy = true }
-      return !isBusy
+    let isIdle = serial.withLock { turn in
+      defer { turn.isBusy = true }
+      return !turn.isBusy
     }
     guard isIdle else { return false }
     defer {
-      serial.withLock { $0 = false }
+      serial.withLock { $0.isBusy = false }
       serial.broadcast()
     }
     do throws(FSError) {
@@ -102,13 +109,17 @@ package final class Versioner: Sendable {
   }
 
   private func exclusively<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    _ = serial.wait { isBusy -> Bool? in
-      if isBusy { return nil }
-      isBusy = true
+    serial.withLock { $0.waiting += 1 }
+    // Whoever has the turn and only waits for quiet gives it up.
+    serial.broadcast()
+    _ = serial.wait { turn -> Bool? in
+      if turn.isBusy { return nil }
+      turn.isBusy = true
+      turn.waiting -= 1
       return true
     }
     defer {
-      serial.withLock { $0 = false }
+      serial.withLock { $0.isBusy = false }
       serial.broadcast()
     }
     return try body()
@@ -201,8 +212,9 @@ package final class Versioner: Sendable {
     let commit: Commit
     do throws(StoreError) {
       if reason == .overdue {
-        // Which saves count is known once they had their quiet.
-        SystemClock.sleep(nanoseconds: tree.lock.withLock { _ in tree.settings.settle })
+        // Which saves count is known once they had their quiet, and for a command at once.
+        let settle = tree.lock.withLock { _ in tree.settings.settle }
+        _ = serial.wait(nanoseconds: settle) { $0.waiting > 0 ? true : nil }
         tree.lock.withLock { _ in tree.choose(&plan) }
       }
       staged = try gather()

@@ -230,6 +230,29 @@ struct SaveRulesTests {
     #expect(try mount.head() == ["f": "two"])
   }
 
+  @Test("a command does not wait for the quiet that an overdue cut waits for")
+  func overdueAndCommand() throws {
+    let settle: UInt64 = 20_000_000_000
+    let mount = try mounted(settle: settle)
+    try mount.save("f", "one")
+    let (tree, versioner) = (mount.tree, mount.versioner)
+    let isDone = Monitor(false)
+    try SystemThread.detach {
+      #expect(throws: Never.self) { try versioner.cut(.overdue) }
+      isDone.withLock { $0 = true }
+      isDone.broadcast()
+    }
+    let began = SystemClock.monotonic()
+    while !tree.lock.withLock({ _ in tree.isPlanning }) {
+      SystemClock.sleep(nanoseconds: 1_000_000)
+    }
+    try mount.save("g", "two")
+    try mount.cut()
+    #expect(try mount.head() == ["f": "one", "g": "two"])
+    _ = isDone.wait { $0 ? true : nil }
+    #expect(SystemClock.monotonic() - began < settle)
+  }
+
   @Test("a save broken between an overdue cut's mark and its version does not count")
   func brokenAfterMark() async throws {
     let mount = try mounted(settle: 3_000_000_000)
