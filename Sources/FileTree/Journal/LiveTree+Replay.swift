@@ -296,10 +296,11 @@ extension LiveTree {
   /// Finds the numbers that the base has for files which bear others here, by which their names are found.
   private func findLinks() throws(StoreError) {
     for node in nodes.values where node.renewsInode && node.attributes.linkID != nil {
-      guard let entry = node.entry, let known = try names.map.entry(at: entry.key),
-        known.hasSameContent(as: entry)
+      guard var entry = node.entry, let known = try names.map.entry(at: entry.key),
+        known.shortened.hasSameContent(as: entry.shortened)
       else { continue }
-      node.entry = known
+      entry.inode = known.inode
+      node.entry = entry
       grownLinks.insert(node.inode)
     }
   }
