@@ -202,6 +202,9 @@ struct CutPlan {
   /// Directories that stay where the base has none, or none with an entry of its own, for what was made in
   /// them: the base may have a value there, from which what is put below takes the name.
   var kept: [[UInt8]] = []
+  /// Where names below alone said that there was a directory, or do, whose number an entry of its own has
+  /// from this cut on.
+  var numbered: [[UInt8]] = []
   /// Names that were absent at the instant.
   var absent: Set<[UInt8]> = []
   /// Where directories of the base stand now, by where they stood.

@@ -133,6 +133,7 @@ extension LiveTree {
         one.node.renewsInode = installation.unlearned.contains(one.node.inode)
       }
     }
+    for path in plan.numbered { impliedInodes[ImpliedName(path)] = nil }
     moveClean(plan, installation)
     for (node, path) in plan.directories.reversed() {
       guard let directory = node.directory else { continue }

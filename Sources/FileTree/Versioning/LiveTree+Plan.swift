@@ -224,6 +224,9 @@ extension LiveTree {
   ) {
     let staysInPlace = isInPlace && node.directory?.basePath == path
     if !staysInPlace || node.attributesChanged {
+      if node.entry?.inode ?? 0 == 0, let basePath = node.directory?.basePath {
+        plan.numbered.append(basePath)
+      }
       plan.items.append(
         CutPlan.Item(
           path: path, epoch: override.epoch,
@@ -243,6 +246,7 @@ extension LiveTree {
     if staysInPlace, !node.isInBase { plan.kept.append(path) }
     if node.renewsInode {
       plan.renewals.append(CutPlan.Renewal(path: path, isDirectory: true, node: node))
+      plan.numbered.append(path)
     }
     walk(node, at: path, isInPlace: staysInPlace, reason, &plan)
   }

@@ -264,6 +264,7 @@ package final class Versioner: Sendable {
     let state = try LiveState(of: store)
     return try store.write { (transaction) throws(StoreError) -> Commit in
       for (inode, time) in plan.directoryTimes { transaction.noteTime(time, ofDirectory: inode) }
+      for path in plan.numbered { transaction.forgetImplied(path) }
       if let root = plan.rootAttributes { RootAttributes.record(root, in: transaction) }
       let made = try CutVersions(tree: tree, plan: plan, message: message).add(to: transaction)
       var outcome = Outcome(

@@ -50,6 +50,12 @@ package struct ImpliedName: Hashable, Sendable {
   }
 }
 
+extension WriteTransaction {
+  /// Forgets the number of a directory that only keys said was there: an entry has it from now on, and whatever
+  /// comes to be implied at the path has another.
+  package func forgetImplied(_ path: [UInt8]) { forgottenImplied.insert(path) }
+}
+
 extension Catalog {
   func impliedInode(_ path: [UInt8], in database: Database) throws(StoreError) -> UInt64? {
     let name = ImpliedName(path).bytes
@@ -64,6 +70,12 @@ extension Catalog {
     let statement = try database.prepared("SELECT inode FROM implied WHERE path = ?").bind(1, name)
     defer { statement.reset() }
     return try statement.step() ? UInt64(bitPattern: statement.integer(0)) : nil
+  }
+
+  func forgetImplied(_ path: [UInt8], in database: Database) throws(StoreError) {
+    for name in Set([ImpliedName(path).bytes, path]) {
+      try database.prepared("DELETE FROM implied WHERE path = ?").bind(1, name).run()
+    }
   }
 
   func setImpliedInode(

@@ -54,6 +54,9 @@ extension Store {
       {
         try catalog.keepEssentials(in: database)
       }
+      for path in transaction.forgottenImplied {
+        try catalog.forgetImplied(path, in: database)
+      }
       for (inode, time) in transaction.directoryTimes {
         try catalog.setDirectoryTime(inode, time, in: database)
       }

@@ -17,6 +17,7 @@ package final class WriteTransaction {
   private(set) var peerChanges: [PeerChange] = []
   /// When names last came to or went from directories, by inode.
   var directoryTimes: [UInt64: Attributes.Time] = [:]
+  var forgottenImplied: Set<[UInt8]> = []
   /// Names of hard links that the live tree's map gets.
   var linkedKeys: Set<LinkedKey> = []
   private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []
@@ -182,7 +183,7 @@ package final class WriteTransaction {
 
   var namesNothing: Bool {
     added.isEmpty && heads.isEmpty && settings.isEmpty && peerChanges.isEmpty
-      && directoryTimes.isEmpty && bundles.isEmpty && linkedKeys.isEmpty
+      && directoryTimes.isEmpty && forgottenImplied.isEmpty && bundles.isEmpty && linkedKeys.isEmpty
   }
 
   // MARK: Content

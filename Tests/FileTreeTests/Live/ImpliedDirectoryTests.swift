@@ -151,3 +151,31 @@ func impliedDirectoriesBelowOneThatMoved() throws {
   #expect(try check("p/c") != inode)
   #expect(try mount.tree.fault() == nil)
 }
+
+@Test("The number of one that moved is not another's that comes to its name, after a mount either")
+func impliedDirectoriesLeaveNoNumbers() throws {
+  let directory = try TemporaryDirectory()
+  let mount = try MountedTree.unhurried(directory.path)
+  func bring(_ key: String) throws {
+    let head = try mount.store.state().head.flatMap { try mount.store.version($0) }
+    let made = try mount.store.makeVersion(
+      basedOnPredecessor: head?.id, inserting: [Value(id: Value.ID(key), data: [1])])
+    _ = try mount.versioner.transition(.command) { (transaction, _) throws(StoreError) in
+      try transaction.version(made.id)?.number
+    }
+  }
+  try bring("b/x")
+  let inode = try mount.inode("b")
+  try mount.rename("b", "c")
+  try mount.cut()
+  try bring("b/y")
+  // As the disk has it.
+  let copy = try TemporaryDirectory()
+  try copyTree(mount.path, copy.file("s"))
+  let again = try MountedTree.unhurried(copy.path)
+  let b = try again.with("b") { try again.tree.lookup($0, $1) }
+  let listed = try again.tree.list(LiveTree.rootInode).items.first { $0.name == Array("c".utf8) }
+  #expect(try again.inode("c") == inode)
+  #expect(listed?.inode == inode && b.inode != inode)
+  again.forget(b.node)
+}
