@@ -42,7 +42,8 @@ struct LiveMap {
       if above != parent.path {
         parent = (above, try Self.inode(ofDirectory: above, in: before, placed))
       }
-      return ForeignChange(path: path, parent: parent.inode, shortening: old, new)
+      return ForeignChange(
+        path: path, parent: parent.inode, shortening: Self.shown(old, placed), new)
     }
     var diff = try MapDiff(from: shown, to: target)
     var links = LinkNumbers()
@@ -144,6 +145,13 @@ struct LiveMap {
     }
   }
 
+  /// An entry of the map that the tree shows, with the number of the node that stands there.
+  private static func shown(_ entry: Entry?, _ placed: [MapPlace: UInt64]) -> Entry? {
+    guard var entry, let inode = placed[MapPlace(entry)] else { return entry }
+    entry.inode = inode
+    return entry
+  }
+
   private func number(for entry: Entry, replacing old: Entry?) throws(StoreError) -> UInt64 {
     if let inode = placed[MapPlace(entry)] { return inode }
     if let old {
@@ -194,7 +202,7 @@ struct LiveMap {
       foreign.append(
         ForeignChange(
           path: path, parent: try inode(ofDirectory: above, in: before, placed),
-          shortening: change.old, change.new))
+          shortening: Self.shown(change.old, placed), change.new))
     }
     if !isInOrder { foreign.sort { $0.path.lexicographicallyPrecedes($1.path) } }
     try add(displacements.moves, to: &foreign, from: before, placed)
@@ -233,7 +241,7 @@ struct LiveMap {
         ForeignChange(
           path: move.to, from: move.from,
           parent: try inode(ofDirectory: above, in: before, placed),
-          old: move.old.shortened, new: new.shortened))
+          old: shown(move.old.shortened, placed), new: new.shortened))
     }
     foreign.sort { $0.path.lexicographicallyPrecedes($1.path) }
   }

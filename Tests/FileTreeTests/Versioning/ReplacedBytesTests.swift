@@ -75,6 +75,23 @@ struct ReplacedBytesTests {
     #expect(mount.tree.nodeCount == 1)
   }
 
+  @Test("A file that bears another number than its version's goes with a version that has none")
+  func renumberedAndRemoved() throws {
+    let handle = try mount.open("f", .read)
+    try merge("theirs")
+    let node = try lookup()
+    let head = try #require(try mount.store.state().head.flatMap { try mount.store.version($0) })
+    let made = try mount.store.makeVersion(
+      basedOnPredecessor: head.id, storing: [.remove(Value.ID("f"))])
+    let number = try #require(try mount.store.version(made.id)).number
+    _ = try mount.versioner.transition(.command, reasonText: "switch") { _, _ in number }
+    #expect(try mount.tree.fault() == nil)
+    #expect(throws: FSError.self) { try lookup() }
+    #expect(try mount.tree.getattr(node.node).links == 0)
+    try mount.close(handle)
+    mount.forget(node.node)
+  }
+
   @Test("Bytes that nobody knows are replaced where they stand")
   func unknown() throws {
     let before = try lookup()
