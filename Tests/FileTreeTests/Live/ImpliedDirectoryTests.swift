@@ -39,24 +39,29 @@ func impliedDirectoriesKeepTheirNumbers() throws {
   #expect(try numbers(try open()) == first)
 }
 
+/// Puts a version under the tree that has one key more than the head before the cut, or merges it in.
+private func bring(_ key: String, into mount: MountedTree, isMerged: Bool = false) throws {
+  let head = try mount.store.state().head.flatMap { try mount.store.version($0) }
+  let made = try mount.store.makeVersion(
+    basedOnPredecessor: head?.id, inserting: [Value(id: Value.ID(key), data: [1])])
+  _ = try mount.versioner.transition(.command) { (transaction, head) throws(StoreError) in
+    guard let other = try transaction.version(made.id)?.number, isMerged else {
+      return try transaction.version(made.id)?.number
+    }
+    return try transaction.mergeSides([head ?? other, other], live: head).outcome
+  }
+}
+
 @Test("One that moved away here is not shown for another of its name that comes by a merge")
 func impliedDirectoriesThatMovedAreNotFoundAgain() throws {
   let directory = try TemporaryDirectory()
   let mount = try MountedTree.unhurried(directory.path)
-  func bring(_ key: String) throws {
-    let head = try mount.store.state().head.flatMap { try mount.store.version($0) }
-    let made = try mount.store.makeVersion(
-      basedOnPredecessor: head?.id, inserting: [Value(id: Value.ID(key), data: [1])])
-    _ = try mount.versioner.transition(.command) { (transaction, _) throws(StoreError) in
-      try transaction.version(made.id)?.number
-    }
-  }
-  try bring("p/x")
+  try bring("p/x", into: mount)
   // Somebody works in it.
   let inode = try mount.with("p") { try mount.tree.lookup($0, $1).node }
   try mount.rename("p", "q")
   try mount.cut()
-  try bring("p/y")
+  try bring("p/y", into: mount)
   #expect(try mount.names() == ["p", "q"])
   #expect(try mount.names("p") == ["y"])
   #expect(try mount.names("q") == ["x"])
@@ -123,15 +128,6 @@ func directoriesThatLoseTheirEntries() throws {
 func impliedDirectoriesBelowOneThatMoved() throws {
   let directory = try TemporaryDirectory()
   let mount = try MountedTree.unhurried(directory.path)
-  func merge(_ key: String) throws {
-    let head = try mount.store.state().head.flatMap { try mount.store.version($0) }
-    let made = try mount.store.makeVersion(
-      basedOnPredecessor: head?.id, inserting: [Value(id: Value.ID(key), data: [1])])
-    _ = try mount.versioner.transition(.command) { (transaction, head) throws(StoreError) in
-      guard let other = try transaction.version(made.id)?.number else { return head }
-      return try transaction.mergeSides([head ?? other, other], live: head).outcome
-    }
-  }
   func check(_ path: String) throws -> UInt64 {
     let listed = try mount.with(path) { (parent, name) in
       try mount.tree.list(parent).items.first { $0.name == name }
@@ -140,12 +136,12 @@ func impliedDirectoriesBelowOneThatMoved() throws {
     #expect(listed?.inode == found)
     return found
   }
-  try merge("p/c/x")
+  try bring("p/c/x", into: mount, isMerged: true)
   let node = try mount.with("p/c") { try mount.tree.lookup($0, $1).node }
   defer { mount.forget(node) }
   let inode = try check("p/c")
   try mount.rename("p", "q")
-  try merge("p/c/y")
+  try bring("p/c/y", into: mount, isMerged: true)
   #expect(try mount.names("p/c") == ["y"] && mount.names("q/c") == ["x"])
   #expect(try check("q/c") == inode)
   #expect(try check("p/c") != inode)
@@ -156,19 +152,11 @@ func impliedDirectoriesBelowOneThatMoved() throws {
 func impliedDirectoriesLeaveNoNumbers() throws {
   let directory = try TemporaryDirectory()
   let mount = try MountedTree.unhurried(directory.path)
-  func bring(_ key: String) throws {
-    let head = try mount.store.state().head.flatMap { try mount.store.version($0) }
-    let made = try mount.store.makeVersion(
-      basedOnPredecessor: head?.id, inserting: [Value(id: Value.ID(key), data: [1])])
-    _ = try mount.versioner.transition(.command) { (transaction, _) throws(StoreError) in
-      try transaction.version(made.id)?.number
-    }
-  }
-  try bring("b/x")
+  try bring("b/x", into: mount)
   let inode = try mount.inode("b")
   try mount.rename("b", "c")
   try mount.cut()
-  try bring("b/y")
+  try bring("b/y", into: mount)
   // As the disk has it.
   let copy = try TemporaryDirectory()
   try copyTree(mount.path, copy.file("s"))
