@@ -58,8 +58,13 @@ extension LiveTree {
     if let new = change.new { noteReplaced(change.old, by: new) }
     if let new = change.new { noteGrown(new) }
     guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
-    let override = parent.directory?.overrides[name]
+    var override = parent.directory?.overrides[name]
     if override != nil { parent.directory?.overrides[name]?.hidesBase = change.new != nil }
+    // A value that has come to the name of a directory which goes is not what goes.
+    let isOthers =
+      change.new == nil && change.old?.isDirectory == true
+      && override?.node.map { $0.kind != .directory } ?? false
+    if isOthers { override = nil }
     // A pending name shows its pending bytes until its cut.
     let isGone = override?.node.map { loses($0, by: change) } ?? false
     if let override, !isGone, override.node.map(isPending) ?? true { return }
@@ -90,7 +95,7 @@ extension LiveTree {
         parent.directory?.overrides[name]?.stamp = stamp
         return
       }
-      parent.directory?.overrides[name] = nil
+      if !isOthers { parent.directory?.overrides[name] = nil }
       leave(node, at: change.path, seen: seen.epoch(of: node))
       pass(former, from: node, to: Detached.anybody)
       unlink(node, from: name, of: parent, time: Self.now())
