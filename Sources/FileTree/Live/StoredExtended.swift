@@ -115,11 +115,11 @@ extension LiveTree {
   /// - Complexity: O(*k* log *n*) for *k* nodes that hold such, and the bytes of those.
   func shedExtended(of plan: CutPlan) -> Bool {
     let (source, held) = lock.withLock { _ in
-      let nodes = plan.items.lazy.compactMap { item -> LiveNode? in
+      // Here and not when somebody asks for them: the lock guards what nodes have.
+      let held = plan.items.compactMap { item -> (node: LiveNode, entry: Entry)? in
         guard case .put(let state, _) = item.action else { return nil }
-        return state.node
+        return state.node.heldEntry.map { (state.node, $0) }
       }
-      let held = nodes.compactMap { node in node.heldEntry.map { (node: node, entry: $0) } }
       return (self.source, held)
     }
     guard !held.isEmpty else { return false }
