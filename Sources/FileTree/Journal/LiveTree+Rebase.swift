@@ -16,7 +16,7 @@ extension LiveTree {
     installation.leavesHistory = state.record.leavesHistory
     let placed = try installation.places(of: plan, shown, made)
     let difference = try LiveMap.differences(from: shown.map, to: state.map, placed)
-    try installation.put(state.map, difference, after: plan, shown)
+    try installation.put(state.map, difference, after: plan, shown, placed)
     _ = install(installation, after: plan)
   }
 

@@ -73,7 +73,8 @@ extension Installation {
 
   /// Takes the map that is put under the tree, and what it has otherwise than the tree shows.
   mutating func put(
-    _ map: ValueMap, _ difference: LiveMap.Difference, after plan: CutPlan, _ shown: ShownTree
+    _ map: ValueMap, _ difference: LiveMap.Difference, after plan: CutPlan, _ shown: ShownTree,
+    _ placed: [MapPlace: UInt64]
   ) throws(StoreError) {
     entries = try shown.entries(in: map)
     base = TreeView(map: map)
@@ -83,24 +84,27 @@ extension Installation {
       if case .directory? = try base.find(path: path) { continue }
       // Nothing is left of what it stayed for.
       implied.append(
-        ImpliedChange(path: path, parent: try Self.parent(of: path, in: plan.base), isThere: false))
+        ImpliedChange(
+          path: path, parent: try Self.parent(of: path, in: plan.base, placed), isThere: false))
     }
     // First to where the cut shows them, which is what the differences begin with.
-    try LiveMap.add(try plan.displacements(in: shown.map), to: &renamed, from: plan.base)
+    try LiveMap.add(try plan.displacements(in: shown.map), to: &renamed, from: plan.base, placed)
     let view = TreeView(map: shown.map)
     for (path, entry) in shown.displacedCopies {
       let now = try view.path(of: entry.key)
       guard now != path else { continue }
       renamed.append(
         ForeignChange(
-          path: now, from: path, parent: try Self.parent(of: now, in: view), old: entry,
+          path: now, from: path, parent: try Self.parent(of: now, in: view, placed), old: entry,
           new: entry))
     }
     learnsNumbers = true
   }
 
-  private static func parent(of path: [UInt8], in view: TreeView) throws(StoreError) -> UInt64 {
+  private static func parent(
+    of path: [UInt8], in view: TreeView, _ placed: [MapPlace: UInt64]
+  ) throws(StoreError) -> UInt64 {
     let above = path.lastIndex(of: 0x2F).map { Array(path[..<$0]) } ?? []
-    return try LiveMap.inode(ofDirectory: above, in: view)
+    return try LiveMap.inode(ofDirectory: above, in: view, placed)
   }
 }

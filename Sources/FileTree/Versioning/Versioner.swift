@@ -292,7 +292,7 @@ package final class Versioner: Sendable {
         shown: shown.map, placed: placed, freshInodes: state.freshInodes,
         transaction: transaction)
       let (map, difference) = try adoption.adopt(store.map(outcome.head?.map ?? .empty))
-      try installation.put(map, difference, after: plan, shown)
+      try installation.put(map, difference, after: plan, shown, placed)
       let commit = Commit(installation: installation, outcome: outcome, cut: plan.id)
       try transaction.setHead(head, map: map.root, reason: reasonText)
       let record = CutRecord(
