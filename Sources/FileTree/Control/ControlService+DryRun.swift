@@ -3,13 +3,20 @@ import LLVS
 /// What a merge would do to the live tree, path by path.
 struct MergePreview {
   private var signs: [[UInt8]: String] = [:]
+  /// The values that both sides changed.
+  private(set) var clashes: [Key] = []
+  /// Those that directories would keep from their own names.
+  private(set) var displaced: [Key] = []
 
   /// How many paths a reply names.
   private static let limit = 10_000
 
   /// Adds what one head would bring to the tree of a map: `+` new, `-` gone, `*` changed; `!` where both
-  /// sides changed the value and one has to give way.
-  mutating func add(_ result: MergeResult, to map: ValueMap) throws(StoreError) {
+  /// sides changed the value and one has to give way, or one of them has a directory in its place, which
+  /// those known of the map had before.
+  mutating func add(
+    _ result: MergeResult, to map: ValueMap, displacing known: [Key]
+  ) throws(StoreError) {
     let (before, after) = (TreeView(map: map), TreeView(map: result.map))
     for edit in result.edits {
       let old = try map.entry(at: edit.key, directory: edit.isDirectory)
@@ -20,7 +27,12 @@ struct MergePreview {
       case .remove: signs[try path(edit, in: before)] = "-"
       }
     }
-    for drop in result.dropped { signs[KeyCoding.path(of: drop.key) ?? drop.key.bytes] = "!" }
+    clashes += result.dropped.map(\.key)
+    let known = Set(known + displaced)
+    displaced += try after.valuesBehindDirectories(knowing: Array(known), of: map).filter {
+      !known.contains($0)
+    }
+    for key in clashes + displaced { signs[TreeView.ownPath(key)] = "!" }
   }
 
   /// Adds the differences of two maps, of which the live tree would go from one to the other.
@@ -45,9 +57,6 @@ struct MergePreview {
   }
 
   var count: Int { signs.count }
-
-  /// The paths on which both sides clash.
-  var clashes: [[UInt8]] { sorted.filter { $0.sign == "!" }.map(\.path) }
 
   /// One line for each path.
   var lines: [String] {
@@ -103,19 +112,21 @@ extension ControlService {
             continue
           }
           summary.heads += summary.heads == 0 ? 2 : 1
-          try preview.add(result, to: store.map(record.map))
+          try preview.add(
+            result, to: store.map(record.map), displacing: displaced.keys(at: head, in: store))
         }
       }
     }
     summary.values = preview.count
-    summary.clashes = preview.clashes
+    summary.add(clashes: preview.clashes)
+    summary.add(displaced: preview.displaced)
     let text = ["would merge \(summary.text)"] + preview.lines
     return CommandResult(
       summary.heads == 0 ? "nothing to merge" : text.joined(separator: "\n"),
       [
         ReplyField("version", .null), ReplyField("heads", summary.heads),
-        ReplyField("values", summary.values), ReplyField("conflicts", summary.clashes),
-        summary.trials.field, preview.field,
+        ReplyField("values", summary.values), ReplyField("conflicts", summary.conflicts),
+        ReplyField("settled", summary.settled), summary.trials.field, preview.field,
       ])
   }
 }

@@ -5,20 +5,40 @@ struct MergeSummary {
   var heads = 0
   var values = 0
   /// Paths of values on which both sides clashed.
-  var clashes: [[UInt8]] = []
+  private(set) var clashes: [[UInt8]] = []
   private var clashed: Set<[UInt8]> = []
-  /// Whoever asked said which side to take, so that nothing is left to settle.
+  /// Whoever asked said which side to take, so that no clash is left to settle.
   var isSettled = false
+  /// Own paths of values that a directory of the other side now keeps from their names, which no arbiter
+  /// settles.
+  private(set) var displaced: [[UInt8]] = []
   /// How commands did that were asked.
   var trials = ArbiterTrials()
 
   mutating func add(_ report: MergeReport) {
     values += report.changedCount
-    for key in report.clashes {
-      let path = KeyCoding.path(of: key) ?? key.bytes
+    add(clashes: report.clashes)
+  }
+
+  mutating func add(clashes keys: [Key]) {
+    for key in keys {
+      let path = TreeView.ownPath(key)
       if clashed.insert(path).inserted { clashes.append(path) }
     }
   }
+
+  mutating func add(displaced keys: [Key]) {
+    for key in keys {
+      let path = TreeView.ownPath(key)
+      if isSettled || clashed.insert(path).inserted { displaced.append(path) }
+    }
+  }
+
+  /// The paths on which somebody has to say what is to be.
+  var conflicts: [[UInt8]] { isSettled ? displaced : clashes + displaced }
+
+  /// The paths on which both sides clashed, where it was said which side to take.
+  var settled: [[UInt8]] { isSettled ? clashes : [] }
 
   var text: String {
     func count(_ number: Int, _ word: String) -> String {
@@ -26,9 +46,9 @@ struct MergeSummary {
       return "\(number) \(word)\(number == 1 ? "" : "s")"
     }
     var text = "\(count(heads, "head")), \(count(values, "value"))"
-    if !clashes.isEmpty {
-      let word = isSettled ? "clash settled" : "conflict"
-      text += ", \(count(clashes.count, word)): \(ControlService.names(clashes))"
+    for (paths, word) in [(settled, "clash settled"), (conflicts, "conflict")] where !paths.isEmpty
+    {
+      text += ", \(count(paths.count, word)): \(ControlService.names(paths))"
     }
     if let failures = trials.text { text += "; \(failures)" }
     return text
@@ -171,7 +191,7 @@ extension ControlService {
         "\(other.id.rawValue) has no common ancestor with the tree; "
           + "\"merge \(other.id.rawValue) unrelated\" merges it all the same")
     }
-    return merged(outcome, summary, hasMoved: hasMoved)
+    return try merged(outcome, &summary, from: before)
   }
 
   /// Merges heads of the live tree's line, of which there are many, in transactions of bounded size, and
@@ -246,12 +266,21 @@ extension ControlService {
       }
       return current
     }
-    return merged(outcome, summary, hasMoved: outcome.head.map { $0.number != before } ?? false)
+    return try merged(outcome, &summary, from: before)
   }
 
   private func merged(
-    _ outcome: Versioner.Outcome, _ summary: MergeSummary, hasMoved: Bool
-  ) -> CommandResult {
+    _ outcome: Versioner.Outcome, _ summary: inout MergeSummary, from before: VersionNumber?
+  ) throws(ControlError) -> CommandResult {
+    let hasMoved = outcome.head.map { $0.number != before } ?? false
+    if summary.heads > 0, let head = outcome.head?.number {
+      let new = try translating { () throws(StoreError) in
+        var known: Set<Key> = []
+        if let before { known = Set(try displaced.keys(at: before, in: store)) }
+        return try displaced.keys(at: head, in: store).filter { !known.contains($0) }
+      }
+      summary.add(displaced: new)
+    }
     let name = outcome.head?.name ?? "-"
     let text: String
     if summary.heads > 0 {
@@ -268,8 +297,8 @@ extension ControlService {
       [
         ReplyField("version", hasMoved ? .text(name) : .null), ReplyField("heads", summary.heads),
         ReplyField("values", summary.values),
-        ReplyField("conflicts", summary.isSettled ? [] : summary.clashes),
-        ReplyField("settled", summary.isSettled ? summary.clashes : []), summary.trials.field,
+        ReplyField("conflicts", summary.conflicts), ReplyField("settled", summary.settled),
+        summary.trials.field,
         ReplyField("unsaved", outcome.allUnsaved),
       ])
   }

@@ -151,6 +151,41 @@ struct MergeUndoTests {
   }
 
   @Test(
+    "a file whose name the other side's directory takes is a conflict in the answer of the merge too"
+  )
+  func displaced() throws {
+    let (a, b) = try apart()
+    try a.write("name", "file")
+    let made = try b.tree.makeDirectory(
+      LiveTree.rootInode, Array("name".utf8), mode: 0o755, caller: ControlWorkspace.caller)
+    let inner = try b.tree.create(
+      made.node, Array("inner".utf8), mode: 0o644, open: [.write, .created],
+      caller: ControlWorkspace.caller
+    ).1
+    try b.tree.release(inner)
+    try b.run("sync")
+    try a.run("set automerge=off")
+    try a.run("commit")
+    try a.run("retrieve")
+    let dry = try a.run("merge --dry-run")
+    #expect(dry.text.contains("2 conflicts: both, name\n! both\n"))
+    #expect(dry.text.contains("\n! name\n"))
+    let sided = try a.run("merge --dry-run using theirs")
+    #expect(sided.text.contains(", 1 clash settled: both, 1 conflict: name\n"))
+    #expect(sided.json.contains(#""conflicts":["name"],"settled":["both"]"#))
+    let merge = try a.run("merge")
+    #expect(merge.text.contains("2 conflicts: both, name"))
+    #expect(merge.json.contains(#""conflicts":["both","name"],"settled":[]"#))
+    // Those that were there before are not told again.
+    try b.write("more", "of b")
+    try b.run("sync")
+    try a.write("own", "of a")
+    try a.run("retrieve")
+    #expect(!(try a.run("merge").text.contains("conflict")))
+    #expect(try a.run("conflicts").text.contains("the file name, whose name a directory has"))
+  }
+
+  @Test(
     "an older entry of the log of heads that nobody wrote is passed over, and named",
     .enabled(if: (try? shell("command -v sqlite3").status) == 0))
   func damagedEntry() throws {
