@@ -50,6 +50,32 @@ struct LogTests {
     }
   }
 
+  @Test(
+    "a commit's answer, the log, info and status count alike, and name files before directories",
+    .enabled(if: MountedStore.isPossible))
+  func counts() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir m && llvs mount s m >/dev/null && cd m && trap "cd ..; llvs unmount m >/dev/null" EXIT
+      echo 'set settle=1h' > .llvs/control
+      mkdir -p a/b/c && touch "$(printf 'a/b/c/two\\nlines')" a/b/c/z
+      sed -n 's/^pending *//p' .llvs/control | sed 's/;.*//'
+      llvs commit | cut -d' ' -f2-
+      tail -n 1 .llvs/log | cut -d' ' -f4-
+      llvs log -n 1 --oneline | cut -d' ' -f3-
+      grep '^changes' .llvs/versions/*/.llvs/info | tr -s ' '
+      """)
+    #expect(result.status == 0)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    let answer = #"5 new: a/b/c/two\012lines, a/b/c/z, a/, a/b/, a/b/c/"#
+    #expect(
+      lines == [
+        "0 changed, 5 new, 0 removed", answer, answer,
+        #"5 new: a/b/c/two\012lines, a/b/c/z, a/ ..."#, "changes 0 changed, 5 new, 0 removed",
+      ])
+  }
+
   @Test("the graph stands beside the versions, short and long")
   func graph() throws {
     let tool = try prepared()

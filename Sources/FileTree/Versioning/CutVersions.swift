@@ -6,8 +6,10 @@ package struct CutSummary: Sendable {
   package var changed = 0
   package var new = 0
   package var removed = 0
-  /// A few of the paths.
-  package var names: [String] = []
+  /// A few of the paths, as people read them.
+  private var values: [String] = []
+  /// The same of directories, with a slash behind.
+  private var directories: [String] = []
 
   private static let mostNames = 5
 
@@ -28,9 +30,19 @@ package struct CutSummary: Sendable {
         guard old != nil else { continue }
         removed += 1
       }
-      if names.count < Self.mostNames { names.append(edit.key.rawValue) }
+      note(edit)
     }
   }
+
+  private mutating func note(_ edit: MapEdit) {
+    guard (edit.isDirectory ? directories : values).count < Self.mostNames else { return }
+    let path = ChangeText.text(TreeView.ownPath(edit.key))
+    if edit.isDirectory { directories.append(path + "/") } else { values.append(path) }
+  }
+
+  /// The first few of what changed: files, and where these are fewer directories, which mostly come with
+  /// what is in them.
+  package var names: [String] { Array((values + directories).prefix(Self.mostNames)) }
 
   /// How many names changed, came and went.
   var count: Int { changed + new + removed }
@@ -39,7 +51,8 @@ package struct CutSummary: Sendable {
     changed += other.changed
     new += other.new
     removed += other.removed
-    names += other.names.prefix(Self.mostNames - names.count)
+    values += other.values.prefix(Self.mostNames - values.count)
+    directories += other.directories.prefix(Self.mostNames - directories.count)
   }
 
   /// For example `3 changed, 1 new: notes/a, notes/b ...`.

@@ -11,7 +11,7 @@ struct VersionStory {
     var new = 0
     var changed = 0
     var removed = 0
-    /// The first few paths.
+    /// The first few paths: files, and where these are fewer directories.
     var names: [String] = []
 
     /// For example `2 changed, 1 new: a, b, c`.
@@ -36,7 +36,6 @@ struct VersionStory {
       TreeView(map: store.map(parent?.map ?? .empty)), TreeView(map: store.map(of: record))
     )
     var directories: [String] = []
-    var (newDirectories, goneDirectories, changedDirectories) = (0, 0, 0)
     var diff = try MapDiff(from: views.0.map, to: views.1.map, comparing: .content)
     while let change = try diff.next() {
       func name() throws -> String {
@@ -44,14 +43,10 @@ struct VersionStory {
         return ChangeText.text(path)
       }
       if change.isDirectory {
-        // Told only where no file is: mostly a directory comes with what is in it.
         if directories.count < Self.namesShown { directories.append(try name() + "/") }
-        if change.old == nil { newDirectories += 1 }
-        if change.new == nil { goneDirectories += 1 }
-        if change.old != nil, change.new != nil { changedDirectories += 1 }
-        continue
+      } else if summary.names.count < Self.namesShown {
+        summary.names.append(try name())
       }
-      if summary.names.count < Self.namesShown { summary.names.append(try name()) }
       if change.old == nil {
         summary.new += 1
       } else if change.new == nil {
@@ -60,11 +55,8 @@ struct VersionStory {
         summary.changed += 1
       }
     }
-    if summary.names.isEmpty {
-      summary = Summary(
-        new: newDirectories, changed: changedDirectories, removed: goneDirectories,
-        names: directories)
-    }
+    // Mostly a directory comes with what is in it.
+    summary.names += directories.prefix(Self.namesShown - summary.names.count)
     return summary
   }
 
