@@ -78,7 +78,12 @@ extension Verb {
     command(
       "switch", "Goes on from another version or line; - is the unnamed one.", [], .versions),
     command(
-      "tag", "Gives a version a lasting name; lists such names if none is given.", [], .versions),
+      "tag",
+      """
+      Gives a version a lasting name; lists such names if none is given.
+      A name that another version has is refused; -f takes it from there, and says from which.
+      """,
+      [VerbOption("f", help: "move the name, as --force does here too")], .versions),
     command("settle", "Closes a conflict.", [], .paths),
     command(
       "conflicts", "Lists values of which concurrent ones were dropped and none was settled.", [],

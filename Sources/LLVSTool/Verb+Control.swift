@@ -10,6 +10,10 @@ extension Verb {
     if line.verb == "commit", let message = line.options["message"] {
       words.append(Array(message.utf8))
     }
+    // Without a name tags are listed, of a store that is forced too.
+    if line.verb == "tag", line.has("f") || line.has("force") && !line.words.isEmpty {
+      words.append(Array("--force".utf8))
+    }
     let answer = try site.run(bytes: words, console, inJSON: line.isJSON)
     if line.isJSON {
       console.tell(answer.json)

@@ -38,6 +38,42 @@ struct ToolTests {
     #expect(try tool.run("llvs init s --quiet 2>&1").output == "")
   }
 
+  @Test(
+    "a tag that is given again goes nowhere without -f or --force, and says where it came from",
+    arguments: [false, true])
+  func movedTags(isMounted: Bool) throws {
+    guard MountedStore.isPossible || !isMounted else { return }
+    let tool = try Tool()
+    let mount = isMounted ? "mkdir m && llvs mount s m -q && trap 'llvs unmount m -q' EXIT" : ":"
+    let result = try tool.run(
+      """
+      mkdir d; llvs init s -q; for i in 1 2; do echo $i > d/a; llvs import d --store s -q; done
+      \(mount)
+      name() { llvs show "$1" --json --store s | sed 's/.*"name":"\\([^"]*\\)".*/\\1/'; }
+      first=$(name head~) second=$(name head)
+      names() { sed "s/$first/FIRST/g; s/$second/SECOND/g; s/^llvs: tag v1: /llvs: /"; }
+      {
+        llvs tag v1 head~ --store s; llvs tag v1 head~ --store s; echo $?
+        llvs tag v1 head --store s; echo $?; llvs tag v1 --store s
+        llvs tag -f v1 head --store s; llvs tag v1 --store s -q
+        llvs tag --force v1 head~ --store s; llvs tag --force --store s
+      } 2>&1 | names
+      """)
+    #expect(
+      result.output == """
+        v1 is FIRST
+        v1 is FIRST
+        0
+        llvs: v1 is FIRST; "tag --force v1 head" moves it.
+        11
+        llvs: v1 is FIRST; "tag --force v1" moves it.
+        v1 is SECOND, moved from FIRST
+        v1 is FIRST, moved from SECOND
+        v1  FIRST
+
+        """, "\(result.output)")
+  }
+
   @Test("a directory that is imported and exported again is the same")
   func importAndExport() throws {
     let tool = try Tool()

@@ -19,7 +19,7 @@ extension ControlCommand {
     case .branch(let name): "branch \(name)"
     case .switchTo(let target, let line):
       line.map { "switch \(target) as \($0)" } ?? "switch \(target)"
-    case .tag(let name, _): "tag \(name)"
+    case .tag(let name, _, _): "tag \(name)"
     case .tags: "tag"
     case .settle: "settle"
     case .conflicts: "conflicts"

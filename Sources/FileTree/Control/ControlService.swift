@@ -110,7 +110,7 @@ package final class ControlService: Sendable {
     case .help: return help()
     case .settle(let path, let settlement): return try settle(path, settlement, context)
     case .conflicts(let path): return try conflicts(path)
-    case .tag(let name, let version): return try tag(name, version)
+    case .tag(let name, let version, let moves): return try tag(name, version, moves: moves)
     case .tags: return try tags()
     case .compact, .purge:
       throw ControlError(.grammar, "\(command.title) is not supported yet")

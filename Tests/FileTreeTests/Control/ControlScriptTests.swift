@@ -36,6 +36,8 @@ struct ControlScriptTests {
       tag
       tag v1.0
       tag v1.0 V
+      tag -f v1.0
+      tag v1.0 V --force
       settle a\\ b
       settle a theirs
       settle a theirs.3
@@ -62,6 +64,7 @@ struct ControlScriptTests {
         .restore(version: "V", paths: [path("a/b"), path("c d"), path("e/f"), []]), .undo, .redo,
         .branch("x.y-z"), .switchTo("V", line: "main"), .switchTo("-", line: nil),
         .tags, .tag("v1.0", version: nil), .tag("v1.0", version: "V"),
+        .tag("v1.0", version: nil, moves: true), .tag("v1.0", version: "V", moves: true),
         .settle(path: path("a b"), .asIs),
         .settle(path: path("a"), .theirs(1)), .settle(path: path("a"), .theirs(3)),
         .settle(path: path("a"), .version("V")),
@@ -96,7 +99,8 @@ struct ControlScriptTests {
     "what is no command is refused, and says how it is written",
     arguments: [
       "frob", "undo x", "branch", "branch llvs.x", "branch -x", "branch a/b", "branch all",
-      "switch", "switch V to x", "tag llvs.tag", "tag é", "settle", "purge", "purge /",
+      "switch", "switch V to x", "tag llvs.tag", "tag é", "tag -f", "tag a b c", "tag -x", "settle",
+      "purge", "purge /",
       "purge a b", "purge ../a", "purge 'a", "purge \"a", "purge a\\", "set settle author=x",
       "set author=x settle", "set nothing", "json", "json json undo", "set settle=soon",
       "set nope=1", "set settle=2h", "set automerge=maybe", "set mtime=then",

@@ -330,7 +330,7 @@ struct ControlExchangeTests {
     #expect(try a.head == b.head)
     #expect(try b.service.version("release").name == b.head)
     try b.write("a", "two")
-    try b.run("tag release")
+    try b.run("tag --force release")
     try b.run("sync")
     try a.run("sync")
     for space in [a, b] {

@@ -209,7 +209,7 @@ struct ControlServiceTests {
     #expect(try ControlWorkspace().failure(line) == .grammar)
   }
 
-  @Test("a tag names a version wherever one is named, and moves when it is given again")
+  @Test("a tag names a version wherever one is named, and moves where that is asked for")
   func tags() throws {
     let space = try ControlWorkspace()
     #expect(try space.failure("tag one") == .notFound)
@@ -230,10 +230,54 @@ struct ControlServiceTests {
     try space.run("restore one a")
     #expect(try space.read("a") == "1")
     try space.run("tag two \(second)")
-    try space.run("tag one two")
+    try space.run("tag --force one two")
     #expect(try space.service.version("one").name == second)
     try space.run("switch one as again")
     #expect(try space.read("a") == "2")
+  }
+
+  /// What a command that is refused says.
+  private func refusal(_ line: String, _ space: ControlWorkspace) throws -> String? {
+    do {
+      try space.run(line)
+      return nil
+    } catch let error as ControlError {
+      #expect(error.kind == .exists)
+      return error.message
+    }
+  }
+
+  @Test("a name that lasts is not taken from its version, unless somebody says so")
+  func lastingTags() throws {
+    let space = try ControlWorkspace()
+    try space.write("a", "1")
+    try space.run("tag one")
+    let first = try #require(try space.head)
+    #expect(try space.run("tag one").text == "one is \(first)")
+    try space.write("a", "2")
+    try space.run("commit")
+    let second = try #require(try space.head)
+    try space.write("a", "3")
+    let count = try space.store.lastNumber
+    #expect(
+      try refusal("tag one \(second)", space)
+        == "one is \(first); \"tag --force one \(second)\" moves it")
+    #expect(
+      try refusal("tag one", space) == "one is \(first); \"tag --force one\" moves it")
+    // No version was made for what is refused.
+    #expect(try space.store.lastNumber == count)
+    #expect(try space.service.version("one").name == first)
+    #expect(try space.failure("tag --force") == .grammar)
+    let moved = try space.run("tag one head -f")
+    #expect(moved.text == "one is \(second), moved from \(first)")
+    #expect(moved.json.contains("\"movedFrom\":\"\(first)\""), "\(moved.json)")
+    #expect(try refusal("tag one", space) != nil)
+    let third = try #require(try space.head)
+    #expect(try third != second && space.service.version("one").name == second)
+    try space.run("tag --force one")
+    #expect(try space.run("tag --force one").text == "one is \(third)")
+    #expect(try space.run("tag two -f").text == "two is \(third)")
+    #expect(try space.run("tag").text == "one  \(third)\ntwo  \(third)")
   }
 
   @Test("status tells the head, what is pending and the newest result")

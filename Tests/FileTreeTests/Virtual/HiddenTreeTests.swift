@@ -232,7 +232,7 @@ struct HiddenTreeTests {
     #expect(try space.link("tags/v1") == "../versions/\(first)")
     #expect(try space.names("branches") == ["-"])
     #expect(try space.space.run("tag").text == "v1  \(first)\nv2.0  \(second)")
-    try space.space.run("tag v1 v2.0")
+    try space.space.run("tag -f v1 v2.0")
     #expect(try space.link("tags/v1") == "../versions/\(second)")
     try space.space.run("restore \(first)")
     try space.space.run("restore v1 a")

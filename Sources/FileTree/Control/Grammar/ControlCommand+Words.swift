@@ -12,7 +12,7 @@ extension ControlCommand {
     ("redo", "redo"),
     ("branch", "branch NAME"),
     ("switch", "switch VERSION|BRANCH|- [as NAME]"),
-    ("tag", "tag [NAME [VERSION]]"),
+    ("tag", "tag [NAME [VERSION] [--force]]"),
     ("settle", "settle PATH [ours|theirs|theirs.N|base|VERSION]"),
     ("conflicts", "conflicts [PATH]"),
     ("set", "set [NAME...|NAME=VALUE...]"),
@@ -54,12 +54,7 @@ extension ControlCommand {
     case "redo": self = .redo
     case "branch": self = .branch(try StoreName.checked(branch: try arguments.text("a name")))
     case "switch": self = try ControlCommand.switching(&arguments)
-    case "tag":
-      guard let name = try arguments.textIfAny() else {
-        self = .tags
-        return
-      }
-      self = .tag(try StoreName.checked(tag: name), version: try arguments.textIfAny())
+    case "tag": self = try ControlCommand.tagging(&arguments)
     case "settle":
       let path = try arguments.path()
       self = .settle(path: path, try Settlement(try arguments.textIfAny()))
@@ -106,6 +101,28 @@ extension ControlCommand {
     guard word == "as" else { throw arguments.misused("\"\(word)\" where \"as\" should be") }
     let name = try arguments.text("a name")
     return .switchTo(target, line: name == "-" ? name : try StoreName.checked(branch: name))
+  }
+
+  private static func tagging(_ arguments: inout Arguments) throws(ControlError) -> ControlCommand {
+    var words: [String] = []
+    var moves = false
+    while let word = try arguments.textIfAny() {
+      // As git has it; neither is a name of anything.
+      if word == "-f" || word == "--force" {
+        moves = true
+      } else {
+        guard words.count < 2 else {
+          throw arguments.misused("\"\(word)\" is one word too many")
+        }
+        words.append(word)
+      }
+    }
+    guard let name = words.first else {
+      guard !moves else { throw arguments.misused("a name is missing") }
+      return .tags
+    }
+    return .tag(
+      try StoreName.checked(tag: name), version: words.count > 1 ? words[1] : nil, moves: moves)
   }
 
   /// All words assign, or none does.

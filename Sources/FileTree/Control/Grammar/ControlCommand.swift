@@ -14,7 +14,8 @@ package enum ControlCommand: Hashable, Sendable {
   case branch(String)
   /// The target is a version, a branch, or `-` for the unnamed line.
   case switchTo(String, line: String?)
-  case tag(String, version: String?)
+  /// `moves` takes the name from the version that has it.
+  case tag(String, version: String?, moves: Bool = false)
   /// Lists the tags.
   case tags
   case settle(path: [UInt8], Settlement)
