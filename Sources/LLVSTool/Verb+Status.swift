@@ -84,7 +84,8 @@ struct StatusText {
       lines.append("Little space is free: no versions are made by themselves.")
     }
     if let last = fields["last"] as? String, last.hasPrefix("error: ") {
-      lines.append("The last command failed: \(last.dropFirst(7)).")
+      let time = (fields["lastTime"] as? Int).map { LocalTime.ago(Int64($0) / 1_000_000_000) }
+      lines.append("The last command failed\(time.map { " \($0)" } ?? ""): \(last.dropFirst(7)).")
     }
     return lines
   }

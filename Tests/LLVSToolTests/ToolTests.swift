@@ -74,6 +74,23 @@ struct ToolTests {
         """, "\(result.output)")
   }
 
+  @Test("status says when a command failed", .enabled(if: MountedStore.isPossible))
+  func failureInStatus() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir m && llvs mount s m -q && trap 'llvs unmount m -q' EXIT
+      llvs sync nobody --mount m 2>/dev/null; llvs status --mount m | tail -n 1
+      llvs set settle=1s --mount m -q; llvs status --mount m | grep -c failed
+      """)
+    #expect(
+      result.output == """
+        The last command failed just now: sync nobody: there is no peer nobody.
+        0
+
+        """, "\(result.output)")
+  }
+
   @Test("a directory that is imported and exported again is the same")
   func importAndExport() throws {
     let tool = try Tool()

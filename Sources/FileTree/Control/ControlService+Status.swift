@@ -32,9 +32,7 @@ extension ControlService {
     let refusal = tree.journal.refusal
     if let refusal { lines.append(("journal", refusal)) }
     fields.append(ReplyField("refusal", refusal.map { .text($0) } ?? .null))
-    let last = state.withLock { $0.last }
-    lines.append(("last", last ?? "nothing yet"))
-    fields.append(ReplyField("last", last.map { .text($0) } ?? .null))
+    describeLast(&lines, &fields)
     fields.append(settingsField)
     let width = lines.reduce(9) { max($0, min($1.0.count, 24)) }
     let text = lines.map { name, value in
@@ -206,6 +204,16 @@ extension ControlService {
       let size = Measure.text(size: settings.reserve)
       lines.append(("space", "less than \(size) is free: no versions are made by themselves"))
     }
+  }
+
+  /// The newest result; of a failure, which stands here until a command does something, when that was.
+  private func describeLast(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
+    let last = state.withLock { $0.last }
+    var text = last?.text ?? "nothing yet"
+    if let last, text.hasPrefix("error: ") { text += " (\(Moment.short(last.time)))" }
+    lines.append(("last", text))
+    fields.append(ReplyField("last", last.map { .text($0.text) } ?? .null))
+    fields.append(ReplyField("lastTime", last.map { .number($0.time) } ?? .null))
   }
 
   private func describeWithheld(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {

@@ -19,8 +19,8 @@ package final class ControlService: Sendable {
     var settings: StoreSettings
     /// What was set since the store was opened.
     var confirmed: Set<StoreSettings.Assignment> = []
-    /// The newest result, as status shows it.
-    var last: String?
+    /// The newest result, as status shows it, and when it came.
+    var last: (text: String, time: Int64)?
     /// The log was told that the store is not where it was.
     var isGone = false
     /// The peer whose address was refused last: a shell writes and closes, and it is said once.
@@ -81,7 +81,7 @@ package final class ControlService: Sendable {
 
   private func note(_ text: String) {
     let line = text.split(separator: "\n").first.map(String.init) ?? text
-    state.withLock { $0.last = line }
+    state.withLock { $0.last = (line, Moment.now()) }
   }
 
   private func execute(

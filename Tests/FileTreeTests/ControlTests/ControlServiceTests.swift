@@ -1,7 +1,8 @@
-import FileTree
 import LLVS
 import TestSupport
 import Testing
+
+@testable import FileTree
 
 @Suite("Commands", .timeLimit(.minutes(2)))
 struct ControlServiceTests {
@@ -290,8 +291,38 @@ struct ControlServiceTests {
     _ = try space.failure("sync usb")
     let status = try space.service.status()
     #expect(status.text.contains("(1 head)"))
-    #expect(status.text.hasSuffix("last      error: sync usb: there is no peer usb"))
+    #expect(status.text.contains("\nlast      error: sync usb: there is no peer usb"))
     #expect(status.json.contains("\"heads\":1"))
+  }
+
+  /// The newest result, and when it came, as programs are told.
+  private func last(_ space: ControlWorkspace) throws -> (line: String, time: Int64?) {
+    let status = try space.service.status()
+    let line = status.text.split(separator: "\n").last { $0.hasPrefix("last ") }
+    var time: Int64?
+    for field in status.fields where field.name == "lastTime" {
+      if case .number(let number) = field.value { time = number }
+    }
+    return (line.map { String($0.dropFirst(10)) } ?? "", time)
+  }
+
+  @Test("status tells when a command failed, until another does something")
+  func lastFailure() throws {
+    let space = try ControlWorkspace()
+    #expect(try last(space) == ("nothing yet", nil))
+    let before = Moment.now()
+    _ = try space.failure("sync usb")
+    let failed = try last(space)
+    let time = try #require(failed.time)
+    #expect((before...Moment.now()).contains(time))
+    #expect(failed.line == "error: sync usb: there is no peer usb (\(Moment.short(time)))")
+    // Who looks at how things stand goes on being told.
+    for line in ["pending", "log", "tag", "conflicts", "set"] { try space.run(line) }
+    #expect(try last(space) == failed)
+    try space.run("set settle=1s")
+    let done = try last(space)
+    #expect(done.line == "ok set settle: settle=1s")
+    #expect(try #require(done.time) >= time)
   }
 
   @Test("the store is verified")
