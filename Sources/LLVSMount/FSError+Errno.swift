@@ -52,7 +52,7 @@ extension StoreError {
     case .attemptToAddExistingVersion, .exists: Errno.exists
     case .attemptToAddVersionWithNonexistingPredecessors: Errno.invalid
     case .corrupt: Errno.inputOutput
-    case .fromTheFuture: Errno.notSupported
+    case .fromTheFuture, .unreliable: Errno.notSupported
     case .busy: Errno.busy
     case .unreachable: Errno.hostUnreachable
     case .timedOut: Errno.timedOut

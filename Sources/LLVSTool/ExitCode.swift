@@ -20,7 +20,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   /// Somebody holds what is needed, or something is not saved.
   case busy = 6
   case noSpace = 7
-  /// Not permitted, read only, or written by a newer program.
+  /// Not permitted, read only, written by a newer program, or a store where it had better not be written.
   case notPermitted = 8
   /// The store is damaged.
   case damaged = 9
@@ -42,7 +42,8 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .unrelated: "histories without a common ancestor"
     case .busy: "somebody holds what is needed, or something is not saved"
     case .noSpace: "no space"
-    case .notPermitted: "not permitted, read only, or written by a newer program"
+    case .notPermitted:
+      "not permitted, read only, written by a newer program, or a store on FUSE, NFS, SMB or 9p"
     case .damaged: "the store is damaged"
     case .interrupted: "interrupted (of Ctrl-C the tool ends by the signal: 130 in a shell)"
     case .exists: "the name is taken"

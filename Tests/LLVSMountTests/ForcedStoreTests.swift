@@ -80,18 +80,20 @@ extension Mounted {
         #expect(
           try run("ls -A mnt/copy mnt/s; sha256sum mnt/copy/* || :", beside: mounted) == before)
         #expect(try run("ls -A tmp", beside: mounted) == "")
-        let refused = try run("llvs undo --store mnt/s", beside: mounted, status: 2)
+        let refused = try run("llvs undo --store mnt/s", beside: mounted, status: 8)
         #expect(refused.contains("is on FUSE") && refused.contains("--force"), "\(refused)")
         #expect(
-          try run("llvs status --store mnt/s", beside: mounted, status: 2).contains("--force"))
+          try run("llvs status --store mnt/s", beside: mounted, status: 8).contains("--force"))
         #expect(
           try run("llvs status --force --store mnt/s", beside: mounted).contains(
             "Everything is in a version."))
         _ = try run("llvs undo --force --store mnt/s", beside: mounted)
         #expect(
           try run("llvs log --force --oneline --store mnt/s | wc -l", beside: mounted) == "4\n")
-        let mount = try run("llvs mount mnt/s inner", beside: mounted, status: 2)
+        let mount = try run("llvs mount mnt/s inner", beside: mounted, status: 8)
         #expect(mount.contains("-o force"), "\(mount)")
+        let made = try run("llvs init mnt/new", beside: mounted, status: 8)
+        #expect(made.contains("is on FUSE"), "\(made)")
       }
     }
   }

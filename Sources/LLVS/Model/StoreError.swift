@@ -23,6 +23,8 @@ public enum StoreError: Error, Sendable {
   case corrupt(String)
   /// The store, or a peer, was written by a newer program.
   case fromTheFuture(String)
+  /// The store is on a file system that does not hold what writing it needs: what and where.
+  case unreliable(String)
   /// Somebody else holds the store, or something stands in the way.
   case busy(String)
   /// An argument or an input that breaks a rule.

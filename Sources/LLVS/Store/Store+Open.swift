@@ -155,7 +155,7 @@ extension Store {
 
   /// Whether locks on a file system keep others out, whoever they are.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` where they do not, for who wants to write.
+  /// - Throws: ``StoreError/unreliable(_:)`` where they do not, for who wants to write.
   private static func isReliable(_ path: String, _ mode: Mode) throws(StoreError) -> Bool {
     let unreliable: String?
     do throws(SystemError) {
@@ -165,7 +165,7 @@ extension Store {
     }
     guard let unreliable else { return true }
     guard mode == .writer else { return false }
-    throw .invalid(
+    throw .unreliable(
       "\(path) is on \(unreliable), where locks and syncs do not hold what a store needs; "
         + "--force, or mount with -o force, takes it all the same")
   }
