@@ -33,11 +33,10 @@ extension MountOperations {
       let handle = file.flatMap { (OpenObject.object($0.handle) as? OpenLiveFile)?.handle }
       let thread = Self.caller(reply).process
       // By the group that the file had; they go only with a change that can be made.
-      let lost = changes.clearsSetIDs ? setIDsLost(of: node, reply.request) : 0
+      var change = changes.change
+      if changes.clearsSetIDs { change.lostSetIDs = setIDsLost(of: node, reply.request) }
       let before = tree.installations
-      var status = try tree.setattr(
-        node.rawValue, changes.change, through: handle, thread: thread)
-      if lost != 0 { status = try tree.clearMode(lost, of: node.rawValue) }
+      let status = try tree.setattr(node.rawValue, change, through: handle, thread: thread)
       Faults.replying("setattr", of: tree.store.path)
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
       doubt(node, since: before)

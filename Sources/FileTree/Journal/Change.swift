@@ -16,6 +16,8 @@ enum Change: Hashable, Sendable {
     static let mapped = WriteFlags(rawValue: 2)
     /// truncate(2) by path with nobody's bytes unsaved: saved at once.
     static let savedAtOnce = WriteFlags(rawValue: 4)
+    /// Nothing without the record behind it, which came of the same call: replay takes both or neither.
+    static let joined = WriteFlags(rawValue: 8)
   }
 
   /// A node of the base that later changes refer to: the child `name` of a directory.

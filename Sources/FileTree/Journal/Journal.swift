@@ -17,6 +17,8 @@ import Platform
 // INVARIANT J7 stands in Journal+Healing.swift: what becomes of a file whose sync failed.
 // INVARIANT J8: behind the last record the file ends, or there are zeros to its end (Journal+Room.swift).
 //   Neither is a record; a record that zeros cut off was never answered.
+// INVARIANT J9: a size and attributes that one call brings are two records side by side, of which the first says
+//   that it counts only with the second; so a crash leaves both or neither.
 //
 // Lock order: LiveTree.lock -> Journal.state. Nothing is held while a file is read, written or synced.
 
@@ -105,6 +107,19 @@ final class Journal: Sendable {
       s.appended += UInt64(record.count)
       s.metaBytes += UInt64(record.count)
       return s.appended
+    }
+  }
+
+  /// The same of several changes, between which no other's record comes; says where each ends.
+  func append(_ changes: [Change]) -> [Position] {
+    let records = changes.map { JournalFrame.record($0.encode) }
+    return state.withLock { s in
+      records.map { record in
+        s.buffer.append(contentsOf: record)
+        s.appended += UInt64(record.count)
+        s.metaBytes += UInt64(record.count)
+        return s.appended
+      }
     }
   }
 

@@ -47,6 +47,12 @@ struct JournalReader {
         return try isDamage(at: start) ? .damaged(at: start) : .end
       }
       guard let change = try? Change(decoding: meta) else { return .damaged(at: start) }
+      if case .resize(_, _, _, _, let flags) = change, flags.contains(.joined) {
+        let end = offset
+        let isWhole = try frame() != nil
+        offset = isWhole ? end : start
+        guard isWhole else { return try isDamage(at: end) ? .damaged(at: end) : .end }
+      }
       if case .write(_, let extent, let checksum, _, _, _) = change, offset > dataOffset {
         guard extent.offset == dataOffset, extent.length == offset - dataOffset else {
           return .damaged(at: start)

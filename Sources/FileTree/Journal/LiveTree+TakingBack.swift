@@ -179,6 +179,33 @@ struct BytesBefore: ChangedState {
   }
 }
 
+/// What a call finds that may change a node's size and attributes.
+struct StatusBefore: ChangedState {
+  private let bytes: BytesBefore?
+  private let attributes: AttributesBefore
+  private let node: LiveNode
+  /// The node's stamp once it was changed.
+  var changed: UInt64 = 0
+
+  /// - Parameters:
+  ///   - node: the node.
+  ///   - size: the one that it gets, if any.
+  ///   - atime: the time of access that it had.
+  init(_ node: LiveNode, size: UInt64?, atime: Attributes.Time?) {
+    self.node = node
+    bytes = size.map { BytesBefore(node, $0..<max($0, node.size)) }
+    attributes = AttributesBefore(node, atime: atime)
+  }
+
+  var isLatest: Bool { node.stamp == changed }
+
+  func restore(in tree: LiveTree) {
+    // The bytes last: what was saved before comes back with them.
+    attributes.restore(in: tree)
+    bytes?.restore(in: tree)
+  }
+}
+
 /// What stands at one name or two, and how their directories show it.
 struct NamesBefore: ChangedState {
   private struct Place {

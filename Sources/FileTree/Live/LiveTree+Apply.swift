@@ -14,6 +14,12 @@ extension LiveTree {
     return journal.append(change)
   }
 
+  /// The same of changes that one call brings; says where the record of each ends.
+  func perform(_ changes: [Change]) -> [Journal.Position] {
+    for change in changes { apply(change) }
+    return journal.append(changes)
+  }
+
   /// Makes sure that the journal knows a node of the base before a change names it.
   func ensureJournaled(_ node: LiveNode) {
     guard !node.isJournaled else { return }

@@ -4,43 +4,83 @@ import Platform
 // Attributes and extended attributes.
 
 extension LiveTree {
-  /// Changes a node's attributes: setattr without a size.
+  /// Changes a node's size and attributes, all of them or, where it throws or the process dies, none.
   ///
-  /// - Throws: ``FSError/notPermitted`` for an owner that is not kept yet.
+  /// - Throws: ``FSError/notPermitted`` for an owner that is not kept yet, ``FSError/isDirectory`` and
+  ///   ``FSError/invalid`` for a size of what has none, ``FSError/fileTooBig``, ``FSError/stale``,
+  ///   ``FSError/system(_:)`` for a full disk.
   package func setattr(
     _ inode: UInt64, _ change: StatusChange, through handle: LiveHandle? = nil, thread: Int32 = 0
   ) throws(FSError) -> NodeStatus {
-    var status: NodeStatus?
-    if let size = change.size {
-      status = try resize(inode, to: size, through: handle, thread: thread)
-    }
-    let only = change.mode ?? change.uid ?? change.gid
-    guard only != nil || change.mtime != nil || change.atime != nil else {
-      if let status { return status }
+    var change = change
+    // The mtime of a truncation comes with it.
+    if change.size != nil, change.mtimeIsNow { change.mtime = nil }
+    guard change.size != nil || change.changesAttributes || change.atime != nil else {
       return try getattr(inode)
     }
-    // The mtime of a truncation came with it.
-    if change.size != nil, change.mtimeIsNow, only == nil, let status { return status }
-    try withRoom { () throws(FSError) in try journal.reserve(4096) }
-    let (result, done) = try lock.withLock {
-      _ throws(FSError) -> (NodeStatus, (Journal.Position, AttributesBefore)?) in
+    let process = try prepare(change, of: inode, through: handle, thread)
+    let (status, records, before) = try lock.withLock {
+      _ throws(FSError) -> (NodeStatus, [Journal.Position], StatusBefore?) in
       let node = try node(inode)
+      let now = Self.now()
+      // All that can be refused is, before anything changes.
+      let resize = try resizing(node, change, through: handle, process, at: now)
+      let setting = try attributing(node, change, at: now)
+      let changes = [resize, setting].compactMap { $0 }
       let atime = node.atime
       node.atime = change.atime ?? atime
-      var attributes = node.attributes
-      if let mode = change.mode { attributes.mode = mode & 0o7777 }
-      try give(change, &attributes)
-      defaults.nameOwner(in: &attributes, of: node.kind)
-      if let mtime = change.mtime { attributes.mtime = mtime }
-      guard only != nil || change.mtime != nil else { return (self.status(of: node), nil) }
-      // The extended ones stay as they are, wherever they are.
-      attributes.extended = []
-      let done = record(
-        attributes, of: node, keepsExtended: true, explicitTime: change.mtime != nil, atime: atime)
-      return (self.status(of: node), done)
+      guard !changes.isEmpty else { return (self.status(of: node), [], nil) }
+      if change.size != nil {
+        handle?.wroteSinceFlush = true
+        handle?.wrote = true
+      }
+      ensureJournaled(node)
+      var before = StatusBefore(node, size: change.size, atime: atime)
+      let records = perform(changes)
+      before.changed = node.stamp
+      if case .resize(_, _, _, _, let flags)? = resize, flags.contains(.savedAtOnce) {
+        noteSaver(of: node, process)
+      }
+      return (self.status(of: node), records, before)
     }
-    if let (position, before) = done { try commit([position], orRestore: before) }
-    return result
+    if let before { try commit(records, orRestore: before) }
+    return status
+  }
+
+  /// Makes room for what a change records, without the lock; returns who makes it, where that is asked for.
+  private func prepare(
+    _ change: StatusChange, of inode: UInt64, through handle: LiveHandle?, _ thread: Int32
+  ) throws(FSError) -> Int32 {
+    let bytes = (change.size != nil ? 1024 : 0) + (change.changesAttributes ? 4096 : 0)
+    if let size = change.size, size > Self.sizeLimit { throw .fileTooBig }
+    if bytes > 0 {
+      try withRoom { () throws(FSError) in
+        try journal.reserve(bytes, isRemoval: change.size != nil)
+      }
+    }
+    guard change.size != nil else { return 0 }
+    let process = handle == nil ? threads.process(of: thread) : 0
+    confirm(process, at: inode)
+    return process
+  }
+
+  /// The change of a node's attributes, if there is one; call with the lock held.
+  private func attributing(
+    _ node: LiveNode, _ change: StatusChange, at time: Attributes.Time
+  ) throws(FSError) -> Change? {
+    guard change.changesAttributes else { return nil }
+    var attributes = node.attributes
+    if let mode = change.mode { attributes.mode = mode & 0o7777 }
+    if let mode = attributes.mode { attributes.mode = mode & ~change.lostSetIDs }
+    try give(change, &attributes)
+    defaults.nameOwner(in: &attributes, of: node.kind)
+    if change.size != nil { attributes.mtime = time }
+    if let mtime = change.mtime { attributes.mtime = mtime }
+    // The extended ones stay as they are, wherever they are.
+    attributes.extended = []
+    return .setAttributes(
+      inode: node.inode, attributes: attributes, keepsExtended: true, time: time,
+      explicitTime: change.mtime != nil)
   }
 
   /// Notes a new owner; an ordinary user's tree has one owner, who can only be named again.
@@ -56,17 +96,16 @@ extension LiveTree {
     if let gid = change.gid { attributes.gid = gid == defaults.gid ? nil : gid }
   }
 
-  /// Gives a node attributes; `atime` is the one that it had before.
+  /// Gives a node attributes, all of them.
   private func record(
-    _ attributes: Attributes, of node: LiveNode, keepsExtended: Bool = false,
-    explicitTime: Bool = false, atime: Attributes.Time?
+    _ attributes: Attributes, of node: LiveNode
   ) -> (Journal.Position, AttributesBefore) {
     ensureJournaled(node)
-    var before = AttributesBefore(node, atime: atime)
+    var before = AttributesBefore(node, atime: node.atime)
     let position = perform(
       .setAttributes(
-        inode: node.inode, attributes: attributes, keepsExtended: keepsExtended, time: Self.now(),
-        explicitTime: explicitTime))
+        inode: node.inode, attributes: attributes, keepsExtended: false, time: Self.now(),
+        explicitTime: false))
     before.changed = node.stamp
     return (position, before)
   }
@@ -170,7 +209,7 @@ extension LiveTree {
       }
       // What no version could hold is refused now.
       guard attributes.fault == nil else { throw .noSpace }
-      return record(attributes, of: node, atime: node.atime)
+      return record(attributes, of: node)
     }
     if let (position, before) = done { try commit([position], orRestore: before) }
   }
@@ -187,7 +226,7 @@ extension LiveTree {
         throw .noData
       }
       attributes.extended.remove(at: index)
-      return record(attributes, of: node, atime: node.atime)
+      return record(attributes, of: node)
     }
     try commit([position], orRestore: before)
   }

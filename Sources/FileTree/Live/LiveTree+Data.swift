@@ -166,37 +166,35 @@ extension LiveTree {
   package func resize(
     _ inode: UInt64, to size: UInt64, through handle: LiveHandle?, thread: Int32 = 0
   ) throws(FSError) -> NodeStatus {
-    guard size <= Self.sizeLimit else { throw .fileTooBig }
-    try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
-    let process = handle == nil ? threads.process(of: thread) : 0
-    confirm(process, at: inode)
-    let (status, position, before) = try lock.withLock {
-      _ throws(FSError) -> (NodeStatus, Journal.Position, BytesBefore) in
-      let node = try node(inode)
-      guard node.kind == .regular else {
-        throw node.kind == .directory ? .isDirectory : .invalid
-      }
-      var flags: Change.WriteFlags = []
-      if let handle {
-        handle.wroteSinceFlush = true
-        handle.wrote = true
-        if handle.isSteady { flags.insert(.steady) }
-      } else if node.file?.unsaved != true {
-        flags = [.savedAtOnce, .steady]
-      } else if node.file?.steady == true {
-        flags.insert(.steady)
-      }
-      var seen = handle.map { seenEpoch(of: $0) } ?? shownEpoch(of: node)
-      if size < node.size {
-        let before = handle.map(\.seenBefore) ?? remembered(place(of: process, at: node))
-        if let before { seen = min(seen, before) }
-      }
-      let (position, before) = resized(node, to: size, epoch: seen, flags: flags)
-      if flags.contains(.savedAtOnce) { noteSaver(of: node, process) }
-      return (self.status(of: node), position, before)
+    var change = StatusChange()
+    change.size = size
+    return try setattr(inode, change, through: handle, thread: thread)
+  }
+
+  /// The change of a node's size, if there is one; call with the lock held.
+  func resizing(
+    _ node: LiveNode, _ change: StatusChange, through handle: LiveHandle?, _ process: Int32,
+    at time: Attributes.Time
+  ) throws(FSError) -> Change? {
+    guard let size = change.size else { return nil }
+    guard node.kind == .regular else {
+      throw node.kind == .directory ? .isDirectory : .invalid
     }
-    try commit([position], orRestore: before)
-    return status
+    var flags: Change.WriteFlags = []
+    if let handle {
+      if handle.isSteady { flags.insert(.steady) }
+    } else if node.file?.unsaved != true {
+      flags = [.savedAtOnce, .steady]
+    } else if node.file?.steady == true {
+      flags.insert(.steady)
+    }
+    if change.changesAttributes { flags.insert(.joined) }
+    var seen = handle.map { seenEpoch(of: $0) } ?? shownEpoch(of: node)
+    if size < node.size {
+      let before = handle.map(\.seenBefore) ?? remembered(place(of: process, at: node))
+      if let before { seen = min(seen, before) }
+    }
+    return .resize(inode: node.inode, size: size, time: time, epoch: seen, flags: flags)
   }
 
   /// Makes a range read as zeros, or makes the file reach to its end, or both: fallocate(2).

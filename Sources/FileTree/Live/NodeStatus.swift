@@ -51,6 +51,13 @@ package struct StatusChange: Sendable {
   package var atime: Attributes.Time?
   /// The mtime is the clock's, not one that somebody named (UTIME_NOW, touch).
   package var mtimeIsNow = false
+  /// Set-id bits that the change takes from a file (``LiveTree/setIDsLost(_:keepsGroup:)``).
+  package var lostSetIDs: UInt32 = 0
+
+  /// Whether anything is changed that versions have besides the size.
+  var changesAttributes: Bool {
+    mode ?? uid ?? gid != nil || mtime != nil || lostSetIDs != 0
+  }
 
   package init() {}
 }

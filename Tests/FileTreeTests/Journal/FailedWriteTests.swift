@@ -103,6 +103,18 @@ struct FailedWriteTests {
     { try $0.change("file") { $0.size = 2 } },
     { try $0.change("new") { $0.size = 9000 } },
     { mount in
+      try mount.change("file") {
+        $0.size = 2
+        $0.mode = 0o600
+      }
+    },
+    { mount in
+      try mount.change("new") {
+        $0.size = 3
+        $0.mtime = Attributes.Time(seconds: 1, nanoseconds: 2)
+      }
+    },
+    { mount in
       try mount.with("file") {
         let status = try mount.tree.lookup($0, $1)
         defer { mount.forget(status.node) }
@@ -220,6 +232,64 @@ struct FailedWriteTests {
       let fault = try mount.tree.fault()
       #expect(fault == nil)
     }
+  }
+
+  @Test(
+    "a size and a mode that come in one call are both there or neither is, whichever write fails",
+    arguments: 1...3)
+  func together(nth: Int) throws {
+    let mount = try MountedTree.unhurried(directory.path)
+    try mount.save("file", "in a version")
+    try mount.change("file") { $0.mode = 0o4755 }
+    try mount.cut()
+    try mount.save("other", "so that the journal knows more")
+    let before = try shown(mount)
+    let token = Faults.arm(
+      Faults.Plan(
+        calls: [.write], below: mount.tree.journal.state.withLock { $0.file.path }, nth: nth,
+        times: 1, action: .fail(Errno.inputOutput)))
+    let failure = code {
+      try mount.change("file") {
+        $0.size = 2
+        $0.mode = 0o755
+      }
+    }
+    Faults.disarm(token)
+    if failure != nil { return #expect(try shown(mount) == before) }
+    #expect(try mount.status("file").mode & 0o7777 == 0o755)
+    #expect(mount.text("file") == "in")
+  }
+
+  @Test("a size and a mode that come in one call are both there after a crash, or neither is")
+  func togetherAfterCrash() throws {
+    let mount = try MountedTree.unhurried(directory.path)
+    try mount.save("file", "in a version")
+    try mount.change("file") { $0.mode = 0o4755 }
+    try mount.cut()
+    try mount.change("file") { $0.mtime = Attributes.Time(seconds: 1, nanoseconds: 2) }
+    let start = mount.tree.journalEnd
+    try mount.change("file") {
+      $0.size = 2
+      $0.mode = 0o755
+    }
+    let end = mount.tree.journalEnd
+    let copies = try TemporaryDirectory()
+    var found: Set<String> = []
+    for at in start...end where at == end || (at - start) % 9 == 0 || at < start + 2 {
+      // As a process leaves it that is killed while it writes.
+      let path = copies.file("\(at)")
+      try FileSystem.makeDirectory(path, permissions: 0o700)
+      try copyTree(mount.path, path + "/s")
+      let generation = mount.tree.journal.state.withLock { $0.generation }
+      let file = "\(path)/s/journal/\(Journal.journalName(generation))"
+      try File(file, .readWrite).truncate(to: at)
+      let again = try MountedTree.unhurried(path)
+      #expect(again.recovery.losses == [])
+      found.insert(
+        "\(String(try again.status("file").mode & 0o7777, radix: 8)) \(again.text("file") ?? "")")
+      #expect(try again.tree.fault() == nil)
+    }
+    #expect(found == ["4755 in a version", "755 in"])
   }
 
   @Test("once the disk refused something, nothing is changed before it took what is recorded")
