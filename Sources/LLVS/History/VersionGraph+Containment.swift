@@ -9,12 +9,19 @@ extension VersionGraph {
   ) throws(StoreError) -> Bool {
     if head.number == other.number || head.isVoid { return true }
     guard head.isAutomatic else { return try isAncestorOrSelf(head.number, of: other.number) }
-    for number in try authoredFrontier(of: head)
-    where !(try isAncestorOrSelf(number, of: other.number)) {
-      return false
+    let frontier = try authoredFrontier(of: head)
+    // What was found of few is remembered.
+    for number in frontier.prefix(Self.asked) {
+      guard try isAncestorOrSelf(number, of: other.number) else { return false }
     }
-    return true
+    let rest = Set(frontier.dropFirst(Self.asked))
+    guard !rest.isEmpty else { return true }
+    return try ancestors(among: rest, of: other.number).count == rest.count
   }
+
+  /// So many of the authored versions of a head are looked for one by one, and so many heads compared in pairs;
+  /// more in one walk for all.
+  private static let asked = 8
 
   /// The authored versions first met on the ways back from a version, itself included.
   func authoredFrontier(of head: HistoryNode) throws(StoreError) -> [VersionNumber] {
@@ -39,7 +46,12 @@ extension VersionGraph {
     try uncontained(try heads(ofLine: line))
   }
 
-  func uncontained(_ heads: [HistoryNode]) throws(StoreError) -> [HistoryNode] {
+  /// The same of some heads, each given once.
+  package func uncontained(_ heads: [HistoryNode]) throws(StoreError) -> [HistoryNode] {
+    heads.count <= Self.asked ? try uncontainedInPairs(heads) : try uncontainedInOneWalk(heads)
+  }
+
+  private func uncontainedInPairs(_ heads: [HistoryNode]) throws(StoreError) -> [HistoryNode] {
     var kept: [HistoryNode] = []
     for head in heads {
       var isKept = true
@@ -49,6 +61,25 @@ extension VersionGraph {
         if isKept { isKept = try isContained(other, in: head) }
       }
       if isKept { kept.append(head) }
+    }
+    return kept
+  }
+
+  /// The same of heads, each given once, at O(*n* log *n*) in the versions younger than the oldest of them.
+  private func uncontainedInOneWalk(_ heads: [HistoryNode]) throws(StoreError) -> [HistoryNode] {
+    let contained = try HeadContainment(of: heads, in: self).contained()
+    // Void heads contain each other.
+    let void = heads.filter(\.isVoid).min { $0.id < $1.id }
+    var isVoidKept = void != nil
+    if let void {
+      for other in heads where isVoidKept && !other.isVoid {
+        isVoidKept = void.id < other.id
+        if isVoidKept { isVoidKept = try isContained(other, in: void) }
+      }
+    }
+    var kept: [HistoryNode] = []
+    for (index, head) in heads.enumerated() where !contained.contains(index) {
+      if !head.isVoid || isVoidKept && head.number == void?.number { kept.append(head) }
     }
     return kept
   }
