@@ -55,7 +55,9 @@ package struct ConflictFinder: Sendable {
         table[DropID(drop)] = drop
       }
     }
-    for merge in new.values where merge.second != nil {
+    // In the order of history: what a row of merges has in common with their other sides is found going on
+    // from the one before.
+    for merge in new.values.sorted(by: { $0.number < $1.number }) where merge.second != nil {
       for drop in try drops(of: merge) {
         let id = DropID(drop)
         if let old = table[id] {
