@@ -279,6 +279,8 @@ extension WriteTransaction {
     var recorded: [RecordedChange] = []
     recorded.reserveCapacity(changes.count)
     var ids: [VersionNumber: Version.ID] = [:]
+    // Each merge of many heads may name what stored the values of all before it.
+    let history = TransactionHistory(self)
     for change in changes {
       switch change {
       case .preserve(let entry):
@@ -286,10 +288,7 @@ extension WriteTransaction {
         if let known = ids[entry.storedVersion] {
           id = known
         } else {
-          guard let record = try version(entry.storedVersion) else {
-            throw .corrupt("an entry names version number \(entry.storedVersion.rawValue)")
-          }
-          id = record.id
+          id = try history.historyNode(entry.storedVersion).id
           ids[entry.storedVersion] = id
         }
         recorded.append(.preserve(entry.key, storedVersion: id))
