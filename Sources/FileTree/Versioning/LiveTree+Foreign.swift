@@ -93,6 +93,7 @@ extension LiveTree {
         // Only names below say that it is there now.
         impliedInodes[ImpliedName(change.path)] = node.inode
         parent.directory?.overrides[name]?.stamp = stamp
+        parent.directory?.overrides[name]?.epoch = epoch
         return
       }
       if !isOthers { parent.directory?.overrides[name] = nil }
@@ -143,6 +144,10 @@ extension LiveTree {
     node.ctime = Self.now()
     if node.kind != .directory, let shown = shownTimes[new.inode] { node.attributes.mtime = shown }
     node.compact()
+    // A directory stands here for what is ignored in it too: what is changed from here on is changed on this.
+    if parent.directory?.overrides[name]?.node === node {
+      parent.directory?.overrides[name]?.epoch = epoch
+    }
     told.append(.node(node.kernelID))
     dropIfUnused(node)
   }

@@ -124,6 +124,36 @@ func directoriesThatLoseTheirEntries() throws {
   }
 }
 
+@Test("What is changed at one is changed on what it shows, also where it holds ignored files")
+func impliedDirectoriesOfIgnoredFiles() throws {
+  let directory = try TemporaryDirectory()
+  let mount = try MountedTree.unhurried(directory.path)
+  try bring("p/x", into: mount)
+  let plain = try #require(try mount.store.state().head.flatMap { try mount.store.version($0) })
+  let inode = try mount.inode("p")
+  try mount.change("p") { $0.mode = 0o700 }
+  try mount.cut()
+  try mount.save("p/x~", "ignored")
+  let other = try mount.store.makeVersion(
+    basedOnPredecessor: plain.id,
+    storing: [.update(Value(id: Value.ID("p/x"), data: Array("two".utf8)))])
+  _ = try mount.versioner.transition(.command) { (transaction, _) throws(StoreError) in
+    try transaction.version(other.id)?.number
+  }
+  #expect(try mount.status("p").mode & 0o777 == 0o755)
+  try mount.change("p") { $0.mode = 0o700 }
+  #expect(try mount.cut().cut != nil)
+  #expect(try mount.status("p").mode & 0o777 == 0o700)
+  try mount.unlink("p/x~")
+  try mount.cut()
+  #expect(try mount.inode("p") == inode)
+  let copy = try TemporaryDirectory()
+  try copyTree(mount.path, copy.file("s"))
+  let again = try MountedTree.unhurried(copy.path)
+  #expect(try again.inode("p") == inode && again.status("p").mode & 0o777 == 0o700)
+  #expect(try again.tree.fault() == nil)
+}
+
 @Test("Those below one that moved keep their numbers; what comes in their places has others")
 func impliedDirectoriesBelowOneThatMoved() throws {
   let directory = try TemporaryDirectory()

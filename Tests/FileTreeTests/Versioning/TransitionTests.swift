@@ -44,6 +44,31 @@ struct TransitionTests {
     }
   }
 
+  @Test(
+    "what is changed at a directory is changed on what it shows, also where it holds ignored files",
+    arguments: [false, true])
+  func directoriesOfIgnoredFiles(isCut: Bool) throws {
+    func show(_ version: VersionRecord?) throws {
+      _ = try mount.versioner.transition(.command) { _, _ in version?.number }
+    }
+    try mount.makeDirectory("d")
+    try mount.change("d") { $0.mode = 0o700 }
+    try mount.save("d/x", "x")
+    let closed = try mount.cut().head
+    try mount.change("d") { $0.mode = 0o755 }
+    let open = try mount.cut().head
+    try show(closed)
+    try mount.save("d/x~", "ignored")
+    if isCut { try mount.cut() }
+    try show(open)
+    #expect(try mount.status("d").mode & 0o777 == 0o755)
+    try mount.change("d") { $0.mode = 0o700 }
+    #expect(try mount.cut().cut != nil)
+    #expect(try mount.status("d").mode & 0o777 == 0o700)
+    #expect(try mount.entry("d")?.attributes.mode == 0o700)
+    #expect(mount.text("d/x~") == "ignored")
+  }
+
   @Test("a merge changes, adds and removes names, and says which")
   func merged() throws {
     try mount.save("a", "a")
