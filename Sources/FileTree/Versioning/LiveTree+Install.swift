@@ -186,6 +186,12 @@ extension LiveTree {
   /// Directories that the plan did not meet moved with those above them; copied entries are new ones.
   private func moveClean(_ plan: CutPlan, _ installation: Installation) {
     guard !plan.moves.isEmpty else { return }
+    // What comes to be implied where they were has other numbers.
+    let implied = impliedInodes.compactMap { (name, inode) in
+      ImpliedName.moved(name.bytes, by: plan.moves).map { (name, path: $0, inode) }
+    }
+    for (name, _, _) in implied { impliedInodes[name] = nil }
+    for (_, path, inode) in implied { impliedInodes[ImpliedName(path)] = inode }
     let met = Set(plan.directories.map { ObjectIdentifier($0.0) })
     for node in nodes.values {
       if !node.isTouched, let entry = installation.entries[node.inode] {

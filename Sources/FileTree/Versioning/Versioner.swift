@@ -265,6 +265,7 @@ package final class Versioner: Sendable {
     return try store.write { (transaction) throws(StoreError) -> Commit in
       for (inode, time) in plan.directoryTimes { transaction.noteTime(time, ofDirectory: inode) }
       for path in plan.numbered { transaction.forgetImplied(path) }
+      transaction.moveImplied(plan.moves)
       if let root = plan.rootAttributes { RootAttributes.record(root, in: transaction) }
       let made = try CutVersions(tree: tree, plan: plan, message: message).add(to: transaction)
       var outcome = Outcome(

@@ -48,12 +48,26 @@ package struct ImpliedName: Hashable, Sendable {
   package init(_ path: [UInt8]) {
     bytes = path.count <= Self.pathLimit ? path : [0] + Digest.of(path).bytes
   }
+
+  /// Where a path is once directories went from one path to another each: the nearest one above it takes it
+  /// along. Nil where none is above it.
+  package static func moved(_ path: [UInt8], by moves: [[UInt8]: [UInt8]]) -> [UInt8]? {
+    var above = path[...]
+    while let slash = above.lastIndex(of: 0x2F) {
+      above = above[..<slash]
+      if let new = moves[Array(above)] { return new + path[slash...] }
+    }
+    return nil
+  }
 }
 
 extension WriteTransaction {
   /// Forgets the number of a directory that only keys said was there: an entry has it from now on, and whatever
   /// comes to be implied at the path has another.
   package func forgetImplied(_ path: [UInt8]) { forgottenImplied.insert(path) }
+
+  /// Has the directories that only keys say are there keep their numbers below those that went elsewhere.
+  package func moveImplied(_ moves: [[UInt8]: [UInt8]]) { movedAboveImplied = moves }
 }
 
 extension Catalog {
@@ -75,6 +89,33 @@ extension Catalog {
   func forgetImplied(_ path: [UInt8], in database: Database) throws(StoreError) {
     for name in Set([ImpliedName(path).bytes, path]) {
       try database.prepared("DELETE FROM implied WHERE path = ?").bind(1, name).run()
+    }
+  }
+
+  /// Gives the numbers of what is below directories that went elsewhere to the paths where it is now. What has
+  /// a long path is not found, and gets another number.
+  ///
+  /// - Complexity: O(log *n*) a directory that went, and a number below it.
+  func moveImplied(
+    below moves: [[UInt8]: [UInt8]], in database: Database
+  ) throws(StoreError) {
+    var found: [[UInt8]: (new: [UInt8], inode: UInt64)] = [:]
+    for from in moves.keys {
+      let statement = try database.prepared(
+        "SELECT path, inode FROM implied WHERE path > ?1 AND path < ?2"
+      ).bind(1, from + [0x2F]).bind(2, from + [0x30])
+      defer { statement.reset() }
+      while try statement.step() {
+        let path = statement.bytes(0)
+        guard let new = ImpliedName.moved(path, by: moves) else { continue }
+        found[path] = (new, UInt64(bitPattern: statement.integer(1)))
+      }
+    }
+    // They may change places.
+    for path in found.keys { try forgetImplied(path, in: database) }
+    for item in found.values {
+      try forgetImplied(item.new, in: database)
+      try setImpliedInode(item.new, item.inode, in: database)
     }
   }
 

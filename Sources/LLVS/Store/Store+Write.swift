@@ -57,6 +57,7 @@ extension Store {
       for path in transaction.forgottenImplied {
         try catalog.forgetImplied(path, in: database)
       }
+      try catalog.moveImplied(below: transaction.movedAboveImplied, in: database)
       for (inode, time) in transaction.directoryTimes {
         try catalog.setDirectoryTime(inode, time, in: database)
       }

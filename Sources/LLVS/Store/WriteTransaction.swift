@@ -18,6 +18,7 @@ package final class WriteTransaction {
   /// When names last came to or went from directories, by inode.
   var directoryTimes: [UInt64: Attributes.Time] = [:]
   var forgottenImplied: Set<[UInt8]> = []
+  var movedAboveImplied: [[UInt8]: [UInt8]] = [:]
   /// Names of hard links that the live tree's map gets.
   var linkedKeys: Set<LinkedKey> = []
   private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []

@@ -197,3 +197,37 @@ func impliedDirectoriesLeaveNoNumbers() throws {
   #expect(listed?.inode == inode && b.inode != inode)
   again.forget(b.node)
 }
+
+@Test(
+  "Those below one that moved keep their numbers in the next mount too, whoever knew them",
+  arguments: [false, true])
+func impliedDirectoriesBelowOneThatMovedAfterMount(isKnown: Bool) throws {
+  let directory = try TemporaryDirectory()
+  let mount = try MountedTree.unhurried(directory.path)
+  try bring("p/c/d/x", into: mount)
+  try bring("r/c/d/x", into: mount)
+  let paths = ["c", "c/d"]
+  let (p, r) = try (
+    paths.map { try mount.inode("p/\($0)") }, paths.map { try mount.inode("r/\($0)") }
+  )
+  let node = isKnown ? try mount.with("p/c/d") { try mount.tree.lookup($0, $1).node } : 0
+  try mount.rename("p", "q")
+  try mount.cut()
+  #expect(try paths.map { try mount.inode("q/\($0)") } == p)
+  try mount.rename("q", "r", .exchange)
+  try mount.cut()
+  try bring("p/c/d/y", into: mount)
+  let numbers: (MountedTree) throws -> [[UInt64]] = { mount in
+    try ["p", "q", "r"].map { top in try paths.map { try mount.inode("\(top)/\($0)") } }
+  }
+  let shown = try numbers(mount)
+  #expect(shown[1] == r && shown[2] == p)
+  #expect(Set(shown.joined()).count == 6)
+  #expect(try mount.tree.fault() == nil)
+  if node != 0 { mount.forget(node) }
+  let copy = try TemporaryDirectory()
+  try copyTree(mount.path, copy.file("s"))
+  let again = try MountedTree.unhurried(copy.path)
+  #expect(try numbers(again) == shown)
+  #expect(try again.tree.fault() == nil)
+}
