@@ -153,6 +153,17 @@ struct ControlScriptTests {
     #expect(try script.next() == .redo && !script.isForPrograms)
   }
 
+  @Test("after a message of several lines that is no text, the next line can be read")
+  func goesOnAfterMessage() throws {
+    for text in ["commit 'a\nb", "commit a", "commit \"a\n\0"] {
+      var script = try ControlScript(
+        Array(text.utf8) + [0xFF] + Array((text.contains("'") ? "'" : "\"").utf8)
+          + Array("\nredo".utf8))
+      #expect(throws: ControlError.self) { try script.next() }
+      #expect(try script.next() == .redo)
+    }
+  }
+
   @Test("after a bad line the next can be read")
   func goesOn() throws {
     var script = try ControlScript(path("undo\npurge 'a\nfrob\nredo"))

@@ -107,9 +107,9 @@ package struct ControlScript: Sendable {
     else { return nil }
     while let last = bytes.last, last <= UInt8(ascii: " ") { bytes.removeLast() }
     guard !bytes.isEmpty else { return nil }
-    let message = try ControlScript.message(bytes)
+    // Also where it is refused: what comes next begins behind it.
     rest = script.rest
-    return message
+    return try ControlScript.message(bytes)
   }
 
   private static func message(_ bytes: [UInt8]) throws(ControlError) -> String {
