@@ -87,9 +87,11 @@ extension Mounted {
           for n in names:
               p = os.path.normpath(os.path.join(base, n)); files[p] = get(p)
       steps = 0
+      parent = os.getppid()
       put(result + '.ready', '')
       try:
-          while True:
+          # No longer than there is somebody who waits for the daemon's end.
+          while os.getppid() == parent:
               step(); steps += 1
       except OSError as error:
           if error.errno not in (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO):
