@@ -43,6 +43,9 @@ struct Installation {
   /// What differs from the plan's outcome: what merges and switches brought, parents first.
   var foreign: [ForeignChange] = []
   var implied: [ImpliedChange] = []
+  /// Directories that lose their entries and are there all the same, for what is below them, and the numbers
+  /// that they keep.
+  var withoutEntries: [(path: [UInt8], inode: UInt64)] = []
   /// Nodes whose numbers the base has not learned.
   var renumbered: Set<UInt64> = []
   /// Whether the tree was carried to a version that did not come of the one that it showed.
@@ -80,6 +83,7 @@ extension Installation {
     base = TreeView(map: map)
     foreign = difference.changes
     implied = difference.implied
+    try findWithoutEntries()
     for path in plan.kept {
       if case .directory? = try base.find(path: path) { continue }
       // Nothing is left of what it stayed for.
@@ -99,6 +103,21 @@ extension Installation {
           new: entry))
     }
     learnsNumbers = true
+  }
+
+  private mutating func findWithoutEntries() throws(StoreError) {
+    let candidates = foreign.filter { change in
+      change.new == nil && change.old?.isDirectory ?? false && change.old?.inode != 0
+    }
+    guard !candidates.isEmpty else { return }
+    // A number may have gone elsewhere, with an entry of its own.
+    let elsewhere = Set(foreign.compactMap { $0.new?.inode })
+    for change in candidates {
+      guard let old = change.old, !elsewhere.contains(old.inode),
+        case .directory(nil)? = try base.find(path: change.path)
+      else { continue }
+      withoutEntries.append((change.path, old.inode))
+    }
   }
 
   private static func parent(

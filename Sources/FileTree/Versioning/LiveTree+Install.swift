@@ -46,6 +46,7 @@ extension LiveTree {
     for change in installation.foreign where change.from != nil {
       showElsewhere(change, seen, &told)
     }
+    for (path, inode) in installation.withoutEntries { impliedInodes[ImpliedName(path)] = inode }
     // What goes, goes before the directory it is in.
     for change in installation.foreign.reversed() where change.new == nil {
       installForeign(change, seen, &told)

@@ -294,6 +294,9 @@ package final class Versioner: Sendable {
         transaction: transaction)
       let (map, difference) = try adoption.adopt(store.map(outcome.head?.map ?? .empty))
       try installation.put(map, difference, after: plan, shown, placed)
+      for (path, inode) in installation.withoutEntries {
+        transaction.setImplied(path, inode)
+      }
       let commit = Commit(installation: installation, outcome: outcome, cut: plan.id)
       try transaction.setHead(head, map: map.root, reason: reasonText)
       let record = CutRecord(

@@ -66,6 +66,9 @@ extension WriteTransaction {
   /// comes to be implied at the path has another.
   package func forgetImplied(_ path: [UInt8]) { forgottenImplied.insert(path) }
 
+  /// Gives the number that a directory's entry had to its path: only keys say that it is there from now on.
+  package func setImplied(_ path: [UInt8], _ inode: UInt64) { impliedNumbers[path] = inode }
+
   /// Has the directories that only keys say are there keep their numbers below those that went elsewhere.
   package func moveImplied(_ moves: [[UInt8]: [UInt8]]) { movedAboveImplied = moves }
 }

@@ -58,6 +58,10 @@ extension Store {
         try catalog.forgetImplied(path, in: database)
       }
       try catalog.moveImplied(below: transaction.movedAboveImplied, in: database)
+      for (path, inode) in transaction.impliedNumbers {
+        try catalog.forgetImplied(path, in: database)
+        try catalog.setImpliedInode(path, inode, in: database)
+      }
       for (inode, time) in transaction.directoryTimes {
         try catalog.setDirectoryTime(inode, time, in: database)
       }

@@ -19,6 +19,7 @@ package final class WriteTransaction {
   var directoryTimes: [UInt64: Attributes.Time] = [:]
   var forgottenImplied: Set<[UInt8]> = []
   var movedAboveImplied: [[UInt8]: [UInt8]] = [:]
+  var impliedNumbers: [[UInt8]: UInt64] = [:]
   /// Names of hard links that the live tree's map gets.
   var linkedKeys: Set<LinkedKey> = []
   private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []

@@ -124,6 +124,27 @@ func directoriesThatLoseTheirEntries() throws {
   }
 }
 
+@Test(
+  "One that loses its entry keeps its number in the next mount too, whatever is in no version yet")
+func directoriesThatLoseTheirEntriesAfterMount() throws {
+  try withoutEntry { mount, before in
+    for isPending in [false, true] {
+      if isPending { try mount.save("p/new", "new") }
+      let copy = try TemporaryDirectory()
+      try copyTree(mount.path, copy.file("s"))
+      let again = try MountedTree.unhurried(copy.path)
+      #expect(try again.inode("p") == before[0])
+      let node = try again.with("p") { try again.tree.lookup($0, $1).node }
+      try again.cut()
+      #expect(try again.inode("p") == before[0])
+      try again.save("p/newer", "newer")
+      #expect(try again.inode("p") == before[0])
+      #expect(try again.tree.fault() == nil)
+      again.forget(node)
+    }
+  }
+}
+
 @Test("What is changed at one is changed on what it shows, also where it holds ignored files")
 func impliedDirectoriesOfIgnoredFiles() throws {
   let directory = try TemporaryDirectory()
