@@ -375,7 +375,7 @@ struct CutVersions {
     } else {
       for item in items { try builder.add(item, nil) }
     }
-    try builder.finish(keeping: isOnHead ? plan.kept : [])
+    try builder.finish(keeping: isOnHead ? plan.kept.map(\.path) : [])
     made.entries.merge(builder.entries)
     made.displacedCopies += builder.displacedCopies
     if !isOnHead { made.stale.formUnion(builder.entries.inodes) }

@@ -43,8 +43,8 @@ struct Installation {
   /// What differs from the plan's outcome: what merges and switches brought, parents first.
   var foreign: [ForeignChange] = []
   var implied: [ImpliedChange] = []
-  /// Directories that lose their entries and are there all the same, for what is below them, and the numbers
-  /// that they keep.
+  /// Directories that lose their entries, or did before, and are there all the same, for what is below them;
+  /// and the numbers that they keep.
   var withoutEntries: [(path: [UInt8], inode: UInt64)] = []
   /// Nodes whose numbers the base has not learned.
   var renumbered: Set<UInt64> = []
@@ -84,8 +84,14 @@ extension Installation {
     foreign = difference.changes
     implied = difference.implied
     try findWithoutEntries()
-    for path in plan.kept {
-      if case .directory? = try base.find(path: path) { continue }
+    for (path, inode) in plan.kept {
+      if case .directory(let entry)? = try base.find(path: path) {
+        // What was made in it says that it is there.
+        if entry == nil, try plan.base.find(path: path) == nil {
+          withoutEntries.append((path, inode))
+        }
+        continue
+      }
       // Nothing is left of what it stayed for.
       implied.append(
         ImpliedChange(

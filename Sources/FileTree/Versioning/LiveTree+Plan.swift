@@ -243,7 +243,7 @@ extension LiveTree {
           action: .copyTree(from: basePath, except: Set(except.keys))))
       plan.moves[basePath] = path
     }
-    if staysInPlace, !node.isInBase { plan.kept.append(path) }
+    if staysInPlace, !node.isInBase { plan.kept.append((path, node.inode)) }
     if node.renewsInode {
       plan.renewals.append(CutPlan.Renewal(path: path, isDirectory: true, node: node))
       plan.numbered.append(path)

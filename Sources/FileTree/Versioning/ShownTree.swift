@@ -45,7 +45,7 @@ struct ShownTree {
       tree: tree, view: plan.base, source: source,
       number: VersionNumber(tree.store.lastNumber + 1), items: items, stored: made.entries)
     for item in items { try builder.add(item, nil) }
-    try builder.finish(keeping: plan.kept)
+    try builder.finish(keeping: plan.kept.map(\.path))
     let base = plan.base.map
     let edits = builder.sortedEdits().makeIterator()
     map = try ValueMap(

@@ -145,6 +145,39 @@ func directoriesThatLoseTheirEntriesAfterMount() throws {
   }
 }
 
+@Test("One that others removed and something is made in keeps its number in the next mounts too")
+func directoriesThatComeBackWithoutEntries() throws {
+  let directory = try TemporaryDirectory()
+  let mount = try MountedTree.unhurried(directory.path)
+  try mount.save("x", "x")
+  try mount.cut()
+  let plain = try #require(try mount.store.state().head)
+  try mount.makeDirectory("p")
+  try mount.cut()
+  let inode = try mount.inode("p")
+  let node = try mount.with("p") { try mount.tree.lookup($0, $1).node }
+  // What is not saved yet stays where it is, whatever comes.
+  let handle = try mount.create("p/new")
+  try mount.write(handle, [1])
+  _ = try mount.versioner.transition(.command) { (_, _) in plain }
+  #expect(try mount.inode("p") == inode)
+  try mount.close(handle)
+  func check(_ mount: MountedTree, _ times: Int) throws {
+    for time in 0..<times {
+      try mount.save("p/\(time)", "\(time)")
+      try mount.cut()
+      #expect(try mount.inode("p") == inode)
+      #expect(try mount.tree.fault() == nil)
+    }
+  }
+  let copy = try TemporaryDirectory()
+  try copyTree(mount.path, copy.file("s"))
+  try check(try MountedTree.unhurried(copy.path), 2)
+  try check(try MountedTree.unhurried(copy.path), 2)
+  try check(mount, 1)
+  mount.forget(node)
+}
+
 @Test("What is changed at one is changed on what it shows, also where it holds ignored files")
 func impliedDirectoriesOfIgnoredFiles() throws {
   let directory = try TemporaryDirectory()
