@@ -157,9 +157,13 @@ struct EditBuilder {
       if losesKey(entry, at: path) {
         key = KeyCoding.key(ofPath: path)
       } else if isDirectory {
-        // A directory that stays has not replaced what came to its name meanwhile.
-        if isInPlace { return }
-        remove(entry)
+        // A directory that stays has not replaced what came to its name meanwhile: it is beside that where
+        // something was made in it, else it is in no version.
+        if isInPlace {
+          guard putsSomething(in: path) else { return }
+        } else {
+          remove(entry)
+        }
       } else {
         old = entry
       }
@@ -188,6 +192,17 @@ struct EditBuilder {
       } else {
         changesContent = true
       }
+    }
+  }
+
+  /// Whether the plan puts anything in a directory but attributes of what is there.
+  private func putsSomething(in path: [UInt8]) -> Bool {
+    items.contains { item in
+      guard case .put(let state, let isInPlace) = item.action,
+        state.kind != .directory || !isInPlace
+      else { return false }
+      return item.path.count > path.count && item.path[path.count] == 0x2F
+        && item.path.starts(with: path)
     }
   }
 

@@ -178,6 +178,33 @@ func directoriesThatComeBackWithoutEntries() throws {
   mount.forget(node)
 }
 
+@Test(
+  "What is changed at one where others have a file is in the version that has what was made in it")
+func directoriesThatStayBesideFiles() throws {
+  let directory = try TemporaryDirectory()
+  let mount = try MountedTree.unhurried(directory.path)
+  try mount.save("p", "file")
+  try mount.cut()
+  let plain = try #require(try mount.store.state().head)
+  try mount.unlink("p")
+  try mount.makeDirectory("p")
+  try mount.save("p/x~", "ignored")
+  try mount.cut()
+  let handle = try mount.create("p/new")
+  try mount.write(handle, [1])
+  _ = try mount.versioner.transition(.command) { (_, _) in plain }
+  try mount.change("p") { $0.mode = 0o700 }
+  // With nothing but what is ignored in it, it takes nobody's name.
+  try mount.cut()
+  #expect(try mount.head() == ["p": "file"])
+  try mount.close(handle)
+  try mount.cut()
+  #expect(try mount.head().keys.sorted() == ["p", "p/", "p/new"])
+  #expect(try mount.entry("p")?.attributes.mode == 0o700)
+  #expect(try mount.status("p").mode & 0o777 == 0o700)
+  #expect(try mount.tree.fault() == nil)
+}
+
 @Test("What is changed at one is changed on what it shows, also where it holds ignored files")
 func impliedDirectoriesOfIgnoredFiles() throws {
   let directory = try TemporaryDirectory()
