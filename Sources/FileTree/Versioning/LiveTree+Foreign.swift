@@ -17,6 +17,7 @@ extension LiveTree {
     }
     // One more of a file's names, where something pending had the one it had.
     if let new = change.new { noteGrown(new) }
+    parent.directory?.overrides[newName]?.hidesBase = true
     let override = parent.directory?.overrides[oldName]
     // A pending name shows its pending bytes until its cut.
     if let override, override.node.map(isPending) ?? true { return }
@@ -171,12 +172,23 @@ extension LiveTree {
     return true
   }
 
+  /// Whether the new base has anything at a path.
+  private func isAnything(_ path: [UInt8]) -> Bool {
+    do throws(StoreError) {
+      return try names.find(path: path) != nil
+    } catch {
+      // What cannot be read is there.
+      return true
+    }
+  }
+
   func installImplied(_ change: ImpliedChange, _ told: inout [Invalidation]) {
     let (parentPath, name) = Self.split(change.path)
     guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
     told.append(.entry(parent: parent.kernelID, name: name))
     if parent.directory?.overrides[name] != nil {
-      parent.directory?.overrides[name]?.hidesBase = change.isThere
+      // The value whose name the directory had may be there instead.
+      parent.directory?.overrides[name]?.hidesBase = change.isThere || isAnything(change.path)
       return
     }
     guard !change.isThere,

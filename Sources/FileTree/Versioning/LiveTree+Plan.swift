@@ -235,7 +235,9 @@ extension LiveTree {
     if !staysInPlace, let basePath = node.directory?.basePath {
       // A name whose file was never saved keeps what the base has there.
       let except = (node.directory?.overrides ?? [:]).filter { _, override in
-        override.node.map { $0.file?.neverSaved != true || $0.file?.saved != nil } ?? true
+        override.node.map {
+          ($0.file?.neverSaved != true || $0.file?.saved != nil) && !goesAlong($0)
+        } ?? true
       }
       plan.items.append(
         CutPlan.Item(
@@ -251,11 +253,26 @@ extension LiveTree {
     walk(node, at: path, isInPlace: staysInPlace, reason, &plan)
   }
 
+  /// Whether a file of the base of which only the number differs goes with its directory as all of the base
+  /// does: where another directory keeps its name from it, it is shown under another from then on.
+  private func goesAlong(_ node: LiveNode) -> Bool {
+    guard node.renewsInode, !isSaving(node), let key = node.entry?.key else { return false }
+    return TreeView.ownPath(key).split(separator: 0x2F).last.map { !node.isNamed(Array($0)) }
+      ?? false
+  }
+
+  /// Whether there is anything of a file but its number that the base does not have.
+  private func isSaving(_ node: LiveNode) -> Bool {
+    node.kind == .directory || node.attributesChanged || node.isMoved || node.file?.saved != nil
+      || node.file?.unsaved == true
+  }
+
   private func take(
     _ node: LiveNode, at path: [UInt8], _ override: Override, isInPlace: Bool,
     _ reason: CutReason, _ plan: inout CutPlan
   ) {
     if node.file?.unsaved == true { plan.unsaved.append(path) }
+    if !isInPlace, goesAlong(node) { return }
     if node.renewsInode {
       plan.renewals.append(CutPlan.Renewal(path: path, isDirectory: false, node: node))
     }

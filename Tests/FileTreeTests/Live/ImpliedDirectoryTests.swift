@@ -205,6 +205,28 @@ func directoriesThatStayBesideFiles() throws {
   #expect(try mount.tree.fault() == nil)
 }
 
+@Test(
+  "One that stays where others have a file again is removed with that, as the kernel takes it to be"
+)
+func directoriesThatStayBesideFilesAreRemoved() throws {
+  let directory = try TemporaryDirectory()
+  let mount = try MountedTree.unhurried(directory.path)
+  try bring("e/other", into: mount)
+  try bring("e/p", into: mount)
+  let plain = try #require(try mount.store.state().head)
+  try bring("e/p/x", into: mount)
+  let handle = try mount.create("e/p/new")
+  try mount.write(handle, [1])
+  _ = try mount.versioner.transition(.command) { (_, _) in plain }
+  try mount.close(handle)
+  try mount.unlink("e/p/new")
+  try mount.removeDirectory("e/p")
+  #expect(try mount.names("e") == ["other"])
+  try mount.cut()
+  #expect(try mount.names("e") == ["other"])
+  #expect(try mount.tree.fault() == nil)
+}
+
 @Test("What is changed at one is changed on what it shows, also where it holds ignored files")
 func impliedDirectoriesOfIgnoredFiles() throws {
   let directory = try TemporaryDirectory()
