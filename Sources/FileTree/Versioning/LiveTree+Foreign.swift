@@ -60,7 +60,11 @@ extension LiveTree {
     if let new = change.new { noteGrown(new) }
     guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
     var override = parent.directory?.overrides[name]
-    if override != nil { parent.directory?.overrides[name]?.hidesBase = change.new != nil }
+    if override != nil {
+      // Without an entry names below may still say that a directory is there.
+      parent.directory?.overrides[name]?.hidesBase =
+        change.new != nil || isAnything(change.path)
+    }
     // A value that has come to the name of a directory which goes is not what goes.
     let isOthers =
       change.new == nil && change.old?.isDirectory == true

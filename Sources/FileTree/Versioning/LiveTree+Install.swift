@@ -161,6 +161,10 @@ extension LiveTree {
           plan.scratch.isEmpty || !plan.scratch.contains(child.inode)
         {
           gone.append(name)
+          if child.kind == .directory, child.entry?.inode ?? 0 == 0 {
+            // From here on it is found by its path alone.
+            impliedInodes[ImpliedName(childPath())] = child.inode
+          }
           child.isTouched = false
           child.isJournaled = false
           child.compact()

@@ -227,6 +227,29 @@ func directoriesThatStayBesideFilesAreRemoved() throws {
   #expect(try mount.tree.fault() == nil)
 }
 
+@Test(
+  "The kernel is told what comes into one that it knows, whatever was pending in it when it was mounted"
+)
+func impliedDirectoriesKnownFromTheJournal() throws {
+  let directory = try TemporaryDirectory()
+  let mount = try MountedTree.unhurried(directory.path)
+  try bring("e/x", into: mount)
+  try mount.save("e/new", "new")
+  let copy = try TemporaryDirectory()
+  try copyTree(mount.path, copy.file("s"))
+  let again = try MountedTree.unhurried(copy.path)
+  let e = try again.with("e") { try again.tree.lookup($0, $1) }
+  try again.cut()
+  again.told.all = []
+  try bring("e/y", into: again, isMerged: true)
+  let isTold = again.told.all.contains { one in
+    guard case .entry(let parent, let name) = one else { return false }
+    return parent == e.node && name == Array("y".utf8)
+  }
+  #expect(isTold)
+  again.forget(e.node)
+}
+
 @Test("What is changed at one is changed on what it shows, also where it holds ignored files")
 func impliedDirectoriesOfIgnoredFiles() throws {
   let directory = try TemporaryDirectory()
