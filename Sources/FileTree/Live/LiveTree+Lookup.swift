@@ -38,7 +38,7 @@ extension LiveTree {
         resolution.directoryTime = try directoryTime(entry, at: path, name)
       }
       if case .value(let entry)? = found {
-        resolution.zeroBytes = try zeroBytes(of: entry.stored)
+        resolution.zeroBytes = try store.contents.shownZeroBytes(entry.stored)
         if entry.attributes.linkID != nil, !isKnownLink(entry, parent, name) {
           resolution.links = try linkPlaces(of: entry, in: view)
         }
@@ -56,17 +56,6 @@ extension LiveTree {
         return false
       }
       return isLink(entry, of: known) && known.stands(at: name, of: directory)
-    }
-  }
-
-  /// Only a tree of chunks has holes; its nodes are kept in memory. Where they are damaged, its name and
-  /// size are shown all the same: who reads it is told.
-  private func zeroBytes(of stored: StoredContent) throws(StoreError) -> UInt64 {
-    do throws(StoreError) {
-      return try store.contents.zeroBytes(stored)
-    } catch {
-      guard error.damage != nil else { throw error }
-      return 0
     }
   }
 

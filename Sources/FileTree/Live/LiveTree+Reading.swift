@@ -129,3 +129,19 @@ extension StoreError {
     }
   }
 }
+
+extension ContentStore {
+  /// How many bytes of a value are zeros that take no room; none where its nodes are damaged: its name and size
+  /// are shown all the same, and who reads it is told.
+  ///
+  /// - Throws: what the disk says of anything but damage.
+  /// - Complexity: O(*n* / 74) for *n* chunks, whose nodes are kept in memory.
+  func shownZeroBytes(_ stored: StoredContent) throws(StoreError) -> UInt64 {
+    do throws(StoreError) {
+      return try zeroBytes(stored)
+    } catch {
+      guard error.damage != nil else { throw error }
+      return 0
+    }
+  }
+}

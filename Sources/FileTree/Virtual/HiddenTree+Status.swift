@@ -114,7 +114,7 @@ extension HiddenTree {
     var mode = live.defaults.mode(attributes, of: entry.kind)
     if hidesPrivileges, entry.kind == .regular { mode &= ~0o6000 }
     let zeros = try reading { () throws(StoreError) in
-      try store.contents.zeroBytes(entry.stored)
+      try store.contents.shownZeroBytes(entry.stored)
     }
     // Two links say that the bytes may stand in other versions too: du, tar and rsync look.
     let owner = live.defaults.owner(attributes)

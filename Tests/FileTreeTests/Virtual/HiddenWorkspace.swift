@@ -103,7 +103,9 @@ final class HiddenWorkspace: Sendable {
       .filter { $0 != "." && $0 != ".." }
   }
 
-  func text(_ file: HiddenFile) throws -> String {
+  func text(_ file: HiddenFile) throws -> String { try Self.text(file) }
+
+  static func text(_ file: HiddenFile) throws -> String {
     var all: [UInt8] = []
     while true {
       var part = [UInt8](repeating: 0, count: 37)
