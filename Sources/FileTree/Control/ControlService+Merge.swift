@@ -191,7 +191,7 @@ extension ControlService {
         "\(other.id.rawValue) has no common ancestor with the tree; "
           + "\"merge \(other.id.rawValue) unrelated\" merges it all the same")
     }
-    return try merged(outcome, &summary, from: before)
+    return merged(outcome, &summary, from: before)
   }
 
   /// Merges heads of the live tree's line, of which there are many, in transactions of bounded size, and
@@ -266,20 +266,23 @@ extension ControlService {
       }
       return current
     }
-    return try merged(outcome, &summary, from: before)
+    return merged(outcome, &summary, from: before)
   }
 
   private func merged(
     _ outcome: Versioner.Outcome, _ summary: inout MergeSummary, from before: VersionNumber?
-  ) throws(ControlError) -> CommandResult {
+  ) -> CommandResult {
     let hasMoved = outcome.head.map { $0.number != before } ?? false
     if summary.heads > 0, let head = outcome.head?.number {
-      let new = try translating { () throws(StoreError) in
+      do throws(StoreError) {
         var known: Set<Key> = []
         if let before { known = Set(try displaced.keys(at: before, in: store)) }
-        return try displaced.keys(at: head, in: store).filter { !known.contains($0) }
+        summary.add(
+          displaced: try displaced.keys(at: head, in: store).filter { !known.contains($0) })
+      } catch {
+        // The merge is made, whatever cannot be read of it.
+        log.add("error", "which files directories keep from their names is not known: \(error)")
       }
-      summary.add(displaced: new)
     }
     let name = outcome.head?.name ?? "-"
     let text: String
