@@ -112,6 +112,16 @@ final class BenchContext {
     return made
   }
 
+  /// `passthrough_ll` whose writes the kernel keeps none of, as it keeps none of ours.
+  func unbuffered() throws -> any Contender {
+    let made = Passthrough(
+      try passthrough.get(), source: try place.directory("source-unbuffered"),
+      at: try place.directory("unbuffered"), buffersWrites: false)
+    contenders.append(made)
+    try made.start()
+    return made
+  }
+
   /// How many files a row may have: `passthrough_ll` holds a descriptor for each that the kernel knows.
   func files(atMost count: Int) throws -> Int {
     let text = String(

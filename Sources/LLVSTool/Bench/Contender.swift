@@ -68,16 +68,20 @@ final class OwnMount: Contender {
 
 /// libfuse's own example, compiled from where the distribution has put it.
 final class Passthrough: Contender {
-  let name = "passthrough_ll"
+  let name: String
   let path: String
   private let program: String
   private let source: String
+  private let buffersWrites: Bool
   private(set) var process: Process?
 
-  init(_ program: String, source: String, at path: String) {
+  /// Without `buffersWrites` every write reaches the daemon before write(2) returns.
+  init(_ program: String, source: String, at path: String, buffersWrites: Bool = true) {
+    name = buffersWrites ? "passthrough_ll" : "the same, no cache"
     self.program = program
     self.source = source
     self.path = path
+    self.buffersWrites = buffersWrites
   }
 
   static func build(in place: BenchPlace) -> Result<String, BenchError> {
@@ -99,7 +103,8 @@ final class Passthrough: Contender {
 
   func start() throws {
     process = try BenchProcess.start([
-      program, "-f", "-o", "source=\(source),cache=always,writeback", path,
+      program, "-f", "-o",
+      "source=\(source),cache=always" + (buffersWrites ? ",writeback" : ""), path,
     ])
     try waitUntilMounted()
   }
