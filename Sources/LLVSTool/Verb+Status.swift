@@ -85,7 +85,7 @@ struct StatusText {
     }
     if let last = fields["last"] as? String, last.hasPrefix("error: ") {
       let time = (fields["lastTime"] as? Int).map { LocalTime.ago(Int64($0) / 1_000_000_000) }
-      lines.append("The last command failed\(time.map { " \($0)" } ?? ""): \(last.dropFirst(7)).")
+      lines.append("The last error\(time.map { " was \($0)" } ?? ""): \(last.dropFirst(7)).")
     }
     return lines
   }

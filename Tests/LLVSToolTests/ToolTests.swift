@@ -85,7 +85,7 @@ struct ToolTests {
       """)
     #expect(
       result.output == """
-        The last command failed just now: sync nobody: there is no peer nobody.
+        The last error was just now: sync nobody: there is no peer nobody.
         0
 
         """, "\(result.output)")
