@@ -90,6 +90,13 @@ enum RecordTargets {
         .init(kind: .chunk, length: 5, digest: .ofNothing, location: location),
         .init(kind: .zeros, length: 70_000, digest: nil, location: nil),
       ])
+    let inner = ValueNode(
+      level: 1,
+      items: [
+        .init(kind: .node, length: 5, digest: .ofNothing, location: location),
+        .init(
+          kind: .node, length: 90_000, digest: .ofNothing, location: location, zerosBelow: 70_000),
+      ])
     let changes = ChangeList.encode([
       .insert(Key(bytes: [97])), .preserve(Key(bytes: [98]), storedVersion: Version.ID("X")),
     ])
@@ -105,7 +112,7 @@ enum RecordTargets {
     var root: [UInt8] = []
     root.append(MapRoot(location: location, digest: .ofNothing, count: 1))
     return [
-      node?.encoded() ?? [], changes, record, metadata, root,
+      node?.encoded() ?? [], inner?.encoded() ?? [], changes, record, metadata, root,
       SegmentFormat.header(number: 1, store: [UInt8](repeating: 7, count: 16)),
     ]
   }

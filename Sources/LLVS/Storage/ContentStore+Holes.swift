@@ -33,9 +33,10 @@ extension ContentStore {
       end: min(stored.length, start + node.starts[index + 1]))
   }
 
-  /// How many bytes of a value are zeros that take no room; of a very large one those in its first nodes.
+  /// How many bytes of a value are zeros that take no room; of a very large one that was stored before
+  /// nodes told it, those in its first nodes.
   ///
-  /// - Complexity: O(*n* / 74) for *n* chunks, at most 64 nodes.
+  /// - Complexity: one node; where it does not tell, O(*n* / 74) for *n* chunks, at most 64 nodes.
   package func zeroBytes(_ stored: StoredContent) throws(StoreError) -> UInt64 {
     guard case .tree(let location) = stored.content else { return 0 }
     var rest = [try node(location)]
@@ -44,14 +45,22 @@ extension ContentStore {
     while let node = rest.popLast() {
       visited += 1
       for (index, item) in node.items.enumerated() {
-        switch item.kind {
-        case .zeros: zeros += item.length
-        case .chunk: continue
-        case .node:
-          if visited + rest.count < 64 { rest.append(try child(of: node, at: index)) }
+        if let known = item.zeros {
+          zeros += known
+        } else if visited + rest.count < 64 {
+          rest.append(try child(of: node, at: index))
         }
       }
     }
     return zeros
+  }
+
+  /// An item with its zeros, if only the node itself tells them and is in memory: who changes a value has
+  /// looked it up.
+  func telling(_ item: ValueNode.Item) -> ValueNode.Item {
+    guard item.zeros == nil, let location = item.location else { return item }
+    var told = item
+    told.zerosBelow = remembered(location)?.zeros
+    return told
   }
 }

@@ -133,6 +133,9 @@ package final class ContentStore: Sendable {
     }
   }
 
+  /// A node of a value's tree, if it is in memory.
+  func remembered(_ location: Location) -> ValueNode? { nodes.value(location) }
+
   private func known(_ location: Location) throws(StoreError) -> ValueNode {
     if let known = nodes.value(location) { return known }
     guard let node = ValueNode(bytes: try records.read(.valueNode, at: location)) else {

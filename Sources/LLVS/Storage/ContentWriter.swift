@@ -76,7 +76,9 @@ struct ContentWriter<Source: ContentSource> {
       builder.mayAdd(level: Int(node.level) + 1)
     {
       try builder.add(
-        ValueNode.Item(kind: .node, length: topEnd, digest: node.digest, location: location),
+        ValueNode.Item(
+          kind: .node, length: topEnd, digest: node.digest, location: location,
+          zerosBelow: node.zeros),
         level: Int(node.level) + 1)
       return topEnd
     }
@@ -88,7 +90,7 @@ struct ContentWriter<Source: ContentSource> {
       if itemStart == position, item.kind != .zeros, builder.mayAdd(level: level),
         isSettled(end: itemStart + item.length, unchanged, base.stored.length)
       {
-        try builder.add(item, level: level)
+        try builder.add(store.telling(item), level: level)
         return item.length
       }
       guard item.kind == .node else { return nil }

@@ -37,11 +37,12 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
 /// |---|---|
 /// | 1 | the above |
 /// | 2 | records that are differences: their payload begins with the location of another (16) |
+/// | 3 | nodes of values that tell how much below them is zeros |
 ///
 /// A record's checksum is XXH3-64 of the payload, seeded with XXH3-64 of the fields before it, so no
 /// length is believed before it was checked together with the bytes.
 enum SegmentFormat {
-  static let version: UInt8 = 2
+  static let version: UInt8 = 3
   static let headerSize = 40
   static let recordHeaderSize = 20
   /// Flag: the payload is one zstd frame of `raw length` bytes.

@@ -1,7 +1,7 @@
 /// A node of the tree of a long value: its items and where each stands.
 ///
 /// On disk, big-endian: level(u8) count(u16), then for each item tag(u8) length(u64) and, unless it is
-/// zeros, digest(32) location(16).
+/// zeros, digest(32) location(16). A node whose zeros are told has tag 3, and zeros(u64) at its end.
 final class ValueNode: Sendable {
   enum Kind: UInt8 {
     case chunk = 0
@@ -15,7 +15,22 @@ final class ValueNode: Sendable {
     /// Of the bytes or the node; nothing for zeros.
     var digest: Digest?
     var location: Location?
+    /// How many of a node's bytes are zeros that take no room; nil where nobody has told, as in segments
+    /// before format 3. No part of the digest.
+    var zerosBelow: UInt64?
+
+    /// How many of the item's bytes are zeros that take no room, as far as it is known without a look below.
+    var zeros: UInt64? {
+      switch kind {
+      case .chunk: 0
+      case .zeros: length
+      case .node: zerosBelow
+      }
+    }
   }
+
+  /// The tag of a node whose zeros are told.
+  private static let toldNode: UInt8 = 3
 
   static let shortest = 16
   static let longest = 256
@@ -50,7 +65,8 @@ final class ValueNode: Sendable {
       var items: [Item] = []
       items.reserveCapacity(Int(count))
       for _ in 0..<count {
-        guard let tag = reader.integer(UInt8.self), let kind = Kind(rawValue: tag),
+        guard let tag = reader.integer(UInt8.self),
+          let kind = tag == ValueNode.toldNode ? .node : Kind(rawValue: tag),
           let length = reader.integer(UInt64.self)
         else { return nil }
         if kind == .zeros {
@@ -61,7 +77,12 @@ final class ValueNode: Sendable {
           let location = reader.location(),
           kind == .node || length <= UInt64(ValueChunking.maximum)
         else { return nil }
-        items.append(Item(kind: kind, length: length, digest: digest, location: location))
+        var item = Item(kind: kind, length: length, digest: digest, location: location)
+        if tag == ValueNode.toldNode {
+          guard let zeros = reader.integer(UInt64.self), zeros <= length else { return nil }
+          item.zerosBelow = zeros
+        }
+        items.append(item)
       }
       return (level, items)
     }
@@ -71,15 +92,16 @@ final class ValueNode: Sendable {
 
   func encoded() -> [UInt8] {
     var bytes: [UInt8] = [level]
-    bytes.reserveCapacity(3 + items.count * 57)
+    bytes.reserveCapacity(3 + items.count * 65)
     bytes.append(bigEndian: UInt16(items.count))
     for item in items {
-      bytes.append(item.kind.rawValue)
+      bytes.append(item.zerosBelow == nil ? item.kind.rawValue : ValueNode.toldNode)
       bytes.append(bigEndian: item.length)
       if let digest = item.digest, let location = item.location {
         bytes.append(digest)
         bytes.append(location)
       }
+      if let zeros = item.zerosBelow { bytes.append(bigEndian: zeros) }
     }
     return bytes
   }
@@ -108,8 +130,18 @@ final class ValueNode: Sendable {
     return low
   }
 
+  /// How many of the node's bytes are zeros that take no room; nil where a node below does not tell.
+  var zeros: UInt64? {
+    var sum: UInt64 = 0
+    for item in items {
+      guard let zeros = item.zeros else { return nil }
+      sum += zeros
+    }
+    return sum
+  }
+
   /// What a kept node costs in memory.
-  var cost: Int { 128 + items.count * 80 }
+  var cost: Int { 128 + items.count * (MemoryLayout<Item>.stride + 8) }
 
   /// The digest of a whole value above 65,536 bytes.
   static func valueDigest(length: UInt64, top: Digest) -> Digest {

@@ -40,7 +40,9 @@ struct ValueTreeBuilder {
     let location = try node.encoded().withRawBytes { (bytes) throws(StoreError) in
       try records.append(.valueNode, bytes)
     }
-    return Item(kind: .node, length: node.length, digest: node.digest, location: location)
+    return Item(
+      kind: .node, length: node.length, digest: node.digest, location: location,
+      zerosBelow: node.zeros)
   }
 
   /// Closes all levels; nil for no items.

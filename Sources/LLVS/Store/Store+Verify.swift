@@ -172,7 +172,8 @@ extension ContentStore {
         continue
       }
       let child = try readNode(location)
-      guard child.level + 1 == node.level, child.length == item.length, child.digest == digest
+      guard child.level + 1 == node.level, child.length == item.length, child.digest == digest,
+        item.zeros == nil || child.zeros == nil || item.zeros == child.zeros
       else { throw records.damage(location, "does not match what its parent says") }
       try verify(child, &seen, &bytes)
     }

@@ -18,6 +18,17 @@ struct ContentReuseTests {
     try store.write { (transaction) throws(StoreError) in try transaction.write(source) }
   }
 
+  /// The bytes of a value's runs of zeros, one after the other.
+  private func holes(_ stored: StoredContent) throws -> UInt64 {
+    var (count, offset): (UInt64, UInt64) = (0, 0)
+    while offset < stored.length {
+      let run = try store.contents.run(stored, at: offset)
+      if run.isHole { count += run.end - offset }
+      offset = run.end
+    }
+    return count
+  }
+
   /// Data, zeros and repetition in random lengths.
   static func sample(_ random: inout SeededRandom) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -73,6 +84,7 @@ struct ContentReuseTests {
       #expect(reused.digest == plain.digest, "round \(round)")
       #expect(reused.length == plain.length)
       #expect(try store.contents.bytes(reused) == new, "round \(round)")
+      #expect(try store.contents.zeroBytes(reused) == holes(reused), "round \(round)")
       // Any range reads as what it is.
       for _ in 0..<4 {
         let start = Int.random(in: 0..<new.count, using: &random)
