@@ -49,6 +49,11 @@ package final class ContentStore: Sendable {
     guard stored.length <= bound else {
       throw .invalid("a value of \(stored.length) bytes is over the bound of \(bound)")
     }
+    if case .chunk(let location) = stored.content {
+      let bytes = try chunk(location, stored.digest)
+      try check(bytes, length: stored.length)
+      return bytes
+    }
     var result: Result<Void, StoreError> = .success(())
     let bytes = [UInt8](unsafeUninitializedCapacity: Int(stored.length)) { buffer, used in
       let out = UnsafeMutableRawBufferPointer(
@@ -76,12 +81,16 @@ package final class ContentStore: Sendable {
   private func copy(
     _ bytes: [UInt8], from offset: UInt64, to out: UnsafeMutableRawBufferPointer, length: UInt64
   ) throws(StoreError) {
-    guard UInt64(bytes.count) == length else {
-      throw .corrupt("a chunk of \(bytes.count) bytes stands where \(length) were stored")
-    }
+    try check(bytes, length: length)
     bytes.withUnsafeBytes { raw in
       let start = Int(offset)
       out.copyMemory(from: UnsafeRawBufferPointer(rebasing: raw[start..<(start + out.count)]))
+    }
+  }
+
+  private func check(_ chunk: [UInt8], length: UInt64) throws(StoreError) {
+    guard UInt64(chunk.count) == length else {
+      throw .corrupt("a chunk of \(chunk.count) bytes stands where \(length) were stored")
     }
   }
 
@@ -162,6 +171,21 @@ package final class ContentStore: Sendable {
     let bytes = try records.read(.chunk, at: location)
     chunks.insert(location, bytes, cost: bytes.count + 64)
     return bytes
+  }
+
+  /// Reads values that somebody is about to ask for, as far as they are short and stand near each other.
+  ///
+  /// What it cannot read, whoever asks is told.
+  func readAhead(_ values: some Sequence<StoredContent>) {
+    let places = values.compactMap { stored -> Location? in
+      guard case .chunk(let location) = stored.content, chunks.value(location) == nil else {
+        return nil
+      }
+      return location
+    }
+    records.readAhead(.chunk, at: places) { location, bytes in
+      chunks.insert(location, bytes, cost: bytes.count + 64)
+    }
   }
 
   /// Where bytes from an offset on stand as they are in one file, for splice; nil where they do not.

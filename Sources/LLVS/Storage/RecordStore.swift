@@ -334,10 +334,7 @@ final class RecordStore: NodeStorage, Sendable {
     guard size >= 0, size <= RecordKind.mapNode.bound, location.segment > 0 else {
       throw damage(location, "is no place of a record")
     }
-    let seen = frontier.load(ordering: .acquiring)
-    if UInt32(truncatingIfNeeded: seen >> 40) == location.segment,
-      location.offset >= seen & (1 << 40 - 1), let record = buffered(location)
-    {
+    if !isWritten(location), let record = buffered(location) {
       return try record.withRawBytes { (bytes) throws(StoreError) in
         let payload = UnsafeRawBufferPointer(
           rebasing: bytes[SegmentFormat.recordHeaderSize...])
@@ -373,6 +370,13 @@ final class RecordStore: NodeStorage, Sendable {
     return (try result.get(), payload)
   }
 
+  /// Whether a record is not in the write buffer any more.
+  func isWritten(_ location: Location) -> Bool {
+    let seen = frontier.load(ordering: .acquiring)
+    return UInt32(truncatingIfNeeded: seen >> 40) != location.segment
+      || location.offset < seen & (1 << 40 - 1)
+  }
+
   /// Where the bytes of a record stand in its file when they are stored plain, for splice.
   ///
   /// Nothing is verified: the caller has read the record once, or takes the risk of bytes that changed.
@@ -398,7 +402,7 @@ final class RecordStore: NodeStorage, Sendable {
     }
   }
 
-  private func check(
+  func check(
     _ location: Location, _ fields: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
   ) throws(StoreError) -> RecordHeader {
     guard let header = RecordHeader(fields), header.payloadLength == payload.count else {

@@ -27,12 +27,24 @@ extension Store {
   ) throws(StoreError) -> [Value.Change] {
     guard let from = try version(first) else { throw .missingVersion(first) }
     guard let to = try version(second) else { throw .missingVersion(second) }
-    var changes: [Value.Change] = []
+    var found: [(change: RecordedChange, entry: Entry?)] = []
     try forEachChange(from: map(of: from), to: map(of: to)) { (change, entry) throws(StoreError) in
-      changes.append(try self.change(change, in: to, of: entry))
+      found.append((change, entry))
+    }
+    var changes: [Value.Change] = []
+    changes.reserveCapacity(found.count)
+    for (index, item) in found.enumerated() {
+      if index % Store.aheadCount == 0 {
+        let next = found[index..<min(index + Store.aheadCount, found.count)]
+        contents.readAhead(next.lazy.compactMap(\.entry?.stored))
+      }
+      changes.append(try change(item.change, in: to, of: item.entry))
     }
     return changes
   }
+
+  /// So many values are read ahead, of which a chunk has 64 KiB at most.
+  private static let aheadCount = 64
 
   /// Calls the body with the lines of a version's change list, in ascending order of key, streaming
   /// where it was not recorded.
@@ -57,18 +69,17 @@ extension Store {
     from old: ValueMap, to new: ValueMap,
     _ body: (RecordedChange, Entry?) throws(StoreError) -> Void
   ) throws(StoreError) {
-    try ValueMap.diff(from: old, to: new) { (change) throws(StoreError) in
-      guard !change.isDirectory else { return }
-      switch (change.old, change.new) {
-      case (nil, .some(let new)): try body(.insert(new.key), new)
-      case (.some(let old), nil): try body(.remove(old.key), nil)
-      case (.some(let old), .some(let new)):
-        // A change of attributes alone keeps the version that stored the bytes.
-        if old.storedVersion != new.storedVersion || old.stored.digest != new.stored.digest {
-          try body(.update(new.key), new)
-        }
-      case (nil, nil): return
+    var diff = try MapDiff(from: old, to: new)
+    while let place = try diff.nextPlace() {
+      guard !place.isDirectory else { continue }
+      guard let new = place.new else {
+        try body(.remove(place.key), nil)
+        continue
       }
+      // A change of attributes alone keeps the version that stored the bytes.
+      if let old = place.old, old.hasSameBytes(as: new) { continue }
+      let entry = try new.entry()
+      try body(place.old == nil ? .insert(entry.key) : .update(entry.key), entry)
     }
   }
 

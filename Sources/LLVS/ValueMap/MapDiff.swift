@@ -23,6 +23,11 @@ struct MapPlace {
 
     func entry() throws(StoreError) -> Entry { try ValueMap.entry(index, of: node) }
     var inode: UInt64 { node.inode(index) }
+
+    /// Whether both are the same bytes, stored by the same version.
+    func hasSameBytes(as other: Item) -> Bool {
+      node.hasSameBytes(index, as: other.node, other.index)
+    }
   }
 
   /// At least one of the two is there.

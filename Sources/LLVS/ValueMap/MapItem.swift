@@ -49,6 +49,22 @@ enum MapItem {
     bytes.part(start + 8, Int(bytes.bigEndian(UInt32.self, at: start + 4)))
   }
 
+  /// The digest of a leaf's value.
+  @inline(__always)
+  static func valueDigest(
+    _ bytes: UnsafeRawBufferPointer, at start: Int
+  ) -> UnsafeRawBufferPointer {
+    // Behind kind, key and length.
+    bytes.part(start + 21 + Int(bytes.bigEndian(UInt32.self, at: start + 9)), 32)
+  }
+
+  /// The version that stored a leaf's value, by where its item ends.
+  @inline(__always)
+  static func storedVersion(_ bytes: UnsafeRawBufferPointer, before end: Int) -> UInt32 {
+    // Two numbers follow.
+    bytes.bigEndian(UInt32.self, at: end - 20)
+  }
+
   /// The bytes of a child's digest.
   @inline(__always)
   static func childDigest(

@@ -217,7 +217,7 @@ final class MapNode: Sendable {
           let next = equal + Self.itemsAtOnce
           let length = Int(starts[index + next]) - start
           guard length == Int(other.starts[otherIndex + next]) - otherStart,
-            a.part(start, length).compare(to: b.part(otherStart, length)) == 0
+            a.part(start, length).isEqual(to: b.part(otherStart, length))
           else { break }
           equal = next
           start += length
@@ -227,7 +227,7 @@ final class MapNode: Sendable {
           let end = Int(starts[index + equal + 1])
           let otherEnd = Int(other.starts[otherIndex + equal + 1])
           guard end - start == otherEnd - otherStart,
-            a.part(start, end - start).compare(to: b.part(otherStart, end - start)) == 0
+            a.part(start, end - start).isEqual(to: b.part(otherStart, end - start))
           else { break }
           equal += 1
           start = end
@@ -244,6 +244,18 @@ final class MapNode: Sendable {
       other.bytes.withUnsafeBytes { b in
         MapItem.content(a, at: Int(starts[index]))
           .compare(to: MapItem.content(b, at: Int(other.starts[otherIndex]))) == 0
+      }
+    }
+  }
+
+  /// Whether two leaves hold the same bytes of a value, stored by the same version.
+  func hasSameBytes(_ index: Int, as other: MapNode, _ otherIndex: Int) -> Bool {
+    bytes.withUnsafeBytes { a in
+      other.bytes.withUnsafeBytes { b in
+        let (end, otherEnd) = (Int(starts[index + 1]), Int(other.starts[otherIndex + 1]))
+        return MapItem.storedVersion(a, before: end) == MapItem.storedVersion(b, before: otherEnd)
+          && MapItem.valueDigest(a, at: Int(starts[index]))
+            .isEqual(to: MapItem.valueDigest(b, at: Int(other.starts[otherIndex])))
       }
     }
   }
