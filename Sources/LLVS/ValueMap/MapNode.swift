@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A node of a map as its bytes and where each item starts; checked once, then read in place.
 ///
 /// Bytes: u8 format (1) | u8 level (0 leaf) | u16 items (1 to 256) | items in ascending order of key.
@@ -8,6 +10,8 @@ final class MapNode: Sendable {
   static let format: UInt8 = 1
   /// How many items are compared at once where they are likely to be the same.
   private static let itemsAtOnce = 16
+  /// More replaced items are not remembered: there may be 256.
+  private static let mostReplaced = 32
   /// What 256 entries with long keys take without long attributes.
   private static let longLength = 1 << 17
 
@@ -21,6 +25,10 @@ final class MapNode: Sendable {
   /// The items that are without their extended attributes; empty in every node but those of
   /// ``shortened``, which are for reading entries and nothing else.
   private let shortItems: Set<Int>
+  /// Which node in memory this was made of, and the items that others of the same keys have taken the place
+  /// of since: all other items of nodes of one origin are the same, and nobody has to compare them.
+  private let origin: UInt64
+  private let replaced: [UInt8]
 
   var count: Int { starts.count - 1 }
 
@@ -30,10 +38,37 @@ final class MapNode: Sendable {
     shortItems: Set<Int> = []
   ) {
     self.shortItems = shortItems
+    origin = Self.nextOrigin()
+    replaced = []
     self.bytes = bytes
     self.starts = starts
     self.level = level
     self.entryDigests = entryDigests
+  }
+
+  /// Takes a node that was made of another with one item in the place of another of the same key.
+  private init(
+    _ bytes: [UInt8], starts: [UInt32], of old: MapNode, at index: Int, entryDigests: [Digest]
+  ) {
+    shortItems = []
+    self.bytes = bytes
+    self.starts = starts
+    self.level = old.level
+    self.entryDigests = entryDigests
+    let index = UInt8(truncatingIfNeeded: index)
+    if old.replaced.contains(index) {
+      (origin, replaced) = (old.origin, old.replaced)
+    } else if old.replaced.count < Self.mostReplaced {
+      (origin, replaced) = (old.origin, old.replaced + [index])
+    } else {
+      (origin, replaced) = (Self.nextOrigin(), [])
+    }
+  }
+
+  private static let origins = Atomic<UInt64>(0)
+
+  private static func nextOrigin() -> UInt64 {
+    origins.add(1, ordering: .relaxed).newValue
   }
 
   /// Checks bytes from outside; nil if they are no node.
@@ -71,6 +106,8 @@ final class MapNode: Sendable {
     self.level = level
     entryDigests = []
     shortItems = []
+    origin = Self.nextOrigin()
+    replaced = []
   }
 
   /// A leaf of many bytes without the extended attributes of its entries that are long; nil where it has no
@@ -115,7 +152,7 @@ final class MapNode: Sendable {
       digests = entryDigests.count == count ? entryDigests : (0..<count).map(entryDigest)
       digests[index] = item.withUnsafeBytes { Digest.of(MapItem.content($0, at: 0)) }
     }
-    return MapNode(trusted: node, starts: offsets, level: level, entryDigests: digests)
+    return MapNode(node, starts: offsets, of: self, at: index, entryDigests: digests)
   }
 
   // MARK: Items
@@ -204,9 +241,16 @@ final class MapNode: Sendable {
     EntryKind(rawValue: bytes[Int(starts[index]) + 8])
   }
 
-  /// How many items, from one of each node on, are byte for byte the same.
+  /// How many items, from one of each node on, are byte for byte the same; fewer where a look at the next
+  /// takes a comparison, but none only where the first differ.
   func equalItems(from index: Int, as other: MapNode, from otherIndex: Int) -> Int {
     let limit = min(count - index, other.count - otherIndex)
+    if origin == other.origin, index == otherIndex {
+      var next = index + limit
+      for item in replaced where index <= item && item < next { next = Int(item) }
+      for item in other.replaced where index <= item && item < next { next = Int(item) }
+      if next > index { return next - index }
+    }
     return bytes.withUnsafeBytes { a in
       other.bytes.withUnsafeBytes { b in
         var start = Int(starts[index])
