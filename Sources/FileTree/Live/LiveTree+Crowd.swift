@@ -103,8 +103,8 @@ extension LiveTree {
 
   /// Takes a node into memory; call with the lock held.
   func remember(_ node: LiveNode) {
-    nodes[node.inode] = node
-    if node.kind == .directory { directories[node.inode] = node }
+    nodes.insert(node)
+    if node.kind == .directory { directories.insert(node) }
     if let directory = node.directory {
       let weight = Crowd.weight(ofPath: directory.basePath?.count ?? 0)
       crowd.weight += weight - directory.weight

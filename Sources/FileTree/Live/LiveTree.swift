@@ -35,11 +35,11 @@ package final class LiveTree: @unchecked Sendable {
   // MARK: Guarded by `lock`
 
   /// By inode number.
-  var nodes: [UInt64: LiveNode] = [:]
+  var nodes = NodeTable()
   /// Those whose number for the kernel is not their inode number, by that.
   var identified: [UInt64: LiveNode] = [:]
   /// Those of them that are directories.
-  var directories: [UInt64: LiveNode] = [:]
+  var directories = NodeTable()
   var crowd = Crowd()
   /// Grows with every look-up.
   var uses: UInt64 = 0
@@ -194,9 +194,9 @@ package final class LiveTree: @unchecked Sendable {
     while node.lookups == 0, node.handles == 0, node.pins == 0, !node.isTouched,
       node.inode != Self.rootInode, detachedNodes[node.inode] == nil
     {
-      nodes[node.inode] = nil
+      nodes.remove(node.inode)
       if node.kernelID != node.inode { identified[node.kernelID] = nil }
-      if node.kind == .directory { directories[node.inode] = nil }
+      if node.kind == .directory { directories.remove(node.inode) }
       crowd.weight -= node.directory?.weight ?? 0
       noteFreed(1)
       let further = node.furtherNames
@@ -210,11 +210,6 @@ package final class LiveTree: @unchecked Sendable {
       node = parent
     }
     crowd.noteCount(crowdCount)
-    // A dictionary keeps its room whatever leaves it.
-    if nodes.capacity > 1 << 16, nodes.count < nodes.capacity / 8 {
-      nodes = Dictionary(uniqueKeysWithValues: nodes.lazy.map { ($0.key, $0.value) })
-      directories = Dictionary(uniqueKeysWithValues: directories.lazy.map { ($0.key, $0.value) })
-    }
   }
 
   // MARK: - Status
