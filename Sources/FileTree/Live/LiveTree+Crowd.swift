@@ -53,7 +53,7 @@ struct Crowd {
   /// After how much that was freed it is told.
   static let thinning = 1 << 16
 
-  /// As how many nodes a path of so many bytes counts: one is about 200 bytes, and most paths shorter.
+  /// As how many nodes a path of so many bytes counts: one is about 190 bytes, and most paths shorter.
   static func weight(ofPath count: Int) -> Int { count / 256 }
 
   /// Where to tell again after something had to stay.
