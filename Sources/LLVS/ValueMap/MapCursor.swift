@@ -5,43 +5,43 @@
 ///
 /// - Concurrency: a value for one thread at a time.
 package struct MapCursor {
-  private let map: ValueMap
-  private var walk: MapWalk?
+  // Never an optional: whoever looks into one copies it, and a look for a name does so many times.
+  private var walk: MapWalk
+  /// Whether it was moved to a place, or to the end.
+  private var isMoved = false
 
   /// Creates a cursor before the first entry; nothing is read until it is moved or asked.
   package init(_ map: ValueMap) {
-    self.map = map
+    walk = MapWalk(unmovedOn: map)
   }
 
   /// Moves to the first entry at or after a key, forward or back.
   ///
   /// - Complexity: O(log *n*), less for what is near ahead.
   package mutating func seek(to key: [UInt8], directory: Bool = false) throws(StoreError) {
-    if let current = walk, !current.isAtEnd, current.level == 0,
-      current.node.compare(current.index, to: key, directory) <= 0
-    {
-      try walk?.seekForward(to: key, directory)
+    if !walk.isAtEnd, walk.level == 0, walk.node.compare(walk.index, to: key, directory) <= 0 {
+      try walk.seekForward(to: key, directory)
       return
     }
-    var fresh = try MapWalk(map)
+    var fresh = try MapWalk(walk.map)
     try fresh.seekForward(to: key, directory)
-    walk = fresh
+    (walk, isMoved) = (fresh, true)
   }
 
   /// Moves to the first entry.
   package mutating func seekToStart() throws(StoreError) {
-    var fresh = try MapWalk(map)
+    var fresh = try MapWalk(walk.map)
     while !fresh.isAtEnd, fresh.level > 0 { try fresh.descend() }
-    walk = fresh
+    (walk, isMoved) = (fresh, true)
   }
 
   /// Whether there is no entry here; true before the first seek.
-  package var isAtEnd: Bool { walk?.isAtEnd ?? true }
+  package var isAtEnd: Bool { walk.isAtEnd }
 
   /// Calls with the key here, without copying it; nil at the end.
   @inline(__always)
   package func withKey<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R? {
-    guard let walk, !walk.isAtEnd else { return nil }
+    guard !walk.isAtEnd else { return nil }
     return walk.node.withKey(walk.index, body)
   }
 
@@ -50,34 +50,34 @@ package struct MapCursor {
 
   /// The kind of the entry here; nil at the end.
   package var kind: EntryKind? {
-    guard let walk, !walk.isAtEnd else { return nil }
+    guard !walk.isAtEnd else { return nil }
     return walk.node.kind(walk.index)
   }
 
   /// The entry here; nil at the end.
   package func entry() throws(StoreError) -> Entry? {
-    guard let walk, !walk.isAtEnd else { return nil }
-    return try map.entry(walk.index, of: walk.node)
+    guard !walk.isAtEnd else { return nil }
+    return try walk.map.entry(walk.index, of: walk.node)
   }
 
   /// The entry here, if it is the one at a key.
   package func entry(at key: Key, directory: Bool) throws(StoreError) -> Entry? {
-    guard let walk, !walk.isAtEnd, walk.node.compare(walk.index, to: key.bytes, directory) == 0
+    guard !walk.isAtEnd, walk.node.compare(walk.index, to: key.bytes, directory) == 0
     else { return nil }
-    return try map.entry(walk.index, of: walk.node)
+    return try walk.map.entry(walk.index, of: walk.node)
   }
 
   /// Moves to the next entry.
   package mutating func advance() throws(StoreError) {
-    guard walk != nil else { return try seekToStart() }
-    guard walk?.isAtEnd == false else { return }
-    walk?.advance()
-    while let current = walk, !current.isAtEnd, current.level > 0 { try walk?.descend() }
+    guard isMoved else { return try seekToStart() }
+    guard !walk.isAtEnd else { return }
+    walk.advance()
+    while !walk.isAtEnd, walk.level > 0 { try walk.descend() }
   }
 
   /// Returns the entry here and moves on; nil at the end. Starts at the first entry.
   package mutating func next() throws(StoreError) -> Entry? {
-    if walk == nil { try seekToStart() }
+    if !isMoved { try seekToStart() }
     guard let entry = try entry() else { return nil }
     try advance()
     return entry

@@ -11,8 +11,13 @@ struct MapWalk {
   /// Stands at the root's first item.
   init(_ map: ValueMap) throws(StoreError) {
     self.map = map
-    if let root = try map.rootNode() { frames.append(Frame(node: root, index: 0)) }
+    guard let root = try map.rootNode() else { return }
+    frames.reserveCapacity(root.level + 1)
+    frames.append(Frame(node: root, index: 0))
   }
+
+  /// Stands nowhere yet, as at the end.
+  init(unmovedOn map: ValueMap) { self.map = map }
 
   @inline(__always)
   var isAtEnd: Bool { frames.isEmpty }
