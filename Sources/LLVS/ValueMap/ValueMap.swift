@@ -72,7 +72,11 @@ package struct ValueMap: Sendable {
       cache.insert(short: short, at: location)
       return short
     }
-    cache.insert(node, at: location)
+    if isShort {
+      cache.insert(passing: node, at: location)
+    } else {
+      cache.insert(node, at: location)
+    }
     return node
   }
 

@@ -39,4 +39,50 @@ struct NodeCacheTests {
     for entry in entries { #expect(try map.entry(at: entry.key) == entry) }
     #expect(cache.byteCount > 0 && cache.byteCount <= 3 << 16, "\(cache.byteCount)")
   }
+
+  @Test(
+    "Who walks over all names fills a sixteenth; leaves that are asked for again and again stay")
+  func passing() throws {
+    let nodes = MemoryNodes()
+    let entries = Samples.numbered(40_000)
+    let root = try Samples.map(entries, nodes).root
+    let cache = NodeCache(budget: Self.budget)
+    let map = ValueMap(root: root, storage: nodes, cache: cache)
+    func walk() throws -> Int {
+      let before = nodes.reads
+      for entry in entries { #expect(try map.shortened.entry(at: entry.key) == entry) }
+      return nodes.reads - before
+    }
+    let all = try walk()
+    #expect(all > 300)
+    #expect(cache.byteCount <= Self.budget / 16 + 200_000, "\(cache.byteCount)")
+    // What was dropped is read three times more, and then kept.
+    for _ in 0..<2 {
+      #expect(try walk() <= all)
+      #expect(cache.byteCount <= Self.budget / 16 + 200_000, "\(cache.byteCount)")
+    }
+    let again = try walk()
+    #expect(again > all / 2 && again <= all, "\(again) of \(all)")
+    #expect(cache.byteCount > Self.budget / 8, "\(cache.byteCount)")
+    let last = try walk()
+    #expect(last <= all / 50, "\(last) of \(all)")
+  }
+
+  @Test("A leaf that was passed stays for who reads entries whole")
+  func adopted() throws {
+    let nodes = MemoryNodes()
+    let entries = Samples.numbered(40_000)
+    let root = try Samples.map(entries, nodes).root
+    let map = ValueMap(root: root, storage: nodes, cache: NodeCache(budget: Self.budget))
+    let key = entries[0].key
+    _ = try map.shortened.entry(at: key)
+    let reads = nodes.reads
+    _ = try map.entry(at: key)
+    #expect(nodes.reads == reads)
+    for entry in entries { _ = try map.shortened.entry(at: entry.key) }
+    let walked = nodes.reads
+    _ = try map.entry(at: key)
+    _ = try map.shortened.entry(at: key)
+    #expect(nodes.reads == walked)
+  }
 }
