@@ -88,10 +88,10 @@ extension LiveTree {
       node.lookups += 1
       var handle: LiveHandle?
       if let open {
-        let seen = remembered(place(of: process, at: node)) ?? epoch
+        let seen = min(remembered(place(of: process, at: node)) ?? epoch, epoch)
         handle = LiveHandle(
-          node: node, mode: open.union(.created), epoch: min(seen, epoch), stamp: stamp,
-          process: process)
+          node: node, mode: open.union(.created), epoch: seen, stamp: stamp, process: process)
+        node.file?.writerEpoch = seen
         node.handles += 1
         node.writers += 1
       }

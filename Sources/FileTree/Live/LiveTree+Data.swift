@@ -36,7 +36,7 @@ extension LiveTree {
         handle.seenBefore != nil && mode.contains(.read) && !mode.contains(.truncate)
       var done: (Journal.Position, BytesBefore)?
       if mode.contains(.truncate) {
-        done = resized(node, to: 0, epoch: seenEpoch(of: handle), flags: [])
+        done = resized(node, to: 0, epoch: handle.opened, flags: [])
       }
       node.handles += 1
       if mode.contains(.write) { node.writers += 1 }

@@ -167,6 +167,7 @@ extension LiveTree {
               exchange: mode == .exchange, time: Self.now(), epoch: min(seen ?? epoch, epoch)))
           before.noteChange(in: self)
           if seen != nil { noteSaver(of: node, process) }
+          node.mover = seen != nil && node.file?.saved == nil ? place : nil
           // The kernel moved what it knew at the name, which an install may have replaced.
           movedUntold?.append(.entry(parent: target.kernelID, name: to))
           if mode == .exchange { movedUntold?.append(.entry(parent: source.kernelID, name: from)) }

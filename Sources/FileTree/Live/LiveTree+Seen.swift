@@ -28,20 +28,17 @@ extension LiveTree {
 
   /// The epoch that the writer of a handle has seen.
   ///
-  /// A file that a switch let stay, and that has nothing pending, is what its name shows: whoever has it open
-  /// has seen the line that the tree went to. Call with the lock held.
+  /// A file at a name shows its handles all that anybody here saved, and a merge or a switch that changes its
+  /// bytes detaches it: what is written goes on with what it shows, however long it has been open.
+  /// Call with the lock held.
   func seenEpoch(of handle: LiveHandle) -> UInt64 {
     let node = handle.node
-    var seen = handle.seenEpoch
+    guard detachedNodes[node.inode] != nil else { return shownEpoch(of: node) }
     // Somebody who had seen less wrote into the file that this one has open: neither has what the newer
     // version brought.
-    if let lowest = node.lowest, lowest.stamp > handle.seenStamp, lowest.epoch < handle.opened {
-      seen = min(seen, lowest.epoch)
-    }
-    guard seen < lineEpoch, detachedNodes[node.inode] == nil, node.file?.unsaved != true,
-      node.file?.saved == nil
-    else { return seen }
-    return lineEpoch
+    guard let lowest = node.lowest, lowest.stamp > handle.seenStamp, lowest.epoch < handle.opened
+    else { return handle.seenEpoch }
+    return min(handle.seenEpoch, lowest.epoch)
   }
 
   /// Where the memory of what a process read at a node's name stands; nil for a process that nobody

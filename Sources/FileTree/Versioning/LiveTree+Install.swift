@@ -106,6 +106,10 @@ extension LiveTree {
       }
       if seen == plan.nextEpoch { state.node.lowest = nil }
       result.noted.append((item.path, state.node.inode, seen))
+      if let mover = state.node.mover {
+        readers.move(mover, to: seen)
+        state.node.mover = nil
+      }
       guard let taken = state.taken?.state else { continue }
       if let reader = taken.reader { readers.move(reader, to: seen) }
       detachedNodes[state.node.inode]?.epoch = seen

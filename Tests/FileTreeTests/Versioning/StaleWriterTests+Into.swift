@@ -47,4 +47,64 @@ extension StaleWriterTests {
     try mount.close(first)
     try mount.close(second)
   }
+
+  /// Another replica's change of another file comes in.
+  private func mergeElsewhere(_ text: String) throws {
+    let number = try edited(text, on: nil, of: "g")
+    _ = try mount.versioner.transition(.command, reasonText: "merge") { _, _ in number }
+  }
+
+  @Test("So they do where merges of another come between any two saves")
+  func inTurnOverMerges() throws {
+    let handles = try (0..<3).map { _ in try open("f", [.read, .write], by: 0) }
+    for (round, turn) in [0, 1, 2, 1, 0, 0, 2, 1].enumerated() {
+      try mergeElsewhere("\(round)")
+      try mount.write(handles[turn], Array("\(round)".utf8))
+      if round != 3 {
+        try mount.tree.flush(handles[turn])
+      } else {
+        try mount.tree.fsync(handles[turn])
+      }
+      #expect(try mount.cut().head?.second == nil)
+    }
+    for handle in handles { try mount.close(handle) }
+    #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
+  }
+
+  @Test(
+    "A process that keeps a file open and saves it otherwise is not at odds with itself",
+    arguments: Way.allCases)
+  func ownSaves(way: Way) throws {
+    let handle = try open("f", [.read, .write], by: editor)
+    try mergeElsewhere("1")
+    try save("one\n", way, by: editor)
+    try mount.cut()
+    try mergeElsewhere("2")
+    let again = try open("f", [.read, .write], by: editor)
+    mount.tree.noteRead(again)
+    try mount.write(again, Array("two\n".utf8))
+    try mount.close(again)
+    try save("three\n", way, by: editor)
+    try mount.cut()
+    try mergeElsewhere("3")
+    try save("four\n", way, by: editor)
+    try mount.close(handle)
+    #expect(try mount.cut().head?.second == nil)
+    #expect(mount.text("f") == "four\n")
+    #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
+  }
+
+  @Test("A process that moves file after file over a name is not at odds with itself")
+  func movedOver() throws {
+    for name in ["a", "b", "c"] { try mount.save(name, name) }
+    try mount.cut()
+    try load("f", by: editor)
+    for name in ["a", "b", "c"] {
+      try mergeElsewhere("before \(name)")
+      try move(name, "f", by: editor)
+      #expect(try mount.cut().head?.second == nil)
+      #expect(try mount.head()["f"] == name)
+    }
+    #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
+  }
 }
