@@ -98,8 +98,10 @@ extension MountOperations {
       return reply.error(Errno.readOnlyFileSystem)
     }
     let before = tree.installations
+    let thread = Self.caller(reply).process
     answer(reply) { () throws(FSError) in
-      let status = try tree.link(node.rawValue, parent.rawValue, Self.bytes(name))
+      let status = try tree.link(
+        node.rawValue, parent.rawValue, Self.bytes(name), thread: thread)
       Faults.replying("link", of: tree.store.path)
       return status
     }
@@ -109,11 +111,12 @@ extension MountOperations {
   func unlink(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply
   ) {
+    let thread = Self.caller(reply).process
     answer(reply) { () throws(FSError) in
       if Self.isHidden(parent) {
         try hidden.unlink(parent.rawValue, Self.bytes(name))
       } else {
-        try tree.unlink(parent.rawValue, Self.bytes(name))
+        try tree.unlink(parent.rawValue, Self.bytes(name), thread: thread)
       }
     }
   }

@@ -11,6 +11,9 @@ struct Override {
   /// Whether the base has something at the name: then its absence must be remembered, and no pattern
   /// makes it scratch.
   var hidesBase: Bool
+  /// Who made or removed it, if that process is remembered to have read at the name: it has seen what a cut
+  /// takes of it. 0 for anybody else.
+  var process: Int32 = 0
 }
 
 /// The pending side of a directory.

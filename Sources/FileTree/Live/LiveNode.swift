@@ -56,11 +56,10 @@ final class LiveNode {
     var kernelID: UInt64?
     var storedExtended: StoredExtended?
     var baseExtended: StoredExtended?
-    var mover: ReaderMemory.Place?
 
     var isEmpty: Bool {
       furtherNames.isEmpty && entry == nil && attributes == nil && atime == nil && zeroBytes == 0
-        && kernelID == nil && storedExtended == nil && baseExtended == nil && mover == nil
+        && kernelID == nil && storedExtended == nil && baseExtended == nil
     }
   }
 
@@ -182,13 +181,6 @@ final class LiveNode {
   var kernelID: UInt64 {
     get { extra?.rare?.kernelID ?? inode }
     set { if newValue != kernelID { madeRare.kernelID = newValue == inode ? nil : newValue } }
-  }
-
-  /// Where the memory of the process stands that moved the file there as it was, until a cut has taken it: it
-  /// has seen its own file there.
-  var mover: ReaderMemory.Place? {
-    get { extra?.rare?.mover }
-    set { if newValue != nil || extra?.rare != nil { madeRare.mover = newValue } }
   }
 
   var ctime: Attributes.Time {

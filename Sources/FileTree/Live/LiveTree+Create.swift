@@ -86,6 +86,7 @@ extension LiveTree {
           target: target, time: now, saved: saved))
       guard let node = nodes[inode] else { throw .io }
       node.lookups += 1
+      noteChange(at: name, of: directory, by: process)
       var handle: LiveHandle?
       if let open {
         let seen = min(remembered(place(of: process, at: node)) ?? epoch, epoch)

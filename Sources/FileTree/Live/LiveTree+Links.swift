@@ -143,9 +143,10 @@ extension LiveTree {
   /// - Throws: ``FSError/notPermitted`` for a directory, ``FSError/exists``, ``FSError/noEntry`` for a file
   ///   without a name or a directory that is gone, ``FSError/tooManyLinks``.
   package func link(
-    _ inode: UInt64, _ parent: UInt64, _ name: [UInt8]
+    _ inode: UInt64, _ parent: UInt64, _ name: [UInt8], thread: Int32 = 0
   ) throws(FSError) -> NodeStatus {
     guard name != Self.reservedName else { throw .exists }
+    let process = threads.process(of: thread)
     try withRoom { () throws(FSError) in try journal.reserve(2048) }
     let id = SystemRandom.bytes(16)
     let (status, position) = try withChild(parent, name) {
@@ -163,6 +164,7 @@ extension LiveTree {
         .link(
           inode: node.inode, parent: directory.inode, name: name, id: node.attributes.linkID ?? id,
           time: Self.now(), epoch: epoch))
+      noteChange(at: name, of: directory, by: process)
       node.lookups += 1
       return (self.status(of: node), position)
     }

@@ -7,11 +7,15 @@ extension LiveTree {
   /// Removes a name that is not a directory's.
   ///
   /// - Throws: ``FSError/noEntry``, ``FSError/isDirectory``.
-  package func unlink(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
+  package func unlink(
+    _ parent: UInt64, _ name: [UInt8], thread: Int32 = 0
+  ) throws(FSError) {
+    let process = threads.process(of: thread)
     try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
     let (position, before) = try withChild(parent, name) { (directory, child) throws(FSError) in
       guard let child else { throw .noEntry }
       guard child.kind != .directory else { throw .isDirectory }
+      defer { noteChange(at: name, of: directory, by: process) }
       return remove(child, at: name, of: directory)
     }
     try commit([position], orRestore: before)
@@ -167,7 +171,8 @@ extension LiveTree {
               exchange: mode == .exchange, time: Self.now(), epoch: min(seen ?? epoch, epoch)))
           before.noteChange(in: self)
           if seen != nil { noteSaver(of: node, process) }
-          node.mover = seen != nil && node.file?.saved == nil ? place : nil
+          noteChange(at: to, of: target, by: process)
+          noteChange(at: from, of: source, by: process)
           // The kernel moved what it knew at the name, which an install may have replaced.
           movedUntold?.append(.entry(parent: target.kernelID, name: to))
           if mode == .exchange { movedUntold?.append(.entry(parent: source.kernelID, name: from)) }

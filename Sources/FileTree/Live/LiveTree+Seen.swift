@@ -77,6 +77,14 @@ extension LiveTree {
     readers.note(place, ReaderMemory.Seen(epoch: epoch, time: SystemClock.sinceBoot()))
   }
 
+  /// Notes who made or removed a name, if it is remembered what the process read there; call with the lock
+  /// held.
+  func noteChange(at name: [UInt8], of directory: LiveNode, by process: Int32) {
+    let place = ReaderMemory.Place(process: process, parent: directory.inode, name: name)
+    guard process != 0, readers[place] != nil else { return }
+    directory.directory?.overrides[name]?.process = process
+  }
+
   /// Forgets what is remembered of an earlier process with the number of the one that asks; without the
   /// lock. /proc is read only if heads were installed since the process read there.
   ///

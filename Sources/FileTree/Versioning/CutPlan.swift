@@ -205,6 +205,8 @@ struct CutPlan {
   /// Where names below alone said that there was a directory, or do, whose number an entry of its own has
   /// from this cut on.
   var numbered: [[UInt8]] = []
+  /// Where the memory stands of those who made or removed names that the plan takes, and what it takes there.
+  var readers: [(place: ReaderMemory.Place, item: Item)] = []
   /// Names that were absent at the instant.
   var absent: Set<[UInt8]> = []
   /// Where directories of the base stand now, by where they stood.

@@ -106,13 +106,16 @@ extension LiveTree {
       }
       if seen == plan.nextEpoch { state.node.lowest = nil }
       result.noted.append((item.path, state.node.inode, seen))
-      if let mover = state.node.mover {
-        readers.move(mover, to: seen)
-        state.node.mover = nil
-      }
       guard let taken = state.taken?.state else { continue }
       if let reader = taken.reader { readers.move(reader, to: seen) }
       detachedNodes[state.node.inode]?.epoch = seen
+    }
+    for (place, item) in plan.readers {
+      var seen = plan.epochAfter(item)
+      if case .put(let state, _) = item.action, !installation.stale.contains(state.node.inode) {
+        seen = plan.nextEpoch
+      }
+      readers.move(place, to: seen)
     }
   }
 

@@ -152,7 +152,7 @@ extension LiveTree {
     }
     guard directory.overrides.values.contains(where: { $0.node?.baseExtended != nil }) else {
       for (name, override) in directory.overrides {
-        walk(name, override, of: path, isInPlace: isInPlace, reason, &plan)
+        walk(name, override, of: node, at: path, isInPlace: isInPlace, reason, &plan)
       }
       return
     }
@@ -160,15 +160,23 @@ extension LiveTree {
     for (name, override) in directory.overrides.sorted(by: {
       $0.key.lexicographicallyPrecedes($1.key)
     }) {
-      walk(name, override, of: path, isInPlace: isInPlace, reason, &plan)
+      walk(name, override, of: node, at: path, isInPlace: isInPlace, reason, &plan)
     }
   }
 
   private func walk(
-    _ name: [UInt8], _ override: Override, of path: [UInt8], isInPlace: Bool,
-    _ reason: CutReason, _ plan: inout CutPlan
+    _ name: [UInt8], _ override: Override, of directory: LiveNode, at path: [UInt8],
+    isInPlace: Bool, _ reason: CutReason, _ plan: inout CutPlan
   ) {
     let childPath = path.isEmpty ? name : path + [0x2F] + name
+    let count = plan.items.count
+    defer {
+      if override.process != 0, plan.items.count > count, plan.items[count].path == childPath {
+        let place = ReaderMemory.Place(
+          process: override.process, parent: directory.inode, name: name)
+        plan.readers.append((place, plan.items[count]))
+      }
+    }
     guard let child = override.node else {
       plan.absent.insert(childPath)
       if isInPlace {

@@ -107,4 +107,32 @@ extension StaleWriterTests {
     }
     #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
   }
+
+  @Test("Nor is one that links files to a name, or removes it and makes it anew")
+  func linkedAndRemoved() throws {
+    for name in ["a", "b"] { try mount.save(name, name) }
+    try mount.cut()
+    try load("f", by: editor)
+    for name in ["a", "b"] {
+      try mergeElsewhere("before \(name)")
+      try mount.with("f") { try mount.tree.unlink($0, $1, thread: editor) }
+      if name == "b" {
+        #expect(try mount.cut().head?.second == nil)
+        try mergeElsewhere("between")
+      }
+      try mount.with(name) { parent, child in
+        let status = try mount.tree.lookup(parent, child)
+        try mount.with("f") {
+          mount.forget(try mount.tree.link(status.node, $0, $1, thread: editor).node)
+        }
+        mount.forget(status.node)
+      }
+      #expect(try mount.cut().head?.second == nil)
+      try mergeElsewhere("after \(name)")
+      try save(name + name, .renaming, by: editor)
+      #expect(try mount.cut().head?.second == nil)
+      #expect(try mount.head()["f"] == name + name)
+    }
+    #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
+  }
 }
