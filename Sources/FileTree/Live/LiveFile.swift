@@ -27,7 +27,7 @@ final class SavedState {
   /// The epoch of who has seen this state once a cut took it: that of the version it went into.
   var takenIn: UInt64?
   /// Who saved it, where it is remembered what the process had read there.
-  var reader: ReaderMemory.Place?
+  var readers: [ReaderMemory.Place] = []
 
   init(
     content: FileContent, mtime: Attributes.Time?, explicitTime: Bool, time: Attributes.Time,

@@ -55,9 +55,12 @@ extension LiveTree {
   /// A handle that says what its writer has seen; call with the lock held.
   private func opened(_ node: LiveNode, _ mode: LiveHandle.Mode, _ process: Int32) -> LiveHandle {
     let shown = shownEpoch(of: node)
-    let place = place(of: process, at: node)
-    guard mode.contains(.write), let seen = remembered(place), differs(seen, from: shown) else {
-      if mode.contains(.read), !mode.contains(.truncate) { noteReading(place, epoch: shown) }
+    guard mode.contains(.write), let seen = remembered(process, at: node),
+      differs(seen, from: shown)
+    else {
+      if mode.contains(.read), !mode.contains(.truncate) {
+        noteReading(process, of: node, epoch: shown)
+      }
       return LiveHandle(
         node: node, mode: mode, epoch: shown, stamp: stamp, process: process)
     }
@@ -73,7 +76,7 @@ extension LiveTree {
     lock.withLock { _ in
       guard handle.seenBefore != nil, !handle.mode.contains(.truncate) else { return }
       handle.seenBefore = nil
-      noteReading(place(of: handle.process, at: handle.node), epoch: seenEpoch(of: handle))
+      noteReading(handle.process, of: handle.node, epoch: seenEpoch(of: handle))
     }
   }
 
@@ -191,7 +194,7 @@ extension LiveTree {
     if change.changesAttributes { flags.insert(.joined) }
     var seen = handle.map { seenEpoch(of: $0) } ?? shownEpoch(of: node)
     if size < node.size {
-      let before = handle.map(\.seenBefore) ?? remembered(place(of: process, at: node))
+      let before = handle.map(\.seenBefore) ?? remembered(process, at: node)
       if let before { seen = min(seen, before) }
     }
     return .resize(inode: node.inode, size: size, time: time, epoch: seen, flags: flags)
@@ -243,13 +246,6 @@ extension LiveTree {
     handle?.seenBefore = nil
     if let handle { noteSaver(of: node, handle.process) }
     return position
-  }
-
-  /// Notes who saved a node, if it is remembered what the process has seen there: its own save is what it
-  /// has seen then. Call with the lock held.
-  func noteSaver(of node: LiveNode, _ process: Int32) {
-    guard let place = place(of: process, at: node), readers[place] != nil else { return }
-    node.file?.saved?.reader = place
   }
 
   /// A copy of the handle's descriptor was closed.

@@ -164,7 +164,11 @@ extension LiveTree {
           var before = NamesBefore(
             [(source, from), (target, to)], removing: mode == .exchange ? nil : over, in: self)
           let place = ReaderMemory.Place(process: process, parent: target.inode, name: to)
-          let seen = node.kind == .directory ? nil : remembered(place)
+          let seen =
+            node.kind == .directory
+            ? nil
+            : [remembered(place), over.flatMap { remembered(linkedPlace(of: process, at: $0)) }]
+              .compactMap(\.self).max()
           let position = perform(
             .rename(
               fromParent: source.inode, from: from, toParent: target.inode, to: to,

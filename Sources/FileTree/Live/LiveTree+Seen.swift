@@ -52,6 +52,23 @@ extension LiveTree {
     return ReaderMemory.Place(process: process, parent: parent.inode, name: node.name)
   }
 
+  /// The epoch that a process which truncates a node had seen of it: at its name, or at any where it has
+  /// several; nil if it never looked, as far as remembered. Call with the lock held, after ``confirm(_:)``.
+  func remembered(_ process: Int32, at node: LiveNode) -> UInt64? {
+    let named = remembered(place(of: process, at: node))
+    guard let own = remembered(linkedPlace(of: process, at: node)) else { return named }
+    return max(own, named ?? 0)
+  }
+
+  /// Where the memory of what a process read in a file of several names stands, under whichever it was; nil
+  /// for any other file.
+  func linkedPlace(of process: Int32, at node: LiveNode) -> ReaderMemory.Place? {
+    guard process != 0, node.attributes.linkID != nil, detachedNodes[node.inode] == nil else {
+      return nil
+    }
+    return ReaderMemory.Place(process: process, parent: node.inode, name: [])
+  }
+
   /// The epoch that a process which replaces or truncates a name had seen there; nil if it never looked,
   /// as far as remembered. Call with the lock held, after ``confirm(_:)``.
   func remembered(_ place: ReaderMemory.Place?) -> UInt64? {
@@ -72,9 +89,20 @@ extension LiveTree {
   }
 
   /// Notes that a process opened a node for reading; call with the lock held.
-  func noteReading(_ place: ReaderMemory.Place?, epoch: UInt64) {
-    guard let place else { return }
-    readers.note(place, ReaderMemory.Seen(epoch: epoch, time: SystemClock.sinceBoot()))
+  func noteReading(_ process: Int32, of node: LiveNode, epoch: UInt64) {
+    guard let place = place(of: process, at: node) else { return }
+    let seen = ReaderMemory.Seen(epoch: epoch, time: SystemClock.sinceBoot())
+    readers.note(place, seen)
+    if let own = linkedPlace(of: process, at: node) { readers.note(own, seen) }
+  }
+
+  /// Notes who saved a node, if it is remembered what the process has seen there: its own save is what it
+  /// has seen then. Call with the lock held.
+  func noteSaver(of node: LiveNode, _ process: Int32) {
+    guard let saved = node.file?.saved else { return }
+    let places = [place(of: process, at: node), linkedPlace(of: process, at: node)]
+    let known = places.compactMap { $0 }.filter { readers[$0] != nil }
+    if !known.isEmpty { saved.readers = known }
   }
 
   /// Notes who made or removed a name, if it is remembered what the process read there; call with the lock

@@ -29,7 +29,7 @@ struct ReaderMemory {
     let time: UInt64
   }
 
-  static let limit = 16_384
+  static let limit = 20_480
   private var recent: [Place: Seen] = [:]
   private var older: [Place: Seen] = [:]
 

@@ -107,7 +107,7 @@ extension LiveTree {
       if seen == plan.nextEpoch { state.node.lowest = nil }
       result.noted.append((item.path, state.node.inode, seen))
       guard let taken = state.taken?.state else { continue }
-      if let reader = taken.reader { readers.move(reader, to: seen) }
+      for reader in taken.readers { readers.move(reader, to: seen) }
       detachedNodes[state.node.inode]?.epoch = seen
     }
     for (place, item) in plan.readers {

@@ -135,4 +135,33 @@ extension StaleWriterTests {
     }
     #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
   }
+
+  @Test("Nor is one that saves a file of several names under one and another")
+  func linkedNames() throws {
+    func link(_ from: String, _ to: String) throws {
+      try mount.with(from) { parent, child in
+        let status = try mount.tree.lookup(parent, child)
+        try mount.with(to) { mount.forget(try mount.tree.link(status.node, $0, $1).node) }
+        mount.forget(status.node)
+      }
+    }
+    try link("f", "h")
+    try mount.cut()
+    try load("f", by: editor)
+    try mergeElsewhere("1")
+    try mount.unlink("f")
+    try link("h", "f")
+    let handle = try open("h", [.read, .write], by: editor)
+    mount.tree.noteRead(handle)
+    try fill(handle, "saved as h")
+    try mount.cut()
+    try mergeElsewhere("2")
+    try mount.unlink("h")
+    try mount.cut()
+    try mergeElsewhere("3")
+    try save("saved as f", .truncating, by: editor)
+    #expect(try mount.cut().head?.second == nil)
+    #expect(try mount.head()["f"] == "saved as f")
+    #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
+  }
 }
