@@ -18,7 +18,8 @@ final class BenchPlace {
   private static let largeSize: UInt64 = 1 << 20
 
   init(below directory: String) throws {
-    root = "\(directory)/llvs-bench-\(SystemProcess.id)"
+    // The mount table names directories from the top.
+    root = "\(try FileSystem.resolve(directory))/llvs-bench-\(SystemProcess.id)"
     path = "\(root)/row0"
     try FileSystem.makeDirectory(root, permissions: 0o700)
     // Each row is then in a part of the disk of its own, away from what others have removed; where the
