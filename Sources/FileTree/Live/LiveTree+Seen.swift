@@ -93,15 +93,30 @@ extension LiveTree {
     guard let place = place(of: process, at: node) else { return }
     let seen = ReaderMemory.Seen(epoch: epoch, time: SystemClock.sinceBoot())
     readers.note(place, seen)
-    if let own = linkedPlace(of: process, at: node) { readers.note(own, seen) }
+    guard let own = linkedPlace(of: process, at: node) else { return }
+    readers.note(own, seen)
+    for further in furtherPlaces(of: process, at: node) { readers.note(further, seen) }
+  }
+
+  /// Where the memory of what a process read at a file's further names stands, at those where there is any: of
+  /// more than a few, they are left out.
+  private func furtherPlaces(of process: Int32, at node: LiveNode) -> [ReaderMemory.Place] {
+    node.furtherNames.prefix(64).compactMap { further in
+      let place = ReaderMemory.Place(
+        process: process, parent: further.parent.inode, name: further.name)
+      return readers[place] == nil ? nil : place
+    }
   }
 
   /// Notes who saved a node, if it is remembered what the process has seen there: its own save is what it
   /// has seen then. Call with the lock held.
   func noteSaver(of node: LiveNode, _ process: Int32) {
     guard let saved = node.file?.saved else { return }
-    let places = [place(of: process, at: node), linkedPlace(of: process, at: node)]
-    let known = places.compactMap { $0 }.filter { readers[$0] != nil }
+    var known = [place(of: process, at: node), linkedPlace(of: process, at: node)]
+      .compactMap { $0 }.filter { readers[$0] != nil }
+    if !known.isEmpty, detachedNodes[node.inode] == nil {
+      known += furtherPlaces(of: process, at: node)
+    }
     if !known.isEmpty { saved.readers = known }
   }
 
