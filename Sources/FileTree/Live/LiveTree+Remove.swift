@@ -167,8 +167,10 @@ extension LiveTree {
           let seen =
             node.kind == .directory
             ? nil
-            : [remembered(place), over.flatMap { remembered(linkedPlace(of: process, at: $0)) }]
-              .compactMap(\.self).max()
+            : epochMade(at: to, of: target, by: process)
+              ?? [
+                remembered(place), over.flatMap { remembered(linkedPlace(of: process, at: $0)) },
+              ].compactMap(\.self).max()
           let position = perform(
             .rename(
               fromParent: source.inode, from: from, toParent: target.inode, to: to,

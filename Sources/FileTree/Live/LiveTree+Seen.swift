@@ -55,9 +55,21 @@ extension LiveTree {
   /// The epoch that a process which truncates a node had seen of it: at its name, or at any where it has
   /// several; nil if it never looked, as far as remembered. Call with the lock held, after ``confirm(_:)``.
   func remembered(_ process: Int32, at node: LiveNode) -> UInt64? {
+    if let parent = node.parent, let made = epochMade(at: node.name, of: parent, by: process) {
+      return made
+    }
     let named = remembered(place(of: process, at: node))
     guard let own = remembered(linkedPlace(of: process, at: node)) else { return named }
     return max(own, named ?? 0)
+  }
+
+  /// The epoch that a process had seen which put at a name what stands there now, and no cut has taken it: it
+  /// knows that, whatever it read there before. Call with the lock held.
+  func epochMade(at name: [UInt8], of directory: LiveNode, by process: Int32) -> UInt64? {
+    guard process != 0, let override = directory.directory?.overrides[name],
+      override.node != nil, override.process == process
+    else { return nil }
+    return override.epoch
   }
 
   /// Where the memory of what a process read in a file of several names stands, under whichever it was; nil
