@@ -41,7 +41,7 @@ struct RandomWork {
   struct Wrong: Error, CustomStringConvertible {
     let what: String
     let steps: [String]
-    var description: String { "\(what), after\n\(steps.suffix(600).joined(separator: "\n"))" }
+    var description: String { "\(what), after\n\(steps.suffix(100).joined(separator: "\n"))" }
   }
 
   let sides: [WorkSide]

@@ -11,8 +11,7 @@ struct Override {
   /// Whether the base has something at the name: then its absence must be remembered, and no pattern
   /// makes it scratch.
   var hidesBase: Bool
-  /// Who made or removed it, if that process is remembered to have read at the name: it has seen what a cut
-  /// takes of it. 0 for anybody else.
+  /// Who made or removed it, and so has seen what a cut takes of it; 0 where nobody knows.
   var process: Int32 = 0
 }
 

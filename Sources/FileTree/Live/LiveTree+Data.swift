@@ -194,7 +194,13 @@ extension LiveTree {
     if change.changesAttributes { flags.insert(.joined) }
     var seen = handle.map { seenEpoch(of: $0) } ?? shownEpoch(of: node)
     if size < node.size {
-      let before = handle.map(\.seenBefore) ?? remembered(process, at: node)
+      // Since it opened the file it may have read or saved it through another handle.
+      let before: UInt64? =
+        if let handle {
+          handle.seenBefore.map { max($0, remembered(handle.process, at: node) ?? 0) }
+        } else {
+          remembered(process, at: node)
+        }
       if let before { seen = min(seen, before) }
     }
     return .resize(inode: node.inode, size: size, time: time, epoch: seen, flags: flags)

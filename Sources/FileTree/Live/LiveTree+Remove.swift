@@ -163,14 +163,7 @@ extension LiveTree {
           ensureJournaled(target)
           var before = NamesBefore(
             [(source, from), (target, to)], removing: mode == .exchange ? nil : over, in: self)
-          let place = ReaderMemory.Place(process: process, parent: target.inode, name: to)
-          let seen =
-            node.kind == .directory
-            ? nil
-            : epochMade(at: to, of: target, by: process)
-              ?? [
-                remembered(place), over.flatMap { remembered(linkedPlace(of: process, at: $0)) },
-              ].compactMap(\.self).max()
+          let seen = seen(by: process, at: to, of: target, over: over, renaming: node)
           let position = perform(
             .rename(
               fromParent: source.inode, from: from, toParent: target.inode, to: to,

@@ -88,6 +88,26 @@ extension LiveTree {
     return seen
   }
 
+  /// The same for a name at which nothing is: nil where the process itself has removed what was there.
+  func remembered(absent place: ReaderMemory.Place?) -> UInt64? {
+    guard let place, readers[place]?.isAbsent == false else { return nil }
+    return remembered(place)
+  }
+
+  /// What a process had seen at a name that it gives to a file, in place of what is there or not; nil for
+  /// directories, and where it never looked. Call with the lock held.
+  func seen(
+    by process: Int32, at name: [UInt8], of directory: LiveNode, over: LiveNode?,
+    renaming node: LiveNode
+  ) -> UInt64? {
+    guard node.kind != .directory, process != 0 else { return nil }
+    if let made = epochMade(at: name, of: directory, by: process) { return made }
+    let place = ReaderMemory.Place(process: process, parent: directory.inode, name: name)
+    guard let over else { return remembered(absent: place) }
+    return [remembered(place), remembered(linkedPlace(of: process, at: over))]
+      .compactMap(\.self).max()
+  }
+
   /// Notes what somebody had seen who writes into a file that others may have open; call with the lock held.
   func noteWriting(_ node: LiveNode, epoch: UInt64) {
     guard node.handles > 0 else { return }
@@ -132,11 +152,9 @@ extension LiveTree {
     if !known.isEmpty { saved.readers = known }
   }
 
-  /// Notes who made or removed a name, if it is remembered what the process read there; call with the lock
-  /// held.
+  /// Notes who made or removed a name; call with the lock held.
   func noteChange(at name: [UInt8], of directory: LiveNode, by process: Int32) {
-    let place = ReaderMemory.Place(process: process, parent: directory.inode, name: name)
-    guard process != 0, readers[place] != nil else { return }
+    guard process != 0 else { return }
     directory.directory?.overrides[name]?.process = process
   }
 

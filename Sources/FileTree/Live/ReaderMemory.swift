@@ -27,6 +27,8 @@ struct ReaderMemory {
     var epoch: UInt64
     /// When, since the kernel started: a process that began later is another one of the same number.
     let time: UInt64
+    /// It removed what was there: whoever makes the name anew while there is none has seen that.
+    var isAbsent = false
   }
 
   static let limit = 20_480
@@ -48,12 +50,10 @@ struct ReaderMemory {
   }
 
   /// Notes what a process that is remembered has seen by saving there itself.
-  mutating func move(_ place: Place, to epoch: UInt64) {
-    if recent[place] != nil {
-      recent[place]?.epoch = epoch
-    } else if older[place] != nil {
-      older[place]?.epoch = epoch
-    }
+  mutating func move(_ place: Place, to epoch: UInt64, isAbsent: Bool = false) {
+    guard let known = self[place] else { return }
+    let seen = Seen(epoch: epoch, time: known.time, isAbsent: isAbsent)
+    if recent[place] != nil { recent[place] = seen } else { older[place] = seen }
   }
 
   mutating func forget(_ place: Place) {

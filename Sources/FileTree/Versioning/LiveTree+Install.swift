@@ -111,11 +111,12 @@ extension LiveTree {
       detachedNodes[state.node.inode]?.epoch = seen
     }
     for (place, item) in plan.readers {
-      var seen = plan.epochAfter(item)
-      if case .put(let state, _) = item.action, !installation.stale.contains(state.node.inode) {
-        seen = plan.nextEpoch
+      guard case .put(let state, _) = item.action else {
+        readers.move(place, to: plan.epochAfter(item), isAbsent: true)
+        continue
       }
-      readers.move(place, to: seen)
+      let isStale = installation.stale.contains(state.node.inode)
+      readers.move(place, to: isStale ? plan.epochAfter(item) : plan.nextEpoch)
     }
   }
 

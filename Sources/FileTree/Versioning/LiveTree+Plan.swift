@@ -174,7 +174,7 @@ extension LiveTree {
       if override.process != 0, plan.items.count > count, plan.items[count].path == childPath {
         let place = ReaderMemory.Place(
           process: override.process, parent: directory.inode, name: name)
-        plan.readers.append((place, plan.items[count]))
+        if readers[place] != nil { plan.readers.append((place, plan.items[count])) }
       }
     }
     guard let child = override.node else {
