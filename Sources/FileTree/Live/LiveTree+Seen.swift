@@ -17,10 +17,12 @@ extension LiveTree {
     } else if let saved = file.saved {
       shown = min(shown, saved.takenIn ?? saved.epoch)
     }
-    if let override = node.parent?.directory?.overrides[node.name], override.node === node,
+    if node.furtherNames.isEmpty,
+      let override = node.parent?.directory?.overrides[node.name], override.node === node,
       file.saved != nil || file.unsaved
     {
-      // A file that was renamed over the name by somebody who had seen an older one.
+      // A file that was renamed over the name by somebody who had seen an older one; of several names the
+      // others are not.
       shown = min(shown, override.epoch)
     }
     return shown
