@@ -122,6 +122,8 @@ extension LiveTree {
       handle.wroteSinceFlush = true
       handle.wrote = true
       let now = Self.now()
+      // Once: what is recorded is what was applied, also where that changes what the file shows.
+      let seen = seenEpoch(of: handle)
       var before = BytesBefore(node, offset..<(offset + UInt64(bytes.count)))
       var start = offset
       var records: [Journal.Position] = []
@@ -131,11 +133,11 @@ extension LiveTree {
         start = extent.end
         apply(
           .write(
-            inode: node.inode, extent: extent, checksum: 0, time: now, epoch: seenEpoch(of: handle),
+            inode: node.inode, extent: extent, checksum: 0, time: now, epoch: seen,
             flags: flags))
         records += journal.append(
           staged: extent, checksums: part.checksums, inode: node.inode, time: now,
-          epoch: seenEpoch(of: handle), flags: flags)
+          epoch: seen, flags: flags)
       }
       if !staged.isEmpty {
         before.changed = node.stamp
@@ -143,10 +145,10 @@ extension LiveTree {
       }
       let (extent, position) = journal.append(
         inline: bytes, checksum: sum, inode: node.inode, start: offset, time: now,
-        epoch: seenEpoch(of: handle), flags: flags)
+        epoch: seen, flags: flags)
       apply(
         .write(
-          inode: node.inode, extent: extent, checksum: sum, time: now, epoch: seenEpoch(of: handle),
+          inode: node.inode, extent: extent, checksum: sum, time: now, epoch: seen,
           flags: flags))
       before.changed = node.stamp
       return ([position], before)

@@ -135,7 +135,7 @@ extension ContentStore {
   /// are shown all the same, and who reads it is told.
   ///
   /// - Throws: what the disk says of anything but damage.
-  /// - Complexity: O(*n* / 74) for *n* chunks, whose nodes are kept in memory.
+  /// - Complexity: that of ``zeroBytes(_:)``.
   func shownZeroBytes(_ stored: StoredContent) throws(StoreError) -> UInt64 {
     do throws(StoreError) {
       return try zeroBytes(stored)
