@@ -157,8 +157,15 @@ extension LiveTree {
 
   /// Notes who made or removed a name; call with the lock held.
   func noteChange(at name: [UInt8], of directory: LiveNode, by process: Int32) {
-    guard process != 0 else { return }
-    directory.directory?.overrides[name]?.process = process
+    guard process != 0, let tree = directory.directory else { return }
+    guard tree.overrides[name] == nil else {
+      tree.overrides[name]?.process = process
+      return
+    }
+    // It removed what no version has there, so no cut tells.
+    readers.move(
+      ReaderMemory.Place(process: process, parent: directory.inode, name: name), to: epoch,
+      isAbsent: true)
   }
 
   /// Forgets what is remembered of an earlier process with the number of the one that asks; without the

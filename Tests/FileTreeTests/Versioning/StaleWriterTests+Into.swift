@@ -136,6 +136,28 @@ extension StaleWriterTests {
     #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
   }
 
+  @Test("Nor is one that moves a file to a name which it had made and left before any version")
+  func leftBefore() throws {
+    func make(_ name: String) throws {
+      try fill(try create(name, by: editor), name)
+      try load(name, by: editor)
+    }
+    try make("a")
+    try move("a", "b", by: editor)
+    try mount.cut()
+    try mergeElsewhere("there")
+    try load("f", by: editor)
+    try save("here", .truncating, by: editor)
+    try mount.cut()
+    try make("c")
+    try move("c", "a", by: editor)
+    try fill(try open("a", [.write, .truncate], by: editor), "anew")
+    try move("a", "f", by: editor)
+    #expect(try mount.cut().head?.second == nil)
+    #expect(try mount.head()["f"] == "anew")
+    #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
+  }
+
   @Test("Nor is one that saves a file of several names under one and another")
   func linkedNames() throws {
     func link(_ from: String, _ to: String) throws {
