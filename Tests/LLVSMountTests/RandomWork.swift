@@ -10,6 +10,12 @@ final class WorkSide {
   /// What a file holds; several names and open files may share one.
   final class Content {
     var bytes: [UInt8] = []
+    var mode: UInt32 = 0o644
+    /// The mtime that somebody gave it; nil where it was written since.
+    var modified: Int64?
+
+    init() {}
+    init(_ other: Content) { (bytes, mode, modified) = (other.bytes, other.mode, other.modified) }
   }
 
   let mount: MountedStore
@@ -18,7 +24,9 @@ final class WorkSide {
   var files: [String: Content] = [:]
   var open: [(file: File, content: Content)] = []
   /// What its files held when they last went to the other.
-  var sent: [String: [UInt8]] = [:]
+  var sent: [String: Content] = [:]
+  /// The names of its own files then and before: to the other, who read them, they may be gone unseen.
+  var held: Set<String> = []
 
   init(_ mount: MountedStore, _ letter: String) {
     self.mount = mount
@@ -45,12 +53,12 @@ struct RandomWork {
   }
 
   let sides: [WorkSide]
-  private var random: SeededRandom
-  private var steps: [String] = []
-  private var count = 0
+  var random: SeededRandom
+  var steps: [String] = []
+  var count = 0
   /// Small ones are inline in a version, long ones of several chunks.
   private let longest: Int
-  private var side: WorkSide
+  var side: WorkSide
 
   init(_ mounts: [MountedStore], seed: UInt64) {
     sides = zip(mounts, ["a", "b"]).map { WorkSide($0, $1) }
@@ -59,13 +67,13 @@ struct RandomWork {
     side = sides[0]
   }
 
-  private func wrong(_ what: String) -> Wrong { Wrong(what: what, steps: steps) }
+  func wrong(_ what: String) -> Wrong { Wrong(what: what, steps: steps) }
 
-  private mutating func say(_ step: String) { steps.append("\(side.letter): \(step)") }
+  mutating func say(_ step: String) { steps.append("\(side.letter): \(step)") }
 
   // MARK: - What is chosen
 
-  private mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+  mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
 
   private mutating func place() -> Int {
     switch below(3) {
@@ -92,7 +100,7 @@ struct RandomWork {
     }
   }
 
-  private mutating func name() throws -> String {
+  mutating func name() throws -> String {
     guard let name = side.files.keys.sorted().randomElement(using: &random),
       side.files.count > 7 || below(30) > 0
     else { return try make() }
@@ -113,6 +121,7 @@ struct RandomWork {
     say("make \(name)")
     let content = WorkSide.Content()
     let file = try File(side.path(name), [.readWrite, .create, .exclusive])
+    content.mode = try file.status().mode
     side.files[name] = content
     if side.open.count < 12, below(2) == 0 { side.open.append((file, content)) }
     return name
@@ -134,7 +143,8 @@ struct RandomWork {
     (4, { try $0.replace() }), (4, { try $0.rename() }), (3, { try $0.link() }),
     (2, { try $0.unlink() }), (4, { try $0.open() }), (4, { $0.close() }),
     (3, { try $0.sync() }), (2, { try $0.check() }), (1, { try $0.commit() }),
-    (1, { try $0.exchange() }),
+    (1, { try $0.exchange() }), (2, { try $0.swap() }), (2, { try $0.setMode() }),
+    (2, { try $0.setTime() }), (1, { try $0.renameDirectory() }),
   ]
 
   /// Does something in one of the mounts.
@@ -157,6 +167,7 @@ struct RandomWork {
 
   private static func put(_ bytes: [UInt8], in content: WorkSide.Content, at place: Int) {
     let end = place + bytes.count
+    content.modified = nil
     if content.bytes.count < end {
       content.bytes += [UInt8](repeating: 0, count: end - content.bytes.count)
     }
@@ -177,6 +188,7 @@ struct RandomWork {
     let size = below(3) == 0 ? 0 : place()
     say("resize \(side.names(of: content)) from \(content.bytes.count) to \(size)")
     try file.truncate(to: UInt64(size))
+    content.modified = nil
     if size < content.bytes.count {
       content.bytes.removeLast(content.bytes.count - size)
     } else {
@@ -190,6 +202,7 @@ struct RandomWork {
     let end = at + length()
     say("punch \(at) to \(end) of \(side.names(of: content))")
     try file.punchHole(UInt64(at)..<UInt64(end))
+    content.modified = nil
     let last = min(end, content.bytes.count)
     if at < last {
       content.bytes.replaceSubrange(at..<last, with: [UInt8](repeating: 0, count: last - at))
@@ -203,6 +216,7 @@ struct RandomWork {
     say("append \(bytes.count) to \(name)")
     try File(side.path(name), [.write, .append]).write(bytes, at: 0)
     content.bytes += bytes
+    content.modified = nil
   }
 
   private mutating func rewrite() throws {
@@ -210,6 +224,7 @@ struct RandomWork {
     say("rewrite \(name) with \(bytes.count)")
     try File(side.path(name), [.write, .truncate]).write(bytes, at: 0)
     side.files[name]?.bytes = bytes
+    side.files[name]?.modified = nil
   }
 
   private mutating func replace() throws {
@@ -223,13 +238,14 @@ struct RandomWork {
     try FileSystem.rename(other, to: side.path(name))
     let content = WorkSide.Content()
     content.bytes = bytes
+    content.mode = 0o755
     side.files[name] = content
   }
 
   private mutating func rename() throws {
     let from = try name()
     let to = below(2) == 0 ? "\(side.letter)r\(below(5))" : try name()
-    guard let content = side.files[from] else { return }
+    guard let content = side.files[from], !isOthers(to) else { return }
     say("rename \(from) to \(to)")
     try FileSystem.rename(side.path(from), to: side.path(to))
     // Two names of one file stay, as rename(2) has it.
@@ -240,7 +256,7 @@ struct RandomWork {
 
   private mutating func link() throws {
     let (from, to) = (try name(), "\(side.letter)l\(below(6))")
-    guard side.files[to] == nil, let content = side.files[from] else { return }
+    guard side.files[to] == nil, !isOthers(to), let content = side.files[from] else { return }
     say("link \(from) to \(to)")
     try FileSystem.link(side.path(from), to: side.path(to))
     side.files[to] = content
@@ -282,6 +298,7 @@ struct RandomWork {
       for (name, content) in side.files {
         try compare(side.path(name), content.bytes)
         let status = try FileSystem.status(side.path(name))
+        try compare(status, content, name)
         let names = side.names(of: content)
         guard status.links == names.count,
           numbers[ObjectIdentifier(content), default: status.inode] == status.inode
@@ -297,6 +314,20 @@ struct RandomWork {
       let at = zip(found, bytes).enumerated().first { $1.0 != $1.1 }?.offset
       throw wrong("\(path) has \(found.count) bytes of \(bytes.count), other ones at \(at ?? -1)")
     }
+  }
+
+  private func compare(_ status: FileStatus, _ content: WorkSide.Content, _ name: String) throws {
+    guard status.mode == content.mode else {
+      throw wrong("\(name) has mode \(String(status.mode, radix: 8))")
+    }
+    guard content.modified == nil || content.modified == status.modifiedSeconds else {
+      throw wrong("\(name) has mtime \(status.modifiedSeconds), not \(content.modified ?? 0)")
+    }
+  }
+
+  /// Whether a name is one of the other's files, or ever was when both had the same.
+  private func isOthers(_ name: String) -> Bool {
+    sides.contains { $0 !== side && ($0.files[name] != nil || $0.held.contains(name)) }
   }
 
   private mutating func saved(_ side: WorkSide) throws {
@@ -317,10 +348,13 @@ struct RandomWork {
     for side in [sides[0], sides[1], sides[0]] {
       say(try side.mount.run("{ echo sync >&3; cat <&3; } 3<>.llvs/control"))
     }
-    for side in sides { side.sent = side.files.mapValues(\.bytes) }
+    for side in sides { side.sent = side.files.mapValues(WorkSide.Content.init) }
     try check()
     for (side, other) in [(sides[0], sides[1]), (sides[1], sides[0])] {
-      for (name, bytes) in other.sent { try compare(side.path(name), bytes) }
+      for (name, content) in other.sent {
+        try compare(side.path(name), content.bytes)
+        try compare(FileSystem.status(side.path(name)), content, name)
+      }
       let found = try side.mount.run("find . -name .llvs -prune -o -type f -print | wc -l")
       guard Int(found.dropLast()) == side.files.count + other.sent.count else {
         throw wrong("there are \(found) files, not \(side.files.count) and \(other.sent.count)")
@@ -328,5 +362,6 @@ struct RandomWork {
       let clashes = try side.mount.run("ls .llvs/conflicts")
       guard clashes.isEmpty else { throw wrong("conflicts of nobody: \(clashes)") }
     }
+    handOver()
   }
 }
