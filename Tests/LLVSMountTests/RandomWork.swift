@@ -43,7 +43,7 @@ final class WorkSide {
 
 /// What one process does to files of two mounts at random, next to a model of what they hold.
 ///
-/// It never changes one file on both sides, so nothing that a sync brings may be a conflict, and what is
+/// Between two exchanges it never changes one file on both sides, so nothing that a sync brings may be a conflict, and what is
 /// under a name is what it last put there: in the mount, in the other one, and in versions.
 struct RandomWork {
   struct Wrong: Error, CustomStringConvertible {
@@ -325,9 +325,11 @@ struct RandomWork {
     }
   }
 
-  /// Whether a name is one of the other's files, or ever was when both had the same.
+  /// Whether a name is one of the other's files; or was, and nothing is there that has been seen.
   private func isOthers(_ name: String) -> Bool {
-    sides.contains { $0 !== side && ($0.files[name] != nil || $0.held.contains(name)) }
+    sides.contains {
+      $0 !== side && ($0.files[name] != nil || (side.files[name] == nil && $0.held.contains(name)))
+    }
   }
 
   private mutating func saved(_ side: WorkSide) throws {
