@@ -139,6 +139,9 @@ enum JournalTargets {
       .rename(
         fromParent: 1, from: Array("a".utf8), toParent: 101, to: Array("m".utf8), exchange: true,
         time: time, epoch: 1),
+      .exchange(
+        fromParent: 1, from: Array("b".utf8), toParent: 101, to: Array("m".utf8), time: time,
+        fromEpoch: 0, toEpoch: 1),
       .remove(parent: 1, name: Array("c".utf8), time: time, epoch: 1),
       .cutMark(id: 3), .synced(end: 200),
       .sums(source: 1, payloads: [Payload(offset: 100, checksum: 7, length: 5)]),

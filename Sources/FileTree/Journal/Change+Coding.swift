@@ -1,6 +1,7 @@
 import LLVS
 
-// Journal format 4 (1 had no `sums`; before 4 there was no `setStatus`, and images had all their attributes). A change is a kind byte and its fields in the order below; every count is bounded
+// Journal format 5 (1 had no `sums`; before 4 there was no `setStatus`, and images had all their attributes;
+// before 5 there was no `exchange`). A change is a kind byte and its fields in the order below; every count is bounded
 // when it is read. A kind is never given another meaning.
 
 extension Change {
@@ -10,6 +11,7 @@ extension Change {
     case node, override, detached, link, sums
     /// The same as `setAttributes`, but for the extended ones, which stay as they are.
     case setStatus
+    case exchange
   }
 
   /// The bytes of a name, an attribute set and a path at most.
@@ -90,6 +92,16 @@ extension Change {
       out.put(exchange)
       out.put(time: time)
       out.put(epoch)
+    case .exchange(
+      let fromParent, let from, let toParent, let to, let time, let fromEpoch, let toEpoch):
+      out.put(Kind.exchange.rawValue)
+      out.put(fromParent)
+      out.put(counted: from)
+      out.put(toParent)
+      out.put(counted: to)
+      out.put(time: time)
+      out.put(fromEpoch)
+      out.put(toEpoch)
     case .link(let inode, let parent, let name, let id, let time, let epoch):
       out.put(Kind.link.rawValue)
       out.put(inode)
@@ -189,6 +201,11 @@ extension Change {
         fromParent: try input.get(), from: try input.getCounted(atMost: Self.nameLimit),
         toParent: try input.get(), to: try input.getCounted(atMost: Self.nameLimit),
         exchange: try input.getBool(), time: try input.getTime(), epoch: try input.get())
+    case .exchange:
+      self = .exchange(
+        fromParent: try input.get(), from: try input.getCounted(atMost: Self.nameLimit),
+        toParent: try input.get(), to: try input.getCounted(atMost: Self.nameLimit),
+        time: try input.getTime(), fromEpoch: try input.get(), toEpoch: try input.get())
     case .link:
       let inode: UInt64 = try input.get()
       let parent: UInt64 = try input.get()

@@ -40,10 +40,15 @@ enum Change: Hashable, Sendable {
   case setAttributes(
     inode: UInt64, attributes: Attributes, keepsExtended: Bool, time: Attributes.Time,
     explicitTime: Bool)
-  /// A name goes from one place to another, over what stood there, or both change places.
+  /// A name goes from one place to another, over what stood there, or both change places, by somebody who
+  /// had seen as much of the one as of the other.
   case rename(
     fromParent: UInt64, from: [UInt8], toParent: UInt64, to: [UInt8], exchange: Bool,
     time: Attributes.Time, epoch: UInt64)
+  /// Two names change places; each has the epoch that was seen of what stood there.
+  case exchange(
+    fromParent: UInt64, from: [UInt8], toParent: UInt64, to: [UInt8], time: Attributes.Time,
+    fromEpoch: UInt64, toEpoch: UInt64)
   /// A file gets one name more; `id` is the link id that all its names carry.
   case link(
     inode: UInt64, parent: UInt64, name: [UInt8], id: [UInt8], time: Attributes.Time,
@@ -124,6 +129,7 @@ extension Change {
     case .save(_, let time, _): time
     case .setAttributes(_, _, _, let time, _): time
     case .rename(_, _, _, _, _, let time, _): time
+    case .exchange(_, _, _, _, let time, _, _): time
     case .link(_, _, _, _, let time, _): time
     case .remove(_, _, let time, _): time
     case .bind, .cutMark, .epoch, .synced, .node, .override, .detached, .sums: nil

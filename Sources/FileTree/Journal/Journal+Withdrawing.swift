@@ -91,6 +91,10 @@ extension Change {
       .rename(
         fromParent: 0, from: from, toParent: toParent, to: to, exchange: exchange, time: time,
         epoch: epoch)
+    case .exchange(_, let from, let toParent, let to, let time, let fromEpoch, let toEpoch):
+      .exchange(
+        fromParent: 0, from: from, toParent: toParent, to: to, time: time, fromEpoch: fromEpoch,
+        toEpoch: toEpoch)
     case .remove(_, let name, let time, let epoch):
       .remove(parent: 0, name: name, time: time, epoch: epoch)
     default: nil

@@ -2,10 +2,11 @@ import LLVS
 
 /// What stands at the head of a journal file: the tree that its changes are made on.
 struct JournalHeader: Hashable, Sendable {
-  /// What is written. Three more are read: format 1 has no checksums of what its checkpoint refers to, format 2
+  /// What is written. Four more are read: format 1 has no checksums of what its checkpoint refers to, format 2
   /// names each epoch, where an epoch stands now for those that follow up to the next that is named, format 3
-  /// has all extended attributes of a node, where now it may say where they are.
-  static let format: UInt32 = 4
+  /// has all extended attributes of a node, where now it may say where they are, format 4 has one epoch for
+  /// both of two names that change places.
+  static let format: UInt32 = 5
   /// None takes more bytes.
   static let lengthLimit = 512
   static let magic: [UInt8] = Array("llvsjrn1".utf8)

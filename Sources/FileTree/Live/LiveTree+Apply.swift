@@ -77,7 +77,15 @@ extension LiveTree {
         makesNoCircle(fromNode, from, toNode, to, exchange: exchange)
       else { return }
       applyRename(
-        fromNode, from, toNode, to, exchange: exchange, time: time, epoch: epoch, tick: tick)
+        fromNode, from, toNode, to, exchange: exchange ? epoch : nil, time: time, epoch: epoch,
+        tick: tick)
+    case .exchange(
+      let fromParent, let from, let toParent, let to, let time, let fromEpoch, let toEpoch):
+      guard let fromNode = nodes[fromParent], let toNode = nodes[toParent],
+        makesNoCircle(fromNode, from, toNode, to, exchange: true)
+      else { return }
+      applyRename(
+        fromNode, from, toNode, to, exchange: fromEpoch, time: time, epoch: toEpoch, tick: tick)
     case .remove(let parent, let name, let time, let epoch):
       guard let directory = nodes[parent] else { return }
       let node = inMemoryChild(of: directory, name)
@@ -249,15 +257,16 @@ extension LiveTree {
     dropIfUnused(parent)
   }
 
+  /// `exchange` is the epoch that is seen of what comes to `from`, where both change places.
   private func applyRename(
     _ fromParent: LiveNode, _ from: [UInt8], _ toParent: LiveNode, _ to: [UInt8],
-    exchange: Bool, time: Attributes.Time, epoch: UInt64, tick: UInt64
+    exchange: UInt64?, time: Attributes.Time, epoch: UInt64, tick: UInt64
   ) {
     guard let node = inMemoryChild(of: fromParent, from) else { return }
     let other = inMemoryChild(of: toParent, to)
     if node === other { return }
     forgetLeft(at: from, of: fromParent)
-    if exchange, let other {
+    if let exchange, let other {
       node.removeName(from, of: fromParent)
       other.removeName(to, of: toParent)
       node.addName(to, of: toParent)
@@ -265,7 +274,7 @@ extension LiveTree {
       other.ctime = time
       other.stamp = stamp
       other.isMoved = true
-      putOverride(fromParent, from, other, time: time, epoch: epoch, tick: tick)
+      putOverride(fromParent, from, other, time: time, epoch: exchange, tick: tick)
     } else {
       // The mover has seen that name as it is, whatever he had seen of the one that he moves it over.
       putOverride(fromParent, from, nil, time: time, epoch: self.epoch, tick: tick)

@@ -116,6 +116,7 @@ extension LiveTree {
     try withRoom { () throws(FSError) in try journal.reserve(2048, isRemoval: true) }
     let process = threads.process(of: thread)
     confirm(process, toParent, to)
+    if mode == .exchange { confirm(process, fromParent, from) }
     while true {
       let fromResolution = try resolve(fromParent, from)
       let toResolution = try resolve(toParent, to)
@@ -164,12 +165,23 @@ extension LiveTree {
           var before = NamesBefore(
             [(source, from), (target, to)], removing: mode == .exchange ? nil : over, in: self)
           let seen = seen(by: process, at: to, of: target, over: over, renaming: node)
-          let position = perform(
-            .rename(
+          let toEpoch = min(seen ?? epoch, epoch)
+          let change: Change
+          var back: UInt64?
+          if mode == .exchange, let over {
+            back = self.seen(by: process, at: from, of: source, over: node, renaming: over)
+            change = .exchange(
               fromParent: source.inode, from: from, toParent: target.inode, to: to,
-              exchange: mode == .exchange, time: Self.now(), epoch: min(seen ?? epoch, epoch)))
+              time: Self.now(), fromEpoch: min(back ?? epoch, epoch), toEpoch: toEpoch)
+          } else {
+            change = .rename(
+              fromParent: source.inode, from: from, toParent: target.inode, to: to,
+              exchange: false, time: Self.now(), epoch: toEpoch)
+          }
+          let position = perform(change)
           before.noteChange(in: self)
           if seen != nil { noteSaver(of: node, process) }
+          if back != nil, let over { noteSaver(of: over, process) }
           noteChange(at: to, of: target, by: process)
           noteChange(at: from, of: source, by: process)
           // The kernel moved what it knew at the name, which an install may have replaced.
