@@ -69,9 +69,9 @@ extension RandomWork {
         for name in names {
           side.files[name] = nil
           other.files[name] = copy
+          other.sent[name] = side.sent.removeValue(forKey: name)
         }
       }
     }
-    for side in sides { side.held.formUnion(side.files.keys) }
   }
 }

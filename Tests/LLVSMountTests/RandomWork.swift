@@ -25,8 +25,6 @@ final class WorkSide {
   var open: [(file: File, content: Content)] = []
   /// What its files held when they last went to the other.
   var sent: [String: Content] = [:]
-  /// The names of its own files then and before: to the other, who read them, they may be gone unseen.
-  var held: Set<String> = []
 
   init(_ mount: MountedStore, _ letter: String) {
     self.mount = mount
@@ -325,11 +323,9 @@ struct RandomWork {
     }
   }
 
-  /// Whether a name is one of the other's files; or was, and nothing is there that has been seen.
+  /// Whether a name is one of the other's files, or was when it last came from there.
   private func isOthers(_ name: String) -> Bool {
-    sides.contains {
-      $0 !== side && ($0.files[name] != nil || (side.files[name] == nil && $0.held.contains(name)))
-    }
+    sides.contains { $0 !== side && ($0.files[name] != nil || $0.sent[name] != nil) }
   }
 
   private mutating func saved(_ side: WorkSide) throws {

@@ -89,7 +89,8 @@ extension LiveTree {
       noteChange(at: name, of: directory, by: process)
       var handle: LiveHandle?
       if let open {
-        let seen = min(remembered(absent: place(of: process, at: node)) ?? epoch, epoch)
+        let seen = min(
+          remembered(absent: place(of: process, at: node), name, of: directory) ?? epoch, epoch)
         handle = LiveHandle(
           node: node, mode: open.union(.created), epoch: seen, stamp: stamp, process: process)
         node.file?.writerEpoch = seen

@@ -91,9 +91,18 @@ extension LiveTree {
     return seen
   }
 
-  /// The same for a name at which nothing is: nil where the process itself has removed what was there.
-  func remembered(absent place: ReaderMemory.Place?) -> UInt64? {
-    guard let place, readers[place]?.isAbsent == false else { return nil }
+  /// The same for a name at which nothing is, and something is put.
+  ///
+  /// Nil where the head has nothing there either, as after a merge that removed it: nothing is replaced then,
+  /// whatever the process read there before. Where it was taken away since the last version, as editors
+  /// do that put the old file aside and make a new one, what the head has is replaced by that; but for who
+  /// removed an earlier one itself.
+  func remembered(
+    absent place: ReaderMemory.Place?, _ name: [UInt8], of directory: LiveNode
+  ) -> UInt64? {
+    guard directory.directory?.overrides[name]?.hidesBase == true,
+      let place, readers[place]?.isAbsent == false
+    else { return nil }
     return remembered(place)
   }
 
@@ -106,7 +115,7 @@ extension LiveTree {
     guard node.kind != .directory, process != 0 else { return nil }
     if let made = epochMade(at: name, of: directory, by: process) { return made }
     let place = ReaderMemory.Place(process: process, parent: directory.inode, name: name)
-    guard let over else { return remembered(absent: place) }
+    guard let over else { return remembered(absent: place, name, of: directory) }
     return [remembered(place), remembered(linkedPlace(of: process, at: over))]
       .compactMap(\.self).max()
   }

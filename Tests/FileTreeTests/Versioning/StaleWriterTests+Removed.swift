@@ -165,4 +165,30 @@ extension StaleWriterTests {
     }
     #expect(texts.contains("saved meanwhile"))
   }
+
+  @Test(
+    "Who makes anew a name that a merge removed has made it where nothing was, whatever it read there",
+    arguments: [false, true])
+  func madeAnew(isMoved: Bool) throws {
+    try load("f", by: editor)
+    try retrieveRemoval(of: ["f"])
+    if isMoved {
+      try save(Self.here, .renaming, by: editor)
+    } else {
+      try fill(try create("f", by: editor), Self.here)
+    }
+    #expect(try mount.cut().head?.second == nil)
+    #expect(try mount.head() == ["f": Self.here, "g": "g"])
+    #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
+  }
+
+  @Test("A name that somebody took away since the last version has what a merge brought there")
+  func takenAway() throws {
+    try load("f", by: editor)
+    try retrieve(Self.there)
+    try mount.unlink("f")
+    try fill(try create("f", by: editor), Self.here)
+    #expect(try mount.cut().head?.second != nil)
+    #expect(try mount.head()["f"] == Self.both)
+  }
 }
