@@ -107,8 +107,10 @@ extension MountOperations {
     case 2: mode = .replace
     default: return reply.error(Errno.invalid)
     }
+    let thread = Self.caller(reply).process
     answer(reply) { () throws(FSError) in
-      try tree.setxattr(node.rawValue, Self.bytes(name), Array(value), mode: mode)
+      try tree.setxattr(
+        node.rawValue, Self.bytes(name), Array(value), mode: mode, thread: thread)
     }
   }
 
@@ -118,8 +120,9 @@ extension MountOperations {
     guard !Self.isHidden(node) else {
       return reply.error(hidden.refusalOfExtended(of: node.rawValue).errno)
     }
+    let thread = Self.caller(reply).process
     answer(reply) { () throws(FSError) in
-      try tree.removexattr(node.rawValue, Self.bytes(name))
+      try tree.removexattr(node.rawValue, Self.bytes(name), thread: thread)
     }
   }
 

@@ -19,6 +19,7 @@ extension LiveTree {
       return try getattr(inode)
     }
     let process = try prepare(change, of: inode, through: handle, thread)
+    let setter = change.changesAttributes ? threads.process(of: thread) : 0
     let (status, records, before) = try lock.withLock {
       _ throws(FSError) -> (NodeStatus, [Journal.Position], StatusBefore?) in
       let node = try node(inode)
@@ -41,6 +42,7 @@ extension LiveTree {
       if case .resize(_, _, _, _, let flags)? = resize, flags.contains(.savedAtOnce) {
         noteSaver(of: node, process)
       }
+      noteSetter(of: node, setter)
       return (self.status(of: node), records, before)
     }
     if let before { try commit(records, orRestore: before) }
@@ -98,7 +100,7 @@ extension LiveTree {
 
   /// Gives a node attributes, all of them.
   private func record(
-    _ attributes: Attributes, of node: LiveNode
+    _ attributes: Attributes, of node: LiveNode, by process: Int32
   ) -> (Journal.Position, AttributesBefore) {
     ensureJournaled(node)
     var before = AttributesBefore(node, atime: node.atime)
@@ -107,6 +109,7 @@ extension LiveTree {
         inode: node.inode, attributes: attributes, keepsExtended: false, time: Self.now(),
         explicitTime: false))
     before.changed = node.stamp
+    noteSetter(of: node, process)
     return (position, before)
   }
 
@@ -186,11 +189,12 @@ extension LiveTree {
   ///
   /// - Throws: ``FSError/exists``, ``FSError/noData``, ``FSError/tooBig``, ``FSError/notSupported``.
   package func setxattr(
-    _ inode: UInt64, _ name: [UInt8], _ value: [UInt8], mode: ExtendedMode
+    _ inode: UInt64, _ name: [UInt8], _ value: [UInt8], mode: ExtendedMode, thread: Int32 = 0
   ) throws(FSError) {
     try checkExtended(name)
     guard value.count <= Self.extendedValueLimit else { throw .tooBig }
     guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
+    let process = threads.process(of: thread)
     try withRoom { () throws(FSError) in try journal.reserve(4096 + value.count) }
     let done = try withWhole(inode) {
       (node, attributes) throws(FSError) -> (Journal.Position, AttributesBefore)? in
@@ -209,15 +213,18 @@ extension LiveTree {
       }
       // What no version could hold is refused now.
       guard attributes.fault == nil else { throw .noSpace }
-      return record(attributes, of: node)
+      return record(attributes, of: node, by: process)
     }
     if let (position, before) = done { try commit([position], orRestore: before) }
   }
 
   /// Removes an extended attribute.
-  package func removexattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) {
+  package func removexattr(
+    _ inode: UInt64, _ name: [UInt8], thread: Int32 = 0
+  ) throws(FSError) {
     try checkExtended(name)
     guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
+    let process = threads.process(of: thread)
     try withRoom { () throws(FSError) in try journal.reserve(4096) }
     let (position, before) = try withWhole(inode) {
       (node, attributes) throws(FSError) -> (Journal.Position, AttributesBefore) in
@@ -226,7 +233,7 @@ extension LiveTree {
         throw .noData
       }
       attributes.extended.remove(at: index)
-      return record(attributes, of: node)
+      return record(attributes, of: node, by: process)
     }
     try commit([position], orRestore: before)
   }

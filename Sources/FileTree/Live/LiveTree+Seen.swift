@@ -156,12 +156,26 @@ extension LiveTree {
   /// has seen then. Call with the lock held.
   func noteSaver(of node: LiveNode, _ process: Int32) {
     guard let saved = node.file?.saved else { return }
+    let known = knownPlaces(of: process, at: node)
+    if !known.isEmpty { saved.readers = known }
+  }
+
+  /// Where it is remembered what a process has seen of a node.
+  private func knownPlaces(of process: Int32, at node: LiveNode) -> [ReaderMemory.Place] {
     var known = [place(of: process, at: node), linkedPlace(of: process, at: node)]
       .compactMap { $0 }.filter { readers[$0] != nil }
     if !known.isEmpty, detachedNodes[node.inode] == nil {
       known += furtherPlaces(of: process, at: node)
     }
-    if !known.isEmpty { saved.readers = known }
+    return known
+  }
+
+  /// Notes who set attributes of a file: of what it has seen as it is, it has seen those too. Call with the
+  /// lock held.
+  func noteSetter(of node: LiveNode, _ process: Int32) {
+    guard process != 0, node.kind != .directory, detachedNodes[node.inode] == nil else { return }
+    let known = knownPlaces(of: process, at: node)
+    if !known.isEmpty { setters[node.inode, default: []].formUnion(known) }
   }
 
   /// Notes who made or removed a name; call with the lock held.

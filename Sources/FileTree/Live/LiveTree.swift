@@ -101,6 +101,8 @@ package final class LiveTree: @unchecked Sendable {
   var movedUntold: [Invalidation]?
   /// What processes last saw at names that they opened for reading.
   var readers = ReaderMemory()
+  /// Where that stands of processes that set attributes of files since the last cut, by the files.
+  var setters: [UInt64: Set<ReaderMemory.Place>] = [:]
   /// The stamp at which what nothing refers to was last given back to the disk.
   var reclaimedAt: UInt64 = .max
   /// How often cuts have learned which save to leave out, or to read once more.

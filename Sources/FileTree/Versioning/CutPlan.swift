@@ -207,6 +207,8 @@ struct CutPlan {
   var numbered: [[UInt8]] = []
   /// Where the memory stands of those who made or removed names that the plan takes, and what it takes there.
   var readers: [(place: ReaderMemory.Place, item: Item)] = []
+  /// Who set attributes that the plan takes: where its memory stands, what it has seen there, and the file.
+  var setters: [(place: ReaderMemory.Place, epoch: UInt64, item: Item)] = []
   /// Names that were absent at the instant.
   var absent: Set<[UInt8]> = []
   /// Where directories of the base stand now, by where they stood.

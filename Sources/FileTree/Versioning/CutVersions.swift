@@ -93,6 +93,8 @@ struct CutVersions {
     var groups: [CutPlan.Side: VersionNumber] = [:]
     /// The nodes that the plan put at places, which keep their numbers there.
     var placed: [MapPlace: UInt64] = [:]
+    /// Of those who set attributes, the ones that had seen the files as the head has them.
+    var informed: Set<ReaderMemory.Place> = []
     /// Nodes whose numbers differ from the base's and nothing else does.
     var renumbered: Set<UInt64> = []
     var summary = CutSummary()
@@ -111,6 +113,10 @@ struct CutVersions {
     let groups = try grouped()
     let line = try plan.head.flatMap { (head) throws(StoreError) in
       try tree.store.version(head)?.line
+    }
+    for (place, epoch, item) in plan.setters {
+      guard let seen = plan.predecessors[epoch], seen != plan.head else { continue }
+      if try isUntouched(item, since: seen) { made.informed.insert(place) }
     }
     var heads: [VersionNumber] = []
     var left: [String: [VersionNumber]] = [:]

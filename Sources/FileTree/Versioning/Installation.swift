@@ -37,6 +37,8 @@ struct Installation {
   /// The nodes whose changes were put on older predecessors, and the versions made on those.
   var stale: Set<UInt64> = []
   var sides: [CutPlan.Side: VersionNumber] = [:]
+  /// Who set attributes that the cut took of what it had seen as it was.
+  var informed: Set<ReaderMemory.Place> = []
   /// Values that the cut shows under other names: directories came to their paths or went from them, or they
   /// moved with one.
   var renamed: [ForeignChange] = []

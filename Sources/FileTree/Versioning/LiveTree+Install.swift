@@ -118,6 +118,13 @@ extension LiveTree {
       let isStale = installation.stale.contains(state.node.inode)
       readers.move(place, to: isStale ? plan.epochAfter(item) : plan.nextEpoch)
     }
+    for (place, epoch, item) in plan.setters where installation.informed.contains(place) {
+      // Bytes that the same cut took are of somebody else, or the memory has moved.
+      guard case .put(let state, _) = item.action, state.taken == nil,
+        !installation.stale.contains(state.node.inode), readers[place]?.epoch == epoch
+      else { continue }
+      readers.move(place, to: plan.nextEpoch)
+    }
   }
 
   private func settlePlan(_ plan: CutPlan, _ installation: Installation, _ seen: PlanSeen) {

@@ -78,6 +78,7 @@ extension LiveTree {
   private func gather(_ reason: CutReason, _ plan: inout CutPlan) {
     if root.attributesChanged { plan.rootAttributes = root.attributes }
     walk(root, at: [], isInPlace: true, reason, &plan)
+    setters = [:]
     takeDetached(reason, &plan)
     choose(&plan)
   }
@@ -126,6 +127,10 @@ extension LiveTree {
       isPlanning = false
       hasTakeable = true
       firstPending = firstPending ?? SystemClock.monotonic()
+      for case (let place, _, item: let item) in plan.setters {
+        guard case .put(let state, _) = item.action else { continue }
+        setters[state.node.inode, default: []].insert(place)
+      }
       for item in plan.items {
         guard case .put(let state, _) = item.action else { continue }
         let after = plan.epochAfter(item)
@@ -176,6 +181,9 @@ extension LiveTree {
           process: override.process, parent: directory.inode, name: name)
         if readers[place] != nil { plan.readers.append((place, plan.items[count])) }
       }
+      if !setters.isEmpty, plan.items.count > count, plan.items[count].path == childPath {
+        takeSetters(plan.items[count], at: name, of: directory, &plan)
+      }
     }
     guard let child = override.node else {
       plan.absent.insert(childPath)
@@ -192,6 +200,21 @@ extension LiveTree {
       walkDirectory(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
     } else {
       take(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
+    }
+  }
+
+  /// Notes who set attributes of a file of which nothing else changed.
+  private func takeSetters(
+    _ item: CutPlan.Item, at name: [UInt8], of directory: LiveNode, _ plan: inout CutPlan
+  ) {
+    guard case .put(let state, isInPlace: true) = item.action else { return }
+    for place in setters[state.node.inode] ?? [] {
+      let named = ReaderMemory.Place(
+        process: place.process, parent: directory.inode, name: name)
+      guard place == named || place.parent == state.node.inode, let seen = readers[place] else {
+        continue
+      }
+      plan.setters.append((place, seen.epoch, item))
     }
   }
 

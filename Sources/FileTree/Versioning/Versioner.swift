@@ -277,7 +277,7 @@ package final class Versioner: Sendable {
       }
       var installation = Installation(
         base: plan.base, head: head, ownVersion: made.own, entries: made.entries,
-        stale: made.stale, sides: made.sides)
+        stale: made.stale, sides: made.sides, informed: made.informed)
       guard head != plan.head || made.own != nil || made.isApart else {
         installation.renumbered = made.renumbered
         // The mark and the room are there before the store commits, here and below.

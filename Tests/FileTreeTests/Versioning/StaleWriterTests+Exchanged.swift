@@ -5,7 +5,7 @@ import Testing
 
 @testable import FileTree
 
-/// Names that change places: what a process had seen of each is told apart.
+/// Names that change places, and attributes: what a process had seen of each name is told apart.
 extension StaleWriterTests {
   private func exchange(_ one: String, _ other: String) throws {
     try mount.with(one) { parent, name in
@@ -55,5 +55,63 @@ extension StaleWriterTests {
     #expect(try mount.cut().head?.second != nil)
     #expect(try mount.head() == ["f": Self.both, "g": "g"])
     #expect(mount.text("f") == Self.both)
+  }
+
+  /// What changes of a file besides its bytes.
+  enum Setting: CaseIterable { case mode, time, extended }
+
+  private func set(_ setting: Setting, of name: String) throws {
+    try mount.with(name) { parent, child in
+      let inode = try mount.tree.lookup(parent, child).node
+      defer { mount.forget(inode) }
+      switch setting {
+      case .mode:
+        var change = StatusChange()
+        change.mode = 0o600
+        _ = try mount.tree.setattr(inode, change, thread: editor)
+      case .time:
+        var change = StatusChange()
+        change.mtime = Attributes.Time(seconds: 1_000_000_000, nanoseconds: 0)
+        _ = try mount.tree.setattr(inode, change, thread: editor)
+      case .extended:
+        try mount.tree.setxattr(
+          inode, Array("user.x".utf8), [1], mode: .either, thread: editor)
+      }
+    }
+  }
+
+  @Test(
+    "Who sets attributes of a file that it has seen as it is has seen those",
+    arguments: Setting.allCases)
+  func set(setting: Setting) throws {
+    try load("f", by: editor)
+    try mergeElsewhere("1")
+    try set(setting, of: "f")
+    try mount.cut()
+    try mergeElsewhere("2")
+    try save("anew", .renaming, by: editor)
+    let before = try mount.status("f")
+    #expect(try mount.cut().head?.second == nil)
+    #expect(try mount.head()["f"] == "anew")
+    let after = try mount.status("f")
+    #expect(after.mode == before.mode && after.mtime == before.mtime)
+    try mount.with("f") { parent, child in
+      let inode = try mount.tree.lookup(parent, child).node
+      #expect(try mount.tree.listxattr(inode).isEmpty)
+      mount.forget(inode)
+    }
+  }
+
+  @Test(
+    "Who sets attributes of a file as a merge left it has not seen its bytes",
+    arguments: Setting.allCases)
+  func setUnseen(setting: Setting) throws {
+    try load("f", by: editor)
+    try retrieve(Self.there)
+    try set(setting, of: "f")
+    try mount.cut()
+    try save(Self.here, .renaming, by: editor)
+    #expect(try mount.cut().head?.second != nil)
+    #expect(try mount.head()["f"] == Self.both)
   }
 }

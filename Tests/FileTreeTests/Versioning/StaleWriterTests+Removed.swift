@@ -179,6 +179,18 @@ extension StaleWriterTests {
     }
     #expect(try mount.cut().head?.second == nil)
     #expect(try mount.head() == ["f": Self.here, "g": "g"])
+    // Nor is it at odds with that later.
+    try mount.with("f") { parent, name in
+      let inode = try mount.tree.lookup(parent, name).node
+      var change = StatusChange()
+      change.mode = 0o600
+      _ = try mount.tree.setattr(inode, change, thread: editor)
+      mount.forget(inode)
+    }
+    try mount.cut()
+    try save(Self.both, .renaming, by: editor)
+    #expect(try mount.cut().head?.second == nil)
+    #expect(try mount.head() == ["f": Self.both, "g": "g"])
     #expect(try mount.store.openConflicts(at: #require(mount.store.state().head)).isEmpty)
   }
 
