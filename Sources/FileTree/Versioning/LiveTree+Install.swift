@@ -250,6 +250,8 @@ extension LiveTree {
     let isUnchanged = node.stamp == state.stamp
     // Of several names the base may lack any: each is put again.
     node.isMoved = !isUnchanged && (!node.furtherNames.isEmpty || node.path != path)
+    // Also of one that changed meanwhile: the next cut gives it what this one recorded.
+    let shownTime = shownTime(state, isStale: isStale)
     if isUnchanged {
       node.attributesChanged = false
       node.explicitTime = false
@@ -261,9 +263,8 @@ extension LiveTree {
         shown.mtime = node.attributes.mtime
         node.attributes = shown
       } else {
-        let shown = shownTime(state, isStale: isStale)
         node.attributes = entry.attributes
-        if let shown { node.attributes.mtime = shown }
+        if let shownTime { node.attributes.mtime = shownTime }
       }
     }
     guard let file = node.file else { return }

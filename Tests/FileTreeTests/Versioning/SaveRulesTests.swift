@@ -1,5 +1,6 @@
 import LLVS
 import Platform
+import Synchronization
 import TestSupport
 import Testing
 
@@ -403,6 +404,35 @@ struct SaveRulesTests {
     try mount.change("f") { $0.mtime = time }
     try mount.cut()
     #expect(try mount.status("f").mtime == time)
+  }
+
+  @Test("a file written with the bytes it had shows when, also if it changes while the cut is made")
+  func shownTimeOfChanged() throws {
+    let mount = try mounted()
+    try mount.save("f", "text")
+    try mount.cut()
+    try mount.save("f", "text")
+    let written = try mount.status("f").mtime
+    try mount.save("g", String(repeating: "other", count: 9999))
+    let isDone = Mutex(false)
+    nonisolated(unsafe) let changed = mount
+    let watch = Faults.watch(below: mount.path + "/segments") { call, _ in
+      // The plan is made by the time that the store is synced.
+      guard call == .sync else { return }
+      guard
+        isDone.withLock({ done in
+          let was = done; done = true; return !was
+        })
+      else { return }
+      try? changed.change("f") { $0.mode = 0o600 }
+    }
+    try mount.cut()
+    Faults.unwatch(watch)
+    #expect(isDone.withLock { $0 })
+    #expect(try mount.status("f").mtime == written)
+    #expect(try mount.cut().cut != nil)
+    #expect(try mount.entry("f")?.attributes.mode == 0o600)
+    #expect(try mount.status("f").mtime == written)
   }
 
   @Test("a file replaced by one of the same bytes keeps the new one's number for good")
