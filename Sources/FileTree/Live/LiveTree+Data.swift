@@ -208,7 +208,8 @@ extension LiveTree {
     return .resize(inode: node.inode, size: size, time: time, epoch: seen, flags: flags)
   }
 
-  /// Makes a range read as zeros, or makes the file reach to its end, or both: fallocate(2).
+  /// Makes a range read as zeros, or makes the file reach to its end, or both: fallocate(2), which moves the times
+  /// whatever it finds to do.
   package func allocate(
     _ handle: LiveHandle, range: Range<UInt64>, zeroing: Bool, keepingSize: Bool
   ) throws(FSError) {
@@ -229,11 +230,13 @@ extension LiveTree {
               inode: node.inode, range: range.lowerBound..<end, time: Self.now(),
               epoch: seenEpoch(of: handle))))
       }
-      if !keepingSize, range.upperBound > node.size {
+      let isLonger = !keepingSize && range.upperBound > node.size
+      // Where nothing changes, the times move all the same.
+      if isLonger || records.isEmpty {
         records.append(
           perform(
             .resize(
-              inode: node.inode, size: range.upperBound, time: Self.now(),
+              inode: node.inode, size: isLonger ? range.upperBound : node.size, time: Self.now(),
               epoch: seenEpoch(of: handle), flags: handle.isSteady ? .steady : [])))
       }
       before.changed = node.stamp

@@ -227,6 +227,19 @@ func addSparseChecks(_ suite: inout Suite) {
     let fd = try place.open("f", O_RDWR)
     try place.moves(mtime: true, ctime: true, of: "f") { try punch(fd, 3, 4) }
   }
+  suite.check("fallocate: moves mtime and ctime also where no byte and no size changes") { place in
+    try place.file("f", "0123456789")
+    let fd = try place.open("f", O_RDWR)
+    for (mode, start) in [
+      (0, 0), (Linux.keepSize, 0), (Linux.keepSize, 50_000),
+      (Linux.punchHole | Linux.keepSize, 50_000), (Linux.zeroRange | Linux.keepSize, 50_000),
+    ] {
+      try place.moves(mtime: true, ctime: true, of: "f") {
+        try Feature.fallocate.needed(EOPNOTSUPP, Sys.fallocate(fd, mode, start, 5))
+      }
+    }
+    try equal(try place.text("f"), "0123456789")
+  }
   suite.check("fallocate: ZERO_RANGE makes zeros and may lengthen") { place in
     try place.file("f", "0123456789")
     let fd = try place.open("f", O_RDWR)
