@@ -34,7 +34,10 @@ extension MountOperations {
       let thread = Self.caller(reply).process
       // By the group that the file had; they go only with a change that can be made.
       var change = changes.change
-      if changes.clearsSetIDs { change.lostSetIDs = setIDsLost(of: node, reply.request) }
+      change.movesChangeTime = changes.namesNothing
+      if changes.clearsSetIDs || change.movesChangeTime {
+        change.lostSetIDs = setIDsLost(of: node, reply.request)
+      }
       let before = tree.installations
       let status = try tree.setattr(node.rawValue, change, through: handle, thread: thread)
       Faults.replying("setattr", of: tree.store.path)

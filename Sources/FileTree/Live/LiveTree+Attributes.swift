@@ -15,9 +15,7 @@ extension LiveTree {
     var change = change
     // The mtime of a truncation comes with it.
     if change.size != nil, change.mtimeIsNow { change.mtime = nil }
-    guard change.size != nil || change.changesAttributes || change.atime != nil else {
-      return try getattr(inode)
-    }
+    guard change.size != nil || change.changesAttributes else { return try getattr(inode) }
     let process = try prepare(change, of: inode, through: handle, thread)
     let setter = change.changesAttributes ? threads.process(of: thread) : 0
     let (status, records, before) = try lock.withLock {

@@ -53,10 +53,12 @@ package struct StatusChange: Sendable {
   package var mtimeIsNow = false
   /// Set-id bits that the change takes from a file (``LiveTree/setIDsLost(_:keepsGroup:)``).
   package var lostSetIDs: UInt32 = 0
+  /// Nothing is named, as by chown(2) of -1 and -1: the ctime moves.
+  package var movesChangeTime = false
 
-  /// Whether anything is changed that versions have besides the size.
+  /// Whether attributes are changed, at least the ctime, which no version has.
   var changesAttributes: Bool {
-    mode ?? uid ?? gid != nil || mtime != nil || lostSetIDs != 0
+    mode ?? uid ?? gid != nil || mtime ?? atime != nil || lostSetIDs != 0 || movesChangeTime
   }
 
   package init() {}

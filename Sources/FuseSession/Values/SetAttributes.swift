@@ -22,6 +22,11 @@ package struct SetAttributes: Hashable, Sendable {
   /// not keep them.
   package var clearsSetIDs = false
 
+  /// Nothing is to change but the ctime: chown(2) of -1 and -1, which takes set-id bits as any other.
+  package var namesNothing: Bool {
+    mode ?? uid ?? gid == nil && size == nil && accessed == nil && modified == nil && changed == nil
+  }
+
   package init() {}
 
   init(_ attributes: stat, set: Int32) {

@@ -82,6 +82,29 @@ func addOwnerChecks(_ suite: inout Suite) {
       }
     }
   }
+  for kind in Kind.allCases {
+    suite.check("chown: -1 for both leaves the owner of \(kind.rawValue), and moves its ctime") {
+      place in
+      try place.node(kind, "n")
+      let before = try place.status("n")
+      try place.moves(mtime: false, ctime: true, of: "n") {
+        try ok(Sys.lchown(place("n"), -1, -1))
+      }
+      let after = try place.status("n")
+      try equal([after.st_uid, after.st_gid], [before.st_uid, before.st_gid])
+      try equal(after.st_mode, before.st_mode)
+    }
+  }
+  suite.check("chown: -1 for both clears set-user-ID and set-group-ID of a program") { place in
+    try place.file("f")
+    try ok(Sys.chmod(place("f"), 0o6755))
+    try ok(Sys.chown(place("f"), -1, -1))
+    try equal(try place.mode("f"), 0o755)
+    try place.directory("d")
+    try ok(Sys.chmod(place("d"), 0o2755))
+    try ok(Sys.chown(place("d"), -1, -1))
+    try equal(try place.mode("d"), 0o2755)
+  }
   suite.check("chown: follows a symbolic link, lchown does not") { place in
     try place.file("f")
     try ok(Sys.symlink("f", place("l")))

@@ -28,6 +28,15 @@ func addTimeChecks(_ suite: inout Suite) {
     try equal(try place.stamps("f").mtime, 33_000_000_000)
     try equal(try place.stamps("f").atime, 44_000_000_000)
   }
+  suite.check("utimensat: an access time alone moves ctime too, and not mtime") { place in
+    for kind in [Kind.regular, .directory, .symlink, .fifo] {
+      try place.node(kind, "\(kind)")
+      try place.moves(mtime: false, ctime: true, of: "\(kind)") {
+        try ok(Sys.utimes(place("\(kind)"), .seconds(7), .omit, flags: AT_SYMLINK_NOFOLLOW))
+      }
+      try equal(try place.stamps("\(kind)").atime, 7_000_000_000)
+    }
+  }
   suite.check("utimensat: both UTIME_OMIT changes nothing, not even ctime") { place in
     try place.file("f")
     try place.moves(mtime: false, ctime: false, of: "f") {
