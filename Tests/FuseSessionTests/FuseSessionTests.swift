@@ -104,7 +104,6 @@ struct FuseSessionTests {
     .timeLimit(.minutes(1)), arguments: [false, true])
   func largeFiles(splices: Bool) throws {
     var connection = ConnectionOptions()
-    connection.splicesWrites = splices
     connection.splicesReplies = splices
     try Mounted.with(connection: connection) { mount in
       try withTemporaryDirectory { directory in
@@ -210,23 +209,6 @@ struct FuseSessionTests {
       #expect(fileSystem.calls("getxattr") <= 4, "once more after attributes were refreshed")
       for detail in details { #expect(fileSystem.saw(detail), "\(detail)") }
       #expect(!fileSystem.saw("write marked") && !fileSystem.saw("open marked"))
-    }
-  }
-
-  @Test(
-    "with WRITEs taken by splice the kernel itself takes set-id bits away", .timeLimit(.minutes(1)),
-    .enabled(if: getuid() == 0, "needs root, who can be another user too"))
-  func splicedPrivileges() throws {
-    var connection = ConnectionOptions()
-    connection.splicesWrites = true
-    try Mounted.with(connection: connection, configure: { $0.allowOther = true }) { mount in
-      let result = try mount.shell(
-        """
-        umask 0; touch f; chmod 4777 f; chmod 777 .
-        setpriv --reuid 65534 --regid 65534 --clear-groups bash -c 'echo x >> f'; stat -c %a f
-        """)
-      #expect(result.output == "777\n")
-      #expect(!mount.fileSystem.saw("write clearing"))
     }
   }
 }

@@ -38,7 +38,7 @@ extension fuse_lowlevel_ops {
   }
 
   /// The table for a set of operations; what is absent answers ENOSYS.
-  init(_ set: OperationSet, splicesWrites: Bool) {
+  init(_ set: OperationSet) {
     self.init()
     installBase()
     installAttributes(set)
@@ -46,7 +46,7 @@ extension fuse_lowlevel_ops {
     installMaking(set)
     installRemoving(set)
     installHandles(set)
-    installData(set, splicesWrites: splicesWrites)
+    installData(set)
     installDirectories(set)
   }
 }

@@ -39,7 +39,7 @@ extension fuse_lowlevel_ops {
   }
 
   /// READ, WRITE, FALLOCATE, COPY_FILE_RANGE, LSEEK.
-  mutating func installData(_ set: OperationSet, splicesWrites: Bool) {
+  mutating func installData(_ set: OperationSet) {
     if set.contains(.read) {
       unsafe read = { request, node, size, offset, info in
         unsafe operations(request).read(
@@ -47,7 +47,13 @@ extension fuse_lowlevel_ops {
           reply: DataReply(request))
       }
     }
-    if set.contains(.write) { installWrite(splices: splicesWrites) }
+    if set.contains(.write) {
+      unsafe write = { request, node, data, size, offset, info in
+        unsafe operations(request).write(
+          NodeID(node), file: file(info), offset: Int64(offset),
+          bytes: UnsafeRawBufferPointer(start: data, count: size), reply: WriteReply(request))
+      }
+    }
     if set.contains(.fallocate) {
       unsafe fallocate = { request, node, mode, offset, length, info in
         unsafe operations(request).fallocate(
@@ -69,30 +75,6 @@ extension fuse_lowlevel_ops {
         unsafe operations(request).lseek(
           NodeID(node), file: file(info), offset: Int64(offset), whence: whence,
           reply: OffsetReply(request))
-      }
-    }
-  }
-
-  private mutating func installWrite(splices: Bool) {
-    unsafe write = { request, node, data, size, offset, info in
-      unsafe operations(request).write(
-        NodeID(node), file: file(info), offset: Int64(offset),
-        bytes: UnsafeRawBufferPointer(start: data, count: size), reply: WriteReply(request))
-    }
-    guard splices else { return }
-    unsafe write_buf = { request, node, vector, offset, info in
-      guard let vector = unsafe vector else { return unsafe EmptyReply(unsafe request).error(EIO) }
-      let first = unsafe vector.pointee.buf
-      // libfuse takes short writes out of the pipe itself.
-      if unsafe first.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0 {
-        unsafe operations(request).write(
-          NodeID(node), file: file(info), offset: Int64(offset),
-          bytes: UnsafeRawBufferPointer(start: first.mem, count: first.size),
-          reply: WriteReply(request))
-      } else {
-        unsafe operations(request).write(
-          NodeID(node), file: file(info), offset: Int64(offset), from: WriteSource(vector),
-          reply: WriteReply(request))
       }
     }
   }

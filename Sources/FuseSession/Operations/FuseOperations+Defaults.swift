@@ -139,19 +139,4 @@ extension FuseOperations {
   package func removexattr(
     _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming EmptyReply
   ) { reply.error(ENOSYS) }
-
-  package func write(
-    _ node: NodeID, file: OpenFile, offset: Int64, from source: borrowing WriteSource,
-    reply: consuming WriteReply
-  ) {
-    let count = source.count
-    guard let memory = unsafe malloc(max(count, 1)) else { return reply.error(ENOMEM) }
-    defer { unsafe free(memory) }
-    let buffer = unsafe UnsafeMutableRawBufferPointer(start: memory, count: count)
-    let taken = unsafe source.read(into: buffer)
-    guard taken >= 0 else { return reply.error(Int32(clamping: -taken)) }
-    unsafe write(
-      node, file: file, offset: offset,
-      bytes: UnsafeRawBufferPointer(start: memory, count: min(taken, count)), reply: reply)
-  }
 }

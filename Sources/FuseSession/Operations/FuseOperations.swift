@@ -54,12 +54,6 @@ package protocol FuseOperations: AnyObject, Sendable {
   func write(
     _ node: NodeID, file: OpenFile, offset: Int64, bytes: UnsafeRawBufferPointer,
     reply: consuming WriteReply)
-  /// A WRITE whose bytes are still in a pipe (``ConnectionOptions/splicesWrites``).
-  ///
-  /// The default takes them out and calls ``write(_:file:offset:bytes:reply:)``.
-  func write(
-    _ node: NodeID, file: OpenFile, offset: Int64, from source: borrowing WriteSource,
-    reply: consuming WriteReply)
   /// Sent for every descriptor that is closed, so any number of times for one open.
   func flush(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply)
   func release(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply)

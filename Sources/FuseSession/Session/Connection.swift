@@ -18,7 +18,6 @@ extension ConnectionOptions {
     want(FUSE_CAP_READDIRPLUS_AUTO, readdirPlus == .automatic)
     want(FUSE_CAP_SPLICE_WRITE, splicesReplies)
     want(FUSE_CAP_SPLICE_MOVE, splicesReplies)
-    want(FUSE_CAP_SPLICE_READ, splicesWrites)
     want(FUSE_CAP_CACHE_SYMLINKS, cachesSymlinks)
     want(FUSE_CAP_AUTO_INVAL_DATA, comparesTimes)
     want(FUSE_CAP_EXPLICIT_INVAL_DATA, explicitInvalidation && !comparesTimes)

@@ -54,7 +54,7 @@ package final class FuseSession: Sendable {
     let box = SessionBox(operations: operations, connection: connection)
     // Released in `deinit`, after fuse_session_destroy.
     let userData = unsafe Unmanaged.passRetained(box)
-    var table = fuse_lowlevel_ops(set, splicesWrites: connection.splicesWrites)
+    var table = fuse_lowlevel_ops(set)
     guard
       let session = unsafe fuse_session_new(
         &arguments, &table, MemoryLayout<fuse_lowlevel_ops>.size, userData.toOpaque())
@@ -95,8 +95,7 @@ package final class FuseSession: Sendable {
       throw .mount(path: path, reason: FuseLog.takeLastError())
     }
     box.connection.watch?.guardConnection(mountedAt: path)
-    // What is taken by splice cannot be read here.
-    if !box.connection.splicesWrites { _ = unsafe PrivilegeAgreement.install(in: pointer.raw) }
+    _ = unsafe PrivilegeAgreement.install(in: pointer.raw)
     state.withLock { $0 = .mounted(path: path) }
   }
 

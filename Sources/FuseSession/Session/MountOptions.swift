@@ -53,8 +53,6 @@ package struct ConnectionOptions: Sendable {
   package var asynchronousDirectIO = true
   /// Replies from a file are spliced.
   package var splicesReplies = true
-  /// WRITEs are taken by splice: a copy less for large ones, a system call more for every request.
-  package var splicesWrites = false
   /// Targets of symbolic links are cached until invalidated.
   package var cachesSymlinks = false
   /// Cached data goes only when it is invalidated, not when attributes change.

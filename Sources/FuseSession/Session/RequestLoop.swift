@@ -133,12 +133,10 @@ final class RequestLoop: Sendable {
     monitor.broadcast()
   }
 
-  /// Reads what a request says that libfuse does not pass on, unless it is in a pipe.
+  /// Reads what a request says that libfuse does not pass on.
   private func look(at buffer: fuse_buf, _ thread: Int32) {
     taker.store(thread, ordering: .relaxed)
-    guard unsafe buffer.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0,
-      unsafe buffer.size >= MemoryLayout<fuse_in_header>.size
-    else { return }
+    guard unsafe buffer.size >= MemoryLayout<fuse_in_header>.size else { return }
     let request = unsafe UnsafeMutableRawBufferPointer(start: buffer.mem, count: buffer.size)
     let header = unsafe request.loadUnaligned(as: fuse_in_header.self)
     note(Int32(bitPattern: header.pid), header.opcode)
