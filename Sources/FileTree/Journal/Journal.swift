@@ -17,8 +17,8 @@ import Platform
 // INVARIANT J7 stands in Journal+Healing.swift: what becomes of a file whose sync failed.
 // INVARIANT J8: behind the last record the file ends, or there are zeros to its end (Journal+Room.swift).
 //   Neither is a record; a record that zeros cut off was never answered.
-// INVARIANT J9: a size and attributes that one call brings are two records side by side, of which the first says
-//   that it counts only with the second; so a crash leaves both or neither.
+// INVARIANT J9: a size that one call brings together with attributes or with zeros is two records side by side, of
+//   which the first, the size's, says that it counts only with the second; so a crash leaves both or neither.
 //
 // Lock order: LiveTree.lock -> Journal.state. Nothing is held while a file is read, written or synced.
 

@@ -221,24 +221,26 @@ extension LiveTree {
       handle.wroteSinceFlush = true
       handle.wrote = true
       var before = BytesBefore(node, range)
-      var records: [Journal.Position] = []
+      let (now, seen) = (Self.now(), seenEpoch(of: handle))
+      var flags: Change.WriteFlags = handle.isSteady ? .steady : []
+      var changes: [Change] = []
       let end = min(range.upperBound, node.size)
       if zeroing, range.lowerBound < end {
-        records.append(
-          perform(
-            .punch(
-              inode: node.inode, range: range.lowerBound..<end, time: Self.now(),
-              epoch: seenEpoch(of: handle))))
+        changes.append(
+          .punch(inode: node.inode, range: range.lowerBound..<end, time: now, epoch: seen))
+        flags.insert(.joined)
       }
       let isLonger = !keepingSize && range.upperBound > node.size
       // Where nothing changes, the times move all the same.
-      if isLonger || records.isEmpty {
-        records.append(
-          perform(
-            .resize(
-              inode: node.inode, size: isLonger ? range.upperBound : node.size, time: Self.now(),
-              epoch: seenEpoch(of: handle), flags: handle.isSteady ? .steady : [])))
+      if isLonger || changes.isEmpty {
+        // Goes first, so that it can say whether it counts alone.
+        changes.insert(
+          .resize(
+            inode: node.inode, size: isLonger ? range.upperBound : node.size, time: now,
+            epoch: seen, flags: flags),
+          at: 0)
       }
+      let records = perform(changes)
       before.changed = node.stamp
       return (records, before)
     }

@@ -292,6 +292,35 @@ struct FailedWriteTests {
     #expect(found == ["4755 in a version", "755 in"])
   }
 
+  @Test("zeros and a size that come in one call are both there after a crash, or neither is")
+  func zerosAfterCrash() throws {
+    let mount = try MountedTree.unhurried(directory.path)
+    try mount.save("file", "0123456789")
+    try mount.cut()
+    let handle = try mount.open("file", .write)
+    try mount.write(handle, Array("x".utf8))
+    let start = mount.tree.journalEnd
+    try mount.tree.allocate(handle, range: 4..<20, zeroing: true, keepingSize: false)
+    let end = mount.tree.journalEnd
+    let copies = try TemporaryDirectory()
+    var found: Set<String> = []
+    for at in start...end {
+      // As a process leaves it that is killed while it writes.
+      let path = copies.file("\(at)")
+      try FileSystem.makeDirectory(path, permissions: 0o700)
+      try copyTree(mount.path, path + "/s")
+      let generation = mount.tree.journal.state.withLock { $0.generation }
+      let file = "\(path)/s/journal/\(Journal.journalName(generation))"
+      try File(file, .readWrite).truncate(to: at)
+      let again = try MountedTree.unhurried(path)
+      #expect(again.recovery.losses == [])
+      found.insert(again.text("file") ?? "none")
+      #expect(try again.tree.fault() == nil)
+    }
+    #expect(found == ["x123456789", "x123" + String(repeating: "\0", count: 16)])
+    try mount.tree.release(handle)
+  }
+
   @Test("once the disk refused something, nothing is changed before it took what is recorded")
   func later() throws {
     do {
