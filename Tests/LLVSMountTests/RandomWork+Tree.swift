@@ -1,5 +1,6 @@
 import Platform
 import TestSupport
+import Testing
 
 // What is done to names and directories rather than to bytes, and files that change hands.
 
@@ -50,6 +51,69 @@ extension RandomWork {
       side.files[name] = nil
       side.files[to + name.dropFirst(from.count)] = content
     }
+  }
+
+  /// A symbolic link is made, points elsewhere, goes to another name, or goes.
+  mutating func point() throws {
+    let names = (0..<4).map { "\(side.letter)s\($0)" } + ["both/\(side.letter)s"]
+    let name = names[below(names.count)]
+    if name.hasPrefix("both/"), try !FileSystem.exists(side.path("both")) { return }
+    let target = String(repeating: "t", count: 1 + below(300))
+    switch (side.targets[name], below(4)) {
+    case (nil, _):
+      say("symlink \(name)")
+      try FileSystem.symlink(target, at: side.path(name))
+      side.targets[name] = target
+    case (_?, 0):
+      say("unlink \(name)")
+      try FileSystem.unlink(side.path(name))
+      side.targets[name] = nil
+    case (let old?, 1):
+      let to = names[below(4)]
+      guard to != name else { return }
+      say("rename \(name) to \(to)")
+      try FileSystem.rename(side.path(name), to: side.path(to))
+      side.targets[name] = nil
+      side.targets[to] = old
+    case (_?, _):
+      say("point \(name) elsewhere")
+      let other = side.path("\(side.letter).new")
+      try FileSystem.symlink(target, at: other)
+      try FileSystem.rename(other, to: side.path(name))
+      side.targets[name] = target
+    }
+  }
+
+  /// What one side's symbolic links are in a mount.
+  func compareTargets(of owner: WorkSide, in side: WorkSide) throws {
+    for (name, target) in owner.targets {
+      guard try FileSystem.readlink(side.path(name)) == target else {
+        throw wrong("\(name) points elsewhere")
+      }
+    }
+  }
+
+  /// The daemon dies, perhaps within a sync, and another one goes on.
+  mutating func kill() throws {
+    if below(2) == 0 { try saved(side) }
+    let contents = side.open.map(\.content)
+    if below(3) == 0 {
+      let pause = below(80)
+      say("sync, and kill after \(pause) ms")
+      try side.mount.run(
+        "(echo sync > .llvs/control) < /dev/null > /dev/null 2>&1 & sleep \(Double(pause) / 1000)")
+    } else {
+      say("kill")
+    }
+    try side.mount.kill()
+    side.open = []
+    try side.mount.mount()
+    // What was written and not saved is there, and waits for somebody to save it.
+    for content in contents {
+      guard let name = side.names(of: content).first else { continue }
+      try File(side.path(name), .readWrite).sync()
+    }
+    try check()
   }
 
   static func directory(of name: String) -> String? {

@@ -23,6 +23,8 @@ final class WorkSide {
   /// Its own files, by their names.
   var files: [String: Content] = [:]
   var open: [(file: File, content: Content)] = []
+  /// The targets of its symbolic links, by their names.
+  var targets: [String: String] = [:]
   /// What its files held when they last went to the other.
   var sent: [String: Content] = [:]
 
@@ -39,7 +41,8 @@ final class WorkSide {
   }
 }
 
-/// What one process does to files of two mounts at random, next to a model of what they hold.
+/// What one process does to files of two mounts at random, next to a model of what they hold, while their
+/// daemons are killed now and then.
 ///
 /// Between two exchanges it never changes one file on both sides, so nothing that a sync brings may be a conflict, and what is
 /// under a name is what it last put there: in the mount, in the other one, and in versions.
@@ -142,7 +145,8 @@ struct RandomWork {
     (2, { try $0.unlink() }), (4, { try $0.open() }), (4, { $0.close() }),
     (3, { try $0.sync() }), (2, { try $0.check() }), (1, { try $0.commit() }),
     (1, { try $0.exchange() }), (2, { try $0.swap() }), (2, { try $0.setMode() }),
-    (2, { try $0.setTime() }), (1, { try $0.renameDirectory() }),
+    (2, { try $0.setTime() }), (1, { try $0.renameDirectory() }), (3, { try $0.point() }),
+    (1, { try $0.kill() }),
   ]
 
   /// Does something in one of the mounts.
@@ -303,6 +307,7 @@ struct RandomWork {
         else { throw wrong("\(name) has \(status.links) links, not \(names)") }
         numbers[ObjectIdentifier(content)] = status.inode
       }
+      try compareTargets(of: side, in: side)
     }
   }
 
@@ -328,7 +333,7 @@ struct RandomWork {
     sides.contains { $0 !== side && ($0.files[name] != nil || $0.sent[name] != nil) }
   }
 
-  private mutating func saved(_ side: WorkSide) throws {
+  mutating func saved(_ side: WorkSide) throws {
     for (file, _) in side.open { try file.sync() }
     if below(3) == 0 { side.open = [] }
   }
@@ -353,6 +358,7 @@ struct RandomWork {
         try compare(side.path(name), content.bytes)
         try compare(FileSystem.status(side.path(name)), content, name)
       }
+      try compareTargets(of: other, in: side)
       let found = try side.mount.run("find . -name .llvs -prune -o -type f -print | wc -l")
       guard Int(found.dropLast()) == side.files.count + other.sent.count else {
         throw wrong("there are \(found) files, not \(side.files.count) and \(other.sent.count)")
