@@ -103,13 +103,10 @@ extension MountOperations {
     guard !Self.isHidden(node) else {
       return reply.error(hidden.refusalOfExtended(of: node.rawValue).errno)
     }
-    let mode: LiveTree.ExtendedMode
-    switch flags {
-    case 0: mode = .either
-    case 1: mode = .create
-    case 2: mode = .replace
-    default: return reply.error(Errno.invalid)
-    }
+    var mode = LiveTree.ExtendedMode.either
+    if flags & 1 != 0 { mode.insert(.create) }
+    if flags & 2 != 0 { mode.insert(.replace) }
+    guard flags & ~3 == 0 else { return reply.error(Errno.invalid) }
     let thread = Self.caller(reply).process
     answer(reply) { () throws(FSError) in
       try tree.setxattr(

@@ -177,10 +177,16 @@ extension LiveTree {
   }
 
   /// How setxattr(2) treats a name that is there, or is not.
-  package enum ExtendedMode: Sendable {
-    case either
-    case create
-    case replace
+  package struct ExtendedMode: OptionSet, Sendable {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) { self.rawValue = rawValue }
+
+    package static let either: ExtendedMode = []
+    /// One that is there is refused.
+    package static let create = ExtendedMode(rawValue: 1)
+    /// One that is not there is refused; with `create`, every one is, each for its own reason.
+    package static let replace = ExtendedMode(rawValue: 2)
   }
 
   /// Sets an extended attribute.
@@ -200,8 +206,8 @@ extension LiveTree {
       var attributes = attributes
       let index = attributes.extended.firstIndex { !$0.name.lexicographicallyPrecedes(name) }
       let present = index.map { attributes.extended[$0].name == name } ?? false
-      if mode == .create, present { throw .exists }
-      if mode == .replace, !present { throw .noData }
+      if mode.contains(.create), present { throw .exists }
+      if mode.contains(.replace), !present { throw .noData }
       let item = Attributes.Extended(name: name, value: value)
       if present, let index {
         if attributes.extended[index].value == value { return nil }

@@ -81,6 +81,14 @@ func addExtendedChecks(_ suite: inout Suite) {
     try ok(Sys.removexattr(place("f"), "user.one"))
     try require(Sys.getxattr(place("f"), "user.one") == nil && errno == ENODATA, "it stays")
   }
+  suite.check("xattr: XATTR_CREATE and XATTR_REPLACE together are ENODATA or EEXIST") { place in
+    try place.file("f")
+    try fails(ENODATA, Sys.setxattr(place("f"), "user.a", [1], 3))
+    try ok(Sys.setxattr(place("f"), "user.a", [1]))
+    try fails(EEXIST, Sys.setxattr(place("f"), "user.a", [2], 3))
+    try fails(EINVAL, Sys.setxattr(place("f"), "user.a", [2], 4))
+    try equal(Sys.getxattr(place("f"), "user.a"), [1])
+  }
   suite.check("xattr: XATTR_CREATE is EEXIST, XATTR_REPLACE ENODATA") { place in
     try place.file("f")
     try fails(ENODATA, Sys.setxattr(place("f"), "user.a", [1], 2))
