@@ -86,19 +86,7 @@ extension Installation {
     foreign = difference.changes
     implied = difference.implied
     try findWithoutEntries()
-    for (path, inode) in plan.kept {
-      if case .directory(let entry)? = try base.find(path: path) {
-        // What was made in it says that it is there.
-        if entry == nil, try plan.base.find(path: path) == nil {
-          withoutEntries.append((path, inode))
-        }
-        continue
-      }
-      // Nothing is left of what it stayed for.
-      implied.append(
-        ImpliedChange(
-          path: path, parent: try Self.parent(of: path, in: plan.base, placed), isThere: false))
-    }
+    try endKept(of: plan, placed)
     // First to where the cut shows them, which is what the differences begin with.
     try LiveMap.add(try plan.displacements(in: shown.map), to: &renamed, from: plan.base, placed)
     let view = TreeView(map: shown.map)
@@ -111,6 +99,22 @@ extension Installation {
           new: entry))
     }
     learnsNumbers = true
+  }
+
+  /// Ends directories of the plan that stayed for what was made in them, where nothing is left of that.
+  mutating func endKept(of plan: CutPlan, _ placed: [MapPlace: UInt64]) throws(StoreError) {
+    for (path, inode) in plan.kept {
+      if case .directory(let entry)? = try base.find(path: path) {
+        // What was made in it says that it is there.
+        if entry == nil, try plan.base.find(path: path) == nil {
+          withoutEntries.append((path, inode))
+        }
+        continue
+      }
+      implied.append(
+        ImpliedChange(
+          path: path, parent: try Self.parent(of: path, in: plan.base, placed), isThere: false))
+    }
   }
 
   private mutating func findWithoutEntries() throws(StoreError) {

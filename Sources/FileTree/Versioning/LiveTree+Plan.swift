@@ -276,7 +276,11 @@ extension LiveTree {
           action: .copyTree(from: basePath, except: Set(except.keys))))
       plan.moves[basePath] = path
     }
-    if staysInPlace, !node.isInBase { plan.kept.append((path, node.inode)) }
+    if staysInPlace, !node.isInBase {
+      plan.kept.append((path, node.inode))
+      let holds = node.directory?.overrides.values.contains { $0.node != nil } ?? false
+      if !holds { plan.hasEmptied = true }
+    }
     if node.renewsInode {
       plan.renewals.append(CutPlan.Renewal(path: path, isDirectory: true, node: node))
       plan.numbered.append(path)

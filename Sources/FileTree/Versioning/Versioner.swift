@@ -196,7 +196,7 @@ package final class Versioner: Sendable {
     }
     var plan = tree.plan(reason, id: id)
     if isOnlyCut, plan.items.isEmpty, plan.renewals.isEmpty, plan.rootAttributes == nil,
-      tree.journal.isSmall
+      !plan.hasEmptied, tree.journal.isSmall
     {
       tree.lock.withLock { _ in tree.isPlanning = false }
       let head = try plan.head.flatMap { (head) throws(StoreError) in
@@ -280,6 +280,7 @@ package final class Versioner: Sendable {
         stale: made.stale, sides: made.sides, informed: made.informed)
       guard head != plan.head || made.own != nil || made.isApart else {
         installation.renumbered = made.renumbered
+        if plan.hasEmptied { try installation.endKept(of: plan, [:]) }
         // The mark and the room are there before the store commits, here and below.
         try next.wait()
         return Commit(installation: installation, outcome: outcome, cut: state.cut)

@@ -321,4 +321,62 @@ struct UnderWayNamesTests {
     }
     if let failure { throw failure }
   }
+
+  @Test(
+    "a directory that stayed for what was made in it goes once that is gone, with no version made",
+    arguments: [["d/new"], ["d/c/new"], ["d/c/new", "d/new"]], RemountWhen.allCases)
+  func keptAndEmptied(made: [String], remount: RemountWhen) throws {
+    try save("f", "one")
+    let first = try commit()
+    try member.kernel.makeDirectory("d")
+    try save("d/c/x", "x", above: "d/c")
+    try commit()
+    try show(first) { for path in made { try save(path, "new") } }
+    if remount == .before { try killAndMount() }
+    for path in made { try member.kernel.remove(path) }
+    if remount == .after { try killAndMount() }
+    let before = try member.versionCount()
+    try commit()
+    #expect(try member.tree().keys.sorted() == ["f"])
+    #expect(try member.versionCount() == before)
+    try killAndMount()
+    #expect(try member.tree().keys.sorted() == ["f"])
+  }
+
+  enum RemountWhen: CaseIterable { case never, before, after }
+
+  private func killAndMount() throws {
+    member.kill()
+    try member.mount()
+  }
+
+  @Test("a file comes back to the name of a directory that stayed, once that is empty")
+  func keptAndEmptiedOverFile() throws {
+    try save("e", "one")
+    let first = try commit()
+    try member.kernel.remove("e")
+    try save("e/x", "x", above: "e")
+    try commit()
+    try show(first) { try save("e/new", "new") }
+    try member.kernel.remove("e/new")
+    try commit()
+    #expect(try texts(member) == ["e": "one"])
+  }
+
+  @Test("a directory that stayed for an open file stays while that is not saved")
+  func keptForUnsaved() throws {
+    try save("f", "one")
+    let first = try commit()
+    try save("d/x", "x", above: "d")
+    try commit()
+    try show(first) { try save("d/new", "new") }
+    try member.kernel.remove("d/new")
+    let open = try member.kernel.create("d/open")
+    try member.run("commit")
+    #expect(try member.tree().keys.sorted() == ["d", "d/open", "f"])
+    try member.kernel.write(open, Array("two".utf8), at: 0)
+    try member.kernel.close(open)
+    try commit()
+    #expect(try texts(member) == ["d/open": "two", "f": "one"])
+  }
 }
