@@ -5,7 +5,8 @@ import Testing
 
 @testable import FuseSession
 
-@Suite("Staying awake while requests come in a stream") struct StayingAwakeTests {
+// What keeps processors awake is looked for in the whole process, so one test at a time.
+@Suite("Staying awake while requests come in a stream", .serialized) struct StayingAwakeTests {
   @Test(
     "a stream begins when requests come fast and ends when they come slowly",
     .timeLimit(.minutes(1)))
