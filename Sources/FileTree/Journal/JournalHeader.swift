@@ -74,7 +74,7 @@ struct JournalHeader: Hashable, Sendable {
     }
     let found = bytes[magic.count..<(magic.count + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
     return found > format
-      ? .fromTheFuture("the journal has format \(found)")
+      ? .fromTheFuture("the journal has format \(found), this program knows up to \(format)")
       : .corrupt("the journal's header is damaged")
   }
 }

@@ -22,4 +22,18 @@ struct JournalFrameTests {
           == JournalFrame.header(meta: meta, dataLength: dataLength) + meta)
     }
   }
+
+  @Test("a journal of a newer format is refused with a sentence")
+  func newerFormat() {
+    var bytes = JournalHeader(bootID: [1], head: 1, root: MapRoot.empty, cut: 1).encoded()
+    let last = JournalHeader.magic.count + 3
+    bytes[last] += 1
+    #expect {
+      try JournalHeader(decoding: bytes)
+    } throws: { error in
+      guard case StoreError.fromTheFuture(let reason) = error else { return false }
+      return reason
+        == "the journal has format \(bytes[last]), this program knows up to \(bytes[last] - 1)"
+    }
+  }
 }
