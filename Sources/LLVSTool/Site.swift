@@ -14,7 +14,7 @@ enum Site {
   init(_ line: CommandLine) throws {
     let mounts = HistoryMount.others(of: try MountTable())
     if let store = line.store {
-      let path = try FileSystem.resolve(store)
+      let path = try Self.resolve(store: store)
       try MountedStores.release(path)
       self =
         MountedStores.mount(of: path, in: mounts)
@@ -38,6 +38,13 @@ enum Site {
       )
     }
     self = .mounted(ShownTree(found), store: try MountedStores.store(of: found))
+  }
+
+  private static func resolve(store: String) throws -> String {
+    guard try FileSystem.exists(store) else {
+      throw ControlError(.notFound, "there is no store at \(store)")
+    }
+    return try FileSystem.resolve(store)
   }
 
   private static func contains(_ directory: [UInt8], _ path: [UInt8]) -> Bool {

@@ -110,8 +110,8 @@ extension Verb {
       settle=2s, autosync=off or 5m, automerge=on, arbiter=ARBITER, author=NAME, mtime=stored or now,
       reserve=256M, mergetool=TOOL. An empty value goes back to what is usual.
       """),
-    command("compact", "Reclaims space."),
-    command("purge", "Removes a value from history here.", [], .paths),
+    command("compact", "Is to reclaim space; not supported yet."),
+    command("purge", "Is to remove a value from history here; not supported yet.", [], .paths),
     Verb(
       name: "verify", usage: "llvs verify [PEER]",
       help: "Checks every hash of the store, or of a peer.", operands: .peers, run: verify),

@@ -38,6 +38,23 @@ struct ToolTests {
     #expect(try tool.run("llvs init s --quiet 2>&1").output == "")
   }
 
+  @Test("what is not there is named for what it was to be")
+  func missing() throws {
+    let result = try Tool().run(
+      """
+      { llvs log --store absent; llvs init s -q; mkdir d; echo 1 > d/a; llvs import d --store s -q
+        llvs log no/such --store s; llvs diff head no/such --store s; llvs compact --store s; } 2>&1
+      """)
+    #expect(
+      result.output == """
+        llvs: there is no store at absent.
+        llvs: no/such is neither a version nor a path in the tree; behind -- it is taken for a path all the same.
+        llvs: no/such is neither a version nor a path in the tree; behind -- it is taken for a path all the same.
+        llvs: not supported yet.
+
+        """)
+  }
+
   @Test(
     "a tag that is given again goes nowhere without -f or --force, and says where it came from",
     arguments: [false, true])

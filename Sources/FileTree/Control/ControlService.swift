@@ -113,7 +113,7 @@ package final class ControlService: Sendable {
     case .tag(let name, let version, let moves): return try tag(name, version, moves: moves)
     case .tags: return try tags()
     case .compact, .purge:
-      throw ControlError(.grammar, "\(command.title) is not supported yet")
+      throw ControlError(.grammar, "not supported yet")
     }
   }
 

@@ -166,7 +166,10 @@ extension Store {
   }
 
   /// At most three names that somebody may have meant: lines, tags and the newest versions.
-  private func nearestNames(to word: String) throws(ControlError) -> [String] {
+  ///
+  /// - Throws: ``ControlError`` where the store cannot be read.
+  /// - Complexity: O(lines and tags).
+  package func nearestNames(to word: String) throws(ControlError) -> [String] {
     let word = Array(word.utf8.prefix(64))
     let names = try translating { () throws(StoreError) -> [String] in
       let lines = try lineNames()

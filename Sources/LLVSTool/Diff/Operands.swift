@@ -30,9 +30,14 @@ struct Operands {
       }
       let path = try site.path(line.bytes[index])
       if index < dashes, try !isThere(path, site, store, live) {
-        if versions.count < most, paths.isEmpty { _ = try store.version(meant: word) }
+        let mayBeVersion = versions.count < most && paths.isEmpty
+        if mayBeVersion, try Self.resemblesVersion(word, store) {
+          _ = try store.version(meant: word)
+        }
+        let kind = mayBeVersion ? "neither a version nor a path" : "no path"
         throw ControlError(
-          .notFound, "\(word) is no path in the tree; behind -- it is taken for one all the same")
+          .notFound,
+          "\(word) is \(kind) in the tree; behind -- it is taken for a path all the same")
       }
       paths.append(path)
     }
@@ -45,6 +50,11 @@ struct Operands {
       return true
     }
     return try store.version(named: word) != nil || store.version(Version.ID(word)) != nil
+  }
+
+  /// Whether somebody who gives a word, which means no version, will have meant one.
+  private static func resemblesVersion(_ word: String, _ store: Store) throws -> Bool {
+    try word == "head" || word.hasPrefix("at/") || !store.nearestNames(to: word).isEmpty
   }
 
   private mutating func take(_ word: String, _ store: Store, _ most: Int) throws -> Bool {
