@@ -35,6 +35,15 @@ extension Mounted {
       }
     }
 
+    @Test("What .llvs/README says prints the commands prints them", .timeLimit(.minutes(1)))
+    func helpInReadme() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+        let result = try mounted.shell(
+          "eval \"$(sed -n 's/^  *\\(.*echo help.*control\\)$/\\1/p' .llvs/README)\"")
+        #expect(result.output.hasPrefix("commit [MESSAGE]\nretrieve"), "\(result.output)")
+      }
+    }
+
     @Test("A peer in the mount of the store itself is refused, however it is named")
     func ownMount() throws {
       try MountedStore.with(stored: ["settle": "1h"]) { mounted in

@@ -11,7 +11,8 @@ enum HiddenText {
                             echo "commit why" > .llvs/control the same with a message
                             echo sync > .llvs/control         commit, retrieve, merge, send
                             echo undo > .llvs/control         go back one step; redo goes forward
-                            echo help > .llvs/control         then read: all commands
+                            (echo help >&3; cat <&3) 3<>.llvs/control
+                                                              all commands; llvs help says more
       status, status.json how things stand, for people and for programs
       log                 one line per version, merge, exchange and error, newest last
       head                the version that this tree continues from
