@@ -241,6 +241,7 @@ struct ToolTests {
       for f in a b.txt; do printf 'x\\nfrom-t\\n' > d/$f; done; printf 't\\0' > d/c
       llvs import d --store t -q
       llvs sync --store s -q; llvs sync --store t -q; llvs sync --store s -q
+      mkdir tmp; export TMPDIR=$PWD/tmp
       \(Self.merger)
       llvs mergetool nowhere --store s --tool ./tool; echo $?
       llvs mergetool a --store s --tool 'true MERGED'; echo $?
@@ -253,7 +254,7 @@ struct ToolTests {
       llvs settle c ours --store s -q
       llvs mergetool --store s
       llvs export head out --store s -q; cat out/a out/b.txt | sort | uniq -c | tr -s ' \\n' ' '; echo
-      ls -d /tmp/llvs-merge-* 2>/dev/null | wc -l
+      ls tmp | wc -l
       """)
     let lines = result.output.split(separator: "\n").map(String.init)
     #expect(
