@@ -287,14 +287,10 @@ extension Verb {
       .busy, "\(point) is busy: \(words.joined(separator: ", ")); --force detaches it all the same")
   }
 
-  /// How a daemon that has gone came to its end, as far as the lock's text tells: it is silent where somebody
-  /// else has the store already, or a daemon of before this was told.
+  /// How a daemon that has gone came to its end, as far as the lock's text tells.
   private static func end(ofHolder daemon: Int32, of lock: String) -> HolderEnd {
     let bytes = try? File.regular(lock, .read).read(8192, at: 0)
-    let text = String(decoding: bytes ?? [], as: UTF8.self)
-    guard text.hasPrefix("\(daemon) ") || text.hasPrefix("\(daemon)\n") else { return HolderEnd() }
-    if let end = HolderEnd(inLock: text) { return end }
-    return HolderEnd(failure: text.contains("finishing") ? nil : "the daemon was killed")
+    return HolderEnd(of: daemon, inLock: String(decoding: bytes ?? [], as: UTF8.self))
   }
 
   /// Why the version could not be made that ends a mount, as the log says it; nil where it was made, or

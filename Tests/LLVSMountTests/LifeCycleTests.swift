@@ -108,6 +108,9 @@ extension Mounted {
         try mounted.mount()
         try mounted.run(
           """
+          echo 1 > f; echo commit > .llvs/control; echo 2 > f; echo commit > .llvs/control
+          echo 'switch head~ as side' > .llvs/control; echo 3 > f; echo commit > .llvs/control
+          echo "set arbiter='exec sleep 9; true \\$1'" > .llvs/control
           python3 -c 'import os, time
           fd = os.open("half", os.O_CREAT | os.O_TRUNC | os.O_WRONLY); os.write(fd, b"half"); time.sleep(20)' \
             > /dev/null 2>&1 &
@@ -120,10 +123,15 @@ extension Mounted {
             && unsaved.output.contains("not saved, and kept for the next mount: half"),
           "\(unsaved.output)")
         try mounted.mount()
-        try mounted.run("head -c 40M /dev/urandom > big; echo new > new")
+        try mounted.run("echo new > new")
+        // The last version waits for the merge, and so for its arbiter: until then the daemon has the command
+        // and is not done.
         let killed = try TestSupport.shell(
-          "'\(MountedStore.program)' unmount --force mnt & sleep 0.5; kill -KILL \(mounted.daemon); wait $!",
-          in: mounted.directory)
+          """
+          '\(MountedStore.program)' merge - --mount mnt > /dev/null 2>&1 & sleep 1
+          '\(MountedStore.program)' unmount --force mnt & sleep 3
+          kill -KILL \(mounted.daemon); wait $!
+          """, in: mounted.directory)
         #expect(
           killed.status == 6 && killed.output.contains("the daemon was killed"), "\(killed.output)")
         try mounted.kill()

@@ -17,10 +17,18 @@ package struct HolderEnd: Hashable, Sendable {
     self.unsaved = unsaved
   }
 
-  /// Reads it from the lock's text; nil where the holder did not come so far.
-  package init?(inLock text: String) {
+  /// Reads from the lock's text how a holder that is gone ended: as killed where it did not come so far as to
+  /// say it, and with nothing to tell where somebody else has had the store since.
+  package init(of holder: Int32, inLock text: String) {
+    guard text.hasPrefix("\(holder) ") || text.hasPrefix("\(holder)\n") else {
+      self.init()
+      return
+    }
     let lines = text.split(separator: "\n")
-    guard lines.contains(Substring(Self.mark)) else { return nil }
+    guard lines.contains(Substring(Self.mark)) else {
+      self.init(failure: "the daemon was killed")
+      return
+    }
     func line(_ name: String) -> String? {
       lines.first { $0.hasPrefix(name) }.map { String($0.dropFirst(name.count)) }
     }
