@@ -48,6 +48,8 @@ struct Installation {
   /// Directories that lose their entries, or did before, and are there all the same, for what is below them;
   /// and the numbers that they keep.
   var withoutEntries: [(path: [UInt8], inode: UInt64)] = []
+  /// Directories that stayed for what was made in them, and of which nothing is left: by number.
+  var ended: Set<UInt64> = []
   /// Nodes whose numbers the base has not learned.
   var renumbered: Set<UInt64> = []
   /// Whether the tree was carried to a version that did not come of the one that it showed.
@@ -111,6 +113,7 @@ extension Installation {
         }
         continue
       }
+      ended.insert(inode)
       implied.append(
         ImpliedChange(
           path: path, parent: try Self.parent(of: path, in: plan.base, placed), isThere: false))

@@ -137,6 +137,7 @@ extension LiveTree {
       }.map(\.path))
     for item in plan.items {
       guard case .put(let state, _) = item.action else { continue }
+      if installation.ended.contains(state.node.inode) { endAttributes(state) }
       settle(
         state, at: item.path, entry: installation.entries[state.node.inode],
         isStale: installation.stale.contains(state.node.inode))
@@ -233,6 +234,14 @@ extension LiveTree {
         above = above[..<(above.lastIndex(of: 0x2F) ?? above.startIndex)]
       }
     }
+  }
+
+  /// Attributes set in a directory that goes since nothing is left in it are in no version, and do not hold it.
+  private func endAttributes(_ state: CutPlan.NodeState) {
+    guard state.node.stamp == state.stamp else { return }
+    state.node.attributesChanged = false
+    state.node.explicitTime = false
+    state.node.storedExtended = nil
   }
 
   /// Gives a node what the new base holds for it.

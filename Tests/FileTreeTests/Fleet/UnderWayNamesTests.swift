@@ -363,6 +363,40 @@ struct UnderWayNamesTests {
     #expect(try texts(member) == ["e": "one"])
   }
 
+  @Test(
+    "a file comes back to the name of a directory that stayed, once what was made in it has gone elsewhere",
+    arguments: [
+      [], ["moved"], ["touched"], ["moved", "touched"], ["changed"], ["moved", "changed"],
+    ],
+    RemountWhen.allCases)
+  func keptAndMovedOut(how: Set<String>, remount: RemountWhen) throws {
+    try save("e", "one")
+    let first = try commit()
+    try member.kernel.remove("e")
+    try save("e/x", "x", above: "e")
+    try commit()
+    try show(first) { try save("e/new", "new") }
+    if remount == .before { try killAndMount() }
+    let isMoved = how.contains("moved")
+    if isMoved {
+      try member.kernel.rename("e/new", "new")
+    } else {
+      try member.kernel.remove("e/new")
+    }
+    try member.kernel.change("e") {
+      if how.contains("touched") { $0.mtime = .init(seconds: 7, nanoseconds: 0) }
+      if how.contains("changed") { $0.mode = 0o700 }
+    }
+    if remount == .after { try killAndMount() }
+    let before = try member.versionCount()
+    try commit()
+    let expected = isMoved ? ["e": "one", "new": "new"] : ["e": "one"]
+    #expect(try texts(member) == expected)
+    #expect(try member.versionCount() == (isMoved ? before + 1 : before))
+    try killAndMount()
+    #expect(try texts(member) == expected)
+  }
+
   @Test("a directory that stayed for an open file stays while that is not saved")
   func keptForUnsaved() throws {
     try save("f", "one")
