@@ -15,6 +15,8 @@ struct Skipped: Error {
 enum Feature: String, CaseIterable {
   case fallocate
   case direct
+  /// Of subdirectories, in the links of a directory.
+  case counts
 
   nonisolated(unsafe) static var required: Set<Feature> = []
 

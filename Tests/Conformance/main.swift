@@ -2,7 +2,7 @@ import Glibc
 
 // conformance DIRECTORY [--verbose] [--list] [--must=FEATURE,...] [--read-only] [NAME...]: makes the checks in a directory, prints what
 // fails by name and the totals; exits with 1 if anything failed. What a file system may leave out
-// (fallocate, direct) is skipped where it is left out, unless it is named as what must be there. With
+// (fallocate, direct, counts) is skipped where it is left out, unless it is named as what must be there. With
 // --read-only the directory is one that cannot be written, with the names that ReadOnly.swift tells.
 
 /// Says why nothing was checked, and ends.

@@ -12,7 +12,7 @@ extension Mounted {
     }
 
     /// What the README says is there, so that its absence is no reason to skip.
-    private static let features = "--must=fallocate,direct"
+    private static let features = "--must=fallocate,direct,counts"
 
     @Test(
       "Every check of what POSIX and Linux promise passes in a mount", .timeLimit(.minutes(4)),

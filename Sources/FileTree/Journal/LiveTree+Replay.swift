@@ -232,6 +232,7 @@ extension LiveTree {
           if let node, let above = nodes[parent] { node.addName(name, of: above) }
           directory.overrides[name] = Override(
             node: node, epoch: epoch, stamp: stamp, hidesBase: hidesBase)
+          directory.subdirectories = SubdirectoryCount()
           active(SystemClock.monotonic())
         case .synced(let end):
           unchecked.removeAll { $0.at < end }

@@ -295,6 +295,7 @@ struct NamesBefore: ChangedState {
     for place in places {
       place.directory.directory?.overrides[place.name] = place.override
       place.directory.directory?.stamp += 1
+      place.directory.directory?.subdirectories = SubdirectoryCount()
       if let node = place.override?.node {
         node.addName(place.name, of: place.directory)
         node.isTouched = true

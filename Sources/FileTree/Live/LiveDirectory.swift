@@ -30,6 +30,7 @@ final class LiveDirectory {
   var weight = 0
   /// When a name was last looked for in it, as the tree counts look-ups.
   var used: UInt64 = 0
+  var subdirectories = SubdirectoryCount()
 
   init(basePath: [UInt8]?) {
     self.basePath = basePath

@@ -153,6 +153,7 @@ extension LiveTree {
       ctime: time, directory: kind == .directory ? LiveDirectory(basePath: nil) : nil)
     node.isJournaled = true
     remember(node)
+    node.directory?.subdirectories.baseStamp = baseStamp
     // Shown, and kept by this store; versions record only what utimensat(2) sets.
     if kind == .directory { node.attributes.mtime = attributes.mtime ?? time }
     if kind != .directory {
@@ -187,6 +188,7 @@ extension LiveTree {
   ) {
     guard let directory = parent.directory else { return }
     let hides = directory.overrides[name]?.hidesBase ?? false
+    recount(directory, from: directory.overrides[name]?.node, to: node)
     if node == nil, !hides, !isPlanning {
       directory.overrides[name] = nil
     } else {

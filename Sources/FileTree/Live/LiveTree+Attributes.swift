@@ -44,7 +44,7 @@ extension LiveTree {
       return (self.status(of: node), records, before)
     }
     if let before { try commit(records, orRestore: before) }
-    return status
+    return counting(status)
   }
 
   /// Makes room for what a change records, without the lock; returns who makes it, where that is asked for.

@@ -177,11 +177,12 @@ extension LiveTree {
   ///
   /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/nameTooLong``.
   package func lookup(_ parent: UInt64, _ name: [UInt8]) throws(FSError) -> NodeStatus {
-    try withChild(parent, name) { (_, child) throws(FSError) in
-      guard let child else { throw .noEntry }
-      child.lookups += 1
-      return status(of: child)
-    }
+    counting(
+      try withChild(parent, name) { (_, child) throws(FSError) in
+        guard let child else { throw .noEntry }
+        child.lookups += 1
+        return status(of: child)
+      })
   }
 
   /// The inode number of the directory above one, for `..`.

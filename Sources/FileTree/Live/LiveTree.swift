@@ -222,7 +222,8 @@ package final class LiveTree: @unchecked Sendable {
     let mtime = stored.mtime ?? node.born
     let owner = defaults.owner(stored)
     var inode = node.inode
-    var links = 1 + UInt32(node.furtherNames.count)
+    var links =
+      node.kind == .directory ? links(ofDirectory: node) : 1 + UInt32(node.furtherNames.count)
     if node.parent == nil, node.inode != Self.rootInode {
       (inode, links) = detachedNodes[node.inode]?.shown ?? (inode, 0)
     }
@@ -236,9 +237,9 @@ package final class LiveTree: @unchecked Sendable {
     return status
   }
 
-  /// A node's attributes.
+  /// A node's attributes, with the links of a directory counted.
   package func getattr(_ inode: UInt64) throws(FSError) -> NodeStatus {
-    try lock.withLock { _ throws(FSError) in status(of: try node(inode)) }
+    counting(try lock.withLock { _ throws(FSError) in status(of: try node(inode)) })
   }
 
   /// Changes whenever another head was put under the tree.

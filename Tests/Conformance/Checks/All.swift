@@ -9,6 +9,7 @@ func everyCheck() -> Suite {
   addUnlinkChecks(&suite)
   addRenameChecks(&suite)
   addDirectoryChecks(&suite)
+  addCountChecks(&suite)
   addListingChecks(&suite)
   addModeChecks(&suite)
   addOwnerChecks(&suite)

@@ -166,9 +166,14 @@ final class FleetMember {
   ) throws -> [String: Shown] {
     var found: [String: Shown] = [:]
     var files: [UInt64: [String]] = [:]
-    var links: [UInt64: UInt32] = [:]
+    var counts: [UInt64: UInt32] = [:]
     func visit(_ directory: UInt64, _ path: String) throws {
-      for item in try kernel.list(directory) {
+      let items = try kernel.list(directory)
+      let links = try kernel.status(directory).links
+      guard links == 2 + items.count(where: { $0.kind == .directory }) else {
+        throw Fleet.Difference("m\(number) \(path): \(links) links")
+      }
+      for item in items {
         let below = Self.join(path, item.name)
         guard let id = try kernel.node(item.name, in: directory) else {
           throw Fleet.Difference("m\(number) \(below) is listed and not there")
@@ -193,7 +198,7 @@ final class FleetMember {
         found[below] = shown
         guard status.kind != .directory else { continue }
         files[status.inode, default: []].append(below)
-        if let known = links.updateValue(status.links, forKey: status.inode), !isPending,
+        if let known = counts.updateValue(status.links, forKey: status.inode), !isPending,
           known != status.links
         {
           throw Fleet.Difference("m\(number) \(below): \(known) and \(status.links) links")
@@ -203,8 +208,8 @@ final class FleetMember {
     try visit(LiveTree.rootInode, "")
     for (inode, names) in files {
       for name in names { found[name]?.names = names.sorted() }
-      guard let count = links[inode], isPending || count == UInt32(names.count) else {
-        throw Fleet.Difference("m\(number) \(names): \(links[inode] ?? 0) links")
+      guard let count = counts[inode], isPending || count == UInt32(names.count) else {
+        throw Fleet.Difference("m\(number) \(names): \(counts[inode] ?? 0) links")
       }
     }
     return found

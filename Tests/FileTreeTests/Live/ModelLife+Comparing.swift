@@ -73,7 +73,11 @@ extension ModelLife {
         guard child.inode == status.inode else {
           throw Difference(text: "\(below): was inode \(child.inode), is \(status.inode)")
         }
-        guard status.links == links[ObjectIdentifier(child)] else {
+        let count =
+          child.kind == .directory
+          ? 2 + UInt32(child.children.values.count { $0.kind == .directory })
+          : links[ObjectIdentifier(child)]
+        guard status.links == count else {
           throw Difference(text: "\(below): \(status.links) links")
         }
         guard status.mode == child.mode else {
