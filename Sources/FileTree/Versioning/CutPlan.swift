@@ -201,7 +201,7 @@ struct CutPlan {
   var scratch: Set<UInt64> = []
   /// Directories that stay where the base has none, or none with an entry of its own, for what was made in
   /// them: the base may have a value there, from which what is put below takes the name.
-  var kept: [(path: [UInt8], inode: UInt64)] = []
+  var kept: [(path: [UInt8], inode: UInt64, parent: UInt64)] = []
   /// Whether nothing is left in one of these: it goes, also where there is nothing to make a version of.
   var hasEmptied = false
   /// Where names below alone said that there was a directory, or do, whose number an entry of its own has

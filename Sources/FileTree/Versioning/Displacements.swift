@@ -103,7 +103,7 @@ extension CutPlan {
       guard case .removeTree = item.action else { continue }
       try found.look(atRemoved: item.path)
     }
-    for (path, _) in kept { try found.look(at: KeyCoding.key(ofPath: path), isDirectory: true) }
+    for (path, _, _) in kept { try found.look(at: KeyCoding.key(ofPath: path), isDirectory: true) }
     return found.moves
   }
 }

@@ -88,7 +88,7 @@ extension Installation {
     foreign = difference.changes
     implied = difference.implied
     try findWithoutEntries()
-    try endKept(of: plan, placed)
+    try endKept(of: plan)
     // First to where the cut shows them, which is what the differences begin with.
     try LiveMap.add(try plan.displacements(in: shown.map), to: &renamed, from: plan.base, placed)
     let view = TreeView(map: shown.map)
@@ -104,8 +104,8 @@ extension Installation {
   }
 
   /// Ends directories of the plan that stayed for what was made in them, where nothing is left of that.
-  mutating func endKept(of plan: CutPlan, _ placed: [MapPlace: UInt64]) throws(StoreError) {
-    for (path, inode) in plan.kept {
+  mutating func endKept(of plan: CutPlan) throws(StoreError) {
+    for (path, inode, parent) in plan.kept {
       if case .directory(let entry)? = try base.find(path: path) {
         // What was made in it says that it is there.
         if entry == nil, try plan.base.find(path: path) == nil {
@@ -114,9 +114,7 @@ extension Installation {
         continue
       }
       ended.insert(inode)
-      implied.append(
-        ImpliedChange(
-          path: path, parent: try Self.parent(of: path, in: plan.base, placed), isThere: false))
+      implied.append(ImpliedChange(path: path, parent: parent, isThere: false))
     }
   }
 

@@ -83,24 +83,7 @@ extension LiveTree {
     if change.new == nil { leave(former, at: change.path) }
     guard let node else { return told.append(anotherNode) }
     guard let new = change.new, new.kind == node.kind else {
-      // What was made in a directory that others removed stays, and the directory with it; one that only names
-      // below still say is there goes on as it is, with all that is known of those.
-      let isHeld = node.directory?.overrides.values.contains { $0.node != nil } ?? false
-      if isHeld || node.kind == .directory && isThere(change.path) {
-        node.entry = nil
-        let time = node.attributes.mtime
-        (node.storedExtended, node.baseExtended) = (nil, nil)
-        node.attributes = Attributes()
-        node.attributes.mtime = time
-        node.attributesChanged = false
-        node.explicitTime = false
-        told.append(.node(node.kernelID))
-        // Only names below say that it is there now.
-        impliedInodes[ImpliedName(change.path)] = node.inode
-        parent.directory?.overrides[name]?.stamp = stamp
-        parent.directory?.overrides[name]?.epoch = epoch
-        return
-      }
+      if hold(node, at: change.path, name, of: parent, &told) { return }
       if !isOthers { parent.directory?.overrides[name] = nil }
       leave(node, at: change.path, seen: seen.epoch(of: node))
       pass(former, from: node, to: Detached.anybody)
@@ -157,6 +140,29 @@ extension LiveTree {
     dropIfUnused(node)
   }
 
+  /// Leaves a directory where it is though others removed it, if something was made in it, or if only names below
+  /// still say that it is there: without what they took from it.
+  private func hold(
+    _ node: LiveNode, at path: [UInt8], _ name: [UInt8], of parent: LiveNode,
+    _ told: inout [Invalidation]
+  ) -> Bool {
+    let isHeld = node.directory?.overrides.values.contains { $0.node != nil } ?? false
+    guard isHeld || node.kind == .directory && isThere(path) else { return false }
+    node.entry = nil
+    let time = node.attributes.mtime
+    (node.storedExtended, node.baseExtended) = (nil, nil)
+    node.attributes = Attributes()
+    node.attributes.mtime = time
+    node.attributesChanged = false
+    node.explicitTime = false
+    told.append(.node(node.kernelID))
+    // Only names below say that it is there now.
+    impliedInodes[ImpliedName(path)] = node.inode
+    parent.directory?.overrides[name]?.stamp = stamp
+    parent.directory?.overrides[name]?.epoch = epoch
+    return true
+  }
+
   /// Whether an entry is a name of a file of several, which looking it up finds.
   private func isName(_ entry: Entry) -> Bool {
     guard entry.attributes.linkID != nil else { return false }
@@ -190,9 +196,17 @@ extension LiveTree {
     let (parentPath, name) = Self.split(change.path)
     guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
     told.append(.entry(parent: parent.kernelID, name: name))
-    if parent.directory?.overrides[name] != nil {
+    if let override = parent.directory?.overrides[name] {
       // The value whose name the directory had may be there instead.
       parent.directory?.overrides[name]?.hidesBase = change.isThere || isAnything(change.path)
+      // What was there of it goes as one does that had an entry.
+      guard !change.isThere, let node = override.node,
+        node.directory?.basePath == change.path,
+        !hold(node, at: change.path, name, of: parent, &told)
+      else { return }
+      parent.directory?.overrides[name] = nil
+      unlink(node, from: name, of: parent, time: Self.now())
+      told.append(.node(node.kernelID))
       return
     }
     guard !change.isThere,

@@ -54,7 +54,10 @@ extension LiveTree {
     for change in installation.foreign where change.new != nil {
       installForeign(change, seen, &told)
     }
-    for change in installation.implied { installImplied(change, &told) }
+    for change in installation.implied.reversed() where !change.isThere {
+      installImplied(change, &told)
+    }
+    for change in installation.implied where change.isThere { installImplied(change, &told) }
     movedUntold = told.isEmpty ? nil : []
     return told
   }

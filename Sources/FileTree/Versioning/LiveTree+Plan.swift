@@ -277,7 +277,7 @@ extension LiveTree {
       plan.moves[basePath] = path
     }
     if staysInPlace, !node.isInBase {
-      plan.kept.append((path, node.inode))
+      plan.kept.append((path, node.inode, node.parent?.inode ?? Self.rootInode))
       let holds = node.directory?.overrides.values.contains { $0.node != nil } ?? false
       if !holds { plan.hasEmptied = true }
     }

@@ -280,7 +280,7 @@ package final class Versioner: Sendable {
         stale: made.stale, sides: made.sides, informed: made.informed)
       guard head != plan.head || made.own != nil || made.isApart else {
         installation.renumbered = made.renumbered
-        if plan.hasEmptied { try installation.endKept(of: plan, [:]) }
+        if plan.hasEmptied { try installation.endKept(of: plan) }
         // The mark and the room are there before the store commits, here and below.
         try next.wait()
         return Commit(installation: installation, outcome: outcome, cut: state.cut)

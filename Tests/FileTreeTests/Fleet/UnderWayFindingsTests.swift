@@ -160,6 +160,71 @@ struct UnderWayFindingsTests {
     #expect(shown["f/more"] != nil && shown["g"] != nil)
   }
 
+  @Test(
+    "a directory that only names below said was there goes with them, whatever it was given meanwhile",
+    arguments: [["d/x"], ["d", "d/x"], ["d/new"], ["d", "d/new"]])
+  func impliedGoes(changed: [String]) throws {
+    try save("f", "one")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try member.kernel.makeDirectory("d")
+    try member.kernel.makeDirectory("d/x")
+    try member.run("commit")
+    let number = try #require(try member.head())
+    let base = try #require(try member.store.version(number))
+    // As a program of the library makes it: keys alone.
+    _ = try member.service.versioner.transition(.command, reasonText: "test") {
+      (transaction, head) throws(StoreError) in
+      guard let head else { return head }
+      let base = member.store.map(base.map)
+      let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
+        .applying(edits: [.remove(Key(bytes: Array("d".utf8)), directory: true)])
+      return try transaction.add(
+        AuthoredVersion(
+          number: try transaction.reserveVersion(), first: head, base: base, map: map)
+      ).number
+    }
+    try restore(first) {
+      for path in changed {
+        if path == "d/new" {
+          try member.kernel.makeDirectory(path)
+          try member.kernel.remove(path)
+        } else {
+          try member.kernel.change(path) { $0.mode = 0o700 }
+        }
+      }
+    }
+    #expect(try member.live().keys.sorted() == ["f"])
+    try member.check()
+    try member.run("commit")
+    try member.check()
+    #expect(try member.live().keys.sorted() == ["f"])
+  }
+
+  @Test(
+    "the kernel is told of a directory that goes, once empty, where the one above it stays",
+    arguments: [false, true])
+  func nestedGoes(isKilled: Bool) throws {
+    try save("f", "one")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try member.kernel.makeDirectory("a")
+    try member.kernel.makeDirectory("a/e")
+    try save("a/e/x", "x")
+    try member.run("commit")
+    try restore(first) { try save("a/e/new", "new") }
+    try member.kernel.remove("a/e/new")
+    try member.kernel.change("a") { $0.mtime = .init(seconds: 7, nanoseconds: 0) }
+    if isKilled {
+      member.kill()
+      try member.mount()
+    }
+    #expect(try member.live().keys.sorted() == ["a", "a/e", "f"])
+    try member.run("commit")
+    try member.check()
+    #expect(try member.live().keys.sorted() == ["a", "f"])
+  }
+
   /// Makes a version on the head with what another has, while programs go on.
   private func restore(
     _ version: VersionNumber, while meanwhile: () throws -> Void
