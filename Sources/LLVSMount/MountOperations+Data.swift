@@ -184,10 +184,42 @@ extension MountOperations {
     guard offset >= 0 else { return reply.error(Errno.noSuchDeviceOrAddress) }
     do throws(FSError) {
       let toData = whence == SeekFlags.data
-      reply.offset(
-        Int64(clamping: try tree.seek(node.rawValue, from: UInt64(offset), toData: toData)))
+      let place = try tree.seek(node.rawValue, from: UInt64(offset), toData: toData)
+      guard let doubted = place.doubted, let notifier = session.value?.notifier else {
+        return reply.place(place)
+      }
+      seek(
+        node, from: UInt64(offset), toData: toData, doubted, notifier: notifier,
+        parked: ParkedReply(reply))
     } catch {
       reply.error(errno(of: error))
+    }
+  }
+
+  /// Has the kernel write what programs stored in holes through their mappings, and then looks again, until a
+  /// hole is one: on a thread of the pool, since the kernel's writes are served meanwhile.
+  private func seek(
+    _ node: NodeID, from offset: UInt64, toData: Bool, _ doubted: Range<UInt64>,
+    notifier: Notifier, parked: ParkedReply<OffsetReply>
+  ) {
+    pool.run { [self] in
+      do throws(FSError) {
+        var doubted = doubted
+        while true {
+          let length = Int64(clamping: doubted.count)
+          notifier.invalidate(node, offset: Int64(clamping: doubted.lowerBound), length: length)
+          notifier.flush()
+          let place = try tree.seek(node.rawValue, from: offset, toData: toData)
+          // What was written behind the bytes that were asked for is a hole no more, so this comes to an end.
+          guard let next = place.doubted, !toData, next.lowerBound >= doubted.upperBound else {
+            parked.take()?.place(place)
+            return
+          }
+          doubted = next
+        }
+      } catch {
+        parked.take()?.error(errno(of: error))
+      }
     }
   }
 
@@ -200,6 +232,14 @@ extension MountOperations {
     } catch {
       reply.error(errno(of: error))
     }
+  }
+}
+
+extension OffsetReply {
+  /// Answers with what was found.
+  fileprivate consuming func place(_ place: SoughtPlace) {
+    guard let found = place.offset else { return error(Errno.noSuchDeviceOrAddress) }
+    offset(Int64(clamping: found))
   }
 }
 

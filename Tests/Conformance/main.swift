@@ -3,7 +3,9 @@ import Glibc
 // conformance DIRECTORY [--verbose] [--list] [--must=FEATURE,...] [--read-only] [NAME...]: makes the checks in a directory, prints what
 // fails by name and the totals; exits with 1 if anything failed. What a file system may leave out
 // (fallocate, direct, counts) is skipped where it is left out, unless it is named as what must be there. With
-// --read-only the directory is one that cannot be written, with the names that ReadOnly.swift tells.
+// --read-only the directory is one that cannot be written, with the names that ReadOnly.swift tells. Calls at
+// random have --seeds (4) checks of a size, from --seed (1) on, of --calls (600) each; in a mount of llvs, whose
+// top --versions names, versions made in between must hold the bytes of that moment.
 
 /// Says why nothing was checked, and ends.
 func refuse(_ sentence: String, _ code: Int32) -> Never {
@@ -16,6 +18,7 @@ let arguments = Array(CommandLine.arguments.dropFirst())
 let options = arguments.filter { $0.hasPrefix("--") }
 let words = arguments.filter { !$0.hasPrefix("--") }
 for option in options where !["--verbose", "--list", "--read-only"].contains(option) {
+  if RandomCalls.wanted.take(option) { continue }
   guard option.hasPrefix("--must=") else { refuse("There is no option \(option).", 64) }
   for word in option.dropFirst(7).split(separator: ",") {
     guard let feature = Feature(rawValue: String(word)) else {
@@ -32,8 +35,10 @@ if options.contains("--list") {
 }
 guard let target = words.first else {
   refuse(
-    "Usage: conformance DIRECTORY [--verbose] [--list] [--must=FEATURE,...] [--read-only] [NAME...]",
-    64)
+    """
+    Usage: conformance DIRECTORY [--verbose] [--list] [--must=FEATURE,...] [--read-only] [--seed=N] [--seeds=N] \
+    [--calls=N] [--versions=MOUNTPOINT] [NAME...]
+    """, 64)
 }
 guard chdir(target) == 0, let resolved = realpath(".", nil) else {
   refuse("\(target) cannot be used: \(String(cString: strerror(errno))).", 66)

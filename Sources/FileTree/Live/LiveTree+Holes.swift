@@ -11,16 +11,40 @@ extension FileContent {
   }
 }
 
+/// What was found by looking for data or a hole.
+package struct SoughtPlace {
+  /// Nothing where no data follows.
+  package var offset: UInt64?
+  /// The hole that this rests on, where somebody has the file open for writing.
+  ///
+  /// He may have stored bytes there through a mapping: the kernel tells of those only when it writes its pages,
+  /// and that it does not do before it asks for a hole.
+  package var doubted: Range<UInt64>?
+}
+
 extension LiveTree {
   /// Finds the first byte at or behind an offset that is stored, or the first that is in a hole:
   /// lseek(2) with SEEK_DATA and SEEK_HOLE. The end of a file counts as a hole.
   ///
-  /// - Throws: ``FSError/noDevice`` for an offset at or behind the end, and where no data follows.
+  /// - Throws: ``FSError/noDevice`` for an offset at or behind the end.
   package func seek(
     _ inode: UInt64, from offset: UInt64, toData: Bool
-  ) throws(FSError) -> UInt64 {
-    let content = try lock.withLock { _ throws(FSError) in try node(inode).content }
-    return try seek(content, from: offset, toData: toData)
+  ) throws(FSError) -> SoughtPlace {
+    let (content, isWritten) = try lock.withLock { _ throws(FSError) in
+      let node = try node(inode)
+      return (node.content, node.writers > 0)
+    }
+    var place = SoughtPlace()
+    do throws(FSError) {
+      place.offset = try seek(content, from: offset, toData: toData)
+    } catch .noDevice where offset < content.size {}
+    guard isWritten else { return place }
+    let begin = toData ? offset : place.offset ?? content.size
+    if begin < content.size {
+      let run = try run(content, at: begin)
+      if run.isHole { place.doubted = begin..<(toData ? place.offset ?? content.size : run.end) }
+    }
+    return place
   }
 
   func seek(

@@ -20,6 +20,7 @@ func everyCheck() -> Suite {
   addSparseChecks(&suite)
   addDirectChecks(&suite)
   addMappingChecks(&suite)
+  addRandomChecks(&suite)
   addLockChecks(&suite)
   addMountChecks(&suite)
   addNameChecks(&suite)

@@ -102,6 +102,26 @@ func addMappingChecks(_ suite: inout Suite) {
     try equal(try place.text("f"), "texA")
     try equal(try place.status("f").st_size, 4)
   }
+  suite.check("mapping: what is stored in a hole is data at once, and no hole") { place in
+    let fd = try place.open("f", O_RDWR | O_CREAT)
+    try ok(Sys.ftruncate(fd, 64 * page))
+    try equal(Sys.pwrite(fd, [UInt8](repeating: 1, count: 99), at: 40 * page), 99)
+    let map = try map(fd, 64 * page, PROT_READ | PROT_WRITE)
+    defer { munmap(map, 64 * page) }
+    for index in [3, 4, 20, 50] {
+      map.storeBytes(of: 0x41, toByteOffset: index * page + 9, as: UInt8.self)
+    }
+    // What is found may begin before it and end behind it, but takes in each.
+    for index in [3, 4, 20, 40, 50] {
+      let data = try ok(Sys.seek(fd, (index - 1) * page, Linux.seekData), "SEEK_DATA")
+      try require(data <= index * page + 9, "\(index): data at \(data)")
+      let hole = try ok(Sys.seek(fd, index * page, Linux.seekHole), "SEEK_HOLE")
+      try require(hole > index * page + 9, "\(index): a hole at \(hole)")
+    }
+    map.storeBytes(of: 0x41, toByteOffset: 63 * page, as: UInt8.self)
+    let reader = try place.open("f", O_RDONLY)
+    try require(try ok(Sys.seek(reader, 60 * page, Linux.seekData)) <= 63 * page, "the last")
+  }
   suite.check("mapping: what one process stores another reads and maps") { place in
     try place.file("f", String(repeating: "x", count: 3 * page))
     let fd = try place.open("f", O_RDWR)
