@@ -235,9 +235,8 @@ struct EditBuilder {
   private func keepTime(
     of old: Entry, for state: CutPlan.NodeState, in attributes: inout Attributes
   ) {
-    guard state.kind != .directory, !(state.taken?.explicitTime ?? state.explicitTime) else {
-      return
-    }
+    // A file that was moved here, and not written, has the time that it is recorded with.
+    guard state.kind != .directory, let taken = state.taken, !taken.explicitTime else { return }
     let known = links[state.node.inode]?.entry ?? old
     var same = attributes
     same.mtime = known.attributes.mtime
