@@ -1,4 +1,4 @@
-// Bytes of two files under calls at random (RandomBytes.swift).
+// Bytes of two files (RandomBytes.swift) and a tree (RandomNames.swift) under calls at random.
 
 /// What the arguments say of calls at random.
 struct RandomCalls {
@@ -24,6 +24,12 @@ func addRandomChecks(_ suite: inout Suite) {
           $0, seed: seed, limit: pages * RandomBytes.page, mount: wanted.mount)
         try bytes.run(wanted.calls)
       }
+    }
+  }
+  for seed in wanted.first..<wanted.first + wanted.seeds {
+    suite.check("random calls: names lead where they must, and only due times move (seed \(seed))")
+    {
+      try RandomNames($0, seed: seed, mount: wanted.mount).run(wanted.calls)
     }
   }
 }
