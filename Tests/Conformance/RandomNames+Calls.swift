@@ -297,9 +297,15 @@ extension RandomNames {
     try compare(node, path(entry))
   }
 
-  /// The bytes, target or attributes that a path leads to.
   private func compare(_ node: ModelNode, _ path: String) throws {
-    switch node.kind {
+    try compare(node.kind, node.text, node.attributes, path)
+  }
+
+  /// The bytes, target or attributes that a path leads to.
+  private func compare(
+    _ kind: Kind, _ text: [UInt8], _ attributes: [String: [UInt8]], _ path: String
+  ) throws {
+    switch kind {
     case .symlink:
       let target = try withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { room in
         let count = try path.withCString { name in
@@ -310,16 +316,16 @@ extension RandomNames {
         }
         return Array(room[..<count])
       }
-      try equal(target, node.text)
+      try equal(target, text)
     case .regular:
       let fd = try ok(Sys.open(path, O_RDONLY), "open")
       defer { Sys.close(fd) }
-      try equal(Sys.pread(fd, 1 << 16, at: 0), node.text)
+      try equal(Sys.pread(fd, 1 << 16, at: 0), text)
     default: break
     }
-    guard node.kind == .regular || node.isDirectory else { return }
+    guard kind == .regular || kind == .directory else { return }
     for number in 0..<3 {
-      try equal(Sys.getxattr(path, "user.\(number)"), node.attributes["user.\(number)"])
+      try equal(Sys.getxattr(path, "user.\(number)"), attributes["user.\(number)"])
     }
   }
 
@@ -337,27 +343,67 @@ extension RandomNames {
     let said = Sys.write(control, Array("commit\n".utf8))
     Sys.close(control)
     try equal(said, 7)
-    for directory in directories() {
-      let inside = path(of: directory).dropFirst(place.path.count)
-      let shown = "\(place.path)/.llvs/head\(inside)"
-      let listed = try Place.names(Path(shown)) ?? { throw failure("opendir \(shown)") }()
-      let wanted = Set(directory.children.keys.map { Array($0.utf8) } + [[0x2E], [0x2E, 0x2E]])
-      try require(Set(listed) == wanted && listed.count == wanted.count, "\(shown) lists \(listed)")
-      for (name, node) in directory.children {
-        let path = "\(shown)/\(name)"
-        var status = stat()
-        try ok(Sys.stat(path, &status, follow: false), "stat \(path)")
-        try equal(status.st_mode & 0o170000, node.kind.typeBits)
-        // History is for reading alone.
-        if node.kind == .regular {
-          try equal(status.st_mode & 0o555, node.mode & 0o555)
-          // One that was set is a change; that it was written, with the bytes that it had, is none.
-          try require(
-            !node.isTimeSet || ModelTimes(status).modified == node.times.modified,
-            "the mtime of \(path) is \(ModelTimes(status).modified), not \(node.times.modified)")
-        }
-        try compare(node, path)
+    let link = "\(place.path)/.llvs/head"
+    let version = try withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { room in
+      let count = try link.withCString {
+        try ok(
+          call(
+            SYS_readlinkat, here, Int(bitPattern: $0), Int(bitPattern: room.baseAddress), 4096),
+          "readlink of the head")
       }
+      return String(decoding: room[..<count], as: UTF8.self)
     }
+    let wanted = snapshot()
+    try compare(wanted, with: version)
+    versions[version] = wanted
+  }
+
+  /// The tree as a version must have it.
+  private func snapshot() -> [String: ShownNode] {
+    var found: [String: ShownNode] = [:]
+    for entry in entries() {
+      guard let node = entry.node else { continue }
+      let inside = String(path(entry).dropFirst(place.path.count + 1))
+      let isFile = node.kind == .regular
+      found[inside] = ShownNode(
+        kind: node.kind, text: node.text, attributes: node.attributes,
+        // History is for reading alone.
+        mode: isFile ? node.mode & 0o555 : 0,
+        // A time that was set is a change; that a file was written, with the bytes that it had, is none.
+        modified: isFile && node.isTimeSet ? node.times.modified : nil)
+    }
+    return found
+  }
+
+  private func compare(_ wanted: [String: ShownNode], with version: String) throws {
+    let root = "\(place.path)/.llvs/\(version)"
+    var held: [String: Set<[UInt8]>] = ["": []]
+    for (path, node) in wanted {
+      let parts = path.split(separator: "/")
+      held[parts.dropLast().joined(separator: "/"), default: []].insert(
+        Array((parts.last ?? "").utf8))
+      if node.kind == .directory { held[path, default: []].formUnion([]) }
+      var status = stat()
+      let shown = "\(root)/\(path)"
+      try ok(Sys.stat(shown, &status, follow: false), "stat \(shown)")
+      try equal(status.st_mode & 0o170000, node.kind.typeBits)
+      if node.kind == .regular { try equal(status.st_mode & 0o555, node.mode) }
+      let modified = ModelTimes(status).modified
+      try require(
+        node.modified == nil || node.modified == modified,
+        "the mtime of \(shown) is \(modified), not \(node.modified ?? 0)")
+      try compare(node.kind, node.text, node.attributes, shown)
+    }
+    for (path, names) in held {
+      let shown = path.isEmpty ? root : "\(root)/\(path)"
+      let listed = try Place.names(Path(shown)) ?? { throw failure("opendir \(shown)") }()
+      let all = names.union([[0x2E], [0x2E, 0x2E]])
+      try require(Set(listed) == all && listed.count == all.count, "\(shown) lists \(listed)")
+    }
+  }
+
+  /// What was committed shows what it showed then.
+  func checkVersions() throws {
+    for (version, wanted) in versions { try compare(wanted, with: version) }
   }
 }

@@ -45,6 +45,16 @@ final class ModelNode {
   }
 }
 
+/// A name as a version has it.
+struct ShownNode {
+  var kind: Kind
+  var text: [UInt8]
+  var attributes: [String: [UInt8]]
+  var mode: UInt32
+  /// Nothing where it may be that of the version before.
+  var modified: Int?
+}
+
 /// When the bytes and when anything of a node changed, in nanoseconds.
 struct ModelTimes: Equatable {
   var changed = 0
@@ -75,6 +85,8 @@ final class RandomNames {
   var nameless: [ModelNode] = []
   /// Whose times a call must move.
   var touched: [(node: ModelNode, modified: Bool)] = []
+  /// What versions that were made must hold.
+  var versions: [String: [String: ShownNode]] = [:]
   private var trail: [String] = []
 
   static let names = [
@@ -104,6 +116,7 @@ final class RandomNames {
         try act()
         try checkAll(isTimed: isTimed)
       }
+      try checkVersions()
     } catch let failed as Failed {
       let last = trail.suffix(16).joined(separator: "; ")
       throw Failed(description: "\(failed) after \(trail.count) calls, the last: \(last)")
