@@ -138,12 +138,14 @@ extension LiveTree {
         guard case .put(let state, _) = item.action else { return false }
         return installation.entries[state.node.inode] != nil
       }.map(\.path))
+    // Of those that changed since, the ones at whose only name the base has them; other names went.
+    var placed: Set<UInt64> = []
     for item in plan.items {
       guard case .put(let state, _) = item.action else { continue }
       if installation.ended.contains(state.node.inode) { endAttributes(state) }
       settle(
         state, at: item.path, entry: installation.entries[state.node.inode],
-        isStale: installation.stale.contains(state.node.inode))
+        isStale: installation.stale.contains(state.node.inode), &placed)
       if installation.renumbered.contains(state.node.inode) { state.node.renewsInode = true }
       if installation.learnsNumbers { state.node.renewsInode = false }
     }
@@ -249,7 +251,8 @@ extension LiveTree {
 
   /// Gives a node what the new base holds for it.
   private func settle(
-    _ state: CutPlan.NodeState, at path: [UInt8], entry: Entry?, isStale: Bool
+    _ state: CutPlan.NodeState, at path: [UInt8], entry: Entry?, isStale: Bool,
+    _ placed: inout Set<UInt64>
   ) {
     let node = state.node
     guard let entry, detachedNodes[node.inode] == nil else { return }
@@ -261,7 +264,8 @@ extension LiveTree {
     }
     let isUnchanged = node.stamp == state.stamp
     // Of several names the base may lack any: each is put again.
-    node.isMoved = !isUnchanged && (!node.furtherNames.isEmpty || node.path != path)
+    if !isUnchanged, node.furtherNames.isEmpty, node.path == path { placed.insert(node.inode) }
+    node.isMoved = !isUnchanged && !placed.contains(node.inode)
     // Also of one that changed meanwhile: the next cut gives it what this one recorded.
     let shownTime = shownTime(state, isStale: isStale)
     if isUnchanged {

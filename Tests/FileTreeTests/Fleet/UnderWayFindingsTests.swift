@@ -114,6 +114,34 @@ struct UnderWayFindingsTests {
     #expect(shown["d/x"].map { String(decoding: $0.bytes, as: UTF8.self) } == "one")
   }
 
+  @Test("a file that lost another name meanwhile is what another version has at the one it keeps")
+  func lostName() throws {
+    // Several, since the names of a file are met in any order.
+    let names = (0..<12).map { ("a/f\($0)", "e/h\($0)") }
+    for name in ["a", "e"] { try member.kernel.makeDirectory(name) }
+    for (name, other) in names {
+      try save(name, "one")
+      try member.kernel.link(name, other)
+    }
+    try member.run("commit")
+    let first = try #require(try member.head())
+    for (_, other) in names { try save(other, "two") }
+    try restore(first) {
+      for (name, _) in names {
+        try member.kernel.remove(name)
+        try member.kernel.makeLink(name, to: "link")
+      }
+    }
+    let shown = try texts(member)
+    for (_, other) in names { #expect(shown[other] == "one", "\(other)") }
+    let other = try FleetMember(copied(), number: 0)
+    #expect(try texts(other) == shown)
+    try member.run("commit")
+    let later = try texts(member)
+    #expect(later == shown, "\(later), not \(shown)")
+    _ = try member.check()
+  }
+
   @Test("a file of several names has one more when one of them comes to be shown elsewhere")
   func shownElsewhere() throws {
     try save("in", "text")
@@ -226,6 +254,14 @@ struct UnderWayFindingsTests {
   }
 
   /// Makes a version on the head with what another has, while programs go on.
+  /// What a killed daemon would leave now.
+  private func copied() throws -> String {
+    let copy = directory.file("copy")
+    try FileSystem.makeDirectory(copy)
+    try copyTree(member.path, copy + "/s0")
+    return copy
+  }
+
   private func restore(
     _ version: VersionNumber, while meanwhile: () throws -> Void
   ) throws {
