@@ -152,7 +152,12 @@ extension LiveTree {
     if installation.learnsNumbers {
       for one in plan.renewals {
         // Two nodes are shown where the base has one value: as one of them goes there, the other leaves.
-        one.node.renewsInode = installation.unlearned.contains(one.node.inode)
+        let isUnlearned = installation.unlearned.contains(one.node.inode)
+        one.node.renewsInode = isUnlearned
+        // Its other names are found by the number that the base has of it.
+        if !isUnlearned, one.node.entry?.inode ?? 0 != 0 {
+          one.node.entry?.inode = one.node.inode
+        }
       }
     }
     for path in plan.numbered { impliedInodes[ImpliedName(path)] = nil }

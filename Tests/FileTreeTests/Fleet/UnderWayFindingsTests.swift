@@ -198,20 +198,7 @@ struct UnderWayFindingsTests {
     try member.kernel.makeDirectory("d")
     try member.kernel.makeDirectory("d/x")
     try member.run("commit")
-    let number = try #require(try member.head())
-    let base = try #require(try member.store.version(number))
-    // As a program of the library makes it: keys alone.
-    _ = try member.service.versioner.transition(.command, reasonText: "test") {
-      (transaction, head) throws(StoreError) in
-      guard let head else { return head }
-      let base = member.store.map(base.map)
-      let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
-        .applying(edits: [.remove(Key(bytes: Array("d".utf8)), directory: true)])
-      return try transaction.add(
-        AuthoredVersion(
-          number: try transaction.reserveVersion(), first: head, base: base, map: map)
-      ).number
-    }
+    try commit(without: ["d"], directories: true)
     try restore(first) {
       for path in changed {
         if path == "d/new" {
@@ -253,7 +240,48 @@ struct UnderWayFindingsTests {
     #expect(try member.live().keys.sorted() == ["a", "f"])
   }
 
-  /// Makes a version on the head with what another has, while programs go on.
+  @Test("a file that took the place of an open one has the names that a later version gives it")
+  func shownBesideOpen() throws {
+    try save("f", "one")
+    try member.run("commit")
+    try member.kernel.link("f", "g")
+    try member.run("commit")
+    let linked = try #require(try member.head())
+    try member.kernel.remove("g")
+    try save("f", "two")
+    try member.run("commit")
+    let file = try member.kernel.open("f", .write)
+    try restore(linked) {}
+    try member.kernel.close(file)
+    #expect(try member.live()["f"]?.names == ["f", "g"])
+    // The base learns the number that the file was given beside the open one.
+    try save("other", "x")
+    try member.run("commit")
+    try commit(without: ["g"], directories: false)
+    #expect(try member.live()["f"]?.names == ["f"])
+    try member.run("undo")
+    let shown = try member.check()
+    #expect(shown["f"]?.names == ["f", "g"])
+  }
+
+  /// Makes a version as a program of the library does: keys alone.
+  private func commit(without names: [String], directories: Bool) throws {
+    let number = try #require(try member.head())
+    let base = try #require(try member.store.version(number))
+    _ = try member.service.versioner.transition(.command, reasonText: "test") {
+      (transaction, head) throws(StoreError) in
+      guard let head else { return head }
+      let base = member.store.map(base.map)
+      let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
+        .applying(
+          edits: names.map { .remove(Key(bytes: Array($0.utf8)), directory: directories) })
+      return try transaction.add(
+        AuthoredVersion(
+          number: try transaction.reserveVersion(), first: head, base: base, map: map)
+      ).number
+    }
+  }
+
   /// What a killed daemon would leave now.
   private func copied() throws -> String {
     let copy = directory.file("copy")
@@ -262,6 +290,7 @@ struct UnderWayFindingsTests {
     return copy
   }
 
+  /// Makes a version on the head with what another has, while programs go on.
   private func restore(
     _ version: VersionNumber, while meanwhile: () throws -> Void
   ) throws {
