@@ -54,10 +54,10 @@ extension LiveTree {
     for change in installation.foreign where change.new != nil {
       installForeign(change, seen, &told)
     }
-    for change in installation.implied.reversed() where !change.isThere {
-      installImplied(change, &told)
-    }
-    for change in installation.implied where change.isThere { installImplied(change, &told) }
+    // Those that the plan kept are behind the others, whatever is below them.
+    let implied = installation.implied.sorted { $0.path.count < $1.path.count }
+    for change in implied.reversed() where !change.isThere { installImplied(change, &told) }
+    for change in implied where change.isThere { installImplied(change, &told) }
     movedUntold = told.isEmpty ? nil : []
     return told
   }

@@ -264,6 +264,31 @@ struct UnderWayFindingsTests {
     #expect(shown["f"]?.names == ["f", "g"])
   }
 
+  @Test("nothing is made in a directory that went with the one above it")
+  func chainGoes() throws {
+    try save("f", "one")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try member.kernel.makeDirectory("a")
+    try member.kernel.makeDirectory("a/e")
+    try save("a/e/x", "x")
+    try member.run("commit")
+    try commit(without: ["a", "a/e"], directories: true)
+    _ = try member.live()
+    var made = false
+    try restore(first) {
+      try member.kernel.change("a") { $0.mode = 0o700 }
+    } telling: {
+      guard !made, let file = try? member.kernel.create("a/e/late") else { return }
+      made = true
+      #expect(throws: Never.self) { try member.kernel.close(file) }
+    }
+    let shown = try member.live()
+    #expect((shown["a/e/late"] != nil) == made)
+    try member.run("commit")
+    #expect(try member.check().keys.sorted() == shown.keys.sorted())
+  }
+
   /// Makes a version as a program of the library does: keys alone.
   private func commit(without names: [String], directories: Bool) throws {
     let number = try #require(try member.head())
@@ -292,8 +317,11 @@ struct UnderWayFindingsTests {
 
   /// Makes a version on the head with what another has, while programs go on.
   private func restore(
-    _ version: VersionNumber, while meanwhile: () throws -> Void
+    _ version: VersionNumber, while meanwhile: () throws -> Void,
+    telling: (() -> Void)? = nil
   ) throws {
+    member.whileTelling(telling)
+    defer { member.whileTelling(nil) }
     let record = try #require(try member.store.version(version))
     var failure: (any Error)?
     _ = try member.service.versioner.transition(.command, reasonText: "test") {
