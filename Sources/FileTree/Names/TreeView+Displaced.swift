@@ -13,14 +13,7 @@ extension TreeView {
   /// - Complexity: O(*n*), in memory for what is found.
   package func valuesBehindDirectories() throws(StoreError) -> [Key] {
     var candidates = try valuesBeforeLongerKeys([])
-    guard try hasEscaped() else { return try behindDirectories(candidates) }
-    var cursor = MapCursor(map)
-    try cursor.seek(to: DisplacedName.prefix)
-    var last: [UInt8] = []
-    while let key = cursor.key, key.bytes.starts(with: DisplacedName.prefix) {
-      try addCandidates(at: key, to: &candidates, &last)
-      try cursor.advance()
-    }
+    try addValuesBehindEscaped(below: DisplacedName.prefix, to: &candidates)
     return try behindDirectories(candidates)
   }
 
@@ -30,10 +23,23 @@ extension TreeView {
   func displacedValues(below directory: [UInt8]) throws(StoreError) -> Set<Key> {
     let prefix = directory + [0x2F]
     var candidates = try valuesBeforeLongerKeys(prefix)
-    if try hasEscaped() {
-      candidates.formUnion(try valuesBeforeLongerKeys(Self.escapedPrefix(prefix)))
+    try addValuesBehindEscaped(below: Self.escapedPrefix(prefix), to: &candidates)
+    return Set(
+      try behindDirectories(candidates.filter { Self.ownPath($0).starts(with: prefix) }))
+  }
+
+  /// Adds the values at and above the paths of escaped keys, which may stand at plain ones.
+  private func addValuesBehindEscaped(
+    below prefix: [UInt8], to candidates: inout Set<Key>
+  ) throws(StoreError) {
+    guard try hasEscaped() else { return }
+    var cursor = MapCursor(map)
+    try cursor.seek(to: prefix)
+    var last: [UInt8] = []
+    while let key = cursor.key, key.bytes.starts(with: prefix) {
+      try addCandidates(at: key, to: &candidates, &last)
+      try cursor.advance()
     }
-    return Set(try behindDirectories(candidates))
   }
 
   /// The keys of values with a prefix that have a directory's key, or keys as below a directory, behind them.

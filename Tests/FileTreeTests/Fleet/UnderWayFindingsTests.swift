@@ -289,6 +289,28 @@ struct UnderWayFindingsTests {
     #expect(try member.check().keys.sorted() == shown.keys.sorted())
   }
 
+  @Test("a file displaced by a directory of names that are not plain keys moves with what it is in")
+  func displacedByEscaped() throws {
+    let combining = "e/n/e\u{301}"
+    try member.kernel.makeDirectory("e")
+    try save("e/n", "one")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try member.kernel.remove("e/n")
+    try member.kernel.makeDirectory("e/n")
+    try save("e/n/x", "x")
+    try member.run("commit")
+    // Only what is in it says that the directory is there.
+    try restore(first) { try save(combining, "new") }
+    try member.run("commit")
+    #expect(try texts(member) == ["e/%llvs%e%2Fn": "one", combining: "new"])
+    _ = try member.live()
+    try member.kernel.rename("e", "g")
+    try member.run("commit")
+    let shown = try member.check()
+    #expect(shown["g/%llvs%g%2Fn"] != nil)
+  }
+
   /// Makes a version as a program of the library does: keys alone.
   private func commit(without names: [String], directories: Bool) throws {
     let number = try #require(try member.head())

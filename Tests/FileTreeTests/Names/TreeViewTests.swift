@@ -105,6 +105,12 @@ struct TreeViewTests {
       let found = try view.valuesBehindDirectories()
       #expect(
         found.map(\.rawValue) == behind.map(\.rawValue), "\(note)")
+      for directory in shown.directories where !directory.path.isEmpty {
+        let below = behind.filter { TreeView.ownPath($0).starts(with: directory.path + [0x2F]) }
+        #expect(
+          try view.displacedValues(below: directory.path) == Set(below),
+          "\(text(directory.path)), \(note)")
+      }
       if let before {
         let known = try before.valuesBehindDirectories()
         #expect(
