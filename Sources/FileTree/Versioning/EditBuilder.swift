@@ -222,12 +222,21 @@ struct EditBuilder {
     let isTaken = items.contains { $0.path == shown }
     guard shown != path, !isTaken else { return }
     value.key = KeyCoding.key(ofPath: shown)
-    // The file may be that value, as it was before a merge brought the directory.
-    if value.inode == node.inode { value.inode = try source.number(for: value) }
+    // The file, or another of the plan, may be that value, as it was before a merge brought the directory.
+    if value.inode == node.inode || puts(value.inode) {
+      value.inode = try source.number(for: value)
+    }
     value.storedVersion = number
     value.revision = try nextRevision()
     edits.put(value, of: value.inode)
     changesContent = true
+  }
+
+  private func puts(_ inode: UInt64) -> Bool {
+    items.contains { item in
+      guard case .put(let state, _) = item.action else { return false }
+      return state.node.inode == inode
+    }
   }
 
   /// Writing the same bytes again is no change by itself; and one file has one time, whichever of its

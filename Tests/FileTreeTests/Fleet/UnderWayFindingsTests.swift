@@ -311,6 +311,36 @@ struct UnderWayFindingsTests {
     #expect(shown["g/%llvs%g%2Fn"] != nil)
   }
 
+  @Test("a displaced file that keeps its place beside the file it was has a number of its own")
+  func displacedBesideItself() throws {
+    let displaced = "%llvs%f"
+    try save("f", "one")
+    // As a program may name a file itself.
+    try save(displaced, "own")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try member.kernel.remove("f")
+    try member.kernel.makeDirectory("f")
+    try save("f/x", "x")
+    try member.run("commit")
+    let member = member
+    try restore(first) { try save("f/new", "new") }
+    try member.run("commit")
+    #expect(try texts(member) == [displaced: "own", displaced + "%~1": "one", "f/new": "new"])
+    let second = try #require(try member.head())
+    try member.kernel.remove(displaced)
+    try member.run("commit")
+    #expect(try texts(member) == [displaced: "one", "f/new": "new"])
+    _ = try member.live()
+    try restore(second) { try member.kernel.change(displaced) { $0.mode = 0o600 } }
+    _ = try member.tree()
+    try member.kernel.removeAll("f")
+    try save("f", "three")
+    try member.run("commit")
+    try member.check()
+    #expect(try texts(member) == [displaced: "own", displaced + "%~1": "one", "f": "three"])
+  }
+
   /// Makes a version as a program of the library does: keys alone.
   private func commit(without names: [String], directories: Bool) throws {
     let number = try #require(try member.head())
