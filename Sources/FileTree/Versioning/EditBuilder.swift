@@ -133,9 +133,16 @@ struct EditBuilder {
       let first = shown.firstIndex(of: 0x2F).map { Array(shown[..<$0]) } ?? shown
       guard !except.contains(first) else { continue }
       var copy = entry
+      // Where a file is put at its own name, a displaced value goes on at that which it is shown under.
+      let keepsName = shown != relative && claimed.contains(target + [0x2F] + relative)
       copy.key = try view.key(
-        forNewPath: target + [0x2F] + relative, isDirectory: entry.isDirectory)
-      if shown != relative { displacedCopies.append((target + [0x2F] + shown, copy)) }
+        forNewPath: target + [0x2F] + (keepsName ? shown : relative),
+        isDirectory: entry.isDirectory)
+      if keepsName {
+        if puts(copy.inode) { copy.inode = try self.source.number(for: copy) }
+      } else if shown != relative {
+        displacedCopies.append((target + [0x2F] + shown, copy))
+      }
       copy.storedVersion = number
       copy.revision = try nextRevision()
       edits.put(copy, of: copy.inode == 0 ? nil : copy.inode)

@@ -341,6 +341,29 @@ struct UnderWayFindingsTests {
     #expect(try texts(member) == [displaced: "own", displaced + "%~1": "one", "f": "three"])
   }
 
+  @Test("a displaced file stays beside one that took its own name, and moves with what both are in")
+  func displacedMovesBeside() throws {
+    try member.kernel.makeDirectory("c")
+    try save("c/f", "one")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try member.kernel.remove("c/f")
+    try member.kernel.makeDirectory("c/f")
+    try save("c/f/x", "x")
+    try member.run("commit")
+    let member = member
+    try restore(first) { try save("c/f/new", "new") }
+    try member.run("commit")
+    try member.kernel.removeAll("c/f")
+    try save("c/f", "two")
+    try member.kernel.rename("c", "g")
+    let shown = try texts(member)
+    #expect(shown == ["g/%llvs%c%2Ff": "one", "g/f": "two"])
+    try member.run("commit")
+    #expect(try texts(member) == shown)
+    try member.check()
+  }
+
   /// Makes a version as a program of the library does: keys alone.
   private func commit(without names: [String], directories: Bool) throws {
     let number = try #require(try member.head())
