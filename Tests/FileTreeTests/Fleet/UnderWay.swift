@@ -235,7 +235,8 @@ final class UnderWay: @unchecked Sendable {
     let isPlanned = member.service.tree.lock.withLock { [tree = member.service.tree] _ in
       tree.isPlanning
     }
-    if isPlanned { recent.formUnion(saved.intersection(shown)) }
+    // What another file shows too is not only in what was just saved.
+    if isPlanned { recent.formUnion(saved.intersection(shown).subtracting(Self.marks(before))) }
     before = now
     try noteHandles()
   }
