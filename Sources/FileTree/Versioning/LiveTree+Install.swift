@@ -47,19 +47,33 @@ extension LiveTree {
       showElsewhere(change, seen, &told)
     }
     for (path, inode) in installation.withoutEntries { impliedInodes[ImpliedName(path)] = inode }
-    // What goes, goes before the directory it is in.
-    for change in installation.foreign.reversed() where change.new == nil {
-      installForeign(change, seen, &told)
-    }
+    let implied = installation.implied.sorted { $0.path.lexicographicallyPrecedes($1.path) }
+    removeForeign(installation.foreign, implied, seen, &told)
     for change in installation.foreign where change.new != nil {
       installForeign(change, seen, &told)
     }
-    // Those that the plan kept are behind the others, whatever is below them.
-    let implied = installation.implied.sorted { $0.path.count < $1.path.count }
-    for change in implied.reversed() where !change.isThere { installImplied(change, &told) }
     for change in implied where change.isThere { installImplied(change, &told) }
     movedUntold = told.isEmpty ? nil : []
     return told
+  }
+
+  /// Takes away what goes, before the directory it is in, whether there are entries for either or not.
+  ///
+  /// Both lists are in the order of paths.
+  private func removeForeign(
+    _ foreign: [ForeignChange], _ implied: [ImpliedChange], _ seen: PlanSeen,
+    _ told: inout [Invalidation]
+  ) {
+    var directories = implied.filter { !$0.isThere }
+    for change in foreign.reversed() where change.new == nil {
+      while let directory = directories.last,
+        change.path.lexicographicallyPrecedes(directory.path)
+      {
+        installImplied(directories.removeLast(), &told)
+      }
+      installForeign(change, seen, &told)
+    }
+    for directory in directories.reversed() { installImplied(directory, &told) }
   }
 
   // MARK: - What the cut took
