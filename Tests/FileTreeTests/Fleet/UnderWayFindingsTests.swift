@@ -295,16 +295,8 @@ struct UnderWayFindingsTests {
   func displacedByEscaped() throws {
     let combining = "e/n/e\u{301}"
     try member.kernel.makeDirectory("e")
-    try save("e/n", "one")
-    try member.run("commit")
-    let first = try #require(try member.head())
-    try member.kernel.remove("e/n")
-    try member.kernel.makeDirectory("e/n")
-    try save("e/n/x", "x")
-    try member.run("commit")
     // Only what is in it says that the directory is there.
-    try restore(first) { try save(combining, "new") }
-    try member.run("commit")
+    try displace("e/n", by: combining)
     #expect(try texts(member) == ["e/%llvs%e%2Fn": "one", combining: "new"])
     _ = try member.live()
     try member.kernel.rename("e", "g")
@@ -316,18 +308,10 @@ struct UnderWayFindingsTests {
   @Test("a displaced file that keeps its place beside the file it was has a number of its own")
   func displacedBesideItself() throws {
     let displaced = "%llvs%f"
-    try save("f", "one")
+    let member = member
     // As a program may name a file itself.
     try save(displaced, "own")
-    try member.run("commit")
-    let first = try #require(try member.head())
-    try member.kernel.remove("f")
-    try member.kernel.makeDirectory("f")
-    try save("f/x", "x")
-    try member.run("commit")
-    let member = member
-    try restore(first) { try save("f/new", "new") }
-    try member.run("commit")
+    try displace("f", by: "f/new")
     #expect(try texts(member) == [displaced: "own", displaced + "%~1": "one", "f/new": "new"])
     let second = try #require(try member.head())
     try member.kernel.remove(displaced)
@@ -346,16 +330,7 @@ struct UnderWayFindingsTests {
   @Test("a displaced file stays beside one that took its own name, and moves with what both are in")
   func displacedMovesBeside() throws {
     try member.kernel.makeDirectory("c")
-    try save("c/f", "one")
-    try member.run("commit")
-    let first = try #require(try member.head())
-    try member.kernel.remove("c/f")
-    try member.kernel.makeDirectory("c/f")
-    try save("c/f/x", "x")
-    try member.run("commit")
-    let member = member
-    try restore(first) { try save("c/f/new", "new") }
-    try member.run("commit")
+    try displace("c/f", by: "c/f/new")
     try member.kernel.removeAll("c/f")
     try save("c/f", "two")
     try member.kernel.rename("c", "g")
@@ -364,6 +339,19 @@ struct UnderWayFindingsTests {
     try member.run("commit")
     #expect(try texts(member) == shown)
     try member.check()
+  }
+
+  /// Makes a file, "one", that comes back while a file, "new", is made in the directory which took its place.
+  private func displace(_ path: String, by below: String) throws {
+    try save(path, "one")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try member.kernel.remove(path)
+    try member.kernel.makeDirectory(path)
+    try save(path + "/x", "x")
+    try member.run("commit")
+    try restore(first) { try save(below, "new") }
+    try member.run("commit")
   }
 
   /// Makes a version as a program of the library does: keys alone.
