@@ -32,14 +32,17 @@ struct CutPlan {
     private let base: BaseEntry?
     /// The save that the cut takes; nil for the base's bytes.
     private(set) var taken: Save?
+    /// A directory that only names below say is there, from which one went: put where none is left.
+    let isThinned: Bool
     /// The cut found the bytes and attributes of before, so the new mtime is in no version (rule 4).
     var isRewritten = false
 
     init(
       node: LiveNode, entry: Entry?, newest: Save?, fallback: Save?, standsAsSaved: Bool,
-      latest: SavedState?, priorEpoch: UInt64
+      latest: SavedState?, priorEpoch: UInt64, isThinned: Bool
     ) {
       self.node = node
+      self.isThinned = isThinned
       stamp = node.stamp
       kind = node.kind
       attributes = node.attributes

@@ -95,6 +95,8 @@ struct CutVersions {
     var placed: [MapPlace: UInt64] = [:]
     /// Of those who set attributes, the ones that had seen the files as the head has them.
     var informed: Set<ReaderMemory.Place> = []
+    /// Directories that got entries since nothing is left below them.
+    var emptied: [[UInt8]] = []
     /// Nodes whose numbers differ from the base's and nothing else does.
     var renumbered: Set<UInt64> = []
     var summary = CutSummary()
@@ -384,6 +386,7 @@ struct CutVersions {
     try builder.finish(keeping: isOnHead ? plan.kept.map(\.path) : [])
     made.entries.merge(builder.entries)
     made.displacedCopies += builder.displacedCopies
+    made.emptied += builder.emptied
     if !isOnHead { made.stale.formUnion(builder.entries.inodes) }
     made.renumbered.formUnion(builder.renumbered)
     let detached = Set(plan.detached.map(\.inode))

@@ -30,6 +30,10 @@ struct EditBuilder {
   private(set) var replacesDamaged = false
   /// Whether anything but inode numbers changes.
   private(set) var changesContent = false
+  /// Directories without entries from which names went.
+  private var thinned: [(path: [UInt8], state: CutPlan.NodeState)] = []
+  /// Those that got entries, since nothing was left below them.
+  private(set) var emptied: [[UInt8]] = []
   /// What the first name of a file of several names got, for the others.
   private var links: [UInt64: (stored: StoredContent, entry: Entry)] = [:]
   /// Directories in which names come or go, and those whose time was set by utimensat(2).
@@ -53,8 +57,8 @@ struct EditBuilder {
   /// The edits in the map's order, without those that change nothing.
   func sortedEdits() -> SortedEdits { edits.sorted() }
 
-  /// Call after the last item: a directory's recorded time goes when a name in it came or went, and a value
-  /// whose name a directory has kept parts from its file's other names, where those are changed, and from the
+  /// Call after the last item: a directory of which nothing but names below said that it was there gets an entry
+  /// where none is left, a directory's recorded time goes when a name in it came or went, and a value whose name a directory has kept parts from its file's other names, where those are changed, and from the
   /// file that went from there with its number.
   mutating func finish(keeping kept: [[UInt8]]) throws(StoreError) {
     for path in kept {
@@ -65,6 +69,7 @@ struct EditBuilder {
       hidden.inode = try source.number(for: hidden)
       edits.put(hidden, of: nil)
     }
+    try keepEmptied()
     for path in renamedIn.subtracting(timed) where !path.isEmpty {
       guard case .directory(let found?)? = try view.find(path: path) else { continue }
       let place = MapPlace(found)
@@ -80,6 +85,46 @@ struct EditBuilder {
       edits.put(entry, of: entry.inode == 0 ? nil : entry.inode)
       changesContent = true
     }
+  }
+
+  private mutating func keepEmptied() throws(StoreError) {
+    guard !thinned.isEmpty else { return }
+    // The directories in which the plan puts something, and those above them.
+    var filled: Set<[UInt8]> = []
+    for item in items {
+      guard case .put(let state, _) = item.action, !state.isThinned else { continue }
+      var path = Self.parent(of: item.path)
+      while !path.isEmpty, filled.insert(path).inserted { path = Self.parent(of: path) }
+    }
+    // What is in another is looked at first, since that is in it.
+    for (path, state) in thinned.sorted(by: { $1.path.lexicographicallyPrecedes($0.path) }) {
+      guard !filled.contains(path), case .directory(nil)? = try view.find(path: path),
+        try isEmptied(path)
+      else { continue }
+      let key = TreeView.key(ofPath: path, showing: .directory(nil), isDirectory: true)
+      let made: Entry? =
+        if case .version(let map) = source {
+          try recalled(state, at: key, in: map, old: nil)
+        } else {
+          try entry(for: state, key: key, old: nil, nil)
+        }
+      guard let entry = made else { continue }
+      placed[MapPlace(entry)] = state.node.inode
+      edits.put(entry, of: state.node.inode)
+      emptied.append(path)
+      changesContent = true
+      var above = Self.parent(of: path)
+      while !above.isEmpty, filled.insert(above).inserted { above = Self.parent(of: above) }
+    }
+  }
+
+  /// Whether the plan takes away all that is below a directory.
+  private func isEmptied(_ path: [UInt8]) throws(StoreError) -> Bool {
+    var below = view.entries(below: path)
+    while let (_, entry) = try below.next() {
+      guard case .remove? = edits[MapPlace(entry)] else { return false }
+    }
+    return true
   }
 
   private static func parent(of path: [UInt8]) -> [UInt8] {
@@ -155,6 +200,7 @@ struct EditBuilder {
   private mutating func put(
     _ state: CutPlan.NodeState, at path: [UInt8], isInPlace: Bool, _ ahead: PutAhead.Work?
   ) throws(StoreError) {
+    if state.isThinned { return thinned.append((path, state)) }
     let isDirectory = state.kind == .directory
     var old: Entry?
     let found = if let ahead { try ahead.found.get() } else { try view.find(path: path) }

@@ -157,6 +157,9 @@ extension LiveTree {
     for item in plan.items {
       guard case .put(let state, _) = item.action else { continue }
       if installation.ended.contains(state.node.inode) { endAttributes(state) }
+      if state.isThinned, installation.entries[state.node.inode] != nil {
+        impliedInodes[ImpliedName(item.path)] = nil
+      }
       settle(
         state, at: item.path, entry: installation.entries[state.node.inode],
         isStale: installation.stale.contains(state.node.inode), &placed)

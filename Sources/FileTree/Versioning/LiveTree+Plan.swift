@@ -262,6 +262,11 @@ extension LiveTree {
         CutPlan.Item(
           path: path, epoch: override.epoch,
           action: .put(state(of: node, reason), isInPlace: staysInPlace)))
+    } else if let epoch = thinned(node) {
+      plan.items.append(
+        CutPlan.Item(
+          path: path, epoch: epoch,
+          action: .put(state(of: node, reason, isThinned: true), isInPlace: true)))
     }
     if !staysInPlace, let basePath = node.directory?.basePath {
       // A name whose file was never saved keeps what the base has there.
@@ -286,6 +291,14 @@ extension LiveTree {
       plan.numbered.append(path)
     }
     walk(node, at: path, isInPlace: staysInPlace, reason, &plan)
+  }
+
+  /// What was seen by who took names from a directory that only names below say is there; nil where nobody did.
+  ///
+  /// A directory goes by rmdir alone: where nothing is left below it, it gets an entry.
+  private func thinned(_ node: LiveNode) -> UInt64? {
+    guard node.entry == nil, let directory = node.directory else { return nil }
+    return directory.overrides.values.lazy.compactMap { $0.node == nil ? $0.epoch : nil }.max()
   }
 
   /// Whether a file of the base of which only the number differs goes with its directory as all of the base
@@ -327,7 +340,9 @@ extension LiveTree {
         action: .put(state(of: node, reason), isInPlace: isUnmoved && node.isInBase)))
   }
 
-  private func state(of node: LiveNode, _ reason: CutReason) -> CutPlan.NodeState {
+  private func state(
+    of node: LiveNode, _ reason: CutReason, isThinned: Bool = false
+  ) -> CutPlan.NodeState {
     let file = node.file
     let isCommand = reason == .command
     // A save that a write followed counts only for a command, or if it had its quiet before; of a log or
@@ -341,7 +356,7 @@ extension LiveTree {
     return CutPlan.NodeState(
       node: node, entry: node.entry, newest: newest.map { CutPlan.Save($0) },
       fallback: counted.map { CutPlan.Save($0) }, standsAsSaved: stands,
-      latest: file?.saved, priorEpoch: prior)
+      latest: file?.saved, priorEpoch: prior, isThinned: isThinned)
   }
 
   /// Takes detached files that were saved, as changes of the names they had.

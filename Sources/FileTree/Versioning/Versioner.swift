@@ -268,6 +268,7 @@ package final class Versioner: Sendable {
       transaction.moveImplied(plan.moves)
       if let root = plan.rootAttributes { RootAttributes.record(root, in: transaction) }
       let made = try CutVersions(tree: tree, plan: plan, message: message).add(to: transaction)
+      for path in made.emptied { transaction.forgetImplied(path) }
       var outcome = Outcome(
         cut: made.newest, unsaved: plan.unsaved, unsavedDetached: plan.unsavedDetached,
         unreadable: plan.unreadable, summary: made.summary)

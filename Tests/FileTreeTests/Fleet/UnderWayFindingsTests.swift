@@ -341,6 +341,43 @@ struct UnderWayFindingsTests {
     try member.check()
   }
 
+  @Test(
+    "a directory that only names below say is there stays when a program takes them away",
+    arguments: [false, true])
+  func emptied(isKilled: Bool) throws {
+    try save("f", "one")
+    for path in ["a", "b", "b/c", "d"] { try member.kernel.makeDirectory(path) }
+    for path in ["a/x", "b/c/x", "d/x", "d/y"] { try save(path, "x") }
+    try member.run("commit")
+    try commit(without: ["a", "b", "b/c", "d"], directories: true)
+    let number = try member.kernel.status(member.kernel.walk("a")).inode
+    try member.kernel.remove("a/x")
+    try member.kernel.rename("b/c/x", "y")
+    try member.kernel.remove("d/x")
+    if isKilled {
+      member.kill()
+      try member.mount()
+    }
+    try member.run("commit")
+    let shown = ["a", "b", "b/c", "d", "d/y", "f", "y"]
+    #expect(try member.check().keys.sorted() == shown)
+    // Nothing but names below says of the others that they are there.
+    let head = try #require(try member.store.state().headMap)
+    let entries = try shown.filter {
+      try member.store.map(head).entry(at: Key(bytes: Array($0.utf8)), directory: true) != nil
+    }
+    #expect(entries == ["a", "b/c"])
+    if isKilled {
+      member.kill()
+      try member.mount()
+    }
+    #expect(try member.kernel.status(member.kernel.walk("a")).inode == number)
+    try save("a/new", "new")
+    try member.kernel.remove("b/c")
+    try member.run("commit")
+    #expect(try member.check().keys.sorted() == ["a", "a/new", "b", "d", "d/y", "f", "y"])
+  }
+
   /// Makes a file, "one", that comes back while a file, "new", is made in the directory which took its place.
   private func displace(_ path: String, by below: String) throws {
     try save(path, "one")
