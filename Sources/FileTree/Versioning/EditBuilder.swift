@@ -57,8 +57,9 @@ struct EditBuilder {
   /// The edits in the map's order, without those that change nothing.
   func sortedEdits() -> SortedEdits { edits.sorted() }
 
-  /// Call after the last item: a directory of which nothing but names below said that it was there gets an entry
-  /// where none is left, a directory's recorded time goes when a name in it came or went, and a value whose name a directory has kept parts from its file's other names, where those are changed, and from the
+  /// Call after the last item: a directory of which nothing but names below said that it was there gets an
+  /// entry where none is left, a directory's recorded time goes when a name in it came or went, and a value
+  /// whose name a directory has kept parts from its file's other names, where those are changed, and from the
   /// file that went from there with its number.
   mutating func finish(keeping kept: [[UInt8]]) throws(StoreError) {
     for path in kept {
@@ -87,6 +88,7 @@ struct EditBuilder {
     }
   }
 
+  /// Gives entries to directories that had none, and of which the plan takes away all that is below them.
   private mutating func keepEmptied() throws(StoreError) {
     guard !thinned.isEmpty else { return }
     // The directories in which the plan puts something, and those above them.
@@ -102,13 +104,7 @@ struct EditBuilder {
         try isEmptied(path)
       else { continue }
       let key = TreeView.key(ofPath: path, showing: .directory(nil), isDirectory: true)
-      let made: Entry? =
-        if case .version(let map) = source {
-          try recalled(state, at: key, in: map, old: nil)
-        } else {
-          try entry(for: state, key: key, old: nil, nil)
-        }
-      guard let entry = made else { continue }
+      guard let entry = try made(of: state, at: key, old: nil, nil) else { continue }
       placed[MapPlace(entry)] = state.node.inode
       edits.put(entry, of: state.node.inode)
       emptied.append(path)
@@ -225,13 +221,7 @@ struct EditBuilder {
       if isDirectory { old = entry } else { try keepDisplaced(by: state.node, at: path) }
     case nil: break
     }
-    let made: Entry? =
-      if case .version(let map) = source {
-        try recalled(state, at: key, in: map, old: old)
-      } else {
-        try entry(for: state, key: key, old: old, ahead)
-      }
-    guard let entry = made else { return }
+    guard let entry = try made(of: state, at: key, old: old, ahead) else { return }
     let place = MapPlace(entry)
     placed[place] = state.node.inode
     if old == nil { renamedIn.insert(Self.parent(of: path)) }
@@ -246,6 +236,16 @@ struct EditBuilder {
         changesContent = true
       }
     }
+  }
+
+  /// What a node comes to at a key; nil for what the cut does not take.
+  private mutating func made(
+    of state: CutPlan.NodeState, at key: Key, old: Entry?, _ ahead: PutAhead.Work?
+  ) throws(StoreError) -> Entry? {
+    if case .version(let map) = source {
+      return try recalled(state, at: key, in: map, old: old)
+    }
+    return try entry(for: state, key: key, old: old, ahead)
   }
 
   /// Whether the plan puts anything in a directory but attributes of what is there.
@@ -285,6 +285,7 @@ struct EditBuilder {
     changesContent = true
   }
 
+  /// Whether the plan puts a node at any path.
   private func puts(_ inode: UInt64) -> Bool {
     items.contains { item in
       guard case .put(let state, _) = item.action else { return false }

@@ -1,4 +1,5 @@
 import FileTree
+import Foundation
 import LLVS
 import Platform
 import TestSupport
@@ -26,6 +27,13 @@ final class Fleet {
   /// What commits have taken, and where it was first.
   private var taken: [String: String] = [:]
   private let peers = ["folder", "second", "bundles"]
+
+  /// The seeds of lives: that which `LLVS_TEST_SEED` says, else as many as a variable says, or three.
+  static func seeds(_ variable: String) -> [UInt64] {
+    let environment = ProcessInfo.processInfo.environment
+    if let seed = environment["LLVS_TEST_SEED"].flatMap({ UInt64($0) }) { return [seed] }
+    return Array(0..<(environment[variable].flatMap { UInt64($0) } ?? 3))
+  }
 
   init(seed: UInt64, members count: Int) throws {
     self.seed = seed

@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 
@@ -8,14 +7,9 @@ import Testing
 /// ids are not in the seed: SWIFT_DETERMINISTIC_HASHING=1 makes a life more alike.
 @Suite(.timeLimit(.minutes(10)))
 struct FleetTests {
-  private static let environment = ProcessInfo.processInfo.environment
-  private static let seeds: [UInt64] =
-    environment["LLVS_TEST_SEED"].flatMap { UInt64($0) }.map { [$0] }
-    ?? (0..<(environment["LLVS_TEST_FLEET"].flatMap { UInt64($0) } ?? 3)).map { $0 }
-
   @Test(
     "whatever is edited, exchanged, merged and killed: trees are their heads, and nothing is lost",
-    arguments: seeds)
+    arguments: Fleet.seeds("LLVS_TEST_FLEET"))
   func live(seed: UInt64) throws {
     let fleet = try Fleet(seed: seed, members: 3 + Int(seed % 3))
     do {

@@ -1,5 +1,4 @@
 import FileTree
-import Foundation
 import LLVS
 import TestSupport
 import Testing
@@ -9,12 +8,9 @@ import Testing
 /// `LLVS_TEST_FLEET` says how many, `LLVS_TEST_SEED` which one alone.
 @Suite(.timeLimit(.minutes(10)))
 struct ShownIsCommittedTests {
-  private static let environment = ProcessInfo.processInfo.environment
-  private static let seeds: [UInt64] =
-    environment["LLVS_TEST_SEED"].flatMap { UInt64($0) }.map { [$0] }
-    ?? (0..<(environment["LLVS_TEST_FLEET"].flatMap { UInt64($0) } ?? 3)).map { $0 }
-
-  @Test("where nothing is merged a version holds what the tree showed", arguments: seeds)
+  @Test(
+    "where nothing is merged a version holds what the tree showed",
+    arguments: Fleet.seeds("LLVS_TEST_FLEET"))
   func live(seed: UInt64) throws {
     let fleet = try Fleet(seed: seed, members: 2)
     do {

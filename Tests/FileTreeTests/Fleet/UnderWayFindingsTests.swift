@@ -220,13 +220,7 @@ struct UnderWayFindingsTests {
     "the kernel is told of a directory that goes, once empty, where the one above it stays",
     arguments: [false, true])
   func nestedGoes(isKilled: Bool) throws {
-    try save("f", "one")
-    try member.run("commit")
-    let first = try #require(try member.head())
-    try member.kernel.makeDirectory("a")
-    try member.kernel.makeDirectory("a/e")
-    try save("a/e/x", "x")
-    try member.run("commit")
+    let first = try makeNested()
     try restore(first) { try save("a/e/new", "new") }
     try member.kernel.remove("a/e/new")
     try member.kernel.change("a") { $0.mtime = .init(seconds: 7, nanoseconds: 0) }
@@ -268,13 +262,7 @@ struct UnderWayFindingsTests {
     "nothing is made in a directory that went with the one above it",
     arguments: [["a", "a/e"], ["a/e"], ["a"]])
   func chainGoes(withoutEntries: [String]) throws {
-    try save("f", "one")
-    try member.run("commit")
-    let first = try #require(try member.head())
-    try member.kernel.makeDirectory("a")
-    try member.kernel.makeDirectory("a/e")
-    try save("a/e/x", "x")
-    try member.run("commit")
+    let first = try makeNested()
     try commit(without: withoutEntries, directories: true)
     _ = try member.live()
     var made = false
@@ -376,6 +364,18 @@ struct UnderWayFindingsTests {
     try member.kernel.remove("b/c")
     try member.run("commit")
     #expect(try member.check().keys.sorted() == ["a", "a/new", "b", "d", "d/y", "f", "y"])
+  }
+
+  /// Makes a version with a file, and one with a directory in a directory too; returns the first.
+  private func makeNested() throws -> VersionNumber {
+    try save("f", "one")
+    try member.run("commit")
+    let first = try #require(try member.head())
+    try member.kernel.makeDirectory("a")
+    try member.kernel.makeDirectory("a/e")
+    try save("a/e/x", "x")
+    try member.run("commit")
+    return first
   }
 
   /// Makes a file, "one", that comes back while a file, "new", is made in the directory which took its place.

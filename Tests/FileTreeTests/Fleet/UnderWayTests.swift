@@ -9,15 +9,11 @@ import Testing
 /// whatever a next version mends is looked at: see ``UnderWay``.
 @Suite(.timeLimit(.minutes(10)))
 struct UnderWayTests {
-  private static let environment = ProcessInfo.processInfo.environment
-  private static let seeds: [UInt64] =
-    environment["LLVS_TEST_SEED"].flatMap { UInt64($0) }.map { [$0] }
-    ?? (0..<(environment["LLVS_TEST_UNDER_WAY"].flatMap { UInt64($0) } ?? 3)).map { $0 }
-  private static let isStrict = environment["LLVS_TEST_STRICT"] != nil
+  private static let isStrict = ProcessInfo.processInfo.environment["LLVS_TEST_STRICT"] != nil
 
   @Test(
     "what programs save while another tree is put under them is not lost, killed or not",
-    arguments: seeds)
+    arguments: Fleet.seeds("LLVS_TEST_UNDER_WAY"))
   func live(seed: UInt64) throws {
     let fleet = try Fleet(seed: seed, members: 2)
     do {
