@@ -3,7 +3,7 @@ import Platform
 
 /// Makes versions by itself, and brings what is pending to the disk: rules 2 and 6 of section 4.
 ///
-/// - Concurrency: a thread of its own; its lock is a leaf and is taken under the tree's.
+/// - Concurrency: two threads of its own; its locks are leaves and are taken under the tree's.
 package final class Autosaver: Sendable {
   private struct State {
     var isStopping = false
@@ -11,22 +11,22 @@ package final class Autosaver: Sendable {
     var isWoken = false
   }
 
-  /// How long what was written may be away from the disk.
-  private static let syncInterval: UInt64 = 5_000_000_000
   /// How often the time of the next cut is looked at anew while something is pending: a save moves it.
   private static let glance: UInt64 = 500_000_000
   /// How long to wait after a cut that failed, and while there is too little space.
   private static let pause: UInt64 = 5_000_000_000
 
   private let service: ControlService
+  private let pendingSync: PendingSync
   private let state = Monitor(State())
 
-  /// Prepares a thread for the live tree of a service.
+  /// Prepares threads for the live tree of a service.
   package init(_ service: ControlService) {
     self.service = service
+    pendingSync = PendingSync(service.tree)
   }
 
-  /// Starts the thread.
+  /// Starts the threads.
   ///
   /// - Throws: ``StoreError/system(_:)`` where there can be no thread.
   package func start() throws(StoreError) {
@@ -34,6 +34,7 @@ package final class Autosaver: Sendable {
     tree.lock.withLock { _ in
       tree.wake = { [weak self] in self?.wake() }
     }
+    try pendingSync.start()
     do throws(SystemError) {
       try SystemThread.detach { [self] in run() }
     } catch {
@@ -42,14 +43,18 @@ package final class Autosaver: Sendable {
     }
   }
 
-  /// Ends the thread and waits until it has; what is pending stays so.
+  /// Ends the threads and waits until they have; what is pending stays so, but for a version under way, which
+  /// waits for no quiet then.
   package func stop() {
     state.withLock { $0.isStopping = true }
     state.broadcast()
+    service.versioner.hurry()
     _ = state.wait { $0.hasEnded ? true : nil }
+    pendingSync.stop()
   }
 
   private func wake() {
+    pendingSync.wake()
     state.withLock { $0.isWoken = true }
     state.broadcast()
   }
@@ -71,7 +76,6 @@ package final class Autosaver: Sendable {
       state.broadcast()
     }
     let tree = service.tree
-    var synced = SystemClock.monotonic()
     var lastError = ""
     var isLow = false
     while !state.withLock({ $0.isStopping }) {
@@ -92,16 +96,12 @@ package final class Autosaver: Sendable {
         }
         lastError = failed ?? ""
         if isLow || failed != nil {
-          sync(&synced)
           guard sleep(Self.pause, forWake: false) else { return }
         }
         continue
       }
-      if now - synced >= Self.syncInterval { sync(&synced) }
       guard let next else {
-        // What was written and made a version of, or taken back, is on the disk or needs not to be.
-        let isDurable = sync(&synced)
-        guard sleep(isDurable ? nil : Self.pause, forWake: true) else { return }
+        guard sleep(nil, forWake: true) else { return }
         continue
       }
       let wait = min(next.tick - now, Self.glance)
@@ -115,23 +115,6 @@ package final class Autosaver: Sendable {
       return nil
     } catch {
       return ControlError(error).message
-    }
-  }
-
-  @discardableResult
-  private func sync(_ last: inout UInt64) -> Bool {
-    defer { last = SystemClock.monotonic() }
-    if service.tree.journal.isDueForRenewal() {
-      // Half of it, else it would be written for little.
-      _ = service.tree.renewJournal(toFree: service.tree.journal.generationEnd.end / 2)
-    }
-    do throws(FSError) {
-      try service.tree.sync()
-      return true
-    } catch {
-      // Told once: until it is over, the journal's own line in status says so.
-      service.tree.damage.tell("what is pending could not be brought to the disk: \(error)")
-      return false
     }
   }
 }

@@ -46,6 +46,8 @@ package final class Versioner: Sendable {
     var isBusy = false
     /// How many wait for theirs.
     var waiting = 0
+    /// Nobody waits for quiet any more.
+    var isHurried = false
   }
 
   package init(
@@ -59,6 +61,12 @@ package final class Versioner: Sendable {
       s.healing.healer = { [weak self] in self?.healIfIdle() }
       s.renewer = { [weak self] in self?.renewIfIdle() ?? false }
     }
+  }
+
+  /// Has a cut that waits for quiet go on at once, and every later one: the end is near.
+  func hurry() {
+    serial.withLock { $0.isHurried = true }
+    serial.broadcast()
   }
 
   /// Begins the journal anew without a version, unless a transition is under way.
@@ -214,7 +222,7 @@ package final class Versioner: Sendable {
       if reason == .overdue {
         // Which saves count is known once they had their quiet, and for a command at once.
         let settle = tree.lock.withLock { _ in tree.settings.settle }
-        _ = serial.wait(nanoseconds: settle) { $0.waiting > 0 ? true : nil }
+        _ = serial.wait(nanoseconds: settle) { $0.waiting > 0 || $0.isHurried ? true : nil }
         tree.lock.withLock { _ in tree.choose(&plan) }
       }
       staged = try gather()

@@ -1,8 +1,9 @@
-import FileTree
 import LLVS
 import Platform
 import TestSupport
 import Testing
+
+@testable import FileTree
 
 @Suite("Versions by themselves", .timeLimit(.minutes(2)))
 struct AutosaverTests {
@@ -37,6 +38,49 @@ struct AutosaverTests {
     #expect(try space.service.status().text.contains("is free: no versions"))
     try space.run("commit")
     #expect(try space.head != nil)
+  }
+
+  /// Lets a cut be overdue, which then waits for the saves to have had their quiet.
+  private func beginOverdueCut(_ space: ControlWorkspace, settle: String) throws -> Autosaver {
+    try space.run("set settle=\(settle)")
+    try space.write("a", "one")
+    let tree = space.tree
+    tree.lock.withLock { _ in
+      tree.firstPending = SystemClock.monotonic() - LiveTree.abandonedNanoseconds
+    }
+    let saver = Autosaver(space.service)
+    try saver.start()
+    for _ in 0..<400 where !tree.lock.withLock({ _ in tree.isPlanning }) {
+      SystemClock.sleep(nanoseconds: 10_000_000)
+    }
+    #expect(tree.lock.withLock { _ in tree.isPlanning })
+    return saver
+  }
+
+  @Test("the end does not wait for the quiet that an overdue cut waits for")
+  func endOfOverdueCut() throws {
+    let space = try ControlWorkspace()
+    let saver = try beginOverdueCut(space, settle: "60s")
+    let began = SystemClock.monotonic()
+    saver.stop()
+    #expect(SystemClock.monotonic() - began < 20_000_000_000)
+    #expect(try space.head != nil)
+  }
+
+  @Test("what is written while a version is made comes to the disk all the same")
+  func syncsBesideCut() throws {
+    let space = try ControlWorkspace()
+    let saver = try beginOverdueCut(space, settle: "60s")
+    defer { saver.stop() }
+    try space.write("b", "two")
+    let journal = space.tree.journal
+    #expect(journal.hasUnsynced)
+    let began = SystemClock.monotonic()
+    while journal.hasUnsynced, SystemClock.monotonic() - began < 20_000_000_000 {
+      SystemClock.sleep(nanoseconds: 50_000_000)
+    }
+    #expect(!journal.hasUnsynced)
+    #expect(space.tree.lock.withLock { _ in space.tree.isPlanning })
   }
 
   @Test("peers are synced at the interval that is set, from when it is set")
