@@ -6,13 +6,8 @@ import Platform
 ///
 /// - Concurrency: a thread of its own.
 package final class Autosync: Sendable {
-  private struct State {
-    var isStopping = false
-    var hasEnded = false
-  }
-
   private let service: ControlService
-  private let state = Monitor(State())
+  private let thread = StandingThread()
 
   package init(_ service: ControlService) {
     self.service = service
@@ -23,21 +18,19 @@ package final class Autosync: Sendable {
   /// - Throws: ``StoreError/system(_:)`` where there can be no thread.
   package func start() throws(StoreError) {
     do throws(SystemError) {
-      try SystemThread.detach { [self] in run() }
+      try thread.start { [self] in run() }
     } catch {
-      state.withLock { $0.hasEnded = true }
       throw .system(error)
     }
   }
 
   /// Ends the thread, and an exchange that it is in, and waits until it has.
   package func stop() {
-    state.withLock { $0.isStopping = true }
-    state.broadcast()
-    // Taken once, so that the thread either sees the end or waits already.
-    service.settingsChanged.withLock { _ in }
-    service.settingsChanged.broadcast()
-    _ = state.wait { $0.hasEnded ? true : nil }
+    thread.end {
+      // Taken once, so that the thread either sees the end or waits already.
+      service.settingsChanged.withLock { _ in }
+      service.settingsChanged.broadcast()
+    }
   }
 
   /// An interval and its jitter, in nanoseconds.
@@ -46,22 +39,16 @@ package final class Autosync: Sendable {
     return interval - quarter + UInt64.random(in: 0...(2 * quarter))
   }
 
-  private var isStopping: Bool { state.withLock { $0.isStopping } }
-
   private func run() {
-    defer {
-      state.withLock { $0.hasEnded = true }
-      state.broadcast()
-    }
-    while !isStopping {
+    while !thread.isEnding {
       let seen = service.settingsChanged.withLock { $0 }
       let interval = service.settings.autosync
       // Another setting begins another interval.
       let isChanged = service.settingsChanged.wait(nanoseconds: interval.map(Self.jittered)) {
         (changes) -> Bool? in
-        changes != seen || isStopping ? true : nil
+        changes != seen || thread.isEnding ? true : nil
       }
-      if isStopping { return }
+      if thread.isEnding { return }
       if isChanged != true, interval != nil { sync() }
     }
   }
@@ -69,7 +56,7 @@ package final class Autosync: Sendable {
   private func sync() {
     do throws(ControlError) {
       guard try !service.allPeers().isEmpty else { return }
-      let context = CommandContext(isCancelled: { [self] in isStopping })
+      let context = CommandContext(isCancelled: { [self] in thread.isEnding })
       _ = try service.run(.sync(peers: []), context: context)
     } catch {
       // Noted in the log and in status by the service.

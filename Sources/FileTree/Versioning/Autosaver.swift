@@ -5,12 +5,6 @@ import Platform
 ///
 /// - Concurrency: two threads of its own; its locks are leaves and are taken under the tree's.
 package final class Autosaver: Sendable {
-  private struct State {
-    var isStopping = false
-    var hasEnded = false
-    var isWoken = false
-  }
-
   /// How often the time of the next cut is looked at anew while something is pending: a save moves it.
   private static let glance: UInt64 = 500_000_000
   /// How long to wait after a cut that failed, and while there is too little space.
@@ -18,7 +12,7 @@ package final class Autosaver: Sendable {
 
   private let service: ControlService
   private let pendingSync: PendingSync
-  private let state = Monitor(State())
+  private let thread = StandingThread()
 
   /// Prepares threads for the live tree of a service.
   package init(_ service: ControlService) {
@@ -34,11 +28,10 @@ package final class Autosaver: Sendable {
     tree.lock.withLock { _ in
       tree.wake = { [weak self] in self?.wake() }
     }
-    try pendingSync.start()
     do throws(SystemError) {
-      try SystemThread.detach { [self] in run() }
+      try pendingSync.start()
+      try thread.start { [self] in run() }
     } catch {
-      state.withLock { $0.hasEnded = true }
       throw .system(error)
     }
   }
@@ -46,39 +39,20 @@ package final class Autosaver: Sendable {
   /// Ends the threads and waits until they have; what is pending stays so, but for a version under way, which
   /// waits for no quiet then.
   package func stop() {
-    state.withLock { $0.isStopping = true }
-    state.broadcast()
-    service.versioner.hurry()
-    _ = state.wait { $0.hasEnded ? true : nil }
+    thread.end { service.versioner.hurry() }
     pendingSync.stop()
   }
 
   private func wake() {
     pendingSync.wake()
-    state.withLock { $0.isWoken = true }
-    state.broadcast()
-  }
-
-  /// Waits until the time is up, something becomes pending, or the end; false for the end.
-  private func sleep(_ nanoseconds: UInt64?, forWake: Bool) -> Bool {
-    _ = state.wait(nanoseconds: nanoseconds) { state -> Bool? in
-      state.isStopping || forWake && state.isWoken ? true : nil
-    }
-    return state.withLock { state in
-      state.isWoken = false
-      return !state.isStopping
-    }
+    thread.wake()
   }
 
   private func run() {
-    defer {
-      state.withLock { $0.hasEnded = true }
-      state.broadcast()
-    }
     let tree = service.tree
     var lastError = ""
     var isLow = false
-    while !state.withLock({ $0.isStopping }) {
+    while !thread.isEnding {
       let now = SystemClock.monotonic()
       let next = tree.nextCut()
       if let next, next.tick <= now {
@@ -96,16 +70,16 @@ package final class Autosaver: Sendable {
         }
         lastError = failed ?? ""
         if isLow || failed != nil {
-          guard sleep(Self.pause, forWake: false) else { return }
+          guard thread.sleep(Self.pause, wakes: false) else { return }
         }
         continue
       }
       guard let next else {
-        guard sleep(nil, forWake: true) else { return }
+        guard thread.sleep(nil, wakes: true) else { return }
         continue
       }
       let wait = min(next.tick - now, Self.glance)
-      guard sleep(max(wait, 1_000_000), forWake: false) else { return }
+      guard thread.sleep(max(wait, 1_000_000), wakes: false) else { return }
     }
   }
 

@@ -8,60 +8,37 @@ import Platform
 ///
 /// - Concurrency: a thread of its own.
 final class PendingSync: Sendable {
-  private struct State {
-    var isStopping = false
-    var hasEnded = false
-    var isWoken = false
-  }
-
   /// How long what was written may be away from the disk.
   private static let interval: UInt64 = 5_000_000_000
 
   private let tree: LiveTree
-  private let state = Monitor(State())
+  private let thread = StandingThread()
 
   /// Prepares a thread for a live tree.
   init(_ tree: LiveTree) { self.tree = tree }
 
   /// Starts the thread.
   ///
-  /// - Throws: ``StoreError/system(_:)`` where there can be no thread.
-  func start() throws(StoreError) {
-    do throws(SystemError) {
-      try SystemThread.detach { [self] in run() }
-    } catch {
-      state.withLock { $0.hasEnded = true }
-      throw .system(error)
-    }
+  /// - Throws: EAGAIN when there are too many threads.
+  func start() throws(SystemError) {
+    try thread.start { [self] in run() }
   }
 
   /// Ends the thread and waits until it has.
-  func stop() {
-    state.withLock { $0.isStopping = true }
-    state.broadcast()
-    _ = state.wait { $0.hasEnded ? true : nil }
-  }
+  func stop() { thread.end() }
 
   /// Something has become pending.
-  func wake() {
-    state.withLock { $0.isWoken = true }
-    state.broadcast()
-  }
+  func wake() { thread.wake() }
 
   private func run() {
-    defer {
-      state.withLock { $0.hasEnded = true }
-      state.broadcast()
-    }
-    while !state.withLock({ $0.isStopping }) {
-      // Where a sync has failed it is tried again, whatever is pending.
-      if !tree.hasPending, !tree.journal.hasUnsynced, tree.refusalReason == nil {
-        _ = state.wait { $0.isWoken || $0.isStopping ? true : nil }
-      }
-      state.withLock { $0.isWoken = false }
-      _ = state.wait(nanoseconds: Self.interval) { $0.isStopping ? true : nil }
+    while thread.sleep(isDue ? 0 : nil, wakes: true), thread.sleep(Self.interval, wakes: false) {
       sync()
     }
+  }
+
+  /// Whether there is something to do without anything new; a sync that has failed is tried again.
+  private var isDue: Bool {
+    tree.hasPending || tree.journal.hasUnsynced || tree.refusalReason != nil
   }
 
   private func sync() {
