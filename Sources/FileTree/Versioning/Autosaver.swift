@@ -69,6 +69,8 @@ package final class Autosaver: Sendable {
           service.log.add("error", "automatic version: \(failed)")
         }
         lastError = failed ?? ""
+        // What was removed since is room at once, not only when a version takes the rest.
+        if isLow { _ = tree.reclaim() }
         if isLow || failed != nil {
           guard thread.sleep(Self.pause, wakes: false) else { return }
         }

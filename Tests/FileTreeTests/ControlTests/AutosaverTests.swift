@@ -40,6 +40,34 @@ struct AutosaverTests {
     #expect(try space.head != nil)
   }
 
+  @Test("below the reserve, what is removed gives its room back, though no version is made")
+  func roomBelowReserve() throws {
+    let space = try ControlWorkspace()
+    try space.run("set settle=100ms reserve=1000P")
+    let saver = Autosaver(space.service)
+    try saver.start()
+    defer { saver.stop() }
+    func staged() throws -> UInt64 {
+      let journal = space.directory.file("store/journal")
+      return try FileSystem.list(journal).filter { $0.hasSuffix(".stage") }.reduce(0) {
+        try $0 + FileSystem.status("\(journal)/\($1)").allocated
+      }
+    }
+    let text = String(repeating: "text", count: 256 << 10)
+    let handle = try space.write("a", text)
+    try space.write("b", text)
+    let before = try staged()
+    try space.remove("a")
+    space.tree.forget(handle.node.inode, count: 1)
+    let began = SystemClock.monotonic()
+    while try staged() > before - (512 << 10), SystemClock.monotonic() - began < 20_000_000_000 {
+      SystemClock.sleep(nanoseconds: 50_000_000)
+    }
+    #expect(try staged() <= before - (512 << 10))
+    #expect(try space.read("b") == text)
+    #expect(try space.head == nil)
+  }
+
   /// Lets a cut be overdue, which then waits for the saves to have had their quiet.
   private func beginOverdueCut(_ space: ControlWorkspace, settle: String) throws -> Autosaver {
     try space.run("set settle=\(settle)")
