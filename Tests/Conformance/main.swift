@@ -27,6 +27,13 @@ for option in options where !["--verbose", "--list", "--read-only"].contains(opt
     Feature.required.insert(feature)
   }
 }
+// The checks are made in another current directory, where paths from here lead nowhere.
+if let mount = RandomCalls.wanted.mount {
+  guard let resolved = realpath(mount, nil) else {
+    refuse("\(mount) cannot be used: \(String(cString: strerror(errno))).", 66)
+  }
+  RandomCalls.wanted.mount = String(cString: resolved)
+}
 let suite = everyCheck()
 if options.contains("--list") {
   for check in suite.checks { print(check.name) }
