@@ -2,7 +2,8 @@ package import LLVS
 import Platform
 
 /// Syncs with all peers at the interval of the setting `autosync`, give or take a quarter, so that a fleet
-/// on equal timers does not stay in step.
+/// on equal timers does not stay in step. Below the reserve it makes no versions, and with `automerge=off`
+/// it merges nothing.
 ///
 /// - Concurrency: a thread of its own.
 package final class Autosync: Sendable {
@@ -56,7 +57,7 @@ package final class Autosync: Sendable {
   private func sync() {
     do throws(ControlError) {
       guard try !service.allPeers().isEmpty else { return }
-      let context = CommandContext(isCancelled: { [self] in thread.isEnding })
+      let context = CommandContext(isCancelled: { [self] in thread.isEnding }, isAutomatic: true)
       _ = try service.run(.sync(peers: []), context: context)
     } catch {
       // Noted in the log and in status by the service.

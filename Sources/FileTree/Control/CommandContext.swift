@@ -18,13 +18,17 @@ package struct CommandContext: Sendable {
   /// Asked often; true ends the command with ``ControlError/Kind/interrupted``.
   package var isCancelled: @Sendable () -> Bool
   package var progress: @Sendable (CommandProgress) -> Void
+  /// Nobody asked: what settings say of automatic versions and merges holds for it too.
+  package var isAutomatic: Bool
 
   package init(
     isCancelled: @escaping @Sendable () -> Bool = { false },
-    progress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
+    progress: @escaping @Sendable (CommandProgress) -> Void = { _ in },
+    isAutomatic: Bool = false
   ) {
     self.isCancelled = isCancelled
     self.progress = progress
+    self.isAutomatic = isAutomatic
   }
 
   func check() throws(ControlError) {

@@ -50,14 +50,19 @@ extension ControlService {
   ) throws(ControlError) -> CommandResult {
     let all = try peers(named: names)
     var outcome = ExchangeOutcome()
-    let committed = try commit(nil)
-    outcome.lines.append(committed.text)
+    let makesVersions = !context.isAutomatic || !isBelowReserve
+    if makesVersions {
+      outcome.lines.append(try commit(nil).text)
+    }
     let peers = try known(among: all, context, &outcome)
     try run(.retrieve, with: peers, context, &outcome)
     do throws(ControlError) {
-      let merged = try mergeHeads(context, standardArbitration(context))
-      outcome.lines.append(merged.text)
-      outcome.note(merged)
+      // A merge takes in what is pending too.
+      if makesVersions, !context.isAutomatic || settings.automerge {
+        let merged = try mergeHeads(context, standardArbitration(context))
+        outcome.lines.append(merged.text)
+        outcome.note(merged)
+      }
     } catch {
       guard error.kind != .interrupted else { throw error }
       outcome.fail(error)

@@ -131,4 +131,55 @@ struct AutosaverTests {
     #expect(isSent)
     sync.stop()
   }
+
+  @Test("syncing by itself makes no version below the reserve")
+  func autosyncBelowReserve() throws {
+    let space = try ControlWorkspace()
+    let folder = space.directory.file("folder")
+    try FileSystem.makeDirectory(folder)
+    try space.service.setPeer("usb", address: Array(folder.utf8))
+    try space.write("a", "one")
+    try space.run("commit")
+    let head = try space.head
+    try space.run("set reserve=1000P autosync=1s")
+    try space.write("a", "two")
+    let sync = Autosync(space.service)
+    try sync.start()
+    var isSent = false
+    for _ in 0..<400 where !isSent {
+      isSent = try FileSystem.exists("\(folder)/versions")
+      SystemClock.sleep(nanoseconds: 50_000_000)
+    }
+    sync.stop()
+    #expect(isSent)
+    #expect(try space.head == head)
+  }
+
+  @Test("syncing by itself merges nothing where merging by itself is off")
+  func autosyncWithoutMerging() throws {
+    let a = try ControlWorkspace()
+    let b = try ControlWorkspace()
+    let folder = a.directory.file("folder")
+    try FileSystem.makeDirectory(folder)
+    for space in [a, b] { try space.service.setPeer("usb", address: Array(folder.utf8)) }
+    try a.write("a", "base")
+    try a.run("sync")
+    try b.run("sync")
+    try b.write("b", "of b")
+    try b.run("sync")
+    try a.write("a", "of a")
+    try a.run("set automerge=off autosync=1s")
+    let sync = Autosync(a.service)
+    try sync.start()
+    var isTaken = false
+    for _ in 0..<400 where !isTaken {
+      isTaken = try a.service.status().text.contains("(2 heads, 1 to merge)")
+      SystemClock.sleep(nanoseconds: 50_000_000)
+    }
+    sync.stop()
+    #expect(isTaken)
+    #expect(try a.read("b") == nil)
+    try a.run("sync")
+    #expect(try a.read("b") != nil)
+  }
 }
