@@ -28,6 +28,7 @@ extension ControlService {
       }
     }
     tree.lock.withLock { _ in tree.settings = settings }
+    versioner.noteSettings()
     // The reply is about what was asked for, whatever another handle has set since.
     let changed = assignments.map { "\($0.name.rawValue)=\(scratch.text(of: $0.name))" }
     settingsChanged.withLock { $0 += 1 }

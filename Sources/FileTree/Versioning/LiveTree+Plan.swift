@@ -456,6 +456,8 @@ extension LiveTree {
     if let next = nextCut() {
       let now = SystemClock.monotonic()
       result.due = next.tick > now ? next.tick - now : 0
+      // It is marked then, and made when what it marked had its quiet.
+      if next.reason == .overdue { result.due? += lock.withLock { _ in settings.settle } }
     }
     return result
   }

@@ -48,6 +48,8 @@ package final class Versioner: Sendable {
     var waiting = 0
     /// Nobody waits for quiet any more.
     var isHurried = false
+    /// How often settings were changed: how long the quiet is may be another then.
+    var changes: UInt64 = 0
   }
 
   package init(
@@ -67,6 +69,29 @@ package final class Versioner: Sendable {
   func hurry() {
     serial.withLock { $0.isHurried = true }
     serial.broadcast()
+  }
+
+  /// Has a cut that waits for quiet look how long that is now.
+  func noteSettings() {
+    serial.withLock { $0.changes += 1 }
+    serial.broadcast()
+  }
+
+  /// Waits until what an overdue cut marked had its quiet, and no longer than until somebody asks for a
+  /// transition, or the end is near.
+  private func awaitQuiet() {
+    let marked = SystemClock.monotonic()
+    while true {
+      let seen = serial.withLock { $0.changes }
+      let settle = tree.lock.withLock { _ in tree.settings.settle }
+      let passed = SystemClock.monotonic() - marked
+      guard passed < settle else { return }
+      let isOver = serial.wait(nanoseconds: settle - passed) { turn -> Bool? in
+        if turn.waiting > 0 || turn.isHurried { return true }
+        return turn.changes == seen ? nil : false
+      }
+      if isOver == true { return }
+    }
   }
 
   /// Begins the journal anew without a version, unless a transition is under way.
@@ -221,8 +246,7 @@ package final class Versioner: Sendable {
     do throws(StoreError) {
       if reason == .overdue {
         // Which saves count is known once they had their quiet, and for a command at once.
-        let settle = tree.lock.withLock { _ in tree.settings.settle }
-        _ = serial.wait(nanoseconds: settle) { $0.waiting > 0 || $0.isHurried ? true : nil }
+        awaitQuiet()
         tree.lock.withLock { _ in tree.choose(&plan) }
       }
       staged = try gather()

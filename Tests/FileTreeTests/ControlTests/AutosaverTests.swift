@@ -95,6 +95,24 @@ struct AutosaverTests {
     #expect(try space.head != nil)
   }
 
+  @Test("a shorter quiet that is set holds for an overdue cut that waits for its own already")
+  func quietOfOverdueCut() throws {
+    let space = try ControlWorkspace()
+    let saver = try beginOverdueCut(space, settle: "1h")
+    defer { saver.stop() }
+    try space.run("set settle=1s author=Ada")
+    #expect(try waitForHead(space, 20) != nil)
+  }
+
+  @Test("status tells when an overdue version is made, not when it is marked")
+  func dueOfOverdueCut() throws {
+    let space = try ControlWorkspace()
+    try space.run("set settle=1h")
+    try space.write("a", "one")
+    let due = try #require(space.tree.pending().due)
+    #expect(due > 3_600_000_000_000 && due <= 3_660_000_000_000)
+  }
+
   @Test("what is written while a version is made comes to the disk all the same")
   func syncsBesideCut() throws {
     let space = try ControlWorkspace()
