@@ -80,6 +80,7 @@ extension Verb {
     let words = try line.operands(2...2)
     let store = try Site(line).reader()
     let record = try store.version(meant: words[0])
+    try refuseInside(store, words[1])
     var export = TreeExport(
       store: store, target: line.bytes[1],
       progress: {
@@ -92,12 +93,17 @@ extension Verb {
     return export.complaints.isEmpty ? .done : .failed
   }
 
-  @Sendable static func backup(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let target = try line.places(1...1)[0]
-    let store = try Site(line).reader()
+  /// Refuses to write among a store's own files.
+  private static func refuseInside(_ store: Store, _ target: String) throws {
     guard try PathRelation.of(mountPoint: target, toStore: store.path) != .inside else {
       throw UsageError("\(target) is in the store itself")
     }
+  }
+
+  @Sendable static func backup(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let target = try line.places(1...1)[0]
+    let store = try Site(line).reader()
+    try refuseInside(store, target)
     try LiveTree.backup(store, to: target) { done, total in
       console.progress(
         CommandProgress("copying MiB", done: Int(done >> 20), total: Int(total >> 20)))

@@ -156,7 +156,7 @@ struct ImportTests {
     }
   }
 
-  @Test("neither a store nor what it is in is imported into itself, nor copied into itself")
+  @Test("neither a store nor what it is in is imported, copied or exported into itself")
   func itself() throws {
     let tool = try Tool()
     let result = try tool.run(
@@ -164,6 +164,7 @@ struct ImportTests {
       llvs init s -q; mkdir d; echo 1 > d/a; llvs import d --store s -q; ln -s s link
       for from in s link s/segments; do llvs import $from --store s; echo "code $?"; done
       for to in s/copy link/journal/copy; do llvs backup $to --store s; echo "code $?"; done
+      llvs export head s/segments/copy --store s; echo "code $?"
       llvs peer top / --store s; echo "code $?"; find s -name copy; llvs verify --store s -q
       """)
     #expect(
@@ -177,6 +178,8 @@ struct ImportTests {
         llvs: s/copy is in the store itself.
         code 2
         llvs: link/journal/copy is in the store itself.
+        code 2
+        llvs: s/segments/copy is in the store itself.
         code 2
         llvs: the top of all directories is no peer's.
         code 2

@@ -88,6 +88,10 @@ extension ControlService {
       try !store.headNumbers(ofLine: line).isEmpty
     }
     if isTaken { throw ControlError(.exists, "there is a branch \(line) already") }
+    let isTag = try translating { () throws(StoreError) in
+      try store.version(tagged: line) != nil
+    }
+    if isTag { throw ControlError(.exists, "there is a tag \(line)") }
     try refuseVersion(line)
   }
 

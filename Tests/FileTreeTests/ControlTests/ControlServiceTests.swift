@@ -233,6 +233,9 @@ struct ControlServiceTests {
     try space.run("tag two \(second)")
     try space.run("tag --force one two")
     #expect(try space.service.version("one").name == second)
+    // A branch of that name would keep the tag from ever being moved.
+    #expect(try space.failure("branch one") == .exists)
+    #expect(try space.failure("switch one as one") == .exists)
     try space.run("switch one as again")
     #expect(try space.read("a") == "2")
   }
