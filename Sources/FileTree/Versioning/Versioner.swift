@@ -77,20 +77,20 @@ package final class Versioner: Sendable {
     serial.broadcast()
   }
 
-  /// Waits until what an overdue cut marked had its quiet, and no longer than until somebody asks for a
-  /// transition, or the end is near.
-  private func awaitQuiet() {
+  /// Waits until what an overdue cut marked had its quiet, or the end is near.
+  ///
+  /// - Returns: false as soon as somebody asks for a transition.
+  private func awaitQuiet() -> Bool {
     let marked = SystemClock.monotonic()
     while true {
       let seen = serial.withLock { $0.changes }
       let settle = tree.lock.withLock { _ in tree.settings.settle }
       let passed = SystemClock.monotonic() - marked
-      guard passed < settle else { return }
-      let isOver = serial.wait(nanoseconds: settle - passed) { turn -> Bool? in
-        if turn.waiting > 0 || turn.isHurried { return true }
-        return turn.changes == seen ? nil : false
+      guard passed < settle else { return true }
+      let end = serial.wait(nanoseconds: settle - passed) { turn -> Turn? in
+        turn.waiting > 0 || turn.isHurried || turn.changes != seen ? turn : nil
       }
-      if isOver == true { return }
+      if let end, end.waiting > 0 || end.isHurried { return end.waiting == 0 }
     }
   }
 
@@ -245,8 +245,12 @@ package final class Versioner: Sendable {
     let commit: Commit
     do throws(StoreError) {
       if reason == .overdue {
-        // Which saves count is known once they had their quiet, and for a command at once.
-        awaitQuiet()
+        // Which saves count is known once they had their quiet.
+        guard awaitQuiet() else {
+          // Who asked takes what is marked too, with what it says of its version.
+          tree.abandon(plan)
+          return Outcome()
+        }
         tree.lock.withLock { _ in tree.choose(&plan) }
       }
       staged = try gather()

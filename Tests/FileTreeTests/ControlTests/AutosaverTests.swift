@@ -104,6 +104,20 @@ struct AutosaverTests {
     #expect(try waitForHead(space, 20) != nil)
   }
 
+  @Test("a commit while an overdue cut waits for its quiet makes the version, with its message")
+  func commitBesideOverdueCut() throws {
+    let space = try ControlWorkspace()
+    let saver = try beginOverdueCut(space, settle: "1h")
+    defer { saver.stop() }
+    try space.write("b", "two")
+    let reply = try space.run("commit before lunch")
+    #expect(reply.text.contains("2 new: a, b"))
+    let head = try space.service.version("head")
+    let message: String? = try space.store.metadata(of: head)[.message]?.value()
+    #expect(message == "before lunch")
+    #expect(head.number.rawValue == 1)
+  }
+
   @Test("status tells when an overdue version is made, not when it is marked")
   func dueOfOverdueCut() throws {
     let space = try ControlWorkspace()
