@@ -185,8 +185,12 @@ extension LiveTree {
           noteChange(at: to, of: target, by: process)
           noteChange(at: from, of: source, by: process)
           // The kernel moved what it knew at the name, which an install may have replaced.
-          movedUntold?.append(.entry(parent: target.kernelID, name: to))
-          if mode == .exchange { movedUntold?.append(.entry(parent: source.kernelID, name: from)) }
+          let (old, new) = (
+            KernelName(parent: source.kernelID, name: from),
+            KernelName(parent: target.kernelID, name: to)
+          )
+          untoldNames?.move(from: old, to: new)
+          if mode == .exchange { untoldNames?.move(from: new, to: old) }
           return .done(position, before)
         }
       }

@@ -96,9 +96,8 @@ package final class LiveTree: @unchecked Sendable {
   var replayShift: Int64?
   /// Detached nodes that the kernel still finds at their names.
   var untold: [UInt64] = []
-  /// Where programs moved names while the kernel was being told of an install, and what it must hear of
-  /// those; nil at other times.
-  var movedUntold: [Invalidation]?
+  /// What programs move while the kernel is being told of an install; nil at other times.
+  var untoldNames: UntoldNames?
   /// What processes last saw at names that they opened for reading.
   var readers = ReaderMemory()
   /// Where that stands of processes that set attributes of files since the last cut, by the files.

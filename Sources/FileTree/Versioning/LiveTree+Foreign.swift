@@ -116,7 +116,7 @@ extension LiveTree {
         let successor = detach(node, from: place, for: new, seen: epoch)
         return pass(former, from: node, to: successor)
       }
-      retire(node, from: place, seen: epoch)
+      retire(node, from: place, seen: epoch, &told)
       node.file = nil
     }
     if node.kind == .directory, new.inode != node.inode {

@@ -53,7 +53,7 @@ extension LiveTree {
       installForeign(change, seen, &told)
     }
     for change in implied where change.isThere { installImplied(change, &told) }
-    movedUntold = told.isEmpty ? nil : []
+    untoldNames = told.isEmpty ? nil : UntoldNames()
     return told
   }
 

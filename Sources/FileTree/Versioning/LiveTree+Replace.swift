@@ -68,8 +68,12 @@ extension LiveTree {
 
   /// Gives a node that nobody has open another number for the kernel, if that knows it: the number it knows
   /// goes on as a node without a name, with the bytes of before.
-  func retire(_ node: LiveNode, from place: NodeName, seen: UInt64) {
+  func retire(
+    _ node: LiveNode, from place: NodeName, seen: UInt64, _ told: inout [Invalidation]
+  ) {
     guard node.lookups > 0 else { return }
+    // The kernel knows it by that number at each of its names.
+    told += node.names.map { .entry(parent: $0.parent.kernelID, name: $0.name) }
     let old = LiveNode(
       inode: takeSpareInode(), kind: node.kind, parent: nil, name: place.name, entry: node.entry,
       attributes: node.attributes, ctime: node.ctime, directory: nil)
@@ -188,13 +192,28 @@ extension LiveTree {
     identified[node.kernelID] = node
   }
 
+  /// The names at which the kernel may know a node that an install took from there, while it is being told.
+  struct UntoldNames {
+    /// What it is being told; nil while that is all that the install changed.
+    var telling: Set<KernelName>?
+    /// Where programs moved such names since, which it must hear next.
+    var moved: Set<KernelName> = []
+
+    /// The kernel moved what it knew at a name.
+    mutating func move(from old: KernelName, to new: KernelName) {
+      if telling?.contains(old) ?? true || moved.contains(old) { moved.insert(new) }
+    }
+  }
+
   /// Shows that detached nodes have no name, now that the kernel was told so.
   ///
-  /// - Returns: what it must be told then.
+  /// - Returns: what it must be told next; nothing once it has heard all.
   func noteTold() -> [Invalidation] {
     lock.withLock { _ in
-      defer { (untold, movedUntold) = ([], nil) }
-      return (movedUntold ?? [])
+      let moved = untoldNames?.moved ?? []
+      untoldNames = moved.isEmpty ? nil : UntoldNames(telling: moved)
+      defer { untold = [] }
+      return moved.map { .entry(parent: $0.parent, name: $0.name) }
         + untold.compactMap { inode in
           guard let node = detachedNodes[inode]?.node else { return nil }
           detachedNodes[inode]?.shown = nil

@@ -372,8 +372,11 @@ package final class Versioner: Sendable {
       log.add("error", "the names of hard links could not be read: \(error)")
     }
     if !told.isEmpty { notify(told) }
-    let detached = tree.noteTold()
-    if !detached.isEmpty { notify(detached) }
+    while true {
+      let rest = tree.noteTold()
+      if rest.isEmpty { break }
+      notify(rest)
+    }
     var outcome = commit.outcome
     outcome.hasLongAttributes =
       tree.shedExtended(of: plan)

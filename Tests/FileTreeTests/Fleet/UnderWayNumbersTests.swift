@@ -1,0 +1,53 @@
+import LLVS
+import TestSupport
+import Testing
+
+@testable import FileTree
+
+/// What random lives under way have found about the numbers of files, one by one.
+@Suite(.timeLimit(.minutes(2)))
+struct UnderWayNumbersTests {
+  private let directory: TemporaryDirectory
+  private let member: FleetMember
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    member = try FleetMember(directory.path, number: 0)
+    try member.run("set settle=1h")
+  }
+
+  @Test("the kernel is told of each name of a file to which another version gives other bytes")
+  func toldOfEachName() throws {
+    try member.save("f", "one")
+    for name in ["g", "h"] { try member.kernel.link("f", name) }
+    let first = try member.commit()
+    try member.save("g", "two")
+    try member.commit()
+    // What programs change of it keeps it in memory.
+    try member.restore(first) { try member.kernel.remove("h") }
+    _ = try member.live()
+    try member.commit()
+    let texts = try member.texts()
+    #expect(texts["f"] == "one" && texts["g"] == "one")
+  }
+
+  @Test("a name that is moved again before the kernel heard where it went shows what it is")
+  func movedAgain() throws {
+    try member.save("f0", "one")
+    let first = try member.commit()
+    try member.save("f0", "two")
+    try member.commit()
+    var count = 0
+    member.whileTelling { [member] in
+      // A program that goes on for ever does not keep others waiting for as long.
+      guard count < 20 else { return }
+      #expect(throws: Never.self) { try member.kernel.rename("f\(count)", "f\(count + 1)") }
+      count += 1
+    }
+    try member.restore(first)
+    member.whileTelling(nil)
+    _ = try member.live()
+    try member.commit()
+    #expect(try member.texts() == ["f\(count)": "one"])
+  }
+}
