@@ -54,6 +54,8 @@ struct Installation {
   var renumbered: Set<UInt64> = []
   /// Whether the tree was carried to a version that did not come of the one that it showed.
   var leavesHistory = false
+  /// Nodes whose numbers the base learns, and places where it has them.
+  var renewed: [(inode: UInt64, place: MapPlace)] = []
   /// Nodes whose places have the numbers of others, which the plan put there too.
   var unlearned: Set<UInt64> = []
   /// Whether the base has learned the numbers of all other nodes that the plan names.
@@ -73,6 +75,7 @@ extension Installation {
       let place = MapPlace(key: key, isDirectory: renewal.isDirectory)
       let inode = shown.placed[place] ?? renewal.node.inode
       placed[place] = inode
+      renewed.append((renewal.node.inode, place))
       if inode != renewal.node.inode { unlearned.insert(renewal.node.inode) }
     }
     return placed
@@ -84,6 +87,13 @@ extension Installation {
     _ placed: [MapPlace: UInt64]
   ) throws(StoreError) {
     entries = try shown.entries(in: map)
+    for (inode, place) in renewed where entries[inode] == nil && !unlearned.contains(inode) {
+      guard var entry = try shown.map.entry(at: place.key, directory: place.isDirectory) else {
+        continue
+      }
+      entry.inode = inode
+      entries[inode] = entry
+    }
     base = TreeView(map: map)
     foreign = difference.changes
     implied = difference.implied

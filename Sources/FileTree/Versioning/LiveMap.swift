@@ -153,7 +153,9 @@ struct LiveMap {
   }
 
   private func number(for entry: Entry, replacing old: Entry?) throws(StoreError) -> UInt64 {
-    if let inode = placed[MapPlace(entry)] { return inode }
+    if let inode = placed[MapPlace(entry)], old.map({ $0.kind == entry.kind }) ?? true {
+      return inode
+    }
     if let old {
       if old.inode != 0, old.kind == entry.kind { return old.inode }
     } else if entry.inode != 0, entry.inode >= freshInodes {

@@ -241,8 +241,14 @@ extension LiveTree {
     for (name, _, _) in implied { impliedInodes[name] = nil }
     for (_, path, inode) in implied { impliedInodes[ImpliedName(path)] = inode }
     let met = Set(plan.directories.map { ObjectIdentifier($0.0) })
+    var put: Set<UInt64> = []
+    for item in plan.items {
+      if case .put(let state, _) = item.action { put.insert(state.node.inode) }
+    }
     for node in nodes.values {
-      if !node.isTouched, let entry = installation.entries[node.inode] {
+      if !put.contains(node.inode), detachedNodes[node.inode] == nil,
+        let entry = installation.entries[node.inode]
+      {
         // A copy has the attributes of what it is of.
         node.entry = node.baseExtended == nil ? entry : entry.shortened
       }

@@ -199,7 +199,8 @@ extension LiveTree {
     } else if child.kind == .directory {
       walkDirectory(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
     } else {
-      take(child, at: childPath, override, isInPlace: isInPlace, reason, &plan)
+      take(
+        child, name, of: directory, at: childPath, override, isInPlace: isInPlace, reason, &plan)
     }
   }
 
@@ -301,12 +302,21 @@ extension LiveTree {
     return directory.overrides.values.lazy.compactMap { $0.node == nil ? $0.epoch : nil }.max()
   }
 
-  /// Whether a file of the base of which only the number differs goes with its directory as all of the base
-  /// does: where another directory keeps its name from it, it is shown under another from then on.
-  private func goesAlong(_ node: LiveNode) -> Bool {
-    guard node.renewsInode, !isSaving(node), let key = node.entry?.key else { return false }
-    return TreeView.ownPath(key).split(separator: 0x2F).last.map { !node.isNamed(Array($0)) }
-      ?? false
+  /// Whether a file of the base goes with its directory as all of the base does: nobody changed anything of it,
+  /// whatever number it has.
+  private func goesAlong(_ node: LiveNode) -> Bool { node.isInBase && !isSaving(node) }
+
+  /// Whether a file of the base has its name since a directory keeps its own from it: where its directory is
+  /// moved it is shown under another from then on.
+  private func isDisplaced(_ node: LiveNode, at name: [UInt8], of directory: LiveNode) -> Bool {
+    guard name.starts(with: DisplacedName.prefix), let key = node.entry?.key else { return false }
+    if TreeView.ownPath(key).split(separator: 0x2F).last.map({ name.elementsEqual($0) }) ?? false {
+      return false
+    }
+    // A program may have named it so; and the key is that of any of its names.
+    return DisplacedName.key(of: name).map {
+      TreeView.home(of: TreeView.ownPath($0)) == directory.directory?.basePath
+    } ?? true
   }
 
   /// Whether there is anything of a file but its number that the base does not have.
@@ -316,14 +326,15 @@ extension LiveTree {
   }
 
   private func take(
-    _ node: LiveNode, at path: [UInt8], _ override: Override, isInPlace: Bool,
-    _ reason: CutReason, _ plan: inout CutPlan
+    _ node: LiveNode, _ name: [UInt8], of directory: LiveNode, at path: [UInt8],
+    _ override: Override, isInPlace: Bool, _ reason: CutReason, _ plan: inout CutPlan
   ) {
     if node.file?.unsaved == true { plan.unsaved.append(path) }
-    if !isInPlace, goesAlong(node) { return }
-    if node.renewsInode {
+    let goesAlong = !isInPlace && goesAlong(node)
+    if node.renewsInode, !goesAlong || !isDisplaced(node, at: name, of: directory) {
       plan.renewals.append(CutPlan.Renewal(path: path, isDirectory: false, node: node))
     }
+    if goesAlong { return }
     var saved = node.file?.saved
     if saved?.isUnreadable == true {
       plan.unreadable.append(path)

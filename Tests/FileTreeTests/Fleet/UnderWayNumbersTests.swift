@@ -50,4 +50,46 @@ struct UnderWayNumbersTests {
     try member.commit()
     #expect(try member.texts() == ["f\(count)": "one"])
   }
+
+  @Test(
+    "a file that has a number of its own has it where it is moved to with a directory",
+    arguments: ["x", "%llvs%q"])
+  func renewedAndMoved(name: String) throws {
+    try member.kernel.makeDirectory("d")
+    try member.save("a", "one")
+    try member.kernel.link("a", "d/" + name)
+    let first = try member.commit()
+    try member.save("a", "two")
+    try member.commit()
+    let open = try member.kernel.open("a", .read)
+    try member.restore(first) { try member.kernel.rename("d", "g") }
+    try member.kernel.close(open)
+    try member.kernel.remove("a")
+    try member.commit()
+    let texts = try member.texts()
+    #expect(texts["g/" + name] == "one")
+  }
+
+  @Test("what a moved directory holds is the same after a kill, whatever numbers its files have")
+  func movedOnto() throws {
+    for path in ["d", "g"] { try member.kernel.makeDirectory(path) }
+    try member.save("a", "one")
+    try member.kernel.link("a", "d/x")
+    try member.save("g/y", "three")
+    let first = try member.commit()
+    try member.kernel.remove("d/x")
+    try member.kernel.makeLink("d/x", to: "two")
+    try member.kernel.removeAll("g")
+    try member.save("a", "two")
+    try member.commit()
+    let open = try member.kernel.open("a", .read)
+    let copy = try member.killed(in: directory) {
+      try member.restore(first) { try member.kernel.rename("d", "g") }
+    }
+    _ = try member.live()
+    try member.kernel.close(open)
+    try member.commit()
+    try copy.commit()
+    try FleetMember.compare(try member.live(), try copy.live(), "killed")
+  }
 }
