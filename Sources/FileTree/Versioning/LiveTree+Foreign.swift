@@ -58,6 +58,7 @@ extension LiveTree {
     let (parentPath, name) = Self.split(change.path)
     if let new = change.new { noteReplaced(change.old, by: new) }
     if let new = change.new { noteGrown(new) }
+    noteEntryGone(change, &told)
     guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
     var override = parent.directory?.overrides[name]
     if override != nil {
@@ -148,6 +149,26 @@ extension LiveTree {
   ) -> Bool {
     let isHeld = node.directory?.overrides.values.contains { $0.node != nil } ?? false
     guard isHeld || node.kind == .directory && isThere(path) else { return false }
+    loseEntry(node, &told)
+    // Only names below say that it is there now.
+    impliedInodes[ImpliedName(path)] = node.inode
+    parent.directory?.overrides[name]?.stamp = stamp
+    parent.directory?.overrides[name]?.epoch = epoch
+    return true
+  }
+
+  /// A directory from which others took its entry has none either where it was moved to meanwhile: what is still
+  /// at the path is another.
+  private func noteEntryGone(_ change: ForeignChange, _ told: inout [Invalidation]) {
+    guard change.new == nil, let old = change.old, old.isDirectory, let node = nodes[old.inode],
+      let directory = node.directory, directory.basePath == change.path, node.path != change.path,
+      isThere(change.path)
+    else { return }
+    guard node.attributesChanged else { return loseEntry(node, &told) }
+    (node.entry, node.baseExtended) = (nil, nil)
+  }
+
+  private func loseEntry(_ node: LiveNode, _ told: inout [Invalidation]) {
     node.entry = nil
     let time = node.attributes.mtime
     (node.storedExtended, node.baseExtended) = (nil, nil)
@@ -156,11 +177,6 @@ extension LiveTree {
     node.attributesChanged = false
     node.explicitTime = false
     told.append(.node(node.kernelID))
-    // Only names below say that it is there now.
-    impliedInodes[ImpliedName(path)] = node.inode
-    parent.directory?.overrides[name]?.stamp = stamp
-    parent.directory?.overrides[name]?.epoch = epoch
-    return true
   }
 
   /// Whether an entry is a name of a file of several, which looking it up finds.

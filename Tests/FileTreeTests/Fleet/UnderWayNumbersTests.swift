@@ -92,4 +92,23 @@ struct UnderWayNumbersTests {
     try copy.commit()
     try FleetMember.compare(try member.live(), try copy.live(), "killed")
   }
+
+  @Test(
+    "a directory that lost its entry, and was moved meanwhile, is another than what comes to its name",
+    arguments: [false, true])
+  func movedWithoutEntry(isKilled: Bool) throws {
+    try member.save("f", "one")
+    try member.kernel.makeDirectory("d")
+    try member.save("d/x", "x")
+    let first = try member.commit()
+    let keys = try member.keysAlone(on: first, without: ["d"], copies: ["d/y": "f"])
+    try member.show(keys) { try member.kernel.rename("d", "g") }
+    if isKilled {
+      member.kill()
+      try member.mount()
+    }
+    try member.commit()
+    let shown = try member.texts()
+    #expect(shown["d/y"] == "one" && shown["g/x"] == "x")
+  }
 }
