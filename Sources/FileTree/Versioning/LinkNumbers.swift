@@ -28,6 +28,8 @@ struct LinkNumbers {
     let hasSameContent: Bool
     fileprivate let identity: Identity?
 
+    fileprivate var rank: Int { hasSameContent ? 0 : old != nil ? 1 : 2 }
+
     fileprivate init(_ change: MapChange) {
       old = change.old?.shortened
       new = change.new?.shortened
@@ -83,8 +85,8 @@ struct LinkNumbers {
       }
     }
     var result: [Link] = []
-    // Then those that had one.
-    for var link in changes.sorted(by: { $0.old != nil && $1.old == nil }) {
+    // Then those of which nothing but a number is said, and those that had one.
+    for var link in changes.sorted(by: { $0.rank < $1.rank }) {
       let old = link.old
       guard var new = link.new, let identity = link.identity else {
         result.append(link)

@@ -79,7 +79,8 @@ struct LiveMap {
         entry.inode = new.inode
         patches.append(.put(entry))
       }
-      if link.hasSameContent, link.old?.inode == link.new?.inode { continue }
+      let shown = Self.shown(link.old, placed)
+      if link.hasSameContent, shown?.inode == link.new?.inode { continue }
       foreign.append(try changed(key, false, link.old, link.new))
     }
     for (old, new) in try renumber(rest, in: target, besides: links, &patches) {
@@ -191,8 +192,8 @@ struct LiveMap {
         try displacements.look(at: change.key, isDirectory: change.isDirectory)
       }
       if let old = change.old, let new = change.new, old.hasSameContent(as: new),
-        // Another number parts a name from its file's others.
-        old.inode == new.inode || !LinkNumbers.concern(change)
+        // Another number than is shown parts a name from its file's others.
+        Self.shown(old, placed)?.inode == new.inode || !LinkNumbers.concern(change)
       {
         continue
       }

@@ -111,4 +111,28 @@ struct UnderWayNumbersTests {
     let shown = try member.texts()
     #expect(shown["d/y"] == "one" && shown["g/x"] == "x")
   }
+
+  @Test(
+    "of names of one file those that a merge leaves as they are keep their number",
+    arguments: ["a", "c"])
+  func partedByMerge(name: String) throws {
+    try member.save("b", "one")
+    for other in ["a", "c"] { try member.kernel.link("b", other) }
+    let first = try member.commit()
+    // They come back with the number of what is there then.
+    for other in ["a", "b", "c"] { try member.kernel.remove(other) }
+    try member.commit()
+    try member.save(name, "two")
+    try member.commit()
+    let open = try member.kernel.open(name, [.read, .write])
+    try member.restore(first)
+    _ = try member.live()
+    let number = try member.kernel.status(member.kernel.walk("b")).inode
+    try member.kernel.write(open, Array("six".utf8), at: 0)
+    try member.kernel.close(open)
+    try member.commit()
+    #expect(try member.kernel.status(member.kernel.walk("b")).inode == number)
+    #expect(try member.texts()["b"] == "one")
+    #expect(try member.live()["b"]?.names == (name == "a" ? ["b", "c"] : ["a", "b"]))
+  }
 }
