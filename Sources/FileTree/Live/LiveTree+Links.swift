@@ -51,10 +51,11 @@ extension LiveTree {
 
   /// Whether an entry of the base is a name of a node that other names led to; call with the lock held.
   func isLink(_ entry: Entry, of node: LiveNode) -> Bool {
-    guard let id = entry.attributes.linkID, node.kind == entry.kind, node.parent != nil else {
-      return false
-    }
-    return node.attributes.linkID == id
+    isLink(entry.attributes.linkID, entry.kind, of: node)
+  }
+
+  func isLink(_ id: [UInt8]?, _ kind: EntryKind, of node: LiveNode) -> Bool {
+    id != nil && node.kind == kind && node.parent != nil && node.attributes.linkID == id
   }
 
   /// Gives a node a name of the base that nothing pending has changed; call with the lock held.

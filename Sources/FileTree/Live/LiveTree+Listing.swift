@@ -81,36 +81,27 @@ extension LiveTree {
         DirectoryListing.Item(name: [0x2E], kind: .directory, inode: inode),
         DirectoryListing.Item(name: [0x2E, 0x2E], kind: .directory, inode: above),
       ]
-      var implied: [(Int, [UInt8])] = []
       if let basePath {
+        var entries: [ListedEntry] = []
         do throws(StoreError) {
+          var implied: [[UInt8]] = []
           var listing = view.list(basePath)
           while let item = try listing.next() {
             guard overrides.isEmpty || overrides[item.name] == nil else { continue }
-            if let inode = item.entry?.inode, inode != 0 {
-              items.append(.init(name: item.name, kind: item.kind, inode: inode))
-            } else {
-              implied.append(
-                (items.count, basePath.isEmpty ? item.name : basePath + [0x2F] + item.name))
-              items.append(.init(name: item.name, kind: item.kind, inode: 0))
-            }
+            if item.entry?.inode ?? 0 == 0 { implied.append(view.join(basePath, item.name)) }
+            entries.append(ListedEntry(item))
+            items.append(.init(name: item.name, kind: item.kind, inode: 0))
           }
-          try learnImplied(implied.map(\.1))
+          try learnImplied(implied)
         } catch {
           throw .store(error)
         }
         let isCurrent = try lock.withLock { _ throws(FSError) -> Bool in
           guard baseStamp == stamp else { return false }
           let node = try directory(inode)
-          for (index, path) in implied {
-            items[index].inode = impliedInode(path, at: items[index].name, of: node)
-          }
-          guard !detachedNodes.isEmpty else { return true }
-          for index in items.indices.dropFirst(2)
-          where detachedNodes[items[index].inode]?.node.parent == nil
-            && detachedNodes[items[index].inode] != nil
-          {
-            items[index].inode = partedInode(items[index].inode)
+          for (index, entry) in zip(items.indices.dropFirst(2), entries) {
+            items[index].inode = shownInode(
+              of: entry, at: items[index].name, of: node, basePath: basePath)
           }
           return true
         }
@@ -121,46 +112,5 @@ extension LiveTree {
       }
       return DirectoryListing(items: items)
     }
-  }
-
-  /// Finds out the numbers that the store keeps for directories that no entry stands for; call without
-  /// the lock.
-  func learnImplied(_ paths: [[UInt8]]) throws(StoreError) {
-    let unknown = lock.withLock { _ in paths.filter { impliedInodes[ImpliedName($0)] == nil } }
-    guard !unknown.isEmpty else { return }
-    let numbers = try store.inodes(ofImplied: unknown)
-    lock.withLock { _ in
-      for (path, number) in zip(unknown, numbers) where impliedInodes[ImpliedName(path)] == nil {
-        impliedInodes[ImpliedName(path)] = number
-      }
-    }
-  }
-
-  /// The number of a directory that no entry stands for; call with the lock held.
-  func impliedInode(_ path: [UInt8]) -> UInt64 {
-    impliedInodes[ImpliedName(path)] ?? renewedInode(path)
-  }
-
-  /// The same for one that stands at a name: another where a directory which went from there bears it.
-  private func impliedInode(
-    _ path: [UInt8], at name: [UInt8], of parent: LiveNode
-  ) -> UInt64 {
-    let inode = impliedInode(path)
-    guard let known = nodes[inode], !known.stands(at: name, of: parent) else { return inode }
-    return renewedInode(path)
-  }
-
-  /// The number of a value whose own one a file bears that lives on for its handles alone, at each of its
-  /// names.
-  func partedInode(_ inode: UInt64) -> UInt64 { impliedInode(partedName(inode)) }
-
-  /// What stands for a number where paths do: no path begins with a slash.
-  func partedName(_ inode: UInt64) -> [UInt8] { [0x2F] + String(inode).utf8 }
-
-  /// Another number for a path whose own one a file bears that is no longer there.
-  func renewedInode(_ path: [UInt8]) -> UInt64 {
-    let inode = takeSpareInode()
-    impliedInodes[ImpliedName(path)] = inode
-    return inode
   }
 }

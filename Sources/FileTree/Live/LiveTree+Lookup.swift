@@ -101,40 +101,25 @@ extension LiveTree {
     case .value(let value): (entry, isDirectory) = (value, false)
     case .directory(let value): (entry, isDirectory) = (value, true)
     }
-    let inode: UInt64
-    if let entry, entry.inode != 0 { inode = entry.inode } else { inode = impliedInode(path) }
+    let inode = shownInode(
+      of: ListedEntry(found), at: name, of: parent, basePath: basePath)
     if let known = nodes[inode] {
-      if known.stands(at: name, of: parent) { return known }
-      if let entry, isLink(entry, of: known) {
-        attach(known, at: name, of: parent)
-        return known
-      }
-    }
-    // A number that another name bears in memory is never shown twice, nor that of a file which lives on for
-    // its handles alone.
-    let place = isDirectory ? path : partedName(inode)
-    var own = nodes[inode] == nil ? inode : impliedInode(place)
-    if let known = nodes[own] {
-      if known.stands(at: name, of: parent) { return known }
-      if let entry, isLink(entry, of: known) {
-        attach(known, at: name, of: parent)
-        return known
-      }
-      own = renewedInode(place)
+      if !known.stands(at: name, of: parent) { attach(known, at: name, of: parent) }
+      return known
     }
     let kept = entry.map { KeptEntry($0, of: source) }
     let node = LiveNode(
-      inode: own, kind: isDirectory ? .directory : entry?.kind ?? .regular, parent: parent,
+      inode: inode, kind: isDirectory ? .directory : entry?.kind ?? .regular, parent: parent,
       name: name, entry: kept?.entry, attributes: kept?.entry.attributes ?? Attributes(),
       ctime: storedTime(entry), directory: isDirectory ? LiveDirectory(basePath: path) : nil)
     (node.storedExtended, node.baseExtended) = (kept?.extended, kept?.extended)
-    if let shown = shownTimes[own] {
+    if let shown = shownTimes[inode] {
       node.attributes.mtime = shown
       node.ctime = shown
     }
     remember(node)
     giveOwnID(node)
-    if let entry, !isDirectory, entry.inode != own {
+    if let entry, !isDirectory, entry.inode != inode {
       // Listings show it as what it is in memory, and the next head learns the number.
       node.renewsInode = true
       touch(node)
