@@ -179,7 +179,7 @@ final class FleetMember {
           throw Fleet.Difference("m\(number) \(below) is listed and not there")
         }
         let status = try kernel.status(id)
-        guard status.inode == item.inode || isPending, status.kind == item.kind else {
+        guard status.inode == item.inode, status.kind == item.kind else {
           throw Fleet.Difference(
             "m\(number) \(below) is listed as \(item.kind) \(item.inode), and is \(status.kind) \(status.inode)"
           )
