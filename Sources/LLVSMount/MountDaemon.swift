@@ -239,6 +239,8 @@ package final class MountDaemon: Sendable {
       return !isEnding
     }
     guard isFirst else { return true }
+    // The last cut waits for no merge, and for no program that one asks.
+    control.interrupt()
     // Mapped pages arrive through the mount while it still stands.
     if let root = try? File(mountPoint, [.read, .directory]) { try? root.syncFileSystem() }
     cut()

@@ -108,9 +108,6 @@ extension Mounted {
         try mounted.mount()
         try mounted.run(
           """
-          echo 1 > f; echo commit > .llvs/control; echo 2 > f; echo commit > .llvs/control
-          echo 'switch head~ as side' > .llvs/control; echo 3 > f; echo commit > .llvs/control
-          echo "set arbiter='exec sleep 9; true \\$1'" > .llvs/control
           python3 -c 'import os, time
           fd = os.open("half", os.O_CREAT | os.O_TRUNC | os.O_WRONLY); os.write(fd, b"half"); time.sleep(20)' \
             > /dev/null 2>&1 &
@@ -124,13 +121,15 @@ extension Mounted {
           "\(unsaved.output)")
         try mounted.mount()
         try mounted.run("echo new > new")
-        // The last version waits for the merge, and so for its arbiter: until then the daemon has the command
-        // and is not done.
+        // The last version waits for who holds the catalog: until then the daemon is not done.
         let killed = try TestSupport.shell(
           """
-          '\(MountedStore.program)' merge - --mount mnt > /dev/null 2>&1 & sleep 1
-          '\(MountedStore.program)' unmount --force mnt & sleep 3
-          kill -KILL \(mounted.daemon); wait $!
+          python3 -c 'import sqlite3, time
+          held = sqlite3.connect("store/store.sqlite", isolation_level=None)
+          held.execute("BEGIN IMMEDIATE"); print("held", flush=True); time.sleep(30)' > held &
+          holder=$!; until [ -s held ]; do sleep 0.05; done
+          '\(MountedStore.program)' unmount --force mnt & unmounting=$!; sleep 3
+          kill -KILL \(mounted.daemon); wait $unmounting; code=$?; kill $holder; exit $code
           """, in: mounted.directory)
         #expect(
           killed.status == 6 && killed.output.contains("the daemon was killed"), "\(killed.output)")

@@ -1,5 +1,6 @@
 package import LLVS
 import Platform
+private import Synchronization
 
 // What commands do. Everything that moves the head goes through the versioner, one transition at a time;
 // everything else runs beside it.
@@ -32,6 +33,7 @@ package final class ControlService: Sendable {
   let busyPeers = Monitor<Set<String>>([])
   /// Told when settings change.
   let settingsChanged: Monitor<UInt64> = Monitor(0)
+  private let isInterrupted = Atomic<Bool>(false)
 
   package var tree: LiveTree { versioner.tree }
   package var store: Store { versioner.tree.store }
@@ -47,13 +49,20 @@ package final class ControlService: Sendable {
     state = Monitor(State(settings: tree.lock.withLock { _ in tree.settings }))
   }
 
-  /// Runs a command to its end.
+  /// Ends commands under way as Ctrl-C does, and those that come: the end is near.
+  package func interrupt() { isInterrupted.store(true, ordering: .relaxed) }
+
+  /// Runs a command to its end, or until whoever asked for it or ``interrupt()`` stops it.
   ///
   /// - Throws: ``ControlError``; what the command was about is then as it was, and parts of it that were
   ///   complete (a commit before a failed exchange) stay.
   package func run(
     _ command: ControlCommand, context: CommandContext = CommandContext()
   ) throws(ControlError) -> CommandResult {
+    var context = context
+    context.isCancelled = { [self, isCancelled = context.isCancelled] in
+      isInterrupted.load(ordering: .relaxed) || isCancelled()
+    }
     do throws(ControlError) {
       try context.check()
       let result = try execute(command, context)

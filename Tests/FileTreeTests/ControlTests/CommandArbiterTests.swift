@@ -156,6 +156,27 @@ struct CommandArbiterTests {
     return a
   }
 
+  @Test("a merge that waits for its command ends where the end of all is near, and takes nothing")
+  func interruption() throws {
+    let mark = directory.file("mark")
+    let space = try clashing("touch \(mark); sleep 5; false")
+    let kind = Monitor<ControlError.Kind?>(nil)
+    try SystemThread.detach {
+      let failure = try? space.failure("sync")
+      kind.withLock { $0 = failure }
+      kind.broadcast()
+    }
+    for _ in 0..<400 where try !FileSystem.exists(mark) {
+      SystemClock.sleep(nanoseconds: 25_000_000)
+    }
+    let began = SystemClock.monotonic()
+    space.service.interrupt()
+    #expect(kind.wait(nanoseconds: 60_000_000_000) { $0 } == .interrupted)
+    #expect(SystemClock.monotonic() - began < 4_000_000_000)
+    #expect(try space.read("a") == "true\n")
+    #expect(try space.failure("commit") == .interrupted)
+  }
+
   private func errors(_ space: ControlWorkspace) -> [String] {
     space.service.log.lastLines(100).filter { $0.contains(" error arbiter: ") }
   }
