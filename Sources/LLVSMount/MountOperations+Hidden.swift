@@ -138,13 +138,14 @@ extension MountOperations {
   func hiddenFlush(_ file: OpenFile, reply: consuming EmptyReply) {
     // Commands run in WRITE, never here: every inherited descriptor that closes sends a flush.
     let hidden = (OpenObject.object(file.handle) as? OpenHiddenFile)?.file
-    guard let hidden, hidden.makesVersions else {
+    guard let hidden, hidden.changesStore else {
       return answer(reply) { () throws(FSError) in try hidden?.flush() }
     }
     later(reply) { () throws(FSError) in try hidden.flush() }
   }
 
-  /// Does what may make a version, and so wait for the kernel, on a thread of the pool.
+  /// Does what may change the store or make a version, and so wait for a command or the kernel, on a thread
+  /// of the pool.
   func later(
     _ reply: consuming EmptyReply, _ body: @escaping @Sendable () throws(FSError) -> Void
   ) {
@@ -161,7 +162,7 @@ extension MountOperations {
 
   func hiddenRelease(_ file: OpenFile, reply: consuming EmptyReply) {
     if let hidden = (OpenObject.object(file.handle) as? OpenHiddenFile)?.file {
-      if hidden.makesVersions { pool.run { hidden.release() } } else { hidden.release() }
+      if hidden.changesStore { pool.run { hidden.release() } } else { hidden.release() }
     }
     reply.done()
     OpenObject.close(file.handle)

@@ -111,13 +111,15 @@ extension MountOperations {
   func unlink(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply
   ) {
+    if Self.isHidden(parent) {
+      let name = Self.bytes(name)
+      return later(reply) { [hidden] () throws(FSError) in
+        try hidden.unlink(parent.rawValue, name)
+      }
+    }
     let thread = Self.caller(reply).process
     answer(reply) { () throws(FSError) in
-      if Self.isHidden(parent) {
-        try hidden.unlink(parent.rawValue, Self.bytes(name))
-      } else {
-        try tree.unlink(parent.rawValue, Self.bytes(name), thread: thread)
-      }
+      try tree.unlink(parent.rawValue, Self.bytes(name), thread: thread)
     }
   }
 
@@ -153,17 +155,13 @@ extension MountOperations {
     default: return reply.error(Errno.invalid)
     }
     let thread = Self.caller(reply).process
-    if Self.isHidden(parent), Self.isHidden(newParent), hidden.makesVersions(newParent.rawValue) {
+    if Self.isHidden(parent), Self.isHidden(newParent) {
       let (from, to) = (Self.bytes(name), Self.bytes(newName))
       return later(reply) { [hidden] () throws(FSError) in
         try hidden.rename(parent.rawValue, from, newParent.rawValue, to, mode: mode)
       }
     }
     answer(reply) { () throws(FSError) in
-      if Self.isHidden(parent), Self.isHidden(newParent) {
-        return try hidden.rename(
-          parent.rawValue, Self.bytes(name), newParent.rawValue, Self.bytes(newName), mode: mode)
-      }
       guard !Self.isHidden(parent), !Self.isHidden(newParent) else { throw .readOnly }
       try tree.rename(
         parent.rawValue, Self.bytes(name), newParent.rawValue, Self.bytes(newName), mode: mode,

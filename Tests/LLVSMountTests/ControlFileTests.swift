@@ -35,6 +35,28 @@ extension Mounted {
       }
     }
 
+    @Test(
+      "Peers and patterns that are changed while a merge waits for its arbiter keep nobody waiting",
+      .timeLimit(.minutes(1)))
+    func changesBesideMerge() throws {
+      try MountedStore.with(stored: ["settle": "1h"]) { mounted in
+        let result = try mounted.shell(
+          #"""
+          say() { echo "$1" > .llvs/control; }
+          echo base > f; say commit; say 'switch head as side'; echo one > f; say commit
+          say 'switch -'; echo two > f; say commit; gate=$(dirname "$PWD")/gate
+          echo /nowhere > .llvs/peers/old
+          say "set 'arbiter=exec while [ ! -e $gate ]; do touch $gate.asked; sleep 0.1; done; false'"
+          say 'merge side' & until [ -e $gate.asked ]; do sleep 0.1; done
+          for i in $(seq 30); do echo /nowhere > .llvs/peers/p$i & echo "*.tmp" > .llvs/ignore & done
+          rm .llvs/peers/old & sleep 1
+          timeout 3 sh -c 'echo live > g; cat g; ls'; echo "code $?"
+          touch $gate; wait; ls .llvs/peers | wc -l; cat .llvs/ignore
+          """#, seconds: 50)
+        #expect(result.output == "live\nf\ng\ncode 0\n30\n*.tmp\n", "\(result.output)")
+      }
+    }
+
     @Test("What .llvs/README says prints the commands prints them", .timeLimit(.minutes(1)))
     func helpInReadme() throws {
       try MountedStore.with(stored: ["settle": "1h"]) { mounted in

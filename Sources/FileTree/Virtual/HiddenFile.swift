@@ -126,9 +126,10 @@ package final class HiddenFile: Sendable {
     return count
   }
 
-  /// Whether saving it may make a version, which no thread that the kernel waits for may do.
-  package var makesVersions: Bool {
-    if case .writable(let file) = source { return file.place.makesVersions }
+  /// Whether saving it changes the store, and so may wait for a command that does, or make a version: not
+  /// for a thread that the kernel waits for.
+  package var changesStore: Bool {
+    if case .writable = source { return true }
     return false
   }
 

@@ -44,6 +44,8 @@ extension HiddenTree {
 
   /// Removes a name: forgets a peer, drops a scratch file.
   ///
+  /// - Concurrency: may change the store or make a version, and so wait for a command, or the kernel: not for
+  ///   a thread that the kernel waits for.
   /// - Throws: ``FSError/noEntry``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
   package func unlink(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
     let directory = try nodes.node(parent)
@@ -59,7 +61,7 @@ extension HiddenTree {
 
   /// Removes a directory: below `conflicts`, what settles; every other is refused.
   ///
-  /// - Concurrency: may make a version, and so wait for the kernel: not for a thread that it waits for.
+  /// - Concurrency: as ``unlink(_:_:)``.
   package func removeDirectory(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
     let directory = try nodes.node(parent)
     guard let found = try child(of: directory, named: name) else { throw .noEntry }
@@ -78,15 +80,9 @@ extension HiddenTree {
     throw refusal(of: directory)
   }
 
-  /// Whether a rename within a directory may make a version, which no thread that the kernel waits for may
-  /// do.
-  package func makesVersions(_ parent: UInt64) -> Bool {
-    if case .conflicts? = (try? nodes.node(parent))?.content { return true }
-    return false
-  }
-
   /// Renames within a writable place.
   ///
+  /// - Concurrency: as ``unlink(_:_:)``.
   /// - Throws: ``FSError/readOnly`` into, out of or in history and between the trees; between places,
   ///   ``FSError/crossDevice``.
   package func rename(
