@@ -194,7 +194,8 @@ struct ControlServiceTests {
     #expect(try space.store.state().settings["author"] == Array("Ada".utf8))
     #expect(try space.failure("set settle=soon") == .grammar)
     #expect(try space.failure("set arbiter=ours") == .grammar)
-    try space.run("set arbiter=*.txt:most-recent-branch")
+    try space.run("set 'arbiter=*.txt:most-recent-branch, *.json:json'")
+    #expect(space.service.settings.arbiters.map(\.pattern) == ["*.txt", "*.json"])
     try space.write("a", "one")
     try space.run("commit")
     let author: String? = try space.store.metadata(of: try space.service.version("head"))[.author]?

@@ -61,10 +61,12 @@ package struct ArbiterRule: Hashable, Sendable {
     self.arbiter = arbiter
   }
 
-  /// Reads `[PATTERN:]ARBITER,...`; a backslash keeps `,`, `:` and `\` from ending anything.
+  /// Reads `[PATTERN:]ARBITER,...`; a backslash keeps `,`, `:` and `\` from ending anything, and blanks behind a
+  /// comma are none of a pattern's.
   package static func list(_ text: String) throws(ControlError) -> [ArbiterRule] {
     var rules: [ArbiterRule] = []
     for part in split(text, at: ",") {
+      let part = String(part.drop { $0 == " " })
       guard !part.isEmpty else { throw ControlError(.grammar, "an arbiter is missing in \(text)") }
       rules.append(try ArbiterRule(part))
     }
