@@ -15,6 +15,13 @@ struct EditBuilder {
       guard case .put(let state, _) = item.action, state.kind != .directory else { return nil }
       return item.path
     })
+  /// The nodes that are put, by their numbers.
+  private lazy var states: [UInt64: CutPlan.NodeState] = Dictionary(
+    items.lazy.compactMap { item in
+      guard case .put(let state, _) = item.action else { return nil }
+      return (state.node.inode, state)
+    }
+  ) { first, _ in first }
   private var edits: PlannedEdits
   private var revisions: Range<UInt64> = 0..<0
   /// Entries of the plan's nodes in the new map, by inode.
@@ -179,9 +186,8 @@ struct EditBuilder {
       copy.key = try view.key(
         forNewPath: target + [0x2F] + (keepsName ? shown : relative),
         isDirectory: entry.isDirectory)
-      if keepsName {
-        if puts(copy.inode) { copy.inode = try self.source.number(for: copy) }
-      } else if shown != relative {
+      try part(&copy)
+      if shown != relative, !keepsName {
         displacedCopies.append((target + [0x2F] + shown, copy))
       }
       copy.storedVersion = number
@@ -275,22 +281,21 @@ struct EditBuilder {
     let isTaken = items.contains { $0.path == shown }
     guard shown != path, !isTaken else { return }
     value.key = KeyCoding.key(ofPath: shown)
-    // The file, or another of the plan, may be that value, as it was before a merge brought the directory.
-    if value.inode == node.inode || puts(value.inode) {
-      value.inode = try source.number(for: value)
-    }
+    // A file of the plan may be that value, as it was before a merge brought the directory.
+    try part(&value)
     value.storedVersion = number
     value.revision = try nextRevision()
     edits.put(value, of: value.inode)
     changesContent = true
   }
 
-  /// Whether the plan puts a node at any path.
-  private func puts(_ inode: UInt64) -> Bool {
-    items.contains { item in
-      guard case .put(let state, _) = item.action else { return false }
-      return state.node.inode == inode
-    }
+  /// Gives what goes on at another key a number of its own where the plan puts the file that had its number,
+  /// unless it is one more name of that.
+  private mutating func part(_ entry: inout Entry) throws(StoreError) {
+    guard entry.inode != 0, let state = states[entry.inode] else { return }
+    let id = entry.attributes.linkID
+    if id != nil, id == state.attributes.linkID, entry.kind == state.kind { return }
+    entry.inode = try source.number(for: entry)
   }
 
   /// Writing the same bytes again is no change by itself; and one file has one time, whichever of its

@@ -135,4 +135,39 @@ struct UnderWayNumbersTests {
     #expect(try member.texts()["b"] == "one")
     #expect(try member.live()["b"]?.names == (name == "a" ? ["b", "c"] : ["a", "b"]))
   }
+
+  @Test(
+    "a value that goes with a moved directory parts from the file that went from its name",
+    arguments: [false, true])
+  func displacedAndMoved(isSeen: Bool) throws {
+    for path in ["a", "a/e", "b"] { try member.kernel.makeDirectory(path) }
+    try member.save("f", "in")
+    try member.save("a/x", "one")
+    let first = try member.commit()
+    let keys = try member.keysAlone(on: first, without: [], copies: ["a/x/y": "f"])
+    try member.show(keys) { try member.kernel.rename("a/x", "a/e/x") }
+    try member.save("a/e/x", "two")
+    try member.kernel.rename("a", "b/n")
+    if isSeen { _ = try member.live() }
+    try member.commit()
+    let texts = try member.texts()
+    #expect(texts["b/n/e/x"] == "two" && texts["b/n/x"] == "one")
+  }
+
+  @Test("a file that was moved parts from its bytes, which stay until one is saved where it was")
+  func movedBeforeSaved() throws {
+    try member.kernel.makeDirectory("d")
+    try member.save("d/x", "one")
+    try member.commit()
+    try member.kernel.rename("d/x", "q")
+    let file = try member.kernel.create("d/x")
+    try member.kernel.write(file, Array("two".utf8), at: 0)
+    try member.kernel.rename("d", "g")
+    try member.run("commit")
+    let head = try member.headTree()
+    #expect(head["g/x"]?.bytes == head["q"]?.bytes && head["g/x"]?.names == ["g/x"])
+    try member.kernel.close(file)
+    try member.commit()
+    #expect(try member.texts() == ["g/x": "two", "q": "one"])
+  }
 }
