@@ -142,16 +142,18 @@ struct LogTests {
     #expect(try name("side") == name("v1^2"))
     #expect(try name("tags/v1") == name("head~1"))
     #expect(try name("v1^2~2") == first)
+    // Less than four letters begin no name; they may begin an id.
+    let ids = try tool.run("llvs log --all --json --store s").output
+    let isID = ids.range(of: #""id":"20"#) != nil
     // Before the log of heads begins there is nothing.
-    for (word, code) in [("at/-1d", 3), ("head~9", 3), ("at/nonsense", 2), ("20", 3)]
+    for (word, code) in [("at/-1d", 3), ("head~9", 3), ("at/nonsense", 2), (isID ? "!" : "20", 3)]
       as [(
         String, Int32
       )]
     {
       #expect(try tool.run("llvs show '\(word)' --store s").status == code, "\(word)")
     }
-    #expect(
-      try tool.run("llvs show 2026 --store s >/dev/null 2>&1; llvs show 20 --store s").status == 3)
+    #expect(try tool.run("llvs show \(head.prefix(4)) --store s").status == 2)
   }
 
   @Test("show writes the bytes of a file, lists a directory, and tells a version")
