@@ -10,6 +10,7 @@ let isFuzzing = Context.environment["FUZZ"] == "1"
 //   zstd     compression of chunks, map nodes and attribute metadata.
 //   crypto   SHA-256 with the processor's own instructions, for digests and merge ids (OpenSSL).
 //   xxhash   XXH3-64, the checksum of every record on disk: faster than the disk, where SHA-256 is not.
+//   curl     HTTP for remotes: S3, WebDAV, and rclone over a unix socket, with the system's TLS (libcurl).
 //   zlib     how git writes files that are no text into patches.
 func library(_ name: String, pkgConfig: String, apt: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
@@ -27,11 +28,13 @@ let package = Package(
     library("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev"),
     library("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
     library("CXXHash", pkgConfig: "libxxhash", apt: "libxxhash-dev"),
+    library("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     library("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
     .target(name: "CShims", dependencies: ["CFuse3", "CCrypto"]),
 
     .target(
       name: "Platform", dependencies: ["CShims"], swiftSettings: [.strictMemorySafety()]),
+    .target(name: "ObjectStores", dependencies: ["Platform", "CCrypto", "CCurl"]),
     .target(
       name: "LLVS", dependencies: ["Platform", "CShims", "CSQLite", "CZstd", "CCrypto", "CXXHash"]),
     .target(
@@ -46,6 +49,13 @@ let package = Package(
 
     .target(
       name: "TestSupport", dependencies: ["LLVS", "Platform"], path: "Tests/TestSupport"),
+    // Remotes of tests: in memory, with faults, and a small server that answers as a test says.
+    .target(
+      name: "ObjectStoreSupport", dependencies: ["ObjectStores", "Platform", "TestSupport"],
+      path: "Tests/ObjectStoreSupport"),
+    .testTarget(
+      name: "ObjectStoresTests",
+      dependencies: ["ObjectStores", "ObjectStoreSupport", "Platform", "TestSupport"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
     .testTarget(
       name: "LLVSTests", dependencies: ["LLVS", "Platform", "TestSupport"],

@@ -2,3 +2,4 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/evp.h>
 #include <openssl/sha.h>
+#include <openssl/hmac.h>

@@ -5,6 +5,7 @@ import Testing
 private let allowed: [String: Set<String>] = [
   "Platform": ["CShims"],
   "LLVS": ["Platform", "CShims", "CSQLite", "CZstd", "CCrypto", "CXXHash"],
+  "ObjectStores": ["Platform", "CCrypto", "CCurl"],
   "FuseSession": ["Platform", "CShims", "CFuse3"],
   "FileTree": ["LLVS", "Platform"],
   "LLVSMount": ["FileTree", "FuseSession", "LLVS", "Platform"],
@@ -15,9 +16,12 @@ private let allowed: [String: Set<String>] = [
 /// Modules from outside, and who may import them.
 private let outside: [String: Set<String>] = [
   "Glibc": ["Platform", "FuseSession"],
-  "Foundation": ["LLVS", "LLVSTool"],
+  "Foundation": ["LLVS", "LLVSTool", "ObjectStores"],
+  "FoundationXML": ["ObjectStores"],
   "Dispatch": ["LLVS"],
-  "Synchronization": ["Platform", "LLVS", "FileTree", "FuseSession", "LLVSMount", "LLVSTool"],
+  "Synchronization": [
+    "Platform", "ObjectStores", "LLVS", "FileTree", "FuseSession", "LLVSMount", "LLVSTool",
+  ],
 ]
 
 /// The folders of LLVS where a C library may be imported.

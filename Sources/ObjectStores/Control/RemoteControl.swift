@@ -1,0 +1,126 @@
+internal import Platform
+internal import Synchronization
+
+/// What those who use a remote tell those who do the work, and hear from them: to stop, how fast to go, how
+/// far they are, and what a user should know.
+///
+/// - Concurrency: callable from any thread; its locks are leaves, and none is held while it calls out.
+package final class RemoteControl: Sendable {
+  /// How often somebody who waits asks whether to go on, in nanoseconds.
+  package static let patience: UInt64 = 100_000_000
+
+  private struct Pace {
+    /// When the line is free again, on ``SystemClock/monotonic()``.
+    var free: UInt64 = 0
+  }
+
+  private let isCancelledFlag = Atomic<Bool>(false)
+  private let isStopped: @Sendable () -> Bool
+  private let say: @Sendable (String) -> Void
+  private let bytesPerSecond: UInt64?
+  private let sentBytes = Atomic<UInt64>(0)
+  private let receivedBytes = Atomic<UInt64>(0)
+  private let pace = Monitor(Pace())
+
+  /// Creates one.
+  ///
+  /// - Parameters:
+  ///   - bytesPerSecond: a limit on both directions together; nil for none.
+  ///   - isStopped: asked at least ten times a second while there is work, from any thread.
+  ///   - say: is given what a user should know though nothing failed, as a sentence.
+  package init(
+    bytesPerSecond: UInt64? = nil, isStopped: @escaping @Sendable () -> Bool = { false },
+    say: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
+    self.bytesPerSecond = bytesPerSecond.map { max(1, $0) }
+    self.isStopped = isStopped
+    self.say = say
+  }
+
+  // MARK: Stopping
+
+  /// Has everything under way end, with ``RemoteError/cancelled``, within a second.
+  package func cancel() {
+    isCancelledFlag.store(true, ordering: .relaxed)
+    pace.broadcast()
+  }
+
+  /// Whether to stop.
+  package var isCancelled: Bool {
+    if isCancelledFlag.load(ordering: .relaxed) { return true }
+    guard isStopped() else { return false }
+    isCancelledFlag.store(true, ordering: .relaxed)
+    return true
+  }
+
+  /// Ends what is not wanted any more.
+  ///
+  /// - Throws: ``RemoteError/cancelled``.
+  package func check() throws(RemoteError) {
+    if isCancelled { throw .cancelled }
+  }
+
+  /// Waits.
+  ///
+  /// - Throws: ``RemoteError/cancelled`` as soon as it is told to stop.
+  package func pause(nanoseconds: UInt64) throws(RemoteError) {
+    let end = SystemClock.monotonic() + nanoseconds
+    while true {
+      try check()
+      let now = SystemClock.monotonic()
+      guard now < end else { return }
+      _ = pace.wait(nanoseconds: min(end - now, Self.patience)) { _ in
+        isCancelledFlag.load(ordering: .relaxed) ? true : nil
+      }
+    }
+  }
+
+  // MARK: Bytes
+
+  /// Bytes that went to the remote, those of attempts that failed too.
+  package var sent: UInt64 { sentBytes.load(ordering: .relaxed) }
+  /// Bytes that came from the remote, those of attempts that failed too.
+  package var received: UInt64 { receivedBytes.load(ordering: .relaxed) }
+
+  /// The most bytes that are handed over at once, so that a limit does not come in long jerks.
+  func piece(_ most: Int) -> Int {
+    guard let bytesPerSecond else { return most }
+    return max(1, min(most, Int(clamping: bytesPerSecond / 8)))
+  }
+
+  /// Notes bytes on their way to the remote, and waits until the limit lets them go.
+  ///
+  /// - Throws: ``RemoteError/cancelled``.
+  func send(_ count: Int) throws(RemoteError) {
+    sentBytes.add(UInt64(count), ordering: .relaxed)
+    try takeTurn(UInt64(count))
+  }
+
+  /// Notes bytes that came, and waits until the limit lets more come.
+  ///
+  /// - Throws: ``RemoteError/cancelled``.
+  func receive(_ count: Int) throws(RemoteError) {
+    receivedBytes.add(UInt64(count), ordering: .relaxed)
+    try takeTurn(UInt64(count))
+  }
+
+  private func takeTurn(_ count: UInt64) throws(RemoteError) {
+    try check()
+    guard let bytesPerSecond else { return }
+    let takes = count.multipliedFullWidth(by: 1_000_000_000)
+    let needed = takes.high < bytesPerSecond ? bytesPerSecond.dividingFullWidth(takes).quotient : 0
+    let now = SystemClock.monotonic()
+    let begins = pace.withLock { pace -> UInt64 in
+      let begins = max(now, pace.free)
+      pace.free = begins &+ needed
+      return begins
+    }
+    // Each waits for those before it, so that after the first bytes the rate is the limit's.
+    try pause(nanoseconds: begins - now)
+  }
+
+  // MARK: Words
+
+  /// Tells the user something.
+  func tell(_ sentence: String) { say(sentence) }
+}

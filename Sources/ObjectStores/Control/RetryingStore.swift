@@ -1,0 +1,148 @@
+internal import Platform
+
+/// A remote that is asked again where that may help, and not too much at a time.
+///
+/// The one place where requests are counted and tried again: every back-end is used through it. A get that
+/// breaks off goes on behind the bytes that came, so objects have to be such as nobody writes anew with
+/// other bytes, or the reader checks what he got.
+package final class RetryingStore<Base: ObjectStore>: ObjectStore {
+  private let base: Base
+  private let limits: RemoteLimits
+  private let control: RemoteControl
+  private let free: Monitor<Int>
+
+  /// Bytes that make an attempt count as progress: the next failure is the first again.
+  private static var progress: UInt64 { 1 << 20 }
+
+  /// Puts it before a back-end.
+  package init(_ base: Base, limits: RemoteLimits = RemoteLimits(), control: RemoteControl) {
+    self.base = base
+    self.limits = limits
+    self.control = control
+    free = Monitor(max(1, limits.requests))
+  }
+
+  package var abilities: StoreAbilities { base.abilities }
+
+  package func prepare(_ folders: [String]) throws(RemoteError) {
+    try attempt { (_) throws(RemoteError) in try base.prepare(folders) }
+  }
+
+  package func list(
+    _ prefix: ObjectPrefix, after: ObjectName?, page: ListPage.Next?
+  ) throws(RemoteError) -> ListPage {
+    try attempt { (_) throws(RemoteError) in try base.list(prefix, after: after, page: page) }
+  }
+
+  package func get(
+    _ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink
+  ) throws(RemoteError) -> UInt64 {
+    var done: UInt64 = 0
+    var failures = Failures()
+    while true {
+      let before = done
+      do throws(RemoteError) {
+        let rest: Range<UInt64>?
+        if let range {
+          guard done < range.length || range.isEmpty else { return done }
+          rest = (range.lowerBound + done)..<range.upperBound
+        } else {
+          rest = done == 0 ? nil : done..<UInt64.max
+        }
+        return try taken { () throws(RemoteError) in
+          try base.get(name, range: rest) { (piece) throws(RemoteError) in
+            done += UInt64(piece.count)
+            return try sink(piece)
+          }
+          return done
+        }
+      } catch {
+        if done - before >= Self.progress { failures = Failures() }
+        try wait(after: error, &failures)
+      }
+    }
+  }
+
+  package func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError) {
+    try attempt { (_) throws(RemoteError) in try base.put(name, body) }
+  }
+
+  package func delete(_ name: ObjectName) throws(RemoteError) {
+    try attempt { (_) throws(RemoteError) in try base.delete(name) }
+  }
+
+  package func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError) {
+    try attempt { (isAgain) throws(RemoteError) in
+      do throws(RemoteError) {
+        try base.move(name, to: target)
+      } catch {
+        // The answer to an attempt may have been lost after the object was moved.
+        guard isAgain, error.kind == .absent, try isThere(target) else { throw error }
+      }
+    }
+  }
+
+  private func isThere(_ name: ObjectName) throws(RemoteError) -> Bool {
+    guard let prefix = ObjectPrefix(name.text) else { return false }
+    return try base.all(prefix).contains { $0.name == name }
+  }
+
+  // MARK: Trying again
+
+  private struct Failures {
+    var count = 0
+  }
+
+  private func attempt<Result>(
+    _ body: (_ isAgain: Bool) throws(RemoteError) -> Result
+  ) throws(RemoteError) -> Result {
+    var failures = Failures()
+    while true {
+      do throws(RemoteError) {
+        return try taken { () throws(RemoteError) in try body(failures.count > 0) }
+      } catch {
+        try wait(after: error, &failures)
+      }
+    }
+  }
+
+  /// Waits for the next attempt.
+  ///
+  /// - Throws: the error itself where there is none.
+  private func wait(after error: RemoteError, _ failures: inout Failures) throws(RemoteError) {
+    failures.count += 1
+    guard error.isTransient, failures.count < limits.attempts, !control.isCancelled else {
+      throw control.isCancelled ? .cancelled : error
+    }
+    guard let asked = error.retryAfter else {
+      // Drawn from 0 up, so that many who failed at once do not come back at once.
+      let doublings = min(failures.count - 1, 32)
+      let (grown, overflows) = limits.firstWait.multipliedReportingOverflow(by: 1 << doublings)
+      let most = overflows ? limits.longestWait : min(grown, limits.longestWait)
+      return try control.pause(nanoseconds: UInt64.random(in: 0...most))
+    }
+    // A server that wants to be left alone for longer is not asked before.
+    guard asked <= limits.longestRetryAfter else { throw error }
+    try control.pause(nanoseconds: asked)
+  }
+
+  /// Does one request once there are not too many.
+  private func taken<Result>(
+    _ body: () throws(RemoteError) -> Result
+  ) throws(RemoteError) -> Result {
+    while true {
+      try control.check()
+      let isMine: Bool? = free.wait(nanoseconds: RemoteControl.patience) { free in
+        guard free > 0 else { return nil }
+        free -= 1
+        return true
+      }
+      if isMine != nil { break }
+    }
+    defer {
+      free.withLock { $0 += 1 }
+      free.signal()
+    }
+    return try body()
+  }
+}

@@ -1,0 +1,323 @@
+internal import Platform
+internal import Synchronization
+
+/// A directory as a remote: an object is a regular file.
+///
+/// INVARIANT 1: an object appears under its name only when all its bytes are durable.
+/// INVARIANT 2: what is written stands in a directory of this writer's own until it has its name, so whoever
+/// reads every name in a folder finds whole objects only.
+/// INVARIANT 3: only regular files are opened, never through a link in the store, and never so that opening
+/// can block.
+package final class DirectoryStore: ObjectStore {
+  private let path: String
+  private let scratch: String
+  private let control: RemoteControl
+  private let number = Atomic<UInt64>(0)
+  private let isPrepared = Atomic<Bool>(false)
+
+  private static let piece = 1 << 20
+
+  /// Uses a directory, which has to be there by the first call.
+  ///
+  /// - Parameters:
+  ///   - path: absolute.
+  ///   - scratch: the name of a directory in it for what is not whole yet; nobody else's.
+  ///   - control: is asked and told by all that is done.
+  package init(path: String, scratch: String, control: RemoteControl) {
+    self.path = path
+    self.scratch = "\(path)/\(scratch)"
+    self.control = control
+  }
+
+  deinit {
+    // What cannot be removed is removed by the next who uses the same name.
+    try? FileSystem.removeTree(scratch)
+  }
+
+  package var abilities: StoreAbilities { [.wholePuts, .move, .emptyObjects] }
+
+  package func prepare(_ folders: [String]) throws(RemoteError) {
+    try control.check()
+    try checkPlace()
+    do throws(SystemError) {
+      // What an earlier use that ended badly left behind; later there may be puts under way.
+      if !isPrepared.exchange(true, ordering: .relaxed) { try FileSystem.removeTree(scratch) }
+    } catch {
+      throw translated(error)
+    }
+    for folder in folders { try make(folder) }
+  }
+
+  // MARK: Reading
+
+  package func list(
+    _ prefix: ObjectPrefix, after: ObjectName?, page: ListPage.Next?
+  ) throws(RemoteError) -> ListPage {
+    try control.check()
+    try checkPlace()
+    guard let directory = try folder(prefix.folder) else { return ListPage(objects: []) }
+    do throws(SystemError) {
+      var objects: [ListedObject] = []
+      for last in try FileSystem.list(directory.path) {
+        guard let name = prefix.name(of: last), after.map({ name > $0 }) ?? true,
+          let status = try status(last, in: directory), status.kind == .regular
+        else { continue }
+        objects.append(
+          ListedObject(name: name, length: status.size, modified: status.modifiedSeconds))
+      }
+      return ListPage(objects: objects)
+    } catch {
+      throw translated(error, prefix.description)
+    }
+  }
+
+  package func get(
+    _ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink
+  ) throws(RemoteError) -> UInt64 {
+    try control.check()
+    let file = try open(name)
+    let range = range ?? 0..<UInt64.max
+    var done: UInt64 = 0
+    let size = control.piece(Self.piece)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: Int(min(UInt64(size), range.length)), alignment: 16)
+    defer { buffer.deallocate() }
+    while done < range.length {
+      let wanted = Int(min(UInt64(buffer.count), range.length - done))
+      let count: Int
+      do throws(SystemError) {
+        let (start, overflows) = range.lowerBound.addingReportingOverflow(done)
+        guard !overflows, start <= UInt64(Int64.max) else { break }
+        count = try file.read(
+          into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: start)
+      } catch {
+        throw translated(error, name.text)
+      }
+      guard count > 0 else { break }
+      try control.receive(count)
+      done += UInt64(count)
+      guard try sink(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else { break }
+    }
+    return done
+  }
+
+  private func open(_ name: ObjectName) throws(RemoteError) -> File {
+    guard let directory = try folder(name.folder) else {
+      try checkPlace()
+      throw absent(name)
+    }
+    do throws(SystemError) {
+      // Opening a device can do something; of what is none, opening a FIFO could wait.
+      guard let status = try status(name.last, in: directory) else {
+        throw SystemError(errno: Errno.noEntry, call: "open")
+      }
+      guard status.kind == .regular else { throw SystemError(errno: Errno.invalid, call: "open") }
+      let file = try File(name.last, in: directory, [.read, .nonBlocking, .noFollow])
+      guard try file.status().kind == .regular else {
+        throw SystemError(errno: Errno.invalid, call: "open")
+      }
+      return file
+    } catch {
+      switch error.errno {
+      case Errno.noEntry:
+        try checkPlace()
+        throw absent(name)
+      case Errno.invalid, Errno.tooManySymlinks:
+        throw RemoteError(.denied, "not a regular file", object: name.text)
+      default: throw translated(error, name.text)
+      }
+    }
+  }
+
+  private func status(_ last: String, in directory: File) throws(SystemError) -> FileStatus? {
+    do throws(SystemError) {
+      return try FileSystem.status(last, in: directory, following: false)
+    } catch {
+      guard error.errno == Errno.noEntry else { throw error }
+      return nil
+    }
+  }
+
+  // MARK: Writing
+
+  package func put(_ name: ObjectName, _ body: ObjectBody) throws(RemoteError) {
+    try control.check()
+    try checkPlace()
+    try make(name.folder)
+    let number = number.add(1, ordering: .relaxed).newValue
+    let temporary = "\(scratch)/\(number)"
+    do throws(RemoteError) {
+      let file = try created(temporary, for: name)
+      var offset: UInt64 = 0
+      try body.read(pieces: control.piece(Self.piece)) { (piece) throws(RemoteError) in
+        try control.send(piece.count)
+        do throws(SystemError) {
+          try file.write(piece, at: offset)
+        } catch {
+          throw translated(error, name.text)
+        }
+        offset += UInt64(piece.count)
+      }
+      do throws(SystemError) {
+        try file.sync()
+        try FileSystem.rename(temporary, to: "\(path)/\(name.text)")
+      } catch {
+        throw translated(error, name.text)
+      }
+    } catch {
+      try? FileSystem.unlink(temporary)
+      throw error
+    }
+    try sync(name.folder)
+  }
+
+  private func created(_ temporary: String, for name: ObjectName) throws(RemoteError) -> File {
+    do throws(SystemError) {
+      if try !FileSystem.exists(scratch) {
+        do throws(SystemError) {
+          try FileSystem.makeDirectory(scratch)
+        } catch {
+          // Another thread was first.
+          guard error.errno == Errno.exists else { throw error }
+        }
+      }
+      return try File(temporary, [.readWrite, .create, .truncate, .noFollow])
+    } catch {
+      throw translated(error, name.text)
+    }
+  }
+
+  package func delete(_ name: ObjectName) throws(RemoteError) {
+    try control.check()
+    try checkPlace()
+    guard let directory = try folder(name.folder) else { return }
+    do throws(SystemError) {
+      guard let status = try status(name.last, in: directory) else { return }
+      guard status.kind == .regular else {
+        throw SystemError(errno: Errno.invalid, call: "unlink", subject: name.text)
+      }
+      try FileSystem.unlink("\(path)/\(name.text)")
+    } catch {
+      guard error.errno != Errno.noEntry else { return }
+      throw translated(error, name.text)
+    }
+    try sync(name.folder)
+  }
+
+  package func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError) {
+    try control.check()
+    _ = try open(name)
+    try make(target.folder)
+    let (old, new) = ("\(path)/\(name.text)", "\(path)/\(target.text)")
+    do throws(SystemError) {
+      do throws(SystemError) {
+        try FileSystem.rename(old, to: new, .exclusive)
+      } catch {
+        // Some file systems do not know of RENAME_NOREPLACE.
+        guard error.errno == Errno.invalid || error.errno == Errno.notImplemented else {
+          throw error
+        }
+        try FileSystem.link(old, to: new)
+        try FileSystem.unlink(old)
+      }
+    } catch {
+      switch error.errno {
+      case Errno.exists: throw RemoteError(.exists, "the name is taken", object: target.text)
+      case Errno.noEntry: throw absent(name)
+      default: throw translated(error, target.text)
+      }
+    }
+    try sync(target.folder)
+    if name.folder != target.folder { try sync(name.folder) }
+  }
+
+  // MARK: Folders
+
+  private func checkPlace() throws(RemoteError) {
+    do throws(SystemError) {
+      guard try FileSystem.status(path).kind == .directory else {
+        throw SystemError(errno: Errno.notDirectory, call: "stat", subject: path)
+      }
+    } catch {
+      guard error.errno == Errno.noEntry || error.errno == Errno.notDirectory else {
+        throw translated(error)
+      }
+      throw RemoteError(.noPlace, "\(path) is not a directory that is there")
+    }
+  }
+
+  /// A folder, open; nil where it is not there.
+  ///
+  /// - Throws: `denied` for a link: it leads to a place that nobody named as a remote.
+  private func folder(_ folder: String) throws(RemoteError) -> File? {
+    var directory: File
+    do throws(SystemError) {
+      directory = try File(path, [.read, .directory])
+    } catch {
+      try checkPlace()
+      throw translated(error)
+    }
+    for part in folder.split(separator: "/") {
+      do throws(SystemError) {
+        directory = try File(String(part), in: directory, [.read, .directory, .noFollow])
+      } catch {
+        switch error.errno {
+        case Errno.noEntry: return nil
+        case Errno.notDirectory, Errno.tooManySymlinks:
+          throw RemoteError(.denied, "not a directory of its own", object: folder)
+        default: throw translated(error, folder)
+        }
+      }
+    }
+    return directory
+  }
+
+  private func make(_ folder: String) throws(RemoteError) {
+    guard try self.folder(folder) == nil else { return }
+    var made = path
+    for part in folder.split(separator: "/") {
+      let parent = made
+      made += "/\(part)"
+      do throws(SystemError) {
+        try FileSystem.makeDirectory(made)
+        try FileSystem.syncDirectory(parent)
+      } catch {
+        guard error.errno != Errno.exists else { continue }
+        throw translated(error, folder)
+      }
+    }
+    guard try self.folder(folder) != nil else {
+      throw RemoteError(
+        .unreachable, "the directory was removed", object: folder, isTransient: true)
+    }
+  }
+
+  private func sync(_ folder: String) throws(RemoteError) {
+    do throws(SystemError) {
+      try FileSystem.syncDirectory(folder.isEmpty ? path : "\(path)/\(folder)")
+    } catch {
+      throw translated(error, folder)
+    }
+  }
+
+  // MARK: Errors
+
+  private func absent(_ name: ObjectName) -> RemoteError {
+    RemoteError(.absent, "not there", object: name.text)
+  }
+
+  private func translated(_ error: SystemError, _ object: String? = nil) -> RemoteError {
+    let kind: RemoteError.Kind =
+      switch error.errno {
+      case Errno.noSpace, Errno.quota, Errno.fileTooBig: .noSpace
+      case Errno.accessDenied, Errno.operationNotPermitted, Errno.readOnlyFileSystem: .denied
+      case Errno.inputOutput, Errno.noDevice, Errno.stale, Errno.hostUnreachable,
+        Errno.notConnected:
+        .unreachable
+      case Errno.timedOut: .stalled
+      case Errno.nameTooLong: .invalid
+      default: .local(error)
+      }
+    return RemoteError(kind, "\(error)", object: object)
+  }
+}

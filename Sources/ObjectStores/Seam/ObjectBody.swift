@@ -1,0 +1,130 @@
+package import Platform
+
+/// The bytes of an object that is to be put: from memory or a file, with the length and the hash that they
+/// are to have.
+package struct ObjectBody: Sendable {
+  private enum Source: Sendable {
+    case bytes([UInt8])
+    case file(File, from: UInt64)
+  }
+
+  private let source: Source
+  /// In bytes.
+  package let length: UInt64
+  package let hash: ObjectHash
+
+  /// Bytes in memory.
+  package init(_ bytes: [UInt8]) {
+    self.init(bytes, length: UInt64(bytes.count), hash: ObjectHash.of(bytes))
+  }
+
+  /// Bytes in memory that are to have a length and a hash.
+  package init(_ bytes: [UInt8], length: UInt64, hash: ObjectHash) {
+    source = .bytes(bytes)
+    self.length = length
+    self.hash = hash
+  }
+
+  /// What stands in a file from an offset on; nobody may write there meanwhile.
+  package init(_ file: File, from offset: UInt64 = 0, length: UInt64, hash: ObjectHash) {
+    source = .file(file, from: offset)
+    self.length = length
+    self.hash = hash
+  }
+
+  /// Begins to read.
+  func reader() -> Reader { Reader(self) }
+
+  /// Reads a body from its start to its end, once.
+  ///
+  /// INVARIANT: the last bytes are handed out only when all have the length and the hash that were said, so
+  /// a remote that holds an object whole holds the right one.
+  struct Reader {
+    private let body: ObjectBody
+    private var done: UInt64 = 0
+    private var run = HashRun()
+
+    fileprivate init(_ body: ObjectBody) { self.body = body }
+
+    /// How many bytes are still to come.
+    var rest: UInt64 { body.length - done }
+
+    /// Checks what has no bytes to hand out.
+    ///
+    /// - Throws: `mismatched` if an empty body is said to have another hash.
+    func start() throws(RemoteError) {
+      guard body.length == 0, try isLonger() || run.finish() != body.hash else { return }
+      throw mismatch()
+    }
+
+    /// Reads the next bytes: as many as the buffer takes, 0 at the end.
+    ///
+    /// - Throws: `mismatched`, or `local` where the file cannot be read.
+    mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(RemoteError) -> Int {
+      let wanted = Int(min(UInt64(buffer.count), rest))
+      guard wanted > 0 else { return 0 }
+      let count = try fill(UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+      guard count == wanted else { throw mismatch() }
+      run.add(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
+      done += UInt64(count)
+      if rest == 0, try isLonger() || run.finish() != body.hash { throw mismatch() }
+      return count
+    }
+
+    private func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(RemoteError) -> Int {
+      switch body.source {
+      case .bytes(let bytes):
+        guard done < UInt64(bytes.count) else { return 0 }
+        let start = Int(done)
+        let count = min(buffer.count, bytes.count - start)
+        bytes.withUnsafeBytes {
+          buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<(start + count)]))
+        }
+        return count
+      case .file(let file, let offset):
+        do throws(SystemError) {
+          return try file.read(into: buffer, at: offset + done)
+        } catch {
+          throw RemoteError(error)
+        }
+      }
+    }
+
+    /// Whether bytes in memory go on behind the length that was said. A file may hold other things there.
+    private func isLonger() throws(RemoteError) -> Bool {
+      guard case .bytes(let bytes) = body.source else { return false }
+      return UInt64(bytes.count) > body.length
+    }
+
+    private func mismatch() -> RemoteError {
+      RemoteError(
+        .mismatched, "the bytes to be sent are not the \(body.length) bytes of SHA-256 \(body.hash)"
+      )
+    }
+  }
+
+  /// Gives all bytes to `take`, in pieces of at most `size` bytes.
+  ///
+  /// - Throws: `mismatched`, `local`; what `take` throws.
+  package func read(
+    pieces size: Int = 1 << 18, _ take: (UnsafeRawBufferPointer) throws(RemoteError) -> Void
+  ) throws(RemoteError) {
+    var reader = reader()
+    try reader.start()
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+    defer { buffer.deallocate() }
+    while reader.rest > 0 {
+      let count = try reader.read(into: buffer)
+      try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    }
+  }
+
+  /// The first bytes of this body, as one of their own: what a put that was torn leaves.
+  package func torn(at count: UInt64) throws(RemoteError) -> ObjectBody {
+    var bytes: [UInt8] = []
+    try read { (piece) throws(RemoteError) in
+      bytes += piece.prefix(Int(clamping: count - min(count, UInt64(bytes.count))))
+    }
+    return ObjectBody(bytes)
+  }
+}

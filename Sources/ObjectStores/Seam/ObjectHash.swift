@@ -1,0 +1,68 @@
+internal import CCrypto
+
+/// A SHA-256.
+package struct ObjectHash: Hashable, Sendable, CustomStringConvertible {
+  /// The 32 bytes, in order.
+  package let bytes: [UInt8]
+
+  /// Takes 32 bytes; nil for another number.
+  package init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == 32 else { return nil }
+    self.bytes = Array(bytes)
+  }
+
+  fileprivate init(finished bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The hash of some bytes.
+  package static func of(_ bytes: some Sequence<UInt8>) -> ObjectHash {
+    var run = HashRun()
+    let whole: Void? = bytes.withContiguousStorageIfAvailable {
+      run.add(UnsafeRawBufferPointer($0))
+    }
+    if whole == nil { Array(bytes).withUnsafeBytes { run.add($0) } }
+    return run.finish()
+  }
+
+  /// 64 lower-case hex digits.
+  package var description: String { bytes.hex }
+
+  /// HMAC-SHA256 (RFC 2104).
+  static func authentication(of text: String, key: [UInt8]) -> [UInt8] {
+    var out = [UInt8](repeating: 0, count: 32)
+    var length: UInt32 = 32
+    let bytes = Array(text.utf8)
+    HMAC(EVP_sha256(), key, Int32(key.count), bytes, bytes.count, &out, &length)
+    return out
+  }
+}
+
+/// A SHA-256 of bytes that come in pieces.
+package struct HashRun {
+  private var context = SHA256_CTX()
+
+  /// Begins.
+  package init() { SHA256_Init(&context) }
+
+  /// Adds bytes.
+  package mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    guard let start = bytes.baseAddress, bytes.count > 0 else { return }
+    SHA256_Update(&context, start, bytes.count)
+  }
+
+  /// The hash of all that was added; more may follow.
+  package func finish() -> ObjectHash {
+    var copy = context
+    var out = [UInt8](repeating: 0, count: 32)
+    SHA256_Final(&out, &copy)
+    return ObjectHash(finished: out)
+  }
+}
+
+extension [UInt8] {
+  /// Two lower-case hex digits for each byte.
+  var hex: String {
+    let digits = Array<UInt8>("0123456789abcdef".utf8)
+    return String(
+      decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,104 @@
+/// The name of an object at a remote, below the place that the address names: folders and a name, with `/`
+/// between them.
+///
+/// Names are bytes: two that differ in how an accent is encoded are two names.
+package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// The longest name in bytes that every kind of remote takes.
+  package static let longest = 1024
+  /// The longest part of a name in bytes between two slashes.
+  package static let longestPart = 255
+
+  package let text: String
+
+  /// Creates a name.
+  ///
+  /// - Returns: nil for text that some remote could not hold or would take for another name: an empty part,
+  ///   `.` or `..`, a control character, too many bytes.
+  package init?(_ text: String) {
+    guard Self.isUsable(text) else { return nil }
+    self.text = text
+  }
+
+  static func isUsable(_ text: String) -> Bool {
+    let bytes = text.utf8
+    guard !bytes.isEmpty, bytes.count <= longest else { return false }
+    guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return false }
+    return bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
+      !$0.isEmpty && $0.count <= longestPart && !$0.elementsEqual(".".utf8)
+        && !$0.elementsEqual("..".utf8)
+    }
+  }
+
+  /// The folders that the object stands in, without a slash at the end; empty for one that stands in none.
+  package var folder: String {
+    guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+    return String(text[..<slash])
+  }
+
+  /// The part after the last slash.
+  package var last: String {
+    guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else { return text }
+    return String(text[text.utf8.index(after: slash)...])
+  }
+
+  package var description: String { text }
+
+  package static func == (a: ObjectName, b: ObjectName) -> Bool {
+    a.text.utf8.elementsEqual(b.text.utf8)
+  }
+
+  package static func < (a: ObjectName, b: ObjectName) -> Bool {
+    a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    for byte in text.utf8 { hasher.combine(byte) }
+  }
+}
+
+/// The objects of one folder whose names begin with something: what a remote can be asked to list.
+///
+/// `bundles/W-` is what stands in the folder `bundles` and begins with `W-`; `bundles/` is all that stands
+/// there. Objects in folders below are not among them.
+package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
+  /// The folder, without a slash at the end; empty for the place that the address names.
+  package let folder: String
+  /// The beginning of the part of the name after the folder.
+  package let beginning: String
+
+  /// Creates a prefix.
+  ///
+  /// - Returns: nil where no ``ObjectName`` can begin with the text.
+  package init?(_ text: String) {
+    let slash = text.utf8.lastIndex(of: UInt8(ascii: "/"))
+    folder = slash.map { String(text[..<$0]) } ?? ""
+    beginning = slash.map { String(text[text.utf8.index(after: $0)...]) } ?? text
+    // An address is no folder that a slash could stand behind.
+    guard slash == nil || ObjectName.isUsable(folder) else { return nil }
+    // Any letter behind it makes it a name, also for the beginnings `` and `.`.
+    guard ObjectName.isUsable(beginning + "x") else { return nil }
+  }
+
+  /// The whole of a folder; nil for a folder that no name can have.
+  package init?(folder: String) {
+    self.init(folder.isEmpty ? "" : folder + "/")
+  }
+
+  package var description: String { folder.isEmpty ? beginning : "\(folder)/\(beginning)" }
+
+  /// The name of something that stands in the folder; nil where it is none, or does not begin so.
+  package func name(of last: String) -> ObjectName? {
+    guard last.utf8.starts(with: beginning.utf8), !last.utf8.contains(UInt8(ascii: "/")) else {
+      return nil
+    }
+    return ObjectName(folder.isEmpty ? last : "\(folder)/\(last)")
+  }
+
+  package static func == (a: ObjectPrefix, b: ObjectPrefix) -> Bool {
+    a.description.utf8.elementsEqual(b.description.utf8)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    for byte in description.utf8 { hasher.combine(byte) }
+  }
+}
