@@ -4,7 +4,9 @@ extension ConnectionOptions {
   /// Chooses from what the kernel offers; called in INIT.
   ///
   /// Everything is said here: libfuse's own defaults (killing set-user-id bits, invalidation by
-  /// attributes) are not ours. The writeback cache stays off: with it nobody sees who wrote, or when.
+  /// attributes) are not ours. The writeback cache stays off: with it nobody sees who wrote, or when. So does
+  /// FUSE_CAP_ASYNC_DIO: after a direct write that was answered by itself (io_submit(2)) the kernel does not drop
+  /// what readers brought into its page cache meanwhile, and goes on showing the old bytes.
   func negotiate(_ connection: inout fuse_conn_info) -> ConnectionInfo {
     var wanted: UInt32 = 0
     func want(_ capability: Int32, _ condition: Bool = true) {
@@ -12,7 +14,6 @@ extension ConnectionOptions {
     }
     want(FUSE_CAP_ASYNC_READ)
     want(FUSE_CAP_ATOMIC_O_TRUNC, atomicTruncate)
-    want(FUSE_CAP_ASYNC_DIO, asynchronousDirectIO)
     want(FUSE_CAP_PARALLEL_DIROPS, parallelDirectories)
     want(FUSE_CAP_READDIRPLUS, readdirPlus != .never)
     want(FUSE_CAP_READDIRPLUS_AUTO, readdirPlus == .automatic)

@@ -49,8 +49,6 @@ package struct ConnectionOptions: Sendable {
   package var parallelDirectories = true
   /// O_TRUNC comes with OPEN instead of as a SETATTR before it.
   package var atomicTruncate = true
-  /// Direct reads and writes of one file are sent side by side.
-  package var asynchronousDirectIO = true
   /// Replies from a file are spliced.
   package var splicesReplies = true
   /// Targets of symbolic links are cached until invalidated.

@@ -19,6 +19,7 @@ func everyCheck() -> Suite {
   addSizeChecks(&suite)
   addSparseChecks(&suite)
   addDirectChecks(&suite)
+  addAsynchronousChecks(&suite)
   addMappingChecks(&suite)
   addRandomChecks(&suite)
   addLockChecks(&suite)
