@@ -50,9 +50,10 @@ package final class HistoryMount: Sendable {
     self.memory = memory
     self.log = log
     var options = mount
-    options.readOnly = true
+    options.flags.isReadOnly = true
     // Nothing of history is a device or runs as somebody else, whatever the tree allows.
-    options.others.removeAll { ["dev", "suid", "rw"].contains($0) }
+    options.flags.allowsDevices = false
+    options.flags.allowsSetIDs = false
     self.options = options
     var connection = connection
     connection.withoutOpens = true

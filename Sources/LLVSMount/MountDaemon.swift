@@ -33,10 +33,7 @@ package final class MountDaemon: Sendable {
   ///
   /// - Throws: ``MountError``; nothing stays mounted or locked then.
   package init(_ request: MountRequest) throws(MountError) {
-    guard !request.hurriesHistory || SystemProcess.effectiveUser == 0 else {
-      throw .option(
-        "fasthistory is for root: an ordinary user may not mount anything inside his own mount")
-    }
+    try request.checkPermission()
     mountPoint = try Self.prepared(request)
     let mended: [String]
     do throws(StoreError) {
@@ -81,13 +78,14 @@ package final class MountDaemon: Sendable {
     autosync = Autosync(control)
     var options = MountOptions(source: request.source ?? store.path)
     options.allowOther = request.allowsOthers
+    options.flags = request.flags
     options.others = request.others
     var connection = ConnectionOptions()
     connection.staysAwake = !request.savesPower
     connection.watch = request.watch
     let hidden = HiddenTree(
       live: tree, services: HiddenServices(control),
-      hidesPrivileges: request.others.contains("suid"))
+      hidesPrivileges: request.flags.allowsSetIDs)
     do throws(FuseError) {
       session = try FuseSession(
         MountOperations(
@@ -107,12 +105,6 @@ package final class MountDaemon: Sendable {
         store.announceMount(device: entry.device)
       }
     } catch {
-      if case .mount(_, reason: "") = error, request.allowsOthers, SystemProcess.effectiveUser != 0
-      {
-        throw .option(
-          "\(mountPoint) could not be mounted: an ordinary user may let others in (allow_other) only "
-            + "where a line says user_allow_other in /etc/fuse.conf")
-      }
       throw .session(error)
     }
   }

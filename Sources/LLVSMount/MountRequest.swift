@@ -24,12 +24,47 @@ package struct MountRequest: Sendable {
   package var watch: ConnectionWatch?
   /// How many names the kernel may remember before it is made to forget those that are used least.
   package var names = 500_000
-  /// Further options for the kernel, as mount(8) spells them.
+  /// What every file system may be asked.
+  package var flags = MountFlags()
+  /// Further options for libfuse or security modules, as mount(8) spells them.
   package var others: [String] = []
 
   package init(store: String, mountPoint: String) {
     self.store = store
     self.mountPoint = mountPoint
+  }
+}
+
+extension MountRequest {
+  /// Refuses what this user may not ask for, before a store is made for it.
+  ///
+  /// - Throws: ``MountError/option(_:)``, which names the option.
+  func checkPermission() throws(MountError) {
+    guard SystemProcess.effectiveUser != 0 else { return }
+    if hurriesHistory {
+      throw .option(
+        "fasthistory is for root: an ordinary user may not mount anything inside his own mount")
+    }
+    if !flags.followsSymlinks { throw .option("nosymfollow is for root") }
+    if allowsOthers, Self.othersAreBarred {
+      throw .option(
+        "an ordinary user may let others in (allow_other) only where a line says user_allow_other in "
+          + "/etc/fuse.conf")
+    }
+  }
+
+  /// Whether fusermount3 will refuse an ordinary user's `allow_other`; false where its file cannot be read.
+  private static var othersAreBarred: Bool {
+    do throws(SystemError) {
+      let path = "/etc/fuse.conf"
+      guard try FileSystem.exists(path) else { return true }
+      let text = String(decoding: try FileSystem.read(path, atMost: 1 << 20), as: UTF8.self)
+      return !text.split(separator: "\n").contains {
+        $0.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" } == ["user_allow_other"]
+      }
+    } catch {
+      return false
+    }
   }
 }
 

@@ -32,7 +32,8 @@ extension Verb {
         Mounts a store, which is made if it is not there.
         Options of our own: allow_other, force, nocreate, lowpower, names=N, and for root's mounts fasthistory,
         which shows .llvs/versions as a file system of its own, so that the kernel reads history as fast as a
-        disk's; a plain umount is then busy. The others go to the kernel.
+        disk's; a plain umount is then busy. Also those of mount(8) for any file system (ro, noatime, dev, suid ...);
+        with remount a mount that is there gets these.
         """,
       options: [
         VerbOption("o", value: "OPTIONS", help: "as mount(8) has them, with commas between"),

@@ -19,68 +19,31 @@ extension Verb {
   // MARK: - Mounting
 
   /// What the words and options of `mount` ask for.
-  static func request(_ line: CommandLine) throws -> MountRequest {
-    let words = try line.places(2...2)
-    var request = MountRequest(store: words[0], mountPoint: words[1])
-    request.isForced = line.has("force")
-    for option in Self.words(ofOptions: line.options["o"] ?? "") {
-      switch option {
-      case "allow_other": request.allowsOthers = true
-      case "force": request.isForced = true
-      case "nocreate": request.creates = false
-      case "lowpower": request.savesPower = true
-      case "fasthistory": request.hurriesHistory = true
-      // What mount(8) and systemd read themselves.
-      case "defaults", "auto", "noauto", "user", "nouser", "users", "nofail", "_netdev", "rw",
-        "owner", "group", "relatime":
-        break
-      case _ where option.hasPrefix("x-") || option.hasPrefix("comment="): break
-      case _ where option.hasPrefix("names="):
-        guard let names = Int(option.dropFirst(6)), names > 0 else {
-          throw UsageError("\(option) is no number of names")
-        }
-        request.names = names
-      case _ where option.hasPrefix("fsname="): request.source = String(option.dropFirst(7))
-      case "remount":
-        throw UsageError("remount is the kernel's alone: mount -i -o remount,... MOUNTPOINT")
-      case _ where settled.contains(String(option.prefix { $0 != "=" })):
-        throw UsageError("\(option): the daemon settles that with the kernel itself")
-      default: request.others.append(option)
-      }
-    }
-    return request
-  }
-
-  /// Options that the daemon and the kernel have to agree on, so that nobody else can choose them.
-  private static let settled: Set<String> = [
-    "subtype", "max_read", "fd", "rootmode", "user_id", "group_id", "blksize",
-  ]
-
-  /// The words of what stands behind `-o`: commas end them, a backslash takes that from a comma.
-  private static func words(ofOptions text: String) -> [String] {
-    var words = [""]
-    var isEscaped = false
-    for character in text {
-      if !isEscaped, character == "\\" {
-        isEscaped = true
-        continue
-      }
-      if !isEscaped, character == "," {
-        words.append("")
-      } else {
-        words[words.count - 1].append(character)
-      }
-      isEscaped = false
-    }
-    return words.filter { !$0.isEmpty }
+  static func mountWords(_ line: CommandLine) throws -> MountWords {
+    let places = try line.places(2...2)
+    return try MountWords(line.options["o"] ?? "", store: places[0], mountPoint: places[1])
   }
 
   @Sendable static func mount(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let request = try request(line)
+    let words = try mountWords(line)
+    guard !words.isRemount else { return try remount(words.request, console) }
+    var request = words.request
+    request.isForced = request.isForced || line.has("force")
     try MountedStores.release(request.store)
     try MountedStores.release(at: request.mountPoint)
     return line.has("foreground")
       ? try serve(request, console) : try startDaemon(line, request, console)
+  }
+
+  /// Gives a mount other flags: who mounts, reads and may do what there stays as it is.
+  private static func remount(_ request: MountRequest, _ console: Console) throws -> ExitCode {
+    let point = request.mountPoint
+    guard try mount(at: point) != nil else {
+      throw ControlError(.notFound, "no store is mounted on \(point)")
+    }
+    try request.flags.remount(try FileSystem.resolve(point))
+    console.say("\(point) has the new options")
+    return .done
   }
 
   private static func serve(_ request: MountRequest, _ console: Console) throws -> ExitCode {

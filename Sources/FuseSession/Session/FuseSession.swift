@@ -32,6 +32,7 @@ package final class FuseSession: Sendable {
 
   private let pointer: SessionPointer
   private let box: SessionBox
+  private let flags: MountFlags
   private let state: Monitor<State>
 
   /// Makes a session.
@@ -64,6 +65,7 @@ package final class FuseSession: Sendable {
     }
     unsafe pointer = SessionPointer(raw: session)
     self.box = box
+    flags = mount.flags
     state = Monitor(.made)
   }
 
@@ -85,7 +87,8 @@ package final class FuseSession: Sendable {
 
   /// Mounts the file system; from now on users of the path wait until it is served.
   ///
-  /// - Throws: ``FuseError/mount(path:reason:)`` with libfuse's words.
+  /// - Throws: ``FuseError/mount(path:reason:)`` with libfuse's words, ``FuseError/system(call:errno:)`` where
+  ///   the kernel refuses one of the mount's flags.
   package func mount(at path: String) throws(FuseError) {
     guard case .made = state.withLock({ $0 }) else {
       throw .mount(path: path, reason: "the session was mounted before")
@@ -96,6 +99,12 @@ package final class FuseSession: Sendable {
     }
     box.connection.watch?.guardConnection(mountedAt: path)
     _ = unsafe PrivilegeAgreement.install(in: pointer.raw)
+    do throws(FuseError) {
+      try flags.complete(at: path)
+    } catch {
+      unsafe fuse_session_unmount(pointer.raw)
+      throw error
+    }
     state.withLock { $0 = .mounted(path: path) }
   }
 

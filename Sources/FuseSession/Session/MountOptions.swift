@@ -8,8 +8,9 @@ package struct MountOptions: Sendable {
   package var defaultPermissions = true
   /// Other users than the one who mounts may use it.
   package var allowOther = false
-  package var readOnly = false
-  /// Other options, each as mount(8) spells one (`noatime`, `max_read=131072`).
+  /// What every file system may be asked.
+  package var flags = MountFlags()
+  /// Options for libfuse or for security modules, each as mount(8) spells one (`auto_unmount`, `context=...`).
   package var others: [String] = []
 
   package init(source: String) { self.source = source }
@@ -19,7 +20,7 @@ package struct MountOptions: Sendable {
     var words = ["fsname=" + Self.escaped(source), "subtype=" + Self.escaped(subtype)]
     if defaultPermissions { words.append("default_permissions") }
     if allowOther { words.append("allow_other") }
-    if readOnly { words.append("ro") }
+    words += flags.libraryWords
     words += others.map(Self.escaped)
     return words.joined(separator: ",")
   }

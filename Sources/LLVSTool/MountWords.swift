@@ -1,0 +1,90 @@
+import FuseSession
+import LLVSMount
+
+/// What stands behind `-o`, read: options of our own, those of every file system, and those that mount(8) and
+/// systemd keep for themselves.
+struct MountWords {
+  private(set) var request: MountRequest
+  /// A mount that is there gets other flags.
+  private(set) var isRemount = false
+
+  /// Reads the options of a mount.
+  ///
+  /// - Throws: ``UsageError`` that names a word which is no option, or has a value that it cannot have.
+  init(_ text: String, store: String, mountPoint: String) throws {
+    request = MountRequest(store: store, mountPoint: mountPoint)
+    let words = Self.words(of: text)
+    isRemount = words.contains("remount")
+    for word in words {
+      guard try !request.take(word), !Self.isForOthers(word) else { continue }
+      let name = String(word.prefix { $0 != "=" })
+      guard !Self.settled.contains(name) else {
+        // mount(8) hands a remount all that the kernel shows of the mount.
+        if isRemount { continue }
+        throw UsageError("\(word): the daemon settles that with the kernel itself")
+      }
+      throw UsageError("there is no mount option \(word)")
+    }
+  }
+
+  /// What mount(8), systemd and their helpers read themselves.
+  private static func isForOthers(_ word: String) -> Bool {
+    switch word {
+    case "defaults", "auto", "noauto", "user", "nouser", "users", "nofail", "_netdev", "owner",
+      "group", "remount", "bind", "default_permissions":
+      true
+    default:
+      ["x-", "X-", "comment=", "user=", "helper=", "uhelper="].contains { word.hasPrefix($0) }
+    }
+  }
+
+  /// Options that the daemon and the kernel have to agree on, so that nobody else can choose them.
+  private static let settled: Set<String> = [
+    "subtype", "max_read", "fd", "rootmode", "user_id", "group_id", "blksize",
+  ]
+
+  /// The words of what stands behind `-o`: commas end them, a backslash takes that from a comma.
+  private static func words(of text: String) -> [String] {
+    var words = [""]
+    var isEscaped = false
+    for character in text {
+      if !isEscaped, character == "\\" {
+        isEscaped = true
+        continue
+      }
+      if !isEscaped, character == "," {
+        words.append("")
+      } else {
+        words[words.count - 1].append(character)
+      }
+      isEscaped = false
+    }
+    return words.filter { !$0.isEmpty }
+  }
+}
+
+extension MountRequest {
+  /// Takes one word of `-o`; false for one that means nothing to the daemon and the kernel.
+  fileprivate mutating func take(_ word: String) throws -> Bool {
+    switch word {
+    case "allow_other": allowsOthers = true
+    case "force": isForced = true
+    case "nocreate": creates = false
+    case "lowpower": savesPower = true
+    case "fasthistory": hurriesHistory = true
+    case "auto_unmount", "allow_root": others.append(word)
+    case _ where word.hasPrefix("names="):
+      guard let names = Int(word.dropFirst(6)), names > 0 else {
+        throw UsageError("\(word) is no number of names")
+      }
+      self.names = names
+    case _ where word.hasPrefix("fsname="): source = String(word.dropFirst(7))
+    case _ where Self.labels.contains { word.hasPrefix($0) }: others.append(word)
+    default: return flags.take(word)
+    }
+    return true
+  }
+
+  /// What SELinux is told.
+  private static let labels = ["context=", "fscontext=", "defcontext=", "rootcontext="]
+}
