@@ -68,7 +68,14 @@ extension Verb {
     command("send", "Gives the versions of this store to peers.", [], .peers),
     command("exchange", "Retrieves, then sends.", [], .peers),
     command(
-      "merge", "Brings other heads in: all of this line, or those named.", [failing], .versions),
+      "merge",
+      """
+      Brings other heads in: all of this line, or those named.
+      ARBITER decides where both sides changed a file: text and json take from both what does not clash,
+      and where it does the newer side's; union keeps the lines of both; most-recent-change,
+      most-recent-branch and keep-both take the newer file whole; ours or theirs takes one side's; exec
+      COMMAND runs a program. What is dropped is listed by "llvs conflicts".
+      """, [failing], .versions),
     command(
       "restore", "Makes a new version with the content of an older one, whole or at paths.", [],
       .versionsAndPaths),
@@ -109,7 +116,8 @@ extension Verb {
       """
       Changes settings of this store; without a value it tells them, all or those named.
       settle=2s, autosync=off or 5m, automerge=on, arbiter=ARBITER, author=NAME, mtime=stored or now,
-      reserve=256M, mergetool=TOOL. An empty value goes back to what is usual.
+      reserve=256M, mergetool=TOOL. An empty value goes back to what is usual. ARBITER may depend on the
+      path: arbiter=*.log:union,*.cfg:most-recent-change; "llvs help merge" says what each does.
       """),
     command("compact", "Is to reclaim space; not supported yet."),
     command("purge", "Is to remove a value from history here; not supported yet.", [], .paths),

@@ -18,6 +18,7 @@ struct ChosenArbiter: ClashArbiter {
     case .mostRecentBranch: { _ in MostRecentBranchClashArbiter() }
     case .text: { ContentArbiter(.text, $0, store.contents) }
     case .json: { ContentArbiter(.json, $0, store.contents) }
+    case .union: { ContentArbiter(.union, $0, store.contents) }
     // The live tree's version is the first side of a merge that a command asks for.
     case .ours: { _ in OneSideClashArbiter(.first) }
     case .theirs: { _ in OneSideClashArbiter(.second) }

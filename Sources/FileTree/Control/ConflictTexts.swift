@@ -26,13 +26,24 @@ package struct ConflictTexts: Sendable {
       try store.contents.bytes(entry.stored, atMost: limit)
     }
     var sides: [TextMerge.Side] = []
-    for (label, entry) in entries { sides.append(TextMerge.Side(label, try bytes(entry))) }
+    let stored = try entries.map { (_, entry) throws(StoreError) in
+      try store.graph.node(entry.storedVersion)
+    }
+    for (index, (label, entry)) in entries.enumerated() {
+      let age = stored.count { HistoryNode.isOlder($0, stored[index]) }
+      sides.append(TextMerge.Side(label, try bytes(entry), age: age))
+    }
     self.sides = sides
     base = if let base = conflict.base { try bytes(base) } else { [] }
   }
 
-  /// The merge with markers; nil where a side is no text.
-  package var marked: [UInt8]? { TextMerge.marked(base: base, sides) }
+  /// The merge with markers: of two sides of JSON by property, else by line; nil where a side is no text.
+  package var marked: [UInt8]? {
+    if sides.count == 2, let marked = JSONMerge.marked(base: base, sides[0], sides[1]) {
+      return marked
+    }
+    return TextMerge.marked(base: base, sides)
+  }
 
   /// Whether a text that was made of these still has lines of markers.
   package func areMarkersLeft(in text: [UInt8]) -> Bool {

@@ -1,12 +1,16 @@
-/// Merges bytes where both sides changed different parts of them; elsewhere the value stored last wins.
+/// Merges bytes of both sides: what one side changed is taken from it.
 ///
-/// Where it merges, nothing is dropped; where parts clash, the whole is decided by the fallback.
+/// Where both changed the same place differently, what is newer is taken, and what the older side has is
+/// dropped: it stays listed as a conflict. Where nothing can be merged the whole is decided by the value
+/// that was stored last.
 package struct ContentArbiter: ClashArbiter {
   package enum Method: Hashable, Sendable {
     /// Line by line.
     case text
     /// Property by property.
     case json
+    /// Line by line; where lines clash both stay, so that nothing is dropped.
+    case union
     /// By what the bytes are.
     case automatic
   }
@@ -15,53 +19,66 @@ package struct ContentArbiter: ClashArbiter {
   private static let maximumLength = UInt64(TextMerge.maximumLength)
 
   private let method: Method
-  private let fallback: any ClashArbiter
-  private let read: @Sendable (StoredContent) throws(StoreError) -> [UInt8]
-
-  /// Creates an arbiter.
-  ///
-  /// - Parameters:
-  ///   - method: how bytes are merged.
-  ///   - fallback: decides where they cannot be.
-  ///   - read: gives the bytes of a value.
-  package init(
-    _ method: Method, fallback: any ClashArbiter,
-    read: @escaping @Sendable (StoredContent) throws(StoreError) -> [UInt8]
-  ) {
-    self.method = method
-    self.fallback = fallback
-    self.read = read
-  }
+  private let graph: VersionGraph
+  private let contents: ContentStore
 
   /// Creates an arbiter for values of a store.
   package init(_ method: Method, _ graph: VersionGraph, _ contents: ContentStore) {
-    self.init(method, fallback: MostRecentChangeClashArbiter(graph: graph)) {
-      stored throws(StoreError) in
-      try contents.bytes(stored, atMost: Self.maximumLength)
-    }
+    self.method = method
+    self.graph = graph
+    self.contents = contents
   }
 
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
-    guard let bytes = try merged(clash) else { return try fallback.decide(clash) }
-    return .bytes(bytes, kind: .regular, dropping: [])
+    let newer = try clash.newerSide(in: graph)
+    guard let first = try bytes(clash.first), let second = try bytes(clash.second) else {
+      return try MostRecentChangeClashArbiter(graph: graph).decide(clash)
+    }
+    let (mine, theirs) = newer == .second ? (first, second) : (second, first)
+    let base = try bytes(clash.base)
+    // Without a base nobody can say what a side changed; both together need none.
+    guard method == .union || base != nil, clash.base == nil || base != nil,
+      let merged = merged(base: base, older: mine, newer: theirs)
+    else { return try MostRecentChangeClashArbiter(graph: graph).decide(clash) }
+    guard merged.hasClash else { return .bytes(merged.bytes, kind: .regular, dropping: []) }
+    return merged.bytes == theirs
+      ? .take(newer) : .bytes(merged.bytes, kind: .regular, dropping: [newer.other])
   }
 
-  private func merged(_ clash: MergeClash) throws(StoreError) -> [UInt8]? {
-    guard let base = clash.base, let first = clash.first, let second = clash.second else {
+  /// The bytes of a regular file that is not too long; nil for everything else.
+  private func bytes(_ entry: Entry?) throws(StoreError) -> [UInt8]? {
+    guard let entry, entry.kind == .regular, entry.stored.length <= Self.maximumLength else {
       return nil
     }
-    for entry in [base, first, second] {
-      guard entry.kind == .regular, entry.stored.length <= Self.maximumLength else { return nil }
-    }
-    let (o, a, b) = (try read(base.stored), try read(first.stored), try read(second.stored))
-    switch method {
-    case .text: return TextMerge.merged(base: o, first: a, second: b)
-    case .json: return JSONMerge.merged(base: o, first: a, second: b)
-    case .automatic:
+    return try contents.bytes(entry.stored, atMost: Self.maximumLength)
+  }
+
+  private func merged(base: [UInt8]?, older: [UInt8], newer: [UInt8]) -> MergedContent? {
+    switch (method, base) {
+    case (.union, _):
+      return TextMerge.merged(base: base, older: older, newer: newer, clashes: .keepBoth)
+    case (_, nil): return nil
+    case (.text, let base?): return TextMerge.merged(base: base, older: older, newer: newer)
+    case (.json, let base?): return JSONMerge.merged(base: base, older: older, newer: newer)
+    case (.automatic, let base?):
       // Lines of JSON that fit beside each other need not make JSON.
-      return JSONMerge.isJSON(o) && JSONMerge.isJSON(a) && JSONMerge.isJSON(b)
-        ? JSONMerge.merged(base: o, first: a, second: b)
-        : TextMerge.merged(base: o, first: a, second: b)
+      return JSONMerge.merged(base: base, older: older, newer: newer)
+        ?? TextMerge.merged(base: base, older: older, newer: newer)
     }
+  }
+}
+
+extension MergeClash {
+  /// The side whose value is newer, by the versions that stored both: (timestamp, generation, id).
+  ///
+  /// The same on every replica, whichever side is first there. Where one side removed the value, the other.
+  package func newerSide(in graph: VersionGraph) throws(StoreError) -> MergeSide {
+    guard let first else { return .second }
+    guard let second else { return .first }
+    if first.storedVersion == second.storedVersion {
+      return HistoryNode.isOlder(firstVersion, secondVersion) ? .second : .first
+    }
+    let (a, b) = (try graph.node(first.storedVersion), try graph.node(second.storedVersion))
+    return HistoryNode.isOlder(a, b) ? .second : .first
   }
 }

@@ -16,6 +16,18 @@ package struct MergeClash: Sendable {
   package let firstVersion: HistoryNode
   package let secondVersion: HistoryNode
 
+  package init(
+    key: Key, base: Entry?, first: Entry?, second: Entry?, firstVersion: HistoryNode,
+    secondVersion: HistoryNode
+  ) {
+    self.key = key
+    self.base = base
+    self.first = first
+    self.second = second
+    self.firstVersion = firstVersion
+    self.secondVersion = secondVersion
+  }
+
   package func entry(_ side: MergeSide) -> Entry? { side == .first ? first : second }
 
   /// The side that removed what the other changed; nil where both hold something.

@@ -74,6 +74,8 @@ struct Completion {
       }
     }
     guard let verb else { return Verb.all.map(\.name) }
+    if verb.name == "merge", before.last == "using" { return ArbiterChoice.allNames + ["exec"] }
+    if verb.name == "set" { return settings() }
     return values(verb.operands, operands)
   }
 
@@ -98,6 +100,17 @@ struct Completion {
     case .verbs: return Verb.all.map(\.name)
     case .choice(let words): return words
     }
+  }
+
+  /// Names of settings, and of arbiters behind `arbiter=` and a pattern.
+  private func settings() -> [String] {
+    let prefix = "arbiter="
+    guard word.hasPrefix(prefix) else {
+      return StoreSettings.Name.allCases.map { "\($0.rawValue)=" }
+    }
+    let rules = word[..<(word.lastIndex { $0 == ":" || $0 == "," || $0 == "=" } ?? word.endIndex)]
+    let names = ArbiterChoice.allNames.filter { $0 != "ours" && $0 != "theirs" }
+    return names.map { word[...rules.endIndex] + $0 }
   }
 
   /// The store that the line names, or whose mount this is.

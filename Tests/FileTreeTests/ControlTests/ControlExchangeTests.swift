@@ -227,6 +227,35 @@ struct ControlExchangeTests {
     #expect(try a.service.status().text.contains("conflicts 1"))
   }
 
+  @Test("the setting and the command union keep the lines of both sides, and list nothing")
+  func union() throws {
+    let (a, b, _) = try pair()
+    try a.write("log.md", "x\n")
+    try a.write("other", "x\n")
+    try a.run("sync")
+    try b.run("sync")
+    for space in [a, b] { try space.run("set arbiter=*.md:union") }
+    #expect(try a.run("set arbiter").text.hasPrefix("arbiter=*.md:union"))
+    try a.write("log.md", "of a\n")
+    try a.write("other", "of a\n")
+    try a.run("sync")
+    try b.write("log.md", "of b\n")
+    try b.write("other", "of b\n")
+    try b.run("commit")
+    let merged = try b.run("sync")
+    #expect(merged.text.contains("1 conflict: other"))
+    try a.run("sync")
+    for space in [a, b] { #expect(try space.read("log.md") == "of a\nof b\n") }
+    try b.write("other", "again b\n")
+    try b.run("sync")
+    try a.write("other", "again a\n")
+    try a.run("set automerge=off")
+    try a.run("commit")
+    try a.run("retrieve")
+    try a.run("merge using union")
+    #expect(try a.read("other") == "again b\nagain a\n")
+  }
+
   @Test(
     "a command of the settings merges files, and what it cannot merge is decided otherwise",
     arguments: [

@@ -109,6 +109,30 @@ struct ConflictFilesTests {
     #expect(try space.read("history/d/b/\(space.space.head ?? "")") == "this\nand more\n")
   }
 
+  @Test(
+    "of JSON the properties that clash stand between markers, in merged and in the tree by themselves"
+  )
+  func properties() throws {
+    let space = try HiddenWorkspace()
+    try space.write("o.json", #"{"a":1,"b":1,"c":1}"#)
+    try space.commit()
+    try space.space.run("branch other")
+    try space.write("o.json", #"{"a":2,"b":5,"c":1}"#)
+    try space.commit()
+    try space.space.run("switch -")
+    try space.write("o.json", #"{"a":3,"b":1,"c":1}"#)
+    try space.commit()
+    let reply = try space.space.run("merge other")
+    #expect(reply.text.contains("1 conflict: o.json"))
+    #expect(try space.space.read("o.json") == #"{"a":3,"b":5,"c":1}"#)
+    #expect(try space.read("conflicts/o.json/theirs") == #"{"a":2,"b":5,"c":1}"#)
+    #expect(
+      try space.read("conflicts/o.json/merged")
+        == "{\n<<<<<<< ours\n\"a\":3,\n=======\n\"a\":2,\n>>>>>>> theirs\n\"b\":5,\"c\":1}")
+    try space.save("conflicts/o.json/merged", #"{"a":2,"b":5,"c":1}"#)
+    #expect(try space.names("conflicts").isEmpty)
+  }
+
   @Test("the conflicts of one directory are the same, found by themselves or among all")
   func parts() throws {
     let space = try clashed(["a", "d/e/f", "d/base", "d/%llvs%x", "de", "f"], removed: ["d/gone"])

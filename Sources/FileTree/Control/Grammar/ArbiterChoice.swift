@@ -4,6 +4,8 @@ package enum ArbiterChoice: Hashable, Sendable {
   case mostRecentBranch
   case text
   case json
+  /// Both sides' lines.
+  case union
   case keepBoth
   /// By command only.
   case ours
@@ -14,9 +16,12 @@ package enum ArbiterChoice: Hashable, Sendable {
 
   private static let names: [(String, ArbiterChoice)] = [
     ("most-recent-change", .mostRecentChange), ("most-recent-branch", .mostRecentBranch),
-    ("text", .text), ("json", .json), ("keep-both", .keepBoth), ("ours", .ours),
-    ("theirs", .theirs),
+    ("text", .text), ("json", .json), ("union", .union), ("keep-both", .keepBoth),
+    ("ours", .ours), ("theirs", .theirs),
   ]
+
+  /// The names that ``init(_:)`` reads, beside `exec COMMAND`.
+  package static var allNames: [String] { names.map(\.0) }
 
   /// Reads a name, or `exec COMMAND`.
   package init(_ text: String) throws(ControlError) {

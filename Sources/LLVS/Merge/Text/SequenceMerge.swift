@@ -1,51 +1,189 @@
-/// Which changes of two sides of a merge belong together: those of the same places, and of places beside
-/// each other, where nobody can say what comes first.
+/// The three-way merge of two sequences over what both came from, place by place.
+///
+/// A function of the three sequences and of which side is the older one, so that every replica comes to the
+/// same.
 enum SequenceMerge {
-  /// A run of the base that is no more what it was on one side or both.
-  struct Group: Hashable {
-    let base: Range<Int>
-    /// What the side has in its place; nil where the side left it as it was.
-    var first: Range<Int>?
-    var second: Range<Int>?
-  }
-
-  /// The groups in ascending order; between them both sides have what the base has.
-  static func groups(
-    _ toFirst: [SequenceChange], _ toSecond: [SequenceChange]
-  ) -> [Group] {
-    var groups: [Group] = []
-    var (i, j) = (0, 0)
-    while i < toFirst.count || j < toSecond.count {
-      let next = min(
-        i < toFirst.count ? toFirst[i].old.lowerBound : .max,
-        j < toSecond.count ? toSecond[j].old.lowerBound : .max)
-      let (firstStart, secondStart) = (i, j)
-      var end = next
-      while true {
-        if i < toFirst.count, toFirst[i].old.lowerBound <= end {
-          end = max(end, toFirst[i].old.upperBound)
-          i += 1
-        } else if j < toSecond.count, toSecond[j].old.lowerBound <= end {
-          end = max(end, toSecond[j].old.upperBound)
-          j += 1
-        } else {
-          break
-        }
-      }
-      groups.append(
-        Group(
-          base: next..<end, first: span(toFirst[firstStart..<i], next..<end),
-          second: span(toSecond[secondStart..<j], next..<end)))
+  /// A place of the merge: what stands there in the base and on both sides, as ranges of each.
+  struct Part: Hashable {
+    enum Kind: Hashable {
+      /// Nobody changed it.
+      case same
+      /// One side changed it.
+      case older
+      case newer
+      /// Both changed it alike.
+      case alike
+      /// Both added something where the base has nothing.
+      case both
+      /// Both changed it differently.
+      case clash
     }
-    return groups
+
+    var kind: Kind
+    var base: Range<Int>
+    var older: Range<Int>
+    var newer: Range<Int>
   }
 
-  /// What a side has in place of a run of the base; nil without changes.
-  private static func span(
-    _ changes: ArraySlice<SequenceChange>, _ base: Range<Int>
-  ) -> Range<Int>? {
-    guard let first = changes.first, let last = changes.last else { return nil }
-    let start = first.new.lowerBound - (first.old.lowerBound - base.lowerBound)
-    return start..<(last.new.upperBound + (base.upperBound - last.old.upperBound))
+  /// The changes of one side, followed from the front.
+  private struct Side {
+    private let changes: [SequenceChange]
+    private var next = 0
+    /// How far the side's own sequence got.
+    private(set) var position = 0
+
+    init(_ changes: [SequenceChange]) { self.changes = changes }
+
+    var change: SequenceChange? { next < changes.count ? changes[next] : nil }
+
+    /// Passes so many items that the side left as they were; their range.
+    mutating func pass(_ count: Int) -> Range<Int> {
+      defer { position += count }
+      return position..<(position + count)
+    }
+
+    /// Takes what the side added before a place of the base; empty where it added nothing.
+    mutating func takeAddition(at place: Int) -> Range<Int> {
+      guard let change, change.old.isEmpty, change.old.lowerBound == place else {
+        return position..<position
+      }
+      next += 1
+      return pass(change.new.count)
+    }
+
+    /// How far the base is covered by changes that overlap with what ends at `end`.
+    func reach(from end: Int) -> Int {
+      var (end, index) = (end, next)
+      while index < changes.count, changes[index].old.lowerBound < end {
+        end = max(end, changes[index].old.upperBound)
+        index += 1
+      }
+      return end
+    }
+
+    /// Takes what the side has in place of a run of the base, at whose end no change of it lies open.
+    mutating func take(_ run: Range<Int>) -> Taken {
+      let from = position
+      var taken = Taken(range: from..<from)
+      var reached = run.lowerBound
+      while let change, change.old.lowerBound < run.upperBound {
+        _ = pass(change.old.lowerBound - reached)
+        let own = pass(change.new.count)
+        if change.old.isEmpty { taken.additions.append(own) } else { taken.isChanged = true }
+        reached = change.old.upperBound
+        next += 1
+      }
+      _ = pass(run.upperBound - reached)
+      taken.range = from..<position
+      return taken
+    }
+  }
+
+  /// What a side has in place of a run of the base.
+  private struct Taken {
+    var range: Range<Int>
+    /// Whether it replaced or removed something of the run.
+    var isChanged = false
+    /// What it added within the run.
+    var additions: [Range<Int>] = []
+  }
+
+  /// Finds the places of the merge.
+  ///
+  /// What one side added within a run that the other replaced as a whole stands behind that run.
+  ///
+  /// - Parameters:
+  ///   - count: how many items the base has.
+  ///   - toOlder: the changes that lead from the base to the older side, ascending; they may touch.
+  ///   - toNewer: the same for the newer side.
+  ///   - isSame: whether a range of the older side holds the same as one of the newer.
+  /// - Returns: the places, in order.
+  /// - Complexity: O(changes), and what is compared.
+  static func parts(
+    ofBase count: Int, _ toOlder: [SequenceChange], _ toNewer: [SequenceChange],
+    isSame: (Range<Int>, Range<Int>) -> Bool
+  ) -> [Part] {
+    var (older, newer) = (Side(toOlder), Side(toNewer))
+    var parts: [Part] = []
+    var position = 0
+    while true {
+      let additions = (older.takeAddition(at: position), newer.takeAddition(at: position))
+      if !additions.0.isEmpty || !additions.1.isEmpty {
+        parts.append(
+          Part(
+            kind: additions.1.isEmpty
+              ? .older
+              : additions.0.isEmpty
+                ? .newer : isSame(additions.0, additions.1) ? .alike : .both,
+            base: position..<position, older: additions.0, newer: additions.1))
+      }
+      let start = min(older.change?.old.lowerBound ?? count, newer.change?.old.lowerBound ?? count)
+      if start > position {
+        let length = start - position
+        parts.append(
+          Part(
+            kind: .same, base: position..<start, older: older.pass(length),
+            newer: newer.pass(length)))
+        position = start
+        continue
+      }
+      guard position < count else { return parts }
+      position = change(at: position, &older, &newer, isSame, into: &parts)
+    }
+  }
+
+  /// The place at which at least one side replaced or removed something, as far as changes overlap; where it
+  /// ends.
+  private static func change(
+    at start: Int, _ older: inout Side, _ newer: inout Side,
+    _ isSame: (Range<Int>, Range<Int>) -> Bool, into parts: inout [Part]
+  ) -> Int {
+    var end = start + 1
+    while true {
+      let further = newer.reach(from: older.reach(from: end))
+      if further == end { break }
+      end = further
+    }
+    let (mine, theirs) = (older.take(start..<end), newer.take(start..<end))
+    func add(_ kind: Part.Kind, _ base: Range<Int>, _ a: Range<Int>, _ b: Range<Int>) {
+      parts.append(Part(kind: kind, base: base, older: a, newer: b))
+    }
+    let (a, b) = (mine.range, theirs.range)
+    switch (mine.isChanged, theirs.isChanged) {
+    case (true, true): add(isSame(a, b) ? .alike : .clash, start..<end, a, b)
+    case (true, false):
+      add(.older, start..<end, a, b)
+      for own in theirs.additions {
+        add(.newer, end..<end, a.upperBound..<a.upperBound, own)
+      }
+    case (false, _):
+      add(.newer, start..<end, a, b)
+      for own in mine.additions {
+        add(.older, end..<end, own, b.upperBound..<b.upperBound)
+      }
+    }
+    return end
+  }
+
+  /// Whether one run holds another, in a row.
+  ///
+  /// - Complexity: O(items of both) (Knuth, Morris and Pratt).
+  static func holds(_ run: ArraySlice<Int32>, _ other: ArraySlice<Int32>) -> Bool {
+    guard other.count <= run.count else { return false }
+    let wanted = Array(other)
+    var borders = [0]
+    var length = 0
+    for item in wanted.dropFirst() {
+      while length > 0, wanted[length] != item { length = borders[length - 1] }
+      if wanted[length] == item { length += 1 }
+      borders.append(length)
+    }
+    length = 0
+    for item in run {
+      while length > 0, wanted[length] != item { length = borders[length - 1] }
+      if wanted[length] == item { length += 1 }
+      if length == wanted.count { return true }
+    }
+    return wanted.isEmpty
   }
 }

@@ -47,4 +47,15 @@ package struct TextLines: Sendable {
 
   /// The bytes of a line, its end included.
   package subscript(line: Int) -> ArraySlice<UInt8> { bytes(line..<(line + 1)) }
+
+  /// A text of some of the lines, in order.
+  func lines(_ runs: [Range<Int>]) -> TextLines {
+    var (text, ids, starts): ([UInt8], [Int32], [Int]) = ([], [], [0])
+    for line in runs.joined() {
+      text += self[line]
+      ids.append(self.ids[line])
+      starts.append(text.count)
+    }
+    return TextLines(text: text, ids: ids, starts: starts)
+  }
 }

@@ -1,61 +1,64 @@
 extension TextMerge {
   /// One of the texts that are merged for a person to look at.
-  package struct Side {
+  package struct Side: Sendable {
     package var label: String
     package var text: [UInt8]
+    /// The place among all sides by age, the oldest 0: of what two added at one place the older's is first.
+    package var age: Int
 
-    package init(_ label: String, _ text: [UInt8]) {
+    /// Creates a side.
+    package init(_ label: String, _ text: [UInt8], age: Int = 0) {
       self.label = label
       self.text = text
+      self.age = age
     }
   }
 
-  private static let start = Array("<<<<<<< ".utf8)
-  private static let middle = Array("=======".utf8)
-  private static let end = Array(">>>>>>> ".utf8)
+  static let startMarker = Array("<<<<<<< ".utf8)
+  static let middleMarker = Array("=======".utf8)
+  static let endMarker = Array(">>>>>>> ".utf8)
 
   /// Returns the merge of sides over what they came from, with what clashes between lines of markers as
   /// diff3(1) and git have them; nil where something is no text.
   ///
-  /// Further sides are merged in one after the other, so that their markers may stand within others. Texts
-  /// that differ in too much clash as a whole.
+  /// The first of two sides stands first. Further sides are merged in one after the other, so that their
+  /// markers may stand within others. Texts that differ in too much clash as a whole.
   package static func marked(base: [UInt8], _ sides: [Side]) -> [UInt8]? {
     guard isText(base), sides.allSatisfy({ isText($0.text) }), var merged = sides.first else {
       return nil
     }
     for side in sides.dropFirst() {
-      let pieces =
-        pieces(base: base, first: merged.text, second: side.text)
-        ?? [.clash(base: base, first: merged.text, second: side.text)]
-      merged.text = marked(pieces, merged.label, side.label)
+      let isFirstOlder = merged.age <= side.age
+      let (older, newer) =
+        isFirstOlder ? (merged.text, side.text) : (side.text, merged.text)
+      guard let pieces = pieces(base: base, older: older, newer: newer) else { return nil }
+      merged.text = marked(pieces, merged.label, side.label, isFirstOlder: isFirstOlder)
+      let ending = Ending([base, older, newer])
+      if case .agreed? = pieces.last, !ending.isMerged(base: base, older: older, newer: newer) {
+        ending.remove(from: &merged.text)
+      }
+      merged.age = max(merged.age, side.age)
     }
     return merged.text
   }
 
-  private static func marked(_ pieces: [Piece], _ first: String, _ second: String) -> [UInt8] {
+  private static func marked(
+    _ pieces: [Piece], _ first: String, _ second: String, isFirstOlder: Bool
+  ) -> [UInt8] {
     var text: [UInt8] = []
     for piece in pieces {
       switch piece {
       case .agreed(let bytes): text += bytes
-      case .clash(_, let ours, let theirs):
-        let newline: [UInt8] = usesCRLF(ours) || usesCRLF(theirs) ? [0x0D, 0x0A] : [0x0A]
-        func line(_ bytes: [UInt8]) {
-          if let last = text.last, last != 0x0A { text += newline }
-          text += bytes + newline
-        }
-        line(start + Array(first.utf8))
-        text += ours
-        line(middle)
-        text += theirs
-        line(end + Array(second.utf8))
+      case .clash(_, let older, let newer):
+        let newline: [UInt8] = usesCRLF(older) || usesCRLF(newer) ? [0x0D, 0x0A] : [0x0A]
+        text += startMarker + Array(first.utf8) + newline
+        text += isFirstOlder ? older : newer
+        text += middleMarker + newline
+        text += isFirstOlder ? newer : older
+        text += endMarker + Array(second.utf8) + newline
       }
     }
     return text
-  }
-
-  private static func usesCRLF(_ bytes: [UInt8]) -> Bool {
-    guard let end = bytes.firstIndex(of: 0x0A), end > 0 else { return false }
-    return bytes[end - 1] == 0x0D
   }
 
   /// Whether a text has lines of markers that none of the texts it was merged from has.
@@ -73,7 +76,9 @@ extension TextMerge {
     var found: Set<[UInt8]> = []
     for var line in text.split(separator: 0x0A) {
       if line.last == 0x0D { line.removeLast() }
-      if line.starts(with: start) || line.starts(with: end) || line.elementsEqual(middle) {
+      if line.starts(with: startMarker) || line.starts(with: endMarker)
+        || line.elementsEqual(middleMarker)
+      {
         found.insert(Array(line))
       }
     }

@@ -1,7 +1,10 @@
 /// Merges texts line by line over what both came from.
 ///
-/// A line is its bytes with its end, so that CRLF and a missing last newline are kept as each side has
-/// them. Any encoding in which a newline is a newline will do.
+/// What one side changed, added or removed is taken from it. Where both changed the same line differently
+/// the newer side's is taken, or both are kept. Lines that both added at one place stay both, the older
+/// side's first, unless one side's hold the other's. A line is its bytes with its end, so that CRLF stays
+/// as each side has it; whether the last line has an end is merged by itself. Any encoding in which a
+/// newline is a newline will do.
 package enum TextMerge {
   /// Longer texts are not merged.
   package static let maximumLength = 8 << 20
@@ -11,59 +14,177 @@ package enum TextMerge {
     bytes.count <= maximumLength && !bytes.contains(0)
   }
 
-  /// A part of the merge.
-  package enum Piece: Hashable {
-    /// What nobody changed, or one side did, or both did alike.
-    case agreed([UInt8])
-    /// What both changed differently.
-    case clash(base: [UInt8], first: [UInt8], second: [UInt8])
+  /// What becomes of lines that both changed differently.
+  package enum Clashes: Hashable, Sendable {
+    /// The newer side's are taken.
+    case takeNewer
+    /// Both stay, the older side's first, and nothing is dropped.
+    case keepBoth
   }
 
-  /// Returns the merged text; nil where both changed the same lines, or lines beside each other,
-  /// differently, or where one of them is no text.
+  /// A part of the merge.
+  package enum Piece: Hashable {
+    /// What nobody changed, or one side did, or both did alike, or both added one behind the other.
+    case agreed([UInt8])
+    /// What both changed differently.
+    case clash(base: [UInt8], older: [UInt8], newer: [UInt8])
+  }
+
+  /// Merges two texts.
   ///
   /// Work and memory are bounded by steps, never by time, so that every replica comes to the same: what
   /// differs in more counts as replaced as a whole.
-  package static func merged(base: [UInt8], first: [UInt8], second: [UInt8]) -> [UInt8]? {
-    guard let pieces = pieces(base: base, first: first, second: second) else { return nil }
-    var merged: [UInt8] = []
-    merged.reserveCapacity(max(first.count, second.count))
+  ///
+  /// - Parameters:
+  ///   - base: what both came from; nil where that is not known: then it is what both have in common.
+  ///   - older: the side that is stored longer.
+  ///   - newer: the other side.
+  ///   - clashes: what becomes of lines that both changed differently.
+  /// - Returns: the merged text; nil where one of them is no text.
+  package static func merged(
+    base: [UInt8]?, older: [UInt8], newer: [UInt8], clashes: Clashes = .takeNewer
+  ) -> MergedContent? {
+    guard let pieces = pieces(base: base, older: older, newer: newer) else { return nil }
+    var merged = MergedContent(bytes: [], hasClash: false)
+    merged.bytes.reserveCapacity(max(older.count, newer.count))
+    let ending = Ending([base ?? [], older, newer])
     for piece in pieces {
-      guard case .agreed(let bytes) = piece else { return nil }
-      merged += bytes
+      switch (piece, clashes) {
+      case (.agreed(let bytes), _): merged.bytes += bytes
+      case (.clash(_, _, let newer), .takeNewer):
+        merged.bytes += newer
+        merged.hasClash = true
+      case (.clash(_, let older, let newer), .keepBoth): merged.bytes += older + newer
+      }
+    }
+    if !ending.isMerged(base: base, older: older, newer: newer) {
+      ending.remove(from: &merged.bytes)
     }
     return merged
   }
 
-  /// Returns the parts of the merge in order; nil where it is no text.
-  package static func pieces(base: [UInt8], first: [UInt8], second: [UInt8]) -> [Piece]? {
-    guard isText(base), isText(first), isText(second) else { return nil }
+  /// Returns the parts of the merge in order, each line with an end; nil where something is no text.
+  ///
+  /// No clash follows another: lines beside each other that clash are one.
+  package static func pieces(base: [UInt8]?, older: [UInt8], newer: [UInt8]) -> [Piece]? {
+    guard isText(base ?? []), isText(older), isText(newer) else { return nil }
+    let ending = Ending([base ?? [], older, newer])
     var table = LineTable()
-    let (o, a, b) = (table.lines(base), table.lines(first), table.lines(second))
-    let steps = SequenceDiff.maximumSteps
-    let toFirst = TextDiff.changes(from: o.ids, to: a.ids, steps: steps)
-    let toSecond = TextDiff.changes(from: o.ids, to: b.ids, steps: steps)
-    var pieces: [Piece] = []
-    var position = 0
-    func agree(_ bytes: ArraySlice<UInt8>) {
-      guard !bytes.isEmpty else { return }
-      pieces.append(.agreed(Array(bytes)))
+    let (a, b) = (table.lines(ending.added(to: older)), table.lines(ending.added(to: newer)))
+    let o = base.map { table.lines(ending.added(to: $0)) } ?? common(a, b)
+    let parts = SequenceMerge.parts(ofBase: o.count, changes(o, a), changes(o, b)) {
+      a.ids[$0] == b.ids[$1]
     }
-    for group in SequenceMerge.groups(toFirst, toSecond) {
-      agree(o.bytes(position..<group.base.lowerBound))
-      position = group.base.upperBound
-      switch (group.first.map(a.bytes), group.second.map(b.bytes)) {
-      case (let ours?, nil): agree(ours)
-      case (nil, let theirs?): agree(theirs)
-      case (let ours?, let theirs?) where ours == theirs: agree(ours)
-      case (let ours?, let theirs?):
-        pieces.append(
-          .clash(
-            base: Array(o.bytes(group.base)), first: Array(ours), second: Array(theirs)))
-      case (nil, nil): break
+    var pieces = PieceList()
+    for part in parts {
+      switch part.kind {
+      case .same, .older, .alike: pieces.agree(a.bytes(part.older))
+      case .newer: pieces.agree(b.bytes(part.newer))
+      case .both:
+        let (mine, theirs) = (a.ids[part.older], b.ids[part.newer])
+        if SequenceMerge.holds(theirs, mine) {
+          pieces.agree(b.bytes(part.newer))
+        } else {
+          pieces.agree(a.bytes(part.older))
+          if !SequenceMerge.holds(mine, theirs) { pieces.agree(b.bytes(part.newer)) }
+        }
+      case .clash:
+        pieces.clash(o.bytes(part.base), a.bytes(part.older), b.bytes(part.newer))
       }
     }
-    agree(o.bytes(position..<o.ids.count))
-    return pieces
+    return pieces.finished()
+  }
+
+  /// Pieces as they come, each joined with the one before it of the same kind.
+  private struct PieceList {
+    private var done: [Piece] = []
+    private var agreed: [UInt8] = []
+    private var base: [UInt8] = []
+    private var older: [UInt8] = []
+    private var newer: [UInt8] = []
+    private var isClash = false
+
+    mutating func agree(_ bytes: ArraySlice<UInt8>) {
+      guard !bytes.isEmpty else { return }
+      if isClash {
+        done.append(.clash(base: base, older: older, newer: newer))
+        (base, older, newer, isClash) = ([], [], [], false)
+      }
+      agreed += bytes
+    }
+
+    mutating func clash(
+      _ base: ArraySlice<UInt8>, _ older: ArraySlice<UInt8>, _ newer: ArraySlice<UInt8>
+    ) {
+      if !agreed.isEmpty { done.append(.agreed(agreed)) }
+      agreed = []
+      self.base += base
+      self.older += older
+      self.newer += newer
+      isClash = true
+    }
+
+    consuming func finished() -> [Piece] {
+      if isClash { done.append(.clash(base: base, older: older, newer: newer)) }
+      if !agreed.isEmpty { done.append(.agreed(agreed)) }
+      return done
+    }
+  }
+
+  private static func changes(_ old: TextLines, _ new: TextLines) -> [SequenceChange] {
+    var refiner = ChangeRefiner(old: { old[$0] }, new: { new[$0] })
+    return refiner.refined(
+      TextDiff.changes(from: old.ids, to: new.ids, steps: SequenceDiff.maximumSteps))
+  }
+
+  /// The lines that both have, for a base.
+  private static func common(_ a: TextLines, _ b: TextLines) -> TextLines {
+    let changes = TextDiff.changes(from: a.ids, to: b.ids, steps: SequenceDiff.maximumSteps)
+    var kept: [Range<Int>] = []
+    var position = 0
+    for change in changes {
+      kept.append(position..<change.old.lowerBound)
+      position = change.old.upperBound
+    }
+    kept.append(position..<a.count)
+    return a.lines(kept)
+  }
+
+  /// How lines end, for texts whose last line has no end.
+  struct Ending {
+    private let bytes: [UInt8]
+
+    init(_ texts: [[UInt8]]) {
+      bytes = texts.contains(where: TextMerge.usesCRLF) ? [0x0D, 0x0A] : [0x0A]
+    }
+
+    private static func isThere(_ text: [UInt8]) -> Bool? { text.last.map { $0 == 0x0A } }
+
+    func added(to text: [UInt8]) -> [UInt8] {
+      Self.isThere(text) == false ? text + bytes : text
+    }
+
+    /// Whether the last line of the merge has an end: as the side has it that changed that.
+    func isMerged(base: [UInt8]?, older: [UInt8], newer: [UInt8]) -> Bool {
+      let (a, b) = (Self.isThere(older), Self.isThere(newer))
+      guard let a, let b else { return a ?? b ?? true }
+      guard a != b, let o = base.flatMap(Self.isThere) else { return a || b }
+      return a == o ? b : a
+    }
+
+    func remove(from text: inout [UInt8]) {
+      guard text.last == 0x0A else { return }
+      text.removeLast(text.suffix(bytes.count).elementsEqual(bytes) ? bytes.count : 1)
+    }
+  }
+
+  /// Whether a text has a line that ends with CRLF.
+  static func usesCRLF(_ text: [UInt8]) -> Bool {
+    var rest = text[...]
+    while let end = rest.firstIndex(of: 0x0D) {
+      rest = rest[(end + 1)...]
+      if rest.first == 0x0A { return true }
+    }
+    return false
   }
 }
