@@ -127,7 +127,8 @@ struct TreeExport {
       hasBegun = true
       try copy(entry, to: file, path)
     case .symlink:
-      try FileSystem.symlink(try store.contents.linkTarget(entry.stored), at: path)
+      try FileSystem.symlink(
+        LinkTarget.shown(try store.contents.linkTarget(entry.stored)), at: path)
     case .fifo, .socket, .characterDevice, .blockDevice:
       try FileSystem.makeNode(
         path, kind: Self.kind(entry.kind), mode: entry.attributes.mode ?? 0o644,

@@ -141,6 +141,9 @@ extension LiveTree {
     return time
   }
 
+  /// When the version that stored an entry was made; takes the lock.
+  func timeMade(_ entry: Entry) -> Attributes.Time { lock.withLock { _ in storedTime(entry) } }
+
   /// Runs `body` with the lock held, a directory, and the child at a name.
   func withChild<R>(
     _ parent: UInt64, _ name: [UInt8], _ body: (LiveNode, LiveNode?) throws(FSError) -> R

@@ -99,9 +99,10 @@ extension LiveTree {
     }
     let size = Int(min(content.size, 4095))
     do throws(FSError) {
-      return try [UInt8].filled(size) { (raw) throws(FSError) in
-        _ = try read(content, at: 0, into: raw)
-      }
+      return LinkTarget.shown(
+        try [UInt8].filled(size) { (raw) throws(FSError) in
+          _ = try read(content, at: 0, into: raw)
+        })
     } catch {
       throw told(error, of: inode)
     }

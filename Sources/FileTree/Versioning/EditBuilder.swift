@@ -187,6 +187,7 @@ struct EditBuilder {
         forNewPath: target + [0x2F] + (keepsName ? shown : relative),
         isDirectory: entry.isDirectory)
       try part(&copy)
+      keepShownTime(of: entry, in: &copy.attributes)
       if shown != relative, !keepsName {
         displacedCopies.append((target + [0x2F] + shown, copy))
       }
@@ -298,6 +299,13 @@ struct EditBuilder {
     entry.inode = try source.number(for: entry)
   }
 
+  /// Records the time that was shown of a value without one, whose bytes came from a program that keeps none:
+  /// at another key it is stored by a version of now, whose time would be shown there.
+  private func keepShownTime(of entry: Entry, in attributes: inout Attributes) {
+    guard attributes.mtime == nil, entry.kind != .directory else { return }
+    attributes.mtime = tree.timeMade(entry)
+  }
+
   /// Writing the same bytes again is no change by itself; and one file has one time, whichever of its
   /// names was met first: names that differ are no longer one file.
   private func keepTime(
@@ -350,6 +358,7 @@ struct EditBuilder {
       guard let base = state.entry else { return nil }
       stored = base.stored
       if !state.explicitTime { attributes.mtime = base.attributes.mtime }
+      if base.key != key { keepShownTime(of: base, in: &attributes) }
     }
     var storedVersion = number
     if let old, old.kind == state.kind, old.stored.digest == stored.digest,

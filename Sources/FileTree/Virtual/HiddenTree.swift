@@ -174,9 +174,8 @@ package final class HiddenTree: Sendable {
     case .value(let number, let key):
       let entry = try entry(number, key)
       guard entry.kind == .symlink else { throw .invalid }
-      return try reading { () throws(StoreError) in
-        try store.contents.linkTarget(entry.stored)
-      }
+      return LinkTarget.shown(
+        try reading { () throws(StoreError) in try store.contents.linkTarget(entry.stored) })
     default: throw .invalid
     }
   }

@@ -52,4 +52,36 @@ struct MovedTimeTests {
     try mount.rename("h", "f")
     #expect(try mount.cut().head?.number == head)
   }
+
+  @Test(
+    "bytes without a recorded time keep the one that is shown, where they or their directory is moved",
+    arguments: [false, true])
+  func withoutTime(isReopened: Bool) throws {
+    let directory = try TemporaryDirectory()
+    let moved = ["moved", "new/g", "new/e/h"]
+    let time: Attributes.Time
+    do {
+      let mount = try mounted(directory)
+      // As plain LLVS stores values: with nothing recorded.
+      let made = try mount.store.makeVersion(
+        basedOnPredecessor: nil,
+        inserting: ["f", "d/g", "d/e/h"].map { Value(id: Value.ID($0), data: Array("text".utf8)) })
+      _ = try mount.versioner.transition(.command) { (transaction, _) throws(StoreError) in
+        try transaction.version(made.id)?.number
+      }
+      time = try mount.status("f").mtime
+      #expect(try mount.entry("f")?.attributes.mtime == nil)
+      try mount.rename("f", "moved")
+      try mount.rename("d", "new")
+      for path in moved { #expect(try mount.status(path).mtime == time) }
+      if !isReopened { try mount.cut() }
+    }
+    let mount = try mounted(directory)
+    for path in moved { #expect(try mount.status(path).mtime == time) }
+    try mount.cut()
+    for path in moved {
+      #expect(try mount.entry(path)?.attributes.mtime == time)
+      #expect(try mount.status(path).mtime == time)
+    }
+  }
 }
