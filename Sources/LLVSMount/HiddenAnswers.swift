@@ -166,8 +166,10 @@ struct HiddenAnswers: Sendable {
       var numbers = FileSystemStatistics()
       numbers.blockSize = disk.blockSize
       numbers.blocks = disk.blocks
-      numbers.freeBlocks = disk.freeBlocks
-      numbers.availableBlocks = disk.availableBlocks
+      // What files were given is not free, though nothing of the disk is put aside for them.
+      let given = tree.allocatedBytes / max(1, disk.blockSize)
+      numbers.freeBlocks = disk.freeBlocks - min(disk.freeBlocks, given)
+      numbers.availableBlocks = disk.availableBlocks - min(disk.availableBlocks, given)
       numbers.files = disk.files
       numbers.freeFiles = disk.freeFiles
       reply.statistics(numbers)

@@ -143,7 +143,8 @@ extension MountOperations {
     let (end, overflows) = offset.addingReportingOverflow(count)
     guard !overflows else { return reply.error(Errno.fileTooBig) }
     let keeps = mode & AllocationFlags.keepSize != 0
-    let zeroes = mode & (AllocationFlags.punchHole | AllocationFlags.zeroRange) != 0
+    let punches = mode & AllocationFlags.punchHole != 0
+    let zeroes = punches || mode & AllocationFlags.zeroRange != 0
     switch mode & ~AllocationFlags.keepSize {
     case 0, AllocationFlags.zeroRange: break
     case AllocationFlags.punchHole where keeps: break
@@ -153,10 +154,10 @@ extension MountOperations {
     let mayKeepSetIDs = reply.caller.uid == 0
     let request = reply.request
     answer(reply) { () throws(FSError) in
-      if !zeroes, try freeBytes() < UInt64(count) { throw .noSpace }
       if !mayKeepSetIDs { try clearSetIDs(of: node, request) }
       try tree.allocate(
-        handle, range: UInt64(offset)..<UInt64(end), zeroing: zeroes, keepingSize: keeps)
+        handle, range: UInt64(offset)..<UInt64(end), zeroing: zeroes, keepingSize: keeps,
+        room: punches ? nil : try freeBytes())
     }
   }
 

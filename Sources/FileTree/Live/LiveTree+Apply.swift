@@ -51,15 +51,20 @@ extension LiveTree {
       guard let node = nodes[inode] else { return }
       let file = openForChange(node, epoch: epoch, flags: flags, time: time, tick: tick)
       file.content.write(extent)
+      allocations.take(extent.start..<extent.end, from: inode)
     case .resize(let inode, let size, let time, let epoch, let flags):
       guard let node = nodes[inode] else { return }
       let file = openForChange(node, epoch: epoch, flags: flags, time: time, tick: tick)
+      if size < file.content.size {
+        allocations.take(Allocations.blocks(of: 0..<size).upperBound..<UInt64.max, from: inode)
+      }
       file.content.resize(to: size)
       if flags.contains(.savedAtOnce) { applySave(node, time: time, epoch: epoch, tick: tick) }
     case .punch(let inode, let range, let time, let epoch):
       guard let node = nodes[inode] else { return }
       let file = openForChange(node, epoch: epoch, flags: .steady, time: time, tick: tick)
       file.content.punchHole(range)
+      allocations.take(range, from: inode)
     case .save(let inode, let time, let epoch):
       guard let node = nodes[inode] else { return }
       applySave(node, time: time, epoch: epoch, tick: tick)

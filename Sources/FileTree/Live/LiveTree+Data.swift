@@ -208,12 +208,26 @@ extension LiveTree {
     return .resize(inode: node.inode, size: size, time: time, epoch: seen, flags: flags)
   }
 
-  /// Makes a range read as zeros, or makes the file reach to its end, or both: fallocate(2), which moves the times
-  /// whatever it finds to do.
+  /// Makes a range read as zeros, or makes the file reach to its end, or both, and gives room to its blocks that hold no
+  /// bytes, where `room` says how much there is: fallocate(2), which moves the times whatever it finds to do.
+  ///
+  /// The room counts among the file's blocks while this tree lives, until bytes come to it, it is punched or cut off,
+  /// or the file is gone.
+  ///
+  /// - Throws: ``FSError/noSpace`` for more than there is and other files were not given, ``FSError/fileTooBig``,
+  ///   ``FSError/system(_:)`` for a full disk.
   package func allocate(
-    _ handle: LiveHandle, range: Range<UInt64>, zeroing: Bool, keepingSize: Bool
+    _ handle: LiveHandle, range: Range<UInt64>, zeroing: Bool, keepingSize: Bool,
+    room: UInt64? = nil
   ) throws(FSError) {
     guard range.upperBound <= Self.sizeLimit else { throw .fileTooBig }
+    var given: [Range<UInt64>] = []
+    if let room {
+      given = try holes(of: handle.node, in: Allocations.blocks(of: range))
+      let needed = given.reduce(0) { $0 + UInt64($1.count) }
+      let free = lock.withLock { _ in room - min(room, allocations.total) }
+      guard needed <= free else { throw .noSpace }
+    }
     try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
     let (records, before) = lock.withLock { _ -> ([Journal.Position], BytesBefore) in
       let node = handle.node
@@ -245,7 +259,24 @@ extension LiveTree {
       return (records, before)
     }
     try commit(records, orRestore: before)
+    if room != nil { give(given + (zeroing ? [range] : []), to: handle.node) }
   }
+
+  /// Notes the room that ranges of a file were given, but for what bytes have come to meanwhile.
+  private func give(_ ranges: [Range<UInt64>], to node: LiveNode) {
+    lock.withLock { _ in
+      guard node.parent != nil || node.handles > 0 else { return }
+      for range in ranges {
+        allocations.add(range, to: node.inode)
+        for extent in node.content.extents.extents(in: range) where extent.source != Extent.base {
+          allocations.take(extent.start..<extent.end, from: node.inode)
+        }
+      }
+    }
+  }
+
+  /// Bytes of the disk that files were given and do not use.
+  package var allocatedBytes: UInt64 { lock.withLock { _ in allocations.total } }
 
   // MARK: - Saves
 

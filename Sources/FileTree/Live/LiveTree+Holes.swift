@@ -61,6 +61,22 @@ extension LiveTree {
     return content.size
   }
 
+  /// The parts of a range that hold no bytes, behind the end too.
+  func holes(of node: LiveNode, in range: Range<UInt64>) throws(FSError) -> [Range<UInt64>] {
+    let content = lock.withLock { _ in node.content }
+    var holes: [Range<UInt64>] = []
+    var at = range.lowerBound
+    while at < range.upperBound {
+      let run =
+        at < content.size
+        ? try run(content, at: at) : ContentRun(isHole: true, end: range.upperBound)
+      let end = min(run.end, range.upperBound)
+      if run.isHole { holes.append(at..<end) }
+      at = end
+    }
+    return holes
+  }
+
   private func run(_ content: FileContent, at offset: UInt64) throws(FSError) -> ContentRun {
     guard let extent = content.extents.extent(from: offset), extent.start < content.size else {
       return ContentRun(isHole: true, end: content.size)

@@ -92,6 +92,8 @@ package final class LiveTree: @unchecked Sendable {
   var shownTimes: [UInt64: Attributes.Time] = [:]
   /// Files in memory to which an install may have given more names; see `completeLinks`.
   var grownLinks: Set<UInt64> = []
+  /// Room that files were given and do not use.
+  var allocations = Allocations()
   /// Replay's difference between the monotonic clock and the time of day; nil in a live tree.
   var replayShift: Int64?
   /// Detached nodes that the kernel still finds at their names.
@@ -191,6 +193,9 @@ package final class LiveTree: @unchecked Sendable {
 
   /// Drops a node that nothing needs any more, and its parents likewise.
   func dropIfUnused(_ start: LiveNode) {
+    if !allocations.isEmpty, start.parent == nil, start.handles == 0 {
+      allocations.remove(start.inode)
+    }
     var node = start
     while node.lookups == 0, node.handles == 0, node.pins == 0, !node.isTouched,
       node.inode != Self.rootInode, detachedNodes[node.inode] == nil
@@ -230,7 +235,9 @@ package final class LiveTree: @unchecked Sendable {
       inode: inode, kind: node.kind, mode: mode, links: links, uid: owner.uid, gid: owner.gid,
       device: stored.device ?? Attributes.Device(major: 0, minor: 0),
       size: node.kind == .directory ? 4096 : node.size,
-      stored: node.kind == .directory ? 4096 : node.storedSize, mtime: mtime, ctime: node.ctime,
+      stored: node.kind == .directory
+        ? 4096 : node.storedSize + allocations.bytes(of: node.inode), mtime: mtime,
+      ctime: node.ctime,
       atime: node.atime ?? mtime)
     status.node = node.kernelID
     return status

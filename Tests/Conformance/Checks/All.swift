@@ -18,6 +18,7 @@ func everyCheck() -> Suite {
   addNodeChecks(&suite)
   addSizeChecks(&suite)
   addSparseChecks(&suite)
+  addAllocationChecks(&suite)
   addDirectChecks(&suite)
   addAsynchronousChecks(&suite)
   addMappingChecks(&suite)
