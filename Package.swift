@@ -16,6 +16,10 @@ func library(_ name: String, pkgConfig: String, apt: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
+// The store, and the tree above it, as targets that use all of them name them.
+let store: [Target.Dependency] = ["LLVSExchange", "LLVSCore", "Platform"]
+let tree: [Target.Dependency] = ["WorkingTree", "Grammar", "TreeNames"]
+
 let package = Package(
   name: "llvs",
   products: [
@@ -35,20 +39,31 @@ let package = Package(
     .target(
       name: "Platform", dependencies: ["CShims"], swiftSettings: [.strictMemorySafety()]),
     .target(name: "ObjectStores", dependencies: ["Platform", "CCrypto", "CCurl"]),
+    .target(name: "SQLite", dependencies: ["Platform", "CSQLite"]),
     .target(
-      name: "LLVS", dependencies: ["Platform", "CShims", "CSQLite", "CZstd", "CCrypto", "CXXHash"]),
+      name: "LLVSCore",
+      dependencies: ["Platform", "SQLite", "CShims", "CZstd", "CCrypto", "CXXHash"]),
+    .target(name: "LLVSExchange", dependencies: ["LLVSCore", "Platform"]),
+    .target(name: "LLVS", dependencies: ["LLVSExchange", "LLVSCore"]),
     .target(
       name: "FuseSession", dependencies: ["Platform", "CShims", "CFuse3"],
       swiftSettings: [.strictMemorySafety()]),
-    .target(name: "FileTree", dependencies: ["LLVS", "Platform"]),
-    .target(name: "LLVSMount", dependencies: ["FileTree", "FuseSession", "LLVS", "Platform"]),
+    .target(name: "TreeNames", dependencies: ["LLVSCore", "Platform"]),
+    .target(name: "Grammar", dependencies: ["TreeNames", "LLVSCore", "Platform"]),
+    .target(name: "WorkingTree", dependencies: store + ["TreeNames", "Grammar"]),
+    .target(name: "HistoryTree", dependencies: store + tree),
+    .target(name: "Control", dependencies: store + tree + ["HistoryTree"]),
+    .target(
+      name: "LLVSMount", dependencies: store + tree + ["Control", "HistoryTree", "FuseSession"]),
     .target(
       name: "LLVSTool",
-      dependencies: ["LLVSMount", "FileTree", "FuseSession", "LLVS", "Platform", "CZlib"]),
+      dependencies: store + tree + [
+        "LLVSMount", "Control", "HistoryTree", "FuseSession", "LLVS", "CZlib",
+      ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
 
     .target(
-      name: "TestSupport", dependencies: ["LLVS", "Platform"], path: "Tests/TestSupport"),
+      name: "TestSupport", dependencies: store + ["LLVS"], path: "Tests/TestSupport"),
     // Remotes of tests: in memory, with faults, and a small server that answers as a test says.
     .target(
       name: "ObjectStoreSupport", dependencies: ["ObjectStores", "Platform", "TestSupport"],
@@ -58,27 +73,29 @@ let package = Package(
       dependencies: ["ObjectStores", "ObjectStoreSupport", "Platform", "TestSupport"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
     .testTarget(
-      name: "LLVSTests", dependencies: ["LLVS", "Platform", "TestSupport"],
+      name: "StoreTests", dependencies: store + ["LLVS", "SQLite", "TestSupport"],
       resources: [.copy("Resources")]),
     .testTarget(
       name: "FuseSessionTests", dependencies: ["FuseSession", "Platform", "TestSupport"]),
     .testTarget(
-      name: "FileTreeTests", dependencies: ["FileTree", "LLVS", "Platform", "TestSupport"]),
+      name: "TreeTests",
+      dependencies: store + tree + ["Control", "HistoryTree", "LLVS", "TestSupport"]),
     // Runs the program itself, so it is built with the tests.
     .testTarget(
       name: "LLVSMountTests",
-      dependencies: [
-        "llvs", "conformance", "LLVSMount", "FileTree", "FuseSession", "LLVS", "Platform",
+      dependencies: store + tree + [
+        "llvs", "conformance", "LLVSMount", "Control", "HistoryTree", "FuseSession", "LLVS",
         "TestSupport",
       ]),
     .testTarget(
-      name: "LLVSToolTests", dependencies: ["llvs", "LLVS", "LLVSTool", "Platform", "TestSupport"]),
+      name: "LLVSToolTests",
+      dependencies: store + tree + ["llvs", "LLVS", "LLVSTool", "TestSupport"]),
     .testTarget(name: "LayeringTests", dependencies: []),
     // Not a test of ours but of any directory: what POSIX and Linux promise, check by check.
     .executableTarget(name: "conformance", dependencies: ["CShims"], path: "Tests/Conformance"),
 
     .target(
-      name: "FuzzTargets", dependencies: ["FileTree", "LLVS", "Platform"],
+      name: "FuzzTargets", dependencies: store + tree + ["Control", "HistoryTree"],
       path: "Tests/FuzzTargets"),
     .testTarget(
       name: "FuzzTests", dependencies: ["FuzzTargets", "Platform", "TestSupport"],

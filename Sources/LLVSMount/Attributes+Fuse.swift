@@ -1,6 +1,6 @@
-import FileTree
 import FuseSession
-import LLVS
+import LLVSCore
+import WorkingTree
 
 // The tree's attributes as the kernel's.
 

@@ -1,6 +1,6 @@
-import FileTree
-import LLVS
+import LLVSCore
 import Platform
+import TreeNames
 
 // The one place where an error of the file tree or the store becomes an errno.
 

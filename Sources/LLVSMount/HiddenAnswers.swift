@@ -1,7 +1,9 @@
-import FileTree
 import FuseSession
-import LLVS
+import HistoryTree
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 /// Answers from a hidden tree, the same in every session that shows one.
 struct HiddenAnswers: Sendable {

@@ -1,7 +1,8 @@
-import FileTree
 package import FuseSession
-import LLVS
+import HistoryTree
+import LLVSCore
 import Platform
+import WorkingTree
 
 // History as a file system of its own, mounted inside the tree that it belongs to.
 //
@@ -94,8 +95,8 @@ package final class HistoryMount: Sendable {
   }
 
   /// Mounts it; nil where that is not wanted any more.
-  private func show() throws -> (FuseSession, HistoryTree)? {
-    let tree = try HistoryTree(of: outer)
+  private func show() throws -> (FuseSession, VersionsFileSystem)? {
+    let tree = try VersionsFileSystem(of: outer)
     let session = try FuseSession(
       HistoryOperations(tree, live: live), serving: HistoryOperations.served, mount: options,
       connection: connection)

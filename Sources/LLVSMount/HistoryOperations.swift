@@ -1,6 +1,8 @@
-import FileTree
 import FuseSession
+import HistoryTree
 import Platform
+import TreeNames
+import WorkingTree
 
 /// The versions of a store as a file system of their own, of which nothing can be changed.
 ///
@@ -15,11 +17,11 @@ final class HistoryOperations: FuseOperations {
     .ioctl,
   ]
 
-  let tree: HistoryTree
+  let tree: VersionsFileSystem
   private let answers: HiddenAnswers
   private var hidden: HiddenTree { tree.hidden }
 
-  init(_ tree: HistoryTree, live: LiveTree) {
+  init(_ tree: VersionsFileSystem, live: LiveTree) {
     self.tree = tree
     answers = HiddenAnswers(hidden: tree.hidden, tree: live)
   }

@@ -1,6 +1,7 @@
-import FileTree
 import FuseSession
+import HistoryTree
 import Platform
+import WorkingTree
 
 // Bounds what the kernel's memory of names costs the daemon.
 //
@@ -36,7 +37,7 @@ final class KernelMemory: Sendable {
 
   /// Versions that are shown by a file system of their own.
   struct History {
-    var tree: HistoryTree
+    var tree: VersionsFileSystem
     var cache: any KernelCache
     var path: String
     /// The number of its mount.

@@ -1,7 +1,11 @@
-package import FileTree
+package import Control
 import FuseSession
-package import LLVS
+import Grammar
+import HistoryTree
+package import LLVSCore
 import Platform
+import TreeNames
+package import WorkingTree
 
 // The life of a mount: from an open store to a tree that answers, and back.
 //

@@ -1,7 +1,9 @@
-import FileTree
 import FuseSession
-import LLVS
+import HistoryTree
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 // Attributes, extended attributes, and the file system's numbers.
 

@@ -1,7 +1,10 @@
-import FileTree
+import Control
 import FuseSession
-import LLVS
+import HistoryTree
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 // Bytes: open, read, write and what follows.
 

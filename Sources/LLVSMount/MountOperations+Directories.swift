@@ -1,6 +1,7 @@
-import FileTree
 import FuseSession
 import Platform
+import TreeNames
+import WorkingTree
 
 // Reading directories.
 

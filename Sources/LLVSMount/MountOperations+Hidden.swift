@@ -1,6 +1,10 @@
-import FileTree
+import Control
 import FuseSession
+import Grammar
+import HistoryTree
 import Platform
+import TreeNames
+import WorkingTree
 
 // `.llvs`: what is numbered from 2^40 on, and the one name in live directories that leads there. The
 // methods of the protocol hand over to these.

@@ -1,7 +1,9 @@
-import FileTree
 import FuseSession
-import LLVS
+import HistoryTree
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 // Names: look-ups, and what makes and takes names.
 
@@ -10,7 +12,7 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply
   ) {
     let name = Self.bytes(name)
-    guard !Self.isHidden(parent), name != LiveTree.reservedName else {
+    guard !Self.isHidden(parent), name != ReservedName.bytes else {
       return hiddenLookup(name, in: parent, reply: reply)
     }
     do throws(FSError) {
@@ -135,7 +137,7 @@ extension MountOperations {
     }
     answer(reply) { () throws(FSError) in
       let name = Self.bytes(name)
-      if name == LiveTree.reservedName {
+      if name == ReservedName.bytes {
         throw .notPermitted
       } else {
         try tree.removeDirectory(parent.rawValue, name)

@@ -1,7 +1,10 @@
-import FileTree
+import Control
 import FuseSession
-import LLVS
+import HistoryTree
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 // What the kernel asks, answered by the live tree; everything numbered from 2^40 belongs to `.llvs`.
 
@@ -39,9 +42,9 @@ final class MountOperations: FuseOperations {
   /// Copies a name, which is valid only during its request.
   static func bytes(_ name: UnsafeRawBufferPointer) -> [UInt8] { Array(name) }
 
-  static func caller(_ reply: borrowing some FuseReply & ~Copyable) -> FileTree.Caller {
+  static func caller(_ reply: borrowing some FuseReply & ~Copyable) -> WorkingTree.Caller {
     let caller = reply.caller
-    return FileTree.Caller(uid: caller.uid, gid: caller.gid, process: caller.pid)
+    return WorkingTree.Caller(uid: caller.uid, gid: caller.gid, process: caller.pid)
   }
 }
 

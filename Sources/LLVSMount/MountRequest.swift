@@ -1,5 +1,5 @@
 package import FuseSession
-package import LLVS
+package import LLVSCore
 package import Platform
 
 /// What to mount where, and how.

@@ -1,5 +1,7 @@
-import FileTree
+import Control
 import FuseSession
+import HistoryTree
+import WorkingTree
 
 /// An open directory of the hidden tree.
 final class OpenHiddenDirectory: OpenObject {

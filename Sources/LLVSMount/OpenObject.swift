@@ -1,6 +1,7 @@
-import FileTree
 import FuseSession
 import Platform
+import TreeNames
+import WorkingTree
 
 /// What a handle number stands for while something is open: the number is the object's address.
 ///

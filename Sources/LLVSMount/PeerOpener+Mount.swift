@@ -1,5 +1,6 @@
-import FileTree
+import Control
 import FuseSession
+import Grammar
 import Platform
 
 extension PeerOpener {

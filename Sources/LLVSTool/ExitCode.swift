@@ -1,6 +1,6 @@
-import FileTree
 import FuseSession
-import LLVS
+import Grammar
+import LLVSCore
 import LLVSMount
 import Platform
 

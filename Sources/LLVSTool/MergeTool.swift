@@ -1,4 +1,4 @@
-import FileTree
+import Grammar
 import Platform
 
 /// A program that people merge texts with, and how it is told the files.

@@ -1,6 +1,7 @@
-import FileTree
-import LLVS
+import Grammar
+import LLVSCore
 import Platform
+import TreeNames
 
 /// A directory copied into a mounted tree: the kernel must see every name, so the files come in as any others
 /// do.
@@ -91,7 +92,7 @@ struct MountedImport {
         if let known, (known == .directory) != isDirectory {
           throw ControlError(
             .exists,
-            "\(ChangeText.text(inTree(place))) is \(isDirectory ? "no" : "a") directory in the tree"
+            "\(PrintableText.text(inTree(place))) is \(isDirectory ? "no" : "a") directory in the tree"
           )
         }
         if isDirectory {
@@ -111,7 +112,7 @@ struct MountedImport {
       guard let kind = try TreeCopy.kind(at: path) else { return false }
       guard kind == .directory else {
         throw ControlError(
-          .exists, "\(ChangeText.text(Array(prefix[..<end]))) is no directory in the tree")
+          .exists, "\(PrintableText.text(Array(prefix[..<end]))) is no directory in the tree")
       }
     }
     return true
@@ -123,6 +124,6 @@ struct MountedImport {
     // No answer: it is of no kind that is being written.
     let state = try? FileSystem.extended(target + place, Array("user.llvs.state".utf8))
     guard let state, state.elementsEqual("unsaved".utf8) else { return }
-    throw ControlError(.busy, "not saved yet: \(ChangeText.text(inTree(place)))")
+    throw ControlError(.busy, "not saved yet: \(PrintableText.text(inTree(place)))")
   }
 }

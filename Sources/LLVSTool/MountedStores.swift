@@ -1,6 +1,6 @@
 import Foundation
 import FuseSession
-import LLVS
+import LLVSCore
 import Platform
 
 /// Which store a mount shows, and where a store is mounted.

@@ -1,6 +1,7 @@
-import FileTree
 import FuseSession
+import Grammar
 import Platform
+import TreeNames
 
 /// Where a tree is seen: a mount, or a directory of it that is mounted elsewhere too, with `mount --bind` or
 /// into a container, where nothing above it can be reached.
@@ -32,7 +33,7 @@ struct ShownTree: Hashable, Sendable {
   /// - Throws: ``ControlError`` of kind notFound for one that is not.
   func place(_ path: [UInt8]) throws(ControlError) -> [UInt8] {
     guard let below = below(path) else {
-      throw ControlError(.notFound, "\(ChangeText.text(path)) is not to be seen in \(root)")
+      throw ControlError(.notFound, "\(PrintableText.text(path)) is not to be seen in \(root)")
     }
     return Array("\(root)/".utf8) + below
   }

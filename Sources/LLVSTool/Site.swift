@@ -1,6 +1,7 @@
-import FileTree
+import Control
 import FuseSession
-import LLVS
+import Grammar
+import LLVSCore
 import LLVSMount
 import Platform
 

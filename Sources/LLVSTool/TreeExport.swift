@@ -1,6 +1,8 @@
-import FileTree
-import LLVS
+import Grammar
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 /// A version's tree written into a directory, as a mount shows it: keys that are no names, and values whose
 /// name a directory has, under the names that they are shown by.

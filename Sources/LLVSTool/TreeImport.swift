@@ -1,6 +1,8 @@
-import FileTree
-import LLVS
+import Control
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 /// A directory taken into a store as one version.
 ///
@@ -80,7 +82,8 @@ struct TreeImport {
   }
 
   private func logged(_ record: VersionRecord, in log: EventLog) -> VersionRecord {
-    log.add("version", "\(record.name) imported \(count) entries of \(ChangeText.text(directory))")
+    log.add(
+      "version", "\(record.name) imported \(count) entries of \(PrintableText.text(directory))")
     return record
   }
 

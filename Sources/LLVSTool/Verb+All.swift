@@ -1,4 +1,4 @@
-import FileTree
+import Grammar
 
 extension Verb {
   private static let failing = VerbOption(

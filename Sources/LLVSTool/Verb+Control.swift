@@ -1,6 +1,8 @@
-import FileTree
-import LLVS
+import Control
+import Grammar
+import LLVSCore
 import Platform
+import WorkingTree
 
 extension Verb {
   /// A command of the control file, as the verb of that name.

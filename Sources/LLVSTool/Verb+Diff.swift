@@ -1,6 +1,8 @@
-import FileTree
-import LLVS
+import Grammar
+import HistoryTree
+import LLVSCore
 import Platform
+import TreeNames
 
 extension Verb {
   @Sendable static func diff(_ line: CommandLine, _ console: Console) throws -> ExitCode {
@@ -118,11 +120,11 @@ extension Verb {
         names.append(item.name + (item.entry?.isDirectory ?? true ? [0x2F] : []))
       }
       for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-        console.stream(ChangeText.visible(name) + [0x0A])
+        console.stream(PrintableText.visible(name) + [0x0A])
       }
     case nil:
       throw ControlError(
-        .notFound, "\(record.name) has no \(ChangeText.text(path))")
+        .notFound, "\(record.name) has no \(PrintableText.text(path))")
     }
     return .done
   }

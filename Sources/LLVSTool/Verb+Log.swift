@@ -1,6 +1,9 @@
-import FileTree
-import LLVS
+import Grammar
+import HistoryTree
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 extension Verb {
   @Sendable static func log(_ line: CommandLine, _ console: Console) throws -> ExitCode {
@@ -174,7 +177,7 @@ extension Verb {
     let key = try view.key(forNewPath: path)
     let revisions = try revisions(of: key, in: store)
     guard !revisions.isEmpty else {
-      throw ControlError(.notFound, "no version has a file \(ChangeText.text(line.bytes[0]))")
+      throw ControlError(.notFound, "no version has a file \(PrintableText.text(line.bytes[0]))")
     }
     let story = VersionStory(store: store, labels: try VersionLabels(store))
     let style = try console.style(line)

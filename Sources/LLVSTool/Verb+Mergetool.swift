@@ -1,6 +1,9 @@
-import FileTree
-import LLVS
+import Control
+import Grammar
+import HistoryTree
+import LLVSCore
 import Platform
+import TreeNames
 
 extension Verb {
   /// Opens a program on the texts of each conflict and takes what it leaves.
@@ -17,7 +20,7 @@ extension Verb {
       let path = word.isEmpty ? site.seen.first ?? [] : try site.path(word)
       let found = try ControlService.openConflicts(in: place.store, below: path)
       if found.isEmpty, !path.isEmpty {
-        throw ControlError(.notFound, "there is no conflict at \(ChangeText.text(word))")
+        throw ControlError(.notFound, "there is no conflict at \(PrintableText.text(word))")
       }
       open += found.filter { new in !open.contains { $0.path == new.path } }
     }
@@ -27,7 +30,7 @@ extension Verb {
     }
     var outcome = ExitCode.done
     for conflict in open {
-      let name = ChangeText.text(conflict.path)
+      let name = PrintableText.text(conflict.path)
       guard let texts = try ConflictTexts(conflict.conflict, in: place.store),
         let marked = texts.marked
       else {

@@ -1,8 +1,10 @@
-import FileTree
 import FuseSession
-import LLVS
+import Grammar
+import LLVSCore
 import LLVSMount
 import Platform
+import TreeNames
+import WorkingTree
 
 extension Verb {
   @Sendable static func initialize(_ line: CommandLine, _ console: Console) throws -> ExitCode {
@@ -237,7 +239,7 @@ extension Verb {
       besides: [daemon, SystemProcess.id])
     guard !uses.isEmpty else { return }
     var words = uses.prefix(3).map { use in
-      let path = ChangeText.text(use.path)
+      let path = PrintableText.text(use.path)
       let who = "\(use.program) (\(use.process))"
       switch use.kind {
       case .opened: return "\(who) has \(path) open"

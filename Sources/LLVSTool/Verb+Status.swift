@@ -1,6 +1,7 @@
-import FileTree
+import Control
 import Foundation
-import LLVS
+import Grammar
+import LLVSCore
 import Platform
 
 extension Verb {

@@ -1,7 +1,11 @@
-import FileTree
+import Control
 import FuseSession
-import LLVS
+import Grammar
+import HistoryTree
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 extension Verb {
   @Sendable static func importTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {
@@ -43,7 +47,7 @@ extension Verb {
       let scratch = source.scratch()
       if let first = scratch.first {
         console.complain(
-          "llvs: .llvs/ignore keeps \(ChangeText.text(first))"
+          "llvs: .llvs/ignore keeps \(PrintableText.text(first))"
             + (scratch.count > 1 ? " and \(scratch.count - 1) more" : "") + " out of versions.")
       }
       return complain(of: source.leftOut, console)

@@ -1,4 +1,4 @@
-import FileTree
+import HistoryTree
 
 /// What can be asked of the tool.
 ///

@@ -159,7 +159,8 @@ struct FuseSessionTests {
     let fileSystem = MemoryFileSystem()
     for name in ["a", "b", "c"] { fileSystem.plant(name, Array(name.utf8)) }
     fileSystem.state.withLock { $0.openError = ENOSYS }
-    try Mounted.with(fileSystem, connection: connection, configure: { $0.flags.isReadOnly = true }) {
+    try Mounted.with(fileSystem, connection: connection, configure: { $0.flags.isReadOnly = true })
+    {
       let result = try $0.shell("cat a b c; touch a")
       #expect(result.output.hasPrefix("abc"))
       #expect(result.output.contains("Read-only file system"))

@@ -1,7 +1,8 @@
 import Foundation
 import Platform
 
-@testable import LLVS
+@testable import LLVSCore
+@testable import LLVSExchange
 
 /// Bundles, which stand in folders that anybody may write to.
 enum BundleTargets {

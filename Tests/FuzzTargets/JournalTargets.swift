@@ -1,8 +1,10 @@
 import Foundation
 import Platform
 
-@testable import FileTree
-@testable import LLVS
+@testable import Grammar
+@testable import LLVSCore
+@testable import TreeNames
+@testable import WorkingTree
 
 /// The journal, which a crash may tear and a disk may damage.
 enum JournalTargets {

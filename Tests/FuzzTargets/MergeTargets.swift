@@ -1,4 +1,4 @@
-@testable import LLVS
+@testable import LLVSCore
 
 /// Texts that merges read: three, separated by the byte 0xFF.
 enum MergeTargets {

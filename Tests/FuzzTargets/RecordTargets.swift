@@ -1,4 +1,4 @@
-@testable import LLVS
+@testable import LLVSCore
 
 /// What the store reads back from its own files, which may be damaged.
 enum RecordTargets {

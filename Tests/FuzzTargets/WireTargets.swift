@@ -1,4 +1,5 @@
-@testable import LLVS
+@testable import LLVSCore
+@testable import LLVSExchange
 
 /// What comes from peers: the original's JSON, and our attributes in its metadata.
 enum WireTargets {
@@ -54,7 +55,7 @@ enum WireTargets {
       whole == read(changes: bytes, pieceSize: 16), "how the bytes come makes a difference")
     for change in whole ?? [] {
       try expect(
-        change.key.bytes.count <= WireLimits.keyLength
+        change.key.bytes.count <= ExchangeLimits.keyLength
           && String(validating: change.key.bytes, as: UTF8.self) != nil, "a key out of bounds")
     }
   }

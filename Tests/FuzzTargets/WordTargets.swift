@@ -1,5 +1,9 @@
-@testable import FileTree
-@testable import LLVS
+@testable import Control
+@testable import Grammar
+@testable import HistoryTree
+@testable import LLVSCore
+@testable import LLVSExchange
+@testable import TreeNames
 
 /// What people and programs write: commands, patterns, settings, names.
 enum WordTargets {

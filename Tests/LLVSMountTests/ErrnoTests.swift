@@ -1,7 +1,7 @@
-import FileTree
-import LLVS
+import LLVSCore
 import Platform
 import Testing
+import TreeNames
 
 @testable import LLVSMount
 

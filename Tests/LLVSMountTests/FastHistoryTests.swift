@@ -1,5 +1,5 @@
 import Foundation
-import LLVS
+import LLVSCore
 import Platform
 import TestSupport
 import Testing

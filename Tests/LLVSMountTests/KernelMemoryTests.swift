@@ -1,12 +1,14 @@
-import FileTree
 import FuseSession
-import LLVS
+import HistoryTree
+import LLVSCore
 import Platform
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import Control
 @testable import LLVSMount
+@testable import WorkingTree
 
 extension Mounted {
   @Suite(.serialized, .timeLimit(.minutes(2)))

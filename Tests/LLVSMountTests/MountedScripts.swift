@@ -1,9 +1,9 @@
 import Foundation
-import LLVS
+import LLVSCore
 import TestSupport
 import Testing
 
-@testable import FileTree
+@testable import TreeNames
 
 // What the tests of this target share: scripts that must succeed, and versions read beside the mount.
 

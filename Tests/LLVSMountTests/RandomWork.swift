@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import FileTree
+@testable import HistoryTree
 
 /// One of two mounts that are worked in: only files whose names begin with its letter are its own.
 final class WorkSide {

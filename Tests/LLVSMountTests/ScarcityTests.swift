@@ -1,10 +1,10 @@
 import Foundation
-import LLVS
+import LLVSCore
 import Platform
 import TestSupport
 import Testing
 
-@testable import FileTree
+@testable import WorkingTree
 
 extension Mounted {
   /// What the system may run short of, or turn back: descriptors, and the clock.

@@ -1,7 +1,7 @@
-import FileTree
 import Platform
 import TestSupport
 import Testing
+import WorkingTree
 
 @testable import LLVSMount
 

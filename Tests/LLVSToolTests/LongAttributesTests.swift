@@ -1,5 +1,6 @@
 import Foundation
-import LLVS
+import LLVSCore
+import LLVSExchange
 import Platform
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import LLVS
+import LLVSCore
 package import Platform
 
 /// What a power failure would leave of a directory: the bytes and the names that were synced, and of the rest

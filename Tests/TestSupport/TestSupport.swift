@@ -1,1 +1,1 @@
-import LLVS
+import LLVSCore

@@ -1,5 +1,5 @@
 import Foundation
-import LLVS
+import LLVSCore
 import Platform
 
 /// A git repository with the files that a sample store has as values.

@@ -1,6 +1,7 @@
-import FileTree
-import LLVS
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 /// A live tree with many files, written as the kernel would have it written.
 final class SampleTree {

@@ -1,6 +1,6 @@
-import FileTree
 import Foundation
-import LLVS
+import LLVSCore
+import LLVSExchange
 import Platform
 
 /// Many versions to another store through a folder, in each of the two formats.

@@ -1,5 +1,6 @@
-import FileTree
-import LLVS
+import Control
+import Grammar
+import LLVSCore
 import Platform
 
 /// Stores that merge again and again, and merges that leave thousands of conflicts.

@@ -1,6 +1,8 @@
-import FileTree
-import LLVS
+import Grammar
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 /// Rows that git is the reference for.
 extension StoreRows {

@@ -1,4 +1,4 @@
-import LLVS
+import LLVSCore
 import Platform
 
 /// The original's own figures, measured on another day: only their order of magnitude counts.

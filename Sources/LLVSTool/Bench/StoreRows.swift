@@ -1,5 +1,5 @@
 import Foundation
-import LLVS
+import LLVSCore
 import Platform
 
 /// Rows that are measured in a store, without a mount.

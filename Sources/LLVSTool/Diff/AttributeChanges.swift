@@ -1,5 +1,5 @@
-import FileTree
-import LLVS
+import LLVSCore
+import TreeNames
 
 /// What differs between two images beside bytes, kind and mode, in words.
 enum AttributeChanges {
@@ -34,7 +34,7 @@ enum AttributeChanges {
   }
 
   private static func text(_ bytes: [UInt8]) -> String {
-    ChangeText.text(bytes)
+    PrintableText.text(bytes)
   }
 
   /// A value on one line, its end left out where it is long.

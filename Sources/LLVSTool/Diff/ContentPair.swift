@@ -1,4 +1,4 @@
-import LLVS
+import LLVSCore
 
 /// The bytes of both sides of a difference, ready to be compared line by line.
 enum ContentPair {

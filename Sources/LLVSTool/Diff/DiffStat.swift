@@ -1,5 +1,4 @@
-import FileTree
-import LLVS
+import LLVSCore
 
 /// A line a file with a bar, and a line for all, as git has them.
 ///

@@ -1,5 +1,5 @@
-import FileTree
-import LLVS
+import Grammar
+import LLVSCore
 
 /// Differences in the form that a command line asks for.
 struct DiffWriter {

@@ -1,6 +1,7 @@
-import FileTree
-import LLVS
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 /// What stands at a path on one side of a difference.
 struct FileImage {

@@ -1,6 +1,7 @@
-import FileTree
-import LLVS
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 /// The differences between a version and a live tree.
 ///
@@ -179,7 +180,7 @@ struct LiveDifferences {
   }
 }
 
-/// Reads names as ``ChangeText/text(_:)`` writes them.
+/// Reads names as ``PrintableText/text(_:)`` writes them.
 enum VisibleName {
   static func bytes(_ text: some Collection<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []

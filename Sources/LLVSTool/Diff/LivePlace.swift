@@ -1,6 +1,9 @@
-import FileTree
-import LLVS
+import Control
+import Grammar
+import LLVSCore
 import Platform
+import TreeNames
+import WorkingTree
 
 /// Where a live tree is looked at: in its mount, or, of a store that is not mounted, where it stands.
 enum LivePlace {

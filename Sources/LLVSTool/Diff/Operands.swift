@@ -1,6 +1,8 @@
-import FileTree
-import LLVS
+import Grammar
+import HistoryTree
+import LLVSCore
 import Platform
+import TreeNames
 
 /// The words of a verb that takes versions and paths.
 struct Operands {
@@ -133,7 +135,7 @@ extension Site {
     for part in rest.split(separator: slash) where !part.elementsEqual(".".utf8) {
       if part.elementsEqual("..".utf8) {
         guard parts.popLast() != nil else {
-          throw ControlError(.grammar, "\(ChangeText.text(word)) is outside of the tree")
+          throw ControlError(.grammar, "\(PrintableText.text(word)) is outside of the tree")
         }
       } else {
         parts.append(part)

@@ -1,5 +1,6 @@
-import FileTree
-import LLVS
+import Grammar
+import LLVSCore
+import TreeNames
 
 /// A path at which two trees differ.
 struct TreeDifference {
@@ -25,7 +26,7 @@ struct TreeDifference {
     return from + Self.shown(path) + (isDirectory ? "/" : "")
   }
 
-  private static func shown(_ path: [UInt8]) -> String { ChangeText.text(path) }
+  private static func shown(_ path: [UInt8]) -> String { PrintableText.text(path) }
 
   var text: String { "\(mark) \(shownPath)" }
 

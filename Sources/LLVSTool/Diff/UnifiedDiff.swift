@@ -1,5 +1,4 @@
-import FileTree
-import LLVS
+import LLVSCore
 
 /// Differences as lines that people read, and that patch(1) and git apply take.
 ///

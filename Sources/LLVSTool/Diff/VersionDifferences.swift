@@ -1,5 +1,6 @@
-import FileTree
-import LLVS
+import HistoryTree
+import LLVSCore
+import TreeNames
 
 /// The differences between two versions, streaming, at and below some paths or anywhere.
 struct VersionDifferences {
@@ -72,13 +73,5 @@ struct VersionDifferences {
       }
       try body(difference)
     }
-  }
-}
-
-/// Which paths are meant.
-enum PathFilter {
-  static func isAtOrBelow(_ path: [UInt8], _ above: [UInt8]) -> Bool {
-    above.isEmpty || path == above
-      || path.count > above.count && path[above.count] == 0x2F && path.starts(with: above)
   }
 }

@@ -1,6 +1,8 @@
-import FileTree
-import LLVS
+import Grammar
+import HistoryTree
+import LLVSCore
 import Platform
+import TreeNames
 
 extension Verb {
   /// Prints the script for a shell, or, for that script, what may stand in the place of the last word.

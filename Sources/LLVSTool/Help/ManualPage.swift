@@ -1,5 +1,3 @@
-import FileTree
-
 /// The manual page llvs(1), made from what `--help` is made from.
 package enum ManualPage {
   /// The page, for man(1).

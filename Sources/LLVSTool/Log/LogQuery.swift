@@ -1,5 +1,6 @@
-import FileTree
-import LLVS
+import HistoryTree
+import LLVSCore
+import TreeNames
 
 /// The versions that a log shows, one after the other.
 ///

@@ -1,5 +1,5 @@
-import FileTree
-import LLVS
+import Grammar
+import LLVSCore
 
 /// Versions in the form that a command line asks for, with or without a graph.
 struct LogWriter {

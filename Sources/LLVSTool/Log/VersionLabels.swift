@@ -1,5 +1,5 @@
-import FileTree
-import LLVS
+import HistoryTree
+import LLVSCore
 
 /// What versions are called beside their names: head, branches, tags.
 struct VersionLabels {

@@ -1,5 +1,7 @@
-import FileTree
-import LLVS
+import Grammar
+import LLVSCore
+import TreeNames
+import WorkingTree
 
 /// What can be told of a version: who made it, when and why, and what it took in.
 struct VersionStory {
@@ -40,7 +42,7 @@ struct VersionStory {
     while let change = try diff.next() {
       func name() throws -> String {
         let path = try (change.new == nil ? views.0 : views.1).path(of: change.key)
-        return ChangeText.text(path)
+        return PrintableText.text(path)
       }
       if change.isDirectory {
         if directories.count < Self.namesShown { directories.append(try name() + "/") }
@@ -72,8 +74,8 @@ struct VersionStory {
 
   /// Bytes that would move the cursor of a terminal, made visible.
   static func clean(_ text: String) -> String {
-    ChangeText.harmless(
-      String(decoding: ChangeText.visible(Array(text.utf8), sparing: 0x5C), as: UTF8.self))
+    PrintableText.harmless(
+      String(decoding: PrintableText.visible(Array(text.utf8), sparing: 0x5C), as: UTF8.self))
   }
 
   static func seconds(_ record: VersionRecord) -> Int64 {

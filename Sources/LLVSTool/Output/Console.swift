@@ -1,5 +1,6 @@
-import FileTree
+import Control
 import Platform
+import TreeNames
 
 /// What the user sees: results on standard output, errors and progress on standard error.
 final class Console: Sendable {
@@ -67,7 +68,7 @@ final class Console: Sendable {
   func say(_ text: String) {
     clear()
     guard !isQuiet, !text.isEmpty else { return }
-    let text = ChangeText.harmless(text)
+    let text = PrintableText.harmless(text)
     output.write((text.hasSuffix("\n") ? text : text + "\n").utf8, now: true)
   }
 
@@ -75,13 +76,13 @@ final class Console: Sendable {
   func tell(_ text: String) {
     clear()
     guard !text.isEmpty else { return }
-    let text = ChangeText.harmless(text)
+    let text = PrintableText.harmless(text)
     output.write((text.hasSuffix("\n") ? text : text + "\n").utf8, now: true)
   }
 
   func complain(_ text: String) {
     clear()
-    StandardStream.error.write(ChangeText.harmless(text) + "\n")
+    StandardStream.error.write(PrintableText.harmless(text) + "\n")
   }
 
   /// Draws how far the work is, ten times a second at most.

@@ -1,4 +1,3 @@
-import FileTree
 import Platform
 
 /// Times as people here read them.

@@ -1,0 +1,134 @@
+import Grammar
+import LLVSCore
+import TreeNames
+
+/// What a merge would do to the live tree, path by path.
+struct MergePreview {
+  private var signs: [[UInt8]: String] = [:]
+  /// The values that both sides changed.
+  private(set) var clashes: [Key] = []
+  /// Those that directories would keep from their own names.
+  private(set) var displaced: [Key] = []
+
+  /// How many paths a reply names.
+  private static let limit = 10_000
+
+  /// Adds what one head would bring to the tree of a map: `+` new, `-` gone, `*` changed; `!` where both
+  /// sides changed the value and one has to give way, or one of them has a directory in its place, which
+  /// those known of the map had before.
+  mutating func add(
+    _ result: MergeResult, to map: ValueMap, displacing known: [Key]
+  ) throws(StoreError) {
+    let (before, after) = (TreeView(map: map), TreeView(map: result.map))
+    for edit in result.edits {
+      let old = try map.entry(at: edit.key, directory: edit.isDirectory)
+      switch edit {
+      case .put(let entry):
+        if let old, old.hasSameContent(as: entry) { continue }
+        signs[try path(edit, in: after)] = old == nil ? "+" : "*"
+      case .remove: signs[try path(edit, in: before)] = "-"
+      }
+    }
+    clashes += result.dropped.map(\.key)
+    let known = Set(known + displaced)
+    displaced += try after.valuesBehindDirectories(knowing: Array(known), of: map).filter {
+      !known.contains($0)
+    }
+    for key in clashes + displaced { signs[TreeView.ownPath(key)] = "!" }
+  }
+
+  /// Adds the differences of two maps, of which the live tree would go from one to the other.
+  mutating func add(from old: ValueMap, to new: ValueMap) throws(StoreError) {
+    let (before, after) = (TreeView(map: old), TreeView(map: new))
+    var diff = try MapDiff(from: old, to: new, comparing: .content)
+    while let change = try diff.next() {
+      let path =
+        change.isDirectory
+        ? TreeView.ownPath(change.key)
+        : try (change.new == nil ? before : after).path(of: change.key)
+      signs[path] = change.old == nil ? "+" : change.new == nil ? "-" : "*"
+    }
+  }
+
+  private func path(_ edit: MapEdit, in view: TreeView) throws(StoreError) -> [UInt8] {
+    edit.isDirectory ? TreeView.ownPath(edit.key) : try view.path(of: edit.key)
+  }
+
+  private var sorted: [(path: [UInt8], sign: String)] {
+    signs.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) }
+  }
+
+  var count: Int { signs.count }
+
+  /// One line for each path.
+  var lines: [String] {
+    let all = sorted
+    let shown = all.prefix(Self.limit).map {
+      "\($0.sign) \(String(decoding: $0.path, as: UTF8.self))"
+    }
+    return shown + (all.count > Self.limit ? ["... \(all.count - Self.limit) more"] : [])
+  }
+
+  var field: ReplyField {
+    ReplyField(
+      "changes",
+      .list(
+        sorted.prefix(Self.limit).map {
+          .record(ReplyField.path("path", $0.path) + [ReplyField("change", $0.sign)])
+        }))
+  }
+}
+
+extension ControlService {
+  /// Tells what a merge would change and where it would clash; changes nothing, and leaves out what is
+  /// not in a version yet.
+  func dryRun(
+    _ merge: ControlCommand.Merge, _ others: [VersionRecord]?,
+    _ arbitration: Arbitration
+  ) throws(ControlError) -> CommandResult {
+    var preview = MergePreview()
+    var summary = MergeSummary()
+    summary.trials = arbitration.trials
+    summary.isSettled = merge.arbiter?.isOneSide == true
+    try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        guard let head = try store.state().head, let record = try store.version(head) else {
+          return
+        }
+        let graph = transaction.merger.graph
+        let line = try line(of: head, in: transaction)
+        let all = merge.target == .all
+        let named = if let others { others } else { try heads(of: graph, line, all: all) }
+        for other in named where other.number != head {
+          let (a, b) = (try graph.node(head), try graph.node(other.number))
+          if others == nil, try !graph.areRelated(a, b) { continue }
+          guard
+            let result = try transaction.dryRun(
+              head, other.number, allowingUnrelated: merge.isUnrelated,
+              arbiter: arbitration.arbiter)
+          else {
+            // One holds the other: the tree goes on from that, or stays.
+            guard try graph.isAncestorOrSelf(head, of: other.number) else { continue }
+            try preview.add(from: store.map(record.map), to: store.map(other.map))
+            summary.heads += summary.heads == 0 ? 2 : 1
+            continue
+          }
+          summary.heads += summary.heads == 0 ? 2 : 1
+          try preview.add(
+            result, to: store.map(record.map), displacing: displaced.keys(at: head, in: store))
+        }
+      }
+    }
+    summary.values = preview.count
+    summary.add(clashes: preview.clashes)
+    summary.add(displaced: preview.displaced)
+    let text = ["would merge \(summary.text)"] + preview.lines
+    return CommandResult(
+      summary.heads == 0 ? "nothing to merge" : text.joined(separator: "\n"),
+      [
+        ReplyField("version", .null), ReplyField("heads", summary.heads),
+        ReplyField("values", summary.values), ReplyField("conflicts", summary.conflicts),
+        ReplyField("settled", summary.settled), summary.trials.field, preview.field,
+      ])
+  }
+}

@@ -1,0 +1,329 @@
+package import Grammar
+package import LLVSCore
+import LLVSExchange
+import Platform
+import TreeNames
+import WorkingTree
+
+extension ControlService {
+  enum Half { case retrieve, send }
+
+  /// What exchanging with some peers came to.
+  struct ExchangeOutcome {
+    var lines: [String] = []
+    var fields: [ReplyValue] = []
+    /// Paths on which merges clashed.
+    var conflicts = ReplyField("conflicts", [])
+    /// What commands failed on that were asked.
+    var failures = ArbiterTrials().field
+    var failure: ControlError?
+
+    mutating func note(_ merged: CommandResult) {
+      conflicts = merged.fields.first { $0.name == conflicts.name } ?? conflicts
+      failures = merged.fields.first { $0.name == failures.name } ?? failures
+    }
+
+    mutating func fail(_ error: ControlError) {
+      failure = failure ?? error
+      lines.append(error.message)
+    }
+  }
+
+  func exchange(
+    _ names: [String], _ halves: [Half], _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    let peers = try peers(named: names)
+    guard !peers.isEmpty else {
+      throw ControlError(.notFound, "there are no peers; write an address to .llvs/peers/NAME")
+    }
+    var outcome = ExchangeOutcome()
+    for half in halves {
+      try run(half, with: peers, context, &outcome)
+      guard half == .retrieve, settings.automerge else { continue }
+      // What cannot be merged by itself waits for somebody to say how.
+      let merged = try mergeHeads(
+        context, standardArbitration(context), refusingUnrelated: false)
+      if merged.text != "nothing to merge" { outcome.lines.append(merged.text) }
+      outcome.note(merged)
+    }
+    return try reply(outcome)
+  }
+
+  func sync(
+    _ names: [String], _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    let all = try peers(named: names)
+    var outcome = ExchangeOutcome()
+    let makesVersions = !context.isAutomatic || !isBelowReserve
+    if makesVersions {
+      outcome.lines.append(try commit(nil).text)
+    }
+    let peers = try known(among: all, context, &outcome)
+    try run(.retrieve, with: peers, context, &outcome)
+    do throws(ControlError) {
+      // A merge takes in what is pending too.
+      if makesVersions, !context.isAutomatic || settings.automerge {
+        let merged = try mergeHeads(context, standardArbitration(context))
+        outcome.lines.append(merged.text)
+        outcome.note(merged)
+      }
+    } catch {
+      guard error.kind != .interrupted else { throw error }
+      outcome.fail(error)
+    }
+    try run(.send, with: peers, context, &outcome)
+    return try reply(outcome)
+  }
+
+  private func reply(_ outcome: ExchangeOutcome) throws(ControlError) -> CommandResult {
+    if let failure = outcome.failure { throw failure }
+    return CommandResult(
+      outcome.lines.joined(separator: "; "),
+      [
+        ReplyField("head", try headRecord().map { .text($0.name) } ?? .null),
+        ReplyField("peers", .list(outcome.fields)), outcome.conflicts, outcome.failures,
+        ReplyField("openConflicts", try countOpenConflicts()),
+      ])
+  }
+
+  /// The peers of these names, or all; each name once.
+  private func peers(named names: [String]) throws(ControlError) -> [Peer] {
+    let all = try translating { () throws(StoreError) in try store.peers() }
+    guard !names.isEmpty else { return all }
+    var found: [Peer] = []
+    for name in names where !found.contains(where: { $0.name == name }) {
+      guard let peer = all.first(where: { $0.name == name }) else {
+        throw ControlError(.notFound, "there is no peer \(name)")
+      }
+      found.append(peer)
+    }
+    return found
+  }
+
+  /// One half with each peer; a peer that fails does not keep the others from theirs.
+  private func run(
+    _ half: Half, with peers: [Peer], _ context: CommandContext, _ outcome: inout ExchangeOutcome
+  ) throws(ControlError) {
+    for peer in peers {
+      do throws(ControlError) {
+        let report = try run(half, with: peer, context)
+        var parts: [String] = []
+        switch half {
+        case .retrieve: parts.append("\(report.taken.count) retrieved")
+        case .send: parts.append("\(report.sent.count) sent")
+        }
+        if let fault = report.refused.first {
+          let what = half == .send ? "not sent" : "refused"
+          parts.append("\(report.refused.count) \(what) (\(fault.reason))")
+        }
+        if !report.waiting.isEmpty { parts.append("\(report.waiting.count) not whole yet") }
+        let text = "\(peer.name): \(parts.joined(separator: ", "))"
+        if half == .send, !report.refused.isEmpty {
+          outcome.fail(ControlError(.damaged, text))
+          continue
+        }
+        outcome.lines.append(text)
+        outcome.fields.append(
+          .record([
+            ReplyField("peer", peer.name), ReplyField("retrieved", report.taken.count),
+            ReplyField("sent", report.sent.count), ReplyField("refused", report.refused.count),
+            ReplyField("waiting", report.waiting.count),
+          ]))
+      } catch {
+        if error.kind == .interrupted { throw error }
+        outcome.fail(ControlError(error.kind, "\(peer.name): \(error.message)"))
+      }
+    }
+  }
+
+  @discardableResult
+  func run(
+    _ half: Half, with peer: Peer, _ context: CommandContext
+  ) throws(ControlError) -> ExchangeReport {
+    do throws(ControlError) {
+      let newest = try translating { () throws(StoreError) in try store.state().lastNumber }
+      let report = try asking(peer, context) { (remote, control) throws(StoreError) in
+        switch half {
+        case .retrieve: try remote.retrieve(into: store, control)
+        case .send: try remote.send(from: store, control)
+        }
+      }
+      note(half, report, with: peer, newest: newest)
+      return report
+    } catch {
+      if error.kind != .interrupted { note(error, with: peer) }
+      throw error
+    }
+  }
+
+  /// Runs a body with the way to a peer, which nobody else goes meanwhile.
+  func asking<R>(
+    _ peer: Peer, _ context: CommandContext,
+    _ body: (any PeerExchanging, ExchangeControl) throws(StoreError) -> R
+  ) throws(ControlError) -> R {
+    let address = try PeerAddress(peer.address)
+    let key = String(decoding: peer.address, as: UTF8.self)
+    try reserve(key, context)
+    defer { release(key) }
+    let remote = try opener.open(address, store)
+    let control = ExchangeControl(
+      isCancelled: context.isCancelled, progress: { Self.tell($0, of: peer, context) })
+    return try translating { () throws(StoreError) in try body(remote, control) }
+  }
+
+  private static func tell(
+    _ progress: ExchangeControl.Progress, of peer: Peer, _ context: CommandContext
+  ) {
+    let what =
+      switch progress.phase {
+      case .listing: "listing"
+      case .reading: "reading"
+      case .storing: "storing"
+      case .sending: "sending"
+      }
+    context.progress(
+      CommandProgress("\(peer.name): \(what)", done: progress.done, total: progress.total))
+  }
+
+  // MARK: - One exchange with a place at a time
+
+  private func reserve(_ key: String, _ context: CommandContext) throws(ControlError) {
+    while true {
+      try context.check()
+      let isMine = busyPeers.wait(nanoseconds: 100_000_000) { busy -> Bool? in
+        busy.insert(key).inserted ? true : nil
+      }
+      if isMine == true { return }
+    }
+  }
+
+  private func release(_ key: String) {
+    busyPeers.withLock { _ = $0.remove(key) }
+    busyPeers.broadcast()
+  }
+
+  // MARK: - What is remembered
+
+  /// So many lines of one exchange say what was not taken or sent: it may be so every time.
+  private static let faultsLogged = 50
+
+  private func note(_ half: Half, _ report: ExchangeReport, with peer: Peer, newest: UInt32) {
+    let text =
+      half == .retrieve ? "\(report.taken.count) retrieved" : "\(report.sent.count) sent"
+    if !report.taken.isEmpty || !report.sent.isEmpty {
+      log.add("exchange", "\(peer.name): \(text)")
+    }
+    let refusal = half == .send ? "not sent" : "refused"
+    // What is wrong comes before what follows from it.
+    for fault in report.refused.prefix(Self.faultsLogged) {
+      log.add("error", "\(peer.name): \(refusal) \(fault.id.rawValue): \(fault.reason)")
+    }
+    let more = report.refused.count - Self.faultsLogged
+    if more > 0 { log.add("error", "\(peer.name): \(refusal), and \(more) more") }
+    let unsent = half == .send ? report.refused : []
+    // One that is not known here any more counts as the next to send.
+    let numbers = unsent.compactMap { (try? store.version($0.id))?.number.rawValue }
+    update(peer) { state in
+      switch half {
+      case .retrieve: state.retrieved(report)
+      case .send: state.sent(newest: newest, without: numbers)
+      }
+      if let fault = unsent.first {
+        state.failed = Moment.now()
+        state.message = "\(unsent.count) not sent (\(fault.reason))"
+      } else {
+        state.succeeded = Moment.now()
+        state.failed = nil
+      }
+    }
+  }
+
+  func note(_ error: ControlError, with peer: Peer) {
+    update(peer) { state in
+      state.failed = Moment.now()
+      state.message = error.message
+    }
+  }
+
+  private func update(_ peer: Peer, _ change: (inout PeerState) -> Void) {
+    // What is only remembered must not fail a command that was done.
+    do throws(StoreError) {
+      try store.write { (transaction) throws(StoreError) in
+        guard var current = try store.peers().first(where: { $0.name == peer.name }),
+          current.address == peer.address
+        else { return }
+        var state = PeerState(current.state)
+        change(&state)
+        current.state = state.encoded
+        transaction.setPeer(current)
+      }
+    } catch {
+      log.add("error", "the state of \(peer.name) could not be kept: \(error)")
+    }
+  }
+
+  // MARK: - Peers as files
+
+  /// Gives a peer an address, or another one.
+  ///
+  /// - Throws: ``ControlError/Kind/grammar`` for a bad name or address; the log and status say so too, since
+  ///   the error of a file that is closed reaches few.
+  package func setPeer(_ name: String, address: [UInt8]) throws(ControlError) {
+    if let fault = StoreName.fault(name) { throw ControlError(.grammar, fault) }
+    do throws(ControlError) {
+      _ = try PeerAddress(address)
+    } catch {
+      let isKnown = state.withLock { state in
+        defer { state.refusedPeer = (name, address) }
+        return state.refusedPeer.map { $0 == (name, address) } ?? false
+      }
+      if !isKnown { log.add("error", "peers/\(name): \(error.message)") }
+      noteFailure(of: "peers/\(name)", error)
+      throw error
+    }
+    state.withLock { $0.refusedPeer = nil }
+    try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        let known = try store.peers().first { $0.name == name }
+        // What is remembered of an address holds for that address.
+        transaction.setPeer(
+          known?.address == address
+            ? Peer(name: name, address: address, state: known?.state)
+            : Peer(name: name, address: address))
+      }
+    }
+  }
+
+  /// Forgets a peer; nothing where there is none.
+  package func removePeer(_ name: String) throws(ControlError) {
+    try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in transaction.removePeer(name) }
+    }
+  }
+
+  /// All peers, by name.
+  package func allPeers() throws(ControlError) -> [Peer] {
+    try translating { () throws(StoreError) in try store.peers() }
+  }
+
+  /// The text of the ignore patterns in force.
+  package func ignoreText() throws(ControlError) -> [UInt8] {
+    try translating { () throws(StoreError) in
+      try store.state().settings[IgnorePatterns.settingName] ?? IgnorePatterns.defaultText
+    }
+  }
+
+  /// Replaces the ignore patterns.
+  package func setIgnoreText(_ text: [UInt8]) throws(ControlError) {
+    guard text.count <= IgnorePatterns.maximumLength else {
+      throw ControlError(.tooLong, "patterns of more than \(IgnorePatterns.maximumLength) bytes")
+    }
+    try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        transaction.set(IgnorePatterns.settingName, to: text)
+      }
+    }
+    let patterns = IgnorePatterns(text)
+    tree.lock.withLock { _ in tree.ignore = patterns }
+  }
+}

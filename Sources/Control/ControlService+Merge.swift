@@ -1,0 +1,312 @@
+import Grammar
+import HistoryTree
+import LLVSCore
+import TreeNames
+import WorkingTree
+
+/// What a merge command came to.
+struct MergeSummary {
+  var heads = 0
+  var values = 0
+  /// Paths of values on which both sides clashed.
+  private(set) var clashes: [[UInt8]] = []
+  private var clashed: Set<[UInt8]> = []
+  /// Whoever asked said which side to take, so that no clash is left to settle.
+  var isSettled = false
+  /// Own paths of values that a directory of the other side now keeps from their names, which no arbiter
+  /// settles.
+  private(set) var displaced: [[UInt8]] = []
+  /// How commands did that were asked.
+  var trials = ArbiterTrials()
+
+  mutating func add(_ report: MergeReport) {
+    values += report.changedCount
+    add(clashes: report.clashes)
+  }
+
+  mutating func add(clashes keys: [Key]) {
+    for key in keys {
+      let path = TreeView.ownPath(key)
+      if clashed.insert(path).inserted { clashes.append(path) }
+    }
+  }
+
+  mutating func add(displaced keys: [Key]) {
+    for key in keys {
+      let path = TreeView.ownPath(key)
+      if isSettled || clashed.insert(path).inserted { displaced.append(path) }
+    }
+  }
+
+  /// The paths on which somebody has to say what is to be.
+  var conflicts: [[UInt8]] { isSettled ? displaced : clashes + displaced }
+
+  /// The paths on which both sides clashed, where it was said which side to take.
+  var settled: [[UInt8]] { isSettled ? clashes : [] }
+
+  var text: String {
+    func count(_ number: Int, _ word: String) -> String {
+      if number != 1, word == "clash settled" { return "\(number) clashes settled" }
+      return "\(number) \(word)\(number == 1 ? "" : "s")"
+    }
+    var text = "\(count(heads, "head")), \(count(values, "value"))"
+    for (paths, word) in [(settled, "clash settled"), (conflicts, "conflict")] where !paths.isEmpty
+    {
+      text += ", \(count(paths.count, word)): \(ControlService.names(paths))"
+    }
+    if let failures = trials.text { text += "; \(failures)" }
+    return text
+  }
+}
+
+extension ControlService {
+  func merge(
+    _ merge: ControlCommand.Merge, _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    var arbitration = standardArbitration(context)
+    if let choice = merge.arbiter {
+      arbitration.arbiter = ChosenArbiter.plain(
+        choice, store, arbitration.trials, isCancelled: context.isCancelled)
+    }
+    var others: [VersionRecord]?
+    if case .named(let word) = merge.target {
+      do throws(ControlError) {
+        others = try named(word)
+      } catch {
+        guard error.kind == .notFound, !merge.isDryRun,
+          let id = try takeStranger(word, isWelcome: merge.isUnrelated, context)
+        else { throw error }
+        others = try named(id.rawValue)
+      }
+    }
+    if merge.isDryRun { return try dryRun(merge, others, arbitration) }
+    try cut()
+    if let others {
+      return try mergeAuthored(
+        merge, context, arbitration, reason: "merge"
+      ) { (_, _) throws(StoreError) in others }
+    }
+    if merge.target == .all || merge.arbiter != nil {
+      return try mergeAuthored(merge, context, arbitration, reason: "merge") {
+        (graph, line) throws(StoreError) in
+        try self.heads(of: graph, line, all: merge.target == .all)
+      }
+    }
+    return try mergeHeads(context, arbitration)
+  }
+
+  /// Who decides in one merge, and how the commands do that are asked.
+  struct Arbitration {
+    var arbiter: ChosenArbiter.Maker
+    let trials: ArbiterTrials
+  }
+
+  /// What the settings say.
+  func standardArbitration(_ context: CommandContext) -> Arbitration {
+    let trials = ArbiterTrials(telling: tree)
+    return Arbitration(
+      arbiter: ChosenArbiter.maker(
+        settings.arbiters, store, trials, isCancelled: context.isCancelled),
+      trials: trials)
+  }
+
+  /// The versions that a word stands for: a branch's heads, or one version.
+  private func named(_ word: String) throws(ControlError) -> [VersionRecord] {
+    if let line = try store.line(meant: word) {
+      return try translating { () throws(StoreError) in
+        let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(line))
+          .sorted(by: HistoryNode.mergesBefore)
+        var records: [VersionRecord] = []
+        for head in heads {
+          if let record = try store.version(head.number) { records.append(record) }
+        }
+        return records
+      }
+    }
+    return [try version(word)]
+  }
+
+  /// The heads that a merge takes in, oldest first.
+  func heads(
+    of graph: VersionGraph, _ line: Branch?, all: Bool
+  ) throws(StoreError) -> [VersionRecord] {
+    var nodes = try graph.uncontainedHeads(ofLine: line)
+    if all {
+      if line != nil { nodes += try graph.uncontainedHeads(ofLine: nil) }
+      var last: String?
+      while true {
+        let names = try store.lines(after: last, limit: 256)
+        guard let end = names.last else { break }
+        last = end
+        for name in names
+        where !name.hasPrefix("llvs.") && name != VersionRecord.unnamedLine
+          && Branch(rawValue: name) != line
+        {
+          nodes += try graph.uncontainedHeads(ofLine: Branch(rawValue: name))
+        }
+      }
+    }
+    var records: [VersionRecord] = []
+    for node in nodes.sorted(by: HistoryNode.mergesBefore) {
+      if let record = try store.version(node.number) { records.append(record) }
+    }
+    return records
+  }
+
+  // MARK: - Heads of this line, as every replica merges them
+
+  /// Merges the heads of the live tree's line.
+  ///
+  /// - Throws: `unrelated` where there is nothing but heads of unrelated histories.
+  func mergeHeads(
+    _ context: CommandContext, _ arbitration: Arbitration, refusingUnrelated: Bool = true
+  ) throws(ControlError) -> CommandResult {
+    var summary = MergeSummary()
+    summary.trials = arbitration.trials
+    var before: VersionNumber?
+    var left: [HistoryNode] = []
+    var merges = 0
+    var done: MergeReport?
+    var outcome: Versioner.Outcome
+    repeat {
+      outcome = try move("merge", context) { (transaction, head) throws(StoreError) in
+        before = head
+        let line = try self.line(of: head, in: transaction)
+        let report = try transaction.mergeHeads(
+          ofLine: line, live: head, upTo: WriteTransaction.mergedAtOnce,
+          arbiter: arbitration.arbiter, isCancelled: context.isCancelled)
+        done = report
+        // The tree moves once, to what holds everything.
+        guard report.isWhole else { return head }
+        let graph = transaction.merger.graph
+        left = try graph.uncontainedHeads(ofLine: line).filter { $0.number != report.outcome }
+        return report.outcome
+      }
+      guard let done else { break }
+      summary.add(done)
+      merges += done.made.count
+      if !done.isWhole { merges += try mergeMore(context, arbitration, &summary) }
+    } while done?.isWhole != true
+    summary.heads = merges == 0 ? 0 : merges + 1
+    let hasMoved = outcome.head.map { $0.number != before } ?? false
+    if let other = left.first, !hasMoved, refusingUnrelated {
+      throw ControlError(
+        .unrelated,
+        "\(other.id.rawValue) has no common ancestor with the tree; "
+          + "\"merge \(other.id.rawValue) unrelated\" merges it all the same")
+    }
+    return merged(outcome, &summary, from: before)
+  }
+
+  /// Merges heads of the live tree's line, of which there are many, in transactions of bounded size, and
+  /// leaves the tree where it is; returns how many versions it made.
+  private func mergeMore(
+    _ context: CommandContext, _ arbitration: Arbitration, _ summary: inout MergeSummary
+  ) throws(ControlError) -> Int {
+    var merges = 0
+    var isWhole = false
+    while !isWhole {
+      try context.check()
+      let report = try translating { () throws(StoreError) in
+        try store.write { (transaction) throws(StoreError) in
+          let head = try store.state().head
+          return try transaction.mergeHeads(
+            ofLine: try line(of: head, in: transaction), live: head,
+            upTo: WriteTransaction.mergedAtOnce, arbiter: arbitration.arbiter,
+            isCancelled: context.isCancelled)
+        }
+      }
+      summary.add(report)
+      merges += report.made.count
+      isWhole = report.isWhole
+    }
+    return merges
+  }
+
+  func line(
+    of head: VersionNumber?, in transaction: WriteTransaction
+  ) throws(StoreError) -> Branch? {
+    guard let head, let record = try transaction.version(head) else { return nil }
+    return Self.branch(record.line)
+  }
+
+  // MARK: - Merges that somebody asked for in particular
+
+  private func mergeAuthored(
+    _ merge: ControlCommand.Merge, _ context: CommandContext,
+    _ arbitration: Arbitration, reason: String,
+    _ others: (VersionGraph, Branch?) throws(StoreError) -> [VersionRecord]
+  ) throws(ControlError) -> CommandResult {
+    var summary = MergeSummary()
+    summary.trials = arbitration.trials
+    summary.isSettled = merge.arbiter?.isOneSide == true
+    var before: VersionNumber?
+    let outcome = try move(reason, context) { (transaction, head) throws(StoreError) in
+      before = head
+      let line = try self.line(of: head, in: transaction)
+      var current = head
+      // One for all: with each merge there is more history to look at.
+      let merger = transaction.merger
+      for other in try others(merger.graph, line) {
+        if context.isCancelled() { throw .cancelled }
+        guard let live = current else {
+          current = other.number
+          continue
+        }
+        if live == other.number { continue }
+        if merge.target == .all, !merge.isUnrelated {
+          let graph = merger.graph
+          guard try graph.areRelated(try graph.node(live), try graph.node(other.number)) else {
+            continue
+          }
+        }
+        let report = try transaction.merge(
+          other.number, into: live, allowingUnrelated: merge.isUnrelated, line: line,
+          keepingLine: true, settling: merge.arbiter?.isOneSide == true, author: self.author,
+          merger: merger, arbiter: arbitration.arbiter)
+        if report.outcome != live { summary.heads += summary.heads == 0 ? 2 : 1 }
+        summary.add(report)
+        current = report.outcome
+      }
+      return current
+    }
+    return merged(outcome, &summary, from: before)
+  }
+
+  private func merged(
+    _ outcome: Versioner.Outcome, _ summary: inout MergeSummary, from before: VersionNumber?
+  ) -> CommandResult {
+    let hasMoved = outcome.head.map { $0.number != before } ?? false
+    if summary.heads > 0, let head = outcome.head?.number {
+      do throws(StoreError) {
+        var known: Set<Key> = []
+        if let before { known = Set(try displaced.keys(at: before, in: store)) }
+        summary.add(
+          displaced: try displaced.keys(at: head, in: store).filter { !known.contains($0) })
+      } catch {
+        // The merge is made, whatever cannot be read of it.
+        log.add("error", "which files directories keep from their names is not known: \(error)")
+      }
+    }
+    let name = outcome.head?.name ?? "-"
+    let text: String
+    if summary.heads > 0 {
+      text = "\(name) merged \(summary.text)"
+      log.add("merge", text)
+    } else if hasMoved {
+      text = "\(name) taken as it is"
+      log.add("merge", text)
+    } else {
+      text = "nothing to merge"
+    }
+    return CommandResult(
+      text,
+      [
+        ReplyField("version", hasMoved ? .text(name) : .null), ReplyField("heads", summary.heads),
+        ReplyField("values", summary.values),
+        ReplyField("conflicts", summary.conflicts), ReplyField("settled", summary.settled),
+        summary.trials.field,
+        ReplyField("unsaved", outcome.allUnsaved),
+      ])
+  }
+}

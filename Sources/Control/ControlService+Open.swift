@@ -1,0 +1,30 @@
+import Grammar
+package import LLVSCore
+import Platform
+import TreeNames
+import WorkingTree
+
+extension ControlService {
+  /// Opens the live tree of a store that is not mounted, so that commands act on it as they would there.
+  ///
+  /// - Throws: what ``LiveTree/open(_:defaults:ignore:settings:)`` throws.
+  package static func open(
+    _ store: Store, opener: PeerOpener = .standard
+  ) throws(StoreError) -> ControlService {
+    let state = try store.state()
+    let stored = state.settings
+    var faults: [String] = []
+    let settings = try StoreSettings(of: store, faults: &faults)
+    let (tree, recovery) = try LiveTree.open(
+      store,
+      defaults: LiveTree.Defaults(uid: SystemProcess.user, gid: SystemProcess.group),
+      ignore: stored[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
+      settings: settings)
+    let log = EventLog(directory: store.path)
+    for fault in state.mended + faults + recovery.losses { log.add("error", fault) }
+    let service = ControlService(
+      versioner: Versioner(tree: tree, log: log) { _ in }, log: log, opener: opener)
+    service.noteOpening(state.mended + recovery.losses)
+    return service
+  }
+}

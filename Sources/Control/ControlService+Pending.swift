@@ -1,0 +1,24 @@
+import Grammar
+import TreeNames
+import WorkingTree
+
+extension ControlService {
+  /// More are not listed: a command that is given them works on each.
+  package static let pendingLimit = 200_000
+
+  /// Lists what is in no version yet.
+  func pendingPaths() throws(ControlError) -> CommandResult {
+    guard let pending = tree.pendingPaths(atMost: Self.pendingLimit) else {
+      throw ControlError(
+        .busy, "more than \(Self.pendingLimit) changes are in no version yet; commit first")
+    }
+    let lines = pending.map { item in
+      String(UnicodeScalar(item.change.rawValue)) + " "
+        + PrintableText.text(item.path)
+        + (item.isDirectory ? "/" : "")
+    }
+    return CommandResult(
+      lines.isEmpty ? "nothing pending" : lines.joined(separator: "\n"),
+      [ReplyField("pending", .list(lines.map { .text($0) }))])
+  }
+}

@@ -1,0 +1,151 @@
+import Grammar
+import LLVSCore
+import TreeNames
+import WorkingTree
+
+extension ControlService {
+  func restore(
+    _ word: String, _ paths: [[UInt8]], _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    let source = try version(word)
+    if !paths.isEmpty { try checkPaths(paths, in: source) }
+    try cut()
+    return try restore(source, paths, reason: "restore \(source.name)", context)
+  }
+
+  /// Every path is in the version or in the tree.
+  private func checkPaths(_ paths: [[UInt8]], in source: VersionRecord) throws(ControlError) {
+    let head = try headRecord()
+    for path in paths where !path.isEmpty {
+      let isKnown = try translating { () throws(StoreError) in
+        if try TreeView(map: store.map(source.map)).find(path: path) != nil { return true }
+        guard let head else { return false }
+        return try TreeView(map: store.map(head.map)).find(path: path) != nil
+      }
+      guard isKnown else {
+        let name = String(decoding: path, as: UTF8.self)
+        throw ControlError(.notFound, "\(source.name) has no \(name), nor has the tree")
+      }
+    }
+  }
+
+  /// Makes a version with the content of another, whole or at some paths.
+  func restore(
+    _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: String, _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    var count = 0
+    let outcome = try move(reason, context) { (transaction, head) throws(StoreError) in
+      guard let head, let record = try transaction.version(head) else {
+        // Nothing is shown yet: the version itself is what to go on from.
+        return source.number
+      }
+      let number = transaction.nextVersion
+      let base = self.store.map(record.map)
+      var restoration = Restoration(
+        store: self.store, transaction: transaction, number: number, paths: paths,
+        isCancelled: context.isCancelled)
+      let edits = try restoration.edits(from: base, to: self.store.map(source.map))
+      guard !edits.isEmpty else { return head }
+      count = edits.count
+      let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
+        .applying(edits: edits)
+      return try transaction.add(
+        AuthoredVersion(
+          number: try transaction.reserveVersion(), first: head, base: base, map: map,
+          line: Self.branch(record.line), author: self.author, message: reason)
+      ).number
+    }
+    guard count > 0 else {
+      return CommandResult(
+        "nothing to restore: the tree is as \(source.name)",
+        [ReplyField("version", .null), ReplyField("changed", 0)])
+    }
+    let name = outcome.head?.name ?? "-"
+    log.add("restore", "\(name) \(count) changed, as \(source.name)")
+    return CommandResult(
+      "\(name) as \(source.name), \(count) changed",
+      [
+        ReplyField("version", name), ReplyField("source", source.name),
+        ReplyField("changed", count), ReplyField("unsaved", outcome.allUnsaved),
+      ])
+  }
+}
+
+/// The edits that give a map the content of another, as changes that the new version makes itself.
+private struct Restoration {
+  let store: Store
+  let transaction: WriteTransaction
+  let number: VersionNumber
+  let paths: [[UInt8]]
+  let isCancelled: @Sendable () -> Bool
+  private var revisions: Range<UInt64> = 0..<0
+  private var inodes: Range<UInt64> = 0..<0
+
+  init(
+    store: Store, transaction: WriteTransaction, number: VersionNumber, paths: [[UInt8]],
+    isCancelled: @escaping @Sendable () -> Bool
+  ) {
+    self.store = store
+    self.transaction = transaction
+    self.number = number
+    self.paths = paths
+    self.isCancelled = isCancelled
+  }
+
+  mutating func edits(
+    from base: ValueMap, to source: ValueMap
+  ) throws(StoreError) -> [MapEdit] {
+    var edits: [MapEdit] = []
+    let (before, after) = (TreeView(map: base), TreeView(map: source))
+    var diff = try MapDiff(from: base, to: source, comparing: .content)
+    while let change = try diff.next() {
+      if edits.count % 1024 == 0, isCancelled() { throw .cancelled }
+      if !paths.isEmpty {
+        let path = try (change.new == nil ? before : after).path(of: change.key)
+        guard isWanted(path) else { continue }
+      }
+      guard var entry = change.new else {
+        edits.append(.remove(change.key, directory: change.isDirectory))
+        continue
+      }
+      let old = change.old
+      if let old, old.kind == entry.kind, old.stored.digest == entry.stored.digest,
+        old.stored.length == entry.stored.length
+      {
+        entry.stored = old.stored
+        entry.storedVersion = old.storedVersion
+      } else {
+        // Never the other version's reference: this version says that it stored the bytes.
+        entry.storedVersion = number
+      }
+      // The number that the name had then may belong to another name now.
+      entry.inode = if let old { old.inode } else { try nextInode() }
+      entry.revision = try nextRevision()
+      edits.append(.put(entry))
+    }
+    return edits
+  }
+
+  private func isWanted(_ path: [UInt8]) -> Bool {
+    paths.contains { wanted in
+      wanted.isEmpty || path == wanted
+        || path.count > wanted.count && path[wanted.count] == 0x2F && path.starts(with: wanted)
+    }
+  }
+
+  private mutating func nextRevision() throws(StoreError) -> UInt64 {
+    if revisions.isEmpty {
+      let first = try transaction.allotRevisions(1024)
+      revisions = first..<(first + 1024)
+    }
+    return revisions.removeFirst()
+  }
+
+  private mutating func nextInode() throws(StoreError) -> UInt64 {
+    if inodes.isEmpty {
+      let first = try transaction.allotInodes(1024)
+      inodes = first..<(first + 1024)
+    }
+    return inodes.removeFirst()
+  }
+}

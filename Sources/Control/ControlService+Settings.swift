@@ -1,0 +1,81 @@
+import Grammar
+import LLVSCore
+import Platform
+import WorkingTree
+
+extension ControlService {
+  /// Changes settings, all or none.
+  func set(_ assignments: [StoreSettings.Assignment]) throws(ControlError) -> CommandResult {
+    // A setting that cannot be is refused before anything is written.
+    var scratch = settings
+    for assignment in assignments { try scratch.assign(assignment) }
+    try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        for assignment in assignments {
+          transaction.set(
+            assignment.name.rawValue,
+            to: assignment.value.isEmpty ? nil : Array(assignment.value.utf8))
+        }
+      }
+    }
+    // What the store holds now, whoever set it: of two commands that set at once the later to look wins,
+    // and it looks with the lock held.
+    let settings = try translating { () throws(StoreError) in
+      try state.withLock { state throws(StoreError) -> StoreSettings in
+        var faults: [String] = []
+        state.confirmed.formUnion(assignments)
+        state.settings = try StoreSettings(
+          of: store, confirmed: state.confirmed, faults: &faults)
+        return state.settings
+      }
+    }
+    tree.lock.withLock { _ in tree.settings = settings }
+    versioner.noteSettings()
+    // The reply is about what was asked for, whatever another handle has set since.
+    let changed = assignments.map { "\($0.name.rawValue)=\(scratch.text(of: $0.name))" }
+    settingsChanged.withLock { $0 += 1 }
+    settingsChanged.broadcast()
+    return CommandResult(
+      changed.joined(separator: " "),
+      assignments.map { ReplyField($0.name.rawValue, scratch.text(of: $0.name)) })
+  }
+
+  /// Lists settings, all where none is named: what holds, and whether somebody set it here.
+  func list(_ names: [StoreSettings.Name]) throws(ControlError) -> CommandResult {
+    let stored = try translating { () throws(StoreError) in try store.state().settings }
+    let settings = settings
+    let items = (names.isEmpty ? StoreSettings.Name.allCases : names).map { name in
+      (name.rawValue, settings.text(of: name), stored[name.rawValue] != nil)
+    }
+    let withheld = Set(settings.withheld.map(\.rawValue))
+    let width = min(items.map { $0.0.utf8.count + $0.1.utf8.count }.max() ?? 0, 32)
+    let lines = items.map { name, value, isSet in
+      let gap = max(0, width - name.utf8.count - value.utf8.count)
+      let origin = withheld.contains(name) ? "withheld" : isSet ? "set here" : "as usual"
+      return "\(name)=\(value)" + String(repeating: " ", count: gap) + "  " + origin
+    }
+    return CommandResult(
+      lines.joined(separator: "\n"),
+      [
+        ReplyField(
+          "settings",
+          .list(
+            items.map { name, value, isSet in
+              .record([
+                ReplyField("name", name), ReplyField("value", value),
+                ReplyField("isSet", .flag(isSet)),
+                ReplyField("isWithheld", .flag(withheld.contains(name))),
+              ])
+            }))
+      ])
+  }
+
+  /// The settings in force, for programs.
+  var settingsField: ReplyField {
+    let settings = settings
+    return ReplyField(
+      "settings",
+      .record(
+        StoreSettings.Name.allCases.map { ReplyField($0.rawValue, settings.text(of: $0)) }))
+  }
+}

@@ -1,0 +1,194 @@
+package import Grammar
+import HistoryTree
+package import LLVSCore
+import TreeNames
+import WorkingTree
+
+// Settling: versions that say so, or that hold what somebody made of the sides.
+
+extension ControlService {
+  /// Closes the conflicts at a path and below it, by a version that says so.
+  ///
+  /// - Throws: `notFound` where there are none, or not what is asked for.
+  package func settle(
+    _ path: [UInt8], _ settlement: ControlCommand.Settlement,
+    _ context: CommandContext = CommandContext()
+  ) throws(ControlError) -> CommandResult {
+    var source: ValueMap?
+    if case .version(let word) = settlement { source = store.map(try version(word).map) }
+    // What is written already may have settled it.
+    try cut()
+    let open = try openConflicts(below: path)
+    let shown = String(decoding: path, as: UTF8.self)
+    guard !open.isEmpty else { throw try noConflict(at: path) }
+    for item in open {
+      guard case .theirs(let number) = settlement else { continue }
+      guard number <= item.conflict.theirs.count else {
+        let name = String(decoding: item.path, as: UTF8.self)
+        throw ControlError(
+          .notFound,
+          "\(name) has no \(ConflictTexts.name(ofTheirs: number - 1)): "
+            + "there are \(item.conflict.theirs.count)")
+      }
+    }
+    let outcome = try move("settle \(shown)", context) { (transaction, head) throws(StoreError) in
+      guard let head, let record = try transaction.version(head) else { return head }
+      let number = try transaction.reserveVersion()
+      let base = ValueMap(
+        root: record.map, storage: transaction.nodes, cache: self.store.nodeCache)
+      var edits: [MapEdit] = []
+      for item in open {
+        let wanted: Entry?
+        switch settlement {
+        case .asIs, .ours: continue
+        case .base: wanted = item.conflict.base
+        case .theirs(let index): wanted = item.conflict.theirs[index - 1].entry
+        case .version: wanted = try source?.entry(at: item.conflict.key)
+        }
+        let edit = try Self.edit(
+          item.conflict.key, to: wanted, from: try base.entry(at: item.conflict.key), number,
+          transaction)
+        if let edit { edits.append(edit) }
+      }
+      let map = try base.applying(edits: edits)
+      return try transaction.add(
+        AuthoredVersion(
+          number: number, first: head, base: base, map: map, line: Self.branch(record.line),
+          author: self.author, message: "settle \(shown)",
+          metadata: [.settled: Version.MetadataValue(keys: open.map(\.conflict.key))])
+      ).number
+    }
+    return settled(open.map(\.path), outcome)
+  }
+
+  /// Why there is nothing to settle at a path.
+  private func noConflict(at path: [UInt8]) throws(ControlError) -> ControlError {
+    let shown = String(decoding: path, as: UTF8.self)
+    guard let value = try displacedValues(below: path).first else {
+      return ControlError(.notFound, "there is no conflict at \(shown)")
+    }
+    let directory = String(decoding: value.directory, as: UTF8.self)
+    return ControlError(
+      .busy,
+      "\(directory) is a file and a directory: rename or remove one of them, the file "
+        + "under the name \(String(decoding: value.path, as: UTF8.self))")
+  }
+
+  private func settled(_ paths: [[UInt8]], _ outcome: Versioner.Outcome) -> CommandResult {
+    let name = outcome.head?.name ?? "-"
+    log.add("settle", "\(name) \(Self.names(paths))")
+    return CommandResult(
+      "\(name) settled \(Self.names(paths))",
+      [
+        ReplyField("version", name), ReplyField("settled", paths),
+        ReplyField("unsaved", outcome.allUnsaved),
+      ])
+  }
+
+  /// Gives the value at a path bytes that somebody made of its sides, and closes its conflict.
+  ///
+  /// - Parameters:
+  ///   - path: the value's path.
+  ///   - bytes: what it is to hold.
+  ///   - seen: the version whose sides they were made of; nil for the head. Where the value is another one
+  ///     by now, the bytes are a change of that version and are merged, as a stale writer's are.
+  ///   - context: what the command is given.
+  /// - Returns: what was settled, and by which version.
+  /// - Throws: `notFound` where nothing is at the path.
+  @discardableResult
+  package func settle(
+    _ path: [UInt8], with bytes: [UInt8], seen: VersionNumber? = nil,
+    _ context: CommandContext = CommandContext()
+  ) throws(ControlError) -> CommandResult {
+    try cut()
+    let shown = String(decoding: path, as: UTF8.self)
+    guard let head = try headRecord() else {
+      throw ControlError(.notFound, "there is no version yet")
+    }
+    let start = try translating { () throws(StoreError) in
+      try self.start(of: path, seen: seen, head: head)
+    }
+    let outcome = try move("settle \(shown)", context) { (transaction, now) throws(StoreError) in
+      // What was saved meanwhile is a version of its own, and merged in.
+      let base = ValueMap(
+        root: start.record.map, storage: transaction.nodes, cache: self.store.nodeCache)
+      var entry = start.entry
+      entry.kind = .regular
+      entry.stored = try transaction.write(bytes)
+      entry.attributes.device = nil
+      entry.attributes.mtime = LiveTree.now()
+      let held = try base.entry(at: entry.key)
+      guard start.isOpen || !Self.isSame(held, entry) else { return now }
+      let number = try transaction.reserveVersion()
+      let edit = try Self.edit(entry.key, to: entry, from: held, number, transaction)
+      let made = try transaction.add(
+        AuthoredVersion(
+          number: number, first: start.record.number, base: base,
+          map: try base.applying(edits: [edit].compactMap { $0 }),
+          line: Self.branch(start.record.line), author: self.author, message: "settle \(shown)",
+          metadata: start.isOpen
+            ? [.settled: Version.MetadataValue(keys: [entry.key])] : [:]))
+      guard let now, now != start.record.number else { return made.number }
+      return try transaction.mergeSides(
+        [now, made.number], live: now, arbiter: self.standardArbitration(context).arbiter
+      ).outcome
+    }
+    return settled([path], outcome)
+  }
+
+  private struct SettleStart {
+    var record: VersionRecord
+    /// What stands at the path, or what was dropped there.
+    var entry: Entry
+    var isOpen: Bool
+  }
+
+  /// The version that bytes made of a conflict's sides are a change of.
+  private func start(
+    of path: [UInt8], seen: VersionNumber?, head: VersionRecord
+  ) throws(StoreError) -> SettleStart {
+    let key = try TreeView(map: store.map(head.map)).key(forNewPath: path)
+    var record = head
+    if let seen, seen != head.number, try store.graph.isAncestorOrSelf(seen, of: head.number),
+      let before = try store.version(seen),
+      !Self.isSame(
+        try store.map(before.map).entry(at: key), try store.map(head.map).entry(at: key))
+    {
+      record = before
+    }
+    let conflict = try store.openConflicts(at: record.number, where: { $0 == key })
+      .first { $0.key == key }
+    let held = try store.map(record.map).entry(at: key)
+    guard let entry = held ?? conflict?.theirs.compactMap(\.entry).first else {
+      throw .notFound("there is nothing at \(String(decoding: path, as: UTF8.self))")
+    }
+    return SettleStart(record: record, entry: entry, isOpen: conflict != nil)
+  }
+
+  private static func isSame(_ a: Entry?, _ b: Entry?) -> Bool {
+    guard let a, let b else { return a == nil && b == nil }
+    return a.hasSameUnit(as: b)
+  }
+
+  /// The edit that gives a key other bytes; its attributes were merged already and stay.
+  private static func edit(
+    _ key: Key, to wanted: Entry?, from old: Entry?, _ number: VersionNumber,
+    _ transaction: WriteTransaction
+  ) throws(StoreError) -> MapEdit? {
+    guard var entry = wanted else { return old == nil ? nil : .remove(key, directory: false) }
+    if let old {
+      if old.hasSameUnit(as: entry) { return nil }
+      let (device, mtime) = (entry.attributes.device, entry.attributes.mtime)
+      entry.attributes = old.attributes
+      entry.attributes.device = device
+      entry.attributes.mtime = mtime
+      entry.inode = old.inode
+    } else {
+      entry.inode = try transaction.allotInodes()
+    }
+    // This version says that it stored the bytes, so it has written the key.
+    entry.storedVersion = number
+    entry.revision = try transaction.allotRevisions()
+    return .put(entry)
+  }
+}

@@ -1,0 +1,240 @@
+package import Grammar
+import LLVSCore
+import Platform
+import TreeNames
+import WorkingTree
+
+extension ControlService {
+  /// How the store is, for people and for programs.
+  package struct Status: Sendable {
+    package var text: String
+    package var fields: [ReplyField]
+
+    package var json: String { ReplyValue.record(fields).json }
+  }
+
+  /// How the store is; waits for no command. What damage keeps from being told says so in its place.
+  ///
+  /// - Complexity: O(pending + heads + peers).
+  package func status() throws(ControlError) -> Status {
+    var lines: [(String, String)] = []
+    var fields: [ReplyField] = []
+    fields.append(ReplyField("store", store.path))
+    describePresence(&lines, &fields)
+    try describe("head", &lines, &fields, describeHead)
+    describePending(&lines, &fields)
+    try describe("peers", &lines, &fields, describePeers)
+    try describe("conflicts", &lines, &fields) { (lines, fields) throws(ControlError) in
+      let conflicts = try countOpenConflicts()
+      lines.append(("conflicts", "\(conflicts)"))
+      fields.append(ReplyField("conflicts", conflicts))
+    }
+    describeArbiter(&lines, &fields)
+    describeReserve(&lines, &fields)
+    describeWithheld(&lines, &fields)
+    let refusal = tree.journal.refusal
+    if let refusal { lines.append(("journal", refusal)) }
+    fields.append(ReplyField("refusal", refusal.map { .text($0) } ?? .null))
+    describeLast(&lines, &fields)
+    fields.append(settingsField)
+    let width = lines.reduce(9) { max($0, min($1.0.count, 24)) }
+    let text = lines.map { name, value in
+      name + String(repeating: " ", count: max(0, width - name.count) + 1)
+        + PrintableText.harmless(value)
+    }
+    return Status(text: text.joined(separator: "\n"), fields: fields)
+  }
+
+  /// Tells a part, or that it is damaged: who looks here looks for what is wrong.
+  private func describe(
+    _ part: String, _ lines: inout [(String, String)], _ fields: inout [ReplyField],
+    _ body: (inout [(String, String)], inout [ReplyField]) throws(ControlError) -> Void
+  ) throws(ControlError) {
+    let (before, known) = (lines, fields)
+    do throws(ControlError) {
+      try body(&lines, &fields)
+    } catch {
+      guard error.kind == .damaged else { throw error }
+      lines = before + [(part, "damaged: \(error.message)")]
+      fields = known + [ReplyField(part, .null), ReplyField("damaged", error.message)]
+    }
+  }
+
+  /// Whether the store is where it was, which its open files do not tell.
+  private func describePresence(
+    _ lines: inout [(String, String)], _ fields: inout [ReplyField]
+  ) {
+    var fault: String?
+    do throws(StoreError) { try store.checkPresence() } catch {
+      fault = ControlError(error).message
+    }
+    if let fault {
+      lines.append(("store", fault))
+      let isNew = state.withLock { state in
+        defer { state.isGone = true }
+        return !state.isGone
+      }
+      if isNew { log.add("error", fault) }
+    }
+    fields.append(ReplyField("storeFault", fault.map { .text($0) } ?? .null))
+  }
+
+  private func describeHead(
+    _ lines: inout [(String, String)], _ fields: inout [ReplyField]
+  ) throws(ControlError) {
+    guard let head = try headRecord() else {
+      lines.append(("head", "none yet"))
+      fields += [
+        ReplyField("head", .null), ReplyField("line", VersionRecord.unnamedLine),
+        ReplyField("heads", 0), ReplyField("toMerge", 0),
+      ]
+      return
+    }
+    let (heads, others) = try translating { () throws(StoreError) in
+      let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(head.line))
+      let own = try store.graph.node(head.number)
+      var others = 0
+      for other in heads where other.number != own.number {
+        if try !store.graph.isContained(other, in: own) { others += 1 }
+      }
+      return (heads.count, others)
+    }
+    var note = heads == 1 ? "1 head" : "\(heads) heads"
+    if others > 0 { note += ", \(others) to merge" }
+    let line =
+      head.line == VersionRecord.unnamedLine
+      ? "" : " on \(PrintableText.text(Array(head.line.utf8)))"
+    lines.append(("head", "\(head.name)\(line)  (\(note))"))
+    fields += [
+      ReplyField("head", head.name), ReplyField("id", head.id.rawValue),
+      ReplyField("line", head.line), ReplyField("heads", heads), ReplyField("toMerge", others),
+    ]
+    describeClock(head, &lines, &fields)
+  }
+
+  /// Times that are far ahead are not followed by what is made now (rule 4 of merging.md).
+  private func describeClock(
+    _ head: VersionRecord, _ lines: inout [(String, String)], _ fields: inout [ReplyField]
+  ) {
+    let now = Double(SystemClock.realtime().seconds) - 978_307_200
+    let days = ((head.timestamp - now) / 86_400).rounded(.down)
+    let ahead = days >= 1 ? Int64(exactly: days) : nil
+    fields.append(ReplyField("daysAhead", ahead.map { .number($0) } ?? .null))
+    guard let ahead else { return }
+    lines.append(
+      (
+        "clock",
+        "\(head.name) is \(ahead) days ahead of this clock: what is made now does not follow it"
+      ))
+  }
+
+  private func describePending(
+    _ lines: inout [(String, String)], _ fields: inout [ReplyField]
+  ) {
+    let pending = tree.pending()
+    var text = "\(pending.changed) changed, \(pending.new) new, \(pending.removed) removed"
+    if !pending.unsaved.isEmpty {
+      text += "; \(pending.unsaved.count) not saved yet: \(Self.names(pending.unsaved))"
+    }
+    if !pending.beside.isEmpty {
+      text +=
+        "; \(pending.beside.count) saved beside what has their names: \(Self.names(pending.beside))"
+    }
+    let count = pending.changed + pending.new + pending.removed + pending.beside.count
+    if !isBelowReserve, let due = pending.due, count > 0 {
+      text += "; next version in \((due + 999_999_999) / 1_000_000_000) s"
+    }
+    lines.append(("pending", text))
+    fields.append(
+      ReplyField(
+        "pending",
+        .record([
+          ReplyField("changed", pending.changed), ReplyField("new", pending.new),
+          ReplyField("removed", pending.removed), ReplyField("unsaved", pending.unsaved),
+          ReplyField("beside", pending.beside),
+          ReplyField(
+            "dueMilliseconds", pending.due.map { .number(Int64($0 / 1_000_000)) } ?? .null),
+        ])))
+  }
+
+  private func describePeers(
+    _ lines: inout [(String, String)], _ fields: inout [ReplyField]
+  ) throws(ControlError) {
+    var values: [ReplyValue] = []
+    let newest = try translating { () throws(StoreError) in try store.state().lastNumber }
+    for peer in try allPeers() {
+      let state = PeerState(peer.state)
+      let count = state.countToSend(newest: newest)
+      var parts: [String] = []
+      if let failed = state.failed {
+        parts.append("failed \(Moment.short(failed)): \(state.message)")
+        if let ok = state.succeeded { parts.append("last ok \(Moment.utc(ok))") }
+      } else if let ok = state.succeeded {
+        parts.append("\(state.refused > 0 ? "exchanged" : "ok") \(Moment.short(ok))")
+      } else {
+        parts.append("never exchanged")
+      }
+      if state.refused > 0 { parts.append("\(state.refused) refused: \(state.refusal)") }
+      if state.waiting > 0 { parts.append("\(state.waiting) not whole yet") }
+      if count > 0 { parts.append("\(count) version\(count == 1 ? "" : "s") to send") }
+      lines.append((peer.name, parts.joined(separator: "; ")))
+      values.append(
+        .record([
+          ReplyField("name", peer.name),
+          ReplyField("address", String(decoding: peer.address, as: UTF8.self)),
+          ReplyField("lastOK", state.succeeded.map { .number($0) } ?? .null),
+          ReplyField("failed", state.failed.map { .number($0) } ?? .null),
+          ReplyField("message", state.message), ReplyField("toSend", count),
+          ReplyField("refused", state.refused), ReplyField("refusal", state.refusal),
+          ReplyField("waiting", state.waiting),
+        ]))
+    }
+    fields.append(ReplyField("peers", .list(values)))
+  }
+
+  /// What the newest merge asked commands in vain.
+  private func describeArbiter(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
+    let told = tree.arbiterFailures.withLock { $0 }
+    fields.append(ReplyField("arbiterFailures", told?.count ?? 0))
+    guard let told else { return }
+    lines.append(
+      ("arbiter", "\(Moment.short(told.time)): \(ArbiterTrials.text(told.count, told.first))"))
+  }
+
+  private func describeReserve(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
+    let isLow = isBelowReserve
+    fields.append(ReplyField("belowReserve", .flag(isLow)))
+    if isLow {
+      let size = Measure.text(size: settings.reserve)
+      lines.append(("space", "less than \(size) is free: no versions are made by themselves"))
+    }
+  }
+
+  /// The newest result; of a failure, which stands here until a command does something, when that was.
+  private func describeLast(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
+    let last = state.withLock { $0.last }
+    var text = last?.text ?? "nothing yet"
+    if let last, text.hasPrefix("error: ") { text += " (\(Moment.short(last.time)))" }
+    lines.append(("last", text))
+    fields.append(ReplyField("last", last.map { .text($0.text) } ?? .null))
+    fields.append(ReplyField("lastTime", last.map { .number($0.time) } ?? .null))
+  }
+
+  private func describeWithheld(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
+    let names = settings.withheld.map(\.rawValue)
+    fields.append(ReplyField("withheld", .list(names.map { .text($0) })))
+    guard !names.isEmpty else { return }
+    lines.append(
+      (
+        "withheld",
+        "\(names.joined(separator: ", ")): another user owns the store, and they run programs; set again if "
+          + "they shall"
+      ))
+  }
+
+  /// Whether so little is free that automatic versions stop.
+  package var isBelowReserve: Bool {
+    guard let status = try? FileSystem.fileSystem(of: store.path) else { return false }
+    return status.availableBytes < settings.reserve
+  }
+}

@@ -1,0 +1,88 @@
+import Grammar
+import LLVSCore
+import TreeNames
+import WorkingTree
+
+extension ControlService {
+  /// Gives a version a lasting name, which is exchanged like any version; the head's, where none is named.
+  ///
+  /// - Throws: ``ControlError/Kind/exists`` where another version has the name, unless it `moves`.
+  func tag(
+    _ name: String, _ word: String?, moves: Bool
+  ) throws(ControlError) -> CommandResult {
+    let isBranch = try translating { () throws(StoreError) in
+      try !store.headNumbers(ofLine: name).isEmpty
+    }
+    if isBranch { throw ControlError(.exists, "there is a branch \(name)") }
+    if name == "head" { throw ControlError(.exists, "\(name) is a version's name") }
+    try refuseVersion(name)
+    let before = try translating { () throws(StoreError) in try store.version(tagged: name) }
+    /// Refuses to take the name from the version that has it.
+    func keepName(from other: VersionNumber?) throws(ControlError) {
+      guard !moves, let before, before.number != other else { return }
+      let words = word.map { "\(name) \($0)" } ?? name
+      throw ControlError(
+        .exists, "\(name) is \(before.name); \"tag --force \(words)\" moves it")
+    }
+    let found: VersionRecord
+    if let word {
+      found = try version(word)
+    } else {
+      // No version is made for a name that it cannot have.
+      try keepName(from: try translating { () throws(StoreError) in try store.state().head })
+      try cut()
+      found = try version("head")
+    }
+    try keepName(from: found.number)
+    var fields = [ReplyField("tag", name), ReplyField("version", found.name)]
+    if before?.number == found.number {
+      return CommandResult("\(name) is \(found.name)", fields + [ReplyField("movedFrom", .null)])
+    }
+    let isFirst = try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        // Another command may have given the name to a version meanwhile.
+        guard try store.version(tagged: name)?.number == before?.number else { return false }
+        _ = try transaction.tag(found, as: name, author: author)
+        return true
+      }
+    }
+    guard isFirst else { return try tag(name, word, moves: moves) }
+    var text = "\(name) is \(found.name)"
+    if let before { text += ", moved from \(before.name)" }
+    fields.append(ReplyField("movedFrom", before.map { .text($0.name) } ?? .null))
+    log.add("tag", text)
+    return CommandResult(text, fields)
+  }
+
+  /// Refuses a name that is a version's, or its id.
+  func refuseVersion(_ name: String) throws(ControlError) {
+    let isVersion = try translating { () throws(StoreError) in
+      try store.version(exactly: name) != nil
+    }
+    if isVersion { throw ControlError(.exists, "\(name) is a version's name") }
+  }
+
+  /// Lists the tags, in order of their names, with the versions they name.
+  func tags() throws(ControlError) -> CommandResult {
+    var lines: [String] = []
+    var fields: [ReplyValue] = []
+    try translating { () throws(StoreError) in
+      var last: String?
+      while true {
+        let names = try store.tags(after: last, limit: 256)
+        guard let end = names.last else { return }
+        last = end
+        for name in names {
+          guard let version = try store.version(tagged: name) else { continue }
+          let shown = PrintableText.text(Array(name.utf8))
+          lines.append("\(shown)  \(version.name)")
+          fields.append(
+            .record([ReplyField("tag", name), ReplyField("version", version.name)]))
+        }
+      }
+    }
+    return CommandResult(
+      lines.isEmpty ? "no tags" : lines.joined(separator: "\n"),
+      [ReplyField("tags", .list(fields))])
+  }
+}

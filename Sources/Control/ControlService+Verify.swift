@@ -1,0 +1,112 @@
+import Grammar
+import LLVSCore
+import LLVSExchange
+import Platform
+import WorkingTree
+
+extension ControlService {
+  func verify(_ name: String?, _ context: CommandContext) throws(ControlError) -> CommandResult {
+    guard let name else { return try verifyStore(context) }
+    return try verifyPeer(name, context)
+  }
+
+  private func verifyStore(_ context: CommandContext) throws(ControlError) -> CommandResult {
+    let report = try translating { () throws(StoreError) in
+      try store.verify { done, total in
+        context.progress(CommandProgress("verifying", done: done, total: total))
+        return !context.isCancelled()
+      }
+    }
+    for damage in report.damage { log.add("error", damage) }
+    if let first = report.damage.first {
+      let more = report.damage.count > 1 ? " (and \(report.damage.count - 1) more)" : ""
+      throw ControlError(.damaged, first + more)
+    }
+    return CommandResult(
+      "sound: \(report.versions) versions, \(report.entries) entries, \(report.bytes) bytes",
+      [
+        ReplyField("versions", report.versions), ReplyField("entries", report.entries),
+        ReplyField("bytes", Int(clamping: report.bytes)),
+      ])
+  }
+
+  /// Reads everything that a peer holds into a store of its own, which checks each hash, and compares the
+  /// content of every version that is here too.
+  private func verifyPeer(
+    _ name: String, _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    guard let peer = try allPeers().first(where: { $0.name == name }) else {
+      throw ControlError(.notFound, "there is no peer \(name)")
+    }
+    let remote = try opener.open(try PeerAddress(peer.address), store)
+    let scratch = "\(store.path)/verify-\(SystemRandom.hex(8)).tmp"
+    // What cannot be removed now is no part of the store.
+    defer { try? FileSystem.removeTree(scratch) }
+    let control = ExchangeControl(
+      isCancelled: context.isCancelled,
+      progress: {
+        context.progress(CommandProgress("\(name): verifying", done: $0.done, total: $0.total))
+      })
+    let (compared, report, faults) = try translating(name) { () throws(StoreError) in
+      let copy = try Store.open(path: scratch, mode: .writer, create: true, isForced: true)
+      let report = try readAll(of: remote, into: copy, control)
+      var faults = (report.refused + report.waiting).map { fault in
+        fault.reason.contains(fault.id.rawValue)
+          ? fault.reason : "\(fault.id.rawValue): \(fault.reason)"
+      }
+      var compared = 0
+      for id in report.taken {
+        guard let theirs = try copy.version(id), let ours = try store.version(id) else { continue }
+        compared += 1
+        if theirs.map.digest != ours.map.digest {
+          faults.append(
+            "version \(id.rawValue): its content there is \(theirs.map.digest.hex), "
+              + "here \(ours.map.digest.hex)")
+        }
+      }
+      let gone = try store.versionsToSend(
+        upTo: PeerState(peer.state).sent, without: Set(report.remoteIDs), control: control)
+      if !gone.isEmpty {
+        let what =
+          gone.count == 1
+          ? "1 version that was there is gone"
+          : "\(gone.count) versions that were there are gone"
+        let names = Self.names(gone.map { Array($0.name.utf8) })
+        faults.append("\(what), and sent again with the next sync: \(names)")
+      }
+      return (compared, report, faults)
+    }
+    for fault in faults { log.add("error", "\(name): \(fault)") }
+    if !faults.isEmpty {
+      let told = faults.prefix(Self.faultsTold).joined(separator: "; ")
+      let more = faults.count - Self.faultsTold
+      throw ControlError(
+        .damaged, "\(name): \(told)\(more > 0 ? " (and \(more) more, in the log)" : "")")
+    }
+    return CommandResult(
+      "\(name) is sound: \(report.taken.count) versions, \(compared) the same here",
+      [
+        ReplyField("peer", name), ReplyField("versions", report.taken.count),
+        ReplyField("compared", compared), ReplyField("waiting", report.waiting.count),
+      ])
+  }
+
+  private static let faultsTold = 5
+
+  /// Reads what is there; where something is missing there that is here, with that.
+  private func readAll(
+    of remote: any PeerExchanging, into copy: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    var report = try remote.verify(into: copy, control)
+    var here: Set<Version.ID> = []
+    for id in report.absent {
+      if try store.version(id) != nil { here.insert(id) }
+    }
+    guard !here.isEmpty else { return report }
+    try copy.takeIn(here, from: store, control: control)
+    // What is still missing is missing everywhere.
+    report.waiting = []
+    report.add(try remote.verify(into: copy, control))
+    return report
+  }
+}

@@ -1,0 +1,143 @@
+package import Grammar
+package import LLVSCore
+import Platform
+private import Synchronization
+package import WorkingTree
+
+// What commands do. Everything that moves the head goes through the versioner, one transition at a time;
+// everything else runs beside it.
+//
+// Lock order: `state` and `busyPeers` are leaves; neither is held while a command works.
+
+/// Executes commands on a store and its live tree, mounted or not.
+///
+/// - Concurrency: any thread, any number of commands at once.
+package final class ControlService: Sendable {
+  package let versioner: Versioner
+  package let log: EventLog
+  let opener: PeerOpener
+  let displaced = DisplacedValues()
+
+  struct State {
+    var settings: StoreSettings
+    /// What was set since the store was opened.
+    var confirmed: Set<StoreSettings.Assignment> = []
+    /// The newest result, as status shows it, and when it came.
+    var last: (text: String, time: Int64)?
+    /// The log was told that the store is not where it was.
+    var isGone = false
+    /// The peer whose address was refused last: a shell writes and closes, and it is said once.
+    var refusedPeer: (name: String, address: [UInt8])?
+  }
+
+  let state: Monitor<State>
+  /// Addresses that are exchanged with now.
+  let busyPeers = Monitor<Set<String>>([])
+  /// Told when settings change.
+  let settingsChanged: Monitor<UInt64> = Monitor(0)
+  private let isInterrupted = Atomic<Bool>(false)
+
+  package var tree: LiveTree { versioner.tree }
+  package var store: Store { versioner.tree.store }
+
+  /// The settings in force.
+  package var settings: StoreSettings { state.withLock { $0.settings } }
+
+  package init(versioner: Versioner, log: EventLog, opener: PeerOpener = .standard) {
+    self.versioner = versioner
+    self.log = log
+    self.opener = opener
+    let tree = versioner.tree
+    state = Monitor(State(settings: tree.lock.withLock { _ in tree.settings }))
+  }
+
+  /// Ends commands under way as Ctrl-C does, and those that come: the end is near.
+  package func interrupt() { isInterrupted.store(true, ordering: .relaxed) }
+
+  /// Runs a command to its end, or until whoever asked for it or ``interrupt()`` stops it.
+  ///
+  /// - Throws: ``ControlError``; what the command was about is then as it was, and parts of it that were
+  ///   complete (a commit before a failed exchange) stay.
+  package func run(
+    _ command: ControlCommand, context: CommandContext = CommandContext()
+  ) throws(ControlError) -> CommandResult {
+    var context = context
+    context.isCancelled = { [self, isCancelled = context.isCancelled] in
+      isInterrupted.load(ordering: .relaxed) || isCancelled()
+    }
+    do throws(ControlError) {
+      try context.check()
+      let result = try execute(command, context)
+      if !command.onlyTells { note("ok \(command.title): \(result.text)") }
+      return result
+    } catch {
+      noteFailure(of: command.title, error)
+      throw error
+    }
+  }
+
+  /// Notes that a line could not be read.
+  func noteFailure(of title: String?, _ error: ControlError) {
+    let subject = title.map { error.message.hasPrefix($0) ? "" : "\($0): " } ?? ""
+    note("error: \(subject)\(error.message)")
+    if error.kind != .grammar && error.kind != .interrupted && error.kind != .refused {
+      log.add("error", "\(subject)\(error.message)")
+    }
+  }
+
+  /// Notes what opening the store found, for the status.
+  package func noteOpening(_ faults: [String]) {
+    if let first = faults.first { note("error: \(first)") }
+  }
+
+  private func note(_ text: String) {
+    let line = text.split(separator: "\n").first.map(String.init) ?? text
+    state.withLock { $0.last = (line, Moment.now()) }
+  }
+
+  private func execute(
+    _ command: ControlCommand, _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    switch command {
+    case .commit(let message): return try commit(message)
+    case .retrieve(let peers): return try exchange(peers, [.retrieve], context)
+    case .send(let peers): return try exchange(peers, [.send], context)
+    case .exchange(let peers): return try exchange(peers, [.retrieve, .send], context)
+    case .sync(let peers): return try sync(peers, context)
+    case .merge(let merge): return try self.merge(merge, context)
+    case .restore(let version, let paths): return try restore(version, paths, context)
+    case .undo: return try undo(context)
+    case .redo: return try redo(context)
+    case .branch(let name): return try branch(name, context)
+    case .switchTo(let target, let line): return try switchTo(target, line: line, context)
+    case .set(let assignments): return try set(assignments)
+    case .settings(let names): return try list(names)
+    case .verify(let peer): return try verify(peer, context)
+    case .status:
+      let status = try self.status()
+      return CommandResult(status.text, status.fields)
+    case .pending: return try pendingPaths()
+    case .log(let count): return lastLog(count ?? 10)
+    case .help: return help()
+    case .settle(let path, let settlement): return try settle(path, settlement, context)
+    case .conflicts(let path): return try conflicts(path)
+    case .tag(let name, let version, let moves): return try tag(name, version, moves: moves)
+    case .tags: return try tags()
+    case .compact, .purge:
+      throw ControlError(.grammar, "not supported yet")
+    }
+  }
+
+  private func lastLog(_ count: Int) -> CommandResult {
+    let lines = log.lastLines(count)
+    return CommandResult(
+      lines.joined(separator: "\n"),
+      [ReplyField("lines", .list(lines.map { .text($0) }))])
+  }
+
+  private func help() -> CommandResult {
+    let lines = ControlCommand.usage.map(\.usage)
+    return CommandResult(
+      lines.joined(separator: "\n"), [ReplyField("usage", .list(lines.map { .text($0) }))])
+  }
+}

@@ -1,0 +1,195 @@
+package import Grammar
+import Platform
+private import Synchronization
+import TreeNames
+
+// One open handle of the control file: section 3 of the contract, rules 1 to 6.
+//
+// Commands of a handle run one after the other, on a thread of the pool; nothing here waits for them. The
+// lock is a leaf, held for memory alone.
+
+/// What an open control file stands for: takes commands, gives their reply.
+///
+/// - Concurrency: any thread.
+package final class ControlSession: Sendable {
+  /// Work that was begun by a write and can be told to stop.
+  package final class Pending: Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    init() {}
+
+    /// Ends the commands under way with EINTR; their completion is called as ever.
+    package func cancel() { flag.store(true, ordering: .relaxed) }
+
+    var isCancelled: Bool { flag.load(ordering: .relaxed) }
+  }
+
+  private struct Job: Sendable {
+    var text: [UInt8]
+    var pending: Pending
+    var completion: @Sendable (Result<Int, ControlError>) -> Void
+  }
+
+  private struct State {
+    var jobs: [Job] = []
+    var isRunning = false
+    /// Commands are refused until the reply is read.
+    var hasFailed = false
+    /// What the commands of this handle said; nil before the first.
+    var reply: [UInt8]?
+    /// The reply was looked at, so that the next command begins another.
+    var isRead = false
+    /// Where in the file the reply, or the status, begins.
+    var base: UInt64?
+    /// The status that a reader goes on reading.
+    var status: [UInt8] = []
+  }
+
+  private static let replyLimit = 1 << 20
+  private let service: ControlService
+  private let pool: WorkerPool
+  private let progress: @Sendable (CommandProgress) -> Void
+  private let state = Monitor(State())
+
+  package init(
+    _ service: ControlService, pool: WorkerPool,
+    progress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
+  ) {
+    self.service = service
+    self.pool = pool
+    self.progress = progress
+  }
+
+  // MARK: - Writing
+
+  /// Runs the commands of one write and calls `completion` with how many bytes were taken, from another
+  /// thread.
+  ///
+  /// - Returns: what stops them.
+  @discardableResult
+  package func write(
+    _ text: [UInt8], completion: @escaping @Sendable (Result<Int, ControlError>) -> Void
+  ) -> Pending {
+    let pending = Pending()
+    let starts = state.withLock { state -> Bool in
+      state.jobs.append(Job(text: text, pending: pending, completion: completion))
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if starts { pool.run { [self] in work() } }
+    return pending
+  }
+
+  private func work() {
+    while true {
+      let job = state.withLock { state -> Job? in
+        guard !state.jobs.isEmpty else {
+          state.isRunning = false
+          return nil
+        }
+        return state.jobs.removeFirst()
+      }
+      guard let job else { return }
+      job.completion(run(job))
+    }
+  }
+
+  private func run(_ job: Job) -> Result<Int, ControlError> {
+    let isRefused = state.withLock { state -> Bool in
+      if state.hasFailed { return true }
+      // A reply that was looked at has done its duty.
+      if state.isRead || state.reply == nil { state.reply = [] }
+      state.isRead = false
+      state.base = nil
+      return false
+    }
+    if isRefused {
+      return .failure(
+        ControlError(.refused, "an earlier command failed and its reply was not read"))
+    }
+    do throws(ControlError) {
+      var script = try ControlScript(job.text)
+      while let command = try next(&script) {
+        // What was done before is done: only what is left is interrupted.
+        if job.pending.isCancelled { throw ControlError(.interrupted, "interrupted") }
+        try run(command, inJSON: script.isForPrograms, job.pending)
+      }
+      return .success(job.text.count)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func next(_ script: inout ControlScript) throws(ControlError) -> ControlCommand? {
+    do throws(ControlError) {
+      return try script.next()
+    } catch {
+      service.noteFailure(of: nil, error)
+      fail(error, nil)
+      throw error
+    }
+  }
+
+  private func run(
+    _ command: ControlCommand, inJSON: Bool, _ pending: Pending
+  ) throws(ControlError) {
+    let context = CommandContext(isCancelled: { pending.isCancelled }, progress: progress)
+    do throws(ControlError) {
+      let result = try service.run(command, context: context)
+      guard !inJSON else { return say(result.json + "\n") }
+      say(command.onlyTells ? "\(result.text)\n" : "ok \(result.text)\n")
+    } catch {
+      fail(error, command.title)
+      throw error
+    }
+  }
+
+  private func fail(_ error: ControlError, _ title: String?) {
+    say("error: " + (title.map { "\($0): " } ?? "") + PrintableText.harmless(error.message) + "\n")
+    state.withLock { $0.hasFailed = true }
+  }
+
+  private func say(_ text: String) {
+    state.withLock { state in
+      var reply = state.reply ?? []
+      guard reply.count < Self.replyLimit else { return }
+      reply += text.utf8
+      state.reply = reply
+    }
+  }
+
+  // MARK: - Reading
+
+  /// Bytes of the reply, or of the status where nothing was written through this handle.
+  ///
+  /// - Throws: what finding the status throws.
+  package func read(at offset: UInt64, count: Int) throws(ControlError) -> [UInt8] {
+    let known = state.withLock { state -> [UInt8]? in
+      guard let reply = state.reply else { return nil }
+      state.isRead = true
+      state.hasFailed = false
+      return Self.slice(reply, &state.base, offset, count)
+    }
+    if let known { return known }
+    // A status is read as it was when its beginning was.
+    let isFresh = state.withLock { $0.base == nil || offset <= ($0.base ?? 0) }
+    let status = isFresh ? Array((try service.status().text + "\n").utf8) : nil
+    return state.withLock { state in
+      if let status {
+        state.status = status
+        state.base = nil
+      }
+      return Self.slice(state.status, &state.base, offset, count)
+    }
+  }
+
+  private static func slice(
+    _ text: [UInt8], _ base: inout UInt64?, _ offset: UInt64, _ count: Int
+  ) -> [UInt8] {
+    let start = base ?? offset
+    base = start
+    guard offset >= start, offset - start < UInt64(text.count), count > 0 else { return [] }
+    let first = Int(offset - start)
+    return Array(text[first..<(first + min(count, text.count - first))])
+  }
+}

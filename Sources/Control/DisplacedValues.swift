@@ -1,0 +1,101 @@
+package import Grammar
+package import HistoryTree
+package import LLVSCore
+import Synchronization
+import TreeNames
+import WorkingTree
+
+/// Which values of a head stand behind directories of their names; found from what is known of another
+/// head by what changed since, which the store's index remembers.
+///
+/// - Concurrency: any thread; the lock is a leaf and not held during I/O.
+final class DisplacedValues: Sendable {
+  private struct Known: Sendable {
+    var head: VersionNumber
+    var keys: [Key]
+  }
+
+  private static let note = "displaced"
+
+  private let known = Mutex<Known?>(nil)
+
+  /// The keys, ascending.
+  ///
+  /// - Complexity: O(changes since the head last asked about · log *n*); O(*n*) the first time.
+  func keys(at head: VersionNumber, in store: Store) throws(StoreError) -> [Key] {
+    let before = known.withLock { $0 }
+    if let before, before.head == head { return before.keys }
+    guard let record = try store.version(head) else { throw .notFound("version of that number") }
+    let view = TreeView(map: store.map(record.map))
+    let keys: [Key]
+    var start = before
+    if start == nil { start = try Self.noted(in: store) }
+    if let start, let old = try store.version(start.head) {
+      keys = try view.valuesBehindDirectories(knowing: start.keys, of: store.map(old.map))
+    } else {
+      keys = try view.valuesBehindDirectories()
+    }
+    known.withLock { $0 = Known(head: head, keys: keys) }
+    var writer = RecordEncoder()
+    writer.put(head.rawValue)
+    writer.put(counted: Array(record.id.rawValue.utf8))
+    writer.put(UInt32(truncatingIfNeeded: keys.count))
+    for key in keys { writer.put(counted: key.bytes) }
+    store.note(Self.note, writer.bytes)
+    return keys
+  }
+
+  /// What the index remembers; nil where it speaks of no version of this store.
+  private static func noted(in store: Store) throws(StoreError) -> Known? {
+    guard let bytes = store.noted(note), let (known, id) = try? decode(bytes),
+      try store.version(known.head)?.id == id
+    else { return nil }
+    return known
+  }
+
+  private static func decode(
+    _ bytes: [UInt8]
+  ) throws(RecordDecoder.Malformed) -> (Known, Version.ID) {
+    var reader = RecordDecoder(bytes)
+    let head = VersionNumber(try reader.get(UInt32.self))
+    let id = Version.ID(String(decoding: try reader.getCounted(atMost: 65_536), as: UTF8.self))
+    var keys: [Key] = []
+    for _ in 0..<(try reader.get(UInt32.self)) {
+      keys.append(Key(bytes: try reader.getCounted(atMost: Entry.maximumKeyLength)))
+    }
+    return (Known(head: head, keys: keys), id)
+  }
+}
+
+extension ControlService {
+  /// The values at the head that directories keep from their own names, in order of keys: those whose own
+  /// path or the one they are shown at is a path or below it.
+  ///
+  /// They are conflicts that a merge leaves between keys: settled by renaming or removing one of both.
+  package func displacedValues(
+    below path: [UInt8] = []
+  ) throws(ControlError) -> [DisplacedValue] {
+    try translating { () throws(StoreError) in
+      guard let head = try store.state().head else { return [] }
+      return try displacedValues(at: head, below: path)
+    }
+  }
+
+  /// The same of another head.
+  package func displacedValues(
+    at head: VersionNumber, below path: [UInt8] = []
+  ) throws(StoreError) -> [DisplacedValue] {
+    guard let record = try store.version(head) else { return [] }
+    let view = TreeView(map: store.map(record.map))
+    var values: [DisplacedValue] = []
+    for key in try displaced.keys(at: head, in: store) {
+      guard let entry = try view.map.entry(at: key) else { continue }
+      let value = DisplacedValue(
+        path: try view.path(of: key), directory: TreeView.ownPath(key), entry: entry)
+      if PathFilter.isAtOrBelow(value.path, path) || PathFilter.isAtOrBelow(value.directory, path) {
+        values.append(value)
+      }
+    }
+    return values
+  }
+}

@@ -1,0 +1,212 @@
+package import Grammar
+package import LLVSCore
+package import LLVSExchange
+import Platform
+
+/// A place that a store exchanges versions with.
+///
+/// - Concurrency: one exchange with a place at a time.
+package protocol PeerExchanging: Sendable {
+  /// Tells what is there, and takes nothing.
+  func outline(for store: Store, _ control: ExchangeControl) throws(StoreError) -> PlaceOutline
+
+  /// Takes in what is there.
+  func retrieve(into store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
+
+  /// Reads everything that is there into a store that is thrown away afterwards; what is damaged, cut or
+  /// missing is refused, or waiting, in the report.
+  func verify(into copy: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
+
+  /// Writes what is missing there; the report's `sent` names it.
+  func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
+}
+
+extension PeerExchanging {
+  package func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline { PlaceOutline() }
+
+  package func verify(
+    into copy: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    try retrieve(into: copy, control)
+  }
+}
+
+/// A folder in the original's format, of bundles, or of both: then each holds what the other does, so that
+/// nobody who knows one of them only is left out.
+struct FolderPeer: PeerExchanging {
+  let path: String
+  let hasFiles: Bool
+  let hasBundles: Bool
+
+  func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline {
+    var outline = PlaceOutline()
+    if hasFiles {
+      outline = try FileSystemExchange(existingFolder: path, store: store).outline(control: control)
+    }
+    if hasBundles, !outline.isShared {
+      outline.add(try BundleExchange(existingFolder: path, store: store).outline(control: control))
+    }
+    return outline
+  }
+
+  func retrieve(
+    into store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    if hasBundles {
+      report.add(
+        try BundleExchange(existingFolder: path, store: store).retrieve(control: control))
+    }
+    if hasFiles {
+      report.add(
+        try FileSystemExchange(existingFolder: path, store: store).retrieve(control: control))
+    }
+    return report
+  }
+
+  func verify(
+    into copy: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    if hasBundles {
+      report.add(try BundleExchange(existingFolder: path, store: copy).readAll(control: control))
+    }
+    if hasFiles {
+      report.add(
+        try FileSystemExchange(existingFolder: path, store: copy).readAll(control: control))
+    }
+    return report
+  }
+
+  func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    if hasBundles {
+      report.add(try BundleExchange(existingFolder: path, store: store).send(control: control))
+    }
+    if hasFiles {
+      report.add(try FileSystemExchange(existingFolder: path, store: store).send(control: control))
+    }
+    return report
+  }
+}
+
+/// Another store on this machine. It takes in versions by itself, so sending waits until nobody else has
+/// it open for writing.
+struct StorePeer: PeerExchanging {
+  let path: String
+
+  func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline {
+    let other = try Store.open(path: path, mode: .reader)
+    return try StoreRemote(other, scratchDirectory: store.path, control: control)
+      .outline(for: store)
+  }
+
+  func retrieve(
+    into store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    let other = try Store.open(path: path, mode: .reader)
+    return try store.retrieve(
+      from: StoreRemote(other, scratchDirectory: store.path, control: control), control: control)
+  }
+
+  func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    let other = try Store.open(path: path, mode: .writer)
+    var report = try other.retrieve(
+      from: StoreRemote(store, scratchDirectory: other.path, control: control), control: control)
+    report.sent = report.taken
+    report.taken = []
+    return report
+  }
+}
+
+/// Finds the way to a peer.
+package struct PeerOpener: Sendable {
+  /// The reason why a peer cannot be opened.
+  package typealias Failure = ControlError
+
+  package var open: @Sendable (PeerAddress, Store) throws(Failure) -> any PeerExchanging
+
+  package init(
+    _ open: @escaping @Sendable (PeerAddress, Store) throws(Failure) -> any PeerExchanging
+  ) {
+    self.open = open
+  }
+
+  /// Directories: stores where they hold one, otherwise folders in the formats that they hold; a folder
+  /// that holds none is one in the original's format unless its address says bundles.
+  package static let standard = PeerOpener { (address, store) throws(ControlError) in
+    switch address {
+    case .directory(let path):
+      let isStore = try existing(path)
+      guard isStore else {
+        try refuseInsideStore(path, store)
+        let hasBundles = try holds("bundles", path)
+        let hasFiles = try holds("versions", path)
+        return FolderPeer(
+          path: path, hasFiles: hasFiles || !hasBundles, hasBundles: hasBundles)
+      }
+      guard try !isSame(path, store.path) else {
+        throw ControlError(.grammar, "\(path) is this store itself")
+      }
+      return StorePeer(path: path)
+    case .bundles(let path):
+      guard try !existing(path) else {
+        throw ControlError(.grammar, "\(path) is a store, not a folder of bundles")
+      }
+      try refuseInsideStore(path, store)
+      return FolderPeer(path: path, hasFiles: try holds("versions", path), hasBundles: true)
+    }
+  }
+
+  private static func holds(_ name: String, _ path: String) throws(ControlError) -> Bool {
+    try reaching(path) { () throws(SystemError) in try FileSystem.exists("\(path)/\(name)") }
+  }
+
+  /// Whether what is at a path is a store.
+  private static func existing(_ path: String) throws(ControlError) -> Bool {
+    try reaching(path) { () throws(SystemError) in
+      _ = try FileSystem.resolve(path)
+      return try FileSystem.exists("\(path)/store.sqlite")
+    }
+  }
+
+  /// Whether two paths are one directory, whatever links and bind mounts lead to it.
+  private static func isSame(_ path: String, _ other: String) throws(ControlError) -> Bool {
+    try reaching(path) { () throws(SystemError) in
+      let (a, b) = (try FileSystem.status(path), try FileSystem.status(other))
+      return a.device == b.device && a.inode == b.inode
+    }
+  }
+
+  /// Among a store's own files nobody puts others.
+  ///
+  /// A folder in which stores lie is one like any other.
+  private static func refuseInsideStore(_ path: String, _ store: Store) throws(ControlError) {
+    var above = try reaching(path) { () throws(SystemError) in try FileSystem.resolve(path) }
+    while above != "/" {
+      above = FileSystem.directory(of: above)
+      // Who may not look there cannot have a store there either.
+      guard (try? FileSystem.exists("\(above)/store.sqlite")) == true else { continue }
+      let which = try isSame(above, store.path) ? "this store" : "the store \(above)"
+      throw ControlError(
+        .grammar, "\(path) is inside \(which); a peer's folder stands beside stores")
+    }
+  }
+
+  private static func reaching<R>(
+    _ path: String, _ body: () throws(SystemError) -> R
+  ) throws(ControlError) -> R {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      if error.errno == Errno.noEntry { throw ControlError(.unreachable, "\(path) is not there") }
+      throw ControlError(.unreachable, error.description)
+    }
+  }
+}

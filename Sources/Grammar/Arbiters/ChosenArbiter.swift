@@ -1,0 +1,59 @@
+package import LLVSCore
+import TreeNames
+
+/// The arbiters of the settings: the last rule whose pattern matches the path decides.
+package struct ChosenArbiter: ClashArbiter {
+  private let rules: [(pattern: IgnorePatterns?, arbiter: any ClashArbiter)]
+
+  /// How an arbiter that people name is made for a history.
+  package typealias Maker = @Sendable (VersionGraph) -> any ClashArbiter
+
+  /// The maker for one name.
+  package static func plain(
+    _ choice: ArbiterChoice, _ store: Store, _ trials: ArbiterTrials,
+    isCancelled: @escaping @Sendable () -> Bool
+  ) -> Maker {
+    switch choice {
+    // Keeping both is the one stored last in the tree and the other among the conflicts.
+    case .mostRecentChange, .keepBoth: { MostRecentChangeClashArbiter(graph: $0) }
+    case .mostRecentBranch: { _ in MostRecentBranchClashArbiter() }
+    case .text: { ContentArbiter(.text, $0, store.contents) }
+    case .json: { ContentArbiter(.json, $0, store.contents) }
+    case .union: { ContentArbiter(.union, $0, store.contents) }
+    // The live tree's version is the first side of a merge that a command asks for.
+    case .ours: { _ in OneSideClashArbiter(.first) }
+    case .theirs: { _ in OneSideClashArbiter(.second) }
+    case .exec(let command):
+      { CommandArbiter(command, $0, store, trials: trials, isCancelled: isCancelled) }
+    }
+  }
+
+  /// The maker for the rules of the settings.
+  ///
+  /// Where no rule matches, text and JSON are merged, and of the rest the value stored last is taken.
+  package static func maker(
+    _ rules: [ArbiterRule], _ store: Store, _ trials: ArbiterTrials = ArbiterTrials(),
+    isCancelled: @escaping @Sendable () -> Bool = { false }
+  ) -> Maker {
+    let known = rules.map { rule in
+      (
+        rule.pattern.map { IgnorePatterns(Array($0.utf8)) },
+        plain(rule.arbiter, store, trials, isCancelled: isCancelled)
+      )
+    }
+    return { graph in
+      let standard = ContentArbiter(.automatic, graph, store.contents)
+      guard !known.isEmpty else { return standard }
+      return ChosenArbiter(
+        rules: [(nil, standard)] + known.map { (pattern: $0.0, arbiter: $0.1(graph)) })
+    }
+  }
+
+  package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
+    let path = KeyCoding.path(of: clash.key) ?? clash.key.bytes
+    for rule in rules.reversed() where rule.pattern?.ignores(path: path) ?? true {
+      return try rule.arbiter.decide(clash)
+    }
+    return .take(.first)
+  }
+}

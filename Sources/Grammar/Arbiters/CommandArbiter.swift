@@ -1,0 +1,123 @@
+package import LLVSCore
+import Platform
+
+/// Merges bytes by a command of this store's settings, as merge drivers do.
+///
+/// The command is run by the shell with the paths of three files, `$1` the base, `$2` the first side and
+/// `$3` the second, which stand behind its words where it names none itself; it leaves the result in `$2`
+/// and ends with 0. Neither names nor bytes become part of
+/// what the shell reads. Where it fails, takes too long or leaves too much, and where a side has no
+/// bytes, the value stored last is taken; ``ArbiterTrials`` say so, and how often it is asked. Only equal commands that give equal bytes keep replicas alike.
+///
+/// A store's write lock is held while it runs, no longer than ``patience``, which one merge loses twice at most.
+package struct CommandArbiter: ClashArbiter {
+  /// How long a command may take, in nanoseconds.
+  package static let patience: UInt64 = 10_000_000_000
+  /// How much it is given of a value and may leave, in bytes.
+  package static let maximumLength = 16 << 20
+
+  private let command: String
+  private let fallback: MostRecentChangeClashArbiter
+  private let store: Store
+  private let patience: UInt64
+  private let trials: ArbiterTrials
+  private let isCancelled: @Sendable () -> Bool
+
+  /// Creates an arbiter for values of a store; a command at work is ended when it is cancelled.
+  package init(
+    _ command: String, _ graph: VersionGraph, _ store: Store,
+    patience: UInt64 = CommandArbiter.patience, trials: ArbiterTrials = ArbiterTrials(),
+    isCancelled: @escaping @Sendable () -> Bool = { false }
+  ) {
+    self.isCancelled = isCancelled
+    self.command = command
+    self.patience = patience
+    self.trials = trials
+    self.store = store
+    fallback = MostRecentChangeClashArbiter(graph: graph)
+  }
+
+  package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
+    let merged = try merged(clash)
+    if isCancelled() { throw .cancelled }
+    guard let bytes = merged else { return try fallback.decide(clash) }
+    return .bytes(bytes, kind: .regular, dropping: [])
+  }
+
+  private func merged(_ clash: MergeClash) throws(StoreError) -> [UInt8]? {
+    guard let first = clash.first, let second = clash.second else { return nil }
+    var contents: [[UInt8]] = clash.base == nil ? [[]] : []
+    for entry in [clash.base, first, second].compactMap(\.self) {
+      guard entry.kind == .regular, entry.stored.length <= UInt64(Self.maximumLength) else {
+        return nil
+      }
+      contents.append(
+        try store.contents.bytes(entry.stored, atMost: UInt64(Self.maximumLength)))
+    }
+    let path = KeyCoding.path(of: clash.key) ?? clash.key.bytes
+    guard trials.mayAsk(command, of: path) else { return nil }
+    let answer: Answer
+    do throws(SystemError) {
+      answer = try run(contents)
+    } catch {
+      // What keeps the command from running keeps nothing else from being merged.
+      answer = .failure("could not be run: \(error)", isHopeless: true)
+    }
+    switch answer {
+    case .bytes(let bytes): return bytes
+    case .failure(let reason, let isHopeless):
+      if !isCancelled() { trials.fail(command, on: path, reason, isHopeless: isHopeless) }
+      return nil
+    }
+  }
+
+  private enum Answer {
+    case bytes([UInt8])
+    /// Why there are none, behind the command's name; whether it would be the same for others.
+    case failure(String, isHopeless: Bool)
+  }
+
+  /// The first line of what a program said, with a colon before it; nothing where it said nothing.
+  private static func quoted(_ said: [UInt8]) -> String {
+    let line = said.split(separator: 0x0A).first ?? []
+    let text = String(decoding: line.prefix(200), as: UTF8.self).unicodeScalars
+      .filter { $0.value >= 0x20 && !(0x7F..<0xA0).contains($0.value) }
+    return text.isEmpty ? "" : ": \(String(String.UnicodeScalarView(text)))"
+  }
+
+  /// Whether a command says itself where its files stand, or is more than a program with its words.
+  private static func namesFiles(_ command: String) -> Bool {
+    if command.contains(where: { ";&|<>\n".contains($0) }) { return true }
+    return command.contains(/\$\{?[123@*]/)
+  }
+
+  private func run(_ contents: [[UInt8]]) throws(SystemError) -> Answer {
+    let directory = "\(store.path)/merge-\(UInt64.random(in: 0...UInt64.max))"
+    try FileSystem.makeDirectory(directory, permissions: 0o700)
+    defer { try? FileSystem.removeTree(directory) }
+    var paths: [String] = []
+    for (name, bytes) in zip(["base", "first", "second"], contents) {
+      let path = "\(directory)/\(name)"
+      try File(path, [.readWrite, .create, .exclusive]).write(bytes, at: 0)
+      paths.append(path)
+    }
+    // The shell's own bound, in blocks of 512 bytes, on every file that the command writes.
+    let files = Self.namesFiles(command) ? "" : " \"$1\" \"$2\" \"$3\""
+    let script = "ulimit -f \(Self.maximumLength / 512)\n\(command)\(files)"
+    let ending = try ChildProcess.run(
+      ["/bin/sh", "-c", script, "llvs-merge"] + paths, patience: patience, isGivenUp: isCancelled)
+    guard let code = ending.code else {
+      return .failure("took longer than \(patience / 1_000_000_000) s", isHopeless: true)
+    }
+    guard code == 0 else {
+      // sh(1): 126 and 127 for what is no program, or is not there.
+      return .failure(
+        "ended with \(code)\(Self.quoted(ending.said))", isHopeless: code == 126 || code == 127)
+    }
+    // The command may have put anything there: a link is no result, and a FIFO would never end.
+    guard (try? FileSystem.status(paths[1], following: false))?.kind == .regular else {
+      return .failure("left no file", isHopeless: false)
+    }
+    return .bytes(try FileSystem.read(paths[1], atMost: Self.maximumLength))
+  }
+}

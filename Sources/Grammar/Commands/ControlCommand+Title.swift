@@ -1,0 +1,49 @@
+extension ControlCommand {
+  /// The command as one would write it, shortened: for the log and for errors.
+  package var title: String {
+    switch self {
+    case .commit: "commit"
+    case .retrieve(let peers): Self.title("retrieve", peers)
+    case .send(let peers): Self.title("send", peers)
+    case .exchange(let peers): Self.title("exchange", peers)
+    case .sync(let peers): Self.title("sync", peers)
+    case .merge(let merge):
+      switch merge.target {
+      case .heads: "merge"
+      case .all: "merge all"
+      case .named(let name): "merge \(name)"
+      }
+    case .restore(let version, _): "restore \(version)"
+    case .undo: "undo"
+    case .redo: "redo"
+    case .branch(let name): "branch \(name)"
+    case .switchTo(let target, let line):
+      line.map { "switch \(target) as \($0)" } ?? "switch \(target)"
+    case .tag(let name, _, _): "tag \(name)"
+    case .tags: "tag"
+    case .settle: "settle"
+    case .conflicts: "conflicts"
+    case .set(let assignments): Self.title("set", assignments.map(\.name.rawValue))
+    case .settings: "set"
+    case .compact: "compact"
+    case .purge: "purge"
+    case .verify(let peer): Self.title("verify", peer.map { [$0] } ?? [])
+    case .status: "status"
+    case .pending: "pending"
+    case .log: "log"
+    case .help: "help"
+    }
+  }
+
+  private static func title(_ name: String, _ words: [String]) -> String {
+    ([name] + words).joined(separator: " ")
+  }
+
+  /// Whether it only tells, so that status goes on naming what was done before it.
+  package var onlyTells: Bool {
+    switch self {
+    case .status, .pending, .log, .help, .conflicts, .tags, .settings: true
+    default: false
+    }
+  }
+}

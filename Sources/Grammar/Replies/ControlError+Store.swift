@@ -1,0 +1,86 @@
+package import LLVSCore
+import Platform
+package import TreeNames
+
+extension ControlError {
+  /// A store's error in the words of the control file.
+  package init(_ error: StoreError, about subject: String? = nil) {
+    let (kind, message) = Self.meaning(of: error)
+    self.init(kind, subject.map { "\($0): \(message)" } ?? message)
+  }
+
+  private static func meaning(of error: StoreError) -> (Kind, String) {
+    switch error {
+    case .missingVersion(let id): (.notFound, "no version \(id.rawValue)")
+    case .attemptToLocateUnversionedValue, .attemptToStoreValueWithNoVersion:
+      (.grammar, "a value without a version")
+    case .noCommonAncestor(let a, let b):
+      (
+        .unrelated,
+        "\(a.rawValue) and \(b.rawValue) have no common ancestor; "
+          + "\"merge VERSION unrelated\" merges them all the same"
+      )
+    case .unresolvedConflict(let key): (.busy, "the conflict at \(key.rawValue) is undecided")
+    case .attemptToAddExistingVersion(let id): (.exists, "version \(id.rawValue) is there already")
+    case .attemptToAddVersionWithNonexistingPredecessors(let id):
+      (.notFound, "a predecessor of version \(id.rawValue) is not there")
+    case .corrupt(let what): (.damaged, what)
+    case .fromTheFuture(let what), .unreliable(let what): (.notPermitted, what)
+    case .busy(let what): (.busy, what)
+    case .invalid(let what): (.grammar, what)
+    case .notFound(let what): (.notFound, "there is no \(what)")
+    case .exists(let what): (.exists, what)
+    case .unreachable(let what): (.unreachable, what)
+    case .timedOut(let what): (.timedOut, what)
+    case .cancelled: (.interrupted, "interrupted")
+    case .readOnly: (.readOnly, "the store is open for reading only")
+    case .noSpace(let what): (.noSpace, what)
+    case .system(let error): (kind(of: error), error.description)
+    }
+  }
+
+  private static func kind(of error: SystemError) -> Kind {
+    switch error.errno {
+    case Errno.noSpace, Errno.quota, Errno.fileTooBig: .noSpace
+    case Errno.accessDenied, Errno.operationNotPermitted: .notPermitted
+    case Errno.readOnlyFileSystem: .readOnly
+    case Errno.noEntry, Errno.notDirectory: .notFound
+    case Errno.exists, Errno.notEmpty: .exists
+    case Errno.hostUnreachable, Errno.notConnected: .unreachable
+    case Errno.timedOut: .timedOut
+    case Errno.inputOutput: .damaged
+    default: .busy
+    }
+  }
+
+  /// The error as a file operation's: its errno is the outcome of the write.
+  package var asFSError: FSError {
+    switch kind {
+    case .grammar: .invalid
+    case .notFound: .noEntry
+    case .unreachable: .hostUnreachable
+    case .timedOut: .timedOut
+    case .unrelated: .crossDevice
+    case .notPermitted: .accessDenied
+    case .busy: .busy
+    case .noSpace: .noSpace
+    case .readOnly: .readOnly
+    case .interrupted: .interrupted
+    case .refused: .cancelled
+    case .tooLong: .tooBig
+    case .exists: .exists
+    case .damaged: .io
+    }
+  }
+}
+
+/// Runs what throws a store's error.
+package func translating<R>(
+  _ subject: String? = nil, _ body: () throws(StoreError) -> R
+) throws(ControlError) -> R {
+  do throws(StoreError) {
+    return try body()
+  } catch {
+    throw ControlError(error, about: subject)
+  }
+}

@@ -1,0 +1,88 @@
+import LLVSCore
+import Platform
+import Synchronization
+import TreeNames
+import WorkingTree
+
+// `info` and `changes` of a version's `.llvs`, both for the directory they stand in.
+
+extension HiddenTree {
+  /// Who made a version, when, of what, and how much it changed here.
+  func info(_ number: VersionNumber, _ path: [UInt8]) throws(FSError) -> [UInt8] {
+    let snapshot = try snapshots.snapshot(number)
+    let record = snapshot.record
+    let metadata = try reading { () throws(StoreError) in try store.metadata(of: record) }
+    var lines: [(String, String)] = [
+      ("version", record.name), ("id", record.id.rawValue), ("time", Self.text(record.timestamp)),
+      ("line", record.line),
+    ]
+    if let author: String = metadata[.author]?.value() { lines.append(("author", author)) }
+    if let message: String = metadata[.message]?.value() { lines.append(("message", message)) }
+    for predecessor in record.predecessors {
+      lines.append(("predecessor", try snapshots.snapshot(predecessor).record.name))
+    }
+    if record.flags.contains(.automatic) { lines.append(("merge", "automatic")) }
+    let counts = try counts(number, path)
+    lines.append(("values", String(counts.values)))
+    lines.append(("bytes", String(counts.bytes)))
+    lines.append(
+      ("changes", "\(counts.changed) changed, \(counts.new) new, \(counts.removed) removed"))
+    var text: [UInt8] = []
+    for (name, value) in lines {
+      let label = name + String(repeating: " ", count: max(1, 12 - name.utf8.count))
+      text += Array(label.utf8) + PrintableText.visible(Array(value.utf8), sparing: 0x5C) + [0x0A]
+    }
+    return text
+  }
+
+  private struct Counts {
+    var values = 0
+    var bytes: UInt64 = 0
+    var changed = 0
+    var new = 0
+    var removed = 0
+  }
+
+  private func counts(_ number: VersionNumber, _ path: [UInt8]) throws(FSError) -> Counts {
+    var counts = Counts()
+    var changes = try changes(of: number, path)
+    let view = try snapshots.snapshot(number).view
+    try reading { () throws(StoreError) in
+      var walk = view.entries(below: path)
+      while let (_, entry) = try walk.next() {
+        guard !entry.isDirectory else { continue }
+        counts.values += 1
+        counts.bytes += entry.stored.length
+      }
+      while let change = try changes.next() {
+        switch change.mark {
+        case ChangeText.added: counts.new += 1
+        case ChangeText.removed: counts.removed += 1
+        default: counts.changed += 1
+        }
+      }
+    }
+    return counts
+  }
+
+  private static func text(_ timestamp: Double) -> String {
+    let time = Attributes.Time(referenceTimestamp: timestamp)
+    guard let utc = SystemClock.utc(time.seconds) else { return "?" }
+    func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+    return "\(utc.year)-\(two(utc.month))-\(two(utc.day))T\(two(utc.hour)):\(two(utc.minute)):"
+      + "\(two(utc.second))Z"
+  }
+
+  /// What a version changed below a path, compared with its first predecessor.
+  func changes(of number: VersionNumber, _ path: [UInt8]) throws(FSError) -> SnapshotChanges {
+    let snapshot = try snapshots.snapshot(number)
+    var before: Snapshot?
+    if let first = snapshot.record.first { before = try snapshots.snapshot(first) }
+    let empty = TreeView(map: store.map(.empty))
+    return SnapshotChanges(from: before?.view ?? empty, to: snapshot.view, below: path)
+  }
+
+  func changeText(_ number: VersionNumber, _ path: [UInt8]) throws(FSError) -> ChangeText {
+    ChangeText(try changes(of: number, path))
+  }
+}

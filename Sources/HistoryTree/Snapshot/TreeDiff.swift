@@ -1,0 +1,60 @@
+package import LLVSCore
+package import TreeNames
+
+/// The paths at which two versions differ, at and below some paths or anywhere, streaming.
+///
+/// In order of key below each path; the paths in order, those inside others passed over.
+///
+/// - Concurrency: a value for one thread at a time.
+/// - Complexity: O(*k* log *n*) for *k* changes there, in O(log *n*) memory.
+package struct TreeDiff {
+  private let old: TreeView
+  private let new: TreeView
+  /// What is still to be walked: a path, and what its keys begin with.
+  private var open: [(path: [UInt8], prefix: [UInt8], isEscaped: Bool)]
+  private var path: [UInt8] = []
+  private var isEscapedRange = false
+  private var diff: MapDiff?
+
+  /// Begins a diff at and below paths; everywhere where there are none or the root is among them.
+  package init(from old: TreeView, to new: TreeView, paths: [[UInt8]] = []) throws(StoreError) {
+    self.old = old
+    self.new = new
+    open = []
+    var wanted: [[UInt8]] = []
+    for path in paths.sorted(by: { $0.lexicographicallyPrecedes($1) })
+    where !wanted.contains(where: { PathFilter.isAtOrBelow(path, $0) }) {
+      wanted.append(path)
+    }
+    if wanted.isEmpty || wanted == [[]] {
+      open = [([], [], false)]
+      return
+    }
+    var hasEscaped = try old.hasEscaped()
+    if !hasEscaped { hasEscaped = try new.hasEscaped() }
+    for path in wanted.reversed() {
+      // Escaped keys are another range of the map.
+      if hasEscaped { open.append((path, TreeView.escapedPrefix(path), true)) }
+      open.append((path, path, false))
+    }
+  }
+
+  /// The next change and where it is shown; nil at the end.
+  package mutating func next() throws(StoreError) -> (path: [UInt8], change: MapChange)? {
+    while true {
+      guard let change = try diff?.next() else {
+        guard let next = open.popLast() else { return nil }
+        path = next.path
+        isEscapedRange = next.isEscaped
+        diff = try MapDiff(from: old.map, to: new.map, prefix: next.prefix, comparing: .content)
+        continue
+      }
+      // A path that looks like an escaped key itself is met in both ranges.
+      let key = change.key
+      if isEscapedRange, TreeView.ownPath(key) == key.bytes { continue }
+      let shown = try (change.new == nil ? old : new).path(of: key)
+      guard PathFilter.isAtOrBelow(shown, path) else { continue }
+      return (shown, change)
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import LLVSCore
+import Synchronization
+import TreeNames
+
+/// The texts of versions that are being read without being opened, and how long each is.
+///
+/// - Concurrency: any thread; a leaf lock, not held while a text is made.
+final class SizedTexts: Sendable {
+  private struct State {
+    var files = RecentlyUsed<UInt64, HiddenFile>(limit: 16)
+    var sizes = RecentlyUsed<UInt64, UInt64>(limit: 1024)
+  }
+
+  private let state = Mutex(State())
+
+  /// The text of a node, which the next reader goes on with.
+  func file(of node: HiddenNode, in tree: HiddenTree) throws(FSError) -> HiddenFile {
+    if let known = state.withLock({ $0.files.use(node.inode) }) { return known }
+    let file = try HiddenFile(tree: tree, node: node)
+    return state.withLock { state in
+      if let other = state.files.use(node.inode) { return other }
+      state.files.add(file, for: node.inode)
+      return file
+    }
+  }
+
+  func size(of node: HiddenNode, in tree: HiddenTree) throws(FSError) -> UInt64 {
+    if let known = state.withLock({ $0.sizes.use(node.inode) }) { return known }
+    let size = try file(of: node, in: tree).length()
+    state.withLock { $0.sizes.add(size, for: node.inode) }
+    return size
+  }
+}
+
+/// A few things, of which the one goes that was not used for longest.
+struct RecentlyUsed<Key: Equatable, Value> {
+  private var items: [(key: Key, value: Value)] = []
+  private let limit: Int
+
+  init(limit: Int) { self.limit = limit }
+
+  /// What stands behind a key; it stays for longer.
+  mutating func use(_ key: Key) -> Value? {
+    guard let value = take(key) else { return nil }
+    items.append((key, value))
+    return value
+  }
+
+  /// Takes out what stands behind a key.
+  mutating func take(_ key: Key) -> Value? {
+    guard let index = items.lastIndex(where: { $0.key == key }) else { return nil }
+    return items.remove(at: index).value
+  }
+
+  mutating func add(_ value: Value, for key: Key) {
+    _ = take(key)
+    if items.count >= limit { items.removeFirst() }
+    items.append((key, value))
+  }
+}

@@ -1,0 +1,76 @@
+/// Two versions that are to become one, and how each value came apart.
+public struct Merge: Sendable {
+  /// What both come from; the newest where there are several, nil for unrelated histories.
+  public let commonAncestor: Version?
+  /// The versions; the merge's changes transform the first one's values.
+  public let versions: (first: Version, second: Version)
+  /// What happened to each value that differs between the ancestor and a version.
+  public let forksByValueIdentifier: [Value.ID: Value.Fork]
+
+  /// Describes a merge, or the part of one that an arbiter leaves to another.
+  public init(
+    commonAncestor: Version?, versions: (first: Version, second: Version),
+    forksByValueIdentifier: [Value.ID: Value.Fork]
+  ) {
+    self.commonAncestor = commonAncestor
+    self.versions = versions
+    self.forksByValueIdentifier = forksByValueIdentifier
+  }
+}
+
+extension Value {
+  /// How a value came apart between a common ancestor and two versions.
+  public enum Fork: Hashable, Sendable {
+    /// One of the two versions.
+    public enum Branch: Hashable, Sendable {
+      /// The first version.
+      case first
+      /// The second version.
+      case second
+
+      /// The other one.
+      public var opposite: Branch { self == .first ? .second : .first }
+    }
+
+    /// One version has it, the ancestor and the other do not.
+    case inserted(Branch)
+    /// Both have it, the ancestor does not.
+    case twiceInserted
+    /// One removed it, the other left it as it was.
+    case removed(Branch)
+    /// Both removed it.
+    case twiceRemoved
+    /// One updated it, the other left it as it was.
+    case updated(Branch)
+    /// Both updated it.
+    case twiceUpdated
+    /// One removed it, the other updated it.
+    case removedAndUpdated(removedOn: Branch)
+
+    /// Whether an arbiter has to decide.
+    public var isConflicting: Bool {
+      switch self {
+      case .twiceInserted, .twiceUpdated, .removedAndUpdated: true
+      case .inserted, .removed, .twiceRemoved, .updated: false
+      }
+    }
+
+    /// The fork of references, as the original compares them; nil where nothing happened.
+    init?(base: VersionNumber?, first: VersionNumber?, second: VersionNumber?) {
+      switch (base, first, second) {
+      case (nil, nil, nil): return nil
+      case (nil, .some, nil): self = .inserted(.first)
+      case (nil, nil, .some): self = .inserted(.second)
+      case (nil, .some, .some): self = .twiceInserted
+      case (.some, nil, nil): self = .twiceRemoved
+      case (.some, .some, nil):
+        self = first == base ? .removed(.second) : .removedAndUpdated(removedOn: .second)
+      case (.some, nil, .some):
+        self = second == base ? .removed(.first) : .removedAndUpdated(removedOn: .first)
+      case (.some, .some, .some):
+        if first == base && second == base { return nil }
+        self = second == base ? .updated(.first) : first == base ? .updated(.second) : .twiceUpdated
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+extension [UInt8] {
+  /// Appends a number in as few bytes as it takes: seven bits each, the lowest first (LEB128).
+  package mutating func append(varint value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    append(UInt8(rest))
+  }
+
+  /// Appends the number of bytes as a varint, then the bytes.
+  package mutating func append(counted bytes: [UInt8]) {
+    append(varint: UInt64(bytes.count))
+    append(contentsOf: bytes)
+  }
+}
+
+extension ByteReader {
+  /// A number in as few bytes as it takes; nil where it is cut off, longer than needed or over 63 bits.
+  package mutating func varint() -> UInt64? {
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    while let byte = integer(UInt8.self) {
+      value |= UInt64(byte & 0x7F) << shift
+      guard byte & 0x80 != 0 else { return byte == 0 && shift > 0 ? nil : value }
+      shift += 7
+      guard shift < 63 else { return nil }
+    }
+    return nil
+  }
+
+  /// Bytes with their number before them; nil where there are more than `bound`.
+  package mutating func counted(atMost bound: Int) -> UnsafeRawBufferPointer? {
+    guard let count = varint(), count <= UInt64(bound) else { return nil }
+    return take(Int(count))
+  }
+}

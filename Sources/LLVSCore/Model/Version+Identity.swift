@@ -1,0 +1,87 @@
+// Ids (rules 2 and 3 of merging): random for what somebody made, computed for what every replica computes.
+
+extension Version.MetadataKey {
+  /// Carries the content digest of the version's map.
+  package static let digest = Version.MetadataKey("llvs.digest")
+}
+
+extension Version.ID {
+  /// A new random id: an upper-case UUID of version 4.
+  package static func random() -> Version.ID {
+    var generator = SystemRandomNumberGenerator()
+    return uuid(generator.next(), generator.next(), version: 4)
+  }
+
+  /// The id of an automatic version: of a merge, or with no second predecessor of a repair.
+  ///
+  /// The first is the predecessor of smaller id; ``Version/metadataDigest(_:unpacking:)`` gives the last.
+  package static func automaticMerge(
+    first: Version.ID, second: Version.ID?, contentDigest: Digest, metadataDigest: Digest
+  ) -> Version.ID {
+    var hasher = SHA256Hasher()
+    func part(_ bytes: [UInt8]) {
+      hasher.update(bigEndian: UInt32(bytes.count))
+      hasher.update(bytes)
+    }
+    part(Array("llvs merge 1".utf8))
+    part(Array(first.rawValue.utf8))
+    part(Array((second?.rawValue ?? "").utf8))
+    part(contentDigest.bytes)
+    part(metadataDigest.bytes)
+    let words = hasher.finish().words
+    return uuid(words.0, words.1, version: 8)
+  }
+
+  /// Whether the id is spelled as those of automatic versions are: the first digit of its third group, the
+  /// UUID's version, is 8. It spares hashing what somebody made.
+  package var mayBeAutomatic: Bool {
+    let bytes = rawValue.utf8
+    return bytes.count == 36 && bytes.dropFirst(14).first == UInt8(ascii: "8")
+  }
+
+  private static func uuid(_ high: UInt64, _ low: UInt64, version: UInt64) -> Version.ID {
+    uuid(high & ~0xF000 | version << 12, low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
+  }
+
+  /// 16 bytes as an upper-case UUID.
+  package static func uuid(_ high: UInt64, _ low: UInt64) -> Version.ID {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(36)
+    for index in 0..<32 {
+      if [8, 12, 16, 20].contains(index) { text.append(UInt8(ascii: "-")) }
+      let word = index < 16 ? high : low
+      text.append(digits[Int(word >> (60 - 4 * UInt64(index % 16)) & 15)])
+    }
+    return Version.ID(String(decoding: text, as: UTF8.self))
+  }
+}
+
+extension Version {
+  /// SHA-256 over keys and values in order of key, the content digest left out.
+  ///
+  /// `unpack` gives the bytes of compressed values and returns others as they are.
+  package static func metadataDigest(
+    _ metadata: Metadata, unpack: (MetadataKey, [UInt8]) -> [UInt8] = { $1 }
+  ) -> Digest {
+    var hasher = SHA256Hasher()
+    for (key, value) in metadata.sorted(by: { $0.key < $1.key }) where key != .digest {
+      let name = Array(key.rawValue.utf8)
+      let bytes = unpack(key, value.data)
+      hasher.update(bigEndian: UInt32(name.count))
+      hasher.update(name)
+      hasher.update(bigEndian: UInt32(truncatingIfNeeded: bytes.count))
+      hasher.update(bytes)
+    }
+    return hasher.finish()
+  }
+
+  /// Whether the id is the one that rule 3 computes for an automatic version with this content.
+  package func isAutomatic(contentDigest: Digest) -> Bool {
+    guard let predecessors else { return false }
+    return id
+      == .automaticMerge(
+        first: predecessors.idOfFirst, second: predecessors.idOfSecond,
+        contentDigest: contentDigest, metadataDigest: Self.metadataDigest(metadata))
+  }
+}

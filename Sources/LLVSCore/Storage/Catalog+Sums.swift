@@ -1,0 +1,95 @@
+// Checksums of the catalog's rows: a flipped bit may leave a row that reads well and says something else.
+//
+// INVARIANT: every row that cannot be worked out from others bears `llvs_sum` of its other columns, and
+//   whoever writes one sets it (format 2). What can be worked out (successors, heads, heads of lines) is
+//   compared with the versions by `verify`; pages and indexes are SQLite's own to check.
+
+extension Catalog {
+  /// The tables that bear checksums, with the columns that these are of.
+  ///
+  /// `head_log.sequence` is left out: SQLite chooses it when the row is inserted, and a wrong one breaks
+  /// the order that its own check looks at.
+  private static let summed = [
+    "properties": "name,value", "counters": "name,value", "settings": "name,value",
+    "peers": "name,address,state", "implied": "path,inode", "links": "link,key",
+    "directory_times": "inode,seconds,nanoseconds", "bundles": "hash,versions",
+    "head_log": "time,version,map,reason",
+    "versions": "number,id,name,first,second,timestamp,bits,generation,line,flags,map,data_size,"
+      + "stored_at,metadata,changes",
+  ]
+
+  /// Gives checksums to the rows of a catalog of format 1, inside a transaction.
+  ///
+  /// - Complexity: O(rows), once in the life of a store.
+  static func addSums(to database: StoreDatabase) throws(StoreError) {
+    for (table, columns) in summed.sorted(by: { $0.key < $1.key }) {
+      try database.execute("ALTER TABLE \(table) ADD COLUMN sum INTEGER")
+      try database.execute("UPDATE \(table) SET sum = llvs_sum(\(columns))")
+    }
+  }
+
+  /// One sentence for each row, up to a hundred a table, that is not what was written, and for each
+  /// successor and head that does not follow from the versions.
+  func damagedRows(in database: StoreDatabase) throws(StoreError) -> [String] {
+    var found: [String] = []
+    for (table, columns) in Catalog.summed.sorted(by: { $0.key < $1.key }) where hasSums {
+      let first = columns.prefix { $0 != "," }
+      try database.rows(
+        "SELECT \(first) FROM \(table) WHERE sum IS NOT llvs_sum(\(columns))"
+          + (table == "versions" ? Catalog.exceptNegativeZero(columns) : "") + " LIMIT 100"
+      ) { row in
+        found.append("\(table): the row \(row.words(0)) is not what was written")
+      }
+    }
+    for (what, sql) in Catalog.followed {
+      try database.rows(sql + " LIMIT 100") { row in
+        found.append("\(what) \(row.words(0)) does not follow from the versions")
+      }
+    }
+    return found
+  }
+
+  /// Leaves out versions of the time -0.0 that programs wrote which took the sum with its sign: SQLite gives
+  /// the column back without, and the bits beside it are what counts.
+  private static func exceptNegativeZero(_ columns: String) -> String {
+    " AND NOT (bits = \(Int64.min) AND timestamp = 0 AND sum IS llvs_sum_negative(\(columns)))"
+  }
+
+  private static let successors =
+    "SELECT first AS p, number AS n FROM versions WHERE first IS NOT NULL "
+    + "UNION SELECT second, number FROM versions WHERE second IS NOT NULL"
+  private static let heads =
+    "SELECT number FROM versions EXCEPT SELECT predecessor FROM successors"
+  private static let lineHeads =
+    "SELECT v.line AS l, v.number AS n FROM versions v WHERE NOT EXISTS (SELECT 1 FROM successors s "
+    + "JOIN versions w ON w.number = s.number WHERE s.predecessor = v.number AND w.line = v.line)"
+  /// Queries that give what is there and should not be, or should be there and is not.
+  private static let followed: [(String, String)] = [
+    (
+      "successors:",
+      "SELECT n FROM (SELECT predecessor AS p, number AS n FROM successors EXCEPT "
+        + "SELECT p, n FROM (\(successors)))"
+    ),
+    (
+      "successors: what is missing,",
+      "SELECT n FROM (SELECT p, n FROM (\(successors)) EXCEPT SELECT predecessor, number FROM successors)"
+    ),
+    (
+      "heads:",
+      "SELECT number FROM (SELECT number FROM heads EXCEPT SELECT number FROM (\(heads)))"
+    ),
+    (
+      "heads: what is missing,",
+      "SELECT number FROM (SELECT number FROM (\(heads)) EXCEPT SELECT number FROM heads)"
+    ),
+    (
+      "line_heads:",
+      "SELECT n FROM (SELECT line AS l, number AS n FROM line_heads EXCEPT "
+        + "SELECT l, n FROM (\(lineHeads)))"
+    ),
+    (
+      "line_heads: what is missing,",
+      "SELECT n FROM (SELECT l, n FROM (\(lineHeads)) EXCEPT SELECT line, number FROM line_heads)"
+    ),
+  ]
+}

@@ -1,0 +1,399 @@
+package import Platform
+internal import Synchronization
+
+/// The bytes of values: cut, hashed and stored once on the way in, verified and kept on the way out.
+///
+/// - Concurrency: reading from any thread; writing inside a write transaction.
+package final class ContentStore: Sendable {
+  /// Shorter values are not looked up among the chunks: finding one again costs more than it saves.
+  static let sharedFrom = 1024
+
+  let records: RecordStore
+  let index: Index
+  private let nodes = GenerationCache<Location, ValueNode>(budget: 16 << 20)
+  private let chunks = GenerationCache<Location, [UInt8]>(budget: 64 << 20)
+  /// Whether damaged bytes may be written again.
+  let heals: Bool
+  /// Where bytes of these digests stand damaged, as far as it was met; a leaf lock.
+  let unreadable = Mutex<[Digest: Location]>([:])
+
+  init(records: RecordStore, index: Index, heals: Bool) {
+    self.records = records
+    self.index = index
+    self.heals = heals
+  }
+
+  // MARK: Reading
+
+  /// Reads bytes of a value and returns how many; fewer than asked for only at its end.
+  package func read(
+    _ stored: StoredContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) -> Int {
+    guard offset < stored.length, !buffer.isEmpty else { return 0 }
+    let count = Int(min(UInt64(buffer.count), stored.length - offset))
+    let out = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+    switch stored.content {
+    case .none: throw .corrupt("a value of \(stored.length) bytes has none in the store")
+    case .inline(let bytes): try copy(bytes, from: offset, to: out, length: stored.length)
+    case .chunk(let location):
+      try copy(chunk(location, stored.digest), from: offset, to: out, length: stored.length)
+    case .tree(let location): try readTree(location, stored, at: offset, into: out)
+    }
+    return count
+  }
+
+  /// All bytes of a value that is no longer than a bound.
+  package func bytes(_ stored: StoredContent, atMost bound: UInt64 = 1 << 30) throws(StoreError)
+    -> [UInt8]
+  {
+    guard stored.length <= bound else {
+      throw .invalid("a value of \(stored.length) bytes is over the bound of \(bound)")
+    }
+    if case .chunk(let location) = stored.content {
+      let bytes = try chunk(location, stored.digest)
+      try check(bytes, length: stored.length)
+      return bytes
+    }
+    var result: Result<Void, StoreError> = .success(())
+    let bytes = [UInt8](unsafeUninitializedCapacity: Int(stored.length)) { buffer, used in
+      let out = UnsafeMutableRawBufferPointer(
+        start: buffer.baseAddress, count: Int(stored.length))
+      result = Result { () throws(StoreError) in
+        used = try read(stored, at: 0, into: out)
+      }
+    }
+    try result.get()
+    return bytes
+  }
+
+  /// The target of a symbolic link, as far as one can be long: 4,095 bytes (symlink(2)).
+  ///
+  /// - Throws: as reading does.
+  package func linkTarget(_ stored: StoredContent) throws(StoreError) -> [UInt8] {
+    var target = [UInt8](repeating: 0, count: Int(min(stored.length, 4095)))
+    var result: Result<Int, StoreError> = .success(0)
+    target.withUnsafeMutableBytes { buffer in
+      result = Result { () throws(StoreError) in try unsafe read(stored, at: 0, into: buffer) }
+    }
+    return Array(target.prefix(try result.get()))
+  }
+
+  private func copy(
+    _ bytes: [UInt8], from offset: UInt64, to out: UnsafeMutableRawBufferPointer, length: UInt64
+  ) throws(StoreError) {
+    try check(bytes, length: length)
+    bytes.withUnsafeBytes { raw in
+      let start = Int(offset)
+      out.copyMemory(from: UnsafeRawBufferPointer(rebasing: raw[start..<(start + out.count)]))
+    }
+  }
+
+  private func check(_ chunk: [UInt8], length: UInt64) throws(StoreError) {
+    guard UInt64(chunk.count) == length else {
+      throw .corrupt("a chunk of \(chunk.count) bytes stands where \(length) were stored")
+    }
+  }
+
+  private func readTree(
+    _ root: Location, _ stored: StoredContent, at start: UInt64,
+    into out: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    let top = try node(root, stored.digest)
+    guard top.length == stored.length else {
+      throw records.damage(root, "is a tree of \(top.length) bytes, not \(stored.length)")
+    }
+    var done = 0
+    while done < out.count {
+      var node = top
+      var offset = start + UInt64(done)
+      var index = node.index(of: offset)
+      while node.items[index].kind == .node {
+        offset -= node.starts[index]
+        node = try child(of: node, at: index)
+        index = node.index(of: offset)
+      }
+      // Neighbours in the same node are read without another descent.
+      while done < out.count, index < node.items.count {
+        let item = node.items[index]
+        let inside = offset - node.starts[index]
+        let count = Int(min(UInt64(out.count - done), item.length - inside))
+        let part = UnsafeMutableRawBufferPointer(rebasing: out[done..<(done + count)])
+        if let location = item.location, let digest = item.digest {
+          let bytes = try chunk(location, digest)
+          try copy(bytes, from: inside, to: part, length: item.length)
+        } else {
+          part.initializeMemory(as: UInt8.self, repeating: 0)
+        }
+        done += count
+        offset += UInt64(count)
+        index += 1
+      }
+    }
+  }
+
+  /// A node of a value's tree, whose digest, or that of the value whose topmost it is, is told to who may
+  /// bring it again.
+  func node(_ location: Location, _ digest: Digest? = nil) throws(StoreError) -> ValueNode {
+    do throws(StoreError) {
+      return try self.known(location)
+    } catch {
+      if let digest, error.isDamage { note(unreadable: digest, at: location) }
+      throw error
+    }
+  }
+
+  /// A node of a value's tree, if it is in memory.
+  func remembered(_ location: Location) -> ValueNode? { nodes.value(location) }
+
+  private func known(_ location: Location) throws(StoreError) -> ValueNode {
+    if let known = nodes.value(location) { return known }
+    guard let node = ValueNode(bytes: try records.read(.valueNode, at: location)) else {
+      throw records.damage(location, "is no node of a value")
+    }
+    nodes.insert(location, node, cost: node.cost)
+    return node
+  }
+
+  func child(of node: ValueNode, at index: Int) throws(StoreError) -> ValueNode {
+    let item = node.items[index]
+    guard let location = item.location else {
+      throw .corrupt("a value's tree has a node without a place")
+    }
+    let child = try self.node(location, item.digest)
+    guard child.level + 1 == node.level, child.length == item.length else {
+      throw records.damage(location, "is another node than its parent says")
+    }
+    return child
+  }
+
+  func chunk(_ location: Location) throws(StoreError) -> [UInt8] {
+    if let known = chunks.value(location) { return known }
+    let bytes = try records.read(.chunk, at: location)
+    chunks.insert(location, bytes, cost: bytes.count + 64)
+    return bytes
+  }
+
+  /// Reads values that somebody is about to ask for, as far as they are short and stand near each other.
+  ///
+  /// What it cannot read, whoever asks is told.
+  func readAhead(_ values: some Sequence<StoredContent>) {
+    let places = values.compactMap { stored -> Location? in
+      guard case .chunk(let location) = stored.content, chunks.value(location) == nil else {
+        return nil
+      }
+      return location
+    }
+    records.readAhead(.chunk, at: places) { location, bytes in
+      chunks.insert(location, bytes, cost: bytes.count + 64)
+    }
+  }
+
+  /// Where bytes from an offset on stand as they are in one file, for splice; nil where they do not.
+  package func plainRun(
+    _ stored: StoredContent, at offset: UInt64
+  ) throws(StoreError) -> (file: File, offset: UInt64, length: Int)? {
+    guard offset < stored.length else { return nil }
+    switch stored.content {
+    case .none, .inline: return nil
+    case .chunk(let location): return try plainRun(location, from: offset)
+    case .tree(let location):
+      var node = try node(location)
+      var offset = offset
+      var index = node.index(of: offset)
+      while node.items[index].kind == .node {
+        offset -= node.starts[index]
+        node = try child(of: node, at: index)
+        index = node.index(of: offset)
+      }
+      guard let chunk = node.items[index].location else { return nil }
+      return try plainRun(chunk, from: offset - node.starts[index])
+    }
+  }
+
+  private func plainRun(
+    _ location: Location, from offset: UInt64
+  ) throws(StoreError) -> (file: File, offset: UInt64, length: Int)? {
+    guard let run = try records.plainBytes(at: location), offset < UInt64(run.length) else {
+      return nil
+    }
+    return (run.file, run.offset + offset, run.length - Int(offset))
+  }
+
+  // MARK: Writing
+
+  /// Stores a value's bytes, in bounded memory whatever its length.
+  package func write(
+    _ source: some ContentSource, in transaction: WriteTransaction
+  ) throws(StoreError) -> StoredContent {
+    guard source.length <= UInt64(ValueChunking.singleChunk) else {
+      var writer = try ContentWriter(source: source, store: self, transaction: transaction)
+      let stored = try writer.run()
+      try mendNodes(of: stored)
+      return stored
+    }
+    return try write(try bytes(of: source), in: transaction)
+  }
+
+  /// All bytes of a short value.
+  private func bytes(of source: some ContentSource) throws(StoreError) -> [UInt8] {
+    let length = Int(source.length)
+    guard length > 0 else { return [] }
+    var outcome: Result<Void, StoreError> = .success(())
+    let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, used in
+      let out = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: length)
+      outcome = Result { () throws(StoreError) in try source.read(at: 0, into: out) }
+      used = if case .success = outcome { length } else { 0 }
+    }
+    try outcome.get()
+    return bytes
+  }
+
+  /// Stores a value of at most 65,536 bytes.
+  package func write(
+    _ bytes: [UInt8], in transaction: WriteTransaction
+  ) throws(StoreError) -> StoredContent {
+    guard bytes.count <= ValueChunking.singleChunk else {
+      return try write(BytesSource(bytes), in: transaction)
+    }
+    return try write(
+      ReadyValue(bytes: bytes, digest: Digest.of(bytes), chunk: nil), in: transaction)
+  }
+
+  /// What can be done for a value of at most 65,536 bytes outside of a transaction.
+  package func ready(_ bytes: [UInt8]) -> ReadyValue {
+    let isChunk = bytes.count > Entry.inlineLimit && bytes.count <= ValueChunking.singleChunk
+    return ReadyValue(
+      bytes: bytes, digest: Digest.of(bytes),
+      chunk: isChunk ? bytes.withUnsafeBytes { records.packed(.chunk, $0) } : nil)
+  }
+
+  /// Does what ``ready(_:)`` does for a value that is read first, and looks whether the store has it; nil for
+  /// a value of more than 65,536 bytes, which is cut and stored piece by piece.
+  ///
+  /// - Throws: what the source throws.
+  /// - Concurrency: any thread.
+  package func prepare(_ source: some ContentSource) throws(StoreError) -> ReadyValue? {
+    guard source.length <= UInt64(ValueChunking.singleChunk) else { return nil }
+    let bytes = try bytes(of: source)
+    let digest = Digest.of(bytes)
+    return bytes.withUnsafeBytes { raw in
+      let known = storedChunk(raw, digest)
+      let isPacked = known == nil && bytes.count > Entry.inlineLimit
+      return ReadyValue(
+        bytes: bytes, digest: digest, chunk: isPacked ? records.packed(.chunk, raw) : nil,
+        known: known, isLookedUp: true)
+    }
+  }
+
+  /// Stores a value, hashed, and if it has been, packed.
+  package func write(
+    _ value: ReadyValue, in transaction: WriteTransaction
+  ) throws(StoreError) -> StoredContent {
+    let (bytes, digest) = (value.bytes, value.digest)
+    guard bytes.count <= ValueChunking.singleChunk else {
+      return try write(BytesSource(bytes), in: transaction)
+    }
+    if let stored = ContentStore.inlined(bytes, digest) { return stored }
+    let location = try bytes.withRawBytes { (raw) throws(StoreError) -> Location in
+      guard value.isLookedUp else {
+        return try writeChunk(raw, digest, packed: value.chunk, in: transaction)
+      }
+      if let known = value.known ?? newChunk(raw, digest, in: transaction) { return known }
+      return try append(raw, digest, packed: value.chunk, in: transaction)
+    }
+    return StoredContent(length: UInt64(bytes.count), digest: digest, content: .chunk(location))
+  }
+
+  /// How a value stands in the map itself; nil for one that is too long for that.
+  static func inlined(_ bytes: [UInt8], _ digest: Digest) -> StoredContent? {
+    guard bytes.count <= Entry.inlineLimit else { return nil }
+    return StoredContent(
+      length: UInt64(bytes.count), digest: digest, content: bytes.isEmpty ? .none : .inline(bytes))
+  }
+
+  /// Stores a chunk, or finds the same bytes where they stand already.
+  func writeChunk(
+    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord? = nil,
+    in transaction: WriteTransaction
+  ) throws(StoreError) -> Location {
+    if let known = newChunk(bytes, digest, in: transaction) ?? storedChunk(bytes, digest) {
+      return known
+    }
+    return try append(bytes, digest, packed: packed, in: transaction)
+  }
+
+  private func append(
+    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord?,
+    in transaction: WriteTransaction
+  ) throws(StoreError) -> Location {
+    if let mended = mended(.chunk, bytes, digest) { return mended }
+    let location = try records.append(.chunk, bytes, packed: packed)
+    if bytes.count >= ContentStore.sharedFrom { transaction.note(chunk: digest, at: location) }
+    return location
+  }
+
+  /// Where a chunk stands that this transaction stored.
+  private func newChunk(
+    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, in transaction: WriteTransaction
+  ) -> Location? {
+    guard bytes.count >= ContentStore.sharedFrom else { return nil }
+    return transaction.newChunk(digest).flatMap { holds($0, bytes, digest) ? $0 : nil }
+  }
+
+  /// Where a chunk stands that an earlier transaction stored.
+  private func storedChunk(_ bytes: UnsafeRawBufferPointer, _ digest: Digest) -> Location? {
+    guard bytes.count >= ContentStore.sharedFrom else { return nil }
+    return index.chunk(digest).flatMap { holds($0, bytes, digest) ? $0 : nil }
+  }
+
+  /// The index may be stale or damaged: only equal bytes are a find.
+  private func holds(
+    _ location: Location, _ bytes: UnsafeRawBufferPointer, _ digest: Digest
+  ) -> Bool {
+    do throws(StoreError) {
+      return try records.read(.chunk, at: location).withUnsafeBytes { $0.compare(to: bytes) == 0 }
+    } catch {
+      if error.isDamage { note(unreadable: digest, at: location) }
+      return false
+    }
+  }
+
+  // MARK: Metadata
+
+  /// Small metadata stands in the version's row, large is stored as a value.
+  func pack(
+    _ metadata: Version.Metadata, in transaction: WriteTransaction
+  ) throws(StoreError) -> [UInt8] {
+    let bytes = Version.encode(metadata)
+    if bytes.count <= 4096 { return [0] + bytes }
+    var packed: [UInt8] = [1]
+    packed.append(try write(bytes, in: transaction))
+    return packed
+  }
+
+  func unpack(_ packed: [UInt8]) throws(StoreError) -> Version.Metadata {
+    let metadata: Version.Metadata?
+    switch packed.first {
+    case 0: metadata = Version.decodeMetadata(Array(packed.dropFirst()))
+    case 1:
+      guard let stored = Array(packed.dropFirst()).parsed({ $0.storedContent() }) else {
+        throw .corrupt("a version's metadata has no readable place")
+      }
+      metadata = Version.decodeMetadata(try bytes(stored))
+    default: metadata = nil
+    }
+    guard let metadata else { throw .corrupt("a version's metadata cannot be read") }
+    return metadata
+  }
+}
+
+/// A value of at most one chunk on its way into the store.
+package struct ReadyValue: Sendable {
+  package let bytes: [UInt8]
+  let digest: Digest
+  /// The record of its chunk, where it was made ready.
+  let chunk: PackedRecord?
+  /// Where the same bytes stood already when that was looked for.
+  var known: Location?
+  var isLookedUp = false
+}

@@ -1,0 +1,322 @@
+internal import Dispatch
+internal import Platform
+import SQLite
+internal import Synchronization
+
+/// index.sqlite: where chunks stand and which versions changed which key. Everything in it can be
+/// rebuilt; nothing in it is believed without a look at the record or the map it speaks of.
+///
+/// It is filled off the durable path: what a commit adds is kept in memory and written in the
+/// background, without syncs. A crash loses some of it, and the next open catches up from the watermark.
+final class Index: Sendable {
+  static let formatVersion: Int64 = 1
+
+  private struct Pending {
+    var chunks: [Int64: Location] = [:]
+    var changes: [(key: Int64, version: UInt32)] = []
+    var lastVersion: UInt32 = 0
+    var conflicts: (known: KnownDrops, head: Version.ID)?
+    /// By name.
+    var notes: [String: [UInt8]] = [:]
+    var isScheduled = false
+  }
+
+  /// A connection on its way between the pool and the one thread that uses it.
+  private struct Loan: @unchecked Sendable { let database: StoreDatabase }
+
+  private let path: String
+  private let isWritable: Bool
+  private let queue = DispatchQueue(label: "llvs.index")
+  // The writer's is held while a batch is taken, written and struck off, before pending's; leaf locks else.
+  private let pending = Mutex(Pending())
+  private let readers = Mutex<[Loan]>([])
+  private let writer = Mutex<Loan?>(nil)
+
+  init(path: String, mode: Store.Mode, storeID: [UInt8]) throws(StoreError) {
+    self.path = path
+    isWritable = mode == .writer
+    guard isWritable else { return }
+    let database: StoreDatabase
+    do throws(StoreError) {
+      database = try Index.open(path, storeID)
+    } catch {
+      // Damaged, foreign or of another format: made anew.
+      for suffix in ["", "-wal", "-shm", "-journal"] { try Index.remove(path + suffix) }
+      database = try Index.open(path, storeID)
+    }
+    let loan = Loan(database: database)
+    writer.withLock { $0 = loan }
+  }
+
+  private static func remove(_ path: String) throws(StoreError) {
+    // A file that is not there is what is wanted; one that stays fails the next open by name.
+    try? FileSystem.unlink(path)
+    guard (try? FileSystem.status(path, following: false))?.kind == .directory else { return }
+    throw .corrupt("\(path) is a directory; with it moved away the index is made again")
+  }
+
+  private static func open(_ path: String, _ storeID: [UInt8]) throws(StoreError) -> StoreDatabase {
+    let database = try StoreDatabase(path: path, mode: .create)
+    try database.execute(
+      "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA mmap_size=0; PRAGMA cache_size=-16384"
+    )
+    if try database.integer("PRAGMA user_version") == 0 {
+      try database.transaction { () throws(StoreError) in
+        try database.execute(
+          """
+          CREATE TABLE chunks(hash INTEGER PRIMARY KEY, place BLOB NOT NULL);
+          CREATE TABLE changes(
+            key INTEGER NOT NULL, version INTEGER NOT NULL, PRIMARY KEY(key, version)
+          ) WITHOUT ROWID;
+          CREATE TABLE store(id BLOB NOT NULL, last_version INTEGER NOT NULL);
+          PRAGMA user_version=\(formatVersion);
+          """)
+        try database.prepared("INSERT INTO store VALUES(?, 0)").bind(1, storeID).run()
+      }
+    }
+    // Unknown to programs that came before it, which leave it alone.
+    try database.execute(
+      """
+      CREATE TABLE IF NOT EXISTS conflicts(head TEXT NOT NULL, drops BLOB NOT NULL);
+      CREATE TABLE IF NOT EXISTS notes(name TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+      """)
+    guard try database.integer("PRAGMA user_version") == formatVersion else {
+      throw .corrupt("\(path) has another format")
+    }
+    let statement = try database.prepared("SELECT id FROM store")
+    guard try statement.step(), statement.bytes(0) == storeID else {
+      throw .corrupt("\(path) belongs to another store")
+    }
+    statement.reset()
+    Store.takeSharedMemory(of: database, version: formatVersion)
+    return database
+  }
+
+  // MARK: Looking up
+
+  /// Where a chunk may stand; the caller compares the bytes.
+  func chunk(_ digest: Digest) -> Location? {
+    let hash = Int64(bitPattern: digest.words.0)
+    if let known = pending.withLock({ $0.chunks[hash] }) { return known }
+    // An index that cannot be read finds nothing: the chunk is stored once more.
+    return try? read { (database) throws(StoreError) -> Location? in
+      let statement = try database.prepared("SELECT place FROM chunks WHERE hash = ?")
+        .bind(1, hash)
+      defer { statement.reset() }
+      guard try statement.step() else { return nil }
+      return statement.bytes(0).parsed { $0.location() }
+    }
+  }
+
+  /// The versions that changed a key, ascending; another key's among them when hashes meet.
+  func versions(changing key: Key) throws(StoreError) -> [VersionNumber] {
+    let hash = Index.hash(key)
+    // What waits first: it is taken away only after it was written.
+    var numbers = pending.withLock { pending in
+      Set(pending.changes.lazy.filter { $0.key == hash }.map(\.version))
+    }
+    try read { (database) throws(StoreError) in
+      let statement = try database.prepared(
+        "SELECT version FROM changes WHERE key = ? ORDER BY version"
+      ).bind(1, hash)
+      defer { statement.reset() }
+      while try statement.step() { numbers.insert(statement.number(0).rawValue) }
+    }
+    return numbers.sorted().map { VersionNumber($0) }
+  }
+
+  /// Every version up to this one is in the index or waits to be written to it.
+  func lastVersion() throws(StoreError) -> UInt32 {
+    let written = try read { (database) throws(StoreError) in
+      UInt32(truncatingIfNeeded: try database.integer("SELECT last_version FROM store") ?? 0)
+    }
+    return max(written, pending.withLock { $0.lastVersion })
+  }
+
+  /// The newest version above a number that is noted to have changed a key; nil as a rule, and where the
+  /// index cannot be read.
+  func newestVersion(after last: UInt32) -> UInt32? {
+    // Looked for only where the mark, in which a bit may have flipped, says that it is worth it.
+    guard let mark = try? lastVersion(), mark > last else { return nil }
+    return try? read { (database) throws(StoreError) -> UInt32? in
+      let statement = try database.prepared("SELECT max(version) FROM changes WHERE version > ?")
+        .bind(1, Int64(last))
+      defer { statement.reset() }
+      return try statement.step() ? statement.optionalNumber(0)?.rawValue : nil
+    }
+  }
+
+  /// Forgets the versions above a number, which the catalog has lost: others get their numbers.
+  func forget(after last: UInt32) throws(StoreError) {
+    let outcome = writer.withLock { loan in
+      Result { () throws(StoreError) in
+        guard let database = loan?.database else { return }
+        try database.transaction { () throws(StoreError) in
+          try database.prepared("DELETE FROM changes WHERE version > ?").bind(1, Int64(last)).run()
+          try database.prepared("UPDATE store SET last_version = min(last_version, ?)")
+            .bind(1, Int64(last)).run()
+        }
+      }
+    }
+    try outcome.get()
+  }
+
+  /// The unsettled drops that were noted last, and of which head.
+  func conflicts() -> (known: KnownDrops, id: Version.ID)? {
+    // They are computed anew where they cannot be read.
+    try? read { (database) throws(StoreError) -> (KnownDrops, Version.ID)? in
+      let statement = try database.prepared("SELECT head, drops FROM conflicts")
+      defer { statement.reset() }
+      guard try statement.step(), let known = KnownDrops(encoded: statement.bytes(1)) else {
+        return nil
+      }
+      return (known, Version.ID(String(decoding: statement.bytes(0), as: UTF8.self)))
+    }
+  }
+
+  /// Keeps the unsettled drops of a head; written later.
+  func note(conflicts known: KnownDrops, of head: Version.ID) {
+    keep { $0.conflicts = (known, head) }
+  }
+
+  /// Keeps bytes under a name, instead of those before; written later.
+  func note(_ name: String, _ bytes: [UInt8]) {
+    keep { $0.notes[name] = bytes }
+  }
+
+  /// The bytes kept under a name, if they can be read.
+  func noted(_ name: String) -> [UInt8]? {
+    if let waiting = pending.withLock({ $0.notes[name] }) { return waiting }
+    return try? read { (database) throws(StoreError) -> [UInt8]? in
+      let statement = try database.prepared("SELECT bytes FROM notes WHERE name = ?")
+        .bind(1, Array(name.utf8))
+      defer { statement.reset() }
+      return try statement.step() ? statement.bytes(0) : nil
+    }
+  }
+
+  private func keep(_ change: (inout Pending) -> Void) {
+    guard isWritable else { return }
+    let isDue = pending.withLock { pending in
+      change(&pending)
+      guard !pending.isScheduled else { return false }
+      pending.isScheduled = true
+      return true
+    }
+    if isDue { flushSoon() }
+  }
+
+  private func flushSoon() {
+    queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [weak self] in self?.flush() }
+  }
+
+  private static func hash(_ key: Key) -> Int64 {
+    Int64(bitPattern: key.bytes.withUnsafeBytes { Checksum.of($0) })
+  }
+
+  private func read<Result>(
+    _ body: (StoreDatabase) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let database: StoreDatabase
+    if let loan = readers.withLock({ $0.popLast() }) {
+      database = loan.database
+    } else {
+      database = try StoreDatabase(path: path, mode: .readWrite)
+      try database.execute("PRAGMA query_only=1; PRAGMA mmap_size=0")
+    }
+    defer {
+      let loan = Loan(database: database)
+      let extra = readers.withLock { readers -> Loan? in
+        guard readers.count < 4 else { return loan }
+        readers.append(loan)
+        return nil
+      }
+      _ = extra
+    }
+    return try body(database)
+  }
+
+  // MARK: Filling
+
+  /// Takes in what a commit added; written later.
+  func note(chunks: [Digest: Location], changes: [(VersionNumber, [Key])]) {
+    guard isWritable, !chunks.isEmpty || !changes.isEmpty else { return }
+    let isDue = pending.withLock { pending in
+      for (digest, place) in chunks {
+        pending.chunks[Int64(bitPattern: digest.words.0)] = place
+      }
+      for (version, keys) in changes {
+        for key in keys { pending.changes.append((Index.hash(key), version.rawValue)) }
+        pending.lastVersion = max(pending.lastVersion, version.rawValue)
+      }
+      guard !pending.isScheduled else { return false }
+      pending.isScheduled = true
+      return true
+    }
+    // Commits that come close together are written together.
+    if isDue { flushSoon() }
+  }
+
+  /// Writes what waits.
+  func flush() {
+    // One at a time: each takes away from the front what it wrote.
+    writer.withLock { loan in
+      let taken = pending.withLock { pending in
+        pending.isScheduled = false
+        return (
+          pending.chunks, pending.changes, pending.lastVersion, pending.conflicts, pending.notes
+        )
+      }
+      guard
+        !taken.0.isEmpty || !taken.1.isEmpty || taken.2 > 0 || taken.3 != nil || !taken.4.isEmpty,
+        let database = loan?.database
+      else { return }
+      // What could not be written waits for the next flush, or for the next open, which catches up.
+      guard (try? Index.write(taken.0, taken.1, taken.2, taken.3, taken.4, to: database)) != nil
+      else {
+        return
+      }
+      pending.withLock { pending in
+        for (hash, place) in taken.0 where pending.chunks[hash] == place {
+          pending.chunks[hash] = nil
+        }
+        pending.changes.removeFirst(min(taken.1.count, pending.changes.count))
+        if pending.conflicts?.known.head == taken.3?.known.head { pending.conflicts = nil }
+        for (name, bytes) in taken.4 where pending.notes[name] == bytes {
+          pending.notes[name] = nil
+        }
+      }
+    }
+  }
+
+  private static func write(
+    _ chunks: [Int64: Location], _ changes: [(key: Int64, version: UInt32)], _ last: UInt32,
+    _ conflicts: (known: KnownDrops, head: Version.ID)?, _ notes: [String: [UInt8]],
+    to database: StoreDatabase
+  ) throws(StoreError) {
+    try database.transaction { () throws(StoreError) in
+      // In order of key, neighbours meet in one page.
+      for (hash, place) in chunks.sorted(by: { $0.key < $1.key }) {
+        var bytes: [UInt8] = []
+        bytes.append(place)
+        try database.prepared("INSERT OR REPLACE INTO chunks VALUES(?, ?)")
+          .bind(1, hash).bind(2, bytes).run()
+      }
+      for change in changes.sorted(by: { ($0.key, $0.version) < ($1.key, $1.version) }) {
+        try database.prepared("INSERT OR IGNORE INTO changes VALUES(?, ?)")
+          .bind(1, change.key).bind(2, Int64(change.version)).run()
+      }
+      if let conflicts {
+        try database.execute("DELETE FROM conflicts")
+        try database.prepared("INSERT INTO conflicts VALUES(?, ?)")
+          .bind(1, Array(conflicts.head.rawValue.utf8)).bind(2, conflicts.known.encoded).run()
+      }
+      for (name, bytes) in notes {
+        try database.prepared("INSERT OR REPLACE INTO notes VALUES(?, ?)")
+          .bind(1, Array(name.utf8)).bind(2, bytes).run()
+      }
+      try database.prepared("UPDATE store SET last_version = max(last_version, ?)")
+        .bind(1, Int64(last)).run()
+    }
+  }
+}

@@ -1,0 +1,44 @@
+internal import SQLite
+
+/// The checksum of a row, which statements compute by the SQL functions `llvs_sum(...)` and
+/// `llvs_sum_negative(...)`: XXH3-64 over the columns, their types and lengths included.
+enum RowSum {
+  /// The type codes of SQLite's C interface, which are part of what is summed.
+  private enum TypeCode {
+    static let integer: UInt8 = 1
+    static let real: UInt8 = 2
+    static let text: UInt8 = 3
+    static let blob: UInt8 = 4
+    static let null: UInt8 = 5
+  }
+
+  /// Sums arguments; `zero` stands for every real number that is zero, of either sign.
+  static func of(_ arguments: SQLFunction.Arguments, zero: Double) -> Int64 {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(256)
+    for index in 0..<arguments.count {
+      switch arguments[index] {
+      case .integer(let number):
+        bytes.append(TypeCode.integer)
+        bytes.append(bigEndian: UInt64(bitPattern: number))
+      case .real(let number):
+        bytes.append(TypeCode.real)
+        bytes.append(bigEndian: (number == 0 ? zero : number).bitPattern)
+      case .null:
+        bytes.append(TypeCode.null)
+      case .text(let value):
+        bytes.append(TypeCode.text)
+        append(value, to: &bytes)
+      case .blob(let value):
+        bytes.append(TypeCode.blob)
+        append(value, to: &bytes)
+      }
+    }
+    return Int64(bitPattern: Checksum.of(bytes))
+  }
+
+  private static func append(_ value: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+    bytes.append(bigEndian: UInt64(value.count))
+    bytes.append(contentsOf: value)
+  }
+}

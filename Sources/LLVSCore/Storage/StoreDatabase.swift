@@ -1,0 +1,203 @@
+internal import SQLite
+
+/// A connection to one of the store's SQLite files, whose failures are the store's.
+///
+/// SQLite's errors become ``StoreError`` here and nowhere else.
+///
+/// - Concurrency: used by one thread at a time; its owner sees to that.
+package final class StoreDatabase {
+  private let database: Database
+
+  /// The file.
+  var path: String { database.path }
+  /// Frames that the log has had since the last commit on this connection; see ``watchLog()``.
+  var logFrames: Int { database.logFrames }
+  /// The number of rows that the statement before changed.
+  var changes: Int { database.changes }
+
+  /// Opens a file, or makes one, with the functions that checksums of rows need.
+  init(path: String, mode: Database.Mode) throws(StoreError) {
+    do throws(DatabaseError) {
+      database = try Database(path: path, mode: mode)
+      try database.addFunction("llvs_sum") { RowSum.of($0, zero: 0) }
+      try database.addFunction("llvs_sum_negative") { RowSum.of($0, zero: -0.0) }
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  /// Runs statements that give no rows and are not worth keeping.
+  func execute(_ sql: String) throws(StoreError) {
+    do throws(DatabaseError) { try database.execute(sql) } catch { throw StoreError(error) }
+  }
+
+  /// The kept statement with this text, reset and with nothing bound.
+  func prepared(_ sql: StaticString) throws(StoreError) -> StoreStatement {
+    do throws(DatabaseError) {
+      return StoreStatement(try database.prepared(sql))
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  /// The first column of the first row of a query.
+  func integer(_ sql: String) throws(StoreError) -> Int64? {
+    do throws(DatabaseError) { return try database.integer(sql) } catch { throw StoreError(error) }
+  }
+
+  /// Calls the body with every row of a query that is not worth keeping.
+  func rows(_ sql: String, _ body: (StoreStatement) -> Void) throws(StoreError) {
+    do throws(DatabaseError) {
+      try database.rows(sql) { body(StoreStatement($0)) }
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  /// The faults that `PRAGMA integrity_check` finds, at most 100; none in a sound database.
+  func integrityCheck() throws(StoreError) -> [String] {
+    do throws(DatabaseError) {
+      return try database.integrityCheck()
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  /// Runs the body in a transaction that takes the write lock at once; an error undoes it.
+  func transaction<Result>(
+    _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try prepared("BEGIN IMMEDIATE").run()
+    let result: Result
+    do throws(StoreError) {
+      result = try body()
+      try prepared("COMMIT").run()
+    } catch {
+      database.rollBack()
+      throw error
+    }
+    return result
+  }
+
+  /// Counts the frames of the log from here on, and leaves checkpoints to ``checkpoint()``.
+  func watchLog() { database.watchLog() }
+
+  /// Brings the log to the database as far as no reader needs it in the log.
+  func checkpoint() { database.checkpoint() }
+
+  /// Brings the whole log to the database and cuts it off, where nobody else needs it now.
+  func emptyLog() { database.emptyLog() }
+
+  /// Copies the whole database, as it is now, into a new file; others go on writing meanwhile.
+  func copy(to target: String) throws(StoreError) {
+    do throws(DatabaseError) { try database.copy(to: target) } catch { throw StoreError(error) }
+  }
+}
+
+/// A prepared statement of a store's database, whose failures are the store's.
+struct StoreStatement {
+  private let statement: Statement
+
+  init(_ statement: Statement) { self.statement = statement }
+
+  /// Makes the statement ready to be run again, with nothing bound.
+  func reset() { statement.reset() }
+
+  // MARK: Binding, from 1
+
+  @discardableResult
+  func bind(_ index: Int32, _ value: Int64) -> StoreStatement {
+    statement.bind(index, value)
+    return self
+  }
+
+  @discardableResult
+  func bind(_ index: Int32, _ value: Int64?) -> StoreStatement {
+    statement.bind(index, value)
+    return self
+  }
+
+  @discardableResult
+  func bind(_ index: Int32, _ value: Double) -> StoreStatement {
+    statement.bind(index, value)
+    return self
+  }
+
+  @discardableResult
+  func bind(_ index: Int32, _ value: VersionNumber) -> StoreStatement {
+    bind(index, Int64(value.rawValue))
+  }
+
+  @discardableResult
+  func bind(_ index: Int32, _ value: VersionNumber?) -> StoreStatement {
+    bind(index, value.map { Int64($0.rawValue) })
+  }
+
+  @discardableResult
+  func bind(_ index: Int32, _ bytes: [UInt8]) -> StoreStatement {
+    statement.bind(index, bytes)
+    return self
+  }
+
+  @discardableResult
+  func bind(_ index: Int32, _ bytes: [UInt8]?) -> StoreStatement {
+    statement.bind(index, bytes)
+    return self
+  }
+
+  // MARK: Stepping
+
+  /// Goes to the next row; false when there is none.
+  func step() throws(StoreError) -> Bool {
+    do throws(DatabaseError) { return try statement.step() } catch { throw StoreError(error) }
+  }
+
+  /// Runs a statement that gives no rows.
+  func run() throws(StoreError) {
+    do throws(DatabaseError) { try statement.run() } catch { throw StoreError(error) }
+  }
+
+  // MARK: Columns, from 0
+
+  func isNull(_ column: Int32) -> Bool { statement.isNull(column) }
+  func isNumber(_ column: Int32) -> Bool { statement.isNumber(column) }
+  func integer(_ column: Int32) -> Int64 { statement.integer(column) }
+  func optionalInteger(_ column: Int32) -> Int64? { statement.optionalInteger(column) }
+
+  func number(_ column: Int32) -> VersionNumber {
+    VersionNumber(UInt32(truncatingIfNeeded: integer(column)))
+  }
+
+  func optionalNumber(_ column: Int32) -> VersionNumber? {
+    isNull(column) ? nil : number(column)
+  }
+
+  func bytes(_ column: Int32) -> [UInt8] { statement.bytes(column) }
+  func optionalBytes(_ column: Int32) -> [UInt8]? { statement.optionalBytes(column) }
+  func text(_ column: Int32) -> String { statement.text(column) }
+
+  /// A column in words for people: a number, text, or bytes as hexadecimal digits.
+  func words(_ column: Int32) -> String {
+    if isNumber(column) { return "\(integer(column))" }
+    let bytes = bytes(column)
+    if let text = String(validating: bytes, as: UTF8.self),
+      !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
+    {
+      return "\"\(text)\""
+    }
+    return bytes.prefix(32).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}
+
+extension StoreError {
+  /// The store's error for a failure of one of its databases.
+  init(_ error: DatabaseError) {
+    self =
+      switch error {
+      case .corrupt(let why): .corrupt(why)
+      case .busy(let why): .busy(why)
+      case .readOnly: .readOnly
+      case .system(let error): .system(error)
+      }
+  }
+}

@@ -1,0 +1,200 @@
+public import Foundation
+internal import Synchronization
+
+/// Reading values and versions: the names of the original.
+extension Store {
+  /// Opens the store in a directory, or makes one where nothing is or the directory is empty.
+  ///
+  /// The store is held for writing as long as this object lives.
+  ///
+  /// - Parameter rootDirectoryURL: a directory on a local file system.
+  /// - Throws: ``StoreError/busy(_:)`` if another process holds the store; ``StoreError/invalid(_:)`` for a
+  ///   URL that is no file's.
+  public convenience init(rootDirectoryURL: URL) throws {
+    if let fault = rootDirectoryURL.directoryFault { throw fault }
+    self.init(
+      try Store.parts(
+        path: rootDirectoryURL.path, mode: .writer, create: true, isForced: false))
+    try catchUpIndex()
+  }
+
+  /// The store's directory.
+  public var rootDirectoryURL: URL { URL(fileURLWithPath: path, isDirectory: true) }
+
+  /// Takes notice of versions that others made: there is nothing to do, since history is read when it is
+  /// asked for and nobody else writes a store that is held.
+  public func reloadHistory() {}
+
+  /// Returns the version with an id; nil if it is not in the store.
+  public func version(identifiedBy id: Version.ID) throws(StoreError) -> Version? {
+    guard let record = try version(id) else { return nil }
+    return try version(from: record)
+  }
+
+  /// Whether all these versions are in the store.
+  public func historyIncludesVersions(identifiedBy ids: [Version.ID]) throws(StoreError) -> Bool {
+    for id in ids where try version(id) == nil { return false }
+    return true
+  }
+
+  /// Returns a value as it is at a version; nil if the version has none at that key.
+  ///
+  /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store.
+  public func value(id: Value.ID, at version: Version.ID) throws(StoreError) -> Value? {
+    guard let entry = try entry(id, at: version) else { return nil }
+    return try value(entry)
+  }
+
+  /// Returns a value, by the text of its key, as it is at a version.
+  public func value(idString: String, at version: Version.ID) throws(StoreError) -> Value? {
+    try value(id: Value.ID(idString), at: version)
+  }
+
+  /// Returns a value as the version stored it; nil if that version stored nothing at the key.
+  public func value(id: Value.ID, storedAt version: Version.ID) throws(StoreError) -> Value? {
+    guard let record = try self.version(version) else { throw .missingVersion(version) }
+    guard let entry = try map(of: record).entry(at: id), entry.storedVersion == record.number
+    else { return nil }
+    return try value(entry)
+  }
+
+  /// Returns the value that a reference names; nil if there is none.
+  public func value(storedAt reference: Value.Reference) throws(StoreError) -> Value? {
+    try value(id: reference.valueId, storedAt: reference.storedVersionId)
+  }
+
+  /// Returns the reference of a value as it is at a version; nil if the version has none at that key.
+  public func valueReference(
+    id: Value.ID, at version: Version.ID
+  ) throws(StoreError) -> Value.Reference? {
+    guard let entry = try entry(id, at: version) else { return nil }
+    return try reference(entry)
+  }
+
+  /// Returns the references of all values at a version, in ascending order of key.
+  public func valueReferences(at version: Version.ID) throws(StoreError) -> [Value.Reference] {
+    var references: [Value.Reference] = []
+    try forEachReference(at: version) { references.append($0) }
+    return references
+  }
+
+  /// Calls the body with the reference of every value at a version, in ascending order of key.
+  ///
+  /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store; what the body throws.
+  public func enumerate(
+    version: Version.ID, executingForEach body: (Value.Reference) throws -> Void
+  ) throws {
+    // The body is the program's, whose errors can be any.
+    var failure: (any Error)?
+    do throws(StoreError) {
+      try forEachReference(at: version) { (reference) throws(StoreError) in
+        do { try body(reference) } catch {
+          failure = error
+          throw .cancelled
+        }
+      }
+    } catch {
+      throw failure ?? error
+    }
+  }
+
+  private func forEachReference(
+    at version: Version.ID, _ body: (Value.Reference) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard let record = try self.version(version) else { throw .missingVersion(version) }
+    var cursor = MapCursor(map(of: record))
+    try cursor.seekToStart()
+    while let entry = try cursor.next() {
+      if !entry.isDirectory { try body(try reference(entry)) }
+    }
+  }
+
+  /// Returns the versions in which a value was stored, oldest first.
+  public func versionIds(for id: Value.ID) throws(StoreError) -> [Version.ID] {
+    var ids: [Version.ID] = []
+    for record in try versions(changing: id) {
+      guard let entry = try map(of: record).entry(at: id), entry.storedVersion == record.number
+      else { continue }
+      ids.append(record.id)
+    }
+    return ids
+  }
+
+  /// The newest head: the greatest by (timestamp, generation, id).
+  public var mostRecentHead: Version? {
+    get throws(StoreError) {
+      guard let node = try graph.mostRecentHead(), let record = try version(node.number) else {
+        return nil
+      }
+      return try version(from: record)
+    }
+  }
+
+  /// Whether more than one version has no successor.
+  public var hasMultipleHeads: Bool {
+    get throws(StoreError) { try headNumbers().count > 1 }
+  }
+
+  /// Returns the versions without a successor that carry the name of a branch, oldest first.
+  public func heads(withBranch branch: Branch) throws(StoreError) -> [Version] {
+    var heads: [Version] = []
+    for number in try headNumbers() {
+      guard let record = try version(number), record.line.utf8.elementsEqual(branch.rawValue.utf8)
+      else { continue }
+      heads.append(try version(from: record))
+    }
+    return heads
+  }
+
+  /// Calls the body with the history of the store.
+  public func queryHistory<Result>(in body: (History) throws -> Result) throws -> Result {
+    try body(History(store: self))
+  }
+
+  // MARK: Records and entries
+
+  /// The version that a record stands for.
+  package func version(from record: VersionRecord) throws(StoreError) -> Version {
+    var predecessors: Version.Predecessors?
+    if let first = record.first {
+      predecessors = Version.Predecessors(
+        idOfFirst: try id(of: first),
+        idOfSecond: try record.second.map { number throws(StoreError) in try id(of: number) })
+    }
+    return Version(
+      id: record.id, predecessors: predecessors, timestamp: record.timestamp,
+      valueDataSize: record.valueDataSize, metadata: try metadata(of: record))
+  }
+
+  /// The id of a version.
+  package func id(of number: VersionNumber) throws(StoreError) -> Version.ID {
+    try graph.node(number).id
+  }
+
+  private func entry(_ id: Value.ID, at version: Version.ID) throws(StoreError) -> Entry? {
+    // Who reads one value of a version reads others: its row never changes, and none is ever removed.
+    if let asked = lastAsked.withLock({ $0 }), asked.id == version {
+      return try map(of: asked).entry(at: id)
+    }
+    guard let record = try self.version(version) else { throw .missingVersion(version) }
+    lastAsked.withLock { $0 = record }
+    return try map(of: record).entry(at: id)
+  }
+
+  func value(_ entry: Entry) throws(StoreError) -> Value {
+    Value(
+      id: entry.key, data: try contents.bytes(entry.stored),
+      storedVersionId: try id(of: entry.storedVersion))
+  }
+
+  func reference(_ entry: Entry) throws(StoreError) -> Value.Reference {
+    Value.Reference(valueId: entry.key, storedVersionId: try id(of: entry.storedVersion))
+  }
+}
+
+extension URL {
+  /// Why nothing is kept in a directory with this URL; nil where it is a file's.
+  package var directoryFault: StoreError? {
+    isFileURL ? nil : .invalid("\(absoluteString) is not the URL of a file")
+  }
+}

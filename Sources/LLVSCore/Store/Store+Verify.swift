@@ -1,0 +1,205 @@
+internal import Platform
+
+/// What ``Store/verify(progress:)`` found.
+public struct VerifyReport: Sendable {
+  /// One sentence without its period for each thing that is damaged: where and what.
+  public internal(set) var damage: [String] = []
+  /// Versions that were checked.
+  public internal(set) var versions = 0
+  /// Entries of maps that were checked; one that versions share counts once.
+  public internal(set) var entries = 0
+  /// Bytes of values that were read and hashed.
+  public internal(set) var bytes: UInt64 = 0
+
+  /// Whether nothing is damaged.
+  public var isSound: Bool { damage.isEmpty }
+}
+
+extension Store {
+  /// Reads everything that any version holds and checks it: each record's checksum, each chunk's and
+  /// node's hash, each map's digest against the version's own, and the catalog's inner consistency.
+  ///
+  /// What is damaged is named and the rest is checked all the same. Others may read and write meanwhile.
+  ///
+  /// - Parameter progress: called with the versions checked so far and their number; false cancels.
+  /// - Returns: what is damaged, and how much was checked.
+  /// - Throws: ``StoreError/cancelled``, or what reading the catalog throws.
+  /// - Complexity: O(bytes stored); memory for the place of each record.
+  public func verify(
+    progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(StoreError) -> VerifyReport {
+    var verifier = Verifier(store: self)
+    try verifier.verifyCatalog()
+    // Asked before the catalog: somebody else may go on writing.
+    let noted = index.newestVersion(after: try state().lastNumber)
+    let total = Int(try state().lastNumber)
+    if let noted, noted > total, let lost = Store.lostVersions(index, UInt32(total)) {
+      verifier.report.damage.append(lost)
+    }
+    for number in 1...max(1, total) where total > 0 {
+      guard progress(number - 1, total) else { throw .cancelled }
+      do throws(StoreError) {
+        guard let record = try version(VersionNumber(UInt32(number))) else {
+          throw .corrupt("version number \(number) is missing")
+        }
+        verifier.verify(record)
+      } catch {
+        verifier.report.damage.append("version number \(number): \(error)")
+      }
+    }
+    if let live = try state().headMap { verifier.verify(live, called: "the live tree") }
+    _ = progress(total, total)
+    return verifier.report
+  }
+}
+
+/// Checks maps and values, each record once.
+private struct Verifier {
+  let store: Store
+  var report = VerifyReport()
+  private var seenNodes: Set<Location> = []
+  private var seenValues: Set<Location> = []
+
+  init(store: Store) {
+    self.store = store
+  }
+
+  mutating func verifyCatalog() throws(StoreError) {
+    report.damage += try store.state().mended
+    let lines = try store.catalog.readView { (database) throws(StoreError) in
+      try database.integrityCheck() + store.catalog.damagedRows(in: database)
+    }
+    for line in lines { report.damage.append("store.sqlite: \(line)") }
+  }
+
+  mutating func verify(_ record: VersionRecord) {
+    report.versions += 1
+    let name = "version \(record.name)"
+    do throws(StoreError) {
+      let metadata = try store.metadata(of: record)
+      if let text: String = metadata[.digest]?.value(), text != record.map.digest.hex {
+        report.damage.append("\(name): its content is \(record.map.digest.hex), it says \(text)")
+      }
+      if let changes = record.changes {
+        guard ChangeList.decode(try store.contents.bytes(changes)) != nil else {
+          throw .corrupt("its change list cannot be read")
+        }
+      }
+    } catch {
+      report.damage.append("\(name): \(error.message)")
+    }
+    verify(record.map, called: name)
+  }
+
+  mutating func verify(_ root: MapRoot, called name: String) {
+    var (nodes, values, report) = (seenNodes, seenValues, report)
+    // Moved out, not copied: the sets may be large.
+    (seenNodes, seenValues) = ([], [])
+    do throws(StoreError) {
+      try store.map(root).verify(seen: &nodes) { (entry) throws(StoreError) in
+        report.entries += 1
+        do throws(StoreError) {
+          try store.contents.verify(entry.stored, seen: &values, bytes: &report.bytes)
+        } catch {
+          report.damage.append("\(name), \(entry.key.rawValue): \(error.message)")
+        }
+      }
+    } catch {
+      report.damage.append("\(name): \(error.message)")
+    }
+    (seenNodes, seenValues, self.report) = (nodes, values, report)
+  }
+}
+
+extension StoreError {
+  /// Whether something in the store is not what was written, or the disk does not give it back.
+  package var isDamage: Bool {
+    switch self {
+    case .corrupt: true
+    case .system(let error):
+      [Errno.inputOutput, Errno.isDirectory, Errno.tooManySymlinks].contains(error.errno)
+    default: false
+    }
+  }
+
+  /// What it says, without the name of its case where it has a message.
+  package var message: String {
+    switch self {
+    case .corrupt(let text), .invalid(let text), .notFound(let text): text
+    case .system(let error): error.description
+    default: "\(self)"
+    }
+  }
+}
+
+extension ContentStore {
+  /// Reads a value from the disk and compares it with its digest; chunks and nodes in `seen` were found
+  /// good or bad before.
+  func verify(
+    _ stored: StoredContent, seen: inout Set<Location>, bytes: inout UInt64
+  ) throws(StoreError) {
+    switch stored.content {
+    case .none:
+      guard stored.length == 0, stored.digest == .ofNothing else {
+        throw .corrupt("a value of \(stored.length) bytes has none in the store")
+      }
+    case .inline(let inline):
+      guard UInt64(inline.count) == stored.length, Digest.of(inline) == stored.digest else {
+        throw .corrupt("its bytes do not match their digest")
+      }
+    case .chunk(let location):
+      guard seen.insert(location).inserted else { return }
+      try verifyChunk(location, stored.length, stored.digest, &bytes)
+    case .tree(let location):
+      guard seen.insert(location).inserted else { return }
+      let top = try readNode(location)
+      guard top.length == stored.length,
+        ValueNode.valueDigest(length: stored.length, top: top.digest) == stored.digest
+      else { throw records.damage(location, "does not match the value's digest") }
+      try verify(top, &seen, &bytes)
+    }
+  }
+
+  private func verify(
+    _ node: ValueNode, _ seen: inout Set<Location>, _ bytes: inout UInt64
+  ) throws(StoreError) {
+    for item in node.items {
+      guard let location = item.location, let digest = item.digest,
+        seen.insert(location).inserted
+      else { continue }
+      if item.kind == .chunk {
+        try verifyChunk(location, item.length, digest, &bytes)
+        continue
+      }
+      let child = try readNode(location)
+      guard child.level + 1 == node.level, child.length == item.length, child.digest == digest,
+        item.zeros == nil || child.zeros == nil || item.zeros == child.zeros
+      else { throw records.damage(location, "does not match what its parent says") }
+      try verify(child, &seen, &bytes)
+    }
+  }
+
+  private func verifyChunk(
+    _ location: Location, _ length: UInt64, _ digest: Digest, _ count: inout UInt64
+  ) throws(StoreError) {
+    // Past the cache: what is asked is what the disk holds.
+    let raw: [UInt8]
+    do throws(StoreError) {
+      raw = try records.read(.chunk, at: location)
+    } catch {
+      if error.isDamage { note(unreadable: digest, at: location) }
+      throw error
+    }
+    count += UInt64(raw.count)
+    guard UInt64(raw.count) == length, Digest.of(raw) == digest else {
+      throw records.damage(location, "does not match its SHA-256")
+    }
+  }
+
+  private func readNode(_ location: Location) throws(StoreError) -> ValueNode {
+    guard let node = ValueNode(bytes: try records.read(.valueNode, at: location)) else {
+      throw records.damage(location, "is no node of a value")
+    }
+    return node
+  }
+}

@@ -1,0 +1,213 @@
+/// Everything that one commit makes visible at once; see ``Store/write(_:)``.
+///
+/// - Concurrency: used by the one thread that runs the body, and not after it.
+package final class WriteTransaction {
+  enum PeerChange {
+    case set(Peer)
+    case remove(String)
+  }
+
+  package let store: Store
+  /// The number that the next reserved version gets.
+  private var nextNumber: UInt32
+  private(set) var added: [VersionRecord] = []
+  private(set) var changedKeys: [(VersionNumber, [Key])] = []
+  private(set) var heads: [HeadLogEntry] = []
+  private(set) var settings: [(String, [UInt8]?)] = []
+  private(set) var peerChanges: [PeerChange] = []
+  /// When names last came to or went from directories, by inode.
+  var directoryTimes: [UInt64: Attributes.Time] = [:]
+  var forgottenImplied: Set<[UInt8]> = []
+  var movedAboveImplied: [[UInt8]: [UInt8]] = [:]
+  var impliedNumbers: [[UInt8]: UInt64] = [:]
+  /// Names of hard links that the live tree's map gets.
+  var linkedKeys: Set<LinkedKey> = []
+  private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []
+  /// The number of the newest committed version.
+  private let base: UInt32
+  private var addedByID: [Version.ID: Int] = [:]
+  private var names: Set<String> = []
+  private(set) var newChunks: [Digest: Location] = [:]
+  /// Committed versions that were asked for: a version's predecessors are looked at several times.
+  private var met: [VersionNumber: VersionRecord] = [:]
+  private static let mostMet = 64
+  private var bases: KnownBases?
+  /// The version that was committed last: what the next is made on, as a rule.
+  private let latest: VersionRecord?
+
+  init(store: Store, lastNumber: UInt32, latest: VersionRecord?) {
+    self.store = store
+    self.latest = latest
+    base = lastNumber
+    nextNumber = lastNumber + 1
+  }
+
+  /// The virtual bases of merges that are made here.
+  func knownBases() -> KnownBases {
+    let all = store.history.bases
+    if let bases, !all.isFull(bases.batch) { return bases }
+    let fresh = KnownBases(all.current(), committed: VersionNumber(base))
+    bases = fresh
+    return fresh
+  }
+
+  /// Keeps what was learned of versions that are committed now.
+  func confirmBases() { bases?.confirm() }
+
+  /// Where map nodes are written.
+  package var nodes: any NodeStorage { store.records }
+
+  /// The number that the next reserved version will get.
+  package var nextVersion: VersionNumber { VersionNumber(nextNumber) }
+
+  /// The number of a version that this transaction will add; added in the order reserved.
+  package func reserveVersion() throws(StoreError) -> VersionNumber {
+    guard nextNumber < .max else { throw .noSpace("version numbers are used up") }
+    defer { nextNumber += 1 }
+    return VersionNumber(nextNumber)
+  }
+
+  /// The first of `count` inode numbers in a row.
+  package func allotInodes(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
+    try store.counters.allot(.inode, count)
+  }
+
+  /// The first of `count` revision numbers in a row.
+  package func allotRevisions(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
+    try store.counters.allot(.revision, count)
+  }
+
+  /// A version that is committed or was added here.
+  package func version(_ number: VersionNumber) throws(StoreError) -> VersionRecord? {
+    if number.rawValue > base {
+      let index = Int(number.rawValue - base) - 1
+      return index < added.count ? added[index] : nil
+    }
+    if let latest, latest.number == number { return latest }
+    if let known = met[number] { return known }
+    return noted(
+      try store.catalog.lookUp { (database) throws(StoreError) in
+        try store.catalog.version(number, in: database)
+      })
+  }
+
+  private func noted(_ record: VersionRecord?) -> VersionRecord? {
+    guard let record else { return nil }
+    if met.count >= Self.mostMet { met = [:] }
+    met[record.number] = record
+    return record
+  }
+
+  package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
+    if let index = addedByID[id] { return added[index] }
+    if let latest, latest.id == id { return latest }
+    return noted(
+      try store.catalog.lookUp { (database) throws(StoreError) in
+        try store.catalog.version(id, in: database)
+      })
+  }
+
+  /// Adds a version; it becomes visible when the transaction commits.
+  ///
+  /// Its generation and name are computed here.
+  @discardableResult
+  package func add(_ version: NewVersion) throws(StoreError) -> VersionRecord {
+    let expected = base + UInt32(added.count) + 1
+    guard version.number.rawValue == expected, version.number.rawValue < nextNumber else {
+      throw .invalid("version numbers are added in the order they were reserved")
+    }
+    guard try self.version(version.id) == nil else {
+      throw .attemptToAddExistingVersion(version.id)
+    }
+    guard version.timestamp.magnitude < 0x1p33 else {
+      throw .invalid("the timestamp \(version.timestamp) is out of range")
+    }
+    var generation: UInt32 = 0
+    var inherited: VersionRecord.Flags = [.isVoid, .hasEmptyRoots]
+    if version.map.count > 0 { inherited.remove(.isVoid) }
+    if version.first == nil && version.map.count > 0 { inherited.remove(.hasEmptyRoots) }
+    for number in [version.first, version.second].compactMap({ $0 }) {
+      guard let predecessor = try self.version(number) else {
+        throw .attemptToAddVersionWithNonexistingPredecessors(version.id)
+      }
+      generation = max(generation, predecessor.generation)
+      inherited.formIntersection(predecessor.flags)
+    }
+    let record = VersionRecord(
+      number: version.number, id: version.id, name: try name(for: version), first: version.first,
+      second: version.second, timestamp: version.timestamp, generation: generation + 1,
+      line: version.line, flags: version.flags.union(inherited), map: version.map,
+      valueDataSize: version.valueDataSize, storedAt: Store.now(),
+      packedMetadata: try store.contents.pack(version.metadata, in: self),
+      changes: version.changes)
+    addedByID[record.id] = added.count
+    names.insert(record.name)
+    added.append(record)
+    changedKeys.append(
+      (version.number, version.changedKeys + Version.settledKeys(version.metadata)))
+    return record
+  }
+
+  private func name(for version: NewVersion) throws(StoreError) -> String {
+    let candidates = VersionName.candidates(
+      timestamp: version.timestamp, id: version.id, number: version.number)
+    for name in candidates where !names.contains(name) {
+      let taken = try store.catalog.lookUp { (database) throws(StoreError) in
+        try store.catalog.version(named: name, in: database)
+      }
+      if taken == nil { return name }
+    }
+    throw .exists("every name for version \(version.id.rawValue) is taken")
+  }
+
+  /// Makes a version the one that the live tree continues from, and logs why.
+  package func setHead(
+    _ version: VersionNumber?, map: MapRoot?, reason: String
+  ) throws(StoreError) {
+    if let version, try self.version(version) == nil {
+      throw .notFound("version number \(version.rawValue)")
+    }
+    heads.append(
+      HeadLogEntry(sequence: 0, time: Store.now(), version: version, map: map, reason: reason))
+  }
+
+  /// Changes a setting; nil removes it.
+  package func set(_ name: String, to value: [UInt8]?) {
+    settings.append((name, value))
+  }
+
+  package func setPeer(_ peer: Peer) { peerChanges.append(.set(peer)) }
+
+  package func removePeer(_ name: String) { peerChanges.append(.remove(name)) }
+
+  /// Notes which versions stand in a bundle, so that it is not read again.
+  package func note(bundle hash: Digest, versions: [VersionNumber]) {
+    bundles.append((hash, versions))
+  }
+
+  var namesNothing: Bool {
+    added.isEmpty && heads.isEmpty && settings.isEmpty && peerChanges.isEmpty
+      && directoryTimes.isEmpty && forgottenImplied.isEmpty && bundles.isEmpty && linkedKeys.isEmpty
+  }
+
+  // MARK: Content
+
+  /// Stores a value that was made ready before.
+  package func write(_ value: ReadyValue) throws(StoreError) -> StoredContent {
+    try store.contents.write(value, in: self)
+  }
+
+  /// Stores a value's bytes, streaming.
+  package func write(_ source: some ContentSource) throws(StoreError) -> StoredContent {
+    try store.contents.write(source, in: self)
+  }
+
+  package func write(_ bytes: [UInt8]) throws(StoreError) -> StoredContent {
+    try store.contents.write(bytes, in: self)
+  }
+
+  /// Where this transaction stored a chunk.
+  func newChunk(_ digest: Digest) -> Location? { newChunks[digest] }
+
+  func note(chunk digest: Digest, at location: Location) { newChunks[digest] = location }
+}

@@ -1,0 +1,136 @@
+import LLVSCore
+internal import Platform
+
+/// A bundle: many versions in one compressed file that is written once.
+///
+/// A folder of bundles holds them in `bundles/`. Version 1 of the format, frozen; integers are big-endian,
+/// a varint is an integer in groups of seven bits, lowest first, the high bit set in all but the last, in
+/// as few bytes as it takes and below 2^63:
+///
+///     bundle    head | frames | index | tail
+///     head      "LLVSBDL" | format u8 = 1 | flags u32 = 0                                  12 bytes
+///     frames    the content cut in pieces of at most 1 MiB, each packed by itself
+///     index     packed:
+///                 varint frames | for each: varint bytes as it stands, varint bytes unpacked
+///                 varint versions | for each: id | varint offset, varint length of what it is
+///                                 | varint offset, varint length of its changes
+///     tail      index as it stands u32 | index unpacked u32 | "LLVSBDLE"                   16 bytes
+///     packed    one zstd frame; or the bytes themselves, where as it stands and unpacked are one length
+///     id        u8 0 | the 16 bytes of an upper-case UUID;  or u8 length, 1 to 200 | UTF-8
+///     what it is   u8 0 to 2 predecessors, each: varint 0 | id,  or varint n: the version n before this one
+///               | timestamp u64, the bits of the double | varint 0, or 1 + valueDataSize
+///               | varint pieces of metadata, ascending, each: varint length | key | varint length | data
+///     changes   until their length is used up: u8 kind | varint length | key, and for
+///                 1 insert, 2 update: varint length | bytes
+///                 3 remove, 5 preserve removal: nothing
+///                 4 preserve: id
+///
+/// Offsets count from the start of the unpacked content. A version follows its predecessors in a bundle, and
+/// those that are in none of the same bundle were there before it, in one of any writer; what a version is means what a file `versions/ID` of the original's format
+/// says, its changes what a file `changes/ID` says, and the same is checked of them. A program that finds
+/// another format or a flag (1 is kept for encrypted content) refuses the bundle by name.
+///
+/// A bundle's name is `WRITER-SEQUENCE-LENGTH-HASH.bundle`: the replica that wrote it, in letters and
+/// digits; how many it wrote before, as ten digits or more; the bytes of the file; the SHA-256 of them as
+/// 64 lower-case hex digits. So equal names are equal bytes, whoever writes them and how often, and a file
+/// that is not what its name says is torn and counts as absent.
+enum BundleFormat {
+  static let head = Array("LLVSBDL".utf8) + [1, 0, 0, 0, 0]
+  static let tailMagic = Array("LLVSBDLE".utf8)
+  static let tailLength = 16
+  static let directory = "bundles"
+
+  /// Bytes of a frame, unpacked.
+  static let frameLength = 1 << 20
+  /// No bundle has more versions, nor an index more bytes, unpacked.
+  static let maximumVersions = 65_536
+  static let maximumFrames = 1 << 20
+  static let maximumIndex = 64 << 20
+  /// A bundle is closed when it has this many bytes, so that what is lost when a send is stopped is small.
+  static let closingLength: UInt64 = 32 << 20
+
+  /// The kinds of changes.
+  enum Tag: UInt8 {
+    case insert = 1
+    case update, remove, preserve, preserveRemoval
+  }
+}
+
+/// The name of a bundle's file.
+struct BundleName: Hashable, Comparable {
+  private static let suffix = ".bundle"
+
+  let writer: String
+  let sequence: UInt64
+  let length: UInt64
+  let hash: Digest
+
+  init(writer: String, sequence: UInt64, length: UInt64, hash: Digest) {
+    self.writer = writer
+    self.sequence = sequence
+    self.length = length
+    self.hash = hash
+  }
+
+  /// The file's name.
+  var text: String {
+    let digits = String(sequence)
+    let padding = String(repeating: "0", count: max(0, 10 - digits.utf8.count))
+    return "\(writer)-\(padding)\(digits)-\(length)-\(hash.hex)\(BundleName.suffix)"
+  }
+
+  /// Reads a file's name; nil where it is none of a bundle, exactly as ``text`` spells it.
+  init?(_ text: String) {
+    guard text.utf8.count <= 255, text.hasSuffix(BundleName.suffix) else { return nil }
+    let parts = text.dropLast(BundleName.suffix.count).split(
+      separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 4, BundleName.isWriter(parts[0]), let sequence = UInt64(parts[1]),
+      let length = UInt64(parts[2]), length <= UInt64(Int64.max),
+      let hash = Digest(hex: parts[3])
+    else { return nil }
+    self.init(writer: String(parts[0]), sequence: sequence, length: length, hash: hash)
+    guard self.text == text else { return nil }
+  }
+
+  /// The sequence of what is written after another; names are told apart by their hashes where there is no
+  /// greater one, which only a peer's file could bring about.
+  static func sequence(after sequence: UInt64) -> UInt64 {
+    sequence == .max ? sequence : sequence + 1
+  }
+
+  static func isWriter(_ text: some StringProtocol) -> Bool {
+    (1...64).contains(text.utf8.count)
+      && text.utf8.allSatisfy {
+        (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+      }
+  }
+
+  /// By writer, then in the order written.
+  static func < (a: BundleName, b: BundleName) -> Bool {
+    (a.writer, a.sequence, a.hash) < (b.writer, b.sequence, b.hash)
+  }
+}
+
+extension Digest {
+  /// Reads 64 lower-case hex digits.
+  fileprivate init?(hex text: some StringProtocol) {
+    guard text.utf8.count == 64 else { return nil }
+    var bytes: [UInt8] = []
+    var high: UInt8?
+    for digit in text.utf8 {
+      let value: UInt8
+      switch digit {
+      case 0x30...0x39: value = digit - 0x30
+      case 0x61...0x66: value = digit - 0x61 + 10
+      default: return nil
+      }
+      if let first = high {
+        bytes.append(first << 4 | value)
+        high = nil
+      } else {
+        high = value
+      }
+    }
+    self.init(bytes: bytes)
+  }
+}

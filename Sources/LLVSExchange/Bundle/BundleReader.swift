@@ -1,0 +1,303 @@
+import LLVSCore
+internal import Platform
+internal import Synchronization
+
+/// One bundle that is whole: what is in it, and the way to each part.
+///
+/// Everything is checked against the file's name before any of it is believed, and against the bounds of
+/// the format before memory is taken for it.
+///
+/// - Concurrency: any thread.
+final class BundleReader: Sendable {
+  struct Entry: Sendable {
+    let id: Version.ID
+    fileprivate let version: Range<UInt64>
+    fileprivate let changes: Range<UInt64>
+  }
+
+  private struct Frame {
+    /// Where it stands in the file, and where its bytes begin in the content.
+    let offset: UInt64
+    let packed: Int
+    let start: UInt64
+    let unpacked: Int
+  }
+
+  let name: BundleName
+  let entries: [Entry]
+  /// The file's name in messages.
+  let label: String
+  private let open: @Sendable () throws(StoreError) -> File
+  private let frames: [Frame]
+  private let cache: BundleCache
+
+  /// Opens a bundle; nil where the file is torn, so that it counts as absent.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if the bytes are those of the name and no bundle, or one of a
+  ///   newer format; otherwise what `open` throws, and of reading.
+  static func open(
+    _ name: BundleName, cache: BundleCache, check: () throws(StoreError) -> Void,
+    open: @escaping @Sendable () throws(StoreError) -> File
+  ) throws(StoreError) -> BundleReader? {
+    let file = try open()
+    guard try isWhole(file, name, check) else { return nil }
+    return try BundleReader(name, file, cache: cache, open: open)
+  }
+
+  /// Whether the bytes are those that the name tells of.
+  private static func isWhole(
+    _ file: File, _ name: BundleName, _ check: () throws(StoreError) -> Void
+  ) throws(StoreError) -> Bool {
+    var hasher = SHA256Hasher()
+    var offset: UInt64 = 0
+    var buffer = [UInt8](repeating: 0, count: Int(min(name.length, 1 << 20)) + 1)
+    while true {
+      try check()
+      let outcome = buffer.withUnsafeMutableBytes { raw in
+        Result<Int, StoreError> { () throws(StoreError) in
+          try BundleReader.reading { () throws(SystemError) in
+            try file.read(into: raw, at: offset)
+          }
+        }
+      }
+      let count = try outcome.get()
+      offset += UInt64(count)
+      // A longer file than the name says is not read to its end, which may never come.
+      guard offset <= name.length else { return false }
+      buffer.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+      if count < buffer.count { break }
+    }
+    return offset == name.length && hasher.finish() == name.hash
+  }
+
+  private static func reading<Value>(
+    _ body: () throws(SystemError) -> Value
+  ) throws(StoreError) -> Value {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  private init(
+    _ name: BundleName, _ file: File, cache: BundleCache,
+    open: @escaping @Sendable () throws(StoreError) -> File
+  ) throws(StoreError) {
+    self.name = name
+    self.open = open
+    self.cache = cache
+    let label = "\(BundleFormat.directory)/\(name.text)"
+    self.label = label
+    func malformed(_ reason: String) -> StoreError { .invalid("\(label): \(reason)") }
+    let headLength = BundleFormat.head.count
+    guard name.length >= UInt64(headLength + BundleFormat.tailLength) else {
+      throw malformed("it is too short for a bundle")
+    }
+    let head = try BundleReader.reading { () throws(SystemError) in
+      try file.read(headLength, at: 0)
+    }
+    guard head.starts(with: BundleFormat.head[..<7]), head.count == headLength else {
+      throw malformed("it is no bundle")
+    }
+    guard head == BundleFormat.head else {
+      throw malformed("it is encrypted or was made by a newer program")
+    }
+    let end = name.length - UInt64(BundleFormat.tailLength)
+    let tail = try BundleReader.reading { () throws(SystemError) in
+      try file.read(BundleFormat.tailLength, at: end)
+    }
+    let lengths = tail.withUnsafeBytes { raw -> (packed: Int, unpacked: Int)? in
+      guard raw.count == BundleFormat.tailLength,
+        raw.dropFirst(8).elementsEqual(BundleFormat.tailMagic)
+      else { return nil }
+      return (Int(raw.bigEndian(UInt32.self, at: 0)), Int(raw.bigEndian(UInt32.self, at: 4)))
+    }
+    guard let lengths, lengths.unpacked <= BundleFormat.maximumIndex,
+      lengths.packed <= lengths.unpacked, UInt64(lengths.packed) <= end - UInt64(headLength)
+    else { throw malformed("its end is malformed") }
+    let packed = try BundleReader.reading { () throws(SystemError) in
+      try file.read(lengths.packed, at: end - UInt64(lengths.packed))
+    }
+    guard let index = cache.compression.unpacked(packed, to: lengths.unpacked) else {
+      throw malformed("its index does not unpack")
+    }
+    guard
+      let parsed = index.withUnsafeBytes({ raw in
+        BundleReader.parse(raw, upTo: end - UInt64(lengths.packed))
+      })
+    else { throw malformed("its index is malformed") }
+    (frames, entries) = parsed
+  }
+
+  private static func parse(
+    _ bytes: UnsafeRawBufferPointer, upTo end: UInt64
+  ) -> ([Frame], [Entry])? {
+    var reader = ByteReader(bytes)
+    guard let count = reader.varint(), count <= UInt64(BundleFormat.maximumFrames),
+      count <= UInt64(reader.remaining)
+    else { return nil }
+    var frames: [Frame] = []
+    frames.reserveCapacity(Int(count))
+    var (offset, content) = (UInt64(BundleFormat.head.count), UInt64(0))
+    for _ in 0..<count {
+      guard let packed = reader.varint(), let unpacked = reader.varint(), unpacked > 0,
+        unpacked <= UInt64(BundleFormat.frameLength), packed <= unpacked, packed <= end - offset
+      else { return nil }
+      frames.append(
+        Frame(offset: offset, packed: Int(packed), start: content, unpacked: Int(unpacked)))
+      offset += packed
+      content += unpacked
+    }
+    guard offset == end, let total = reader.varint(), total <= UInt64(BundleFormat.maximumVersions),
+      total <= UInt64(reader.remaining)
+    else { return nil }
+    var entries: [Entry] = []
+    entries.reserveCapacity(Int(total))
+    // No part belongs to two versions, so that a short bundle does not stand for a long one.
+    var room = content
+    var seen: Set<Version.ID> = []
+    for _ in 0..<total {
+      guard let id = reader.bundledID(), seen.insert(id).inserted,
+        let version = range(&reader, within: content),
+        let changes = range(&reader, within: content),
+        UInt64(version.count) + UInt64(changes.count) <= room
+      else { return nil }
+      room -= UInt64(version.count) + UInt64(changes.count)
+      entries.append(Entry(id: id, version: version, changes: changes))
+    }
+    return reader.remaining == 0 ? (frames, entries) : nil
+  }
+
+  private static func range(_ reader: inout ByteReader, within content: UInt64) -> Range<UInt64>? {
+    guard let offset = reader.varint(), let length = reader.varint(), offset <= content,
+      length <= content - offset
+    else { return nil }
+    return offset..<(offset + length)
+  }
+
+  // MARK: Versions
+
+  /// How faults call a version.
+  func label(_ index: Int) -> String { "\(label): version \(entries[index].id.rawValue)" }
+
+  /// What a version is.
+  func version(_ index: Int) throws(StoreError) -> Version {
+    let entry = entries[index]
+    let room = ExchangeLimits.metadataLength + (ExchangeLimits.metadataCount + 1) * 4200
+    guard entry.version.upperBound - entry.version.lowerBound <= UInt64(room) else {
+      throw .invalid("\(label(index)): what it is takes more than \(room) bytes")
+    }
+    let bytes = try bytes(entry.version)
+    let outcome = bytes.withUnsafeBytes { raw in
+      Result<Version, StoreError> { () throws(StoreError) in
+        var reader = ByteReader(raw)
+        return try reader.bundledVersion(entry.id) { distance in
+          distance <= UInt64(index) ? entries[index - Int(distance)].id : nil
+        }
+      }
+    }
+    do throws(StoreError) {
+      return try outcome.get()
+    } catch {
+      guard case .invalid(let reason) = error else { throw error }
+      throw .invalid("\(label(index)): \(reason)")
+    }
+  }
+
+  /// What a version changes.
+  func changes(_ index: Int) throws(StoreError) -> BundleChanges {
+    try BundleChanges(self, entries[index].changes, label: label(index))
+  }
+
+  // MARK: Content
+
+  /// The bytes of a range of the content, all at once.
+  private func bytes(_ range: Range<UInt64>) throws(StoreError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(range.count)
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let count = try withContent(at: offset, upTo: range.upperBound) {
+        bytes.append(contentsOf: $0)
+      }
+      offset += UInt64(count)
+    }
+    return bytes
+  }
+
+  /// Calls with the bytes from an offset on, as many as stand in one frame, and returns how many they were.
+  func withContent(
+    at offset: UInt64, upTo end: UInt64, _ body: (UnsafeRawBufferPointer) -> Void
+  ) throws(StoreError) -> Int {
+    var (low, high) = (0, frames.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if frames[middle].start <= offset { low = middle + 1 } else { high = middle }
+    }
+    // The range was checked to lie within the content.
+    guard low > 0 else { throw .invalid("\(label): it has no content") }
+    let frame = frames[low - 1]
+    let bytes = try unpacked(low - 1)
+    let from = Int(offset - frame.start)
+    let count = Int(min(UInt64(frame.unpacked - from), end - offset))
+    bytes.withUnsafeBytes { body($0.part(from, count)) }
+    return count
+  }
+
+  private func unpacked(_ index: Int) throws(StoreError) -> [UInt8] {
+    if let known = cache.frame(index, of: self) { return known }
+    let frame = frames[index]
+    let file = try open()
+    let packed = try BundleReader.reading { () throws(SystemError) in
+      try file.read(frame.packed, at: frame.offset)
+    }
+    guard let bytes = cache.compression.unpacked(packed, to: frame.unpacked) else {
+      throw .invalid("\(label): its frame \(index) does not unpack")
+    }
+    cache.keep(bytes, index, of: self)
+    return bytes
+  }
+}
+
+/// The frames that were unpacked last, of all bundles of an exchange.
+///
+/// - Concurrency: any thread.
+final class BundleCache: Sendable {
+  private struct Kept {
+    let bundle: ObjectIdentifier
+    let index: Int
+    let bytes: [UInt8]
+  }
+
+  let compression = Compression()
+  // Newest first; a leaf lock, not held while a frame is read.
+  private let recent = Mutex<[Kept]>([])
+  private static let count = 16
+
+  func frame(_ index: Int, of bundle: BundleReader) -> [UInt8]? {
+    recent.withLock { recent in
+      recent.first { $0.index == index && $0.bundle == ObjectIdentifier(bundle) }?.bytes
+    }
+  }
+
+  func keep(_ bytes: [UInt8], _ index: Int, of bundle: BundleReader) {
+    let kept = Kept(bundle: ObjectIdentifier(bundle), index: index, bytes: bytes)
+    recent.withLock { recent in
+      recent.removeAll { $0.index == index && $0.bundle == kept.bundle }
+      recent.insert(kept, at: 0)
+      if recent.count > BundleCache.count { recent.removeLast() }
+    }
+  }
+}
+
+extension Compression {
+  /// Bytes of a known length, packed or as they are; nil where they are neither.
+  fileprivate func unpacked(_ bytes: [UInt8], to length: Int) -> [UInt8]? {
+    if bytes.count == length { return bytes }
+    return bytes.withUnsafeBytes { raw in
+      let unpacked = self.unpacked(raw, atMost: length)
+      return unpacked?.count == length ? unpacked : nil
+    }
+  }
+}

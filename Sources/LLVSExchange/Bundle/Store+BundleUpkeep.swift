@@ -1,0 +1,120 @@
+import LLVSCore
+
+/// Keeping a writer's own bundles few and whole.
+extension Store {
+  /// So many bundles of about one size are put together, so that their number grows with the logarithm
+  /// of what is in them, and no version is written more often than that.
+  private static let runLength = 16
+  private static let checkedNote = "bundles.checked"
+
+  /// Reads one of this store's own bundles again, the next in turn, and removes it where its bytes are not
+  /// those that its name tells of: what was in it is then sent anew.
+  ///
+  /// - Returns: the bundles that are there afterwards.
+  func checkOwnBundle(
+    of names: [BundleName], in folder: BundleFolder, _ control: ExchangeControl
+  ) throws(StoreError) -> [BundleName] {
+    let own = names.filter(folder.isOwn).map(\.text)
+    // The one read last, and the one that was last when the round began: each send adds one, so that a round
+    // that took in new ones would never come to its end.
+    let noted = noted(Store.checkedNote).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    let parts = noted.split(separator: " ").map(String.init)
+    var (last, end) = parts.count == 2 ? (parts[0], parts[1]) : ("", "")
+    if !own.contains(where: { $0 > last && $0 <= end }) { (last, end) = ("", own.last ?? "") }
+    guard let text = own.first(where: { $0 > last }), let next = BundleName(text) else {
+      return names
+    }
+    note(Store.checkedNote, Array("\(text) \(end)".utf8))
+    guard try !isWhole(next, in: folder, control) else { return names }
+    try folder.remove([next])
+    return names.filter { $0 != next }
+  }
+
+  private func isWhole(
+    _ name: BundleName, in folder: BundleFolder, _ control: ExchangeControl
+  ) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      return try folder.open(name, cache: BundleCache(), control: control) != nil
+    } catch {
+      guard case .invalid = error else { throw error }
+      return false
+    }
+  }
+
+  /// Writes what is in many small bundles of this store's own into one, and removes them: the new one is in
+  /// place, and read again, before the first of them goes.
+  ///
+  /// `names` are all bundles that are there.
+  func putBundlesTogether(
+    _ names: [BundleName], in folder: BundleFolder, _ control: ExchangeControl
+  ) throws(StoreError) {
+    guard names.count(where: { folder.isOwn($0) && Store.isSmall($0) }) >= Store.runLength else {
+      return
+    }
+    let noted = try ownVersions(in: names, folder)
+    // Those that an earlier time left behind go first, so that nothing is put together twice.
+    var left: [BundleName] = []
+    for (name, numbers) in noted {
+      let holder = noted.first {
+        $0.name.sequence > name.sequence && $0.numbers.isSuperset(of: numbers)
+      }
+      guard let holder, try isWhole(holder.name, in: folder, control) else { continue }
+      left.append(name)
+    }
+    try folder.remove(left)
+    let own = noted.filter { !left.contains($0.name) }
+    let small = Set(Store.bundlesToPutTogether(own.map(\.name)))
+    guard small.count > 1 else { return }
+    var numbers: Set<VersionNumber> = []
+    for bundle in own where small.contains(bundle.name) { numbers.formUnion(bundle.numbers) }
+    var rest = numbers.sorted()[...]
+    var sequence = folder.nextSequence(after: names)
+    var kept: Set<BundleName> = []
+    var unsent = UnsentVersions()
+    while !rest.isEmpty, unsent.faults.isEmpty {
+      guard let (_, name) = try sendOne(&rest, to: folder, sequence, &unsent, control) else {
+        break
+      }
+      guard try isWhole(name, in: folder, control) else {
+        throw .unreachable("\(BundleFormat.directory)/\(name.text) cannot be read again")
+      }
+      kept.insert(name)
+      sequence = BundleName.sequence(after: sequence)
+    }
+    guard unsent.faults.isEmpty else {
+      // Something rotted here since it was sent: the small ones alone hold it.
+      return try folder.remove(kept.filter { !small.contains($0) })
+    }
+    try folder.remove(small.filter { !kept.contains($0) })
+  }
+
+  /// What is in this store's own bundles; of one that was noted by nobody it is not known.
+  private func ownVersions(
+    in names: [BundleName], _ folder: BundleFolder
+  ) throws(StoreError) -> [(name: BundleName, numbers: Set<VersionNumber>)] {
+    try catalog.readView { (view) throws(StoreError) in
+      var own: [(name: BundleName, numbers: Set<VersionNumber>)] = []
+      // What is large stays as it is.
+      for name in names where folder.isOwn(name) && Store.isSmall(name) {
+        guard let runs = try catalog.versions(inBundle: name.hash, in: view) else { continue }
+        var numbers: Set<VersionNumber> = []
+        for run in runs { for number in run { numbers.insert(VersionNumber(number)) } }
+        own.append((name, numbers))
+      }
+      return own
+    }
+  }
+
+  private static func isSmall(_ name: BundleName) -> Bool {
+    name.length < BundleFormat.closingLength / 2
+  }
+
+  /// Those to put together: where as many as a run are of about one size, they and all that are smaller.
+  static func bundlesToPutTogether(_ own: [BundleName]) -> [BundleName] {
+    // The size as a power of four.
+    func size(_ name: BundleName) -> Int { (UInt64.bitWidth - name.length.leadingZeroBitCount) / 2 }
+    let counts = Dictionary(grouping: own, by: size).mapValues(\.count)
+    guard let largest = counts.filter({ $0.value >= runLength }).keys.max() else { return [] }
+    return own.filter { size($0) <= largest }
+  }
+}

@@ -1,0 +1,25 @@
+internal import Foundation
+import LLVSCore
+
+/// Where the work of an exchange is done: on a thread of its own, so that no thread of the pool ever waits
+/// for a disk.
+enum ExchangeThread {
+  /// Runs work that blocks; cancelling the task tells it to stop.
+  static func run<Result: Sendable>(
+    _ body: @escaping @Sendable (ExchangeControl) throws -> Result
+  ) async throws -> Result {
+    let flag = Flag()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let thread = Thread {
+          let control = ExchangeControl(isCancelled: { flag.isSet })
+          continuation.resume(with: Swift.Result { try body(control) })
+        }
+        thread.stackSize = 8 << 20
+        thread.start()
+      }
+    } onCancel: {
+      flag.set()
+    }
+  }
+}

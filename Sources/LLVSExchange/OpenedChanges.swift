@@ -1,0 +1,94 @@
+import LLVSCore
+
+/// What a version changes, as far as it could be read before the commit that takes it in began: the
+/// transaction then has less to do, and others wait for it less.
+enum OpenedChanges<Changes: ChangeSource>: ChangeSource {
+  /// To be read while it is stored.
+  case unread(Changes)
+  case read([WireChange<ReadyValue>])
+  /// It was read, and this is wrong with it.
+  case malformed(StoreError)
+
+  /// Versions that take more bytes are read while they are stored.
+  static var limit: Int { 65_536 }
+
+  /// Reads changes that are short; nil where they turn out not to be.
+  ///
+  /// - Throws: what reading throws, but for what is wrong with the changes.
+  init?(reading changes: Changes, preparedBy contents: ContentStore) throws(StoreError) {
+    let sink = ReadyValueSink(contents, atMost: Self.limit)
+    var read: [WireChange<ReadyValue>] = []
+    do throws(StoreError) {
+      try changes.read(into: sink) { (change) throws(StoreError) in
+        try sink.take(change.key.bytes.count + 64)
+        read.append(change)
+      }
+    } catch {
+      guard !sink.isFull else { return nil }
+      guard case .invalid = error else { throw error }
+      self = .malformed(error)
+      return
+    }
+    self = .read(read)
+  }
+
+  func read<Sink: WireValueSink>(
+    into sink: Sink, _ body: (WireChange<Sink.Stored>) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    switch self {
+    case .unread(let changes): try changes.read(into: sink, body)
+    case .read(let changes):
+      for change in changes {
+        try body(change.map { (value) throws(StoreError) in try sink.store(value) })
+      }
+    case .malformed(let error): throw error
+    }
+  }
+}
+
+/// Hashes and packs values that come in pieces, while there is room.
+private final class ReadyValueSink: WireValueSink {
+  private let contents: ContentStore
+  private var room: Int
+  private var bytes: [UInt8] = []
+  private(set) var isFull = false
+
+  init(_ contents: ContentStore, atMost room: Int) {
+    self.contents = contents
+    self.room = room
+  }
+
+  /// Counts bytes that are kept.
+  func take(_ count: Int) throws(StoreError) {
+    room -= count
+    guard room >= 0 else {
+      isFull = true
+      throw .invalid("more than is read ahead")
+    }
+  }
+
+  func append(_ piece: UnsafeRawBufferPointer) throws(StoreError) {
+    try take(piece.count)
+    bytes.append(contentsOf: piece)
+  }
+
+  func finish() -> ReadyValue {
+    defer { bytes = [] }
+    return contents.ready(bytes)
+  }
+}
+
+extension WireChange {
+  /// The same change with its value as a body has it.
+  func map<Other>(
+    _ body: (Stored) throws(StoreError) -> Other
+  ) throws(StoreError) -> WireChange<Other> {
+    switch self {
+    case .insert(let key, let stored): .insert(key, try body(stored))
+    case .update(let key, let stored): .update(key, try body(stored))
+    case .remove(let key): .remove(key)
+    case .preserve(let key, let id): .preserve(key, id)
+    case .preserveRemoval(let key): .preserveRemoval(key)
+    }
+  }
+}

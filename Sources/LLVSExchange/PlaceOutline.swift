@@ -1,0 +1,120 @@
+package import LLVSCore
+
+/// What versions a place holds and what they come from, read before anything of it is taken: a place that has
+/// nothing to do with a store would be in it for good.
+package struct PlaceOutline {
+  private struct Entry {
+    var predecessors: [Version.ID]
+    var timestamp: Double
+    var line: Branch?
+    /// Whether it says that it stores bytes.
+    var storesBytes: Bool
+  }
+
+  /// Whether something there is here too, or was made from something that is; the rest is not looked at then.
+  package var isShared = false
+  private var entries: [Version.ID: Entry] = [:]
+
+  package init() {}
+
+  fileprivate mutating func add(_ version: Version) {
+    entries[version.id] = Entry(
+      predecessors: version.predecessors?.ids ?? [], timestamp: version.timestamp,
+      line: version.line, storesBytes: version.valueDataSize ?? 0 > 0)
+  }
+
+  /// Adds what the same place holds in another form.
+  package mutating func add(_ other: PlaceOutline) {
+    isShared = isShared || other.isShared
+    entries.merge(other.entries) { mine, _ in mine }
+  }
+
+  /// The newest version of a line there, where it is sure to come from something that is not here and holds
+  /// bytes; nil as a rule.
+  ///
+  /// What comes from versions that are not there yet may turn out to be of one history, and one that began
+  /// empty, as the original begins them, merges with another that did.
+  package func stranger(onLine line: Branch?) -> Version.ID? {
+    guard !isShared else { return nil }
+    let own = entries.filter { $0.value.line == line }
+    let newest = own.max {
+      ($0.value.timestamp, $0.key.rawValue) < ($1.value.timestamp, $1.key.rawValue)
+    }
+    guard let newest = newest?.key else { return nil }
+    var seen: Set<Version.ID> = [newest]
+    var open = [newest]
+    var holdsBytes = false
+    while let id = open.popLast() {
+      guard let entry = entries[id] else { return nil }
+      if entry.predecessors.isEmpty, entry.storesBytes { holdsBytes = true }
+      for id in entry.predecessors where seen.insert(id).inserted { open.append(id) }
+    }
+    return holdsBytes ? newest : nil
+  }
+
+  /// The version that an id, its name, or the beginning of either means, where only one begins so.
+  package func version(meant word: String) -> Version.ID? {
+    if entries[Version.ID(word)] != nil { return Version.ID(word) }
+    guard word.utf8.count >= 4 else { return nil }
+    let found = entries.filter { (id, entry) in
+      if id.rawValue.hasPrefix(word) { return true }
+      let name =
+        "\(VersionName.time(entry.timestamp))-\(String(decoding: VersionName.escaped(id), as: UTF8.self))"
+      return name.hasPrefix(word)
+    }
+    return found.count == 1 ? found.first?.key : nil
+  }
+}
+
+extension Store {
+  /// Looks at what a place holds; reads no more than its list where something of that is here.
+  ///
+  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  func outline(
+    of source: some VersionSource, control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline {
+    var outline = PlaceOutline()
+    let ids = try source.versionIDs()
+    if try unknown(ids, control).count < ids.count {
+      outline.isShared = true
+      return outline
+    }
+    var start = 0
+    while start < ids.count {
+      let part = Array(ids[start..<min(start + 1024, ids.count)])
+      control.report(.reading, start, of: ids.count)
+      let read = try Parallel.map(part.count) { (index) throws(StoreError) -> Version? in
+        try control.check()
+        do throws(StoreError) {
+          return try source.version(part[index])
+        } catch {
+          // What breaks a rule is named when it is to be taken.
+          guard case .invalid = error else { throw error }
+          return nil
+        }
+      }
+      for case let version? in read {
+        for id in version.predecessors?.ids ?? [] where try self.version(id) != nil {
+          outline.isShared = true
+          return outline
+        }
+        outline.add(version)
+      }
+      start += part.count
+    }
+    return outline
+  }
+
+  /// The same of a folder of bundles.
+  func outline(
+    of folder: BundleFolder, control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline {
+    let source = try BundleSource(folder, for: self, control: control)
+    guard try unread(source.names).count == source.names.count else {
+      var outline = PlaceOutline()
+      outline.isShared = true
+      return outline
+    }
+    return try outline(of: source, control: control)
+  }
+}

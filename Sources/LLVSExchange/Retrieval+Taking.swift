@@ -1,0 +1,156 @@
+import LLVSCore
+
+/// Storing what came, in commits of many versions.
+extension Retrieval {
+  /// How many versions one commit takes in, and how many bytes of values, and so how long others wait to
+  /// write.
+  private static var batchCount: Int { 1024 }
+  private static var batchBytes: Int64 { 8 << 20 }
+
+  /// A version as it was opened.
+  private enum Opened {
+    case whole(Version, OpenedChanges<Source.Changes>)
+    case absent
+    case refused(String)
+  }
+
+  /// What a commit came to.
+  private enum Outcome {
+    case taken(VersionNumber)
+    case known
+    case refused(String)
+    case barred(by: Version.ID, isRefused: Bool)
+    case absent
+  }
+
+  /// Stores versions that are in order.
+  mutating func take(_ order: [IncomingVersion]) throws(StoreError) {
+    var batch = Retrieval.batch(of: order, from: 0)
+    var opened = try open(order[batch])
+    while !batch.isEmpty {
+      let next = Retrieval.batch(of: order, from: batch.upperBound)
+      let (current, ready, retrieval) = (order[batch], opened, self)
+      // Opened before the commit begins, so that others do not wait for the remote more than they must.
+      let (outcomes, following) = try Parallel.both(
+        { () throws(StoreError) in try retrieval.install(current, ready) },
+        { () throws(StoreError) in try retrieval.open(order[next]) })
+      for (incoming, outcome) in zip(current, outcomes) { note(incoming.id, outcome) }
+      (batch, opened) = (next, following)
+      control.report(.storing, batch.lowerBound, of: order.count)
+    }
+  }
+
+  private static func batch(of order: [IncomingVersion], from start: Int) -> Range<Int> {
+    var end = start
+    var bytes: Int64 = 0
+    while end < order.count, end - start < batchCount, bytes < batchBytes {
+      // The original leaves the size out now and then, and a stranger's may be any.
+      bytes = bytes.addingReportingOverflow(order[end].size ?? 65_536).partialValue
+      guard bytes >= 0 else { return start..<(end + 1) }
+      end += 1
+    }
+    return start..<end
+  }
+
+  /// Opens the files of some versions, and reads what is short.
+  private func open(_ batch: ArraySlice<IncomingVersion>) throws(StoreError) -> [Opened] {
+    var opened: [Opened] = []
+    opened.reserveCapacity(batch.count)
+    for incoming in batch {
+      try control.check()
+      do throws(StoreError) {
+        var version = incoming.version
+        if version == nil { version = try source.version(incoming.id) }
+        if let version, let changes = try changes(of: incoming) {
+          opened.append(.whole(version, changes))
+        } else {
+          opened.append(.absent)
+        }
+      } catch {
+        guard case .invalid(let reason) = error else { throw error }
+        opened.append(.refused(reason))
+      }
+    }
+    return opened
+  }
+
+  /// The changes of a version, read already where they are short; nil if they are not there.
+  private func changes(
+    of incoming: IncomingVersion
+  ) throws(StoreError) -> OpenedChanges<Source.Changes>? {
+    guard let changes = try source.changes(of: incoming.id) else { return nil }
+    guard incoming.size ?? 0 <= OpenedChanges<Source.Changes>.limit else { return .unread(changes) }
+    let read = try OpenedChanges(reading: changes, preparedBy: store.contents)
+    if let read { return read }
+    // Longer than it said: it is read anew.
+    return try source.changes(of: incoming.id).map { .unread($0) }
+  }
+
+  /// Stores some versions in one commit and tells what became of each.
+  private func install(
+    _ batch: ArraySlice<IncomingVersion>, _ opened: [Opened]
+  ) throws(StoreError) -> [Outcome] {
+    var barred = barred
+    return try store.write { (transaction) throws(StoreError) in
+      let installer = VersionInstaller(transaction)
+      var outcomes: [Outcome] = []
+      outcomes.reserveCapacity(batch.count)
+      for (incoming, opened) in zip(batch, opened) {
+        try control.check()
+        let outcome: Outcome
+        if let cause = incoming.predecessors.first(where: { barred[$0] != nil }) {
+          outcome = .barred(by: cause, isRefused: barred[cause] ?? false)
+        } else {
+          outcome = try install(opened, incoming.id, with: installer, in: transaction)
+        }
+        switch outcome {
+        case .taken, .known: break
+        case .refused, .barred(by: _, isRefused: true): barred[incoming.id] = true
+        case .absent, .barred(by: _, isRefused: false): barred[incoming.id] = false
+        }
+        outcomes.append(outcome)
+      }
+      return outcomes
+    }
+  }
+
+  private func install(
+    _ opened: Opened, _ id: Version.ID, with installer: VersionInstaller,
+    in transaction: WriteTransaction
+  ) throws(StoreError) -> Outcome {
+    switch opened {
+    case .absent: return .absent
+    case .refused(let reason): return .refused(reason)
+    case .whole(let version, let changes):
+      // Made here, or taken from another peer, since the listing.
+      guard try transaction.version(id) == nil else { return .known }
+      do throws(StoreError) {
+        return .taken(try installer.install(version, changes: changes))
+      } catch {
+        guard case .invalid(let reason) = error else { throw error }
+        return .refused(source.isNamed(reason) ? reason : "\(source.label(id)): \(reason)")
+      }
+    }
+  }
+
+  private mutating func note(_ id: Version.ID, _ outcome: Outcome) {
+    switch outcome {
+    case .taken(let number):
+      report.taken.append(id)
+      report.takenNumbers.append(number)
+    case .known: break
+    case .refused(let reason):
+      barred[id] = true
+      report.refused.append(ExchangeReport.Fault(id: id, reason: reason))
+    case .barred(let cause, let isRefused):
+      barred[id] = isRefused
+      note(id, after: cause, isRefused: isRefused)
+    case .absent:
+      barred[id] = false
+      report.absent.insert(id)
+      let fault = ExchangeReport.Fault(
+        id: id, reason: "\(source.changesLabel(id)): it is not there yet")
+      report.waiting.append(fault)
+    }
+  }
+}

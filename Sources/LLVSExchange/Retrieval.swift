@@ -1,0 +1,190 @@
+package import LLVSCore
+
+extension Store {
+  /// Takes in every version of a place that can be taken.
+  ///
+  /// A version that breaks a rule is refused with its descendants and named; the others are taken.
+  /// Stopping keeps what was committed, which is whole versions.
+  ///
+  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  package func retrieve(
+    from source: some VersionSource, control: ExchangeControl = ExchangeControl()
+  ) throws(StoreError) -> ExchangeReport {
+    var retrieval = Retrieval(store: self, source: source, control: control)
+    return try retrieval.run()
+  }
+
+  /// The ids of versions that are not here, in the order given.
+  func unknown(
+    _ ids: [Version.ID], _ control: ExchangeControl
+  ) throws(StoreError) -> [Version.ID] {
+    try catalog.readView { (view) throws(StoreError) in
+      var unknown: [Version.ID] = []
+      for id in ids {
+        try control.check()
+        if try !catalog.contains(id, in: view) { unknown.append(id) }
+      }
+      return unknown
+    }
+  }
+}
+
+/// One retrieval: versions that are there and not here are read, checked and stored, predecessors first.
+///
+/// What is read next is read on another thread while this one stores.
+struct Retrieval<Source: VersionSource> {
+  let store: Store
+  let source: Source
+  let control: ExchangeControl
+  var report = ExchangeReport()
+  /// Versions that are not taken: true for those refused, false for those not there yet.
+  var barred: [Version.ID: Bool] = [:]
+
+  init(store: Store, source: Source, control: ExchangeControl) {
+    self.store = store
+    self.source = source
+    self.control = control
+  }
+
+  mutating func run() throws(StoreError) -> ExchangeReport {
+    control.report(.listing, 0, of: 0)
+    report.remoteIDs = try source.versionIDs()
+    let order = try arranged(try read(try store.unknown(report.remoteIDs, control)))
+    for fault in report.waiting { barred[fault.id] = false }
+    for fault in report.refused { barred[fault.id] = true }
+    try take(order)
+    return report
+  }
+
+  // MARK: Reading what the versions are
+
+  private mutating func read(
+    _ ids: [Version.ID]
+  ) throws(StoreError) -> [Version.ID: IncomingVersion] {
+    var found: [Version.ID: IncomingVersion] = [:]
+    found.reserveCapacity(ids.count)
+    var start = 0
+    while start < ids.count {
+      let end = min(start + 1024, ids.count)
+      control.report(.reading, start, of: ids.count)
+      let part = Array(ids[start..<end])
+      let (source, control) = (source, control)
+      let read = try Parallel.map(part.count) { (index) throws(StoreError) in
+        try control.check()
+        return try Retrieval.read(part[index], from: source)
+      }
+      for (id, outcome) in zip(part, read) {
+        switch outcome {
+        case .success(let incoming): found[id] = incoming
+        case .failure(let fault): report.refused.append(fault)
+        }
+      }
+      start = end
+    }
+    return found
+  }
+
+  /// A version; nil where it is not there, a fault where it breaks a rule.
+  private static func read(
+    _ id: Version.ID, from source: Source
+  ) throws(StoreError) -> Result<IncomingVersion?, ExchangeReport.Fault> {
+    do throws(StoreError) {
+      guard let version = try source.version(id) else { return .success(nil) }
+      return .success(IncomingVersion(version))
+    } catch {
+      guard case .invalid(let reason) = error else { throw error }
+      return .failure(ExchangeReport.Fault(id: id, reason: reason))
+    }
+  }
+
+  // MARK: The order
+
+  /// The versions in an order in which each follows its predecessors, oldest first where it is free;
+  /// those with a predecessor that is nowhere are waiting, those after a refused one refused.
+  private mutating func arranged(
+    _ found: [Version.ID: IncomingVersion]
+  ) throws(StoreError) -> [IncomingVersion] {
+    var missing: [Version.ID: Int] = [:]
+    var successors: [Version.ID: [Version.ID]] = [:]
+    let refused = Set(report.refused.map(\.id))
+    var absent: [(Version.ID, Version.ID, Bool)] = []
+    // The greatest comes first: the oldest.
+    var ready = PriorityQueue<IncomingVersion> { a, b in
+      a.timestamp == b.timestamp ? b.id < a.id : b.timestamp < a.timestamp
+    }
+    for incoming in found.values {
+      var count = 0
+      for id in incoming.predecessors {
+        if found[id] != nil {
+          successors[id, default: []].append(incoming.id)
+          count += 1
+        } else if try store.version(id) == nil {
+          absent.append((incoming.id, id, refused.contains(id)))
+          if !refused.contains(id) { report.absent.insert(id) }
+          count += 1
+        }
+      }
+      missing[incoming.id] = count
+      if count == 0 { ready.push(incoming) }
+    }
+    var order: [IncomingVersion] = []
+    order.reserveCapacity(found.count)
+    while let incoming = ready.pop() {
+      order.append(incoming)
+      missing[incoming.id] = nil
+      for id in successors[incoming.id] ?? [] {
+        guard let count = missing[id] else { continue }
+        missing[id] = count - 1
+        if count == 1, let next = found[id] { ready.push(next) }
+      }
+    }
+    // Whatever is left follows something that is barred, or itself.
+    var seen: Set<Version.ID> = []
+    absent.sort { ($0.2 ? 0 : 1, $0.0) < ($1.2 ? 0 : 1, $1.0) }
+    for (first, cause, isRefused) in absent {
+      var open = [(first, cause)]
+      while let (id, cause) = open.popLast() {
+        guard seen.insert(id).inserted else { continue }
+        note(id, after: cause, isRefused: isRefused)
+        for successor in successors[id] ?? [] { open.append((successor, id)) }
+      }
+    }
+    for id in missing.keys.sorted() where !seen.contains(id) {
+      report.refused.append(
+        ExchangeReport.Fault(
+          id: id, reason: "\(source.label(id)): it is among its own ancestors"))
+    }
+    return order
+  }
+
+  /// Notes a version that cannot be taken because of a predecessor.
+  mutating func note(_ id: Version.ID, after cause: Version.ID, isRefused: Bool) {
+    let state = isRefused ? "was refused" : "is not there yet"
+    let fault = ExchangeReport.Fault(
+      id: id, reason: "\(source.label(id)): its predecessor \(cause.rawValue) \(state)")
+    if isRefused { report.refused.append(fault) } else { report.waiting.append(fault) }
+  }
+}
+
+/// What has to be known of a version to put it in order.
+struct IncomingVersion {
+  /// Metadata over this is read again when its version is stored, and not kept until then.
+  private static let keptMetadata = 16_384
+
+  let id: Version.ID
+  let predecessors: [Version.ID]
+  let timestamp: Double
+  /// The bytes it says that it stores.
+  let size: Int64?
+  /// Nil where its metadata is too long to be kept.
+  let version: Version?
+
+  init(_ version: Version) {
+    id = version.id
+    predecessors = version.predecessors?.ids ?? []
+    timestamp = version.timestamp
+    self.size = version.valueDataSize
+    let size = version.metadata.reduce(0) { $0 + $1.key.rawValue.utf8.count + $1.value.data.count }
+    self.version = size <= IncomingVersion.keptMetadata ? version : nil
+  }
+}

@@ -1,0 +1,122 @@
+import LLVSCore
+internal import Platform
+
+/// Bytes that come in pieces: kept in memory while they are few, else in a file without a name, in which
+/// longer runs of zeros are holes: a peer may send a terabyte of them in a megabyte.
+///
+/// - Concurrency: for one thread at a time.
+final class Spool {
+  /// The least run of zeros that stays a hole.
+  private static let block = 65_536
+
+  private let directory: String
+  private let memoryLimit: Int
+  private var bytes: [UInt8] = []
+  private var file: File?
+  private(set) var length: UInt64 = 0
+
+  init(directory: String, memoryLimit: Int = 1 << 20) {
+    self.directory = directory
+    self.memoryLimit = memoryLimit
+  }
+
+  func append(_ piece: UnsafeRawBufferPointer) throws(StoreError) {
+    bytes.append(contentsOf: piece)
+    length += UInt64(piece.count)
+    if bytes.count > memoryLimit { try spill() }
+  }
+
+  private func spill() throws(StoreError) {
+    do throws(SystemError) {
+      let file: File
+      if let known = self.file { file = known } else { file = try makeFile() }
+      self.file = file
+      try write(to: file)
+    } catch {
+      throw .system(error)
+    }
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes what has gathered but for blocks of zeros.
+  private func write(to file: File) throws(SystemError) {
+    let start = length - UInt64(bytes.count)
+    for range in dataRanges {
+      let part = range.count == bytes.count ? bytes : Array(bytes[range])
+      try file.write(part, at: start + UInt64(range.lowerBound))
+    }
+  }
+
+  /// What has gathered but for blocks of zeros.
+  private var dataRanges: [Range<Int>] {
+    bytes.withUnsafeBytes { raw in
+      var ranges: [Range<Int>] = []
+      for begin in stride(from: 0, to: raw.count, by: Self.block) {
+        let end = min(raw.count, begin + Self.block)
+        let part = UnsafeRawBufferPointer(rebasing: raw[begin..<end])
+        guard ValueChunking.leadingZeros(part) < part.count else { continue }
+        if let last = ranges.last, last.upperBound == begin {
+          ranges[ranges.count - 1] = last.lowerBound..<end
+        } else {
+          ranges.append(begin..<end)
+        }
+      }
+      return ranges
+    }
+  }
+
+  private func makeFile() throws(SystemError) -> File {
+    let path = "\(directory)/incoming-\(SystemRandom.hex(8))"
+    let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
+    try FileSystem.unlink(path)
+    return file
+  }
+
+  /// Everything, in memory or in a file; the spool is empty again.
+  func take() throws(StoreError) -> (bytes: [UInt8], file: File?, length: UInt64) {
+    if let file {
+      if !bytes.isEmpty { try spill() }
+      do throws(SystemError) {
+        try file.truncate(to: length)
+      } catch {
+        throw .system(error)
+      }
+    }
+    defer {
+      bytes = []
+      file = nil
+      length = 0
+    }
+    return (bytes, file, length)
+  }
+}
+
+/// Stores values that come in pieces.
+final class TransactionSink: WireValueSink {
+  private let transaction: WriteTransaction
+  private let spool: Spool
+
+  init(_ transaction: WriteTransaction) {
+    self.transaction = transaction
+    spool = Spool(directory: transaction.store.path)
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    try spool.append(bytes)
+  }
+
+  func finish() throws(StoreError) -> StoredContent {
+    let (bytes, file, length) = try spool.take()
+    guard let file else { return try transaction.write(bytes) }
+    return try transaction.write(FileSource(file, length: length))
+  }
+
+  func store(_ value: ReadyValue) throws(StoreError) -> StoredContent {
+    try transaction.write(value)
+  }
+
+  /// Forgets a value that came in part.
+  func reset() throws(StoreError) {
+    _ = try spool.take()
+  }
+}

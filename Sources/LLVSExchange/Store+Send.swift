@@ -1,0 +1,298 @@
+package import LLVSCore
+
+/// Sending: versions that are here and not there are written, predecessors first.
+extension Store {
+  /// Versions that become visible there at once.
+  private static let sendCount = 256
+
+  /// Writes every version that a remote lacks, but heads that others contain (rule 5).
+  ///
+  /// Versions that need something damaged are left out with their descendants, which nobody would take
+  /// without them, and named in the report.
+  ///
+  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  package func send(
+    to remote: some WireRemote, control: ExchangeControl = ExchangeControl()
+  ) throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    control.report(.listing, 0, of: 0)
+    report.remoteIDs = try remote.versionIDs()
+    let known = Set(report.remoteIDs)
+    let numbers = try versionsToSend(control) { known.contains($0.id) }
+    var unsent = UnsentVersions()
+    do throws(StoreError) {
+      var rest = numbers[...]
+      var batch = try writeNext(&rest, to: remote, &unsent, control)
+      while !batch.isEmpty || !rest.isEmpty {
+        let (ids, left, barred) = (batch, rest, unsent)
+        // While a batch becomes durable, which is waiting for the most part, the next is written.
+        let (_, next) = try Parallel.beside(
+          { () throws(StoreError) in try remote.publish(ids) },
+          { () throws(StoreError) in
+            var (left, barred) = (left, barred)
+            return (try self.writeNext(&left, to: remote, &barred, control), left, barred)
+          })
+        report.sent += ids
+        control.report(.sending, report.sent.count, of: numbers.count)
+        (batch, rest, unsent) = next
+      }
+    } catch {
+      remote.abandon()
+      throw error
+    }
+    remote.abandon()
+    report.refused = unsent.faults
+    return report
+  }
+
+  /// How many versions a remote with these ids lacks.
+  package func countToSend(without known: Set<Version.ID>) throws(StoreError) -> Int {
+    try versionsToSend(ExchangeControl()) { known.contains($0.id) }.count
+  }
+
+  /// The ancestors of all heads that no other contains, without those there, in order of number.
+  func versionsToSend(
+    _ control: ExchangeControl, isThere: (HistoryNode) -> Bool
+  ) throws(StoreError) -> [VersionNumber] {
+    var open: [VersionNumber] = []
+    // The unnamed line, and a line with an empty name, which no listing of lines goes on after.
+    for line in [nil, Branch(rawValue: "")] {
+      open += try graph.uncontainedHeads(ofLine: line).map(\.number)
+    }
+    var last: String?
+    while true {
+      let lines = try lines(after: last, limit: 256)
+      guard let end = lines.last else { break }
+      last = end
+      for line in lines where line != VersionRecord.unnamedLine {
+        open += try graph.uncontainedHeads(ofLine: Branch(rawValue: line)).map(\.number)
+      }
+    }
+    var seen = Set(open)
+    var missing: [VersionNumber] = []
+    while let number = open.popLast() {
+      try control.check()
+      let node = try graph.node(number)
+      if !isThere(node) { missing.append(number) }
+      for predecessor in [node.first, node.second].compactMap(\.self)
+      where seen.insert(predecessor).inserted {
+        open.append(predecessor)
+      }
+    }
+    return missing.sorted()
+  }
+
+  /// Takes the next versions off a list, writes the two files of each, and returns the ids of those that
+  /// could be written.
+  private func writeNext(
+    _ numbers: inout ArraySlice<VersionNumber>, to remote: some WireRemote,
+    _ unsent: inout UnsentVersions, _ control: ExchangeControl
+  ) throws(StoreError) -> [Version.ID] {
+    let batch = Array(numbers.prefix(Store.sendCount))
+    numbers = numbers.dropFirst(batch.count)
+    let failed = Flag()
+    let written = try Parallel.map(batch.count) {
+      (index) throws(StoreError) -> (VersionRecord, String?)? in
+      // The other thread has met a fault, which it throws.
+      guard !failed.isSet else { return nil }
+      do throws(StoreError) {
+        try control.check()
+        return try self.write(batch[index], to: remote)
+      } catch {
+        failed.set()
+        throw error
+      }
+    }
+    var ids: [Version.ID] = []
+    // What was written of those that are barred is not published, and forgotten.
+    for case (let record, let damage)? in written
+    where try !unsent.bars(record, damage, in: self) {
+      ids.append(record.id)
+    }
+    return ids
+  }
+
+  /// Writes the two files of a version; or says what of it is damaged.
+  private func write(
+    _ number: VersionNumber, to remote: some WireRemote
+  ) throws(StoreError) -> (VersionRecord, String?) {
+    guard let record = try version(number) else {
+      throw .corrupt("there is no version number \(number.rawValue)")
+    }
+    do throws(StoreError) {
+      try remote.write(.changes, record.id) { (output) throws(StoreError) in
+        try writeChanges(of: record, to: output)
+      }
+      try remote.write(.version, record.id) { (output) throws(StoreError) in
+        try version(from: record).write(to: output)
+      }
+    } catch {
+      guard error.isDamage else { throw error }
+      return (record, error.message)
+    }
+    return (record, nil)
+  }
+
+  /// Writes the change list of a version: the recorded one, or what follows from the maps.
+  package func writeChanges(
+    of record: VersionRecord, to output: WireOutput
+  ) throws(StoreError) {
+    var writer = ChangeWriter(output, of: record.id)
+    try writeChanges(of: record, to: &writer)
+    try writer.finish()
+  }
+
+  /// Writes the changes of a version in whatever form.
+  func writeChanges(
+    of record: VersionRecord, to writer: inout some ChangeSink
+  ) throws(StoreError) {
+    let map = map(of: record)
+    if record.second == nil || record.changes != nil {
+      try forEachChange(madeIn: record) { (change) throws(StoreError) in
+        try write(change, of: record, map, to: &writer)
+      }
+    } else {
+      try writeMerge(record, map, to: &writer)
+    }
+  }
+
+  private func write(
+    _ change: RecordedChange, of record: VersionRecord, _ map: ValueMap,
+    to writer: inout some ChangeSink
+  ) throws(StoreError) {
+    switch change {
+    case .remove(let key): try writer.remove(key)
+    case .preserveRemoval(let key): try writer.preserveRemoval(key)
+    case .preserve(let key, let id): try writer.preserve(key, storedIn: id)
+    case .insert(let key), .update(let key):
+      guard let entry = try map.entry(at: key) else {
+        throw .corrupt("version \(record.id.rawValue) has lost its value at \(key.rawValue)")
+      }
+      let pieces = {
+        [contents] (take: (UnsafeRawBufferPointer) throws(StoreError) -> Void)
+          throws(StoreError) in
+        try contents.forEachPiece(of: entry.stored, named: key, take)
+      }
+      if case .insert = change {
+        try writer.insert(key, length: entry.stored.length, data: pieces)
+      } else {
+        try writer.update(key, length: entry.stored.length, data: pieces)
+      }
+    }
+  }
+
+  /// What a merge changes of its first predecessor: `preserve` for what an ancestor stored (rule 10).
+  private func writeMerge(
+    _ record: VersionRecord, _ map: ValueMap, to writer: inout some ChangeSink
+  ) throws(StoreError) {
+    guard
+      let first = try record.first.flatMap({ number throws(StoreError) in try version(number) }),
+      let second = try record.second.flatMap({ number throws(StoreError) in try version(number) })
+    else { throw .corrupt("version \(record.id.rawValue) has lost a predecessor") }
+    let other = self.map(of: second)
+    var diff = try MapDiff(from: self.map(of: first), to: map)
+    while let change = try diff.next() {
+      guard !change.isDirectory else { continue }
+      let key = change.key
+      guard let new = change.new else {
+        if try other.entry(at: key) == nil {
+          try writer.preserveRemoval(key)
+        } else {
+          try writer.remove(key)
+        }
+        continue
+      }
+      if let old = change.old, old.storedVersion == new.storedVersion,
+        old.stored.digest == new.stored.digest
+      {
+        continue
+      }
+      if new.storedVersion == record.number {
+        let line = change.old == nil ? RecordedChange.insert(key) : .update(key)
+        try write(line, of: record, map, to: &writer)
+      } else {
+        try writer.preserve(key, storedIn: try id(of: new.storedVersion))
+      }
+    }
+  }
+}
+
+/// The versions that cannot be sent: those that need something damaged, and what was made from them.
+struct UnsentVersions {
+  private var numbers: Set<VersionNumber> = []
+  private var damaged: [ExchangeReport.Fault] = []
+  private var descendants: [ExchangeReport.Fault] = []
+
+  /// Why they cannot be sent, those in which something is damaged first.
+  var faults: [ExchangeReport.Fault] { damaged + descendants }
+
+  /// Whether a version cannot be sent, because of what is damaged in it or because one of its predecessors,
+  /// which were asked about before, cannot be; then it is noted.
+  mutating func bars(
+    _ record: VersionRecord, _ damage: String?, in store: Store
+  ) throws(StoreError) -> Bool {
+    func fault(_ reason: String) -> ExchangeReport.Fault {
+      ExchangeReport.Fault(id: record.id, reason: "version \(record.name): \(reason)")
+    }
+    if let damage {
+      damaged.append(fault(damage))
+    } else if let cause = record.predecessors.first(where: { numbers.contains($0) }) {
+      let name = try store.version(cause)?.name ?? "\(cause.rawValue)"
+      descendants.append(fault("its predecessor \(name) cannot be sent"))
+    } else {
+      return false
+    }
+    numbers.insert(record.number)
+    return true
+  }
+
+  /// Whether a version was noted.
+  func isNoted(_ record: VersionRecord) -> Bool { numbers.contains(record.number) }
+}
+
+extension ContentStore {
+  /// Calls with the bytes of a key's value; what is damaged in it is told with the key.
+  fileprivate func forEachPiece(
+    of stored: StoredContent, named key: Key,
+    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var taken: StoreError?
+    do throws(StoreError) {
+      try forEachPiece(of: stored) { (piece) throws(StoreError) in
+        do throws(StoreError) {
+          try body(piece)
+        } catch {
+          taken = error
+          throw error
+        }
+      }
+    } catch {
+      guard taken == nil, error.isDamage else { throw error }
+      throw .corrupt("\(key.rawValue): \(error.message)")
+    }
+  }
+
+  /// Calls with the bytes of a value, piece by piece.
+  func forEachPiece(
+    of stored: StoredContent, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    if stored.length <= 262_144 {
+      let bytes = try bytes(stored)
+      if !bytes.isEmpty { try bytes.withPiece(body) }
+      return
+    }
+    var buffer = [UInt8](repeating: 0, count: 262_144)
+    var offset: UInt64 = 0
+    while offset < stored.length {
+      let outcome = buffer.withUnsafeMutableBytes { raw in
+        Result<Int, StoreError> { () throws(StoreError) in
+          let count = try read(stored, at: offset, into: raw)
+          guard count > 0 else { throw .corrupt("a value ends before its length") }
+          try body(UnsafeRawBufferPointer(rebasing: raw[..<count]))
+          return count
+        }
+      }
+      offset += UInt64(try outcome.get())
+    }
+  }
+}

@@ -1,0 +1,129 @@
+package import LLVSCore
+
+/// Reading everything that a folder holds into a store that is thrown away afterwards: what is damaged, cut
+/// or missing there is a fault, also where a retrieval would wait for it.
+extension Store {
+  /// Reads both files of every version in a folder in the original's format.
+  ///
+  /// - Throws: as ``retrieve(from:control:)``.
+  func readAll(
+    of remote: FolderRemote, control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    let ids = try remote.versionIDs()
+    let new = Set(try unknown(ids, control))
+    var report = try retrieve(from: remote, control: control)
+    // What came from somewhere else before is compared with what stands here.
+    let known = ids.filter { !new.contains($0) }
+    report.refused += try verify(known, against: remote, control: control)
+    report.refused += try remote.idsOfChangesAlone().map { id in
+      ExchangeReport.Fault(
+        id: id, reason: "\(remote.changesLabel(id)): there is no \(remote.label(id))")
+    }
+    return report
+  }
+
+  /// Reads every bundle of a folder, and every copy of what stands in several.
+  ///
+  /// - Throws: as ``retrieve(from:control:)``.
+  func readAll(
+    of folder: BundleFolder, control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    let source = try BundleSource(folder, for: self, control: control)
+    var counts: [Version.ID: Int] = [:]
+    for bundle in source.bundles {
+      for entry in bundle.entries { counts[entry.id, default: 0] += 1 }
+    }
+    let new = Set(try unknown(Array(counts.keys), control))
+    var report = try retrieve(from: source, after: ExchangeReport(), control: control)
+    for bundle in source.bundles {
+      let copies = bundle.entries.map(\.id).filter { counts[$0] ?? 0 > 1 || !new.contains($0) }
+      guard !copies.isEmpty else { continue }
+      report.refused += try verify(copies, against: BundleVersions(bundle), control: control)
+    }
+    // A bundle that its writer put together with others meanwhile is none that is missing.
+    let (whole, torn) = try folder.list()
+    let there = Set(whole.map(\.text) + torn)
+    let gone = Set(source.torn.map(\.id)).filter { !there.contains($0.rawValue) }
+    report.waiting.removeAll { gone.contains($0.id) }
+    return report
+  }
+
+  /// Takes in versions of another store with their ancestors.
+  package func takeIn(
+    _ ids: Set<Version.ID>, from other: Store, control: ExchangeControl
+  ) throws(StoreError) {
+    var open: [VersionNumber] = []
+    for id in ids {
+      if let record = try other.version(id) { open.append(record.number) }
+    }
+    var seen = Set(open)
+    var wanted: [Version.ID] = []
+    while let number = open.popLast() {
+      let node = try other.graph.node(number)
+      if try version(node.id) != nil { continue }
+      wanted.append(node.id)
+      for predecessor in [node.first, node.second].compactMap(\.self)
+      where seen.insert(predecessor).inserted {
+        open.append(predecessor)
+      }
+    }
+    let remote = StoreRemote(other, scratchDirectory: path, control: control)
+    _ = try retrieve(from: SomeVersions(remote, wanted), control: control)
+  }
+}
+
+/// Some of the versions of a place.
+private final class SomeVersions<Source: VersionSource>: VersionSource {
+  private let source: Source
+  private let ids: [Version.ID]
+
+  init(_ source: Source, _ ids: [Version.ID]) {
+    self.source = source
+    self.ids = ids
+  }
+
+  func versionIDs() -> [Version.ID] { ids }
+
+  func version(_ id: Version.ID) throws(StoreError) -> Version? { try source.version(id) }
+
+  func changes(of id: Version.ID) throws(StoreError) -> Source.Changes? {
+    try source.changes(of: id)
+  }
+
+  func label(_ id: Version.ID) -> String { source.label(id) }
+
+  func changesLabel(_ id: Version.ID) -> String { source.changesLabel(id) }
+
+  func isNamed(_ reason: String) -> Bool { source.isNamed(reason) }
+}
+
+/// The versions of one bundle.
+private final class BundleVersions: VersionSource {
+  private let bundle: BundleReader
+  private let places: [Version.ID: Int]
+
+  init(_ bundle: BundleReader) {
+    self.bundle = bundle
+    var places: [Version.ID: Int] = [:]
+    for (index, entry) in bundle.entries.enumerated() { places[entry.id] = index }
+    self.places = places
+  }
+
+  func versionIDs() -> [Version.ID] { Array(places.keys) }
+
+  func version(_ id: Version.ID) throws(StoreError) -> Version? {
+    try places[id].map { (index) throws(StoreError) in try bundle.version(index) }
+  }
+
+  func changes(of id: Version.ID) throws(StoreError) -> BundleChanges? {
+    try places[id].map { (index) throws(StoreError) in try bundle.changes(index) }
+  }
+
+  func label(_ id: Version.ID) -> String {
+    places[id].map { bundle.label($0) } ?? "version \(id.rawValue)"
+  }
+
+  func changesLabel(_ id: Version.ID) -> String { label(id) }
+
+  func isNamed(_ reason: String) -> Bool { reason.hasPrefix("\(BundleFormat.directory)/") }
+}

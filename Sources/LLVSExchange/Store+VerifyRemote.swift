@@ -1,0 +1,134 @@
+package import LLVSCore
+
+/// Comparing: versions that are both here and there are read again and have to say the same (rule 2).
+extension Store {
+  /// Compares every version of a remote that is here too, and names what differs.
+  ///
+  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  /// - Complexity: reads everything that both have.
+  package func verify(
+    against remote: some VersionSource, control: ExchangeControl = ExchangeControl()
+  ) throws(StoreError) -> [ExchangeReport.Fault] {
+    try verify(remote.versionIDs(), against: remote, control: control)
+  }
+
+  /// The same of some versions.
+  func verify(
+    _ ids: [Version.ID], against remote: some VersionSource, control: ExchangeControl
+  ) throws(StoreError) -> [ExchangeReport.Fault] {
+    var faults: [ExchangeReport.Fault] = []
+    for (index, id) in ids.sorted().enumerated() {
+      try control.check()
+      control.report(.reading, index, of: ids.count)
+      guard let record = try version(id) else { continue }
+      do throws(StoreError) {
+        if let reason = try difference(of: record, from: remote) {
+          faults.append(ExchangeReport.Fault(id: id, reason: reason))
+        }
+      } catch {
+        guard case .invalid(let reason) = error else { throw error }
+        faults.append(ExchangeReport.Fault(id: id, reason: reason))
+      }
+    }
+    return faults
+  }
+
+  /// The versions up to a number that a send would write to a place that holds these.
+  package func versionsToSend(
+    upTo last: UInt32, without known: Set<Version.ID>, control: ExchangeControl
+  ) throws(StoreError) -> [VersionRecord] {
+    var records: [VersionRecord] = []
+    for number in try versionsToSend(control, isThere: { known.contains($0.id) })
+    where number.rawValue <= last {
+      if let record = try version(number) { records.append(record) }
+    }
+    return records
+  }
+
+  private func difference(
+    of record: VersionRecord, from remote: some VersionSource
+  ) throws(StoreError) -> String? {
+    let name = remote.label(record.id)
+    guard let theirs = try remote.version(record.id) else { return nil }
+    let ours = try version(from: record)
+    if let said = theirs.metadata[.digest] {
+      let text = String(decoding: said.data.prefix(80), as: UTF8.self)
+      guard text == "\"\(record.map.digest.hex)\"" else {
+        return "\(name): its content is \(record.map.digest.hex) here and \(text) there"
+      }
+    }
+    guard theirs.predecessors == ours.predecessors else {
+      return "\(name): it has other predecessors there"
+    }
+    guard theirs.timestamp.bitPattern == ours.timestamp.bitPattern else {
+      return "\(name): it has the time \(ours.timestamp) here and \(theirs.timestamp) there"
+    }
+    guard theirs.metadata == ours.metadata else { return "\(name): it has other metadata there" }
+    return try differenceOfChanges(record, from: remote)
+  }
+
+  private func differenceOfChanges(
+    _ record: VersionRecord, from remote: some VersionSource
+  ) throws(StoreError) -> String? {
+    let name = remote.changesLabel(record.id)
+    guard let changes = try remote.changes(of: record.id) else { return "\(name): it is not there" }
+    let map = map(of: record)
+    var difference: String?
+    // What follows the first difference is read all the same: it may be malformed.
+    try changes.read(into: DigestSink()) { (change) throws(StoreError) in
+      guard difference == nil, let what = try self.difference(of: change, map, record) else {
+        return
+      }
+      difference = "\(name): \(what)"
+    }
+    return difference
+  }
+
+  private func difference(
+    of change: WireChange<DigestSink.Seen>, _ map: ValueMap, _ record: VersionRecord
+  ) throws(StoreError) -> String? {
+    let key = change.key
+    let entry = try map.entry(at: key)
+    switch change {
+    case .remove, .preserveRemoval:
+      guard entry == nil else { return "it removes \(key.rawValue) there" }
+    case .preserve(_, let id):
+      // A reference that no predecessor had was stored by the version itself (rule 10).
+      guard let entry,
+        try self.id(of: entry.storedVersion) == id || entry.storedVersion == record.number
+      else { return "\(key.rawValue) is another value there" }
+    case .insert(_, let stored), .update(_, let stored):
+      guard let entry else { return "it has \(key.rawValue) there, and not here" }
+      let sink = DigestSink()
+      try contents.forEachPiece(of: entry.stored) { (piece) throws(StoreError) in
+        sink.append(piece)
+      }
+      guard sink.finish() == stored else { return "\(key.rawValue) has other bytes there" }
+    }
+    return nil
+  }
+}
+
+/// Keeps the hash of a value and its length instead of its bytes.
+private final class DigestSink: WireValueSink {
+  struct Seen: Equatable {
+    let length: UInt64
+    let digest: Digest
+  }
+
+  private var hasher = SHA256Hasher()
+  private var length: UInt64 = 0
+
+  func append(_ bytes: UnsafeRawBufferPointer) {
+    hasher.update(bytes)
+    length += UInt64(bytes.count)
+  }
+
+  func finish() -> Seen {
+    defer {
+      hasher = SHA256Hasher()
+      length = 0
+    }
+    return Seen(length: length, digest: hasher.finish())
+  }
+}

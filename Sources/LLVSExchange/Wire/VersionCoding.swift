@@ -1,0 +1,171 @@
+// The file versions/ID: {"version": {"identifier", "timestamp", "predecessors"?, "valueDataSize"?,
+// "metadata"?}}. Metadata is a flat array [key, {"data": base64}, key, ...], as the original's coder
+// writes a dictionary.
+
+package import LLVSCore
+
+extension Version {
+  /// Reads a version's file.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` that names file, reason and byte.
+  package init(reading input: WireInput) throws(StoreError) {
+    try input.skipByteOrderMark()
+    var version: Version?
+    try input.object { (name) throws(StoreError) in
+      guard name == "version" else { return try input.skipValue() }
+      guard version == nil else { throw input.malformed("two versions") }
+      version = try Version(readingBody: input)
+    }
+    try input.finish()
+    guard let version else { throw input.malformed("no version") }
+    self = version
+  }
+
+  private init(readingBody input: WireInput) throws(StoreError) {
+    var id: Version.ID?
+    var timestamp: Double?
+    var predecessors: Predecessors?
+    var size: Int64?
+    var metadata: Metadata?
+    var seen: Set<String> = []
+    try input.object { (name) throws(StoreError) in
+      guard ["identifier", "timestamp", "predecessors", "valueDataSize", "metadata"].contains(name)
+      else { return try input.skipValue() }
+      guard seen.insert(name).inserted else { throw input.malformed("\(name) stands twice") }
+      switch name {
+      case "identifier": id = try input.versionID()
+      case "timestamp": timestamp = try input.timestamp()
+      default:
+        guard try !input.null() else { return }
+        switch name {
+        case "predecessors": predecessors = try Predecessors(reading: input)
+        case "valueDataSize": size = try input.dataSize()
+        default: metadata = try input.metadata()
+        }
+      }
+    }
+    guard let id else { throw input.malformed("identifier is missing") }
+    guard let timestamp else { throw input.malformed("timestamp is missing") }
+    guard predecessors?.ids.contains(id) != true else {
+      throw input.malformed("the version is its own predecessor")
+    }
+    self.init(
+      id: id, predecessors: predecessors, timestamp: timestamp, valueDataSize: size,
+      metadata: metadata ?? [:])
+  }
+
+  /// Writes a version's file; equal versions give equal bytes.
+  package func write(to output: WireOutput) throws(StoreError) {
+    if let fault = WireName.fault(of: id) { throw .invalid(fault) }
+    output.write("{\"version\":{\"identifier\":")
+    try output.string(id.rawValue)
+    if let predecessors {
+      output.write(",\"predecessors\":{\"idOfFirst\":")
+      try output.string(predecessors.idOfFirst.rawValue)
+      if let second = predecessors.idOfSecond {
+        output.write(",\"idOfSecond\":")
+        try output.string(second.rawValue)
+      }
+      output.write("}")
+    }
+    // A description is the shortest decimal that reads back to the same bits.
+    output.write(",\"timestamp\":")
+    output.write("\(timestamp)")
+    if let valueDataSize { output.write(",\"valueDataSize\":\(valueDataSize)") }
+    output.write(",\"metadata\":[")
+    var isFirst = true
+    for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
+      if !isFirst { output.write(",") }
+      isFirst = false
+      try output.string(key.rawValue)
+      output.write(",{\"data\":")
+      try output.base64(value.data)
+      output.write("}")
+    }
+    output.write("]}}")
+    try output.flush()
+  }
+}
+
+extension Version.Predecessors {
+  fileprivate init(reading input: WireInput) throws(StoreError) {
+    var first: Version.ID?
+    var second: Version.ID?
+    try input.object { (name) throws(StoreError) in
+      switch name {
+      case "idOfFirst":
+        guard first == nil else { throw input.malformed("idOfFirst stands twice") }
+        first = try input.versionID()
+      case "idOfSecond":
+        guard second == nil else { throw input.malformed("idOfSecond stands twice") }
+        if try !input.null() { second = try input.versionID() }
+      default: try input.skipValue()
+      }
+    }
+    guard let first else { throw input.malformed("idOfFirst is missing") }
+    guard first != second else { throw input.malformed("both predecessors are one version") }
+    self.init(idOfFirst: first, idOfSecond: second)
+  }
+}
+
+extension WireInput {
+  func versionID() throws(StoreError) -> Version.ID {
+    let bytes = try string(atMost: WireName.maximumLength)
+    let id = Version.ID(String(decoding: bytes, as: UTF8.self))
+    if let fault = WireName.fault(of: id) { throw malformed(fault) }
+    return id
+  }
+
+  fileprivate func timestamp() throws(StoreError) -> Double {
+    let text = try number()
+    guard let value = Double(text), value.magnitude < ExchangeLimits.timestamp else {
+      throw malformed("the timestamp \(text) is out of range")
+    }
+    return value
+  }
+
+  fileprivate func dataSize() throws(StoreError) -> Int64 {
+    let text = try number()
+    guard let value = Int64(text) ?? Double(text).flatMap(Int64.init(exactly:)), value >= 0 else {
+      throw malformed("the size \(text) is not a count of bytes")
+    }
+    return value
+  }
+
+  fileprivate func metadata() throws(StoreError) -> Version.Metadata {
+    var metadata: Version.Metadata = [:]
+    var room = ExchangeLimits.metadataLength
+    var key: Version.MetadataKey?
+    try array { () throws(StoreError) in
+      guard let current = key else {
+        let bytes = try string(atMost: ExchangeLimits.metadataKeyLength)
+        key = Version.MetadataKey(String(decoding: bytes, as: UTF8.self))
+        return
+      }
+      var data: [UInt8]?
+      try object { (name) throws(StoreError) in
+        guard name == "data" else { return try skipValue() }
+        guard data == nil else { throw malformed("data stands twice") }
+        var bytes: [UInt8] = []
+        try base64 { (piece) throws(StoreError) in
+          guard piece.count <= room else {
+            throw malformed("metadata of more than \(ExchangeLimits.metadataLength) bytes")
+          }
+          room -= piece.count
+          bytes.append(contentsOf: piece)
+        }
+        data = bytes
+      }
+      guard let data else { throw malformed("metadata without data") }
+      guard metadata.updateValue(Version.MetadataValue(data: data), forKey: current) == nil else {
+        throw malformed("the metadata \(current.rawValue) stands twice")
+      }
+      guard metadata.count <= ExchangeLimits.metadataCount else {
+        throw malformed("more than \(ExchangeLimits.metadataCount) pieces of metadata")
+      }
+      key = nil
+    }
+    guard key == nil else { throw malformed("metadata with a key that has no value") }
+    return metadata
+  }
+}

@@ -1,0 +1,173 @@
+// JSON as RFC 8259 has it, strictly: one value per file, valid UTF-8, no lone surrogates, a bounded depth.
+
+import LLVSCore
+
+extension WireInput {
+  /// The next byte that is not white space, not consumed.
+  func peek() throws(StoreError) -> UInt8 {
+    while try refill() {
+      switch buffer[position] {
+      case 0x20, 0x09, 0x0A, 0x0D: position += 1
+      case let byte: return byte
+      }
+    }
+    throw malformed("the file ends too early")
+  }
+
+  func skip(past byte: UInt8) throws(StoreError) {
+    guard try peek() == byte else {
+      throw malformed("\"\(Character(Unicode.Scalar(byte)))\" is missing")
+    }
+    position += 1
+  }
+
+  /// Goes past a byte order mark, which other programs put before JSON.
+  func skipByteOrderMark() throws(StoreError) {
+    guard try peek() == 0xEF else { return }
+    guard try next() == 0xEF, try next() == 0xBB, try next() == 0xBF else {
+      throw malformed("what begins here is not JSON")
+    }
+  }
+
+  func finish() throws(StoreError) {
+    while try refill() {
+      switch buffer[position] {
+      case 0x20, 0x09, 0x0A, 0x0D: position += 1
+      default: throw malformed("something follows the end")
+      }
+    }
+  }
+
+  // MARK: Containers
+
+  /// Reads an object; the body reads the value of each member.
+  func object(_ body: (String) throws(StoreError) -> Void) throws(StoreError) {
+    try skip(past: UInt8(ascii: "{"))
+    try enter()
+    if try peek() == UInt8(ascii: "}") {
+      position += 1
+    } else {
+      repeat {
+        let name = String(decoding: try string(atMost: 4096), as: UTF8.self)
+        try skip(past: UInt8(ascii: ":"))
+        try body(name)
+      } while try continues(until: UInt8(ascii: "}"))
+    }
+    depth -= 1
+  }
+
+  /// Reads an array; the body reads each element.
+  func array(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    guard try beginArray() else { return }
+    repeat { try body() } while try continuesArray()
+  }
+
+  /// Goes into an array; false where it is empty, and then already past its end.
+  func beginArray() throws(StoreError) -> Bool {
+    try skip(past: UInt8(ascii: "["))
+    try enter()
+    guard try peek() == UInt8(ascii: "]") else { return true }
+    position += 1
+    depth -= 1
+    return false
+  }
+
+  /// Goes past a comma, or past the end of the array and returns false.
+  func continuesArray() throws(StoreError) -> Bool {
+    if try continues(until: UInt8(ascii: "]")) { return true }
+    depth -= 1
+    return false
+  }
+
+  private func continues(until close: UInt8) throws(StoreError) -> Bool {
+    let byte = try peek()
+    guard byte == UInt8(ascii: ",") || byte == close else {
+      throw malformed("neither \",\" nor \"\(Character(Unicode.Scalar(close)))\"")
+    }
+    position += 1
+    return byte != close
+  }
+
+  private func enter() throws(StoreError) {
+    depth += 1
+    guard depth <= WireInput.maximumDepth else {
+      throw malformed("nested deeper than \(WireInput.maximumDepth)")
+    }
+  }
+
+  // MARK: Values
+
+  /// Goes past `null`; false where something else stands here.
+  func null() throws(StoreError) -> Bool {
+    guard try peek() == UInt8(ascii: "n") else { return false }
+    try literal("null")
+    return true
+  }
+
+  private func literal(_ text: StaticString) throws(StoreError) {
+    for index in 0..<text.utf8CodeUnitCount {
+      guard try next() == text.utf8Start[index] else {
+        throw malformed("what stands here is not JSON")
+      }
+    }
+  }
+
+  /// The text of a number, checked against JSON's grammar.
+  func number() throws(StoreError) -> String {
+    _ = try peek()
+    var text: [UInt8] = []
+    while try refill() {
+      let byte = buffer[position]
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"),
+        UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"):
+        guard text.count < 128 else { throw malformed("a number of more than 128 characters") }
+        text.append(byte)
+        position += 1
+        continue
+      default: break
+      }
+      break
+    }
+    guard WireInput.isNumber(text) else { throw malformed("a number is missing") }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func isNumber(_ text: [UInt8]) -> Bool {
+    var rest = text[...]
+    func digits() -> Int {
+      let count = rest.prefix { (0x30...0x39).contains($0) }.count
+      rest = rest.dropFirst(count)
+      return count
+    }
+    if rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
+    let startsWithZero = rest.first == 0x30
+    let whole = digits()
+    guard whole > 0, whole == 1 || !startsWithZero else { return false }
+    if rest.first == UInt8(ascii: ".") {
+      rest = rest.dropFirst()
+      guard digits() > 0 else { return false }
+    }
+    if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
+      rest = rest.dropFirst()
+      if rest.first == UInt8(ascii: "-") || rest.first == UInt8(ascii: "+") {
+        rest = rest.dropFirst()
+      }
+      guard digits() > 0 else { return false }
+    }
+    return rest.isEmpty
+  }
+
+  /// Goes past any value.
+  func skipValue() throws(StoreError) {
+    switch try peek() {
+    case UInt8(ascii: "{"): try object { (_) throws(StoreError) in try skipValue() }
+    case UInt8(ascii: "["): try array { () throws(StoreError) in try skipValue() }
+    case UInt8(ascii: "\""): try stringPieces { (_) in }
+    case UInt8(ascii: "t"): try literal("true")
+    case UInt8(ascii: "f"): try literal("false")
+    case UInt8(ascii: "n"): try literal("null")
+    default: _ = try number()
+    }
+  }
+}

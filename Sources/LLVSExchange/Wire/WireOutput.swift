@@ -1,0 +1,104 @@
+package import LLVSCore
+
+/// Text on its way to a file on the wire, handed on in pieces.
+///
+/// - Concurrency: for one thread at a time.
+package final class WireOutput {
+  /// Takes the next bytes of the file.
+  package typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
+
+  private let sink: Sink
+  private let room: ((UInt64) throws(StoreError) -> Void)?
+  private var buffer: [UInt8] = []
+  private static let pieceSize = 262_144
+
+  /// `room` is told how many bytes of a long value are to come, and throws where they would find no room.
+  package init(room: ((UInt64) throws(StoreError) -> Void)? = nil, sink: @escaping Sink) {
+    self.sink = sink
+    self.room = room
+    buffer.reserveCapacity(8192)
+  }
+
+  func write(_ text: StaticString) {
+    buffer.append(
+      contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  func write(_ text: String) {
+    buffer.append(contentsOf: text.utf8)
+  }
+
+  /// Says that so many bytes of a value come next.
+  ///
+  /// - Throws: ``StoreError`` where they would find no room: better before than when the disk is full.
+  func expect(_ length: UInt64) throws(StoreError) {
+    guard length >= 16 << 20 else { return }
+    try room?(length / 3 * 4)
+  }
+
+  /// Hands on what has gathered, once it is worth a call.
+  func spill() throws(StoreError) {
+    guard buffer.count >= WireOutput.pieceSize else { return }
+    try flush()
+  }
+
+  /// Hands on everything.
+  package func flush() throws(StoreError) {
+    guard !buffer.isEmpty else { return }
+    try buffer.withPiece(sink)
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes a string of JSON.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` where the bytes are not UTF-8, which JSON cannot hold.
+  func string(_ bytes: [UInt8]) throws(StoreError) {
+    guard bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil else {
+      throw .invalid("a text that is not UTF-8 cannot be written as JSON")
+    }
+    let hex = Array("0123456789abcdef".utf8)
+    buffer.append(UInt8(ascii: "\""))
+    for byte in bytes {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        buffer.append(UInt8(ascii: "\\"))
+        buffer.append(byte)
+      case 0..<0x20:
+        buffer.append(contentsOf: "\\u00".utf8)
+        buffer.append(hex[Int(byte >> 4)])
+        buffer.append(hex[Int(byte & 15)])
+      default: buffer.append(byte)
+      }
+    }
+    buffer.append(UInt8(ascii: "\""))
+  }
+
+  func string(_ text: String) throws(StoreError) {
+    try string(Array(text.utf8))
+  }
+
+  func base64(_ bytes: [UInt8]) throws(StoreError) {
+    var encoder = Base64.Encoder()
+    buffer.append(UInt8(ascii: "\""))
+    bytes.withUnsafeBytes { encoder.encode($0, into: &buffer) }
+    encoder.finish(into: &buffer)
+    buffer.append(UInt8(ascii: "\""))
+    try spill()
+  }
+
+  /// Writes bytes that come in pieces: `read` calls its argument with each.
+  func base64(
+    pieces read: (_ take: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) ->
+      Void
+  ) throws(StoreError) {
+    var encoder = Base64.Encoder()
+    buffer.append(UInt8(ascii: "\""))
+    try read { (piece) throws(StoreError) in
+      encoder.encode(piece, into: &buffer)
+      try spill()
+    }
+    encoder.finish(into: &buffer)
+    buffer.append(UInt8(ascii: "\""))
+    try spill()
+  }
+}

@@ -1,0 +1,228 @@
+internal import CSQLite
+internal import Platform
+
+/// One connection to an SQLite file, with its prepared statements kept.
+///
+/// Every call throws ``DatabaseError``.
+///
+/// - Concurrency: used by one thread at a time; its owner sees to that.
+package final class Database {
+  /// How a file is opened; `create` makes one that is not there.
+  package enum Mode: Sendable { case readWrite, create, readOnly }
+
+  /// How long a call waits for another connection that holds the database, in milliseconds.
+  private static let patience: Int32 = 10_000
+
+  /// The file.
+  package let path: String
+  private let handle: OpaquePointer
+  // Statements by the address of their text: a StaticString has one for life.
+  private var statements: [UnsafeRawPointer: Statement] = [:]
+  /// Frames that the log has had since the last commit on this connection; see ``watchLog()``.
+  package private(set) var logFrames = 0
+
+  /// Opens a file, or makes one that only its owner reads.
+  ///
+  /// - Throws: ``DatabaseError/system(_:)`` with ELOOP where the path is no regular file; what SQLite says.
+  package init(path: String, mode: Mode) throws(DatabaseError) {
+    do throws(SystemError) {
+      try Database.prepare(path, isMade: mode == .create)
+    } catch {
+      throw .system(error)
+    }
+    var opened: OpaquePointer?
+    let flags: Int32 =
+      switch mode {
+      case .readWrite: SQLITE_OPEN_READWRITE
+      case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      case .readOnly: SQLITE_OPEN_READONLY
+      }
+    let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK, let opened else {
+      let error = Database.error(code, opened, path, "open")
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    handle = opened
+    self.path = path
+    sqlite3_extended_result_codes(opened, 1)
+    sqlite3_busy_timeout(opened, Database.patience)
+  }
+
+  /// Refuses what is no file, a link included, and makes one that only its owner reads: the files that
+  /// SQLite puts beside it get its mode.
+  ///
+  /// One that is there is not opened: closing it would drop the locks that SQLite holds on it in this
+  /// process (fcntl(2)).
+  private static func prepare(_ path: String, isMade: Bool) throws(SystemError) {
+    guard try FileSystem.exists(path) else {
+      if isMade { _ = try File.kept(path, [.readWrite, .create, .exclusive]) }
+      return
+    }
+    guard try FileSystem.status(path, following: false).kind == .regular else {
+      throw SystemError(errno: Errno.tooManySymlinks, call: "open", subject: path)
+    }
+  }
+
+  deinit {
+    for statement in statements.values { statement.finalize() }
+    sqlite3_close_v2(handle)
+  }
+
+  /// Runs statements that give no rows and are not worth keeping.
+  package func execute(_ sql: String) throws(DatabaseError) {
+    let code = sqlite3_exec(handle, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw failure(code, sql) }
+  }
+
+  /// The kept statement with this text, reset and with nothing bound.
+  package func prepared(_ sql: StaticString) throws(DatabaseError) -> Statement {
+    let key = UnsafeRawPointer(sql.utf8Start)
+    if let statement = statements[key] {
+      statement.reset()
+      return statement
+    }
+    var compiled: OpaquePointer?
+    let code = sqlite3_prepare_v3(
+      handle, "\(sql)", -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
+    guard code == SQLITE_OK, let compiled else { throw failure(code, "\(sql)") }
+    let statement = Statement(compiled, database: self)
+    statements[key] = statement
+    return statement
+  }
+
+  /// The first column of the first row of a query.
+  package func integer(_ sql: String) throws(DatabaseError) -> Int64? {
+    var compiled: OpaquePointer?
+    let code = sqlite3_prepare_v2(handle, sql, -1, &compiled, nil)
+    guard code == SQLITE_OK, let compiled else { throw failure(code, sql) }
+    defer { sqlite3_finalize(compiled) }
+    switch sqlite3_step(compiled) {
+    case SQLITE_ROW: return sqlite3_column_int64(compiled, 0)
+    case SQLITE_DONE: return nil
+    case let code: throw failure(code, sql)
+    }
+  }
+
+  /// Calls the body with every row of a query that is not worth keeping.
+  package func rows(_ sql: String, _ body: (Statement) -> Void) throws(DatabaseError) {
+    var compiled: OpaquePointer?
+    let code = sqlite3_prepare_v2(handle, sql, -1, &compiled, nil)
+    guard code == SQLITE_OK, let compiled else { throw failure(code, sql) }
+    let statement = Statement(compiled, database: self)
+    defer { statement.finalize() }
+    while try statement.step() { body(statement) }
+  }
+
+  /// The faults that `PRAGMA integrity_check` finds, at most 100; none in a sound database.
+  package func integrityCheck() throws(DatabaseError) -> [String] {
+    let statement = try prepared("PRAGMA integrity_check(100)")
+    defer { statement.reset() }
+    var lines: [String] = []
+    while try statement.step() { lines.append(statement.text(0)) }
+    return lines == ["ok"] ? [] : lines
+  }
+
+  /// Runs the body in a transaction that takes the write lock at once; an error undoes it.
+  package func transaction<Result>(
+    _ body: () throws(DatabaseError) -> Result
+  ) throws(DatabaseError) -> Result {
+    try prepared("BEGIN IMMEDIATE").run()
+    let result: Result
+    do throws(DatabaseError) {
+      result = try body()
+      try prepared("COMMIT").run()
+    } catch {
+      rollBack()
+      throw error
+    }
+    return result
+  }
+
+  /// Undoes the open transaction, if there is one.
+  package func rollBack() {
+    // A COMMIT that failed may have rolled back already; then there is nothing to undo.
+    if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+  }
+
+  /// Counts the frames of the log from here on, and leaves checkpoints to ``checkpoint()``.
+  package func watchLog() {
+    // The connection is closed before its owner goes: the context outlives every call.
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_wal_hook(
+      handle,
+      { context, _, _, frames in
+        guard let context else { return SQLITE_OK }
+        Unmanaged<Database>.fromOpaque(context).takeUnretainedValue().logFrames = Int(frames)
+        return SQLITE_OK
+      }, context)
+  }
+
+  /// Brings what stands in the log to the database as far as no reader needs it in the log; with all of it
+  /// there, the next transaction begins the log again.
+  package func checkpoint() {
+    // Where it fails, everything stands in the log still: the next commit tries again.
+    sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+  }
+
+  /// Brings the whole log to the database and cuts it off, where nobody else needs it now.
+  package func emptyLog() {
+    sqlite3_busy_timeout(handle, 0)
+    // Where it fails, as on a full disk, everything stands in the log still, and the next to open reads it.
+    let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    sqlite3_busy_timeout(handle, Database.patience)
+    if code == SQLITE_OK { logFrames = 0 }
+  }
+
+  /// Copies the whole database, as it is now, into a new file; others go on writing meanwhile.
+  package func copy(to target: String) throws(DatabaseError) {
+    let other = try Database(path: target, mode: .create)
+    guard let backup = sqlite3_backup_init(other.handle, "main", handle, "main") else {
+      throw other.failure(sqlite3_errcode(other.handle), "backup")
+    }
+    let code = sqlite3_backup_step(backup, -1)
+    sqlite3_backup_finish(backup)
+    guard code == SQLITE_DONE else { throw other.failure(code, "backup") }
+  }
+
+  /// The number of rows that the statement before changed.
+  package var changes: Int { Int(sqlite3_changes64(handle)) }
+
+  /// Adds an SQL function of any number of arguments that gives a number and depends on them alone.
+  package func addFunction(_ name: String, _ body: @escaping SQLFunction.Body) throws(DatabaseError)
+  {
+    let context = Unmanaged.passRetained(SQLFunction(body)).toOpaque()
+    // SQLite calls the destructor also where it does not add the function.
+    let code = sqlite3_create_function_v2(
+      handle, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, context,
+      { context, count, values in SQLFunction.call(context, count, values) }, nil, nil,
+      { context in
+        guard let context else { return }
+        Unmanaged<SQLFunction>.fromOpaque(context).release()
+      })
+    guard code == SQLITE_OK else { throw failure(code, name) }
+  }
+
+  func failure(_ code: Int32, _ what: String) -> DatabaseError {
+    Database.error(code, handle, path, what)
+  }
+
+  private static func error(
+    _ code: Int32, _ handle: OpaquePointer?, _ path: String, _ what: String
+  ) -> DatabaseError {
+    let words = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+    switch code & 0xFF {
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT: return .corrupt("\(path): \(words)")
+    case SQLITE_BUSY, SQLITE_LOCKED: return .busy("\(path): \(words)")
+    case SQLITE_FULL:
+      return .system(SystemError(errno: Errno.noSpace, call: "sqlite", subject: path))
+    case SQLITE_READONLY: return .readOnly(path)
+    default:
+      let system = handle.map { sqlite3_system_errno($0) } ?? 0
+      return .system(
+        SystemError(
+          errno: system == 0 ? Errno.inputOutput : system, call: "sqlite (\(words), \(what))",
+          subject: path))
+    }
+  }
+}

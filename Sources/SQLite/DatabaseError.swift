@@ -1,0 +1,13 @@
+package import Platform
+
+/// A failure of SQLite or of the file below it; each message names the file.
+package enum DatabaseError: Error, Sendable {
+  /// The file is no database, or its pages contradict each other.
+  case corrupt(String)
+  /// Another connection held the database for too long.
+  case busy(String)
+  /// The file, or the disk that it is on, cannot be written; the file's path.
+  case readOnly(String)
+  /// The system failed below SQLite, a full disk included.
+  case system(SystemError)
+}

@@ -1,0 +1,53 @@
+internal import CSQLite
+
+/// A function that SQL statements of one connection can call.
+package final class SQLFunction {
+  /// Computes the function's value from its arguments.
+  package typealias Body = @Sendable (Arguments) -> Int64
+
+  /// One argument, valid while the function runs.
+  package enum Argument {
+    case null
+    case integer(Int64)
+    case real(Double)
+    /// UTF-8.
+    case text(UnsafeRawBufferPointer)
+    case blob(UnsafeRawBufferPointer)
+  }
+
+  /// The arguments of one call, valid while the function runs.
+  package struct Arguments {
+    fileprivate let values: UnsafeMutablePointer<OpaquePointer?>?
+    /// The number of arguments.
+    package let count: Int
+
+    /// The argument at a place, from 0.
+    package subscript(index: Int) -> Argument {
+      guard let value = values?[index] else { return .null }
+      switch sqlite3_value_type(value) {
+      case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+      case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
+      case SQLITE_NULL: return .null
+      case let type:
+        // sqlite3_value_blob before sqlite3_value_bytes: the first may convert.
+        let start = sqlite3_value_blob(value)
+        let bytes = UnsafeRawBufferPointer(
+          start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+        return type == SQLITE_TEXT ? .text(bytes) : .blob(bytes)
+      }
+    }
+  }
+
+  private let body: Body
+
+  init(_ body: @escaping Body) { self.body = body }
+
+  static func call(
+    _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
+  ) {
+    guard let data = sqlite3_user_data(context) else { return sqlite3_result_null(context) }
+    let function = Unmanaged<SQLFunction>.fromOpaque(data).takeUnretainedValue()
+    sqlite3_result_int64(
+      context, function.body(Arguments(values: values, count: Int(count))))
+  }
+}

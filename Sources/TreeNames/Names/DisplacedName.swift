@@ -1,0 +1,78 @@
+package import LLVSCore
+
+/// The names under which keys are shown that cannot stand at their own path.
+///
+/// `%llvs%` and the whole key with every byte outside `A-Za-z0-9._-` as `%XX`; where that is over 255
+/// bytes, its beginning, `%~` and 32 hex digits of the key's SHA-256; where another name is in the way,
+/// with `%~1`, `%~2` ... behind. A `%` is followed by `~` in nothing else.
+package enum DisplacedName {
+  package static let prefix = Array("%llvs%".utf8)
+  private static let digits = Array("0123456789ABCDEF".utf8)
+  private static let limit = 255
+  /// Room for a mark and a number behind a long name's beginning and hash.
+  private static let headLimit = 200
+
+  /// The candidates for a key's name, in the order they are tried.
+  package static func candidate(_ index: Int, for key: Key) -> [UInt8] {
+    var name = prefix
+    for byte in key.bytes {
+      if isSafe(byte) {
+        name.append(byte)
+      } else {
+        name += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+      if name.count > limit { break }
+    }
+    let suffix = index == 0 ? [] : Array("%~\(index)".utf8)
+    guard name.count + suffix.count > limit else { return name + suffix }
+    let hash = Array(Digest.of(key.bytes).hex.utf8.prefix(32))
+    return Array(name[..<headLimit]) + Array("%~".utf8) + hash + suffix
+  }
+
+  /// The key and the index that a name stands for; nil if it is no such name or holds only a hash.
+  package static func key(of name: [UInt8]) -> Key? {
+    guard name.starts(with: prefix) else { return nil }
+    var bytes: [UInt8] = []
+    var index = prefix.count
+    while index < name.count {
+      let byte = name[index]
+      if byte == 0x25 {
+        guard index + 1 < name.count else { return nil }
+        if name[index + 1] == 0x7E { break }
+        guard index + 2 < name.count, let high = value(name[index + 1]),
+          let low = value(name[index + 2])
+        else { return nil }
+        bytes.append(high << 4 | low)
+        index += 3
+      } else {
+        guard isSafe(byte) else { return nil }
+        bytes.append(byte)
+        index += 1
+      }
+    }
+    // Behind the mark stands a short number; a hash says that the key is longer than the name.
+    guard name.count - index <= 12 else { return nil }
+    return Key(bytes: bytes)
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    digits.firstIndex(of: digit).map { UInt8($0) }
+  }
+
+  private static func isSafe(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2E, 0x5F, 0x2D: true
+    default: false
+    }
+  }
+
+  /// Whether a path component can be the name of a file.
+  package static func isName(_ component: some Collection<UInt8>) -> Bool {
+    guard !component.isEmpty, component.count <= 255, !component.contains(0) else { return false }
+    if component.first == 0x2E {
+      if component.count == 1 || component.elementsEqual([0x2E, 0x2E]) { return false }
+      if component.elementsEqual(ReservedName.bytes) { return false }
+    }
+    return true
+  }
+}

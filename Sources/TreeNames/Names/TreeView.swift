@@ -1,0 +1,178 @@
+package import LLVSCore
+import Synchronization
+
+// Keys as a tree of names.
+//
+// A key's own path is what it decodes to, or its bytes where it is literal. A directory shows the keys of
+// the literal range below its path and, if any key of the map begins with `%llvs%`, of the escaped range.
+// A key is displaced when it cannot stand at its own path: a component that is no name, a directory of
+// that path, or a literal key of the same path. It is then shown under a name of its own in the deepest
+// directory that its path reaches through valid names.
+
+/// One version's map, shown as a directory tree: keys and paths are a bijection of whole trees.
+///
+/// - Concurrency: immutable; any thread.
+package struct TreeView: Sendable {
+  /// What stands at a path.
+  package enum Found: Hashable, Sendable {
+    /// A value.
+    case value(Entry)
+    /// A directory; nil where only keys below it say so.
+    case directory(Entry?)
+  }
+
+  private final class Knowledge: Sendable {
+    // A leaf lock.
+    let hasEscaped = Mutex<Bool?>(nil)
+  }
+
+  package let map: ValueMap
+  private let knowledge = Knowledge()
+
+  package init(map: ValueMap) {
+    self.map = map
+  }
+
+  /// Whether any key begins with `%llvs%`; found out once.
+  package func hasEscaped() throws(StoreError) -> Bool {
+    if let known = knowledge.hasEscaped.withLock({ $0 }) { return known }
+    let found = try map.contains(prefix: DisplacedName.prefix)
+    knowledge.hasEscaped.withLock { $0 = found }
+    return found
+  }
+
+  // MARK: - Looking up
+
+  /// What stands at a name of a directory, whose path has no slashes at its ends and is empty for the
+  /// root.
+  ///
+  /// - Complexity: O(log *n*).
+  package func child(
+    of directory: [UInt8], named name: [UInt8]
+  ) throws(StoreError) -> Found? {
+    if let found = try normalChild(of: directory, named: name) { return found }
+    guard name.starts(with: DisplacedName.prefix) else { return nil }
+    if let key = DisplacedName.key(of: name) {
+      guard let entry = try map.entry(at: key), try isDisplaced(key),
+        try path(of: key) == join(directory, name)
+      else { return nil }
+      return .value(entry)
+    }
+    var listing = list(directory)
+    while let item = try listing.next() {
+      if item.name == name { return item.entry.map { .value($0) } }
+    }
+    return nil
+  }
+
+  /// What stands at a path; the root is a directory always.
+  package func find(path: [UInt8]) throws(StoreError) -> Found? {
+    guard !path.isEmpty else { return .directory(nil) }
+    guard let slash = path.lastIndex(of: 0x2F) else { return try child(of: [], named: path) }
+    let reach = PathLimit.reach(of: path[...])
+    guard slash > 0, reach >= slash else { return nil }
+    let name = path[(slash + 1)...]
+    // The usual case, without a copy of either part.
+    if reach == path.count, let found = try claims(to: path).winner { return found }
+    guard name.starts(with: DisplacedName.prefix) else { return nil }
+    return try child(of: Array(path[..<slash]), named: Array(name))
+  }
+
+  /// What stands at its own path.
+  package func normalChild(
+    of directory: [UInt8], named name: [UInt8]
+  ) throws(StoreError) -> Found? {
+    guard DisplacedName.isName(name), PathLimit.allowsName(below: directory) else { return nil }
+    return try claims(to: join(directory, name)).winner
+  }
+
+  // MARK: - Keys and paths
+
+  /// Where a key would stand if nothing were in its way.
+  package static func ownPath(_ key: Key) -> [UInt8] {
+    KeyCoding.path(of: key) ?? key.bytes
+  }
+
+  /// What escaped keys below a path prefix begin with.
+  package static func escapedPrefix(_ prefix: [UInt8]) -> [UInt8] {
+    KeyCoding.escaped(prefix)
+  }
+
+  /// Whether a value's key cannot stand at its own path.
+  package func isDisplaced(_ key: Key) throws(StoreError) -> Bool {
+    let path = Self.ownPath(key)
+    guard !path.isEmpty, PathLimit.reach(of: path[...]) == path.count else { return true }
+    guard case .value(let entry)? = try claims(to: path).winner else { return true }
+    return entry.key != key
+  }
+
+  /// Where a key of the map is shown.
+  ///
+  /// - Complexity: O(log *n*).
+  package func path(of key: Key) throws(StoreError) -> [UInt8] {
+    guard try map.entry(at: key) != nil, try isDisplaced(key) else { return Self.ownPath(key) }
+    let home = Self.home(of: Self.ownPath(key))
+    return join(home, try displacedName(of: key, in: home))
+  }
+
+  /// The deepest directory that a path reaches through valid names.
+  package static func home(of path: [UInt8]) -> [UInt8] {
+    guard let slash = path.lastIndex(of: 0x2F) else { return [] }
+    return Array(path[..<PathLimit.reach(of: path[..<slash])])
+  }
+
+  /// The name that a displaced key has in the directory that shows it: the first that is free.
+  package func displacedName(of key: Key, in home: [UInt8]) throws(StoreError) -> [UInt8] {
+    var index = 0
+    while true {
+      let name = DisplacedName.candidate(index, for: key)
+      if try normalChild(of: home, named: name) == nil { return name }
+      index += 1
+    }
+  }
+
+  /// The key that a name made here takes: the one shown at the path already, else the path encoded.
+  package func key(
+    forNewPath path: [UInt8], isDirectory: Bool = false
+  ) throws(StoreError) -> Key {
+    Self.key(ofPath: path, showing: try find(path: path), isDirectory: isDirectory)
+  }
+
+  /// The key of a path at which something is found, or nothing.
+  ///
+  /// Nothing displaces a directory: in the place of a value that is shown elsewhere it does not take its key,
+  /// which the directory in that value's way has.
+  package static func key(
+    ofPath path: [UInt8], showing found: Found?, isDirectory: Bool = false
+  ) -> Key {
+    switch found {
+    case .value(let entry)? where isDirectory && ownPath(entry.key) != path:
+      KeyCoding.key(ofPath: path)
+    case .value(let entry)?: entry.key
+    case .directory(let entry?)?: entry.key
+    default: KeyCoding.key(ofPath: path)
+    }
+  }
+
+  // MARK: - Walking
+
+  /// Lists a directory in no promised order; see ``TreeListing``.
+  package func list(_ directory: [UInt8]) -> TreeListing {
+    TreeListing(view: self, directory: directory)
+  }
+
+  /// Whether anything is shown in a directory.
+  package func hasChildren(_ directory: [UInt8]) throws(StoreError) -> Bool {
+    var listing = list(directory)
+    return try listing.next() != nil
+  }
+
+  /// Walks everything below a directory, directories included, by path relative to it.
+  package func entries(below directory: [UInt8]) -> TreeWalk {
+    TreeWalk(view: self, directory: directory)
+  }
+
+  package func join(_ directory: [UInt8], _ name: [UInt8]) -> [UInt8] {
+    directory.isEmpty ? name : directory + [0x2F] + name
+  }
+}

@@ -1,0 +1,71 @@
+package import LLVSCore
+
+/// Every entry whose own path lies below a directory, literal keys first, each range in key order.
+///
+/// - Complexity: O(1) memory and O(*k*) time for *k* entries.
+package struct TreeWalk {
+  private let map: ValueMap
+  private let view: TreeView
+  private let pathPrefix: [UInt8]
+  private var cursor: MapCursor
+  private var prefix: [UInt8]
+  private var isEscapedRange = false
+  private var hasBegun = false
+
+  init(view: TreeView, directory: [UInt8]) {
+    self.view = view
+    map = view.map
+    pathPrefix = directory.isEmpty ? [] : directory + [0x2F]
+    prefix = pathPrefix
+    cursor = MapCursor(view.map)
+  }
+
+  /// The next entry and its path relative to the directory; nil at the end.
+  package mutating func next() throws(StoreError) -> (relative: [UInt8], entry: Entry)? {
+    if !hasBegun {
+      hasBegun = true
+      try cursor.seek(to: prefix)
+    }
+    while true {
+      guard let key = cursor.key, key.bytes.starts(with: prefix) else {
+        guard !isEscapedRange, try view.hasEscaped() else { return nil }
+        isEscapedRange = true
+        prefix = TreeView.escapedPrefix(pathPrefix)
+        try cursor.seek(to: prefix)
+        continue
+      }
+      let path = TreeView.ownPath(key)
+      let isEscaped = path != key.bytes
+      guard isEscaped == isEscapedRange, path.starts(with: pathPrefix),
+        let entry = try cursor.entry()
+      else {
+        try cursor.advance()
+        continue
+      }
+      try cursor.advance()
+      return (Array(path[pathPrefix.count...]), entry)
+    }
+  }
+}
+
+extension TreeView {
+  /// Calls `body` with the path of everything below a directory, relative to it, until it answers false.
+  ///
+  /// - Complexity: O(*k*) for *k* entries, of which none is decoded.
+  package func visitPaths(
+    below directory: [UInt8], _ body: ([UInt8]) -> Bool
+  ) throws(StoreError) {
+    let pathPrefix = directory.isEmpty ? [] : directory + [0x2F]
+    var prefixes = [pathPrefix]
+    if try hasEscaped() { prefixes.append(Self.escapedPrefix(pathPrefix)) }
+    var cursor = MapCursor(map)
+    for (index, prefix) in prefixes.enumerated() {
+      try cursor.seek(to: prefix)
+      while let key = cursor.key, key.bytes.starts(with: prefix) {
+        let path = index == 0 ? key.bytes : Self.ownPath(key)
+        if path.starts(with: pathPrefix), !body(Array(path[pathPrefix.count...])) { return }
+        try cursor.advance()
+      }
+    }
+  }
+}

@@ -1,0 +1,309 @@
+import LLVSCore
+import Platform
+package import TreeNames
+
+// Attributes and extended attributes.
+
+extension LiveTree {
+  /// Changes a node's size and attributes, all of them or, where it throws or the process dies, none.
+  ///
+  /// - Throws: ``FSError/notPermitted`` for an owner that is not kept yet, ``FSError/isDirectory`` and
+  ///   ``FSError/invalid`` for a size of what has none, ``FSError/fileTooBig``, ``FSError/stale``,
+  ///   ``FSError/system(_:)`` for a full disk.
+  package func setattr(
+    _ inode: UInt64, _ change: StatusChange, through handle: LiveHandle? = nil, thread: Int32 = 0
+  ) throws(FSError) -> NodeStatus {
+    var change = change
+    // The mtime of a truncation comes with it.
+    if change.size != nil, change.mtimeIsNow { change.mtime = nil }
+    guard change.size != nil || change.changesAttributes else { return try getattr(inode) }
+    let process = try prepare(change, of: inode, through: handle, thread)
+    let setter = change.changesAttributes ? threads.process(of: thread) : 0
+    let (status, records, before) = try lock.withLock {
+      _ throws(FSError) -> (NodeStatus, [Journal.Position], StatusBefore?) in
+      let node = try node(inode)
+      let now = Self.now()
+      // All that can be refused is, before anything changes.
+      let resize = try resizing(node, change, through: handle, process, at: now)
+      let setting = try attributing(node, change, at: now)
+      let changes = [resize, setting].compactMap { $0 }
+      let atime = node.atime
+      node.atime = change.atime ?? atime
+      guard !changes.isEmpty else { return (self.status(of: node), [], nil) }
+      if change.size != nil {
+        handle?.wroteSinceFlush = true
+        handle?.wrote = true
+      }
+      ensureJournaled(node)
+      var before = StatusBefore(node, size: change.size, atime: atime)
+      let records = perform(changes)
+      before.changed = node.stamp
+      if case .resize(_, _, _, _, let flags)? = resize, flags.contains(.savedAtOnce) {
+        noteSaver(of: node, process)
+      }
+      noteSetter(of: node, setter)
+      return (self.status(of: node), records, before)
+    }
+    if let before { try commit(records, orRestore: before) }
+    return counting(status)
+  }
+
+  /// Makes room for what a change records, without the lock; returns who makes it, where that is asked for.
+  private func prepare(
+    _ change: StatusChange, of inode: UInt64, through handle: LiveHandle?, _ thread: Int32
+  ) throws(FSError) -> Int32 {
+    let bytes = (change.size != nil ? 1024 : 0) + (change.changesAttributes ? 4096 : 0)
+    if let size = change.size, size > Self.sizeLimit { throw .fileTooBig }
+    if bytes > 0 {
+      try withRoom { () throws(FSError) in
+        try journal.reserve(bytes, isRemoval: change.size != nil)
+      }
+    }
+    guard change.size != nil else { return 0 }
+    let process = handle == nil ? threads.process(of: thread) : 0
+    confirm(process, at: inode)
+    return process
+  }
+
+  /// The change of a node's attributes, if there is one; call with the lock held.
+  private func attributing(
+    _ node: LiveNode, _ change: StatusChange, at time: Attributes.Time
+  ) throws(FSError) -> Change? {
+    guard change.changesAttributes else { return nil }
+    var attributes = node.attributes
+    if let mode = change.mode { attributes.mode = mode & 0o7777 }
+    if let mode = attributes.mode { attributes.mode = mode & ~change.lostSetIDs }
+    try give(change, &attributes)
+    defaults.nameOwner(in: &attributes, of: node.kind)
+    if change.size != nil { attributes.mtime = time }
+    if let mtime = change.mtime { attributes.mtime = mtime }
+    // The extended ones stay as they are, wherever they are.
+    attributes.extended = []
+    return .setAttributes(
+      inode: node.inode, attributes: attributes, keepsExtended: true, time: time,
+      explicitTime: change.mtime != nil)
+  }
+
+  /// Notes a new owner; an ordinary user's tree has one owner, who can only be named again.
+  private func give(
+    _ change: StatusChange, _ attributes: inout Attributes
+  ) throws(FSError) {
+    guard defaults.keepsOwners else {
+      if let uid = change.uid, uid != defaults.uid { throw .notPermitted }
+      if let gid = change.gid, gid != defaults.gid { throw .notPermitted }
+      return
+    }
+    if let uid = change.uid { attributes.uid = uid == defaults.uid ? nil : uid }
+    if let gid = change.gid { attributes.gid = gid == defaults.gid ? nil : gid }
+  }
+
+  /// Gives a node attributes, all of them.
+  private func record(
+    _ attributes: Attributes, of node: LiveNode, by process: Int32
+  ) -> (Journal.Position, AttributesBefore) {
+    ensureJournaled(node)
+    var before = AttributesBefore(node, atime: node.atime)
+    let position = perform(
+      .setAttributes(
+        inode: node.inode, attributes: attributes, keepsExtended: false, time: Self.now(),
+        explicitTime: false))
+    before.changed = node.stamp
+    noteSetter(of: node, process)
+    return (position, before)
+  }
+
+  // MARK: - Extended attributes
+
+  static let extendedValueLimit = 65_536
+  private static let userPrefix = Array("user.".utf8)
+  private static let ownPrefix = Array("user.llvs.".utf8)
+
+  private func checkExtended(_ name: [UInt8]) throws(FSError) {
+    guard name.count <= 255 else { throw .outOfRange }
+    guard name.starts(with: Self.userPrefix) else { throw .notSupported }
+    // As ext4: a name space without a name.
+    guard name.count > Self.userPrefix.count else { throw .invalid }
+  }
+
+  /// Runs `body` with the lock held, a node, and its attributes with those that only a version has.
+  private func withWhole<R>(
+    _ inode: UInt64, _ body: (LiveNode, Attributes) throws(FSError) -> R
+  ) throws(FSError) -> R {
+    var known: (place: StoredExtended, extended: [Attributes.Extended])?
+    while true {
+      let (place, result) = try lock.withLock { _ throws(FSError) -> (StoredExtended?, R?) in
+        let node = try node(inode)
+        var attributes = node.attributes
+        if let place = node.storedExtended {
+          guard let known, known.place === place else { return (place, nil) }
+          attributes.extended = known.extended
+        }
+        return (nil, try body(node, attributes))
+      }
+      if let result { return result }
+      guard let place else { continue }
+      do throws(StoreError) {
+        known = (place, try extendedCache.extended(at: place))
+      } catch {
+        throw .store(error)
+      }
+    }
+  }
+
+  /// The value of an extended attribute.
+  ///
+  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.`,
+  ///   ``FSError/store(_:)`` where it cannot be read.
+  package func getxattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
+    guard name.starts(with: Self.userPrefix) else {
+      // Asked on every write; the answer must not cost a look at anything.
+      if name.starts(with: Array("security.".utf8)) { throw .noData }
+      throw .notSupported
+    }
+    guard name.count > Self.userPrefix.count else { throw .invalid }
+    guard !name.starts(with: Self.ownPrefix) else { return try ownAttribute(inode, name) }
+    return try withWhole(inode) { (_, attributes) throws(FSError) in
+      guard let found = attributes.extended.first(where: { $0.name == name }) else {
+        throw .noData
+      }
+      return found.value
+    }
+  }
+
+  /// The names of all extended attributes, each followed by a zero byte.
+  package func listxattr(_ inode: UInt64) throws(FSError) -> [UInt8] {
+    try withWhole(inode) { (_, attributes) throws(FSError) in
+      attributes.extended.flatMap { $0.name + [0] }
+    }
+  }
+
+  /// How setxattr(2) treats a name that is there, or is not.
+  package struct ExtendedMode: OptionSet, Sendable {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) { self.rawValue = rawValue }
+
+    package static let either: ExtendedMode = []
+    /// One that is there is refused.
+    package static let create = ExtendedMode(rawValue: 1)
+    /// One that is not there is refused; with `create`, every one is, each for its own reason.
+    package static let replace = ExtendedMode(rawValue: 2)
+  }
+
+  /// Sets an extended attribute.
+  ///
+  /// - Throws: ``FSError/exists``, ``FSError/noData``, ``FSError/tooBig``, ``FSError/notSupported``.
+  package func setxattr(
+    _ inode: UInt64, _ name: [UInt8], _ value: [UInt8], mode: ExtendedMode, thread: Int32 = 0
+  ) throws(FSError) {
+    try checkExtended(name)
+    guard value.count <= Self.extendedValueLimit else { throw .tooBig }
+    guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
+    let process = threads.process(of: thread)
+    try withRoom { () throws(FSError) in try journal.reserve(4096 + value.count) }
+    let done = try withWhole(inode) {
+      (node, attributes) throws(FSError) -> (Journal.Position, AttributesBefore)? in
+      guard node.kind == .regular || node.kind == .directory else { throw .notPermitted }
+      var attributes = attributes
+      let index = attributes.extended.firstIndex { !$0.name.lexicographicallyPrecedes(name) }
+      let present = index.map { attributes.extended[$0].name == name } ?? false
+      if mode.contains(.create), present { throw .exists }
+      if mode.contains(.replace), !present { throw .noData }
+      let item = Attributes.Extended(name: name, value: value)
+      if present, let index {
+        if attributes.extended[index].value == value { return nil }
+        attributes.extended[index] = item
+      } else {
+        attributes.extended.insert(item, at: index ?? attributes.extended.count)
+      }
+      // What no version could hold is refused now.
+      guard attributes.fault == nil else { throw .noSpace }
+      return record(attributes, of: node, by: process)
+    }
+    if let (position, before) = done { try commit([position], orRestore: before) }
+  }
+
+  /// Removes an extended attribute.
+  package func removexattr(
+    _ inode: UInt64, _ name: [UInt8], thread: Int32 = 0
+  ) throws(FSError) {
+    try checkExtended(name)
+    guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
+    let process = threads.process(of: thread)
+    try withRoom { () throws(FSError) in try journal.reserve(4096) }
+    let (position, before) = try withWhole(inode) {
+      (node, attributes) throws(FSError) -> (Journal.Position, AttributesBefore) in
+      var attributes = attributes
+      guard let index = attributes.extended.firstIndex(where: { $0.name == name }) else {
+        throw .noData
+      }
+      attributes.extended.remove(at: index)
+      return record(attributes, of: node, by: process)
+    }
+    try commit([position], orRestore: before)
+  }
+
+  /// `user.llvs.key`, `.state`, `.version` and `.revisions`: answered, never listed.
+  private func ownAttribute(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
+    let (path, state, version, view, head) = try lock.withLock {
+      _ throws(FSError) -> ([UInt8], String, VersionNumber?, TreeView, VersionNumber?) in
+      let node = try node(inode)
+      guard let path = node.path else { throw .noData }
+      return (path, stateName(of: node), node.entry?.storedVersion, names, self.head)
+    }
+    do throws(StoreError) {
+      switch String(decoding: name.dropFirst(Self.ownPrefix.count), as: UTF8.self) {
+      case "key": return try view.key(forNewPath: path).bytes
+      case "state":
+        guard state == "committed", let head else { return Array(state.utf8) }
+        let key = try view.key(forNewPath: path)
+        let isOpen = try store.openConflictKeys(at: head).contains(key)
+        return Array((isOpen ? "conflict" : state).utf8)
+      case "version":
+        guard let version, let record = try store.version(version) else {
+          throw StoreError.cancelled
+        }
+        return Array(record.name.utf8)
+      case "revisions":
+        let key = try view.key(forNewPath: path)
+        return Array(String(try store.versions(changing: key).count).utf8)
+      default: throw StoreError.cancelled
+      }
+    } catch .cancelled {
+      throw .noData
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// committed, pending, unsaved or scratch; call with the lock held.
+  func stateName(of node: LiveNode) -> String {
+    if isScratch(node) { return "scratch" }
+    if node.file?.unsaved == true { return "unsaved" }
+    return isPending(node) ? "pending" : "committed"
+  }
+
+  /// Whether a node itself differs from the base; call with the lock held.
+  func isPending(_ node: LiveNode) -> Bool {
+    guard node.isTouched, node.inode != Self.rootInode else { return false }
+    if !node.isInBase, node.directory?.basePath == nil { return true }
+    if node.attributesChanged || node.file?.saved != nil || node.file?.unsaved == true {
+      return true
+    }
+    return node.isMoved
+  }
+
+  /// Whether a name on a node's way matches an ignore pattern and no version has it; lock held.
+  func isScratch(_ start: LiveNode) -> Bool {
+    var node = start
+    while let parent = node.parent {
+      if let override = parent.directory?.overrides[node.name], override.node === node,
+        let path = node.path, isIgnored(node, override, at: path)
+      {
+        return true
+      }
+      node = parent
+    }
+    return false
+  }
+}

@@ -1,0 +1,46 @@
+import LLVSCore
+import TreeNames
+
+/// The journal's next generation, made ready before a version: the mark of the cut is brought to the disk,
+/// and a file with room for what follows.
+///
+/// For a version that takes long it happens aside, while the version is made: the disk's part of a cut of
+/// 5,000 files is 20 to 40 ms of 190.
+///
+/// - Concurrency: ``wait()`` and what follows from one thread.
+final class NextGeneration: Sendable {
+  /// From so many changed names on a thread of its own pays.
+  static let longPlan = 256
+
+  private let outcome: Aside<Result<Journal.Preparation, FSError>>
+
+  /// Begins; where there can be no other thread, or `aside` is false, it is done when this returns.
+  init(of tree: LiveTree, aside: Bool) {
+    outcome = Aside(aside, "llvs-journal") {
+      Result { () throws(FSError) in
+        try tree.journal.prepareGeneration(expecting: tree.checkpointEstimate()) {
+          tree.checkpointSize()
+        }
+      }
+    }
+  }
+
+  /// Waits until it is ready.
+  ///
+  /// - Throws: whatever preparing it threw.
+  func wait() throws(StoreError) {
+    do throws(FSError) {
+      _ = try outcome.wait().get()
+    } catch {
+      throw error.asStoreError
+    }
+  }
+
+  /// What was made ready; nil where it could not be.
+  var prepared: Journal.Preparation? { try? outcome.wait().get() }
+
+  /// Gives it up, once it is ready.
+  func discard(from journal: Journal) {
+    if let prepared { journal.discard(prepared) }
+  }
+}

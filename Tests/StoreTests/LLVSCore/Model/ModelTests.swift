@@ -1,0 +1,125 @@
+import LLVSCore
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ModelTests {
+  @Test("ids of automatic versions are the published ones")
+  func ids() throws {
+    for vector in try DigestVectors.load().ids {
+      var metadata: Version.Metadata = [:]
+      for (key, value) in vector.metadata {
+        metadata[Version.MetadataKey(key)] = Version.MetadataValue(data: Array(value.utf8))
+      }
+      let digest = Version.metadataDigest(metadata)
+      #expect(digest.hex == vector.metadataDigest)
+      let id = Version.ID.automaticMerge(
+        first: Version.ID(vector.first),
+        second: vector.second.isEmpty ? nil : Version.ID(vector.second),
+        contentDigest: try #require(Digest(bytes: DigestVectors.bytes(vector.contentDigest))),
+        metadataDigest: digest)
+      #expect(id.rawValue == vector.id)
+    }
+  }
+
+  @Test("random ids are upper-case UUIDs of version 4")
+  func randomIDs() {
+    var seen: Set<Version.ID> = []
+    for _ in 0..<1000 {
+      let id = Version.ID.random()
+      let text = Array(id.rawValue.utf8)
+      #expect(text.count == 36)
+      #expect(text[14] == UInt8(ascii: "4"))
+      #expect("89AB".utf8.contains(text[19]))
+      #expect(seen.insert(id).inserted)
+    }
+  }
+
+  @Test("attributes come back from their encoding, and only from it")
+  func attributes() throws {
+    var random = SeededRandom(seed: 11)
+    for round in 0..<2000 {
+      var attributes = Attributes()
+      if Bool.random(using: &random) {
+        attributes.mode = UInt32.random(in: 0...0o7777, using: &random)
+      }
+      if Bool.random(using: &random) {
+        attributes.mtime = Attributes.Time(
+          seconds: Int64.random(in: .min ... .max, using: &random),
+          nanoseconds: UInt32.random(in: 0..<1_000_000_000, using: &random))
+      }
+      if Bool.random(using: &random) { attributes.uid = UInt32.random(in: 0...9, using: &random) }
+      if Bool.random(using: &random) { attributes.gid = UInt32.random(in: 0...9, using: &random) }
+      if Bool.random(using: &random) { attributes.device = .init(major: 1, minor: 3) }
+      if Bool.random(using: &random) { attributes.linkID = Array(repeating: 7, count: 16) }
+      for number in 0..<Int.random(in: 0..<4, using: &random) {
+        attributes.extended.append(
+          .init(name: Array("user.\(number)".utf8), value: Array(repeating: 1, count: number * 9)))
+      }
+      #expect(attributes.fault == nil)
+      var bytes = attributes.encoded
+      #expect(bytes.withUnsafeBytes { Attributes(decoding: $0) } == attributes, "round \(round)")
+      guard !bytes.isEmpty else { continue }
+      bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= UInt8(
+        1 << Int.random(in: 0..<8, using: &random))
+      if Bool.random(using: &random) { bytes.removeLast() }
+      if let other = bytes.withUnsafeBytes({ Attributes(decoding: $0) }) {
+        #expect(other.encoded == bytes)
+      }
+    }
+  }
+
+  @Test("paths and their keys are a bijection")
+  func keys() {
+    var random = SeededRandom(seed: 12)
+    let pieces: [[UInt8]] =
+      [
+        "a", "/", "%llvs%", "%", "%41", "é", "e\u{301}", "日本", "👩‍👧", "\u{378}", "\u{FFFE}",
+        "\u{E000}", " ",
+        "\n", "가", "\u{1100}\u{1161}", "Å", "\u{212B}", "~",
+      ].map { Array($0.utf8) } + [[0xFF], [0xC3], [0xED, 0xA0, 0x80], [0x80]]
+    var seen: [Key: [UInt8]] = [:]
+    for _ in 0..<20_000 {
+      let path = (0..<Int.random(in: 0..<5, using: &random)).flatMap { _ in
+        pieces.randomElement(using: &random) ?? []
+      }
+      let key = KeyCoding.key(ofPath: path)
+      #expect(KeyCoding.path(of: key) == path)
+      #expect(String(validating: key.bytes, as: UTF8.self) != nil)
+      #expect(seen[key] == nil || seen[key] == path)
+      seen[key] = path
+      // Any bytes as a key: what decodes encodes back, the rest is literal.
+      if let decoded = KeyCoding.path(of: Key(bytes: path)) {
+        #expect(KeyCoding.key(ofPath: decoded).bytes == path)
+      }
+    }
+  }
+
+  @Test("keys are plain, escaped or literal as the rule says")
+  func keyExamples() {
+    func key(_ path: String) -> String { KeyCoding.key(ofPath: Array(path.utf8)).rawValue }
+    #expect(key("a b/ü~") == "a b/ü~")
+    #expect(key("e\u{301}").utf8.elementsEqual("%llvs%e%CC%81".utf8))
+    #expect(key("%llvs%x") == "%llvs%%25llvs%25x")
+    #expect(key("\u{378}") == "%llvs%%CD%B8")
+    #expect(KeyCoding.key(ofPath: [0x61, 0xFF, 0x7E]).rawValue == "%llvs%a%FF%7E")
+    #expect(KeyCoding.path(of: Key("%llvs%plain")) == nil)
+    #expect(KeyCoding.path(of: Key("%llvs%%ff")) == nil)
+    #expect(KeyCoding.path(of: Key("%llvs%%4")) == nil)
+    #expect(KeyCoding.path(of: Key("e\u{301}")) == nil)
+  }
+
+  @Test("metadata values hold JSON, and a version's line is read from it")
+  func metadata() throws {
+    let odd = "a\"b\\c\n\u{1}é"
+    let back: String? = Version.MetadataValue(odd).value()
+    #expect(back == odd)
+    let numbers: [Int]? = try Version.MetadataValue([1, 2]).value()
+    #expect(numbers == [1, 2])
+    #expect(Version.MetadataValue(42).data == Array("42".utf8))
+    #expect(Version.line([.branch: Version.MetadataValue("work")]) == Branch(rawValue: "work"))
+    #expect(Version.line([.branch: Version.MetadataValue(odd)]) == Branch(rawValue: odd))
+    #expect(Version.line([.branch: Version.MetadataValue(data: [1, 2])]) == nil)
+    #expect(Version.line([:]) == nil)
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import LLVSCore
+import LLVSExchange
+import Platform
+import TestSupport
+import Testing
+
+/// A folder that is read wholly, to find what is wrong with it.
+@Suite(.timeLimit(.minutes(1)))
+struct ReadAllTests {
+  private let place: ExchangePlace
+  private var folder: String { place.folder }
+
+  init() throws { place = try ExchangePlace() }
+
+  /// Three versions in a line, each sent by itself.
+  private func send(_ format: FolderFormat) throws -> (store: Store, ids: [Version.ID]) {
+    let store = try place.store("a")
+    var ids: [Version.ID] = []
+    for number in 0..<3 {
+      var random = SeededRandom(seed: UInt64(number))
+      ids.append(
+        try store.makeVersion(
+          basedOnPredecessor: ids.last,
+          updating: [Value(id: .init("k\(number)"), data: random.bytes(3000))]
+        ).id)
+      _ = try format.send(store, folder)
+    }
+    return (store, ids)
+  }
+
+  private func read(_ format: FolderFormat, _ copy: Store) throws -> ExchangeReport {
+    switch format {
+    case .files:
+      try FileSystemExchange(existingFolder: folder, store: copy).readAll(control: .init())
+    case .bundles:
+      try BundleExchange(existingFolder: folder, store: copy).readAll(control: .init())
+    }
+  }
+
+  @Test("what is sound is said to be", arguments: FolderFormat.allCases)
+  func sound(_ format: FolderFormat) throws {
+    _ = try send(format)
+    let report = try read(format, place.store("copy"))
+    #expect(report.taken.count == 3 && report.refused.isEmpty && report.waiting.isEmpty)
+    #expect(report.absent.isEmpty)
+  }
+
+  @Test("files that are known from elsewhere are read all the same")
+  func known() throws {
+    let (store, ids) = try send(.files)
+    _ = try FolderFormat.bundles.send(store, folder)
+    let path = "\(folder)/changes/\(ids[1].rawValue)"
+    let text = String(decoding: try FileSystem.read(path, atMost: 1 << 20), as: UTF8.self)
+    let changed = text.replacingOccurrences(of: "A", with: "B")
+    #expect(changed != text)
+    try FileSystem.replace(path, with: Array(changed.utf8), permissions: 0o644)
+    let copy = try self.place.store("copy")
+    #expect(try read(.bundles, copy).refused.isEmpty)
+    let report = try read(.files, copy)
+    #expect(report.refused.map(\.id) == [ids[1]], "\(report.refused)")
+  }
+
+  @Test("changes of which nothing says what they are, and a link in the place of a directory")
+  func halves() throws {
+    let (_, ids) = try send(.files)
+    try FileSystem.unlink("\(folder)/versions/\(ids[2].rawValue)")
+    let report = try read(.files, place.store("copy"))
+    #expect(report.taken.count == 2)
+    #expect(report.refused.map(\.id) == [ids[2]])
+    #expect(report.refused.first?.reason.contains("there is no versions/") == true)
+    try FileSystem.rename("\(folder)/changes", to: "\(folder)/elsewhere")
+    try FileSystem.symlink("\(folder)/elsewhere", at: "\(folder)/changes")
+    let other = try place.store("other")
+    for act in [
+      { try read(.files, other) }, { try FolderFormat.files.retrieve(into: other, folder) },
+    ] {
+      do {
+        _ = try act()
+        Issue.record("a link was followed")
+      } catch let error as StoreError {
+        guard case .unreachable(let reason) = error else { throw error }
+        #expect(reason.contains("changes is no directory of its own"))
+      }
+    }
+  }
+
+  @Test("a second copy that says something else is named, though the first is sound")
+  func copies() throws {
+    let (store, ids) = try send(.bundles)
+    let record = try #require(try store.version(ids[1]))
+    let version = try store.version(from: record)
+    var junk = BundleSample()
+    junk.add(version, changes: Array(repeating: 0xEE, count: 100))
+    let name = try junk.write(to: folder, writer: "zz")
+    let copy = try place.store("copy")
+    let report = try read(.bundles, copy)
+    #expect(report.taken.count == 3)
+    #expect(report.refused.map(\.id) == [ids[1]])
+    #expect(report.refused.first?.reason.contains(name) == true)
+    // What a retrieval takes is as it was.
+    let other = try place.store("other")
+    let taken = try FolderFormat.bundles.retrieve(into: other, folder)
+    #expect(taken.taken.count == 3 && taken.refused.isEmpty)
+  }
+
+  @Test("what is missing there is taken from where it is, and the rest is read")
+  func missing() throws {
+    let (store, ids) = try send(.bundles)
+    let names = try FileSystem.list("\(folder)/bundles").sorted()
+    try FileSystem.unlink("\(folder)/bundles/\(names[0])")
+    let copy = try place.store("copy")
+    var report = try read(.bundles, copy)
+    #expect(report.taken.isEmpty && report.absent == [ids[0]])
+    try copy.takeIn(report.absent, from: store, control: .init())
+    report = try read(.bundles, copy)
+    #expect(report.taken == Array(ids[1...]) && report.waiting.isEmpty && report.absent.isEmpty)
+  }
+}

@@ -1,0 +1,215 @@
+import Grammar
+import Testing
+
+@Suite("Commands of the control file")
+struct ControlScriptTests {
+  private func parse(_ text: String) throws(ControlError) -> [ControlCommand] {
+    try ControlScript.commands(in: Array(text.utf8))
+  }
+
+  private func path(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+  @Test("every command is read")
+  func commands() throws {
+    let read = try parse(
+      """
+      commit
+      commit   don't panic, it's "fine"
+      commit "a message"
+      # a comment
+      retrieve
+      send usb 'my peer'
+      exchange a
+      sync\tusb
+
+      merge
+      merge all
+      merge V using text --dry-run
+      merge V unrelated using exec "sh -c x"
+      restore V
+      revert V a/b "c d" ./e//f /
+      undo
+      redo
+      branch x.y-z
+      switch V as main
+      switch -
+      tag
+      tag v1.0
+      tag v1.0 V
+      tag -f v1.0
+      tag v1.0 V --force
+      settle a\\ b
+      settle a theirs
+      settle a theirs.3
+      settle a V
+      set settle=500ms "author=A B" autosync=off
+      compact 90d --dry-run
+      compact
+      purge a
+      verify
+      verify usb
+      status
+      log 5
+      help
+      """)
+    #expect(
+      read == [
+        .commit(message: nil), .commit(message: "don't panic, it's \"fine\""),
+        .commit(message: "a message"), .retrieve(peers: []), .send(peers: ["usb", "my peer"]),
+        .exchange(peers: ["a"]), .sync(peers: ["usb"]), .merge(.init()),
+        .merge(.init(target: .all)),
+        .merge(.init(target: .named("V"), arbiter: .text, isDryRun: true)),
+        .merge(.init(target: .named("V"), arbiter: .exec("sh -c x"), isUnrelated: true)),
+        .restore(version: "V", paths: []),
+        .restore(version: "V", paths: [path("a/b"), path("c d"), path("e/f"), []]), .undo, .redo,
+        .branch("x.y-z"), .switchTo("V", line: "main"), .switchTo("-", line: nil),
+        .tags, .tag("v1.0", version: nil), .tag("v1.0", version: "V"),
+        .tag("v1.0", version: nil, moves: true), .tag("v1.0", version: "V", moves: true),
+        .settle(path: path("a b"), .asIs),
+        .settle(path: path("a"), .theirs(1)), .settle(path: path("a"), .theirs(3)),
+        .settle(path: path("a"), .version("V")),
+        .set([
+          try .init(name: "settle", value: "500ms"), try .init(name: "author", value: "A B"),
+          try .init(name: "autosync", value: "off"),
+        ]), .compact(.init(age: 90 * 86_400, isDryRun: true)), .compact(.init()),
+        .purge(path: path("a")), .verify(peer: nil), .verify(peer: "usb"), .status,
+        .log(count: 5), .help,
+      ])
+  }
+
+  @Test(
+    "words are quoted as in a shell",
+    arguments: [
+      (#"purge 'a b'"#, "a b"), (#"purge "a b""#, "a b"), (#"purge a\ b"#, "a b"),
+      (#"purge a'b'"c"d"#, "abcd"), (#"purge 'a\b'"#, #"a\b"#), (#"purge "a\b\"\\\$""#, #"a\b"\$"#),
+      (#"purge $HOME*~"#, "$HOME*~"), ("purge 'a\nb'", "a\nb"), ("purge a\\\nb", "ab"),
+      ("purge a\r\n", "a"), ("  \t purge   a  ", "a"), ("purge \"a\\\nb\"", "ab"),
+    ])
+  func quoting(_ text: String, _ expected: String) throws {
+    #expect(try parse(text) == [.purge(path: path(expected))])
+  }
+
+  @Test("paths are bytes")
+  func bytes() throws {
+    let read = try ControlScript.commands(in: path("purge ") + [0xFF, 0x2F, 0xFE])
+    #expect(read == [.purge(path: [0xFF, 0x2F, 0xFE])])
+  }
+
+  @Test(
+    "what is no command is refused, and says how it is written",
+    arguments: [
+      "frob", "undo x", "branch", "branch llvs.x", "branch -x", "branch a/b", "branch all",
+      "switch", "switch V to x", "tag llvs.tag", "tag é", "tag -f", "tag a b c", "tag -x", "settle",
+      "purge", "purge /",
+      "purge a b", "purge ../a", "purge 'a", "purge \"a", "purge a\\", "set settle author=x",
+      "set author=x settle", "set nothing", "json", "json json undo", "set settle=soon",
+      "set nope=1", "set settle=2h", "set automerge=maybe", "set mtime=then",
+      "set reserve=x", "set arbiter=best", "set arbiter=ours", "set autosync=1ms",
+      "merge a b", "merge using", "merge using best", "merge unrelated", "restore", "log x",
+      "log 0", "compact soon", "compact 1d 2d", "verify a b", "purge ''",
+    ])
+  func refused(_ text: String) {
+    do throws(ControlError) {
+      _ = try parse(text)
+      Issue.record("taken: \(text)")
+    } catch {
+      #expect(error.kind == .grammar && !error.message.isEmpty && !error.message.hasSuffix("."))
+    }
+  }
+
+  @Test("a message in quotes has several lines; a quote that ends nowhere is a part of its line")
+  func linesOfMessage() throws {
+    let read = try parse(
+      #"""
+      commit "first \"line\"
+
+      and \$more"
+      json commit 'it was
+      so'
+      commit "begun
+      undo
+      commit 'twas brief
+      sync
+      """#)
+    #expect(
+      read == [
+        .commit(message: "first \"line\"\n\nand $more"), .commit(message: "it was\nso"),
+        .commit(message: "\"begun"), .undo, .commit(message: "'twas brief"), .sync(peers: []),
+      ])
+    // What follows the quote makes it no message of lines.
+    var script = try ControlScript(path("commit \"a\nb\" c\nundo"))
+    #expect(try script.next() == .commit(message: "\"a"))
+  }
+
+  @Test("settings are told where none is given a value, and json before a command is no part of it")
+  func told() throws {
+    #expect(
+      try parse("set\nset settle arbiter") == [.settings([]), .settings([.settle, .arbiter])])
+    var script = try ControlScript(path("json commit why so\nundo\njson\tset 'settle'\njson\nredo"))
+    #expect(try script.next() == .commit(message: "why so") && script.isForPrograms)
+    #expect(try script.next() == .undo && !script.isForPrograms)
+    #expect(try script.next() == .settings([.settle]) && script.isForPrograms)
+    #expect(throws: ControlError.self) { try script.next() }
+    #expect(try script.next() == .redo && !script.isForPrograms)
+  }
+
+  @Test("after a message of several lines that is no text, the next line can be read")
+  func goesOnAfterMessage() throws {
+    for text in ["commit 'a\nb", "commit a", "commit \"a\n\0"] {
+      var script = try ControlScript(
+        Array(text.utf8) + [0xFF] + Array((text.contains("'") ? "'" : "\"").utf8)
+          + Array("\nredo".utf8))
+      #expect(throws: ControlError.self) { try script.next() }
+      #expect(try script.next() == .redo)
+    }
+  }
+
+  @Test("after a bad line the next can be read")
+  func goesOn() throws {
+    var script = try ControlScript(path("undo\npurge 'a\nfrob\nredo"))
+    #expect(try script.next() == .undo)
+    #expect(throws: ControlError.self) { try script.next() }
+    #expect(throws: ControlError.self) { try script.next() }
+    #expect(try script.next() == .redo)
+    #expect(try script.next() == nil)
+    #expect(throws: ControlError.self) {
+      try ControlScript([UInt8](repeating: 0x20, count: 65_537))
+    }
+    #expect(throws: ControlError.self) { try ControlScript.commands(in: [0x70, 0, 0x61]) }
+  }
+}
+
+@Suite("Settings of a store")
+struct StoreSettingsTests {
+  @Test(
+    "what is printed reads back",
+    arguments: [
+      ("settle", "2s", "2s"), ("settle", "0.5", "500ms"), ("settle", "90s", "90s"),
+      ("autosync", "5m", "5m"), ("autosync", "off", "off"), ("autosync", "24h", "1d"),
+      ("automerge", "off", "off"), ("author", "A ü B", "A ü B"), ("mtime", "now", "now"),
+      ("reserve", "1G", "1G"), ("reserve", "1.5GiB", "1536M"), ("reserve", "1000", "1000"),
+      ("arbiter", "json", "json"), ("arbiter", "*.txt:text,json", "*.txt:text,json"),
+      ("arbiter", "*.po:exec a -b x\\,y\\:z", "*.po:exec a -b x\\,y\\:z"),
+      ("arbiter", "exec a:b", "exec a\\:b"), ("reserve", "", "256M"), ("arbiter", "", ""),
+    ])
+  func roundTrip(_ name: String, _ value: String, _ printed: String) throws {
+    var settings = StoreSettings()
+    let assignment = try StoreSettings.Assignment(name: name, value: value)
+    try settings.assign(assignment)
+    let text = settings.text(of: assignment.name)
+    #expect(text == printed)
+    var again = StoreSettings()
+    try again.assign(.init(name: name, value: text))
+    #expect(again == settings)
+  }
+
+  @Test("stored settings that cannot be read have their defaults and are named")
+  func stored() {
+    var faults: [String] = []
+    let settings = StoreSettings(
+      stored: ["settle": Array("x".utf8), "mtime": Array("now".utf8), "other": [1]],
+      faults: &faults)
+    #expect(settings.settle == 2_000_000_000 && settings.mtime == .now)
+    #expect(faults.count == 1)
+  }
+}

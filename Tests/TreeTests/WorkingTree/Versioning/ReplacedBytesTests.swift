@@ -1,0 +1,122 @@
+import LLVSCore
+import Platform
+import TestSupport
+import Testing
+
+@testable import TreeNames
+@testable import WorkingTree
+
+/// Section 4, rule 9: other bytes at a name are another node for the kernel, and the same inode for people
+/// unless somebody has it open.
+@Suite(.timeLimit(.minutes(1)))
+struct ReplacedBytesTests {
+  let mount: MountedTree
+  let directory: TemporaryDirectory
+  static let root = LiveTree.rootInode
+  static let name = Array("f".utf8)
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    mount = try MountedTree(directory.path)
+    try mount.save("f", "before")
+    try mount.cut()
+  }
+
+  /// Another replica's bytes come in.
+  private func merge(_ text: String) throws {
+    let head = try #require(try mount.store.state().head.flatMap { try mount.store.version($0) })
+    let made = try mount.store.makeVersion(
+      basedOnPredecessor: head.id,
+      storing: [.update(Value(id: Value.ID("f"), data: Array(text.utf8)))])
+    let number = try #require(try mount.store.version(made.id)).number
+    _ = try mount.versioner.transition(.command, reasonText: "merge") { _, _ in number }
+  }
+
+  private func lookup() throws -> NodeStatus { try mount.tree.lookup(Self.root, Self.name) }
+
+  private func text(_ node: UInt64) throws -> String {
+    String(decoding: try mount.bytes(ofInode: node), as: UTF8.self)
+  }
+
+  @Test("What the kernel knows keeps its bytes under its number; the name has another")
+  func known() throws {
+    let before = try lookup()
+    try merge("after, and longer")
+    let after = try lookup()
+    #expect(after.inode == before.inode)
+    #expect(after.node != before.node)
+    #expect(try text(before.node) == "before")
+    #expect(try text(after.node) == "after, and longer")
+    let old = try mount.tree.getattr(before.node)
+    #expect(old.size == 6 && old.links == 0 && old.inode != before.inode)
+    #expect(after.links == 1)
+    mount.tree.forget(before.node, count: 1)
+    mount.tree.forget(after.node, count: 1)
+    #expect(mount.tree.nodeCount == 1)
+    let isForgotten = mount.tree.lock.withLock { _ in
+      mount.tree.identified.isEmpty && mount.tree.detachedNodes.isEmpty
+    }
+    #expect(isForgotten)
+    let again = try lookup()
+    #expect(again.node == before.inode && again.inode == before.inode)
+  }
+
+  @Test("A number is not given again while the kernel knows what it stood for")
+  func ownNumbers() throws {
+    var numbers: Set<UInt64> = []
+    for round in 0..<5 {
+      let status = try lookup()
+      #expect(numbers.insert(status.node).inserted)
+      if round % 2 == 0 { mount.tree.forget(status.node, count: 1) }
+      if round % 2 == 0 { numbers.remove(status.node) }
+      try merge("round \(round)")
+    }
+    #expect(mount.text("f") == "round 4")
+    for node in numbers { mount.tree.forget(node, count: 1) }
+    #expect(mount.tree.nodeCount == 1)
+  }
+
+  @Test("A file that bears another number than its version's goes with a version that has none")
+  func renumberedAndRemoved() throws {
+    let handle = try mount.open("f", .read)
+    try merge("theirs")
+    let node = try lookup()
+    let head = try #require(try mount.store.state().head.flatMap { try mount.store.version($0) })
+    let made = try mount.store.makeVersion(
+      basedOnPredecessor: head.id, storing: [.remove(Value.ID("f"))])
+    let number = try #require(try mount.store.version(made.id)).number
+    _ = try mount.versioner.transition(.command, reasonText: "switch") { _, _ in number }
+    #expect(try mount.tree.fault() == nil)
+    #expect(throws: FSError.self) { try lookup() }
+    #expect(try mount.tree.getattr(node.node).links == 0)
+    try mount.close(handle)
+    mount.forget(node.node)
+  }
+
+  @Test("Bytes that nobody knows are replaced where they stand")
+  func unknown() throws {
+    let before = try lookup()
+    mount.tree.forget(before.node, count: 1)
+    try merge("after")
+    let after = try lookup()
+    #expect(after.inode == before.inode && after.node == before.node)
+  }
+
+  @Test("Who opens what the kernel still finds writes beside the merge, also over a crash")
+  func openedLate() throws {
+    let before = try lookup()
+    try merge("after")
+    let handle = try mount.tree.open(before.node, mode: [.write, .truncate])
+    try mount.write(handle, Array("late".utf8))
+    try mount.close(handle)
+    #expect(mount.text("f") == "after")
+    let copy = try TemporaryDirectory()
+    try copyTree(mount.path, copy.file("s"))
+    for mount in [mount, try MountedTree(copy.path)] {
+      #expect(mount.recovery.losses == [])
+      #expect(try mount.cut().head?.second != nil)
+      #expect(mount.text("f") == "late")
+      #expect(try mount.head()["f"] == "late")
+    }
+  }
+}
