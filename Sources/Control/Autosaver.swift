@@ -14,7 +14,7 @@ package final class Autosaver: Sendable {
 
   private let service: ControlService
   private let pendingSync: PendingSync
-  private let thread = StandingThread()
+  private let thread = ServiceThread()
 
   /// Prepares threads for the live tree of a service.
   package init(_ service: ControlService) {

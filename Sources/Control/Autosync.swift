@@ -9,7 +9,7 @@ import Platform
 /// - Concurrency: a thread of its own.
 package final class Autosync: Sendable {
   private let service: ControlService
-  private let thread = StandingThread()
+  private let thread = ServiceThread()
 
   package init(_ service: ControlService) {
     self.service = service

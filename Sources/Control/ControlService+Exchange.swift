@@ -229,10 +229,10 @@ extension ControlService {
       case .send: state.sent(newest: newest, without: numbers)
       }
       if let fault = unsent.first {
-        state.failed = Moment.now()
+        state.failed = TimestampText.now()
         state.message = "\(unsent.count) not sent (\(fault.reason))"
       } else {
-        state.succeeded = Moment.now()
+        state.succeeded = TimestampText.now()
         state.failed = nil
       }
     }
@@ -240,7 +240,7 @@ extension ControlService {
 
   func note(_ error: ControlError, with peer: Peer) {
     update(peer) { state in
-      state.failed = Moment.now()
+      state.failed = TimestampText.now()
       state.message = error.message
     }
   }

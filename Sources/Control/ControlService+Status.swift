@@ -167,10 +167,10 @@ extension ControlService {
       let count = state.countToSend(newest: newest)
       var parts: [String] = []
       if let failed = state.failed {
-        parts.append("failed \(Moment.short(failed)): \(state.message)")
-        if let ok = state.succeeded { parts.append("last ok \(Moment.utc(ok))") }
+        parts.append("failed \(TimestampText.short(failed)): \(state.message)")
+        if let ok = state.succeeded { parts.append("last ok \(TimestampText.utc(ok))") }
       } else if let ok = state.succeeded {
-        parts.append("\(state.refused > 0 ? "exchanged" : "ok") \(Moment.short(ok))")
+        parts.append("\(state.refused > 0 ? "exchanged" : "ok") \(TimestampText.short(ok))")
       } else {
         parts.append("never exchanged")
       }
@@ -198,7 +198,7 @@ extension ControlService {
     fields.append(ReplyField("arbiterFailures", told?.count ?? 0))
     guard let told else { return }
     lines.append(
-      ("arbiter", "\(Moment.short(told.time)): \(ArbiterTrials.text(told.count, told.first))"))
+      ("arbiter", "\(TimestampText.short(told.time)): \(ArbiterTrials.text(told.count, told.first))"))
   }
 
   private func describeReserve(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
@@ -214,7 +214,7 @@ extension ControlService {
   private func describeLast(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
     let last = state.withLock { $0.last }
     var text = last?.text ?? "nothing yet"
-    if let last, text.hasPrefix("error: ") { text += " (\(Moment.short(last.time)))" }
+    if let last, text.hasPrefix("error: ") { text += " (\(TimestampText.short(last.time)))" }
     lines.append(("last", text))
     fields.append(ReplyField("last", last.map { .text($0.text) } ?? .null))
     fields.append(ReplyField("lastTime", last.map { .number($0.time) } ?? .null))

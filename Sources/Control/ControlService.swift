@@ -92,7 +92,7 @@ package final class ControlService: Sendable {
 
   private func note(_ text: String) {
     let line = text.split(separator: "\n").first.map(String.init) ?? text
-    state.withLock { $0.last = (line, Moment.now()) }
+    state.withLock { $0.last = (line, TimestampText.now()) }
   }
 
   private func execute(

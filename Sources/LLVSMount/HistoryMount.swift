@@ -32,7 +32,7 @@ package final class HistoryMount: Sendable {
   /// So many threads at most: nothing that this serves waits for anything but the disk.
   private static let threads: UInt32 = 4
 
-  private let outer: HiddenTree
+  private let outer: MetaTree
   private let live: LiveTree
   private let path: String
   private let options: MountOptions
@@ -42,7 +42,7 @@ package final class HistoryMount: Sendable {
   private let life = Monitor(Life())
 
   init(
-    of hidden: HiddenTree, in live: LiveTree, below mountPoint: String, mount: MountOptions,
+    of hidden: MetaTree, in live: LiveTree, below mountPoint: String, mount: MountOptions,
     connection: ConnectionOptions, memory: KernelMemory, log: EventLog
   ) {
     outer = hidden

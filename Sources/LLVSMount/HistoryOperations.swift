@@ -18,12 +18,12 @@ final class HistoryOperations: FuseOperations {
   ]
 
   let tree: VersionsFileSystem
-  private let answers: HiddenAnswers
-  private var hidden: HiddenTree { tree.hidden }
+  private let answers: MetaAnswers
+  private var hidden: MetaTree { tree.hidden }
 
   init(_ tree: VersionsFileSystem, live: LiveTree) {
     self.tree = tree
-    answers = HiddenAnswers(hidden: tree.hidden, tree: live)
+    answers = MetaAnswers(hidden: tree.hidden, tree: live)
   }
 
   private func inode(_ node: NodeID) -> UInt64 { node == .root ? tree.top : node.rawValue }

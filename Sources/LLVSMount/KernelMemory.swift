@@ -45,7 +45,7 @@ final class KernelMemory: Sendable {
   }
 
   private let tree: LiveTree
-  private let hidden: HiddenTree
+  private let hidden: MetaTree
   private let cache: any KernelCache
   private let mountPoint: String
   private let limit: Int
@@ -57,7 +57,7 @@ final class KernelMemory: Sendable {
   private var history: History? { adopted.withLock { $0 } }
 
   init(
-    tree: LiveTree, hidden: HiddenTree, cache: any KernelCache, mountPoint: String, limit: Int,
+    tree: LiveTree, hidden: MetaTree, cache: any KernelCache, mountPoint: String, limit: Int,
     seesUsers: Bool
   ) {
     self.tree = tree

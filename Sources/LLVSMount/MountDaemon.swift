@@ -87,8 +87,8 @@ package final class MountDaemon: Sendable {
     var connection = ConnectionOptions()
     connection.staysAwake = !request.savesPower
     connection.watch = request.watch
-    let hidden = HiddenTree(
-      live: tree, services: HiddenServices(control),
+    let hidden = MetaTree(
+      live: tree, services: MetaServices(control),
       hidesPrivileges: request.flags.allowsSetIDs)
     do throws(FuseError) {
       session = try FuseSession(
@@ -263,18 +263,18 @@ package final class MountDaemon: Sendable {
 
   /// Makes the last version, and says what is not in it.
   @discardableResult
-  private func cut() -> HolderEnd {
+  private func cut() -> LastWriterStatus {
     do throws(StoreError) {
       let outcome = try versioner.cut(.command)
       func names(_ paths: [[UInt8]]) -> String? {
         paths.isEmpty ? nil : ControlService.names(paths)
       }
-      return HolderEnd(
+      return LastWriterStatus(
         damaged: names(outcome.unreadable), unsaved: names(outcome.allUnsaved))
     } catch {
       let reason = ControlError(error).message
       log.add("error", "the last cut failed: \(reason)")
-      return HolderEnd(failure: reason)
+      return LastWriterStatus(failure: reason)
     }
   }
 

@@ -16,18 +16,18 @@ final class MountOperations: FuseOperations {
   /// The session that serves this, to tell it of work that blocks.
   let session: SessionReference
 
-  let answers: HiddenAnswers
-  var hidden: HiddenTree { answers.hidden }
+  let answers: MetaAnswers
+  var hidden: MetaTree { answers.hidden }
   let control: ControlService
   /// Where commands run, so that no thread that serves requests waits for one.
   let pool: WorkerPool
 
   init(
-    tree: LiveTree, hidden: HiddenTree, control: ControlService, pool: WorkerPool,
+    tree: LiveTree, hidden: MetaTree, control: ControlService, pool: WorkerPool,
     session: SessionReference
   ) {
     self.tree = tree
-    answers = HiddenAnswers(hidden: hidden, tree: tree)
+    answers = MetaAnswers(hidden: hidden, tree: tree)
     self.control = control
     self.pool = pool
     self.session = session

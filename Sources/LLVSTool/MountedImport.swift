@@ -12,7 +12,7 @@ struct MountedImport {
   static let reserved = Array(".llvs".utf8)
 
   private let directory: [UInt8]
-  private let tree: ShownTree
+  private let tree: MountView
   private let target: [UInt8]
   /// Where the copy stands in the tree; empty, or a path with a slash behind it.
   private let prefix: [UInt8]
@@ -29,7 +29,7 @@ struct MountedImport {
   /// With `sparesUnsaved` nothing is copied where a file would be written over that somebody is still
   /// writing: no version holds its bytes.
   init(
-    directory: [UInt8], tree: ShownTree, into path: [UInt8], sparesUnsaved: Bool,
+    directory: [UInt8], tree: MountView, into path: [UInt8], sparesUnsaved: Bool,
     patterns: IgnorePatterns
   ) throws(ControlError) {
     self.directory = directory

@@ -49,6 +49,6 @@ enum MountedStores {
       return device.map { $0 == mount.device }
         ?? (String(decoding: mount.source, as: UTF8.self) == store)
     }
-    return found.last { !ShownTree($0).isPart } ?? found.last
+    return found.last { !MountView($0).isPart } ?? found.last
   }
 }

@@ -7,7 +7,7 @@ import WorkingTree
 extension Verb {
   /// A command of the control file, as the verb of that name.
   @Sendable static func control(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let site = try Site(line)
+    let site = try CommandTarget(line)
     var words = [Array(line.verb.utf8)] + (try site.commandWords(line))
     if line.verb == "commit", let message = line.options["message"] {
       words.append(Array(message.utf8))
@@ -41,7 +41,7 @@ extension Verb {
   /// Checks the store where it stands, mounted or not; a peer by command.
   @Sendable static func verify(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     if !line.words.isEmpty { return try control(line, console) }
-    let store = try Site(line).reader()
+    let store = try CommandTarget(line).reader()
     let report = try store.verify { done, total in
       console.progress(CommandProgress("verifying", done: done, total: total))
       return true
@@ -67,7 +67,7 @@ extension Verb {
 
   @Sendable static func peer(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try line.operands(0...2)
-    let site = try Site(line)
+    let site = try CommandTarget(line)
     if words.count == 2 {
       switch site {
       case .mounted(let tree, _):
@@ -129,7 +129,7 @@ extension Verb {
   }
 }
 
-extension Site {
+extension CommandTarget {
   /// The words of a command with its paths as the control file takes them: from the top of the tree.
   fileprivate func commandWords(_ line: CommandLine) throws -> [[UInt8]] {
     guard let first = Verb.firstPath(of: line.verb) else { return line.bytes }

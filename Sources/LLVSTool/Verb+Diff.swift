@@ -6,7 +6,7 @@ import TreeNames
 
 extension Verb {
   @Sendable static func diff(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let site = try Site(line)
+    let site = try CommandTarget(line)
     let store = try site.reader()
     // Not mounted, the tree is opened only where somebody wants to see it.
     var unmounted: LivePlace??
@@ -46,7 +46,7 @@ extension Verb {
   /// Tells a version and what it changed, or what it has at a path.
   @Sendable static func show(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let word = try line.operands(0...1).first ?? "head"
-    let site = try Site(line)
+    let site = try CommandTarget(line)
     let store = try site.reader()
     if let (record, path) = try place(line.bytes.first ?? [], site, store) {
       return try showContent(of: record, at: path, store, line, console)
@@ -76,7 +76,7 @@ extension Verb {
   ///
   /// Times and paths may have colons too: the first that leaves a version before it counts.
   private static func place(
-    _ word: [UInt8], _ site: Site, _ store: Store
+    _ word: [UInt8], _ site: CommandTarget, _ store: Store
   ) throws -> (VersionRecord, [UInt8])? {
     let colon = UInt8(ascii: ":")
     guard word.contains(colon),

@@ -7,7 +7,7 @@ import WorkingTree
 
 extension Verb {
   @Sendable static func log(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let site = try Site(line)
+    let site = try CommandTarget(line)
     let store = try site.reader()
     let operands = try Operands(line, site, store, versions: 2)
     guard operands.versions.count < 2 || operands.isRange else {
@@ -106,7 +106,7 @@ extension Verb {
   @Sendable static func events(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(0...0)
     let count = try line.number("count") ?? 20
-    let log = EventLog(directory: try Site(line).storePath)
+    let log = EventLog(directory: try CommandTarget(line).storePath)
     var reader = log.reader()
     var lines = EventLines()
     var last: [[UInt8]] = []
@@ -169,7 +169,7 @@ extension Verb {
 
   @Sendable static func history(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(1...1)
-    let site = try Site(line)
+    let site = try CommandTarget(line)
     let store = try site.reader()
     let path = try site.path(line.bytes[0])
     let head = try store.state().head.map { try store.version($0) } ?? nil

@@ -8,7 +8,7 @@ import TreeNames
 extension Verb {
   /// Opens a program on the texts of each conflict and takes what it leaves.
   @Sendable static func mergetool(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let site = try Site(line)
+    let site = try CommandTarget(line)
     let place: MergePlace
     switch site {
     case .mounted(let tree, _): place = .mounted(tree, try site.reader())
@@ -74,7 +74,7 @@ extension Verb {
 
 /// Where conflicts are settled.
 private enum MergePlace {
-  case mounted(ShownTree, Store)
+  case mounted(MountView, Store)
   case service(ControlService)
 
   var store: Store {
@@ -84,11 +84,11 @@ private enum MergePlace {
     }
   }
 
-  private static func merged(_ path: [UInt8], _ tree: ShownTree) throws -> [UInt8] {
+  private static func merged(_ path: [UInt8], _ tree: MountView) throws -> [UInt8] {
     // Of a directory's own conflicts, as its own `.llvs` lists them.
     _ = try tree.place(path)
     return Array("\(tree.root)/.llvs/conflicts/".utf8)
-      + HiddenTree.conflictDirectory(of: tree.below(path) ?? path) + Array("/merged".utf8)
+      + MetaTree.conflictDirectory(of: tree.below(path) ?? path) + Array("/merged".utf8)
   }
 
   /// Says that the sides are looked at now: what comes in until they are settled is merged then.

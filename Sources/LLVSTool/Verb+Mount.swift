@@ -253,9 +253,9 @@ extension Verb {
   }
 
   /// How a daemon that has gone came to its end, as far as the lock's text tells.
-  private static func end(ofHolder daemon: Int32, of lock: String) -> HolderEnd {
+  private static func end(ofHolder daemon: Int32, of lock: String) -> LastWriterStatus {
     let bytes = try? File.regular(lock, .read).read(8192, at: 0)
-    return HolderEnd(of: daemon, inLock: String(decoding: bytes ?? [], as: UTF8.self))
+    return LastWriterStatus(of: daemon, inLock: String(decoding: bytes ?? [], as: UTF8.self))
   }
 
   /// Why the version could not be made that ends a mount, as the log says it; nil where it was made, or

@@ -8,12 +8,12 @@ extension Verb {
   /// How things stand, in words; the fields of `status.json` for programs.
   @Sendable static func status(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(0...0)
-    let site = try Site(line)
+    let site = try CommandTarget(line)
     let json: String
     let ask: ([String]) throws -> String
     switch site {
     case .mounted(let tree, _):
-      json = try Site.status(of: tree.root)
+      json = try CommandTarget.status(of: tree.root)
       ask = { try site.run($0, console).text }
     case .store:
       let service = try ControlService.open(try site.writer())
@@ -33,7 +33,7 @@ extension Verb {
   }
 }
 
-extension Site {
+extension CommandTarget {
   /// The status of a mounted store, for programs.
   static func status(of root: String) throws -> String {
     String(

@@ -16,7 +16,7 @@ extension Verb {
     guard try FileSystem.status(directory + [0x2F]).kind == .directory else {
       throw UsageError("\(shown) is not a directory")
     }
-    let site = try Site(line)
+    let site = try CommandTarget(line)
     let into = try site.path(line.optionBytes["into"] ?? [])
     guard !into.split(separator: 0x2F).contains(where: { $0.elementsEqual(MountedImport.reserved) })
     else { throw UsageError("--into takes a path of the tree") }
@@ -37,7 +37,7 @@ extension Verb {
       let patterns = try site.reader().state().settings[IgnorePatterns.settingName]
       var source = try MountedImport(
         directory: directory, tree: tree, into: into,
-        sparesUnsaved: try StatusText(json: Site.status(of: tree.root)).hasUnsaved,
+        sparesUnsaved: try StatusText(json: CommandTarget.status(of: tree.root)).hasUnsaved,
         patterns: patterns.map { IgnorePatterns($0) } ?? .defaults)
       try source.run()
       var words = [Array("commit".utf8)]
@@ -82,7 +82,7 @@ extension Verb {
 
   @Sendable static func exportTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try line.operands(2...2)
-    let store = try Site(line).reader()
+    let store = try CommandTarget(line).reader()
     let record = try store.version(meant: words[0])
     try refuseInside(store, words[1])
     var export = TreeExport(
@@ -106,7 +106,7 @@ extension Verb {
 
   @Sendable static func backup(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let target = try line.places(1...1)[0]
-    let store = try Site(line).reader()
+    let store = try CommandTarget(line).reader()
     try refuseInside(store, target)
     try LiveTree.backup(store, to: target) { done, total in
       console.progress(

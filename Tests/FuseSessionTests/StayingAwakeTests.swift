@@ -11,19 +11,19 @@ import Testing
     "a stream begins when requests come fast and ends when they come slowly",
     .timeLimit(.minutes(1)))
   func pace() {
-    var pace = Pace()
+    var pace = RequestRate()
     var now: UInt64 = 1_000_000_000
     var taken: UInt64 = 0
     /// Lets `count` requests come in each of `windows` windows; says after how many it changed.
     func pass(_ count: UInt64, windows: Int) -> [Int] {
       (0..<windows).filter { _ in
-        now += Pace.window
+        now += RequestRate.window
         taken += count
         return pace.note(taken, at: now)
       }
     }
     _ = pace.note(0, at: now)
-    let (fast, slow) = (Pace.fast * 4 / 1000, Pace.slow * 4 / 1000)
+    let (fast, slow) = (RequestRate.fast * 4 / 1000, RequestRate.slow * 4 / 1000)
     let changes = [fast - 1, fast, slow, slow - 1, fast].map { pass($0, windows: 50) }
     #expect(changes == [[], [0], [], [0], [0]], "what has begun goes on at a lower rate")
     let (first, second) = (pace.pause(), pace.pause())
@@ -32,7 +32,7 @@ import Testing
 
   @Test("a moment's burst within a window is no stream", .timeLimit(.minutes(1)))
   func burst() {
-    var pace = Pace()
+    var pace = RequestRate()
     _ = pace.note(0, at: 1_000_000_000)
     let changed = pace.note(15, at: 1_000_500_000)
     #expect(!changed && !pace.isStream)
@@ -44,7 +44,7 @@ import Testing
     "who looks out and is rewarded goes on; who is not tries ever more rarely",
     .timeLimit(.minutes(1)))
   func lookout() {
-    var lookout = Lookout()
+    var lookout = AdaptiveSpin()
     var now: UInt64 = 0
     /// Says how often it looked while a request comes after `delay` nanoseconds.
     func wait(delay: UInt64, step: UInt64 = 1000) -> Int {
@@ -75,7 +75,7 @@ import Testing
     let again = wait(delay: 10_000)
     #expect(again > 0)
     // Whoever takes the processor away ends it at the first look.
-    let interrupted = wait(delay: 1_000_000, step: 2 * Lookout.interruption)
+    let interrupted = wait(delay: 1_000_000, step: 2 * AdaptiveSpin.interruption)
     let after = wait(delay: 10_000)
     #expect(interrupted == 2 && after == 0)
   }

@@ -132,7 +132,7 @@ extension Mounted {
     func noPlaceForHistory() throws {
       try ServedStore.with(names: Self.limit) { served in
         let (daemon, tree) = (served.daemon, served.daemon.tree)
-        let hidden = HiddenTree(live: tree, services: HiddenServices(daemon.control))
+        let hidden = MetaTree(live: tree, services: MetaServices(daemon.control))
         let memory = KernelMemory(
           tree: tree, hidden: hidden, cache: NoCache(), mountPoint: served.path,
           limit: Self.limit, seesUsers: true)

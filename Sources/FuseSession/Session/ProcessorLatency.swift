@@ -6,7 +6,7 @@ import Platform
 /// the next request. To wake an idle one takes ten times as long as to answer, above all in a virtual
 /// machine, where it means a way through the host. The kernel's PM QoS interface forbids that for as
 /// long as a descriptor is open (Documentation/power/pm_qos_interface.rst), so nothing of it outlives
-/// this process. Only root may: others get ``Lookout``.
+/// this process. Only root may: others get ``AdaptiveSpin``.
 struct ProcessorLatency {
   static let device = "/dev/cpu_dma_latency"
   private static let driver = "/sys/devices/system/cpu/cpuidle/current_driver"

@@ -20,8 +20,8 @@
 // - keeps the thread that answers on the processor of the program that asks, as long as one is enough:
 //   the one sleeps while the other works. Not while the kernel reads ahead, which shows in large READs:
 //   there the program goes on meanwhile, and both would wait for a single processor;
-// - keeps all processors from sleeping deeply while requests come in a stream (`Pace`), or, where this
-//   process may not, has the thread that waits look out for the next one for a moment (`Lookout`).
+// - keeps all processors from sleeping deeply while requests come in a stream (`RequestRate`), or, where this
+//   process may not, has the thread that waits look out for the next one for a moment (`AdaptiveSpin`).
 //
 // `waiting` is raised by whoever calls a thread, so that none is called twice for one need. The
 // monitors' locks are held for counting only, and one is not taken inside the other.
@@ -122,7 +122,7 @@ final class RequestLoop: Sendable {
   private func serve() {
     var buffer = unsafe fuse_buf()
     let thread = llvs_thread_id()
-    var lookout = Lookout()
+    var lookout = AdaptiveSpin()
     while unsafe take(&buffer, &lookout) {
       unsafe look(at: buffer, thread)
       unsafe fuse_session_process_buf(session.raw, &buffer)
@@ -171,7 +171,7 @@ final class RequestLoop: Sendable {
   }
 
   /// Waits for a request; returns false at the end.
-  private func take(_ buffer: inout fuse_buf, _ lookout: inout Lookout) -> Bool {
+  private func take(_ buffer: inout fuse_buf, _ lookout: inout AdaptiveSpin) -> Bool {
     // Others that wait are woken by the kernel: one who looks out is enough.
     if looksOut.load(ordering: .relaxed), !isPlaced.load(ordering: .relaxed),
       waiting.load(ordering: .relaxed) == 1
@@ -277,8 +277,8 @@ final class RequestLoop: Sendable {
     var lastTaken: UInt64 = 0
     var quiet = 0
     var unattended = 0
-    var placement = Placement(model: getpid())
-    var pace = Pace()
+    var placement = CPUAffinity(model: getpid())
+    var pace = RequestRate()
     var latency = ProcessorLatency()
     defer { placement.end() }
     while true {

@@ -83,7 +83,7 @@ package final class ArbiterTrials: Sendable {
     }
     guard let listener else { return }
     listener.updateArbiterFailures { summary in
-      summary = Summary(time: summary?.time ?? Moment.now(), count: count, first: first)
+      summary = Summary(time: summary?.time ?? TimestampText.now(), count: count, first: first)
     }
     if count <= Self.limit {
       listener.say("arbiter: \(failure.text); the newest value is taken")

@@ -62,7 +62,7 @@ package final class ChangeText: Sendable {
         throw FSError.store(error)
       }
       guard offset >= state.start else { return 0 }
-      return HiddenFile.copy(state.text, from: offset - state.start, into: buffer)
+      return MetaFile.copy(state.text, from: offset - state.start, into: buffer)
     }
   }
 }

@@ -6,7 +6,7 @@ import WorkingTree
 
 // `info` and `changes` of a version's `.llvs`, both for the directory they stand in.
 
-extension HiddenTree {
+extension MetaTree {
   /// Who made a version, when, of what, and how much it changed here.
   func info(_ number: VersionNumber, _ path: [UInt8]) throws(FSError) -> [UInt8] {
     let snapshot = try snapshots.snapshot(number)

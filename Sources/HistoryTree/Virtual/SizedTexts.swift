@@ -7,16 +7,16 @@ import TreeNames
 /// - Concurrency: any thread; a leaf lock, not held while a text is made.
 final class SizedTexts: Sendable {
   private struct State {
-    var files = RecentlyUsed<UInt64, HiddenFile>(limit: 16)
+    var files = RecentlyUsed<UInt64, MetaFile>(limit: 16)
     var sizes = RecentlyUsed<UInt64, UInt64>(limit: 1024)
   }
 
   private let state = Mutex(State())
 
   /// The text of a node, which the next reader goes on with.
-  func file(of node: HiddenNode, in tree: HiddenTree) throws(FSError) -> HiddenFile {
+  func file(of node: MetaNode, in tree: MetaTree) throws(FSError) -> MetaFile {
     if let known = state.withLock({ $0.files.use(node.inode) }) { return known }
-    let file = try HiddenFile(tree: tree, node: node)
+    let file = try MetaFile(tree: tree, node: node)
     return state.withLock { state in
       if let other = state.files.use(node.inode) { return other }
       state.files.add(file, for: node.inode)
@@ -24,7 +24,7 @@ final class SizedTexts: Sendable {
     }
   }
 
-  func size(of node: HiddenNode, in tree: HiddenTree) throws(FSError) -> UInt64 {
+  func size(of node: MetaNode, in tree: MetaTree) throws(FSError) -> UInt64 {
     if let known = state.withLock({ $0.sizes.use(node.inode) }) { return known }
     let size = try file(of: node, in: tree).length()
     state.withLock { $0.sizes.add(size, for: node.inode) }

@@ -14,7 +14,7 @@ import WorkingTree
 /// - Concurrency: any thread; a leaf lock, held for memory only.
 package final class VersionsFileSystem: Sendable {
   /// The nodes; none is one of the tree that this was made of.
-  package let hidden: HiddenTree
+  package let hidden: MetaTree
   /// The number of the directory of versions, the root.
   package let top: UInt64
 
@@ -24,18 +24,18 @@ package final class VersionsFileSystem: Sendable {
   }
 
   /// Listings between two requests: to begin anew would cost as much as all that was listed before.
-  private let listings = Mutex(RecentlyUsed<Place, HiddenDirectory>(limit: 64))
+  private let listings = Mutex(RecentlyUsed<Place, MetaDirectory>(limit: 64))
 
   /// Makes the file system of the versions that a tree shows.
-  package init(of tree: HiddenTree) throws(FSError) {
-    hidden = HiddenTree(sizing: tree)
+  package init(of tree: MetaTree) throws(FSError) {
+    hidden = MetaTree(sizing: tree)
     let above = try hidden.hidden(of: LiveTree.rootInode)
     // Counted once and never given back, as a root is.
-    top = try hidden.lookup(above.status.inode, HiddenName.versions.bytes).status.inode
+    top = try hidden.lookup(above.status.inode, MetaName.versions.bytes).status.inode
   }
 
   /// A node's attributes, and whether they hold for good; those of the root do until versions are added.
-  package func entry(of inode: UInt64) throws(FSError) -> HiddenEntry {
+  package func entry(of inode: UInt64) throws(FSError) -> MetaEntry {
     var entry = try hidden.entry(of: inode)
     guard inode == top, let time = try newestTime() else { return entry }
     entry.status.mtime = time
@@ -57,27 +57,27 @@ package final class VersionsFileSystem: Sendable {
   /// A directory to be listed from an offset.
   package func directory(
     _ inode: UInt64, from offset: UInt64
-  ) throws(FSError) -> HiddenDirectory {
+  ) throws(FSError) -> MetaDirectory {
     let place = Place(directory: inode, offset: offset)
     if offset != 0, let known = listings.withLock({ $0.take(place) }) { return known }
     return try hidden.openDirectory(inode)
   }
 
   /// Keeps a listing for who goes on at an offset.
-  package func keep(_ directory: HiddenDirectory, of inode: UInt64, at offset: UInt64) {
+  package func keep(_ directory: MetaDirectory, of inode: UInt64, at offset: UInt64) {
     listings.withLock { $0.add(directory, for: Place(directory: inode, offset: offset)) }
   }
 
   /// A file to be read.
   ///
   /// - Throws: ``FSError/isDirectory``, ``FSError/invalid`` for what has no bytes.
-  package func file(_ inode: UInt64) throws(FSError) -> HiddenFile {
+  package func file(_ inode: UInt64) throws(FSError) -> MetaFile {
     let node = try hidden.nodes.node(inode)
     switch node.content {
     case .info, .changes:
       if let sized = hidden.sized { return try sized.file(of: node, in: hidden) }
     default: break
     }
-    return try HiddenFile(tree: hidden, node: node)
+    return try MetaFile(tree: hidden, node: node)
   }
 }

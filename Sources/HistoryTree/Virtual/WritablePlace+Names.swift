@@ -45,7 +45,7 @@ extension WritablePlace {
       var address = bytes
       while let last = address.last, last == 0x0A || last == 0x0D { address.removeLast() }
       try services.setPeer(
-        HiddenServices.Peer(name: String(decoding: name, as: UTF8.self), address: address))
+        MetaServices.Peer(name: String(decoding: name, as: UTF8.self), address: address))
     }
   }
 

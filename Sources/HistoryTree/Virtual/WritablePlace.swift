@@ -41,7 +41,7 @@ final class WritablePlace: Sendable {
   }
 
   let kind: Kind
-  let services: HiddenServices
+  let services: MetaServices
   let live: LiveTree
   /// What all files of this and like places may take together.
   let budget: MemoryBudget?
@@ -50,7 +50,7 @@ final class WritablePlace: Sendable {
   let allot: @Sendable () -> UInt64
 
   init(
-    _ kind: Kind, services: HiddenServices, live: LiveTree, budget: MemoryBudget? = nil,
+    _ kind: Kind, services: MetaServices, live: LiveTree, budget: MemoryBudget? = nil,
     allot: @escaping @Sendable () -> UInt64
   ) {
     self.kind = kind
@@ -179,7 +179,7 @@ final class WritablePlace: Sendable {
   }
 }
 
-extension HiddenServices.Peer {
+extension MetaServices.Peer {
   /// The address as the file shows it: a line.
   var shownAddress: [UInt8] { address.last == 0x0A ? address : address + [0x0A] }
 }

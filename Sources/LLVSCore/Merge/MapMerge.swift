@@ -106,7 +106,7 @@ struct MapMerge {
   }
 
   /// Which of two changes comes first: below zero the first, above zero the second, zero for both.
-  private static func order(_ a: MapPlace?, _ b: MapPlace?) -> Int {
+  private static func order(_ a: MapPosition?, _ b: MapPosition?) -> Int {
     guard let a else { return b == nil ? 0 : 1 }
     guard let b else { return -1 }
     return a.compare(to: b)
@@ -114,7 +114,7 @@ struct MapMerge {
 
   /// Whether the merge holds what the first side has at a key that it alone changed: so it is as a rule,
   /// and nothing has to be looked at.
-  private func staysAsInFirst(_ place: MapPlace) -> Bool {
+  private func staysAsInFirst(_ place: MapPosition) -> Bool {
     if followsRecord { return false }
     // A directory that is removed may have to stay.
     guard let new = place.new else { return !place.isDirectory }
@@ -125,7 +125,7 @@ struct MapMerge {
   }
 
   private mutating func mergeDifference(
-    _ place: MapPlace, _ triple: MergeTriple
+    _ place: MapPosition, _ triple: MergeTriple
   ) throws(StoreError) {
     if place.isDirectory { return try mergeDirectory(triple) }
     let plain = followsRecord ? nil : triple.plainOutcome

@@ -13,7 +13,7 @@ package final class Catalog: Sendable {
     /// The writer's: a transaction that only reads is open on it.
     var isViewing = false
     /// The writer's.
-    var logRoom: LogRoom?
+    var logRoom: WALPreallocation?
   }
 
   let path: String
@@ -83,7 +83,7 @@ package final class Catalog: Sendable {
     hasSums = true
     database.watchLog()
     let pageSize = Int(try database.integer("PRAGMA page_size") ?? 4096)
-    let loan = Loan(database: database, logRoom: LogRoom(database: path, pageSize: pageSize))
+    let loan = Loan(database: database, logRoom: WALPreallocation(database: path, pageSize: pageSize))
     writer.withLock { $0 = loan }
   }
 
@@ -203,7 +203,7 @@ package final class Catalog: Sendable {
         Catalog.endView(&loan)
         guard let database = loan?.database else { throw StoreError.readOnly }
         let result = try database.transaction { () throws(StoreError) in try body(database) }
-        if database.logFrames >= LogRoom.checkpoint { database.checkpoint() }
+        if database.logFrames >= WALPreallocation.checkpoint { database.checkpoint() }
         loan?.logRoom?.committed(database.logFrames)
         return Unchecked(value: result)
       }

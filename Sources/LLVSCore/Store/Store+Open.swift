@@ -245,7 +245,7 @@ extension Store {
 
   /// Says in the lock's text how it ended, for who waits for that: on a disk that takes nothing else these bytes
   /// may still be written, and no reader of the log looks for them in vain.
-  package func announceEnd(_ end: HolderEnd) {
+  package func announceEnd(_ end: LastWriterStatus) {
     noteHolder(" finishing\n\(end.text)")
   }
 

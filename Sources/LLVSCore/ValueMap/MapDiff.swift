@@ -16,7 +16,7 @@ package struct MapChange: Hashable, Sendable {
 
 /// Where one key at which two maps differ stands in each; entries are made of it only where somebody wants
 /// to see them, which takes several times as long as to find it.
-struct MapPlace {
+struct MapPosition {
   struct Item {
     let node: MapNode
     let index: Int
@@ -45,7 +45,7 @@ struct MapPlace {
   }
 
   /// The order of the keys: bytes, then a directory after a value.
-  func compare(to other: MapPlace) -> Int {
+  func compare(to other: MapPosition) -> Int {
     guard let item = new ?? old, let otherItem = other.new ?? other.old else { return 0 }
     return item.node.compare(item.index, to: otherItem.node, otherItem.index)
   }
@@ -108,7 +108,7 @@ package struct MapDiff {
   }
 
   /// Returns where the next change is; nil at the end.
-  mutating func nextPlace() throws(StoreError) -> MapPlace? {
+  mutating func nextPlace() throws(StoreError) -> MapPosition? {
     while true {
       switch (isDone(old), isDone(new)) {
       case (true, true): return nil
@@ -132,7 +132,7 @@ package struct MapDiff {
     return walk.index > 0 && walk.node.compare(walk.index - 1, to: upper, false) >= 0
   }
 
-  private mutating func step() throws(StoreError) -> MapPlace? {
+  private mutating func step() throws(StoreError) -> MapPosition? {
     if old.level != new.level {
       if old.level > new.level { try old.descend() } else { try new.descend() }
       return nil
@@ -163,7 +163,7 @@ package struct MapDiff {
       new.advance()
     }
     if isSame() { return nil }
-    return MapPlace(old: old.item, new: new.item)
+    return MapPosition(old: old.item, new: new.item)
   }
 
   private func isSame() -> Bool {
@@ -176,20 +176,20 @@ package struct MapDiff {
     }
   }
 
-  private mutating func takeOld() -> MapPlace {
+  private mutating func takeOld() -> MapPosition {
     defer { old.advance() }
-    return MapPlace(old: old.item, new: nil)
+    return MapPosition(old: old.item, new: nil)
   }
 
-  private mutating func takeNew() -> MapPlace {
+  private mutating func takeNew() -> MapPosition {
     defer { new.advance() }
-    return MapPlace(old: nil, new: new.item)
+    return MapPosition(old: nil, new: new.item)
   }
 }
 
 extension MapWalk {
   /// Where the walk stands, which is in a leaf.
-  fileprivate var item: MapPlace.Item { MapPlace.Item(node: node, index: index) }
+  fileprivate var item: MapPosition.Item { MapPosition.Item(node: node, index: index) }
 }
 
 extension ValueMap {

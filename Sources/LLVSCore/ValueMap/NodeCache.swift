@@ -18,7 +18,7 @@ internal import Synchronization
 package final class NodeCache: Sendable {
   private final class Shard: Sendable {
     let state = Mutex(State())
-    let passing = Mutex(PassingNodes())
+    let passing = Mutex(ProbationQueue())
   }
 
   private struct Slot {
@@ -146,7 +146,7 @@ package final class NodeCache: Sendable {
   package func removeAll() {
     for shard in shards + [large, short] {
       shard.state.withLock { $0 = State() }
-      shard.passing.withLock { $0 = PassingNodes() }
+      shard.passing.withLock { $0 = ProbationQueue() }
     }
   }
 }

@@ -7,12 +7,12 @@ import WorkingTree
 
 /// Where a live tree is looked at: in its mount, or, of a store that is not mounted, where it stands.
 enum LivePlace {
-  case mount(ShownTree)
+  case mount(MountView)
   case tree(LiveTree)
 
   /// The live tree of a store that is not mounted, with what its last mount left pending; nil where it had
   /// none, or where it cannot be opened, which is said.
-  init?(unmounted site: Site, _ console: Console) {
+  init?(unmounted site: CommandTarget, _ console: Console) {
     do {
       guard try FileSystem.exists("\(site.storePath)/journal") else { return nil }
       self = .tree(try ControlService.open(try site.writer()).tree)
@@ -31,7 +31,7 @@ enum LivePlace {
   ) throws -> [(change: LiveTree.PendingPath.Change, path: [UInt8])] {
     switch self {
     case .mount(let seen):
-      let reply = try Site.mounted(seen, store: store.path).run(["pending"]).text
+      let reply = try CommandTarget.mounted(seen, store: store.path).run(["pending"]).text
       return reply.split(separator: "\n").compactMap { line in
         guard let mark = line.utf8.first, let change = LiveTree.PendingPath.Change(rawValue: mark),
           line.utf8.dropFirst().first == 0x20

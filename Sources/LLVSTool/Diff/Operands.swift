@@ -18,7 +18,7 @@ struct Operands {
   /// - Throws: ``ControlError`` of kind notFound for what is neither a version nor a path in one of the
   ///   versions, in head or in the live tree.
   init(
-    _ line: CommandLine, _ site: Site, _ store: Store, versions most: Int,
+    _ line: CommandLine, _ site: CommandTarget, _ store: Store, versions most: Int,
     live: () -> LivePlace? = { nil }
   ) throws {
     let dashes = line.wordsBeforeDashes ?? line.words.count
@@ -85,7 +85,7 @@ struct Operands {
   }
 
   private func isThere(
-    _ path: [UInt8], _ site: Site, _ store: Store, _ live: () -> LivePlace?
+    _ path: [UInt8], _ site: CommandTarget, _ store: Store, _ live: () -> LivePlace?
   ) throws -> Bool {
     if path.isEmpty { return true }
     if case .mounted(let tree, _) = site, tree.below(path) != nil,
@@ -102,7 +102,7 @@ struct Operands {
   }
 }
 
-extension Site {
+extension CommandTarget {
   /// The path of what is seen of the tree; none where all of it is.
   var seen: [[UInt8]] {
     guard case .mounted(let tree, _) = self, tree.isPart else { return [] }

@@ -118,9 +118,9 @@ struct Completion {
   /// The store that the line names, or whose mount this is.
   private func store() -> Store? { try? site()?.reader() }
 
-  private func site() -> Site? {
+  private func site() -> CommandTarget? {
     guard let line = try? CommandLine(before) else { return nil }
-    return try? Site(line)
+    return try? CommandTarget(line)
   }
 
   private func versions() -> [String] {

@@ -81,7 +81,7 @@ package final class Journal: Sendable {
   /// Who is told of what the disk did.
   let damage = DamageReport()
   /// Writes half of what is large.
-  let companion = Companion(name: "llvs-staging")
+  let companion = ForkJoinHelper(name: "llvs-staging")
 
   init(directory: String, state: sending State) {
     self.directory = directory

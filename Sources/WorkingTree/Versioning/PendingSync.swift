@@ -13,7 +13,7 @@ package final class PendingSync: Sendable {
   private static let interval: UInt64 = 5_000_000_000
 
   private let tree: LiveTree
-  private let thread = StandingThread()
+  private let thread = ServiceThread()
 
   /// Prepares a thread for a live tree.
   package init(_ tree: LiveTree) { self.tree = tree }

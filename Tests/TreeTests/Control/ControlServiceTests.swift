@@ -316,12 +316,12 @@ struct ControlServiceTests {
   func lastFailure() throws {
     let space = try ControlWorkspace()
     #expect(try last(space) == ("nothing yet", nil))
-    let before = Moment.now()
+    let before = TimestampText.now()
     _ = try space.failure("sync usb")
     let failed = try last(space)
     let time = try #require(failed.time)
-    #expect((before...Moment.now()).contains(time))
-    #expect(failed.line == "error: sync usb: there is no peer usb (\(Moment.short(time)))")
+    #expect((before...TimestampText.now()).contains(time))
+    #expect(failed.line == "error: sync usb: there is no peer usb (\(TimestampText.short(time)))")
     // Who looks at how things stand goes on being told.
     for line in ["pending", "log", "tag", "conflicts", "set"] { try space.run(line) }
     #expect(try last(space) == failed)

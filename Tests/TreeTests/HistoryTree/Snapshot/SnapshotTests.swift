@@ -9,7 +9,7 @@ import WorkingTree
 struct SnapshotTests {
   @Test("a version shows the tree as it was, with modes, times and attributes")
   func contents() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.write("src/a.txt", "one")
     let inode = try space.tree.lookup(try space.directory("src"), Array("a.txt".utf8)).node
     var change = StatusChange()
@@ -47,7 +47,7 @@ struct SnapshotTests {
 
   @Test("versions that share a revision share its number; two keys never do")
   func sharing() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.write("a", "same")
     try space.write("b", "same")
     let first = try space.commit()
@@ -63,7 +63,7 @@ struct SnapshotTests {
 
   @Test("a subdirectory's .llvs is rooted there and lists only versions that changed it")
   func subdirectory() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.write("readme", "one")
     let first = try space.commit()
     try space.write("src/deep/a.txt", "one")
@@ -92,7 +92,7 @@ struct SnapshotTests {
 
   @Test("in a version .llvs has info, parents and changes, for the directory it is in")
   func snapshotHidden() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.write("src/a.txt", "one")
     try space.write("gone", "x")
     let first = try space.commit("the first")
@@ -126,7 +126,7 @@ struct SnapshotTests {
 
   @Test("history has each revision of a value once, under the version that first held it")
   func history() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.write("src/a.txt", "one")
     let first = try space.commit()
     try space.write("other", "x")
@@ -152,7 +152,7 @@ struct SnapshotTests {
 
   @Test("100,000 versions are listed with bounded memory, in any page size and from any offset")
   func manyVersions() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     let count = 100_000
     for start in stride(from: 0, to: count, by: 10_000) {
       try space.store.write { (transaction) throws(StoreError) in

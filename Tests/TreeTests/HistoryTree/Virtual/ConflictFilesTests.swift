@@ -10,8 +10,8 @@ import Testing
 @Suite("conflicts", .timeLimit(.minutes(1)))
 struct ConflictFilesTests {
   /// A tree that merged another line in which the same values were changed, or removed.
-  private func clashed(_ names: [String], removed: [String] = []) throws -> HiddenWorkspace {
-    let space = try HiddenWorkspace()
+  private func clashed(_ names: [String], removed: [String] = []) throws -> MetaWorkspace {
+    let space = try MetaWorkspace()
     for name in names + removed { try space.write(name, "base\n") }
     try space.commit()
     try space.space.run("branch other")
@@ -115,7 +115,7 @@ struct ConflictFilesTests {
     "of JSON the properties that clash stand between markers, in merged and in the tree by themselves"
   )
   func properties() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.write("o.json", #"{"a":1,"b":1,"c":1}"#)
     try space.commit()
     try space.space.run("branch other")
@@ -218,7 +218,7 @@ struct ConflictFilesTests {
 
   @Test("a draft that was begun before the value changed is merged with that change")
   func staleDraft() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     let lines = "1\n2\n3\n4\n5\n"
     try space.write("a", lines)
     try space.commit()

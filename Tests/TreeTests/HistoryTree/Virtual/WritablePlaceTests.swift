@@ -8,7 +8,7 @@ import WorkingTree
 
 @Suite("The writable places below .llvs", .timeLimit(.minutes(2)))
 struct WritablePlaceTests {
-  private func peers(_ space: HiddenWorkspace) throws -> [String: String] {
+  private func peers(_ space: MetaWorkspace) throws -> [String: String] {
     Dictionary(
       uniqueKeysWithValues: try space.store.peers().map {
         ($0.name, String(decoding: $0.address, as: UTF8.self))
@@ -17,7 +17,7 @@ struct WritablePlaceTests {
 
   @Test("a peer is added, changed and forgotten by writing and removing its file")
   func peerFiles() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.save("peers/usb", "/media/usb\n")
     #expect(try peers(space) == ["usb": "/media/usb"])
     #expect(try space.read("peers/usb") == "/media/usb\n")
@@ -32,7 +32,7 @@ struct WritablePlaceTests {
 
   @Test("text that is no address is refused at close, kept as a draft, and changes nothing")
   func invalidAddress() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.save("peers/usb", "/media/usb")
     #expect(fault { try space.save("peers/usb", "nowhere at all") } == "invalid")
     #expect(try peers(space) == ["usb": "/media/usb"])
@@ -53,7 +53,7 @@ struct WritablePlaceTests {
 
   @Test("a peer that the store learns of by other means is shown, and one it loses is not")
   func otherMeans() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.space.service.setPeer("nas", address: Array("/srv/nas".utf8))
     let entry = try space.find("peers/nas")
     #expect(entry.status.size == 9)
@@ -66,7 +66,7 @@ struct WritablePlaceTests {
 
   @Test("vim's ways: a swap file beside, a probe, the old text renamed away, the new one written")
   func vim() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.save("peers/usb", "/media/usb\n")
     try space.save("peers/.usb.swp", "b0VIM")
     try space.save("peers/4913", "")
@@ -92,7 +92,7 @@ struct WritablePlaceTests {
 
   @Test("a file renamed over a peer takes effect, as sed -i does it")
   func renameOver() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.save("peers/usb", "/media/usb\n")
     try space.save("peers/sedAbC", "/media/sed\n")
     try space.rename("sedAbC", "usb", in: "peers")
@@ -108,7 +108,7 @@ struct WritablePlaceTests {
 
   @Test("the ignore patterns are edited in place, or replaced with scratch files beside them")
   func ignore() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.save("ignore", "*.tmp\n")
     #expect(try space.store.state().settings["ignore"] == Array("*.tmp\n".utf8))
     try space.save("ignored.new", "*.log\n")
@@ -130,7 +130,7 @@ struct WritablePlaceTests {
 
   @Test("scratch is bounded")
   func bounds() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     let peers = try space.find("peers").status.inode
     let (_, file) = try space.hidden.create(peers, Array(".scratch".utf8), mode: 0o600)
     #expect(
@@ -149,7 +149,7 @@ struct WritablePlaceTests {
 
   @Test("everything else is refused: EROFS in history, EPERM elsewhere")
   func refusals() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.write("src/a.txt", "one")
     let version = try space.commit()
     let hidden = space.hidden

@@ -1,0 +1,60 @@
+import Grammar
+import HistoryTree
+import LLVSCore
+import TreeNames
+
+extension MetaServices {
+  /// What the service of commands knows and does.
+  package init(_ service: ControlService) {
+    self.init(
+      status: { () throws(FSError) in
+        Array((try asking { () throws(ControlError) in try service.status().text } + "\n").utf8)
+      },
+      statusJSON: { () throws(FSError) in
+        Array((try asking { () throws(ControlError) in try service.status().json } + "\n").utf8)
+      },
+      log: service.log,
+      ignore: { () throws(FSError) in
+        try asking { () throws(ControlError) in try service.ignoreText() }
+      },
+      setIgnore: { (text) throws(FSError) in
+        try asking { () throws(ControlError) in try service.setIgnoreText(text) }
+      },
+      peers: { () throws(FSError) in
+        try asking { () throws(ControlError) in try service.allPeers() }
+          .map { Peer(name: $0.name, address: $0.address) }
+      },
+      setPeer: { (peer) throws(FSError) in
+        try asking { () throws(ControlError) in
+          try service.setPeer(peer.name, address: peer.address)
+        }
+      },
+      removePeer: { (name) throws(FSError) in
+        try asking { () throws(ControlError) in try service.removePeer(name) }
+      },
+      settle: { (path) throws(FSError) in
+        _ = try asking { () throws(ControlError) in try service.settle(path, .asIs) }
+      },
+      settleWith: { (path, bytes, seen) throws(FSError) in
+        _ = try asking { () throws(ControlError) in
+          try service.settle(path, with: bytes, seen: seen)
+        }
+      },
+      displaced: { (head) throws(FSError) in
+        try asking { () throws(ControlError) in
+          try translating { () throws(StoreError) in
+            try service.displacedValues(at: head)
+          }
+        }
+      })
+  }
+}
+
+/// Runs what the service of commands does, with its errors as a file operation's.
+private func asking<R>(_ body: () throws(ControlError) -> R) throws(FSError) -> R {
+  do throws(ControlError) {
+    return try body()
+  } catch {
+    throw error.asFSError
+  }
+}

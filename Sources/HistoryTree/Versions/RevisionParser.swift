@@ -1,0 +1,219 @@
+package import Grammar
+package import LLVSCore
+
+// How people name versions, in the control file and on the command line.
+
+extension Store {
+  /// The version that a word means.
+  ///
+  /// `head`; a version's name or full id, which no branch or tag of whoever takes from it; a branch, or `-`
+  /// for the unnamed line: its newest head; a tag; the beginning of an id or of a name, where only one
+  /// begins so; `at/TIME`: what this store's tree showed then. `~` behind any of these is the first
+  /// predecessor, `~N` the same N times, `^2` the second one. `branches/` and `tags/` before a name say
+  /// which of these it is, `versions/` and `heads/` that it is neither.
+  ///
+  /// - Throws: ``ControlError`` of kind notFound, with the nearest names there are; of kind grammar where
+  ///   several versions begin so, or what follows `at/` is no time.
+  package func version(meant word: String) throws(ControlError) -> VersionRecord {
+    if let found = try exactly(word) { return found }
+    if let found = try stepped(word) { return found }
+    let names = try nearestNames(to: word)
+    throw ControlError(
+      .notFound,
+      "there is no version \(word)"
+        + (names.isEmpty ? "" : "; nearest: \(names.joined(separator: ", "))"))
+  }
+
+  /// The version that a word without steps means; nil where there is none.
+  private func exactly(_ word: String) throws(ControlError) -> VersionRecord? {
+    guard !word.isEmpty else { return nil }
+    if word == "head" {
+      let head = try translating { () throws(StoreError) in
+        try state().head.map { (number) throws(StoreError) in try version(number) } ?? nil
+      }
+      guard let head else { throw ControlError(.notFound, "there is no version yet") }
+      return head
+    }
+    if word.hasPrefix("at/") { return try version(at: String(word.dropFirst(3))) }
+    if let line = try line(meant: word) { return try newestHead(ofLine: line) }
+    do throws(StoreError) {
+      return try resolve(word)
+    } catch {
+      guard case .notFound = error else { throw ControlError(error) }
+    }
+    if let found = try foldered(word) { return found }
+    return try beginning(with: word)
+  }
+
+  /// The line whose newest head a word means; nil where it means something else.
+  package func line(meant word: String) throws(ControlError) -> String? {
+    let isVersion = try translating { () throws(StoreError) in
+      try version(exactly: word) != nil
+    }
+    guard !isVersion else { return nil }
+    if try newestHead(ofLine: word) != nil { return word }
+    let folder = "branches/"
+    guard word.hasPrefix(folder) else { return nil }
+    let name = String(word.dropFirst(folder.count))
+    return try newestHead(ofLine: name) == nil ? nil : name
+  }
+
+  /// What stands under a name of one of the directories of `.llvs`.
+  private func foldered(_ word: String) throws(ControlError) -> VersionRecord? {
+    for folder in ["versions/", "heads/", "tags/"] where word.hasPrefix(folder) {
+      let name = String(word.dropFirst(folder.count))
+      let found = try translating { () throws(StoreError) -> VersionRecord? in
+        if folder == "tags/" { return try version(tagged: name) }
+        return try version(exactly: name)
+      }
+      if found != nil || folder == "tags/" { return found }
+      return try beginning(with: name)
+    }
+    return nil
+  }
+
+  /// The only version whose name begins so.
+  private func beginning(with text: String) throws(ControlError) -> VersionRecord? {
+    guard text.utf8.count >= 4 else { return nil }
+    let matches = try translating { () throws(StoreError) in
+      try versions(afterName: text, limit: 2).filter { $0.name.hasPrefix(text) }
+    }
+    guard matches.count < 2 else {
+      throw ControlError(.grammar, "several versions begin with \(text)")
+    }
+    return matches.first
+  }
+
+  /// The version some steps before another: `V~`, `V~3`, `V^`, `V^2`.
+  private func stepped(_ word: String) throws(ControlError) -> VersionRecord? {
+    // Each step is a call inside another.
+    guard word.utf8.count <= 300, let mark = word.lastIndex(where: { $0 == "~" || $0 == "^" }),
+      mark > word.startIndex
+    else { return nil }
+    let digits = word[word.index(after: mark)...]
+    guard let count = digits.isEmpty ? 1 : Int(digits), count >= 0, count <= 1_000_000_000 else {
+      return nil
+    }
+    let base = String(word[..<mark])
+    var start = try exactly(base)
+    if start == nil { start = try stepped(base) }
+    guard var record = start else { return nil }
+    func go(_ number: VersionNumber?) throws(ControlError) {
+      let next = try translating { () throws(StoreError) in
+        try number.map { (number) throws(StoreError) in try version(number) } ?? nil
+      }
+      guard let next else {
+        throw ControlError(.notFound, "\(record.name) has no such predecessor: \(word)")
+      }
+      record = next
+    }
+    if word[mark] == "^" {
+      if count > 0 { try go(count == 1 ? record.first : count == 2 ? record.second : nil) }
+    } else {
+      for _ in 0..<count { try go(record.first) }
+    }
+    return record
+  }
+
+  private func version(at time: String) throws(ControlError) -> VersionRecord {
+    guard let instant = TimeExpression(now: TimestampText.now()).instant(time) else {
+      throw ControlError(.grammar, "\"\(time)\" is no time: yesterday, -2h, 2026-05-01T10:22")
+    }
+    let found = try translating { () throws(StoreError) -> VersionRecord? in
+      if let logged = try head(at: instant) {
+        return try logged.version.map { (number) throws(StoreError) in try version(number) } ?? nil
+      }
+      // Before the log begins: what the head came from.
+      guard let head = try state().head else { return nil }
+      return try Ancestors.newest(
+        of: head, in: self, notAfter: MetaTree.referenceTime(instant))
+    }
+    guard let found else { throw ControlError(.notFound, "there was no version at \(time)") }
+    return found
+  }
+
+  /// The newest head of a line that no other head contains; nil where there is no such line.
+  package func newestHead(ofLine line: String) throws(ControlError) -> VersionRecord? {
+    guard !line.hasPrefix("llvs.") else { return nil }
+    return try translating { () throws(StoreError) in
+      guard try !headNumbers(ofLine: line).isEmpty else { return nil }
+      let branch = line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
+      let heads = try graph.uncontainedHeads(ofLine: branch)
+      guard let newest = heads.max(by: HistoryNode.isOlder) else { return nil }
+      return try version(newest.number)
+    }
+  }
+
+  // MARK: - Names near to a word
+
+  private static let tagPrefix = "llvs.tag/"
+
+  /// Branches and tags, each in order of name.
+  package func lineNames() throws(StoreError) -> (branches: [String], tags: [String]) {
+    var (branches, tags): ([String], [String]) = ([], [])
+    var last: String?
+    while true {
+      let page = try lines(after: last, limit: 512)
+      guard let end = page.last else { return (branches, tags) }
+      for line in page {
+        if line.hasPrefix(Self.tagPrefix) {
+          tags.append(String(line.dropFirst(Self.tagPrefix.count)))
+        } else if !line.hasPrefix("llvs.") {
+          branches.append(line)
+        }
+      }
+      last = end
+    }
+  }
+
+  /// At most three names that somebody may have meant: lines, tags and the newest versions.
+  ///
+  /// - Throws: ``ControlError`` where the store cannot be read.
+  /// - Complexity: O(lines and tags).
+  package func nearestNames(to word: String) throws(ControlError) -> [String] {
+    let word = Array(word.utf8.prefix(64))
+    let names = try translating { () throws(StoreError) -> [String] in
+      let lines = try lineNames()
+      var names = ["head"] + lines.branches + lines.tags
+      for record in try versionsNewestFirst(before: nil, limit: 1000) {
+        names.append(record.name)
+        names.append(String(record.id.rawValue.prefix(8)))
+      }
+      return names
+    }
+    let bound = max(1, word.count / 3)
+    var near: [(distance: Int, name: String)] = []
+    for name in names where name != VersionRecord.unnamedLine {
+      let distance = SpellingDistance.between(word, Array(name.utf8.prefix(64)), atMost: bound)
+      guard let distance, !near.contains(where: { $0.name == name }) else { continue }
+      near.append((distance, name))
+    }
+    // Of equally near ones the first: lines before versions, newer before older.
+    return near.enumerated().sorted {
+      ($0.element.distance, $0.offset) < ($1.element.distance, $1.offset)
+    }.prefix(3).map(\.element.name)
+  }
+}
+
+/// How many letters differ between two words.
+package enum SpellingDistance {
+  /// Insertions, removals and replacements of bytes, large and small letters alike; nil if over a bound.
+  ///
+  /// - Complexity: O(product of the lengths).
+  package static func between(_ a: [UInt8], _ b: [UInt8], atMost bound: Int) -> Int? {
+    guard abs(a.count - b.count) <= bound else { return nil }
+    func lowered(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+    var row = Array(0...b.count)
+    for (i, x) in a.enumerated() {
+      var diagonal = row[0]
+      row[0] = i + 1
+      for (j, y) in b.enumerated() {
+        let above = row[j + 1]
+        row[j + 1] = min(
+          min(above, row[j]) + 1, diagonal + (lowered(x) == lowered(y) ? 0 : 1))
+        diagonal = above
+      }
+    }
+    return row[b.count] <= bound ? row[b.count] : nil
+  }
+}

@@ -1,0 +1,226 @@
+package import LLVSCore
+import Synchronization
+package import TreeNames
+import WorkingTree
+
+/// An open file below `.llvs`.
+///
+/// - Concurrency: any thread; the locks guard memory and are held only while a list of changes, which is
+///   made as it is read, goes on.
+package final class MetaFile: Sendable {
+  /// What was opened, and so how the kernel may treat it.
+  package enum Kind: Sendable {
+    /// Belongs to who executes commands.
+    case control
+    /// Made when it is read; its size is not known before: read past the page cache.
+    case generated
+    /// A value of a version: never changes, may be kept in the page cache for good.
+    case value(StoredContent)
+    /// Edited in memory.
+    case writable
+  }
+
+  private enum Source {
+    case control
+    case text([UInt8])
+    case log(EventFile)
+    case changes(ChangeText)
+    case value(StoredContent, VersionNumber, Key)
+    case writable(WritableFile)
+  }
+
+  /// How a writable file's handle was used; a leaf lock.
+  private struct Use {
+    var wrote = false
+    var flushes = 0
+    var isReleased = false
+  }
+
+  private let tree: MetaTree
+  private let source: Source
+  private let use = Mutex(Use())
+
+  package var kind: Kind {
+    switch source {
+    case .control: .control
+    case .text, .log, .changes: .generated
+    case .value(let stored, _, _): .value(stored)
+    case .writable: .writable
+    }
+  }
+
+  init(tree: MetaTree, node: MetaNode) throws(FSError) {
+    self.tree = tree
+    switch node.content {
+    case .control: source = .control
+    case .readme: source = .text(MetaText.readme)
+    case .status: source = .text(try tree.services.status())
+    case .statusJSON: source = .text(try tree.services.statusJSON())
+    case .log: source = .log(tree.services.log.open())
+    case .info(let number, let path): source = .text(try tree.info(number, path))
+    case .changes(let number, let path): source = .changes(try tree.changeText(number, path))
+    case .value(let number, let key):
+      source = .value(try tree.entry(number, key).stored, number, key)
+    case .writable(let file): source = .writable(file)
+    default: throw node.content.kind == .directory ? .isDirectory : .invalid
+    }
+  }
+
+  fileprivate init(tree: MetaTree, file: WritableFile) {
+    self.tree = tree
+    source = .writable(file)
+  }
+
+  /// Reads bytes and returns how many; fewer than asked for only at the end.
+  package func read(
+    at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(FSError) -> Int {
+    switch source {
+    case .control: throw .invalid
+    case .text(let bytes): return Self.copy(bytes, from: offset, into: buffer)
+    case .log(let file): return try file.read(at: offset, into: buffer)
+    case .changes(let text): return try text.read(at: offset, into: buffer)
+    case .value(let stored, let number, let key):
+      do throws(FSError) {
+        return try reading { () throws(StoreError) in
+          try tree.store.contents.read(stored, at: offset, into: buffer)
+        }
+      } catch {
+        if let reason = error.damage { tree.tell(reason, of: key, in: number) }
+        throw error
+      }
+    case .writable(let file):
+      return Self.copy(file.place.look(file).bytes, from: offset, into: buffer)
+    }
+  }
+
+  /// How many bytes there are, of what never changes.
+  ///
+  /// - Complexity: that of making the text, where it is made as it is read.
+  func length() throws(FSError) -> UInt64 {
+    switch source {
+    case .text(let bytes): UInt64(bytes.count)
+    case .changes(let text): try text.length()
+    case .value(let stored, _, _): stored.length
+    case .control, .log, .writable: throw .invalid
+    }
+  }
+
+  /// Finds data or a hole as lseek(2) does; only values have holes.
+  ///
+  /// - Throws: ``FSError/noDevice`` where there is none, ``FSError/invalid`` for what is no value.
+  package func seek(from offset: UInt64, toData: Bool) throws(FSError) -> UInt64 {
+    guard case .value(let stored, _, _) = source else { throw .invalid }
+    return try tree.live.seek(
+      FileContent(stored: stored), from: offset, toData: toData)
+  }
+
+  static func copy(
+    _ bytes: [UInt8], from offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    guard offset < UInt64(bytes.count) else { return 0 }
+    let start = Int(offset)
+    let count = min(buffer.count, bytes.count - start)
+    bytes.withUnsafeBytes { raw in
+      UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+        .copyMemory(from: UnsafeRawBufferPointer(rebasing: raw[start..<(start + count)]))
+    }
+    return count
+  }
+
+  /// Whether saving it changes the store, and so may wait for a command that does, or make a version: not
+  /// for a thread that the kernel waits for.
+  package var changesStore: Bool {
+    if case .writable = source { return true }
+    return false
+  }
+
+  private func writable() throws(FSError) -> WritableFile {
+    guard case .writable(let file) = source else { throw .readOnly }
+    return file
+  }
+
+  /// Writes bytes of a writable file.
+  ///
+  /// - Throws: ``FSError/fileTooBig`` over 1 MiB, ``FSError/readOnly`` for other files.
+  package func write(at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(FSError) {
+    let file = try writable()
+    try file.place.write(file, at: offset, bytes)
+    use.withLock { $0.wrote = true }
+  }
+
+  package func resize(to size: UInt64) throws(FSError) {
+    let file = try writable()
+    try file.place.resize(file, to: size)
+    use.withLock { $0.wrote = true }
+  }
+
+  /// What was written takes effect: at a flush, or fsync, of a handle that wrote, and at the second flush
+  /// of one that only emptied the file.
+  ///
+  /// - Throws: ``FSError/invalid`` for what is no address; the text stays, without effect.
+  package func flush() throws(FSError) {
+    guard case .writable(let file) = source else { return }
+    let isSave = use.withLock { use in
+      defer { use.flushes += 1 }
+      return use.wrote || use.flushes > 0
+    }
+    if isSave { try file.place.save(file) }
+  }
+
+  /// The last handle number of the open file is closed.
+  package func release() {
+    guard case .writable(let file) = source else { return }
+    let isFirst = use.withLock { use in
+      defer { use.isReleased = true }
+      return !use.isReleased
+    }
+    guard isFirst else { return }
+    // close(2) was answered at the flush; what is no address was refused there.
+    try? file.place.save(file)
+    file.place.close(file)
+  }
+}
+
+extension MetaTree {
+  /// Tells of a value of a version whose bytes cannot be read.
+  fileprivate func tell(_ reason: String, of key: Key, in number: VersionNumber) {
+    // Without its name the version is told by its number.
+    let version = (try? store.version(number))?.name ?? "number \(number.rawValue)"
+    live.damage.tell(reason, of: "\(key.rawValue) in version \(version)")
+  }
+
+  /// Opens a file.
+  ///
+  /// - Throws: ``FSError/readOnly`` for writing in history, ``FSError/accessDenied`` for writing to what is
+  ///   only told, ``FSError/isDirectory``.
+  package func open(
+    _ inode: UInt64, writing: Bool = false, truncating: Bool = false
+  ) throws(FSError) -> MetaFile {
+    let node = try nodes.node(inode)
+    let file = try MetaFile(tree: self, node: node)
+    switch node.content {
+    case .control: break
+    case .writable(let opened): opened.place.open(opened, truncating: truncating)
+    default:
+      if writing || truncating { throw node.content.isHistory ? .readOnly : .accessDenied }
+    }
+    return file
+  }
+
+  /// Makes a file in a writable place and opens it.
+  ///
+  /// - Throws: ``FSError/exists``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere in
+  ///   `.llvs`.
+  package func create(
+    _ parent: UInt64, _ name: [UInt8], mode: UInt32
+  ) throws(FSError) -> (MetaEntry, MetaFile) {
+    let directory = try nodes.node(parent)
+    let place = try place(of: directory, changing: name)
+    let file = try place.create(name, mode: mode)
+    let found = Found(content: .writable(file), numbering: .given(file.inode))
+    let entry = try adopt(found, in: directory, name: name)
+    place.open(file, truncating: false)
+    return (entry, MetaFile(tree: self, file: file))
+  }
+}

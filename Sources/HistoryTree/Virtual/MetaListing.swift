@@ -1,0 +1,216 @@
+import Grammar
+import LLVSCore
+import TreeNames
+import WorkingTree
+
+/// What listings below `.llvs` are made of.
+enum MetaListing {
+  struct Name {
+    var name: [UInt8]
+    var kind: EntryKind
+    var numbering: MetaNodes.Numbering
+    var found: MetaTree.Found?
+    /// What asks for the name that follows.
+    var position: UInt64 = 0
+
+    init(
+      name: [UInt8], kind: EntryKind, numbering: MetaNodes.Numbering,
+      found: MetaTree.Found? = nil, position: UInt64 = 0
+    ) {
+      self.name = name
+      self.kind = kind
+      self.numbering = numbering
+      self.found = found
+      self.position = position
+    }
+
+    init(link name: [UInt8]) {
+      self.init(name: name, kind: .symlink, numbering: .other)
+    }
+
+    init(_ name: String, _ kind: EntryKind) {
+      self.init(
+        name: Array(name.utf8), kind: kind, numbering: kind == .directory ? .directory : .other)
+    }
+  }
+
+  /// The names of a version's directory; positions count names, going back begins anew.
+  struct OfSnapshot {
+    private let view: TreeView
+    private let number: VersionNumber
+    private let path: [UInt8]
+    private let base: Int
+    private var listing: TreeListing
+    private var position: UInt64 = 0
+
+    init(_ view: TreeView, _ number: VersionNumber, _ path: [UInt8], _ base: Int) {
+      self.view = view
+      self.number = number
+      self.path = path
+      self.base = base
+      listing = view.list(path)
+    }
+
+    mutating func next(after wanted: UInt64, _ tree: MetaTree) throws(FSError) -> Name? {
+      if wanted < position {
+        listing = view.list(path)
+        position = 0
+      }
+      while true {
+        guard let item = try advance() else { return nil }
+        position += 1
+        if position > wanted { return try name(item, tree) }
+      }
+    }
+
+    private mutating func advance() throws(FSError) -> TreeListing.Item? {
+      do throws(StoreError) { return try listing.next() } catch { throw .store(error) }
+    }
+
+    private func name(_ item: TreeListing.Item, _ tree: MetaTree) throws(FSError) -> Name {
+      let found: MetaTree.Found
+      if item.kind != .directory, let entry = item.entry {
+        found = MetaTree.found(try tree.linked(entry, in: view), in: number)
+      } else {
+        found = MetaTree.Found(
+          content: .directory(number, path: joined(path, item.name), base: base),
+          numbering: .directory, entry: item.entry)
+      }
+      return Name(
+        name: item.name, kind: item.kind, numbering: found.numbering, found: found,
+        position: position)
+    }
+  }
+
+  /// The versions by number; positions are numbers. Below a subdirectory only those that changed it.
+  struct OfVersions {
+    private static let pageLimit = 256
+    private let path: [UInt8]
+    private let isTop: Bool
+    private var page: ArraySlice<VersionLine> = []
+    private var position: UInt64 = 0
+
+    init(_ tree: MetaTree, _ node: MetaNode) throws(FSError) {
+      path = try tree.rootPath(of: node)
+      isTop = node.root == LiveTree.rootInode
+    }
+
+    mutating func next(after wanted: UInt64, _ tree: MetaTree) throws(FSError) -> Name? {
+      if wanted != position {
+        page = []
+        position = wanted
+      }
+      while let line = try advance(tree) {
+        position = UInt64(line.number.rawValue)
+        if !isTop {
+          let isShown = try reading { () throws(StoreError) in
+            try tree.changes(line, below: path)
+          }
+          guard isShown else { continue }
+        }
+        let numbering: MetaNodes.Numbering = isTop ? .version(line.number.rawValue) : .directory
+        return Name(
+          name: Array(line.name.utf8), kind: .directory, numbering: numbering,
+          found: MetaTree.Found(
+            content: .directory(line.number, path: path, base: path.count), numbering: numbering),
+          position: position)
+      }
+      return nil
+    }
+
+    private mutating func advance(_ tree: MetaTree) throws(FSError) -> VersionLine? {
+      if page.isEmpty {
+        let after = UInt32(clamping: position)
+        page = try reading { () throws(StoreError) in
+          try tree.store.versionLines(after: after, limit: Self.pageLimit)[...]
+        }
+      }
+      return page.popFirst()
+    }
+  }
+
+  /// The local days that have versions, newest first; positions count days back from a far one.
+  struct OfDays {
+    /// No version's day is after it: timestamps are below 2^33 seconds from 2001.
+    private static let lastDay: Int64 = 200_000
+
+    func next(after wanted: UInt64, _ tree: MetaTree) throws(FSError) -> Name? {
+      var position = wanted
+      while let (text, day) = try day(after: position, tree) {
+        position = UInt64(Self.lastDay - day)
+        let expression = TimeExpression(
+          now: MetaTree.instant(LiveTree.now()), calendar: tree.calendar)
+        // What came from elsewhere may be older than all that this tree ever showed.
+        guard let instant = expression.instant(text), try tree.shown(at: instant) != nil else {
+          continue
+        }
+        var name = Name(link: Array(text.utf8))
+        name.position = position
+        return name
+      }
+      return nil
+    }
+
+    /// The newest day before the one of a position that has versions.
+    private func day(
+      after position: UInt64, _ tree: MetaTree
+    ) throws(FSError) -> (String, Int64)? {
+      let before = Self.lastDay - Int64(clamping: min(position, 1_000_000))
+      let start = tree.calendar.utc(local: before * 86_400)
+      let newest = try reading { () throws(StoreError) -> VersionRecord? in
+        let first = try tree.store.versionsNewestFirst(before: nil, limit: 1).first
+        guard position > 0, var place = first else { return first }
+        place.start(at: Double(start - 978_307_200))
+        return try tree.store.versionsNewestFirst(before: place, limit: 1).first
+      }
+      guard let newest else { return nil }
+      let seconds = Int64(newest.timestamp.rounded(.down)) + 978_307_200
+      let local = seconds + tree.calendar.offset(seconds)
+      let found = local >= 0 ? local / 86_400 : (local + 1) / 86_400 - 1
+      // Where the clock was turned back over midnight a day could come twice.
+      let day = min(found, position == 0 ? found : before - 1)
+      let (year, month, dayOfMonth) = CivilDate.date(days: day)
+      guard year >= 0, year <= 9999, day < Self.lastDay else { return nil }
+      func digits(_ value: Int64, _ count: Int) -> String {
+        let text = String(value)
+        return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+      }
+      return ("\(digits(year, 4))-\(digits(Int64(month), 2))-\(digits(Int64(dayOfMonth), 2))", day)
+    }
+  }
+
+  /// The revisions of the value at a path, then what the head has below it.
+  struct OfHistory {
+    private let revisions: [Name]
+    private let view: TreeView
+    private let path: [UInt8]
+    private var below: OfSnapshot
+
+    init(_ tree: MetaTree, _ path: [UInt8]) throws(FSError) {
+      self.path = path
+      view = tree.live.shownBase
+      below = OfSnapshot(view, VersionNumber(0), path, 0)
+      var names: [Name] = []
+      for (name, entry) in try tree.revisions(at: path) {
+        names.append(
+          Name(name: name, kind: entry.kind, numbering: .revision(entry.revision)))
+      }
+      revisions = names
+    }
+
+    mutating func next(after wanted: UInt64, _ tree: MetaTree) throws(FSError) -> Name? {
+      let count = UInt64(revisions.count)
+      if wanted < count {
+        var name = revisions[Int(wanted)]
+        name.position = wanted + 1
+        return name
+      }
+      guard let item = try below.next(after: wanted - count, tree) else { return nil }
+      return Name(
+        name: try tree.historyName(of: item.name), kind: .directory, numbering: .directory,
+        found: MetaTree.Found(
+          content: .history(path: joined(path, item.name)), numbering: .directory),
+        position: count + item.position)
+    }
+  }
+}

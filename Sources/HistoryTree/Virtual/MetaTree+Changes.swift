@@ -1,0 +1,185 @@
+import LLVSCore
+package import TreeNames
+package import WorkingTree
+
+// Changes: in the writable places, and refused everywhere else before anything has changed.
+
+extension MetaTree {
+  /// Names that stand, or may come to stand, in a live directory's `.llvs`.
+  private static let reserved: Set<[UInt8]> = Set(
+    MetaName.allCases.filter { $0 != .ignore }.map(\.bytes))
+
+  /// How a change of a node is refused: EROFS in history, EPERM elsewhere.
+  package func refusal(of inode: UInt64) -> FSError {
+    guard let node = try? nodes.node(inode) else { return .stale }
+    return refusal(of: node)
+  }
+
+  /// How a change of extended attributes is refused: drafts have none, which programs that copy a file's
+  /// attributes take for no error.
+  package func refusalOfExtended(of inode: UInt64) -> FSError {
+    guard case .writable? = (try? nodes.node(inode))?.content else { return .readOnly }
+    return .notSupported
+  }
+
+  private func refusal(of node: MetaNode) -> FSError {
+    node.content.isHistory ? .readOnly : .notPermitted
+  }
+
+  /// The writable place that a name of a directory belongs to.
+  func place(of directory: MetaNode, changing name: [UInt8]) throws(FSError) -> WritablePlace {
+    guard directory.content.kind == .directory else { throw .notDirectory }
+    guard name.count <= 255 else { throw .nameTooLong }
+    guard !name.isEmpty, !name.contains(0), !name.contains(0x2F), name != ReservedName.bytes
+    else { throw refusal(of: directory) }
+    switch directory.content {
+    case .peers: return peerFiles
+    case .conflicts(let path):
+      // The sides are history; beside `merged` every other name is scratch.
+      guard name == WritablePlace.mergedName || !Self.isOwnName(name) else { throw .readOnly }
+      guard let place = try mergedPlace(of: path) else { throw refusal(of: directory) }
+      return place
+    case .hidden where !Self.reserved.contains(name): return ignoreFiles
+    default: throw refusal(of: directory)
+    }
+  }
+
+  /// Removes a name: forgets a peer, drops a scratch file.
+  ///
+  /// - Concurrency: may change the store or make a version, and so wait for a command, or the kernel: not for
+  ///   a thread that the kernel waits for.
+  /// - Throws: ``FSError/noEntry``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
+  package func unlink(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
+    let directory = try nodes.node(parent)
+    if case .conflicts(let path) = directory.content {
+      guard let found = try conflictChild(of: path, named: name) else { throw .noEntry }
+      if found.content.kind == .directory { throw .isDirectory }
+      if case .writable(let file) = found.content { try file.place.unlink(name) }
+      // Everything else goes with its directory.
+      return
+    }
+    try place(of: directory, changing: name).unlink(name)
+  }
+
+  /// Removes a directory: below `conflicts`, what settles; every other is refused.
+  ///
+  /// - Concurrency: as ``unlink(_:_:)``.
+  package func removeDirectory(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
+    let directory = try nodes.node(parent)
+    guard let found = try child(of: directory, named: name) else { throw .noEntry }
+    guard found.content.kind == .directory else { throw .notDirectory }
+    guard case .conflicts = directory.content, case .conflicts(let path) = found.content else {
+      throw refusal(of: directory)
+    }
+    try settle(path)
+  }
+
+  /// Refuses to make anything but a file: mkdir, mknod, symlink, link.
+  package func refuseToMake(_ parent: UInt64, _ name: [UInt8]) throws(FSError) -> Never {
+    let directory = try nodes.node(parent)
+    guard name.count <= 255 else { throw .nameTooLong }
+    if try child(of: directory, named: name) != nil { throw .exists }
+    throw refusal(of: directory)
+  }
+
+  /// Renames within a writable place.
+  ///
+  /// - Concurrency: as ``unlink(_:_:)``.
+  /// - Throws: ``FSError/readOnly`` into, out of or in history and between the trees; between places,
+  ///   ``FSError/crossDevice``.
+  package func rename(
+    _ fromParent: UInt64, _ from: [UInt8], _ toParent: UInt64, _ to: [UInt8],
+    mode: LiveTree.RenameMode
+  ) throws(FSError) {
+    guard Self.owns(fromParent), Self.owns(toParent) else { throw .readOnly }
+    let source = try nodes.node(fromParent)
+    let target = try nodes.node(toParent)
+    if source.content.isHistory || target.content.isHistory { throw .readOnly }
+    let place = try place(of: source, changing: from)
+    guard try self.place(of: target, changing: to) === place else { throw .crossDevice }
+    try place.rename(from, to, mode: mode)
+  }
+
+  /// Changes attributes: size, mode and time of writable files; of a control file nothing, without error.
+  ///
+  /// - Throws: ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
+  package func setattr(
+    _ inode: UInt64, _ change: StatusChange, through handle: MetaFile? = nil
+  ) throws(FSError) -> NodeStatus {
+    let node = try nodes.node(inode)
+    switch node.content {
+    case .control:
+      // O_TRUNC is accepted and means nothing.
+      if change.mode != nil || change.uid != nil || change.gid != nil { throw .notPermitted }
+    case .writable(let file):
+      if let uid = change.uid, uid != live.defaults.uid { throw .notPermitted }
+      if let gid = change.gid, gid != live.defaults.gid { throw .notPermitted }
+      if let size = change.size {
+        if let handle { try handle.resize(to: size) } else { try file.place.resize(file, to: size) }
+      }
+      let mtime = change.mtimeIsNow ? LiveTree.now() : change.mtime
+      file.place.change(file, mode: change.mode, mtime: mtime)
+      // truncate(2) by path, with nobody to flush it.
+      if change.size != nil, handle == nil, !file.place.makesVersions, !file.place.isOpen(file) {
+        try file.place.save(file)
+      }
+    default: throw refusal(of: node)
+    }
+    return try getattr(inode)
+  }
+
+  // MARK: - Extended attributes
+
+  private static let userPrefix = Array("user.".utf8)
+  private static let ownPrefix = Array("user.llvs.".utf8)
+
+  /// The value of an extended attribute: those that a version's file has, and `user.llvs.*`.
+  ///
+  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.`.
+  package func getxattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
+    guard name.starts(with: Self.userPrefix) else {
+      if name.starts(with: Array("security.".utf8)) { throw .noData }
+      throw .notSupported
+    }
+    guard name.count > Self.userPrefix.count else { throw .invalid }
+    let node = try nodes.node(inode)
+    guard let entry = try recorded(node) else { throw .noData }
+    guard !name.starts(with: Self.ownPrefix) else {
+      return try ownAttribute(entry, name.dropFirst(Self.ownPrefix.count))
+    }
+    guard let found = entry.attributes.extended.first(where: { $0.name == name }) else {
+      throw .noData
+    }
+    return found.value
+  }
+
+  /// The names of all extended attributes, each followed by a zero byte.
+  package func listxattr(_ inode: UInt64) throws(FSError) -> [UInt8] {
+    let entry = try recorded(try nodes.node(inode))
+    return entry?.attributes.extended.flatMap { $0.name + [0] } ?? []
+  }
+
+  private func recorded(_ node: MetaNode) throws(FSError) -> Entry? {
+    switch node.content {
+    case .value(let number, let key): return try entry(number, key)
+    case .directory(let number, let path, _): return try directoryEntry(number, path)
+    default: return nil
+    }
+  }
+
+  private func ownAttribute(
+    _ entry: Entry, _ name: some Collection<UInt8>
+  ) throws(FSError) -> [UInt8] {
+    switch String(decoding: name, as: UTF8.self) {
+    case "key": return entry.key.bytes
+    case "state": return Array("committed".utf8)
+    case "version":
+      return Array(try snapshots.snapshot(entry.storedVersion).record.name.utf8)
+    case "revisions":
+      return try reading { () throws(StoreError) in
+        Array(String(try store.versions(changing: entry.key).count).utf8)
+      }
+    default: throw .noData
+    }
+  }
+}

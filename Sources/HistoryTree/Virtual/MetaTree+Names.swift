@@ -1,0 +1,207 @@
+import LLVSCore
+import TreeNames
+import WorkingTree
+
+// Which names stand where.
+
+/// The names of a live directory's `.llvs`, in the order of its listing.
+enum MetaName: String, CaseIterable {
+  case readme = "README"
+  case control
+  case status
+  case statusJSON = "status.json"
+  case log
+  case head
+  case heads
+  case branches
+  case tags
+  case versions
+  case at
+  case history
+  case conflicts
+  case peers
+  case ignore
+
+  var bytes: [UInt8] { Array(rawValue.utf8) }
+
+  private static let all = Dictionary(
+    uniqueKeysWithValues: allCases.map { (Array($0.rawValue.utf8), $0) })
+
+  init?(_ name: [UInt8]) {
+    guard let found = Self.all[name] else { return nil }
+    self = found
+  }
+}
+
+extension MetaTree {
+  private static let information = Array("info".utf8)
+  private static let changeList = Array("changes".utf8)
+  private static let parentList = Array("parents".utf8)
+
+  /// What stands at a name of a directory; nil if nothing does.
+  func child(of directory: MetaNode, named name: [UInt8]) throws(FSError) -> Found? {
+    switch directory.content {
+    case .hidden(let root): return try hiddenChild(of: root, named: name)
+    case .heads, .branches, .tags, .versions, .times:
+      return try versionChild(of: directory, named: name)
+    case .peers:
+      guard let file = try peerFiles.find(name) else { return nil }
+      return Found(content: .writable(file), numbering: .given(file.inode))
+    case .history(let path): return try historyChild(of: path, named: name)
+    case .conflicts(let path): return try conflictChild(of: path, named: name)
+    case .directory(let number, let path, let base):
+      return try snapshotChild(number, path, base, named: name)
+    case .snapshotHidden(let number, let path, let base):
+      switch name {
+      case Self.information:
+        return Found(content: .info(number, path: path), numbering: .other)
+      case Self.changeList:
+        return Found(content: .changes(number, path: path), numbering: .other)
+      case Self.parentList:
+        return Found(content: .parents(number, path: path, base: base), numbering: .directory)
+      default: return nil
+      }
+    case .parents(let number, let path, let base):
+      let targets = try parentTargets(number, path, base)
+      guard let text = String(validating: name, as: UTF8.self), let index = Int(text),
+        String(index) == text, index >= 1, index <= targets.count
+      else { return nil }
+      return Found(content: .link(target: targets[index - 1]), numbering: .other)
+    default: throw .notDirectory
+    }
+  }
+
+  private func hiddenChild(of root: UInt64, named name: [UInt8]) throws(FSError) -> Found? {
+    guard let known = MetaName(name) else {
+      guard let file = try ignoreFiles.find(name) else { return nil }
+      return Found(
+        content: .writable(file), numbering: .given(file.inode))
+    }
+    return try hiddenChild(of: root, known)
+  }
+
+  func hiddenChild(of root: UInt64, _ name: MetaName) throws(FSError) -> Found? {
+    switch name {
+    case .readme: return Found(content: .readme, numbering: .other)
+    case .control: return Found(content: .control, numbering: .fresh)
+    case .status: return Found(content: .status, numbering: .other)
+    case .statusJSON: return Found(content: .statusJSON, numbering: .other)
+    case .log: return Found(content: .log, numbering: .other)
+    case .head:
+      guard let head = try headRecord() else { return nil }
+      return Found(
+        content: .link(target: Array("versions/\(head.name)".utf8)), numbering: .other)
+    case .heads: return Found(content: .heads, numbering: .directory)
+    case .branches: return Found(content: .branches, numbering: .directory)
+    case .tags: return Found(content: .tags, numbering: .directory)
+    case .versions: return Found(content: .versions, numbering: .directory)
+    case .at: return Found(content: .times, numbering: .directory)
+    case .peers: return Found(content: .peers, numbering: .directory)
+    case .ignore:
+      guard let file = try ignoreFiles.find(name.bytes) else { return nil }
+      return Found(
+        content: .writable(file), numbering: .given(file.inode))
+    case .history:
+      guard let path = live.path(of: root) else { return nil }
+      return Found(content: .history(path: path), numbering: .directory)
+    case .conflicts:
+      guard let path = live.path(of: root) else { return nil }
+      return Found(content: .conflicts(path: path), numbering: .directory)
+    }
+  }
+
+  /// The version that the live tree continues from.
+  func headRecord() throws(FSError) -> VersionRecord? {
+    guard let number = live.shownHead else { return nil }
+    return try snapshots.snapshot(number).record
+  }
+
+  /// The line of the live tree.
+  func headLine() throws(FSError) -> Branch? {
+    guard let record = try headRecord(), record.line != VersionRecord.unnamedLine else {
+      return nil
+    }
+    return Branch(rawValue: record.line)
+  }
+
+  // MARK: - A version's directories
+
+  private func snapshotChild(
+    _ number: VersionNumber, _ path: [UInt8], _ base: Int, named name: [UInt8]
+  ) throws(FSError) -> Found? {
+    if name == ReservedName.bytes {
+      return Found(
+        content: .snapshotHidden(number, path: path, base: base), numbering: .directory)
+    }
+    let view = try snapshots.snapshot(number).view
+    let found = try reading { () throws(StoreError) in try view.child(of: path, named: name) }
+    switch found {
+    case nil: return nil
+    case .value(let entry)?: return Self.found(try linked(entry, in: view), in: number)
+    case .directory(let entry)?:
+      return Found(
+        content: .directory(number, path: joined(path, name), base: base),
+        numbering: .directory, entry: entry)
+    }
+  }
+
+  /// An entry under the revision that all names of its file have in a version: those of hard links are one
+  /// inode, also where another store gave each name a revision of its own.
+  ///
+  /// - Complexity: O(1), but for hard links asked about for the first time O(*k* log *n*) with *k* names.
+  func linked(_ entry: Entry, in view: TreeView) throws(FSError) -> Entry {
+    guard let id = entry.attributes.linkID, entry.revision > 0 else { return entry }
+    let file = LinkRevisions.File(root: view.map.root, link: id, head: live.shownHead)
+    let contents: [Entry]
+    if let known = links.contents(of: file) {
+      contents = known
+    } else {
+      contents = try linkContents(id, in: view)
+      links.note(contents, of: file)
+    }
+    var (shared, own) = (entry, entry)
+    own.key = Key(bytes: [])
+    if let same = contents.first(where: { $0.hasSameContent(as: own) }) {
+      shared.revision = min(shared.revision, same.revision)
+    }
+    return shared
+  }
+
+  private func linkContents(_ id: [UInt8], in view: TreeView) throws(FSError) -> [Entry] {
+    try reading { () throws(StoreError) in
+      var contents: [Entry] = []
+      for key in try store.keys(linkedBy: id) {
+        guard var other = try view.map.entry(at: key), other.revision > 0 else { continue }
+        other.key = Key(bytes: [])
+        if let index = contents.firstIndex(where: { $0.hasSameContent(as: other) }) {
+          contents[index].revision = min(contents[index].revision, other.revision)
+        } else {
+          contents.append(other)
+        }
+      }
+      return contents
+    }
+  }
+
+  static func found(_ entry: Entry, in number: VersionNumber) -> Found {
+    Found(
+      content: .value(number, key: entry.key), numbering: .revision(entry.revision), entry: entry)
+  }
+
+  /// Where the links in `parents` lead: the same directory in each predecessor.
+  func parentTargets(
+    _ number: VersionNumber, _ path: [UInt8], _ base: Int
+  ) throws(FSError) -> [[UInt8]] {
+    let below = path.dropFirst(base).drop { $0 == 0x2F }
+    let depth = below.isEmpty ? 0 : below.split(separator: 0x2F).count
+    // From `parents` over `.llvs` to the directory, from there to `versions`.
+    let up = String(repeating: "../", count: depth + 3)
+    var targets: [[UInt8]] = []
+    for predecessor in try snapshots.snapshot(number).record.predecessors {
+      let name = try snapshots.snapshot(predecessor).record.name
+      targets.append(
+        Array("\(up)\(name)".utf8) + (below.isEmpty ? [] : [0x2F]) + Array(below))
+    }
+    return targets
+  }
+}

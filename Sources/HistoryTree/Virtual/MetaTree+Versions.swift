@@ -1,0 +1,267 @@
+import Grammar
+package import LLVSCore
+import TreeNames
+import WorkingTree
+
+// `versions`, and the directories of links beside it: `heads`, `branches`, `tags`, `at`.
+
+extension MetaTree {
+  private static let up = Array("../versions/".utf8)
+
+  func versionChild(
+    of directory: MetaNode, named name: [UInt8]
+  ) throws(FSError) -> Found? {
+    guard let text = String(validating: name, as: UTF8.self) else { return nil }
+    switch directory.content {
+    case .versions: return try version(text, in: directory)
+    case .heads:
+      let heads = try uncontainedHeads()
+      return heads.contains { $0.name == text } ? alias(text) : nil
+    case .branches:
+      guard let line = try line(named: name, among: lineNames),
+        let newest = try newest(ofLine: line)
+      else {
+        return nil
+      }
+      return alias(newest.name)
+    case .tags:
+      guard let tag = try line(named: name, among: tagNames) else { return nil }
+      let tagged = try reading { () throws(StoreError) in try store.version(tagged: tag) }
+      return tagged.map { alias($0.name) }
+    case .times:
+      let now = LiveTree.now()
+      let expression = TimeExpression(now: Self.instant(now), calendar: calendar)
+      guard let instant = expression.instant(text), let found = try shown(at: instant) else {
+        return nil
+      }
+      return alias(found.name)
+    default: return nil
+    }
+  }
+
+  private func alias(_ name: String) -> Found {
+    Found(content: .link(target: Self.up + Array(name.utf8)), numbering: .other)
+  }
+
+  static func instant(_ time: Attributes.Time) -> Int64 {
+    let (seconds, overflows) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, carries) = seconds.addingReportingOverflow(Int64(time.nanoseconds))
+    return overflows || carries ? (time.seconds < 0 ? .min : .max) : sum
+  }
+
+  // MARK: versions
+
+  private func version(
+    _ name: String, in directory: MetaNode
+  ) throws(FSError) -> Found? {
+    let named = try reading { () throws(StoreError) in try store.version(named: name) }
+    if let named {
+      snapshots.remember(named)
+      let isTop = directory.root == LiveTree.rootInode
+      let path = try rootPath(of: directory)
+      return Found(
+        content: .directory(named.number, path: path, base: path.count),
+        numbering: isTop ? .version(named.number.rawValue) : .directory)
+    }
+    do throws(StoreError) {
+      let target = try store.resolve(name)
+      return Found(content: .link(target: Array(target.name.utf8)), numbering: .other)
+    } catch {
+      switch error {
+      // No id begins so, or several do.
+      case .notFound, .invalid: return nil
+      default: throw .store(error)
+      }
+    }
+  }
+
+  /// Whether a version changed something below a directory: it differs there from each of its
+  /// predecessors, so a merge that only brought what others changed is not listed again.
+  func changes(_ version: VersionLine, below path: [UInt8]) throws(StoreError) -> Bool {
+    let prefix = path + [0x2F]
+    var prefixes = [prefix]
+    let map = store.map(version.map)
+    let predecessors = [version.first, version.second].compactMap(\.self)
+    guard !predecessors.isEmpty else {
+      if try map.contains(prefix: prefix) { return true }
+      return try map.contains(prefix: TreeView.escapedPrefix(prefix))
+    }
+    if try TreeView(map: map).hasEscaped() { prefixes.append(TreeView.escapedPrefix(prefix)) }
+    for predecessor in predecessors {
+      let before: ValueMap
+      do throws(FSError) {
+        before = try snapshots.snapshot(predecessor).view.map
+      } catch {
+        throw error.asStoreError
+      }
+      var differs = false
+      for prefix in prefixes where !differs {
+        var diff = try MapDiff(from: before, to: map, prefix: prefix, comparing: .content)
+        differs = try diff.next() != nil
+      }
+      if !differs { return false }
+    }
+    return true
+  }
+
+  // MARK: heads and branches
+
+  func uncontainedHeads() throws(FSError) -> [VersionRecord] {
+    let line = try headLine()
+    let nodes = try reading { () throws(StoreError) in
+      try store.graph.uncontainedHeads(ofLine: line)
+    }
+    var records: [VersionRecord] = []
+    for node in nodes { records.append(try snapshots.snapshot(node.number).record) }
+    return records
+  }
+
+  /// The name of a line's link: its own where that can be a file's, else escaped.
+  static func name(ofLine line: String) -> [UInt8]? {
+    guard !line.hasPrefix("llvs.") else { return nil }
+    let bytes = Array(line.utf8)
+    let isPlain =
+      DisplacedName.isName(bytes) && !bytes.contains(0x2F)
+      && !bytes.starts(with: DisplacedName.prefix)
+    return isPlain ? bytes : DisplacedName.candidate(0, for: Key(bytes: bytes))
+  }
+
+  /// The line or tag that a link names; of a name that holds only a hash, as those of long ones do, the one
+  /// among all that is shown so.
+  private func line(
+    named name: [UInt8], among all: () throws(FSError) -> [String]
+  ) throws(FSError) -> String? {
+    guard name.starts(with: DisplacedName.prefix) else {
+      return String(validating: name, as: UTF8.self).flatMap {
+        Self.name(ofLine: $0) == name ? $0 : nil
+      }
+    }
+    guard let key = DisplacedName.key(of: name) else {
+      return try all().first { Self.name(ofLine: $0) == name }
+    }
+    guard let line = String(validating: key.bytes, as: UTF8.self), Self.name(ofLine: line) == name
+    else { return nil }
+    return line
+  }
+
+  private func newest(ofLine line: String) throws(FSError) -> VersionRecord? {
+    let branch = line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
+    let heads = try reading { () throws(StoreError) in try store.graph.heads(ofLine: branch) }
+    guard let newest = heads.max(by: HistoryNode.isOlder) else { return nil }
+    return try snapshots.snapshot(newest.number).record
+  }
+
+  /// The names of all lines.
+  func lineNames() throws(FSError) -> [String] {
+    var names: [String] = []
+    var last: String?
+    while true {
+      let page = try reading { () throws(StoreError) in try store.lines(after: last, limit: 512) }
+      guard let end = page.last else { return names }
+      names += page
+      last = end
+    }
+  }
+
+  /// The names of all tags.
+  func tagNames() throws(FSError) -> [String] {
+    var names: [String] = []
+    var last: String?
+    while true {
+      let page = try reading { () throws(StoreError) in try store.tags(after: last, limit: 512) }
+      guard let end = page.last else { return names }
+      names += page
+      last = end
+    }
+  }
+
+  // MARK: at
+
+  /// What the live tree showed at an instant, in nanoseconds since 1970.
+  func shown(at instant: Int64) throws(FSError) -> VersionRecord? {
+    let logged = try reading { () throws(StoreError) in
+      try store.head(at: instant) { live.damage.tell($0) }
+    }
+    if let logged {
+      guard let number = logged.version else { return nil }
+      return try snapshots.snapshot(number).record
+    }
+    guard let head = live.shownHead else { return nil }
+    return try reading { () throws(StoreError) in
+      try Ancestors.newest(of: head, in: store, notAfter: Self.referenceTime(instant))
+    }
+  }
+
+  /// Seconds since 2001-01-01 UTC, the greatest Double that is not after an instant: the last of a day
+  /// must not become the first of the next.
+  static func referenceTime(_ instant: Int64) -> Double {
+    var seconds = instant / 1_000_000_000
+    var rest = instant % 1_000_000_000
+    if rest < 0 {
+      seconds -= 1
+      rest += 1_000_000_000
+    }
+    let whole = Double(seconds - 978_307_200)
+    let fraction = Double(rest) / 1e9
+    let time = whole + fraction
+    return time - whole > fraction ? time.nextDown : time
+  }
+}
+
+/// The ancestors of a version, found as far back as is asked.
+package struct Ancestors {
+  private let graph: VersionGraph
+  private var open: [VersionNumber]
+  private var seen: Set<VersionNumber>
+
+  package init(of number: VersionNumber, in graph: VersionGraph) {
+    self.graph = graph
+    open = [number]
+    seen = [number]
+  }
+
+  /// Whether a version is among them, the version itself included.
+  ///
+  /// - Complexity: O(ancestors with greater numbers that were not met before).
+  package mutating func contains(_ number: VersionNumber) throws(StoreError) -> Bool {
+    var later: [VersionNumber] = []
+    while let next = open.popLast() {
+      // Predecessors have smaller numbers: what is below leads to nothing above.
+      guard next > number else {
+        later.append(next)
+        continue
+      }
+      let node = try graph.node(next)
+      for predecessor in [node.first, node.second].compactMap(\.self)
+      where seen.insert(predecessor).inserted {
+        open.append(predecessor)
+      }
+    }
+    open = later
+    return seen.contains(number)
+  }
+
+  /// The greatest (timestamp, generation, id) at or before a time among a version and its ancestors.
+  static func newest(
+    of head: VersionNumber, in store: Store, notAfter time: Double
+  ) throws(StoreError) -> VersionRecord? {
+    guard var last = try store.version(head) else { return nil }
+    var ancestors = Ancestors(of: head, in: store.graph)
+    last.start(at: time.nextUp)
+    while true {
+      let page = try store.versionsNewestFirst(before: last, limit: 64)
+      guard let end = page.last else { return nil }
+      for record in page where try ancestors.contains(record.number) { return record }
+      last = end
+    }
+  }
+}
+
+extension VersionRecord {
+  /// Makes this a place in the order of versions: before all of a time, after all that are older.
+  mutating func start(at timestamp: Double) {
+    self.timestamp = timestamp
+    generation = 0
+    id = Version.ID("")
+  }
+}

@@ -1,0 +1,182 @@
+import FuseSession
+import HistoryTree
+import LLVSCore
+import Platform
+import TreeNames
+import WorkingTree
+
+/// Answers from a hidden tree, the same in every session that shows one.
+struct MetaAnswers: Sendable {
+  let hidden: MetaTree
+  let tree: LiveTree
+
+  /// What a request is answered with; of damage the log tells, whoever met it.
+  func errno(of error: FSError) -> Int32 {
+    if let damage = error.damage { tree.damage.tell(damage) }
+    return error.errno
+  }
+
+  /// Answers with what `find` found, whose look-up it counted.
+  func lookup(reply: consuming EntryReply, _ find: () throws(FSError) -> MetaEntry) {
+    do throws(FSError) {
+      let entry = try find()
+      if !reply.entry(entry.fuseEntry) { hidden.forget(entry.status.inode, count: 1) }
+    } catch {
+      // Aliases and settings come and go: an absent name is not remembered.
+      reply.error(errno(of: error))
+    }
+  }
+
+  // MARK: - Directories
+
+  /// How many names are found at a time: about what a reply holds.
+  private static let batch = 64
+
+  /// Lists names; where there were some, says before it answers at which offset it goes on after them.
+  func readdir(
+    _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryReply,
+    goesOn: (UInt64) -> Void = { _ in }
+  ) {
+    var reply = reply
+    var at = UInt64(clamping: offset)
+    let start = at
+    do throws(FSError) {
+      filling: while true {
+        let items = try directory.next(after: at, limit: Self.batch)
+        for item in items {
+          let fits = item.name.withUnsafeBytes {
+            reply.add(
+              $0, inode: item.inode, mode: item.kind.typeBits, next: Int64(clamping: item.next))
+          }
+          guard fits else { break filling }
+          at = item.next
+        }
+        if items.isEmpty { break }
+      }
+      if at > start { goesOn(at) }
+      reply.finish()
+    } catch {
+      reply.error(errno(of: error))
+    }
+  }
+
+  /// Lists names with what they lead to; otherwise as ``readdir(_:offset:reply:goesOn:)``.
+  func readdirplus(
+    _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryPlusReply,
+    goesOn: (UInt64) -> Void = { _ in }
+  ) {
+    var reply = reply
+    var at = UInt64(clamping: offset)
+    let start = at
+    var given: [UInt64] = []
+    do throws(FSError) {
+      filling: while true {
+        let items = try directory.next(after: at, limit: Self.batch)
+        for item in items {
+          guard try add(item, of: directory, to: &reply, &given) else { break filling }
+          at = item.next
+        }
+        if items.isEmpty { break }
+      }
+      if at > start { goesOn(at) }
+      if !reply.finish() { for inode in given { hidden.forget(inode, count: 1) } }
+    } catch {
+      for inode in given { hidden.forget(inode, count: 1) }
+      reply.error(errno(of: error))
+    }
+  }
+
+  /// Adds a name with its attributes; false when the reply is full.
+  private func add(
+    _ item: MetaDirectory.Item, of directory: MetaDirectory,
+    to reply: inout DirectoryPlusReply, _ given: inout [UInt64]
+  ) throws(FSError) -> Bool {
+    if item.name == [0x2E] || item.name == [0x2E, 0x2E] {
+      // These count no look-up.
+      let status =
+        MetaTree.owns(item.inode)
+        ? try hidden.getattr(item.inode) : try tree.getattr(item.inode)
+      var entry = status.liveEntry
+      entry.entryTimeout = 0
+      entry.attributeTimeout = 0
+      return item.name.withUnsafeBytes {
+        reply.add($0, entry, next: Int64(clamping: item.next))
+      }
+    }
+    if directory.isCostly(item) {
+      let attributes = FileAttributes(inode: item.inode, mode: item.kind.typeBits)
+      let entry = EntryAttributes(
+        node: NodeID(0), attributes: attributes, entryTimeout: 0, attributeTimeout: 0)
+      return item.name.withUnsafeBytes {
+        reply.add($0, entry, next: Int64(clamping: item.next))
+      }
+    }
+    let entry: MetaEntry
+    do throws(FSError) {
+      entry = try directory.lookup(item)
+    } catch .noEntry {
+      return true
+    }
+    let fits = item.name.withUnsafeBytes {
+      reply.add($0, entry.fuseEntry, next: Int64(clamping: item.next))
+    }
+    if fits {
+      given.append(entry.status.inode)
+    } else {
+      hidden.forget(entry.status.inode, count: 1)
+    }
+    return fits
+  }
+
+  // MARK: - Files
+
+  func read(
+    _ file: MetaFile, offset: Int64, count: Int, reply: consuming DataReply
+  ) {
+    var pending = Optional(reply)
+    withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
+      do throws(FSError) {
+        let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+        let got = try file.read(at: UInt64(offset), into: room)
+        pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
+      } catch {
+        pending.take()?.error(errno(of: error))
+      }
+    }
+  }
+
+  func seek(
+    _ file: MetaFile?, offset: Int64, whence: Int32, reply: consuming OffsetReply
+  ) {
+    guard whence == SeekFlags.data || whence == SeekFlags.hole, let file else {
+      return reply.error(Errno.invalid)
+    }
+    guard offset >= 0 else { return reply.error(Errno.noSuchDeviceOrAddress) }
+    do throws(FSError) {
+      let found = try file.seek(from: UInt64(offset), toData: whence == SeekFlags.data)
+      reply.offset(Int64(clamping: found))
+    } catch {
+      reply.error(errno(of: error))
+    }
+  }
+
+  // MARK: - The file system's numbers
+
+  func statfs(reply: consuming StatisticsReply) {
+    do throws(SystemError) {
+      let disk = try FileSystem.fileSystem(of: tree.store.path)
+      var numbers = FileSystemStatistics()
+      numbers.blockSize = disk.blockSize
+      numbers.blocks = disk.blocks
+      // What files were given is not free, though nothing of the disk is put aside for them.
+      let given = tree.allocatedBytes / max(1, disk.blockSize)
+      numbers.freeBlocks = disk.freeBlocks - min(disk.freeBlocks, given)
+      numbers.availableBlocks = disk.availableBlocks - min(disk.availableBlocks, given)
+      numbers.files = disk.files
+      numbers.freeFiles = disk.freeFiles
+      reply.statistics(numbers)
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+}

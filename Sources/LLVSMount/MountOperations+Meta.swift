@@ -1,0 +1,217 @@
+import Control
+import FuseSession
+import Grammar
+import HistoryTree
+import Platform
+import TreeNames
+import WorkingTree
+
+// `.llvs`: what is numbered from 2^40 on, and the one name in live directories that leads there. The
+// methods of the protocol hand over to these.
+
+extension MountOperations {
+  /// Whether a request is about the hidden tree.
+  static func isHidden(_ node: NodeID) -> Bool { MetaTree.owns(node.rawValue) }
+
+  func hiddenLookup(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
+    answers.lookup(reply: reply) { () throws(FSError) in
+      Self.isHidden(parent)
+        ? try hidden.lookup(parent.rawValue, name) : try hidden.hidden(of: parent.rawValue)
+    }
+  }
+
+  /// Below `.llvs` only files of the writable places can be made, by create.
+  func refuseToMake(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
+    do throws(FSError) {
+      try hidden.refuseToMake(parent.rawValue, name)
+    } catch {
+      reply.error(errno(of: error))
+    }
+  }
+
+  // MARK: - Directories
+
+  func hiddenOpendir(_ node: NodeID, reply: consuming OpenReply) {
+    do throws(FSError) {
+      let directory = try hidden.openDirectory(node.rawValue)
+      let number = OpenHiddenDirectory(directory).number()
+      let options: OpenOptions = directory.isLasting ? [.cacheReaddir, .keepCache] : []
+      if !reply.opened(number, options) { OpenObject.close(number) }
+    } catch {
+      reply.error(errno(of: error))
+    }
+  }
+
+  func hiddenReaddir(
+    _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryReply
+  ) {
+    answers.readdir(directory, offset: offset, reply: reply)
+  }
+
+  func hiddenReaddirplus(
+    _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryPlusReply
+  ) {
+    answers.readdirplus(directory, offset: offset, reply: reply)
+  }
+
+  // MARK: - Files
+
+  // Warm, open + read + close of a version's file takes 12 to 15 us where ext4 takes 3 to 4: the round trip
+  // of OPEN with one switch of threads there and back (1.03 a file), RELEASE taken along with the next. The
+  // daemon has 6 us of it, 5 of them in the kernel. Only OPEN answered with ENOSYS would spare that, which
+  // holds for a whole mount: a second, read-only one over `.llvs/versions` (``HistoryMount``). It is there on
+  // demand only, `-o fasthistory`, because
+  // - while it stands, a plain umount(8) of the tree answers "busy", also just after a `diff` that has ended;
+  // - an ordinary user cannot have it: fusermount3 asks for a mount point that he may write to;
+  // - it stands below one of the many directories that have a `.llvs`, and none of the others.
+  func hiddenOpen(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
+    let writes = flags & OpenFlags.accessMode != OpenFlags.readOnly
+    do throws(FSError) {
+      let file = try hidden.open(
+        node.rawValue, writing: writes, truncating: flags & OpenFlags.truncate != 0)
+      let object: OpenObject
+      let options: OpenOptions
+      switch file.kind {
+      case .control:
+        object = OpenControl(ControlSession(control, pool: pool))
+        options = .directIO
+      case .value:
+        object = OpenHiddenFile(file)
+        options = [.keepCache, .noFlush]
+      case .generated, .writable:
+        object = OpenHiddenFile(file)
+        options = .directIO
+      }
+      let number = object.number()
+      if !reply.opened(number, options) {
+        file.release()
+        OpenObject.close(number)
+      }
+    } catch {
+      reply.error(errno(of: error))
+    }
+  }
+
+  func hiddenCreate(
+    _ name: [UInt8], in parent: NodeID, mode: UInt32, reply: consuming CreateReply
+  ) {
+    do throws(FSError) {
+      let (entry, file) = try hidden.create(parent.rawValue, name, mode: mode)
+      let number = OpenHiddenFile(file).number()
+      if !reply.created(entry.fuseEntry, number, .directIO) {
+        file.release()
+        hidden.forget(entry.status.inode, count: 1)
+        OpenObject.close(number)
+      }
+    } catch {
+      reply.error(errno(of: error))
+    }
+  }
+
+  func hiddenRead(
+    _ file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
+  ) {
+    switch OpenObject.object(file.handle) {
+    case let open as OpenHiddenFile:
+      answers.read(open.file, offset: offset, count: count, reply: reply)
+    case let open as OpenControl:
+      controlRead(open.session, offset: offset, count: count, reply: reply)
+    default:
+      reply.error(Errno.invalid)
+    }
+  }
+
+  func hiddenWrite(
+    _ file: OpenFile, offset: Int64, bytes: UnsafeRawBufferPointer, reply: consuming WriteReply
+  ) {
+    switch OpenObject.object(file.handle) {
+    case let open as OpenHiddenFile:
+      do throws(FSError) {
+        try open.file.write(at: UInt64(offset), bytes)
+        reply.wrote(bytes.count)
+      } catch {
+        reply.error(errno(of: error))
+      }
+    case let open as OpenControl:
+      controlWrite(open.session, bytes, reply: reply)
+    default:
+      reply.error(Errno.invalid)
+    }
+  }
+
+  func hiddenFlush(_ file: OpenFile, reply: consuming EmptyReply) {
+    // Commands run in WRITE, never here: every inherited descriptor that closes sends a flush.
+    let hidden = (OpenObject.object(file.handle) as? OpenHiddenFile)?.file
+    guard let hidden, hidden.changesStore else {
+      return answer(reply) { () throws(FSError) in try hidden?.flush() }
+    }
+    later(reply) { () throws(FSError) in try hidden.flush() }
+  }
+
+  /// Does what may change the store or make a version, and so wait for a command or the kernel, on a thread
+  /// of the pool.
+  func later(
+    _ reply: consuming EmptyReply, _ body: @escaping @Sendable () throws(FSError) -> Void
+  ) {
+    let parked = ParkedReply(reply)
+    pool.run {
+      do throws(FSError) {
+        try body()
+        parked.take()?.done()
+      } catch {
+        parked.take()?.error(self.errno(of: error))
+      }
+    }
+  }
+
+  func hiddenRelease(_ file: OpenFile, reply: consuming EmptyReply) {
+    if let hidden = (OpenObject.object(file.handle) as? OpenHiddenFile)?.file {
+      if hidden.changesStore { pool.run { hidden.release() } } else { hidden.release() }
+    }
+    reply.done()
+    OpenObject.close(file.handle)
+  }
+
+  // MARK: - The control file
+
+  /// A status may have to look at the disk, so it is read on a thread of the pool.
+  private func controlRead(
+    _ session: ControlSession, offset: Int64, count: Int, reply: consuming DataReply
+  ) {
+    let parked = ParkedReply(reply) { $0.take()?.error(Errno.interrupted) }
+    pool.run {
+      do throws(ControlError) {
+        let bytes = try session.read(at: UInt64(clamping: offset), count: count)
+        parked.take()?.bytes(bytes)
+      } catch {
+        parked.take()?.error(error.asFSError.errno)
+      }
+    }
+  }
+
+  /// Runs commands elsewhere; a signal to the writer stops them, and the write says EINTR once nothing
+  /// of them is under way.
+  private func controlWrite(
+    _ session: ControlSession, _ bytes: UnsafeRawBufferPointer, reply: consuming WriteReply
+  ) {
+    let pending = Monitor<(ControlSession.Pending?, Bool)>((nil, false))
+    let parked = ParkedReply(reply) { _ in
+      let running = pending.withLock { state -> ControlSession.Pending? in
+        state.1 = true
+        return state.0
+      }
+      running?.cancel()
+    }
+    let started = session.write(Array(bytes)) { result in
+      switch result {
+      case .success(let count): parked.take()?.wrote(count)
+      case .failure(let error): parked.take()?.error(error.asFSError.errno)
+      }
+    }
+    let isInterrupted = pending.withLock { state -> Bool in
+      state.0 = started
+      return state.1
+    }
+    if isInterrupted { started.cancel() }
+  }
+}

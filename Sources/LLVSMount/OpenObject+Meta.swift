@@ -1,0 +1,41 @@
+import Control
+import FuseSession
+import HistoryTree
+import WorkingTree
+
+/// An open directory of the hidden tree.
+final class OpenHiddenDirectory: OpenObject {
+  let directory: MetaDirectory
+
+  init(_ directory: MetaDirectory) {
+    self.directory = directory
+  }
+}
+
+/// An open file of the hidden tree.
+final class OpenHiddenFile: OpenObject {
+  let file: MetaFile
+
+  init(_ file: MetaFile) {
+    self.file = file
+  }
+}
+
+/// An open control file.
+final class OpenControl: OpenObject {
+  let session: ControlSession
+
+  init(_ session: ControlSession) {
+    self.session = session
+  }
+}
+
+extension MetaEntry {
+  /// The entry as FUSE sends it: history stays as it is, everything else is asked for each time.
+  var fuseEntry: EntryAttributes {
+    EntryAttributes(
+      node: NodeID(status.inode), attributes: status.attributes,
+      entryTimeout: isLasting ? EntryAttributes.forever : 0,
+      attributeTimeout: isLasting ? EntryAttributes.forever : 0)
+  }
+}

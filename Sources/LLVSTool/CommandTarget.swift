@@ -1,0 +1,189 @@
+import Control
+import FuseSession
+import Grammar
+import LLVSCore
+import LLVSMount
+import Platform
+
+/// Where a command acts: on a mounted store through its control file, else on the store itself.
+enum CommandTarget {
+  case mounted(MountView, store: String)
+  /// `isForced` where it is on a file system that a store had better not be on, and is written all the same.
+  case store(String, isForced: Bool)
+
+  /// The place that a command line names, or the mount that the current directory is in.
+  init(_ line: CommandLine) throws {
+    let mounts = HistoryMount.others(of: try MountTable())
+    if let store = line.store {
+      let path = try Self.resolve(store: store)
+      try MountedStores.release(path)
+      self =
+        MountedStores.mount(of: path, in: mounts)
+        .map { .mounted(MountView($0), store: path) }
+        ?? .store(path, isForced: line.has("force"))
+      return
+    }
+    if let mount = line.mount { try MountedStores.release(at: mount) }
+    let path =
+      try line.mount.map { Array(try FileSystem.resolve($0).utf8) }
+      ?? SystemProcess.workingDirectory
+    // The deepest mount that the path is in; of those on one directory the last.
+    var found: MountEntry?
+    for entry in mounts where Self.contains(entry.path, path) {
+      if entry.path.count >= found?.path.count ?? 0 { found = entry }
+    }
+    guard let found, found.type == "fuse.llvs" else {
+      throw ControlError(
+        .notFound,
+        "\(FileSystem.text(path)) is not in a mounted store; name one with --store DIR or --mount DIR"
+      )
+    }
+    self = .mounted(MountView(found), store: try MountedStores.store(of: found))
+  }
+
+  private static func resolve(store: String) throws -> String {
+    guard try FileSystem.exists(store) else {
+      throw ControlError(.notFound, "there is no store at \(store)")
+    }
+    return try FileSystem.resolve(store)
+  }
+
+  private static func contains(_ directory: [UInt8], _ path: [UInt8]) -> Bool {
+    directory == [0x2F] || path == directory
+      || path.starts(with: directory) && path[directory.count] == 0x2F
+  }
+
+  /// The store, for reading: others may have it open too.
+  func reader() throws -> Store {
+    switch self {
+    case .mounted(_, let store):
+      // Its daemon, who writes it, is on this machine, so that locks hold between the two.
+      return try Store.open(path: store, mode: .reader, isForced: true)
+    case .store(let store, let isForced):
+      return try Store.open(path: store, mode: .reader, isForced: isForced)
+    }
+  }
+
+  /// The store, for writing: nobody else may have it open so.
+  func writer() throws -> Store {
+    switch self {
+    case .mounted(_, let store): try Store.open(path: store, mode: .writer)
+    case .store(let store, let isForced):
+      try Store.open(path: store, mode: .writer, isForced: isForced)
+    }
+  }
+
+  var storePath: String {
+    switch self {
+    case .mounted(_, let store), .store(let store, _): store
+    }
+  }
+}
+
+/// What a command said, for people and for programs.
+struct Answer {
+  var text: String
+  /// The same for programs, where that was asked for.
+  var json: String
+  /// Paths on which a merge clashed, or one that stands for them where only words are known.
+  var hasConflicts: Bool
+}
+
+extension CommandTarget {
+  /// Runs a command where it belongs.
+  func run(_ words: [String], _ console: Console? = nil) throws -> Answer {
+    try run(bytes: words.map { Array($0.utf8) }, console)
+  }
+
+  /// The same of words of any bytes.
+  func run(bytes words: [[UInt8]], _ console: Console? = nil, inJSON: Bool = false) throws -> Answer
+  {
+    switch self {
+    case .store:
+      let command = try ControlCommand(words: words)
+      let service = try ControlService.open(try writer())
+      let result = try service.run(command, context: console?.context ?? CommandContext())
+      return Answer(
+        text: result.text, json: result.json, hasConflicts: Self.conflicts(result.fields))
+    case .mounted(let tree, _):
+      // The grammar is checked here, so that a line means what its words say.
+      _ = try ControlCommand(words: words)
+      let line = Self.line(words)
+      guard inJSON else {
+        let reply = try Self.write(line, to: tree.root)
+        return Answer(
+          text: reply, json: "",
+          hasConflicts: reply.contains(" conflict: ") || reply.contains(" conflicts: "))
+      }
+      let reply = try Self.write(Array("json ".utf8) + line, to: tree.root)
+      // Within a text the quotes would have backslashes before them.
+      return Answer(
+        text: "", json: reply,
+        hasConflicts: reply.contains("\"conflicts\":[") && !reply.contains("\"conflicts\":[]"))
+    }
+  }
+
+  private static func conflicts(_ fields: [ReplyField]) -> Bool {
+    for field in fields where field.name == "conflicts" {
+      if case .list(let paths) = field.value { return !paths.isEmpty }
+    }
+    return false
+  }
+
+  /// A message as it stands behind `commit`: as it is, or in quotes where it has several lines.
+  private static func message(_ text: [UInt8]) -> [UInt8] {
+    var text = text[...]
+    while let last = text.last, last <= 0x20 { text.removeLast() }
+    text = text.drop { $0 == 0x0A || $0 == 0x0D }
+    guard text.contains(0x0A) else { return Array(text) }
+    let quote = UInt8(ascii: "\"")
+    let special = [quote] + Array("\\$`".utf8)
+    return [quote] + text.flatMap { special.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] } + [
+      quote
+    ]
+  }
+
+  /// The words as a line of the control file.
+  static func line(_ words: [[UInt8]]) -> [UInt8] {
+    if words.first?.elementsEqual("commit".utf8) ?? false {
+      return Array("commit ".utf8) + message(Array(words.dropFirst().joined(separator: [0x20])))
+    }
+    let quote = UInt8(ascii: "'")
+    let quoted = words.map { word in
+      [quote]
+        + word.split(separator: quote, omittingEmptySubsequences: false)
+        .joined(separator: Array("'\\''".utf8)) + [quote]
+    }
+    return Array(quoted.joined(separator: [0x20]))
+  }
+
+  private static func write(_ line: [UInt8], to root: String) throws -> String {
+    let file = try File("\(root)/.llvs/control", .readWrite)
+    do {
+      try file.write(line + [0x0A], at: 0)
+    } catch {
+      // No command's own: those are EHOSTUNREACH and EBUSY.
+      guard !error.tellsOfEndedDaemon else { throw EndedDaemon(root: root) }
+      let reply = (try? text(of: file)) ?? ""
+      let words = reply.split(separator: "\n").last.map(String.init) ?? ""
+      var failure = ControlError(.system(error))
+      if error.errno == Errno.invalid { failure.kind = .grammar }
+      if error.errno == Errno.crossDevice { failure.kind = .unrelated }
+      if error.errno == Errno.interrupted { failure.kind = .interrupted }
+      if words.hasPrefix("error: ") { failure.message = String(words.dropFirst(7)) }
+      throw failure
+    }
+    return try text(of: file).split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0.hasPrefix("ok ") ? $0.dropFirst(3) : $0 }.joined(separator: "\n")
+  }
+
+  private static func text(of file: File) throws -> String {
+    var bytes: [UInt8] = []
+    while true {
+      let part = try file.read(65_536, at: UInt64(bytes.count))
+      if part.isEmpty { break }
+      bytes += part
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
