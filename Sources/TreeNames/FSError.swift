@@ -1,7 +1,10 @@
 package import LLVSCore
 package import Platform
 
-/// Why a file operation failed, in the words of errno(3); one case per errno an operation may give.
+/// The reason that a file operation failed, one case for each errno of errno(3) that an operation
+/// may give.
+///
+/// `LLVSMount/FSError+Errno.swift` maps the cases to errno.
 package enum FSError: Error, Sendable {
   case notPermitted
   case noEntry
@@ -31,13 +34,16 @@ package enum FSError: Error, Sendable {
   case cancelled
   case stale
   case notImplemented
-  /// A store said no: mapped by what it said.
+  /// The store failed; the errno follows from the store's error.
   case store(StoreError)
-  /// The system said no: its own errno.
+  /// A system call failed, with its own errno.
   case system(SystemError)
 }
 
-/// Runs a closure that reads a store; its errors become a file operation's.
+/// Runs a closure that reads a store, and throws the store's error as the error of a file
+/// operation.
+///
+/// - Throws: ``FSError/store(_:)`` with whatever error the closure throws.
 package func reading<R>(_ body: () throws(StoreError) -> R) throws(FSError) -> R {
   do throws(StoreError) {
     return try body()

@@ -1,6 +1,7 @@
-/// Names and texts of any bytes as lines that people read: nothing in them moves a terminal's cursor.
+/// Shows names and texts of any bytes as text for people, in which nothing moves a terminal's
+/// cursor.
 package enum PrintableText {
-  /// Bytes that would break a line, and the backslash, as `\ooo`.
+  /// Writes control bytes and the backslash as `\ooo`; the byte `spared` is left as it is.
   package static func visible(_ bytes: [UInt8], sparing spared: UInt8? = nil) -> [UInt8] {
     guard bytes.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0x5C && $0 != spared }) else {
       return bytes
@@ -15,8 +16,8 @@ package enum PrintableText {
     [0x5C, 0x30 + (byte >> 6), 0x30 + (byte >> 3 & 7), 0x30 + (byte & 7)]
   }
 
-  /// A text of whoever, in which nothing moves a terminal's cursor or changes its colours: control
-  /// characters but newlines are `\ooo`.
+  /// Writes control characters other than newlines as `\ooo`, so that a text from any source cannot
+  /// move a terminal's cursor or change its colours.
   package static func harmless(_ text: String) -> String {
     func isControl(_ scalar: Unicode.Scalar) -> Bool {
       scalar.value < 0x20 && scalar != "\n" || (0x7F...0x9F).contains(scalar.value)
@@ -30,7 +31,8 @@ package enum PrintableText {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// The same as a text, in which bytes that are no UTF-8 are written so too: no two names look alike.
+  /// Like ``visible(_:sparing:)``, as a string; bytes that are not UTF-8 are written as `\ooo` too,
+  /// so that different names look different.
   package static func text(_ bytes: [UInt8]) -> String {
     let shown = visible(bytes)
     if let text = String(validating: shown, as: UTF8.self) { return text }

@@ -1,32 +1,37 @@
 import LLVSCore
 import Platform
 
-/// Learns on what the commands that are to decide in a merge fail: the working tree, whose status and log
-/// tell it.
+/// Receives the failures of the commands that a merge asks to decide clashes; the working tree is
+/// one, and shows them in its status and its log.
 package protocol ArbiterFailureListener: AnyObject, Sendable {
-  /// Changes the summary of the newest merge that asked a command; nil where none of its commands failed.
+  /// Changes the summary of the newest merge that asked a command; nil if none of its commands
+  /// failed.
   func updateArbiterFailures(_ body: (inout ArbiterTrials.Summary?) -> Void)
   /// Writes a line to the log.
   func say(_ line: String)
 }
 
-/// How the commands do that one merge asks to decide: on what they failed, and which are not asked again.
+/// The record of the arbiter commands of one merge: what they failed on, and which are not asked
+/// again.
 ///
-/// What a command fails on is merged all the same, so nobody would learn of it otherwise: the log has a line
-/// for each of the first, the reply of the command and the status say how many.
+/// The merge goes on when a command fails, so the failure would go unnoticed otherwise. The log
+/// gets a line for each of the first failures; the command's reply and the status give their
+/// number.
 ///
 /// - Concurrency: any thread; its lock is a leaf, and nothing is written under it.
 package final class ArbiterTrials: Sendable {
-  /// A clash that a command was to decide and did not.
+  /// A clash that a command was asked to decide and did not.
   package struct Failure: Hashable, Sendable {
+    /// The path of the value.
     package let path: [UInt8]
-    /// A clause without a period.
+    /// The reason, a clause without a period.
     package let reason: String
 
+    /// The path and the reason, for a log line.
     package var text: String { "\(String(decoding: path, as: UTF8.self)): \(reason)" }
   }
 
-  /// The failures of the newest merge that asked a command, as the status tells them.
+  /// The failures of the newest merge that asked a command, as the status shows them.
   package struct Summary: Sendable {
     /// When the first command failed, in nanoseconds since 1970.
     package var time: Int64
@@ -39,43 +44,44 @@ package final class ArbiterTrials: Sendable {
   private struct State {
     var hasAsked = false
     var count = 0
-    /// The first of them.
+    /// The first failures, at most ``limit``.
     var failures: [Failure] = []
-    /// How often a command took too long or could not be run.
+    /// By command, the number of times that it took too long or could not be run.
     var hopeless: [String: Int] = [:]
   }
 
-  /// A command that took too long or could not be run so often in a merge is not asked again in it.
+  /// A command that took too long or could not be run this often in a merge is not asked again in
+  /// it.
   static let chances = 2
-  /// So many failures are named.
+  /// The number of failures that are listed.
   private static let limit = 20
 
   private let listener: (any ArbiterFailureListener)?
   private let state = Monitor(State())
 
-  /// Begins a merge.
+  /// Begins the record of a merge.
   ///
-  /// - Parameter listener: is told what fails; nil where nobody listens.
+  /// - Parameter listener: gets each failure; nil for none.
   package init(telling listener: (any ArbiterFailureListener)? = nil) { self.listener = listener }
 
-  /// Whether a command is asked; notes the clash where it is not.
+  /// Returns true if a command may be asked; otherwise records the clash as a failure.
   func mayAsk(_ command: String, of path: [UInt8]) -> Bool {
     let (isFirst, isHopeless) = state.withLock { state -> (Bool, Bool) in
       defer { state.hasAsked = true }
       return (!state.hasAsked, state.hopeless[command, default: 0] >= Self.chances)
     }
     if isFirst { listener?.updateArbiterFailures { $0 = nil } }
-    if isHopeless { note(Failure(path: path, reason: "\(command) is not asked again")) }
+    if isHopeless { record(Failure(path: path, reason: "\(command) is not asked again")) }
     return !isHopeless
   }
 
-  /// Notes a clash that a command did not decide.
+  /// Records a clash that a command did not decide.
   func fail(_ command: String, on path: [UInt8], _ reason: String, isHopeless: Bool) {
     if isHopeless { state.withLock { $0.hopeless[command, default: 0] += 1 } }
-    note(Failure(path: path, reason: "\(command) \(reason)"))
+    record(Failure(path: path, reason: "\(command) \(reason)"))
   }
 
-  private func note(_ failure: Failure) {
+  private func record(_ failure: Failure) {
     let (count, first) = state.withLock { state -> (Int, String) in
       state.count += 1
       if state.failures.count < Self.limit { state.failures.append(failure) }
@@ -92,7 +98,7 @@ package final class ArbiterTrials: Sendable {
     }
   }
 
-  /// What to say of the merge; nil where nothing failed.
+  /// A sentence about the failures of the merge; nil if there were none.
   package var text: String? {
     state.withLock { state in
       guard let first = state.failures.first else { return nil }
@@ -100,12 +106,13 @@ package final class ArbiterTrials: Sendable {
     }
   }
 
+  /// The sentence for `count` failures, the first of which is given.
   package static func text(_ count: Int, _ first: String) -> String {
     "the arbiter failed on \(count) value\(count == 1 ? "" : "s"), of which the newest "
       + "\(count == 1 ? "is" : "are") taken (\(first)\(count > 1 ? ", ..." : ""))"
   }
 
-  /// The same for programs.
+  /// The failures as a field of a reply in JSON.
   package var field: ReplyField {
     let failures = state.withLock { $0.failures }
     return ReplyField(

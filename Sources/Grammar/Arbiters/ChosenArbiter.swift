@@ -1,26 +1,27 @@
 package import LLVSCore
 import TreeNames
 
-/// The arbiters of the settings: the last rule whose pattern matches the path decides.
+/// Chooses among the arbiters of the settings: the last rule whose pattern matches the path
+/// decides.
 package struct ChosenArbiter: ClashArbiter {
   private let rules: [(pattern: IgnorePatterns?, arbiter: any ClashArbiter)]
 
-  /// How an arbiter that people name is made for a history.
+  /// Makes an arbiter for a merge in a history.
   package typealias Maker = @Sendable (VersionGraph) -> any ClashArbiter
 
-  /// The maker for one name.
+  /// The maker for one choice.
   package static func plain(
     _ choice: ArbiterChoice, _ store: Store, _ trials: ArbiterTrials,
     isCancelled: @escaping @Sendable () -> Bool
   ) -> Maker {
     switch choice {
-    // Keeping both is the one stored last in the tree and the other among the conflicts.
+    // `keep-both` stores the newest value in the tree and records the other as a conflict.
     case .mostRecentChange, .keepBoth: { MostRecentChangeClashArbiter(graph: $0) }
     case .mostRecentBranch: { _ in MostRecentBranchClashArbiter() }
     case .text: { ContentArbiter(.text, $0, store.contents) }
     case .json: { ContentArbiter(.json, $0, store.contents) }
     case .union: { ContentArbiter(.union, $0, store.contents) }
-    // The live tree's version is the first side of a merge that a command asks for.
+    // The working tree's version is the first side of a merge that a command asks for.
     case .ours: { _ in OneSideClashArbiter(.first) }
     case .theirs: { _ in OneSideClashArbiter(.second) }
     case .exec(let command):
@@ -30,7 +31,8 @@ package struct ChosenArbiter: ClashArbiter {
 
   /// The maker for the rules of the settings.
   ///
-  /// Where no rule matches, text and JSON are merged, and of the rest the value stored last is taken.
+  /// If no rule matches a path, text and JSON are merged, and for other values the one stored last
+  /// is taken.
   package static func maker(
     _ rules: [ArbiterRule], _ store: Store, _ trials: ArbiterTrials = ArbiterTrials(),
     isCancelled: @escaping @Sendable () -> Bool = { false }
@@ -49,6 +51,7 @@ package struct ChosenArbiter: ClashArbiter {
     }
   }
 
+  /// Asks the arbiter of the last matching rule.
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
     let path = KeyCoding.path(of: clash.key) ?? clash.key.bytes
     for rule in rules.reversed() where rule.pattern?.ignores(path: path) ?? true {

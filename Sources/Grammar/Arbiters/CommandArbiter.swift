@@ -1,19 +1,21 @@
 package import LLVSCore
 import Platform
 
-/// Merges bytes by a command of this store's settings, as merge drivers do.
+/// Merges two values with a command of this store's settings, like a merge driver of git.
 ///
-/// The command is run by the shell with the paths of three files, `$1` the base, `$2` the first side and
-/// `$3` the second, which stand behind its words where it names none itself; it leaves the result in `$2`
-/// and ends with 0. Neither names nor bytes become part of
-/// what the shell reads. Where it fails, takes too long or leaves too much, and where a side has no
-/// bytes, the value stored last is taken; ``ArbiterTrials`` say so, and how often it is asked. Only equal commands that give equal bytes keep replicas alike.
+/// `sh` runs the command with the paths of three files: `$1` is the base, `$2` the first side, `$3`
+/// the second. If the command names none of them, they are appended to it. It leaves the result in
+/// `$2` and ends with status 0. Neither names nor bytes become part of the shell's input. If it
+/// fails, takes too long or leaves too many bytes, or if a side is no regular file, the value
+/// stored last is taken; ``ArbiterTrials`` records the failure and limits how often a command is
+/// asked. Replicas stay alike only if their commands are equal and give equal bytes.
 ///
-/// A store's write lock is held while it runs, no longer than ``patience``, which one merge loses twice at most.
+/// The store's write lock is held while the command runs: ``patience`` at most, which one merge
+/// waits for twice at most.
 package struct CommandArbiter: ClashArbiter {
-  /// How long a command may take, in nanoseconds.
+  /// The time limit of one command, in nanoseconds.
   package static let patience: UInt64 = 10_000_000_000
-  /// How much it is given of a value and may leave, in bytes.
+  /// The largest value that a command is given and may leave, in bytes.
   package static let maximumLength = 16 << 20
 
   private let command: String
@@ -23,7 +25,7 @@ package struct CommandArbiter: ClashArbiter {
   private let trials: ArbiterTrials
   private let isCancelled: @Sendable () -> Bool
 
-  /// Creates an arbiter for values of a store; a command at work is ended when it is cancelled.
+  /// Creates an arbiter for the values of a store; `isCancelled` ends a command that is running.
   package init(
     _ command: String, _ graph: VersionGraph, _ store: Store,
     patience: UInt64 = CommandArbiter.patience, trials: ArbiterTrials = ArbiterTrials(),
@@ -37,6 +39,9 @@ package struct CommandArbiter: ClashArbiter {
     fallback = MostRecentChangeClashArbiter(graph: graph)
   }
 
+  /// Runs the command, and takes the value stored last if it fails.
+  ///
+  /// - Throws: ``StoreError/cancelled`` if the caller cancelled.
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
     let merged = try merged(clash)
     if isCancelled() { throw .cancelled }
@@ -60,7 +65,7 @@ package struct CommandArbiter: ClashArbiter {
     do throws(SystemError) {
       answer = try run(contents)
     } catch {
-      // What keeps the command from running keeps nothing else from being merged.
+      // A command that cannot be run must not keep the other values from being merged.
       answer = .failure("could not be run: \(error)", isHopeless: true)
     }
     switch answer {
@@ -73,11 +78,13 @@ package struct CommandArbiter: ClashArbiter {
 
   private enum Answer {
     case bytes([UInt8])
-    /// Why there are none, behind the command's name; whether it would be the same for others.
+    /// A failure, as a clause that follows the command's name; hopeless if the command would fail
+    /// on other values too.
     case failure(String, isHopeless: Bool)
   }
 
-  /// The first line of what a program said, with a colon before it; nothing where it said nothing.
+  /// Returns the first line of a program's output with a colon before it, or "" if it wrote
+  /// nothing.
   private static func quoted(_ said: [UInt8]) -> String {
     let line = said.split(separator: 0x0A).first ?? []
     let text = String(decoding: line.prefix(200), as: UTF8.self).unicodeScalars
@@ -85,7 +92,7 @@ package struct CommandArbiter: ClashArbiter {
     return text.isEmpty ? "" : ": \(String(String.UnicodeScalarView(text)))"
   }
 
-  /// Whether a command says itself where its files stand, or is more than a program with its words.
+  /// True if a command names its files itself, or is more than one program with arguments.
   private static func namesFiles(_ command: String) -> Bool {
     if command.contains(where: { ";&|<>\n".contains($0) }) { return true }
     return command.contains(/\$\{?[123@*]/)
@@ -101,7 +108,7 @@ package struct CommandArbiter: ClashArbiter {
       try File(path, [.readWrite, .create, .exclusive]).write(bytes, at: 0)
       paths.append(path)
     }
-    // The shell's own bound, in blocks of 512 bytes, on every file that the command writes.
+    // The shell's own limit, in blocks of 512 bytes, on every file that the command writes.
     let files = Self.namesFiles(command) ? "" : " \"$1\" \"$2\" \"$3\""
     let script = "ulimit -f \(Self.maximumLength / 512)\n\(command)\(files)"
     let ending = try ChildProcess.run(
@@ -110,11 +117,12 @@ package struct CommandArbiter: ClashArbiter {
       return .failure("took longer than \(patience / 1_000_000_000) s", isHopeless: true)
     }
     guard code == 0 else {
-      // sh(1): 126 and 127 for what is no program, or is not there.
+      // sh(1): 126 for a file that is no program, 127 for a program that is not found.
       return .failure(
         "ended with \(code)\(Self.quoted(ending.said))", isHopeless: code == 126 || code == 127)
     }
-    // The command may have put anything there: a link is no result, and a FIFO would never end.
+    // The command may have put any kind of file there: a link is no result, and reading a FIFO
+    // would never end.
     guard (try? FileSystem.status(paths[1], following: false))?.kind == .regular else {
       return .failure("left no file", isHopeless: false)
     }

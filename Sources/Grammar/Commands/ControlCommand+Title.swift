@@ -1,5 +1,5 @@
 extension ControlCommand {
-  /// The command as one would write it, shortened: for the log and for errors.
+  /// The command as a user would write it, shortened: for the log and for errors.
   package var title: String {
     switch self {
     case .commit: "commit"
@@ -39,7 +39,7 @@ extension ControlCommand {
     ([name] + words).joined(separator: " ")
   }
 
-  /// Whether it only tells, so that status goes on naming what was done before it.
+  /// True if the command only shows something; the status goes on naming the command before it.
   package var onlyTells: Bool {
     switch self {
     case .status, .pending, .log, .help, .conflicts, .tags, .settings: true

@@ -26,7 +26,9 @@ extension ControlCommand {
     ("json", "json COMMAND"),
   ]
 
-  /// Reads the words of a line; the first is the command's name.
+  /// Parses the words of a line; the first is the command's name.
+  ///
+  /// - Throws: ``ControlError`` of kind `grammar`.
   package init(words: [[UInt8]]) throws(ControlError) {
     guard let name = words.first else { throw ControlError(.grammar, "no command") }
     var arguments = Arguments(
@@ -107,7 +109,7 @@ extension ControlCommand {
     var words: [String] = []
     var moves = false
     while let word = try arguments.textIfAny() {
-      // As git has it; neither is a name of anything.
+      // These options are spelled as in git; no tag or version can have such a name.
       if word == "-f" || word == "--force" {
         moves = true
       } else {
@@ -125,7 +127,7 @@ extension ControlCommand {
       try StoreName.checked(tag: name), version: words.count > 1 ? words[1] : nil, moves: moves)
   }
 
-  /// All words assign, or none does.
+  /// Either all words assign, or none does.
   private static func setting(_ arguments: inout Arguments) throws(ControlError) -> ControlCommand {
     var assignments: [StoreSettings.Assignment] = []
     var names: [StoreSettings.Name] = []
@@ -178,7 +180,7 @@ extension ControlCommand.Settlement {
   }
 }
 
-/// The words after a command's name, taken one after the other.
+/// The words after a command's name, taken one at a time.
 private struct Arguments {
   let name: String
   private(set) var rest: ArraySlice<[UInt8]>
@@ -221,7 +223,7 @@ private struct Arguments {
     return count
   }
 
-  /// A path from the mount's root: slashes and `.` that say nothing are taken out.
+  /// Takes a path from the mount's root; empty components and `.` are left out.
   mutating func pathIfAny() throws(ControlError) -> [UInt8]? {
     guard let word = rest.popFirst() else { return nil }
     guard !word.isEmpty else { throw misused("an empty path") }

@@ -1,55 +1,62 @@
-/// What can be asked of a store by a line of its control file.
+/// A command to a store, as a line of its control file gives it.
 package enum ControlCommand: Hashable, Sendable {
   case commit(message: String?)
-  /// Without peers, all of them.
+  /// Without peers, all of them; the same holds for `send`, `exchange` and `sync`.
   case retrieve(peers: [String])
   case send(peers: [String])
   case exchange(peers: [String])
   case merge(Merge)
   case sync(peers: [String])
-  /// Without paths, all of them.
+  /// Without paths, the whole tree.
   case restore(version: String, paths: [[UInt8]])
   case undo
   case redo
   case branch(String)
   /// The target is a version, a branch, or `-` for the unnamed line.
   case switchTo(String, line: String?)
-  /// `moves` takes the name from the version that has it.
+  /// Names a version, the head if none is given; `moves` takes the name from the version that has
+  /// it.
   case tag(String, version: String?, moves: Bool = false)
   /// Lists the tags.
   case tags
   case settle(path: [UInt8], Settlement)
-  /// Lists open conflicts, at a path and below it or all.
+  /// Lists the open conflicts at a path and below it; all of them without a path.
   case conflicts(path: [UInt8]?)
   case set([StoreSettings.Assignment])
-  /// Lists settings, all where none is named.
+  /// Lists the named settings; all of them without names.
   case settings([StoreSettings.Name])
   case compact(Compact)
   case purge(path: [UInt8])
   case verify(peer: String?)
   case status
-  /// Lists what is in no version yet.
+  /// Lists the changes that are in no version yet.
   case pending
   /// The last lines of the log.
   case log(count: Int?)
   case help
 
+  /// The arguments of `merge`.
   package struct Merge: Hashable, Sendable {
+    /// The heads that are merged.
     package enum Target: Hashable, Sendable {
-      /// All heads of the live tree's line.
+      /// All heads of the working tree's line.
       case heads
-      /// All heads, of other lines too.
+      /// All heads of all lines.
       case all
       /// A version or a branch.
       case named(String)
     }
 
+    /// The heads that are merged.
     package var target: Target
-    /// Nil for what the settings say.
+    /// Nil for the arbiter of the settings.
     package var arbiter: ArbiterChoice?
+    /// True if histories without a common ancestor may be merged.
     package var isUnrelated: Bool
+    /// True if the outcome is only shown.
     package var isDryRun: Bool
 
+    /// Creates the arguments; the defaults merge the heads of the working tree's line.
     package init(
       target: Target = .heads, arbiter: ArbiterChoice? = nil, isUnrelated: Bool = false,
       isDryRun: Bool = false
@@ -61,21 +68,25 @@ package enum ControlCommand: Hashable, Sendable {
     }
   }
 
+  /// The value that `settle` stores at a path.
   package enum Settlement: Hashable, Sendable {
-    /// What the tree holds now.
+    /// The value that the tree holds now.
     case asIs
     case ours
-    /// Counted from 1, as the names in `conflicts` are.
+    /// The n-th other side, counted from 1, as in the names in `conflicts`.
     case theirs(Int)
     case base
     case version(String)
   }
 
+  /// The arguments of `compact`.
   package struct Compact: Hashable, Sendable {
-    /// Seconds; history older than this may go. Nil: only what nothing refers to.
+    /// In seconds; older history may be removed. Nil: only what nothing refers to.
     package var age: UInt64?
+    /// True if the outcome is only shown.
     package var isDryRun: Bool
 
+    /// Creates the arguments.
     package init(age: UInt64? = nil, isDryRun: Bool = false) {
       self.age = age
       self.isDryRun = isDryRun

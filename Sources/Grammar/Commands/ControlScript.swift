@@ -1,19 +1,23 @@
-/// The commands of one write, one per line, read one after the other.
+/// The commands of one write to a control file, one per line.
 ///
-/// Words are split and quoted as in a POSIX shell: blanks separate, single quotes keep everything, double
-/// quotes keep all but `\"`, `\\`, `\$`, `` \` `` and a backslash before the end of a line, a backslash
-/// keeps the next byte. Nothing is expanded. A quoted newline is part of its word. The message of
-/// `commit` is the rest of its line as it stands; one pair of quotes around all of it is taken off, and a
-/// quote that begins it and ends in another line makes it a message of several lines.
-/// `json` before a command asks for its reply as JSON. Empty lines and lines that begin with `#` are passed over.
+/// Words are split and quoted as in a POSIX shell: blanks separate words; single quotes keep every
+/// byte; double quotes keep all but `\"`, `\\`, `\$`, `` \` `` and a backslash before the end of a
+/// line; a backslash keeps the next byte. Nothing is expanded. A quoted newline is part of its
+/// word. The message of `commit` is the rest of its line, unchanged. One pair of quotes around all
+/// of it is removed; if a quote begins the message and ends in a later line, the message has
+/// several lines. `json` before a command asks for its reply as JSON. Empty lines and lines that
+/// begin with `#` are skipped.
 package struct ControlScript: Sendable {
-  /// The longest write that is taken.
+  /// The longest write that is accepted, in bytes.
   package static let maximumLength = 65_536
 
   private var rest: ArraySlice<UInt8>
-  /// Whether the last command is to be answered for programs: `json` stood before it.
+  /// True if `json` preceded the last command: its reply is to be JSON.
   package private(set) var isForPrograms = false
 
+  /// Creates a script; no line is parsed yet.
+  ///
+  /// - Throws: ``ControlError`` of kind `tooLong` above ``maximumLength``.
   package init(_ text: [UInt8]) throws(ControlError) {
     guard text.count <= ControlScript.maximumLength else {
       throw ControlError(.tooLong, "commands of more than \(ControlScript.maximumLength) bytes")
@@ -23,7 +27,8 @@ package struct ControlScript: Sendable {
 
   /// The next command; nil at the end.
   ///
-  /// - Throws: ``ControlError`` of kind `grammar`; what follows that line can still be read.
+  /// - Throws: ``ControlError`` of kind `grammar` for a line that is no command; the lines after it
+  ///   can still be read.
   package mutating func next() throws(ControlError) -> ControlCommand? {
     while !rest.isEmpty {
       skipBlanks()
@@ -58,7 +63,7 @@ package struct ControlScript: Sendable {
 
   private mutating func skipBlanks() {
     rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-    // A line that ends as on Windows.
+    // Skips the CR of a line that ends as on Windows.
     if rest.starts(with: "\r\n".utf8) || rest.elementsEqual("\r".utf8) { rest.removeFirst() }
   }
 
@@ -81,7 +86,8 @@ package struct ControlScript: Sendable {
     return rest[..<end]
   }
 
-  /// The message of a `commit`, whose line is then gone; nil where another command stands.
+  /// Takes the line of a `commit` and returns its message; nil, and takes nothing, if it is another
+  /// command.
   private mutating func commitMessage() throws(ControlError) -> String?? {
     let name = "commit".utf8
     guard rest.starts(with: name) else { return nil }
@@ -95,7 +101,8 @@ package struct ControlScript: Sendable {
     return try ControlScript.message(ControlScript.unquoted(text) ?? Array(text))
   }
 
-  /// A message whose quote is closed in a later line, where nothing follows it; nil where there is none.
+  /// Takes a quoted message that ends in a later line, if nothing follows the quote; nil if there
+  /// is none.
   private mutating func messageOfLines(_ text: ArraySlice<UInt8>) throws(ControlError) -> String? {
     var script = self
     script.rest = text.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
@@ -107,7 +114,7 @@ package struct ControlScript: Sendable {
     else { return nil }
     while let last = bytes.last, last <= UInt8(ascii: " ") { bytes.removeLast() }
     guard !bytes.isEmpty else { return nil }
-    // Also where it is refused: what comes next begins behind it.
+    // A message that is refused is taken too: the next command begins behind it.
     rest = script.rest
     return try ControlScript.message(bytes)
   }
@@ -120,7 +127,7 @@ package struct ControlScript: Sendable {
     return message
   }
 
-  /// A text that is one quoted word, without its quotes.
+  /// Removes the quotes of a text that is one quoted word; nil for other texts.
   private static func unquoted(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     guard let quote = text.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
       text.count >= 2, text.last == quote, !text.dropFirst().dropLast().contains(quote)
@@ -128,7 +135,7 @@ package struct ControlScript: Sendable {
     return Array(text.dropFirst().dropLast())
   }
 
-  /// The words up to the end of the line, which is then gone.
+  /// Takes the words up to the end of the line.
   private mutating func words() throws(ControlError) -> [[UInt8]] {
     let start = rest
     var words: [[UInt8]] = []
@@ -186,7 +193,7 @@ package struct ControlScript: Sendable {
     return nil
   }
 
-  /// Goes on after the line that a fault is in.
+  /// Skips the line with the fault, and returns the error to throw.
   private mutating func unfinished(from start: ArraySlice<UInt8>, _ message: String) -> ControlError
   {
     rest = start

@@ -3,7 +3,7 @@ import Platform
 package import TreeNames
 
 extension ControlError {
-  /// A store's error in the words of the control file.
+  /// Describes a store's error for the control file, with a subject before it.
   package init(_ error: StoreError, about subject: String? = nil) {
     let (kind, message) = Self.meaning(of: error)
     self.init(kind, subject.map { "\($0): \(message)" } ?? message)
@@ -53,7 +53,7 @@ extension ControlError {
     }
   }
 
-  /// The error as a file operation's: its errno is the outcome of the write.
+  /// The error as that of a file operation: its errno is the result of the write.
   package var asFSError: FSError {
     switch kind {
     case .grammar: .invalid
@@ -74,7 +74,7 @@ extension ControlError {
   }
 }
 
-/// Runs what throws a store's error.
+/// Runs a closure, and throws a store's error as a ``ControlError``.
 package func translating<R>(
   _ subject: String? = nil, _ body: () throws(StoreError) -> R
 ) throws(ControlError) -> R {

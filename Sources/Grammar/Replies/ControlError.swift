@@ -1,5 +1,7 @@
-/// Why a command was not done: a kind that stands for an errno, and the words of the reply.
+/// The reason that a command was not carried out: a kind, which maps to an errno, and the text of
+/// the reply.
 package struct ControlError: Error, Hashable, Sendable {
+  /// The kinds of failures, each with an errno of its own or shared.
   package enum Kind: Hashable, Sendable, CaseIterable {
     /// The line is no command.
     case grammar
@@ -13,21 +15,23 @@ package struct ControlError: Error, Hashable, Sendable {
     case busy
     case noSpace
     case readOnly
-    /// Interrupted by who asked.
+    /// The caller interrupted the command.
     case interrupted
-    /// An earlier command of this handle failed and its reply was not read.
+    /// An earlier command of this handle failed, and its reply has not been read.
     case refused
     case tooLong
-    /// The name is taken.
+    /// The name is in use already.
     case exists
     /// The store is damaged.
     case damaged
   }
 
+  /// The kind, which decides the errno.
   package var kind: Kind
   /// A clause without a final period.
   package var message: String
 
+  /// Creates an error; the message is a clause without a final period.
   package init(_ kind: Kind, _ message: String) {
     self.kind = kind
     self.message = message

@@ -1,6 +1,6 @@
 import LLVSCore
 
-/// A value of a reply for programs: what JSON can say.
+/// A value of a reply for programs: one of the values of JSON.
 package enum ReplyValue: Hashable, Sendable {
   case null
   case flag(Bool)
@@ -62,28 +62,34 @@ package enum ReplyValue: Hashable, Sendable {
 
 /// A named part of a reply.
 package struct ReplyField: Hashable, Sendable {
+  /// The name in the JSON object.
   package var name: String
+  /// The value.
   package var value: ReplyValue
 
+  /// Creates a field.
   package init(_ name: String, _ value: ReplyValue) {
     self.name = name
     self.value = value
   }
 
+  /// Creates a field with a text.
   package init(_ name: String, _ text: String) { self.init(name, .text(text)) }
 
+  /// Creates a field with a number.
   package init(_ name: String, _ number: Int) { self.init(name, .number(Int64(number))) }
 
-  /// A path of any bytes, told so that a program finds it again.
+  /// The field for a path of any bytes.
   ///
-  /// Returns the field; where the bytes are no UTF-8, which JSON has no text for, another behind it whose
-  /// name ends with `Base64` has them exactly.
+  /// If the bytes are not UTF-8, for which JSON has no text, a second field, whose name ends with
+  /// `Base64`, holds them exactly.
   package static func path(_ name: String, _ path: [UInt8]) -> [ReplyField] {
     let shown = ReplyField(name, String(decoding: path, as: UTF8.self))
     guard String(validating: path, as: UTF8.self) == nil else { return [shown] }
     return [shown, ReplyField("\(name)Base64", Base64.text(path))]
   }
 
+  /// Creates a field with a list of paths as texts; bytes that are not UTF-8 are replaced.
   package init(_ name: String, _ paths: [[UInt8]]) {
     self.init(name, .list(paths.map { .text(String(decoding: $0, as: UTF8.self)) }))
   }

@@ -1,17 +1,17 @@
-/// An arbiter as people name it.
+/// An arbiter, with the names that users give.
 package enum ArbiterChoice: Hashable, Sendable {
   case mostRecentChange
   case mostRecentBranch
   case text
   case json
-  /// Both sides' lines.
+  /// Keeps the lines of both sides.
   case union
   case keepBoth
-  /// By command only.
+  /// Only as an argument of a command, not as a setting.
   case ours
-  /// By command only.
+  /// Only as an argument of a command, not as a setting.
   case theirs
-  /// A merge driver, run by the shell.
+  /// A merge driver: a command that the shell runs.
   case exec(String)
 
   private static let names: [(String, ArbiterChoice)] = [
@@ -20,10 +20,12 @@ package enum ArbiterChoice: Hashable, Sendable {
     ("ours", .ours), ("theirs", .theirs),
   ]
 
-  /// The names that ``init(_:)`` reads, beside `exec COMMAND`.
+  /// The names that ``init(_:)`` accepts, besides `exec COMMAND`.
   package static var allNames: [String] { names.map(\.0) }
 
-  /// Reads a name, or `exec COMMAND`.
+  /// Parses a name, or `exec COMMAND`.
+  ///
+  /// - Throws: ``ControlError`` of kind `grammar` for anything else.
   package init(_ text: String) throws(ControlError) {
     if let found = ArbiterChoice.names.first(where: { $0.0 == text }) {
       self = found.1
@@ -38,36 +40,43 @@ package enum ArbiterChoice: Hashable, Sendable {
     self = .exec(command)
   }
 
+  /// True if the choice is only for the argument of a command, not for a setting.
   package var isForCommandsOnly: Bool { isOneSide }
 
+  /// True if the choice runs a program of the user's.
   package var runsProgram: Bool {
     if case .exec = self { return true }
     return false
   }
 
-  /// Whether who asks for it has chosen what to drop.
+  /// True if the choice takes one side: the user who asks for it has chosen what is dropped.
   package var isOneSide: Bool { self == .ours || self == .theirs }
 
-  /// What ``init(_:)`` reads.
+  /// The text that ``init(_:)`` parses.
   package var text: String {
     if case .exec(let command) = self { return "exec \(command)" }
     return ArbiterChoice.names.first { $0.1 == self }?.0 ?? ""
   }
 }
 
-/// Which arbiter decides for which paths: the last pattern that matches.
+/// A rule of the setting `arbiter`: a pattern and the arbiter for matching paths; the last matching
+/// rule decides.
 package struct ArbiterRule: Hashable, Sendable {
-  /// As a line of an ignore file; nil for every path.
+  /// A pattern as in an ignore file; nil for every path.
   package var pattern: String?
+  /// The arbiter that decides.
   package var arbiter: ArbiterChoice
 
+  /// Creates a rule.
   package init(pattern: String? = nil, arbiter: ArbiterChoice) {
     self.pattern = pattern
     self.arbiter = arbiter
   }
 
-  /// Reads `[PATTERN:]ARBITER,...`; a backslash keeps `,`, `:` and `\` from ending anything, and blanks behind a
-  /// comma are none of a pattern's.
+  /// Parses `[PATTERN:]ARBITER,...`. A backslash makes `,`, `:` and `\` part of a pattern or
+  /// command. Blanks after a comma are skipped.
+  ///
+  /// - Throws: ``ControlError`` of kind `grammar`.
   package static func list(_ text: String) throws(ControlError) -> [ArbiterRule] {
     var rules: [ArbiterRule] = []
     for part in split(text, at: ",") {
@@ -92,6 +101,7 @@ package struct ArbiterRule: Hashable, Sendable {
     }
   }
 
+  /// The text that ``list(_:)`` parses.
   package var text: String {
     let name = ArbiterRule.escaped(arbiter.text)
     return pattern.map { "\(ArbiterRule.escaped($0)):\(name)" } ?? name

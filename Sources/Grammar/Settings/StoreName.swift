@@ -1,8 +1,9 @@
-/// Names that people give to branches, tags and peers: `[A-Za-z0-9_][A-Za-z0-9._-]*`.
+/// Checks names that users give to branches, tags and peers: `[A-Za-z0-9_][A-Za-z0-9._-]*`.
 package enum StoreName {
+  /// The longest name, in bytes.
   package static let maximumLength = 200
 
-  /// Why a text cannot be such a name; nil if it can.
+  /// The reason that a text cannot be such a name; nil if it can.
   package static func fault(_ name: String) -> String? {
     let bytes = Array(name.utf8)
     guard let first = bytes.first else { return "a name is missing" }
@@ -23,13 +24,20 @@ package enum StoreName {
     }
   }
 
+  /// Returns the name of a tag.
+  ///
+  /// - Throws: ``ControlError`` of kind `grammar` if it is no valid name.
   package static func checked(tag name: String) throws(ControlError) -> String {
     if let fault = fault(name) { throw ControlError(.grammar, fault) }
     return name
   }
 
+  /// Returns the name of a branch.
+  ///
+  /// - Throws: ``ControlError`` of kind `grammar` if it is no valid name, or one with a meaning of
+  ///   its own.
   package static func checked(branch name: String) throws(ControlError) -> String {
-    // `merge all` means every line, `head` what the tree shows.
+    // `merge all` means all lines, and `head` the version that the tree shows.
     guard name != "all", name != "head" else {
       throw ControlError(.grammar, "no branch can be called \(name)")
     }

@@ -1,16 +1,18 @@
 package import LLVSCore
 
-// A setting that runs programs runs them as the user who mounts, so in a store that belongs to somebody else it
-// is somebody else's order. As git does not believe the configuration of another user's repository.
+// A setting that runs programs runs them as the user who mounts the store. If the store belongs to
+// another user, that user's setting would run programs as the one who mounts it. Such settings are
+// not in force; git likewise does not trust the configuration of another user's repository.
 
 extension StoreSettings {
-  /// The settings of a store that are in force for whoever opened it; what cannot be read has its default
-  /// and is named, and so is what another user chose to run.
+  /// Reads the settings that are in force for the user who opened a store. A setting that cannot be
+  /// read has its default, and a setting of another user that runs programs is withheld; `faults`
+  /// lists both.
   ///
   /// - Parameters:
-  ///   - store: the store.
-  ///   - confirmed: what was set since it was opened, by who opened it.
-  ///   - faults: gets sentences without their periods.
+  /// - store: the store.
+  /// - confirmed: the settings that the user who opened the store has set since.
+  /// - faults: gets sentences without their periods.
   /// - Throws: ``StoreError/system(_:)``.
   package init(
     of store: Store, confirmed: Set<Assignment> = [], faults: inout [String]
@@ -32,7 +34,7 @@ extension StoreSettings {
     arbiters.contains { $0.arbiter.runsProgram } || !mergetool.isEmpty
   }
 
-  /// Takes out what runs programs, but for what was confirmed.
+  /// Withholds the settings that run programs, except the confirmed ones.
   mutating func withhold(besides confirmed: Set<Assignment>) {
     func isConfirmed(_ name: Name) -> Bool {
       confirmed.contains { one in

@@ -1,10 +1,12 @@
-/// The settings of a store: kept with it, not exchanged.
+/// The settings of a store. They are kept in the store and are not exchanged.
 package struct StoreSettings: Hashable, Sendable {
-  /// Which mtime a file gets that a merge, switch or restore replaces.
+  /// The mtime of a file that a merge, switch or restore replaces: the stored one, or the current
+  /// time.
   package enum ReplacedTime: String, Hashable, Sendable, CaseIterable {
     case stored, now
   }
 
+  /// The names of the settings.
   package enum Name: String, Hashable, Sendable, CaseIterable {
     case settle, autosync, automerge, arbiter, author, mtime, reserve, mergetool
 
@@ -17,29 +19,40 @@ package struct StoreSettings: Hashable, Sendable {
     }
   }
 
-  /// How long nothing is saved or renamed before a version is made; nanoseconds.
+  /// The time without a save or rename after which a version is made; in nanoseconds.
   package var settle: UInt64 = 2_000_000_000
-  /// How often all peers are synced; nanoseconds, nil for never.
+  /// The interval at which all peers are synced, in nanoseconds; nil for never.
   package var autosync: UInt64?
+  /// True if versions that arrive are merged without a command.
   package var automerge = true
-  /// Empty for what the engine chooses by itself.
+  /// The arbiter rules; empty for the engine's own choice.
   package var arbiters: [ArbiterRule] = []
+  /// The author of new versions; empty for none.
   package var author = ""
+  /// The mtime of a file that a merge, switch or restore replaces.
   package var mtime = ReplacedTime.stored
-  /// Below so many free bytes automatic versions stop.
+  /// Automatic versions stop while fewer bytes than this are free.
   package var reserve: UInt64 = 256 << 20
   /// The program that `llvs mergetool` opens; empty for one that is installed.
   package var mergetool = ""
-  /// Settings that the store holds and that are not in force, since another user chose what they run.
+  /// Settings that the store holds and that are not in force, since another user chose the programs
+  /// that they run.
   package internal(set) var withheld: [Name] = []
 
+  /// Creates the default settings.
   package init() {}
 
-  /// One setting and its new value, checked; an empty value goes back to the default.
+  /// One setting and its new value, checked; an empty value restores the default.
   package struct Assignment: Hashable, Sendable {
+    /// The setting that changes.
     package let name: Name
+    /// Its new value, as the user wrote it.
     package let value: String
 
+    /// Checks a name and a value.
+    ///
+    /// - Throws: ``ControlError`` of kind `grammar` if there is no such setting, or it cannot have
+    ///   the value.
     package init(name: String, value: String) throws(ControlError) {
       self.name = try Name(word: name)
       self.value = value
@@ -48,7 +61,8 @@ package struct StoreSettings: Hashable, Sendable {
     }
   }
 
-  /// The settings that a store holds, by name; what cannot be read has its default and is named.
+  /// Reads the settings that a store holds, by name. A setting that cannot be read has its default;
+  /// `faults` gets a sentence about it.
   package init(stored: [String: [UInt8]], faults: inout [String]) {
     for name in Name.allCases {
       guard let bytes = stored[name.rawValue] else { continue }
@@ -61,12 +75,15 @@ package struct StoreSettings: Hashable, Sendable {
     }
   }
 
-  /// Sentences about settings whose rows in the store are not what was written.
+  /// Sentences about settings whose rows in the store are damaged.
   package static func faults(ofDamaged names: [String]) -> [String] {
     names.map { "the setting \($0) is damaged, what is usual holds until it is set again" }
   }
 
   /// Changes one setting.
+  ///
+  /// - Throws: ``ControlError`` of kind `grammar` if the setting cannot have the value; nothing is
+  ///   changed then.
   package mutating func assign(_ assignment: Assignment) throws(ControlError) {
     let value = assignment.value
     let standard = StoreSettings()
@@ -126,7 +143,7 @@ package struct StoreSettings: Hashable, Sendable {
     }
   }
 
-  /// The value of a setting as ``assign(_:)`` reads it.
+  /// The value of a setting as ``assign(_:)`` parses it.
   package func text(of name: Name) -> String {
     switch name {
     case .settle: Measure.text(duration: settle)

@@ -1,10 +1,11 @@
 internal import Platform
 
-/// A time zone: what its clocks were ahead of UTC at any time.
+/// A time zone: the offset of local clocks from UTC at any time.
 package struct LocalCalendar: Sendable {
   /// Seconds that local clocks are ahead of UTC at a time in seconds since 1970.
   package let offset: @Sendable (Int64) -> Int64
 
+  /// Creates a time zone from its offset in seconds at a time in seconds since 1970.
   package init(offset: @escaping @Sendable (Int64) -> Int64) {
     self.offset = offset
   }
@@ -15,12 +16,14 @@ package struct LocalCalendar: Sendable {
   /// UTC.
   package static let utc = LocalCalendar { _ in 0 }
 
-  /// Seconds since 1970 when local clocks show `local`, seconds since 1970 were they UTC.
+  /// Converts a local time to seconds since 1970; `local` is the local time, counted as if it were
+  /// UTC.
   ///
-  /// Of a time that clocks show twice the later is meant, so that everything of that hour is in it; a
-  /// time that clocks leap over is as much later as they leap.
+  /// A time that clocks show twice means the later instant, so that the whole hour lies before it.
+  /// A time that clocks skip is moved later by as much as they skip.
   package func utc(local: Int64) -> Int64 {
-    // Zones are within 26 hours of each other and change their offset at most once in such a time.
+    // The offsets of zones differ by less than 26 hours, and a zone changes its offset at most once
+    // in such a time.
     let before = local - offset(local - 93_600)
     let after = local - offset(local + 93_600)
     let later = max(before, after)
@@ -39,7 +42,7 @@ package enum CivilDate {
     let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
     guard day <= lengths[month - 1] else { return nil }
-    // Years are counted from March, so that a leap day ends one.
+    // Years begin in March, so that a leap day is the last day of a year.
     let years = month > 2 ? year : year - 1
     let era = (years >= 0 ? years : years - 399) / 400
     let ofEra = years - era * 400
@@ -48,6 +51,7 @@ package enum CivilDate {
     return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719_468
   }
 
+  /// The date of a number of days since 1970-01-01.
   package static func date(days: Int64) -> (year: Int64, month: Int, day: Int) {
     let shifted = days + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

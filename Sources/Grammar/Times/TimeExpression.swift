@@ -1,13 +1,14 @@
-/// A point in time as people name it below `at/`, and the instant meant.
+/// Parses a point in time, as users name it below `at/`.
 ///
-/// What is asked is "what did the tree show then", so a name that leaves something open means the end of
-/// what it names: a day means its last instant, a minute its last, a second its last. `today` and any
-/// later day thus show the newest, `yesterday` what the day ended with.
+/// A user asks for the tree as it was at that time, so a name that is not exact means the end of
+/// its span: a day means its last instant, a minute its last, a second its last. `today` and any
+/// later day thus show the newest version, and `yesterday` the tree at the end of that day.
 ///
-/// - `2026-05-01`, `2026-05-01T10:22`, `2026-05-01T10:22:33`, local; with `Z` or `+02:00` after a time
-///   of day, that zone's.
+/// - `2026-05-01`, `2026-05-01T10:22`, `2026-05-01T10:22:33`: local time; with `Z` or `+02:00`
+///   after a time of day, the time of that zone.
 /// - `now`, `today`, `yesterday`.
-/// - `-30m`, `-2h`, `-45s`: exactly so long ago. `-3d`, `-2w`: the same time of day so many days ago.
+/// - `-30m`, `-2h`, `-45s`: exactly so long ago. `-3d`, `-2w`: the same time of day so many days
+///   ago.
 /// - `@1714550000`: seconds since 1970.
 package struct TimeExpression: Sendable {
   /// Nanoseconds since 1970, UTC.
@@ -16,12 +17,13 @@ package struct TimeExpression: Sendable {
   private let now: Instant
   private let calendar: LocalCalendar
 
+  /// Creates a parser for times relative to `now`, in a time zone.
   package init(now: Instant, calendar: LocalCalendar = .system) {
     self.now = now
     self.calendar = calendar
   }
 
-  /// The instant that a name means; nil for what is no time.
+  /// The instant that a text means; nil if the text is no time.
   package func instant(_ text: String) -> Instant? {
     switch text {
     case "now": return now
@@ -57,7 +59,8 @@ package struct TimeExpression: Sendable {
   }
 
   private func endOfDay(_ day: Int64) -> Instant? {
-    // The next midnight, and not 24 hours more: days with a change of the clock are longer or shorter.
+    // The day ends at the next midnight, not 24 hours after the last: days on which clocks change
+    // are longer or shorter.
     TimeExpression.end(ofSecond: calendar.utc(local: (day + 1) * 86_400) - 1)
   }
 
@@ -109,7 +112,7 @@ package struct TimeExpression: Sendable {
     return value % unit < 0 ? quotient - 1 : quotient
   }
 
-  /// The last instant of a second; the ends of what an instant can be for what is beyond.
+  /// The last instant of a second; the smallest or largest instant if it is out of range.
   private static func end(ofSecond second: Int64) -> Instant {
     let (product, overflows) = second.multipliedReportingOverflow(by: 1_000_000_000)
     guard !overflows else { return second < 0 ? .min : .max }
@@ -129,7 +132,7 @@ package struct TimeExpression: Sendable {
   }
 }
 
-/// Digits and marks of a time, taken one after the other.
+/// Digits and separators of a time, taken one at a time.
 private struct Fields {
   private var rest: Substring.UTF8View
 

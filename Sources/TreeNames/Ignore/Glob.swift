@@ -62,7 +62,7 @@ struct Glob: Hashable, Sendable {
 
   let tokens: [Token]
 
-  /// Reads a pattern without `/`; nil where a bracket or an escape has no end.
+  /// Parses a pattern without `/`; nil if a bracket expression or an escape is unfinished.
   init?(_ text: ArraySlice<UInt8>) {
     var tokens: [Token] = []
     var rest = text
@@ -83,7 +83,8 @@ struct Glob: Hashable, Sendable {
     self.tokens = tokens
   }
 
-  /// What stands after `[`, up to its `]`.
+  /// Parses the rest of a bracket expression: everything after its `[`, up to and including its
+  /// `]`.
   private static func bracket(_ rest: inout ArraySlice<UInt8>) -> ByteSet? {
     var set = ByteSet()
     var isNegated = false
@@ -121,7 +122,7 @@ struct Glob: Hashable, Sendable {
     return nil
   }
 
-  /// What stands after `[`: `:name:]`.
+  /// Parses a named character class after `[`: `:name:]`.
   private static func characterClass(_ rest: inout ArraySlice<UInt8>) -> ByteSet? {
     let name = rest.dropFirst().prefix { $0 != UInt8(ascii: ":") }
     let after = rest.dropFirst(1 + name.count)
@@ -148,9 +149,9 @@ struct Glob: Hashable, Sendable {
     return set
   }
 
-  /// The bytes that what matches can begin with.
+  /// The bytes that a matching name can begin with.
   var firstBytes: ByteSet { Glob.bytes(of: tokens.first) }
-  /// The bytes that what matches can end with.
+  /// The bytes that a matching name can end with.
   var lastBytes: ByteSet { Glob.bytes(of: tokens.last) }
 
   private static func bytes(of token: Token?) -> ByteSet {
@@ -164,9 +165,9 @@ struct Glob: Hashable, Sendable {
     }
   }
 
-  /// Whether all of a name matches.
+  /// True if the whole name matches.
   ///
-  /// - Complexity: O(name * pattern) at worst: only the last star is ever tried again.
+  /// - Complexity: O(name * pattern) at worst: the search goes back to the last star only.
   func matches(_ name: UnsafeRawBufferPointer) -> Bool {
     tokens.withUnsafeBufferPointer { tokens in
       var token = 0

@@ -1,4 +1,4 @@
-/// One line of an ignore file, as gitignore(5) has it.
+/// One line of an ignore file, as gitignore(5) describes it.
 struct IgnorePattern: Hashable, Sendable {
   enum Part: Hashable, Sendable {
     case component(Glob)
@@ -8,15 +8,15 @@ struct IgnorePattern: Hashable, Sendable {
 
   enum Fault: Error { case malformed }
 
-  /// Matches are taken back into versions.
+  /// The pattern begins with `!`: matching files go into versions again.
   let isNegated: Bool
-  /// Only directories match.
+  /// The pattern ends with `/`: it matches directories only.
   let isDirectoryOnly: Bool
-  /// Without `/` inside, a pattern is for a name in any directory: it has one part.
+  /// The pattern has no `/` inside: it matches a name in any directory, and has one part.
   let isForNames: Bool
   let parts: [Part]
 
-  /// Reads a line; nil for an empty one or a comment.
+  /// Parses a line; nil for an empty line or a comment.
   init?(line: ArraySlice<UInt8>) throws(Fault) {
     var text = IgnorePattern.trimmed(line)
     guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
@@ -39,7 +39,8 @@ struct IgnorePattern: Hashable, Sendable {
     self.parts = parts
   }
 
-  /// Without the end of the line and spaces before it that no backslash protects.
+  /// Returns the line without its line end, and without spaces at its end unless a backslash
+  /// precedes them.
   private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var text = line
     if text.last == UInt8(ascii: "\r") { text.removeLast() }
@@ -61,7 +62,8 @@ struct IgnorePattern: Hashable, Sendable {
     return glob.firstBytes
   }
 
-  /// Whether a path matches; its last component alone where the pattern is for names.
+  /// True if a path matches. A pattern that ``isForNames`` is compared with the last component
+  /// alone.
   func matches(path: UnsafeRawBufferPointer, nameStart: Int) -> Bool {
     if isForNames {
       guard case .component(let glob) = parts.first else { return false }
@@ -80,7 +82,8 @@ struct IgnorePattern: Hashable, Sendable {
       if part < parts.count {
         switch parts[part] {
         case .anyDepth:
-          // At the end of a pattern it stands for everything inside, not for the directory itself.
+          // `**` at the end of a pattern matches everything inside a directory, not the directory
+          // itself.
           if part + 1 == parts.count { return part == 0 || start <= path.count }
           lastDepth = part
           resume = start

@@ -1,14 +1,15 @@
 extension IgnorePatterns {
-  /// What a new store ignores: swap, backup and lock files that editors leave beside a file.
-  ///
-  /// Left out on purpose are names that people also give to files of their own, as long as rules for
-  /// versions keep them out anyway: what is made and gone between two cuts (vim's `4913`), and temporary
-  /// files that are renamed over their target (`sed` -i, rsync's `.name.XXXXXX`, `lu*.tmp`). Were such a
-  /// name ignored, a story called `sedatives`, message 4913 of a mail folder or a game's `slot.save`
-  /// would silently never be kept.
-  /// The setting that keeps a store's own patterns.
+  /// The name of the setting that holds a store's own patterns.
   package static let settingName = "ignore"
 
+  /// The patterns of a new store: swap, backup and lock files that editors leave beside a file.
+  ///
+  /// Some names of temporary files are left out on purpose, since people also give them to files of
+  /// their own, and other rules keep the temporary files out of versions: a file that is made and
+  /// removed between two cuts (vim's `4913`) is in no version, nor is a temporary file that is
+  /// renamed over its target (`sed` -i, rsync's `.name.XXXXXX`, `lu*.tmp`). Were such names
+  /// ignored, a story called `sedatives`, message 4913 of a mail folder or a game's `slot.save`
+  /// would never be kept, and no message would say so.
   package static let defaultText = Array(
     """
     # Files that never enter a version: kept here, never sent. Lines as in .gitignore.
@@ -40,6 +41,6 @@ extension IgnorePatterns {
 
     """.utf8)
 
-  /// The compiled defaults.
+  /// The parsed ``defaultText``, for a store without patterns of its own.
   package static let defaults = IgnorePatterns(defaultText)
 }

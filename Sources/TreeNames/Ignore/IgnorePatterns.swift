@@ -1,26 +1,29 @@
-/// Names that never enter a version: lines as in gitignore(5), matched on bytes.
+/// Patterns for names that never enter a version: lines as in gitignore(5), matched on bytes.
 ///
-/// The last line that matches decides; what is in an ignored directory is ignored, whatever follows.
-/// Nearly every name is decided by its first and last byte: a table says which lines they leave over.
+/// The last matching line decides. Everything in an ignored directory is ignored, even if a later
+/// line matches it. A table indexed by the first and the last byte of a name excludes most lines,
+/// so that nearly every name is decided without matching a pattern.
 ///
 /// - Concurrency: immutable; any thread.
 package struct IgnorePatterns: Sendable {
-  /// A line that cannot be read, and is passed over.
+  /// A line that cannot be parsed; it has no effect.
   package struct Fault: Hashable, Sendable {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     package let line: Int
+    /// The bytes of the line.
     package let text: [UInt8]
   }
 
-  /// The longest text that is taken, in bytes.
+  /// The longest text that is parsed, in bytes; the rest of a longer one is ignored.
   package static let maximumLength = 1 << 20
 
+  /// The lines that could not be parsed, in the order of the text.
   package let faults: [Fault]
   private let patterns: [IgnorePattern]
-  /// Bit p % 64 of word p / 64: whether pattern p can match a name with that byte first, or last.
+  /// Bit p % 64 of word p / 64 is set if pattern p can match a name with that first, or last, byte.
   private let masks: [(first: [UInt64], last: [UInt64])]
 
-  /// Reads patterns; lines that cannot be read are left out and named in ``faults``.
+  /// Parses patterns; lines that cannot be parsed have no effect and are listed in ``faults``.
   package init(_ text: [UInt8]) {
     var patterns: [IgnorePattern] = []
     var faults: [Fault] = []
@@ -52,7 +55,8 @@ package struct IgnorePatterns: Sendable {
     self.masks = masks
   }
 
-  /// Whether a path, without slashes at its ends, or a directory on the way to it is ignored.
+  /// True if a path, or a directory on the way to it, is ignored. The path has no slashes at its
+  /// ends.
   ///
   /// - Complexity: O(components) as a rule.
   package func ignores(path: [UInt8], isDirectory: Bool = false) -> Bool {
@@ -68,7 +72,7 @@ package struct IgnorePatterns: Sendable {
     }
   }
 
-  /// Whether a path is ignored whose directories are known not to be.
+  /// True if a path is ignored; the caller has checked the directories above it.
   package func ignores(
     path: UnsafeRawBufferPointer, nameStart: Int, isDirectory: Bool
   ) -> Bool {

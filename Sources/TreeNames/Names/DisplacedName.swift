@@ -1,18 +1,20 @@
 package import LLVSCore
 
-/// The names under which keys are shown that cannot stand at their own path.
+/// The escaped names of keys that cannot be shown at their own path.
 ///
-/// `%llvs%` and the whole key with every byte outside `A-Za-z0-9._-` as `%XX`; where that is over 255
-/// bytes, its beginning, `%~` and 32 hex digits of the key's SHA-256; where another name is in the way,
-/// with `%~1`, `%~2` ... behind. A `%` is followed by `~` in nothing else.
+/// The name is `%llvs%` and the whole key, with every byte outside `A-Za-z0-9._-` as `%XX`. If that
+/// is over 255 bytes, the name is its beginning, `%~` and 32 hex digits of the key's SHA-256. If
+/// another file has the name, `%~1`, `%~2` ... is appended. Only these two marks contain `%~`.
 package enum DisplacedName {
+  /// The bytes that every such name begins with.
   package static let prefix = Array("%llvs%".utf8)
   private static let digits = Array("0123456789ABCDEF".utf8)
   private static let limit = 255
-  /// Room for a mark and a number behind a long name's beginning and hash.
+  /// The length of the beginning of a long name: it leaves space for the hash and for `%~` with a
+  /// number.
   private static let headLimit = 200
 
-  /// The candidates for a key's name, in the order they are tried.
+  /// The name that is tried for a key after `index` others turned out to be taken.
   package static func candidate(_ index: Int, for key: Key) -> [UInt8] {
     var name = prefix
     for byte in key.bytes {
@@ -29,7 +31,7 @@ package enum DisplacedName {
     return Array(name[..<headLimit]) + Array("%~".utf8) + hash + suffix
   }
 
-  /// The key and the index that a name stands for; nil if it is no such name or holds only a hash.
+  /// Decodes a name to its key; nil if it is no such name, or if it holds only a hash of the key.
   package static func key(of name: [UInt8]) -> Key? {
     guard name.starts(with: prefix) else { return nil }
     var bytes: [UInt8] = []
@@ -50,7 +52,8 @@ package enum DisplacedName {
         index += 1
       }
     }
-    // Behind the mark stands a short number; a hash says that the key is longer than the name.
+    // At most 12 bytes may follow: `%~` and a number. More than that is a hash, so the key is not
+    // in the name.
     guard name.count - index <= 12 else { return nil }
     return Key(bytes: bytes)
   }
@@ -66,7 +69,7 @@ package enum DisplacedName {
     }
   }
 
-  /// Whether a path component can be the name of a file.
+  /// True if a path component can be the name of a file.
   package static func isName(_ component: some Collection<UInt8>) -> Bool {
     guard !component.isEmpty, component.count <= 255, !component.contains(0) else { return false }
     if component.first == 0x2E {

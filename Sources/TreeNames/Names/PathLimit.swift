@@ -1,16 +1,20 @@
 import LLVSCore
 
-// How far names can lead. A key is 65,535 bytes at most, and each directory of its path is known by a path
-// of its own: without a bound on their number one key of 64 KiB, "a/a/a/...", would take a gigabyte.
+// Limits for paths. A key is 65,535 bytes at most, and the tree keeps the full path of each
+// directory: without a limit on the number of names, one key of 64 KiB, "a/a/a/...", would need a
+// gigabyte.
 
-/// What a path may be at most: longer ones cannot be made, and what lies deeper is shown escaped.
+/// The longest path: a longer one cannot be made, and deeper keys are shown under escaped names.
 package enum PathLimit {
-  /// Names in a path: all that a path of 4,095 bytes can have, if each is four bytes with its slash.
+  /// The most names in a path: as many as a path of 4,095 bytes has if each takes four bytes with
+  /// its slash.
   static let names = 1_024
-  /// Bytes of a path that is made here: whatever they are, its key is not too long, though each is escaped.
+  /// The most bytes of a path that is made here: its key is not too long even if every byte is
+  /// escaped.
   static let bytes = (Entry.maximumKeyLength - DisplacedName.prefix.count) / 3
 
-  /// Where the longest beginning of a path ends whose components are names and not too many.
+  /// Returns the end index of the longest beginning of a path that has valid names and not too many
+  /// of them.
   package static func reach(of path: ArraySlice<UInt8>) -> Int {
     var start = path.startIndex
     var count = 0
@@ -24,33 +28,37 @@ package enum PathLimit {
     return max(path.startIndex, start - 1)
   }
 
-  /// Whether a name may follow those of a directory's path.
+  /// True if a path may have one more name than a directory's path.
   package static func allowsName(below directory: [UInt8]) -> Bool {
-    // So many names take at least so many bytes: nearly every path is told by its length.
+    // So many names take at least so many bytes: for nearly every path the length decides.
     directory.count < 2 * names - 1 || directory.count { $0 == 0x2F } + 1 < names
   }
 
-  /// Whether something can be put at a path.
+  /// True if a file or directory can be made at a path.
   package static func allows(path: [UInt8]) -> Bool { allows(PathExtent(path: path)) }
 
-  /// Whether something can be put at a path.
+  /// True if a file or directory can be made at a path of this extent.
   package static func allows(_ path: PathExtent) -> Bool {
     path.names <= names && path.bytes <= bytes
   }
 }
 
-/// How many names and bytes a path has, slashes between them included.
+/// The number of names and bytes in a path, slashes between the names included.
 package struct PathExtent: Hashable {
+  /// The number of names.
   package var names = 0
+  /// The number of bytes, slashes between the names included.
   package var bytes = 0
 
+  /// The extent of the empty path.
   package init() {}
 
+  /// The extent of a path with one name.
   package init(name: some Collection<UInt8>) {
     (names, bytes) = (1, name.count)
   }
 
-  /// Of a path without slashes at its ends, "" for none.
+  /// The extent of a path without slashes at its ends; "" is the empty path.
   package init(path: some Collection<UInt8>) {
     guard !path.isEmpty else { return }
     names = 1
@@ -58,7 +66,7 @@ package struct PathExtent: Hashable {
     bytes = path.count
   }
 
-  /// Goes on with what is seen from the end of this path.
+  /// Returns the extent of this path with another, relative to it, appended.
   package func adding(_ other: PathExtent) -> PathExtent {
     guard names > 0 else { return other }
     guard other.names > 0 else { return self }

@@ -1,15 +1,19 @@
 package import LLVSCore
 
-/// The names of one directory of a ``TreeView``, streaming: first those of literal keys, then those that
-/// only escaped keys have. A displaced key comes where its own would have come.
+/// Lists the names of one directory of a ``TreeView``, one at a time: first the names of literal
+/// keys, then those that only escaped keys have. A displaced key is listed at the place in the
+/// order of its key.
 ///
-/// - Complexity: O(1) memory; O(log *n*) for each subdirectory, less for everything else.
+/// - Complexity: O(1) memory; O(log *n*) time for each subdirectory, less for other names.
 package struct TreeListing {
   /// One name.
   package struct Item: Sendable {
+    /// The name in the directory.
     package var name: [UInt8]
+    /// The kind of the file; a directory for names that only keys below them imply.
     package var kind: EntryKind
-    /// Nil for a directory that only keys below it imply.
+    /// The entry of the key; nil for an implicit directory, which exists only because of the keys
+    /// below it.
     package var entry: Entry?
   }
 
@@ -20,13 +24,14 @@ package struct TreeListing {
   private let view: TreeView
   private let directory: [UInt8]
   private let pathPrefix: [UInt8]
-  /// Whether names can stand here that are not displaced keys'.
+  /// True if names other than those of displaced keys can be here: the path is not too long for one
+  /// more name.
   private let allowsNames: Bool
   private var cursor: MapCursor
   private var phase = Phase.start
-  /// What the keys of this phase begin with.
+  /// The bytes that the keys of this phase begin with.
   private var prefix: [UInt8]
-  /// Found with the last item and to be given next.
+  /// Items that were found together with the last one and are returned next.
   private var pending: [Item] = []
 
   init(view: TreeView, directory: [UInt8]) {
@@ -69,8 +74,8 @@ package struct TreeListing {
     let slash = rest.firstIndex(of: 0x2F)
     let name = Array(rest[..<(slash ?? rest.endIndex)])
     guard allowsNames, DisplacedName.isName(name) else {
-      // Every key below a component that is no name, or one too many, is shown here; directories without
-      // a name are not.
+      // A key below a component that is no valid name, or is one name too many, is shown here;
+      // directories without a valid name are not.
       if let entry = try cursor.entry(), !entry.isDirectory { try addDisplaced(entry) }
       return try cursor.advance()
     }
@@ -85,7 +90,7 @@ package struct TreeListing {
 
   // MARK: Claims under the cursor
 
-  /// The entries at a key, over which the cursor goes, and whether anything lies below.
+  /// Reads the entries at a key and moves the cursor behind them; finds out whether keys lie below.
   private mutating func exactClaim(
     _ start: [UInt8], _ isEscaped: Bool
   ) throws(StoreError) -> PathClaim {
@@ -103,12 +108,13 @@ package struct TreeListing {
     guard case .some(.some(let byte)) = next, byte <= 0x2F else { return claim }
     var probe = cursor
     claim.hasBelow = try view.hasKeys(below: start, isEscaped, &probe)
-    // What lies below follows at once: it is not met again.
+    // The keys below follow directly; this skips them.
     if byte == 0x2F { try cursor.seek(to: start + [0x30]) }
     return claim
   }
 
-  /// The keys below a name that has no entry, or had one before, as the first of them is met.
+  /// Adds the name whose first key below was just met, if that name has no entry of its own. A name
+  /// with an entry was listed already.
   private mutating func takeGroup(
     _ name: [UInt8], _ child: [UInt8], _ start: [UInt8], _ isEscaped: Bool
   ) throws(StoreError) {
@@ -120,7 +126,7 @@ package struct TreeListing {
 
   // MARK: Items
 
-  /// Adds what a claim shows once the claim of the other form is known.
+  /// Adds what a claim shows, after looking up the claim of the other form (literal or escaped).
   private mutating func add(
     _ name: [UInt8], _ claim: PathClaim, _ path: [UInt8], _ isEscaped: Bool
   ) throws(StoreError) {
@@ -132,7 +138,7 @@ package struct TreeListing {
       claims.literal = claim
       if try view.hasEscaped() { claims.escaped = try view.escapedClaim(to: path) }
     }
-    // The literal keys' turn came first, and showed what wins.
+    // The phase of literal keys came first, and listed the winner then.
     let isFirst = !isEscaped || claims.literal.isEmpty
     switch claims.winner {
     case nil: break

@@ -1,19 +1,20 @@
 import LLVSCore
 
-// Who may stand at a path: the literal key, the escaped key, and directories that keys below it imply.
+// Decides which of these is shown at a path: the literal key, the escaped key, or the directory
+// that keys below the path imply.
 
-/// What keys of one form, literal or escaped, put at a path.
+/// The entries that keys of one form, literal or escaped, have for a path.
 struct PathClaim {
   var value: Entry?
   var directory: Entry?
-  /// Whether keys of this form lie below.
+  /// True if keys of this form lie below the path.
   var hasBelow = false
 
   var isEmpty: Bool { value == nil && !isDirectory }
   var isDirectory: Bool { directory != nil || hasBelow }
 }
 
-/// All that would stand at a path; a directory has it before values, literal before escaped.
+/// All claims to a path: a directory wins over values, and a literal key over an escaped one.
 struct PathClaims {
   var literal = PathClaim()
   var escaped = PathClaim()
@@ -27,7 +28,7 @@ struct PathClaims {
 }
 
 extension TreeView {
-  /// All that would stand at a path whose components are names.
+  /// All claims to a path whose components are valid names.
   func claims(to path: [UInt8]) throws(StoreError) -> PathClaims {
     var claims = PathClaims(literal: try literalClaim(to: path))
     if try hasEscaped() { claims.escaped = try escapedClaim(to: path) }
@@ -54,14 +55,14 @@ extension TreeView {
         try cursor.advance()
       }
     }
-    // Keys below sort after all that go on with a byte before "/".
+    // The keys below sort after all keys that continue with a byte before "/".
     guard cursor.withKey({ $0.starts(with: key) }) ?? false else { return claim }
     claim.hasBelow = try hasKeys(below: key, isEscaped, &cursor)
     return claim
   }
 
-  /// Whether a key of a form lies below a key, and is shown there: of directories that cannot be named
-  /// nothing is.
+  /// True if a key of the form lies below a key and is shown there. Directories without a valid
+  /// name are not shown.
   func hasKeys(
     below key: [UInt8], _ isEscaped: Bool, _ cursor: inout MapCursor
   ) throws(StoreError) -> Bool {
@@ -74,7 +75,7 @@ extension TreeView {
     return false
   }
 
-  /// Whether a key is of the escaped or of the literal form.
+  /// True if a key has the form that `isEscaped` says.
   func isOfForm(_ key: Key, _ isEscaped: Bool) throws(StoreError) -> Bool {
     guard try hasEscaped(), key.bytes.starts(with: DisplacedName.prefix) else { return !isEscaped }
     return (Self.ownPath(key) != key.bytes) == isEscaped

@@ -1,14 +1,15 @@
 package import LLVSCore
 
-// Values that directories keep from their own names: one side of a merge made the file, the other the
-// directory, or a program stored both. No key clashed, so that no merge dropped anything; which they are
-// follows from the tree alone, the same on every replica that has it.
+// Values whose own path is taken by a directory: one side of a merge made the file and the other
+// the directory, or a program stored both. The keys differ, so no merge saw a clash and dropped
+// anything. The set of such values depends on the tree alone: it is the same on every replica that
+// has the tree.
 
 extension TreeView {
-  /// After so many new keys it is quicker to look at all of them.
+  /// The number of new keys from which on a scan of the whole map is quicker than a look at each.
   private static let newKeysLookedUp = 10_000
 
-  /// The keys of values whose path a directory has, ascending.
+  /// The keys of values whose path is taken by a directory, ascending.
   ///
   /// - Complexity: O(*n*), in memory for what is found.
   package func valuesBehindDirectories() throws(StoreError) -> [Key] {
@@ -28,7 +29,7 @@ extension TreeView {
       try behindDirectories(candidates.filter { Self.ownPath($0).starts(with: prefix) }))
   }
 
-  /// Adds the values at and above the paths of escaped keys, which may stand at plain ones.
+  /// Adds the values at and above the paths of escaped keys; these values may have literal keys.
   private func addValuesBehindEscaped(
     below prefix: [UInt8], to candidates: inout Set<Key>
   ) throws(StoreError) {
@@ -42,10 +43,12 @@ extension TreeView {
     }
   }
 
-  /// The keys of values with a prefix that have a directory's key, or keys as below a directory, behind them.
+  /// The keys of values with a prefix whose key is also the key of a directory, or the beginning of
+  /// a path below one.
   private func valuesBeforeLongerKeys(_ prefix: [UInt8]) throws(StoreError) -> Set<Key> {
     var candidates: Set<Key> = []
-    // Values that the keys here begin with; each begins with the one before.
+    // A stack of values whose keys are beginnings of the current key; each is a beginning of the
+    // next.
     var open: [[UInt8]] = []
     var cursor = MapCursor(map)
     if prefix.isEmpty { try cursor.seekToStart() } else { try cursor.seek(to: prefix) }
@@ -67,7 +70,7 @@ extension TreeView {
     return candidates
   }
 
-  /// The same where it is known of another map.
+  /// The same, computed from the result for an older map and the difference of the maps.
   ///
   /// - Complexity: O(changes log *n*).
   package func valuesBehindDirectories(
@@ -86,7 +89,8 @@ extension TreeView {
     return try behindDirectories(candidates)
   }
 
-  /// Whether a directory has the path of a value, so that it is shown under a name of its own.
+  /// True if a directory is at the path of a value, so that the value is shown under an escaped
+  /// name.
   func isBehindDirectory(_ key: Key) throws(StoreError) -> Bool {
     let path = Self.ownPath(key)
     guard !path.isEmpty, Self.validParts(of: path).count == path.count,
@@ -104,7 +108,8 @@ extension TreeView {
     return keys.sorted()
   }
 
-  /// Adds the values at the path of a key and above it; not again above where `last` was.
+  /// Adds the values at the path of a key and above it, except above the path `last`, which were
+  /// added before.
   private func addCandidates(
     at key: Key, to candidates: inout Set<Key>, _ last: inout [UInt8]
   ) throws(StoreError) {
@@ -113,7 +118,7 @@ extension TreeView {
     var isNew = true
     while isNew, let slash = path.lastIndex(of: 0x2F) {
       path = path[..<slash]
-      // Above a directory that was looked at just before everything was looked at too.
+      // The directories above `last` were looked at in the call before.
       isNew = !(last.starts(with: path) && (last.count == path.count || last[path.count] == 0x2F))
       if isNew { try addValues(at: Array(path), to: &candidates) }
     }
@@ -130,7 +135,7 @@ extension TreeView {
     if try map.entry(at: escaped) != nil { candidates.insert(escaped) }
   }
 
-  /// The beginning of a path whose components are names.
+  /// The longest beginning of a path whose components are valid names.
   private static func validParts(of path: [UInt8]) -> [UInt8] {
     Array(path[..<PathLimit.reach(of: path[...])])
   }

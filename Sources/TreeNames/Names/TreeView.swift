@@ -3,21 +3,22 @@ import Synchronization
 
 // Keys as a tree of names.
 //
-// A key's own path is what it decodes to, or its bytes where it is literal. A directory shows the keys of
-// the literal range below its path and, if any key of the map begins with `%llvs%`, of the escaped range.
-// A key is displaced when it cannot stand at its own path: a component that is no name, a directory of
-// that path, or a literal key of the same path. It is then shown under a name of its own in the deepest
-// directory that its path reaches through valid names.
+// A key's own path is the path that the key decodes to, or the key's bytes if it is a literal key.
+// A directory shows the keys of the literal range below its path and, if any key of the map begins
+// with `%llvs%`, of the escaped range. A key is displaced if it cannot be shown at its own path:
+// because of a component that is no valid name, a directory with that path, or a literal key of the
+// same path. It is then shown under an escaped name in the deepest directory that its path reaches
+// through valid names.
 
 /// One version's map, shown as a directory tree: keys and paths are a bijection of whole trees.
 ///
 /// - Concurrency: immutable; any thread.
 package struct TreeView: Sendable {
-  /// What stands at a path.
+  /// The entry that is found at a path.
   package enum Found: Hashable, Sendable {
     /// A value.
     case value(Entry)
-    /// A directory; nil where only keys below it say so.
+    /// A directory; nil for an implicit directory, which exists only because of the keys below it.
     case directory(Entry?)
   }
 
@@ -26,14 +27,16 @@ package struct TreeView: Sendable {
     let hasEscaped = Mutex<Bool?>(nil)
   }
 
+  /// The map that the tree shows.
   package let map: ValueMap
   private let knowledge = Knowledge()
 
+  /// Creates a view of a map; nothing is read yet.
   package init(map: ValueMap) {
     self.map = map
   }
 
-  /// Whether any key begins with `%llvs%`; found out once.
+  /// True if any key begins with `%llvs%`; the answer is kept.
   package func hasEscaped() throws(StoreError) -> Bool {
     if let known = knowledge.hasEscaped.withLock({ $0 }) { return known }
     let found = try map.contains(prefix: DisplacedName.prefix)
@@ -43,9 +46,10 @@ package struct TreeView: Sendable {
 
   // MARK: - Looking up
 
-  /// What stands at a name of a directory, whose path has no slashes at its ends and is empty for the
-  /// root.
+  /// Looks up a name in a directory. The directory's path has no slashes at its ends, and is empty
+  /// for the root.
   ///
+  /// - Returns: The entry, or nil if there is no such name.
   /// - Complexity: O(log *n*).
   package func child(
     of directory: [UInt8], named name: [UInt8]
@@ -65,7 +69,7 @@ package struct TreeView: Sendable {
     return nil
   }
 
-  /// What stands at a path; the root is a directory always.
+  /// Looks up a path; the root is always a directory. Nil if nothing is there.
   package func find(path: [UInt8]) throws(StoreError) -> Found? {
     guard !path.isEmpty else { return .directory(nil) }
     guard let slash = path.lastIndex(of: 0x2F) else { return try child(of: [], named: path) }
@@ -78,7 +82,7 @@ package struct TreeView: Sendable {
     return try child(of: Array(path[..<slash]), named: Array(name))
   }
 
-  /// What stands at its own path.
+  /// Looks up a name, without the escaped names of displaced keys.
   package func normalChild(
     of directory: [UInt8], named name: [UInt8]
   ) throws(StoreError) -> Found? {
@@ -88,17 +92,17 @@ package struct TreeView: Sendable {
 
   // MARK: - Keys and paths
 
-  /// Where a key would stand if nothing were in its way.
+  /// The path at which a key is shown unless another key or directory takes it.
   package static func ownPath(_ key: Key) -> [UInt8] {
     KeyCoding.path(of: key) ?? key.bytes
   }
 
-  /// What escaped keys below a path prefix begin with.
+  /// The bytes that the escaped keys below a path prefix begin with.
   package static func escapedPrefix(_ prefix: [UInt8]) -> [UInt8] {
     KeyCoding.escaped(prefix)
   }
 
-  /// Whether a value's key cannot stand at its own path.
+  /// True if a value cannot be shown at its own path.
   package func isDisplaced(_ key: Key) throws(StoreError) -> Bool {
     let path = Self.ownPath(key)
     guard !path.isEmpty, PathLimit.reach(of: path[...]) == path.count else { return true }
@@ -106,7 +110,7 @@ package struct TreeView: Sendable {
     return entry.key != key
   }
 
-  /// Where a key of the map is shown.
+  /// The path at which a key of the map is shown.
   ///
   /// - Complexity: O(log *n*).
   package func path(of key: Key) throws(StoreError) -> [UInt8] {
@@ -121,7 +125,8 @@ package struct TreeView: Sendable {
     return Array(path[..<PathLimit.reach(of: path[..<slash])])
   }
 
-  /// The name that a displaced key has in the directory that shows it: the first that is free.
+  /// The escaped name of a displaced key in the directory that shows it: the first that is not
+  /// taken.
   package func displacedName(of key: Key, in home: [UInt8]) throws(StoreError) -> [UInt8] {
     var index = 0
     while true {
@@ -131,17 +136,18 @@ package struct TreeView: Sendable {
     }
   }
 
-  /// The key that a name made here takes: the one shown at the path already, else the path encoded.
+  /// The key of a file or directory that is made at a path: the key that is shown there already,
+  /// else the path encoded.
   package func key(
     forNewPath path: [UInt8], isDirectory: Bool = false
   ) throws(StoreError) -> Key {
     Self.key(ofPath: path, showing: try find(path: path), isDirectory: isDirectory)
   }
 
-  /// The key of a path at which something is found, or nothing.
+  /// The key of a path, given what ``find(path:)`` found there.
   ///
-  /// Nothing displaces a directory: in the place of a value that is shown elsewhere it does not take its key,
-  /// which the directory in that value's way has.
+  /// A directory is never displaced. If it replaces a displaced value, it does not take the value's
+  /// key: the directory at the value's own path has that key.
   package static func key(
     ofPath path: [UInt8], showing found: Found?, isDirectory: Bool = false
   ) -> Key {
@@ -161,17 +167,18 @@ package struct TreeView: Sendable {
     TreeListing(view: self, directory: directory)
   }
 
-  /// Whether anything is shown in a directory.
+  /// True if a directory shows anything.
   package func hasChildren(_ directory: [UInt8]) throws(StoreError) -> Bool {
     var listing = list(directory)
     return try listing.next() != nil
   }
 
-  /// Walks everything below a directory, directories included, by path relative to it.
+  /// Walks everything below a directory, subdirectories included, with paths relative to it.
   package func entries(below directory: [UInt8]) -> TreeWalk {
     TreeWalk(view: self, directory: directory)
   }
 
+  /// Appends a name to a directory's path, which is empty for the root.
   package func join(_ directory: [UInt8], _ name: [UInt8]) -> [UInt8] {
     directory.isEmpty ? name : directory + [0x2F] + name
   }

@@ -1,6 +1,7 @@
 package import LLVSCore
 
-/// Every entry whose own path lies below a directory, literal keys first, each range in key order.
+/// Walks the entries whose own paths lie below a directory: literal keys first, then escaped keys,
+/// each in key order.
 ///
 /// - Complexity: O(1) memory and O(*k*) time for *k* entries.
 package struct TreeWalk {
@@ -49,7 +50,8 @@ package struct TreeWalk {
 }
 
 extension TreeView {
-  /// Calls `body` with the path of everything below a directory, relative to it, until it answers false.
+  /// Calls `body` with the relative path of everything below a directory, until `body` returns
+  /// false.
   ///
   /// - Complexity: O(*k*) for *k* entries, of which none is decoded.
   package func visitPaths(
