@@ -3,7 +3,7 @@ package import LLVSCore
 import Platform
 import WorkingTree
 
-/// Makes versions by itself, and brings what is pending to the disk: rules 2 and 6 of section 4.
+/// Makes versions by itself, and brings what is pending to the disk: docs/writes.md, rules 2 and 6.
 ///
 /// - Concurrency: two threads of its own; its locks are leaves and are taken under the tree's.
 package final class Autosaver: Sendable {

@@ -112,7 +112,7 @@ extension ControlService {
     describeClock(head, &lines, &fields)
   }
 
-  /// Times that are far ahead are not followed by what is made now (rule 4 of merging.md).
+  /// Times that are far ahead are not followed by what is made now (docs/merging.md, M4).
   private func describeClock(
     _ head: VersionRecord, _ lines: inout [(String, String)], _ fields: inout [ReplyField]
   ) {

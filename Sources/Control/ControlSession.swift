@@ -3,7 +3,7 @@ import Platform
 private import Synchronization
 import TreeNames
 
-// One open handle of the control file: section 3 of the contract, rules 1 to 6.
+// One open handle of the control file: docs/control-file.md, rules 1 to 6.
 //
 // Commands of a handle run one after the other, on a thread of the pool; nothing here waits for them. The
 // lock is a leaf, held for memory alone.

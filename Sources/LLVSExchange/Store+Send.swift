@@ -5,7 +5,8 @@ extension Store {
   /// Versions that become visible there at once.
   private static let sendCount = 256
 
-  /// Writes every version that a remote lacks, but heads that others contain (rule 5).
+  /// Writes every version that a remote lacks, but heads that others contain
+  /// (docs/merging.md, M5).
   ///
   /// Versions that need something damaged are left out with their descendants, which nobody would take
   /// without them, and named in the report.
@@ -181,7 +182,8 @@ extension Store {
     }
   }
 
-  /// What a merge changes of its first predecessor: `preserve` for what an ancestor stored (rule 10).
+  /// Writes what a merge changes of its first predecessor: `preserve` for what an ancestor stored
+  /// (docs/merging.md, M10).
   private func writeMerge(
     _ record: VersionRecord, _ map: ValueMap, to writer: inout some ChangeSink
   ) throws(StoreError) {

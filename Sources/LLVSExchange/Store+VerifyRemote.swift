@@ -1,6 +1,7 @@
 package import LLVSCore
 
-/// Comparing: versions that are both here and there are read again and have to say the same (rule 2).
+/// Comparing: versions that are both here and there are read again and have to say the same
+/// (docs/merging.md, M2).
 extension Store {
   /// Compares every version of a remote that is here too, and names what differs.
   ///
@@ -93,7 +94,8 @@ extension Store {
     case .remove, .preserveRemoval:
       guard entry == nil else { return "it removes \(key.rawValue) there" }
     case .preserve(_, let id):
-      // A reference that no predecessor had was stored by the version itself (rule 10).
+      // A reference that no predecessor had was stored by the version itself
+      // (docs/merging.md, M10).
       guard let entry,
         try self.id(of: entry.storedVersion) == id || entry.storedVersion == record.number
       else { return "\(key.rawValue) is another value there" }

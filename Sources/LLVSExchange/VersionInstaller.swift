@@ -98,7 +98,8 @@ final class VersionInstaller {
       return old == nil ? nil : .remove(key, directory: false)
     case .preserve(_, let id):
       let source = try referred(key, id)
-      // What stands there already, or bytes that this version so stores anew (rule 10).
+      // The key has it already, or these are bytes that this version so stores anew
+      // (docs/merging.md, M10).
       if let old, old.storedVersion == source.storedVersion { return nil }
       return .put(try entry(key, source.stored, replacing: old, number))
     }
@@ -108,7 +109,8 @@ final class VersionInstaller {
     _ key: Key, _ stored: StoredContent, replacing old: Entry?, _ number: VersionNumber
   ) throws(StoreError) -> Entry {
     var attributes = old?.attributes ?? Attributes()
-    // Bytes whose time nobody told: the version that stores them tells it (rule 14).
+    // Bytes whose time nobody told: the version that stores them tells it
+    // (docs/merging.md, M14).
     attributes.mtime = nil
     attributes.device = nil
     let kind = old?.kind == .symlink ? EntryKind.symlink : .regular
@@ -203,7 +205,8 @@ final class VersionInstaller {
         valueDataSize: version.valueDataSize, changedKeys: changedKeys))
   }
 
-  /// Whether the id is the one that rule 3 computes; compressed metadata counts unpacked.
+  /// Whether the id is an automatic version's (docs/merging.md, M3); compressed metadata counts
+  /// unpacked.
   private func isAutomatic(_ version: Version, _ digest: Digest) -> Bool {
     guard version.id.mayBeAutomatic, let predecessors = version.predecessors,
       predecessors.idOfSecond.map({ predecessors.idOfFirst < $0 }) ?? true

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension Mounted {
-  /// The control file, used by shells (section 3 of the contract).
+  /// The control file, used by shells (docs/control-file.md).
   @Suite(.serialized) struct ControlFileTests {
     @Test("Parallel users each get the reply to their own command", .timeLimit(.minutes(1)))
     func ownReplies() throws {

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 extension Mounted {
-  /// What write(2) answered is there after the daemon was killed (section 4 of the contract, rule 6).
+  /// Everything that write(2) answered is there after the daemon was killed (docs/writes.md, rule
+  /// 6).
   @Suite(.serialized) struct CrashTests {
     /// Works in a directory until a call fails, then tells what must be there.
     ///

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension Mounted {
-  /// Ordinary programs beside and inside `.llvs` (section 1 of the contract).
+  /// Ordinary programs beside and inside `.llvs` (docs/mounted-tree.md).
   @Suite(.serialized) struct HistoryToolsTests {
     @Test("find, grep, rsync, du, tar, cp and rm never enter .llvs", .timeLimit(.minutes(1)))
     func walkersStayOut() throws {

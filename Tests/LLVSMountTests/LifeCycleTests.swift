@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension Mounted {
-  /// Mounting, ending, and what is refused (section 7 of the contract).
+  /// Mounting, ending, and what is refused (docs/life-cycle.md).
   @Suite(.serialized) struct LifeCycleTests {
     private func mountResult(
       _ store: String, _ path: String, options: String = ""

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension Mounted {
-  /// Which writes go into which version (section 4 of the contract, rules 1 to 4), with real programs.
+  /// The writes that go into a version (docs/writes.md, rules 1 to 4), with real programs.
   @Suite(.serialized) struct SavedStateTests {
     @Test(
       "A copy that stands still in the middle is in no version, and holds up no other file",

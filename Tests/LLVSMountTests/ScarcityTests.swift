@@ -121,7 +121,8 @@ extension Mounted {
       for record in all {
         for number in record.predecessors {
           let before = try #require(all.first { $0.number == number })
-          // One that is more than a day ahead is not followed (rule 4), which status tells.
+          // One that is more than a day ahead is not followed, which status tells
+          // (docs/merging.md, M4).
           #expect(
             before.timestamp < record.timestamp || before.timestamp > record.timestamp + 80_000,
             "\(before.name) \(record.name)")

@@ -226,7 +226,7 @@ extension Mounted {
         diff -r --no-dereference . '\(b.path)' || true
         """, seconds: 90)
       // rsync names directories whose time nobody set; those are each store's own. So is that of a file
-      // written with the bytes it had (rule 4), as git does with its index.
+      // written with the bytes it had (docs/writes.md, rule 4), as git does with its index.
       let told = differences.split(separator: "\n").filter {
         !$0.hasPrefix(".d..t...... ") && $0 != ".f..t...... repo/.git/index"
       }

@@ -52,8 +52,8 @@ extension Store: ConflictSource {
 }
 
 extension Store {
-  /// The conflicts that are open at a head (rule 12), in ascending order of keys: the same on every
-  /// replica that has the head.
+  /// The conflicts that are open at a head (docs/merging.md, M12), in ascending order of keys: the
+  /// same on every replica that has the head.
   ///
   /// - Parameters:
   ///   - head: a version that is committed.

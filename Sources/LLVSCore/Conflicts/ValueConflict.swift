@@ -24,7 +24,8 @@ package struct ValueConflict: Hashable, Sendable {
   }
 }
 
-/// A revision that a merge dropped (rule 11), as long as no version settled it (rule 12).
+/// A revision that a merge dropped, as long as no version settled it (docs/merging.md, M11 and
+/// M12).
 package struct UnsettledDrop: Hashable, Sendable {
   package let key: Key
   /// Whether what was dropped is a removal.

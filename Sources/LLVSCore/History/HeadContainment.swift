@@ -1,5 +1,5 @@
-/// Which of many heads others contain (rule 5): asked of all of them at once, in walks down what they were
-/// made from, where each pair would walk for itself.
+/// Which of many heads others contain (docs/merging.md, M5): asked of all of them at once, in
+/// walks down what they were made from, where each pair would walk for itself.
 ///
 /// A version that one head alone is a descendant of, met over automatic merges only, shows that nothing
 /// contains that head: the first walk finds one of nearly every head, and ends where all have one. What is left

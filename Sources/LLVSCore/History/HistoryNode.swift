@@ -10,7 +10,8 @@ package struct HistoryNode: Hashable, Sendable {
   package var timestamp: Double
   /// The version's own line; nil for the unnamed one.
   package var line: Branch?
-  /// Whether the id recomputes by rule 3: made by a merge or a repair that every replica makes alike.
+  /// Whether the id recomputes (docs/merging.md, M3): made by a merge or a repair that every
+  /// replica makes alike.
   package var isAutomatic: Bool
   /// Whether its map and those of all its ancestors are empty.
   package var isVoid: Bool

@@ -1,5 +1,6 @@
-// Which heads are worth a merge (rule 5): a head that says nothing an authored version of another does
-// not say already is contained in it, so that replicas that merge at the same time come to an end.
+// Which heads are worth a merge (docs/merging.md, M5): a head that says nothing an authored
+// version of another does not say already is contained in it, so that replicas that merge at the
+// same time come to an end.
 
 extension VersionGraph {
   /// Whether every authored version that `head` holds, back over automatic merges only, is `other` or

@@ -232,7 +232,7 @@ package final class VersionGraph: Sendable {
   /// The newest of all heads.
   package func mostRecentHead() throws(StoreError) -> HistoryNode? { try heads().first }
 
-  /// Heads of a line (rule 6), contained ones too, oldest (timestamp, id) first.
+  /// Heads of a line (docs/merging.md, M6), contained ones too, oldest (timestamp, id) first.
   package func heads(ofLine line: Branch?) throws(StoreError) -> [HistoryNode] {
     try nodes(source.historyHeads(ofLine: line)).sorted(by: HistoryNode.mergesBefore)
   }

@@ -1,6 +1,7 @@
 extension Attributes {
-  /// Merges field by field (rule 9): a field that one side changed is taken from it; where both changed
-  /// it differently, mtime is the greater and any other is that of the newer side.
+  /// Merges field by field (docs/merging.md, M9): a field that one side changed is taken from it;
+  /// where both changed it differently, mtime is the greater and any other is that of the newer
+  /// side.
   ///
   /// The device number is not merged here: it goes with the bytes.
   ///

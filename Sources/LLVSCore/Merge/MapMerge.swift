@@ -310,7 +310,8 @@ struct MapMerge {
       let (live, other) = liveSide == .first ? (first, second) : (second, first)
       entry.inode = live.inode != 0 ? live.inode : other.inode
     }
-    // Bytes that nobody recorded a time for: the version that stores them tells it (rule 14).
+    // Bytes that nobody recorded a time for: the version that stores them tells it
+    // (docs/merging.md, M14).
     if side == nil { entry.attributes.mtime = nil }
     if let first = triple.first, entry.hasSameContent(as: first) {
       entry.revision = first.revision

@@ -1,4 +1,5 @@
-/// One key where a merge differs from its first predecessor, as the change list tells it (rule 10).
+/// One key where a merge differs from its first predecessor, as the change list tells it
+/// (docs/merging.md, M10).
 package enum MergeChange: Hashable, Sendable {
   /// What the second predecessor has there.
   case preserve(Entry)
@@ -46,7 +47,7 @@ package struct MergeResult: Sendable {
 }
 
 extension Version {
-  /// The version of an automatic merge (rule 3): every replica computes the same.
+  /// The version of an automatic merge (docs/merging.md, M3): every replica computes the same.
   ///
   /// - Parameters:
   ///   - result: the merge; its first predecessor has the smaller id.

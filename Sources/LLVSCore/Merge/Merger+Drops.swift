@@ -1,7 +1,7 @@
 extension Merger {
-  /// The revisions that a merge in the store dropped (rule 11): of each key on which its predecessors
-  /// clashed, what one has where the merge has the other's reference. A change that the merge holds under
-  /// the name that the other side gave the value is not dropped.
+  /// The revisions that a merge in the store dropped (docs/merging.md, M11): of each key on which
+  /// its predecessors clashed, what one has where the merge has the other's reference. A change
+  /// that the merge holds under the name that the other side gave the value is not dropped.
   ///
   /// Holds for merges made elsewhere too. What a merge dropped of values it made of both is in its
   /// metadata, not here.

@@ -161,7 +161,8 @@ extension WriteTransaction {
       let entry = try store.map(of: record).entry(at: reference.valueId),
       entry.storedVersion == record.number
     else { throw .invalid("there is no value of \(reference.valueId.rawValue) to preserve") }
-    // A predecessor that holds it is known by the reference; else they are new bytes (rule 10).
+    // A predecessor that holds it is known by the reference; else they are new bytes
+    // (docs/merging.md, M10).
     return .value(entry.stored, kind: nil, storedBy: entry.storedVersion)
   }
 }

@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// Virtual bases: several common ancestors merged into one map (rule 8 of the merging rules), made once each.
+/// Virtual bases: several common ancestors merged into one map (docs/merging.md, M8), made once
+/// each.
 ///
 /// Where replicas merge at the same moment again and again, the bases of one merge are merges over the
 /// bases of merges before, down to the first version. A base depends on the versions alone that it is

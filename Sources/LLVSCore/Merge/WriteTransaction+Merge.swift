@@ -38,7 +38,7 @@ extension WriteTransaction {
   /// is left is merged in another.
   package static let mergedAtOnce = 65_536
 
-  /// Merges the heads of a line, oldest first, as every replica does (rules 3 and 5).
+  /// Merges the heads of a line, oldest first, as every replica does (docs/merging.md, M3 and M5).
   ///
   /// `outcome` is the head that then holds `live`, or the line's only head when there is no live tree.
   ///
@@ -174,7 +174,7 @@ extension WriteTransaction {
   /// Merges another version into the live tree's because somebody said so: an authored version, or none
   /// where one holds the other already; with `keepingLine`, one is also made where `other` is on another
   /// line and holds `live`, so that the outcome is on the line given. With `settling` whoever asked chose
-  /// knowingly what to drop: the version says that it settles what clashed (rule 12).
+  /// knowingly what to drop: the version says that it settles what clashed (docs/merging.md, M12).
   ///
   /// Who merges several gives the same `merger` each time, which remembers what it read of the history.
   ///

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Keys of paths and paths of keys (rule 13 of merging).
+/// Keys of paths and paths of keys (docs/merging.md, M13).
 ///
 /// A path that is valid UTF-8 in NFC by Unicode 15.0, of assigned code points only, is its own key; any
 /// other is `%llvs%` and the path with escapes. Never depends on other keys.

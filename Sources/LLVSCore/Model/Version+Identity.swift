@@ -1,4 +1,5 @@
-// Ids (rules 2 and 3 of merging): random for what somebody made, computed for what every replica computes.
+// Ids (docs/merging.md, M2 and M3): random for what somebody made, computed for what every
+// replica computes.
 
 extension Version.MetadataKey {
   /// Carries the content digest of the version's map.
@@ -76,7 +77,8 @@ extension Version {
     return hasher.finish()
   }
 
-  /// Whether the id is the one that rule 3 computes for an automatic version with this content.
+  /// Whether the id is the one that an automatic version with this content has
+  /// (docs/merging.md, M3).
   package func isAutomatic(contentDigest: Digest) -> Bool {
     guard let predecessors else { return false }
     return id

@@ -1,4 +1,5 @@
-/// Digest 1's cutting of long values: FastCDC between runs of zeros. Frozen: `merging.md`.
+/// Digest 1's cutting of long values: FastCDC between runs of zeros. Frozen:
+/// docs/formats.md, "Value digests".
 package enum ValueChunking {
   static let singleChunk = 65_536
   static let zeroRun = 65_536

@@ -130,7 +130,7 @@ extension WriteTransaction {
     _ value: Value, replacing old: Entry?, in number: VersionNumber
   ) throws(StoreError) -> Entry {
     var attributes = old?.attributes ?? Attributes()
-    // New bytes without a recorded time: the version's own is shown (rule 14 of merging).
+    // New bytes without a recorded time: the version's own is shown (docs/merging.md, M14).
     attributes.mtime = nil
     attributes.device = nil
     let kind = old.map { $0.kind == .symlink ? .symlink : .regular } ?? EntryKind.regular

@@ -1,5 +1,5 @@
-// Tags (rule 6): a tag is an empty version after the one it names, on a line of its own. Where there are
-// several of a name, the greater (timestamp, id) holds.
+// Tags (docs/merging.md, M6): a tag is an empty version after the one it names, on a line of its
+// own. Where there are several of a name, the greater (timestamp, id) holds.
 
 extension Branch {
   /// What the lines of tags begin with; they are never merged, listed or counted as heads.

@@ -57,7 +57,8 @@ extension Store {
     return report
   }
 
-  /// Writes every version that no bundle there holds, but heads that others contain (rule 5).
+  /// Writes every version that no bundle there holds, but heads that others contain
+  /// (docs/merging.md, M5).
   ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   func send(

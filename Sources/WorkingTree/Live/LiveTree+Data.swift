@@ -2,7 +2,7 @@ import LLVSCore
 import Platform
 package import TreeNames
 
-// Bytes: open, read, write, resize, and when they count as saved (section 4, rule 1 of the contract).
+// Bytes: open, read, write, resize, and when they count as saved (docs/writes.md, rule 1).
 
 extension LiveTree {
   /// The largest offset that a file may reach.

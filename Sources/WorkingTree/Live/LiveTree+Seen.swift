@@ -1,9 +1,10 @@
 import LLVSCore
 import Platform
 
-// What the writer of a change had seen (section 4, rule 7): what the file shows for a handle of one at a name,
-// the version at open and of its own last save for one of a detached file (rule 9), what was last opened for
-// reading at the name for a process that replaces or truncates it, else the head.
+// What the writer of a change had seen (docs/writes.md, rules 7 and 9): what the file shows for a
+// handle of one at a name, the version at open and of its own last save for one of a detached
+// file, what was last opened for reading at the name for a process that replaces or truncates it,
+// else the head.
 
 extension LiveTree {
   /// The epoch whose tree a node shows: of bytes that are pending, the one they were made in.

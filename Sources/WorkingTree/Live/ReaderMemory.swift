@@ -1,5 +1,5 @@
 /// What processes last opened for reading at names, and which head the tree showed then: what the writer
-/// of a change had seen, where no handle says so (section 4, rule 7 of the contract).
+/// of a change had seen, where no handle says so (docs/writes.md, rule 7).
 ///
 /// Remembers at least the last ``limit`` pairs of process and name, and at most twice as many, about 64
 /// bytes each. Guarded by `LiveTree.lock`.

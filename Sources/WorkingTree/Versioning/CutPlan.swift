@@ -35,7 +35,8 @@ struct CutPlan {
     private(set) var taken: Save?
     /// A directory that only names below say is there, from which one went: put where none is left.
     let isThinned: Bool
-    /// The cut found the bytes and attributes of before, so the new mtime is in no version (rule 4).
+    /// The cut found the bytes and attributes of before, so the new mtime is in no version
+    /// (docs/writes.md, rule 4).
     var isRewritten = false
 
     init(

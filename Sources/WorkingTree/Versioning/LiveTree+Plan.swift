@@ -3,7 +3,7 @@ import LLVSCore
 import Platform
 import TreeNames
 
-// Taking the plan of a cut: section 4, rules 1 to 5 of the contract.
+// Taking the plan of a cut: docs/writes.md, rules 1 to 5.
 
 extension LiveTree {
   /// Why a cut is made.

@@ -1,7 +1,7 @@
 import LLVSCore
 import Platform
 
-// Other bytes for a name: section 4, rule 9 of the contract.
+// Other bytes for a name: docs/writes.md, rule 9.
 //
 // The kernel keeps pages and a size for each number that it was given for a node, and applies to it whatever
 // reply comes last; what a notification drops, a reply that was on its way brings back.

@@ -2,7 +2,7 @@ import LLVSCore
 package import Platform
 import TreeNames
 
-/// Brings what is pending to the disk at least every five seconds: rule 6 of section 4.
+/// Brings what is pending to the disk at least every five seconds: docs/writes.md, rule 6.
 ///
 /// Beside ``Autosaver``, not in it: a version may take long to be made, and what is written meanwhile is not
 /// to wait for that.

@@ -5,7 +5,7 @@ import Testing
 /// Heads that others contain, found of many at once, beside the rule asked of each pair.
 @Suite(.timeLimit(.minutes(2)))
 struct HeadContainmentTests {
-  /// Rule 5 as it is written, of each pair.
+  /// The rule as it is written (docs/merging.md, M5), of each pair.
   private struct Model {
     let nodes: [HistoryNode]
     let ancestors: [VersionNumber: Set<VersionNumber>]

@@ -5,7 +5,7 @@ import Testing
 @testable import Grammar
 @testable import WorkingTree
 
-/// Times go with the file: moving is no writing of the same bytes (rule 4 of section 4 of the contract).
+/// Times go with the file: moving is no writing of the same bytes (docs/writes.md, rule 4).
 @Suite(.timeLimit(.minutes(1)))
 struct MovedTimeTests {
   private func mounted(_ directory: TemporaryDirectory) throws -> MountedTree {

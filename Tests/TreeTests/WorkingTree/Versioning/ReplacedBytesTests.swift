@@ -6,8 +6,8 @@ import Testing
 @testable import TreeNames
 @testable import WorkingTree
 
-/// Section 4, rule 9: other bytes at a name are another node for the kernel, and the same inode for people
-/// unless somebody has it open.
+/// Other bytes at a name are another node for the kernel, and the same inode for people unless
+/// somebody has it open: docs/writes.md, rule 9.
 @Suite(.timeLimit(.minutes(1)))
 struct ReplacedBytesTests {
   let mount: MountedTree

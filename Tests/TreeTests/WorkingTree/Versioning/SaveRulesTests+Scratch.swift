@@ -6,7 +6,7 @@ import TreeNames
 
 @testable import WorkingTree
 
-// Rule 5: what works as a file and is in no version.
+// Files that work and are in no version: docs/writes.md, rule 5.
 
 extension SaveRulesTests {
   @Test("scratch names work and stay out of versions; versioned names match no pattern")

@@ -8,7 +8,7 @@ import Testing
 @testable import TreeNames
 @testable import WorkingTree
 
-/// Section 4 of the contract, rules 1 to 5: what counts as saved, and what a cut takes.
+/// The saves that count, and what a cut takes: docs/writes.md, rules 1 to 5.
 @Suite(.timeLimit(.minutes(2)))
 struct SaveRulesTests {
   let directory: TemporaryDirectory
@@ -66,7 +66,8 @@ struct SaveRulesTests {
     let after = try mount.status("f")
     #expect(after.mtime != before.mtime)
     #expect(after.ctime == after.mtime)
-    // Rule 4: the same bytes are no version; who looks at the file still sees when it was written.
+    // The same bytes are no version; who looks at the file still sees when it was written
+    // (docs/writes.md, rule 4).
     #expect(try mount.cut().cut == nil)
     #expect(try mount.status("f").mtime == after.mtime)
   }

@@ -8,7 +8,7 @@ import Testing
 @testable import TreeNames
 @testable import WorkingTree
 
-/// Section 4, rule 7 of the contract: what a writer had seen.
+/// The version that a writer had seen: docs/writes.md, rule 7.
 @Suite(.timeLimit(.minutes(2)))
 struct StaleWriterTests {
   let mount: MountedTree

@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 import WorkingTree
 
-/// Section 4 of the contract, rules 7 to 9: stale writers, new heads under pending changes, detached
-/// files.
+/// Stale writers, new heads under pending changes, detached files: docs/writes.md, rules 7 to 9.
 @Suite(.timeLimit(.minutes(2)))
 struct TransitionTests {
   let mount: MountedTree
