@@ -2,35 +2,38 @@ public import Foundation
 import LLVSCore
 internal import Synchronization
 
-/// Exchanging what a coordinator saves: the names of the original.
+/// Exchanges the versions that a coordinator saves; the declarations have the names that they have
+/// in the original LLVS.
 ///
-/// Exchanges of one coordinator run one after the other, in the order asked for.
+/// Exchanges of one coordinator run one after the other, in the order of the calls.
 extension StoreCoordinator {
-  /// What is exchanged with, and how many exchanges are under way.
+  /// The exchange to use, and the number of exchanges that are under way or wait for one.
   struct Exchanging {
     var exchange: (any Exchange)?
     var count = 0
-    /// The exchange asked for last, which the next waits for.
+    /// The exchange that was asked for last; the next one waits for it.
     var last: Task<Void, any Error>?
   }
 
-  /// What the coordinator exchanges with; nil for nothing.
+  /// The exchange that versions are retrieved and sent by; nil for none.
   public var exchange: (any Exchange)? {
     get { exchanging.withLock { $0.exchange } }
     set { exchanging.withLock { $0.exchange = newValue } }
   }
 
-  /// What the exchange needs to go on in another run of the program.
+  /// The state that lets the exchange go on in another run of the program.
   public var exchangeRestorationData: Data? { exchange?.restorationState }
 
-  /// Whether an exchange is under way.
+  /// True while an exchange is under way or waits for one.
   public var isExchanging: Bool { exchanging.withLock { $0.count > 0 } }
 
-  /// Retrieves, then sends; neither the current version nor any branch changes, and nothing is merged.
+  /// Retrieves, then sends; the current version and all branches stay, nothing is merged.
   ///
-  /// Does nothing where there is no ``exchange``. Cancelling the task stops it; versions that came by then stay.
+  /// Does nothing where there is no ``exchange``. Cancelling the task stops the exchange; versions
+  /// that have arrived by then stay.
   ///
-  /// - Throws: what the exchange throws, among it ``StoreError/unreachable(_:)``; `CancellationError`.
+  /// - Throws: the exchange's error, for example ``StoreError/unreachable(_:)``;
+  ///   `CancellationError`.
   public func exchange(isolation: isolated (any Actor)? = #isolation) async throws {
     let task = beginExchange()
     try await withTaskCancellationHandler {
@@ -42,7 +45,7 @@ extension StoreCoordinator {
 
   /// Begins to retrieve and then to send, and returns at once.
   ///
-  /// - Parameter completionHandler: called at the end, from any thread, with the error if there was one.
+  /// - Parameter completionHandler: called at the end, on any thread, with the error or nil.
   public func exchange(
     executingUponCompletion completionHandler: (@Sendable ((any Error)?) -> Void)? = nil
   ) {

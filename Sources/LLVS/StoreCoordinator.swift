@@ -2,9 +2,10 @@ public import Foundation
 public import LLVSCore
 internal import Synchronization
 
-/// A store and the version that a program is at: saving moves it on, merging brings other heads in.
+/// A store together with a current version: saving makes a new current version, merging brings
+/// other heads into it.
 ///
-/// The current version is remembered in the store and taken up again when it is next opened.
+/// The store remembers the current version, so the next coordinator of the store begins with it.
 ///
 /// - Concurrency: callable from any thread; saves happen one after the other.
 public final class StoreCoordinator: Sendable {
@@ -22,7 +23,8 @@ public final class StoreCoordinator: Sendable {
     var metadata: Version.Metadata = [:]
   }
 
-  /// Unchecked: arbiters need not be Sendable, as in the original; one is called by one merge at a time.
+  /// Unchecked: arbiters need not be Sendable, as in the original; one is called by one merge at a
+  /// time.
   private struct DefaultsBox: @unchecked Sendable {
     var value = Defaults()
   }
@@ -32,13 +34,15 @@ public final class StoreCoordinator: Sendable {
   // A leaf lock.
   let exchanging = Mutex(Exchanging())
 
-  /// Who wants to know of new current versions. A leaf lock.
+  /// The streams that get each new current version. A leaf lock.
   private let followers = Mutex<[UUID: AsyncStream<Version.ID>.Continuation]>([:])
 
-  /// The directory that is given for what can be made anew; everything is kept in the store.
+  /// The directory that the caller gave for caches. Nothing is kept there: everything is in the
+  /// store.
   public let cacheDirectoryURL: URL
 
-  /// Decides about conflicts in ``merge(metadata:headSelection:)``; the value stored last unless set.
+  /// Decides about conflicts in ``merge(metadata:headSelection:)``; by default the value that was
+  /// changed last wins.
   public var mergeArbiter: any MergeArbiter {
     get { defaults.withLock { $0 }.value.arbiter }
     set {
@@ -49,7 +53,7 @@ public final class StoreCoordinator: Sendable {
     }
   }
 
-  /// What is said of versions of which nothing else is said.
+  /// The metadata of new versions for which the caller gives none.
   public var defaultMetadataForNewVersions: Version.Metadata {
     get { defaults.withLock { $0 }.value.metadata }
     set { defaults.withLock { $0.value.metadata = newValue } }
@@ -59,7 +63,7 @@ public final class StoreCoordinator: Sendable {
   ///
   /// - Parameters:
   ///   - storeURL: a directory on a local file system.
-  ///   - coordinatorCacheURL: taken for the original's sake; the current version is kept in the store.
+  ///   - coordinatorCacheURL: accepted because the original accepts it; the store keeps everything.
   /// - Throws: ``StoreError/busy(_:)`` if another process holds the store.
   public init(
     withStoreDirectoryAt storeURL: URL, cacheDirectoryAt coordinatorCacheURL: URL? = nil
@@ -79,7 +83,7 @@ public final class StoreCoordinator: Sendable {
     current = Mutex(start)
   }
 
-  /// Opens the store `LLVS/DefaultStore` in the user's directory for what programs keep.
+  /// Opens the store `LLVS/DefaultStore` in the user's directory for application data.
   ///
   /// - Throws: as ``init(withStoreDirectoryAt:cacheDirectoryAt:)``.
   public convenience init() throws {
@@ -94,10 +98,10 @@ public final class StoreCoordinator: Sendable {
   /// The store's directory.
   public var storeDirectoryURL: URL { store.rootDirectoryURL }
 
-  /// The version that values are read at and that the next save is based on.
+  /// The version that values are read from and that the next save is based on.
   public var currentVersion: Version.ID { current.withLock { $0 } }
 
-  /// The current version and every one that it becomes; who is slow gets the newest.
+  /// The current version, then each new one; a slow reader misses some and gets the newest.
   public var currentVersions: AsyncStream<Version.ID> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Version.ID.self, bufferingPolicy: .bufferingNewest(1))
@@ -117,12 +121,13 @@ public final class StoreCoordinator: Sendable {
 
   // MARK: Branches
 
-  /// Returns the versions without a successor that carry the name of a branch, oldest first.
+  /// Returns the heads of a branch, oldest first.
   public func heads(withBranch branch: Branch) throws(StoreError) -> [Version.ID] {
     try store.heads(withBranch: branch).map(\.id)
   }
 
-  /// Returns the newest head of a branch, where there is one, else the current version.
+  /// Returns the newest head of a branch; the current version without a branch, or if it has no
+  /// head.
   public func versionForBranchOrCurrentHead(
     for branch: Branch? = nil
   ) throws(StoreError) -> Version.ID {
@@ -134,16 +139,16 @@ public final class StoreCoordinator: Sendable {
 
   /// Makes a version of these changes and makes it the current one.
   ///
-  /// With a branch it is based on the newest head of that branch, where there is one.
+  /// With a branch, the version is based on the newest head of that branch, if there is one.
   ///
   /// - Parameters:
   ///   - insertedValues: values that are new.
   ///   - updatedValues: values with new bytes.
-  ///   - removedIds: keys whose values go away.
+  ///   - removedIds: keys whose values are removed.
   ///   - branch: the line that the version is on.
-  ///   - metadata: what is said of the version; ``defaultMetadataForNewVersions`` unless given.
-  /// - Returns: the version that was made; the current one where there is nothing to save.
-  /// - Throws: what making a version throws.
+  ///   - metadata: the version's metadata; ``defaultMetadataForNewVersions`` unless given.
+  /// - Returns: the new version; the current one if there is nothing to save.
+  /// - Throws: the error of making a version.
   @discardableResult
   public func save(
     inserting insertedValues: [Value] = [], updating updatedValues: [Value] = [],
@@ -156,7 +161,7 @@ public final class StoreCoordinator: Sendable {
   }
 
   /// Makes a version of a list of changes and makes it the current one; without changes and without
-  /// metadata it makes none.
+  /// metadata it makes none and returns the current one.
   @discardableResult
   public func save(
     _ changes: [Value.Change], in branch: Branch? = nil, metadata: Version.Metadata? = nil
@@ -190,12 +195,12 @@ public final class StoreCoordinator: Sendable {
     try store.value(id: id, at: currentVersion)
   }
 
-  /// Returns a value, by the text of its key, at the current version.
+  /// Returns the value at the current version whose key has this text.
   public func value(idString: String) throws(StoreError) -> Value? {
     try value(id: Value.ID(idString))
   }
 
-  /// Returns the values at the current version that are there, in the order asked for.
+  /// Returns those of the values that the current version has, in the order of the ids.
   public func values(ids: [Value.ID]) throws(StoreError) -> [Value] {
     var values: [Value] = []
     for id in ids {
@@ -204,7 +209,7 @@ public final class StoreCoordinator: Sendable {
     return values
   }
 
-  /// Returns all values at a version, the current one unless given, in order of keys.
+  /// Returns all values of a version, by default the current one, in the order of their keys.
   public func values(at version: Version.ID? = nil) throws(StoreError) -> [Value] {
     let version = version ?? currentVersion
     var values: [Value] = []
@@ -214,17 +219,18 @@ public final class StoreCoordinator: Sendable {
     return values
   }
 
-  /// Returns a value, by the text of its key, as ``value(id:on:)`` does.
+  /// Returns the value whose key has this text, as ``value(id:on:)`` does.
   public func value(idString: String, on branch: Branch?) throws(StoreError) -> Value? {
     try value(id: Value.ID(idString), on: branch)
   }
 
-  /// Returns a value at the newest head of a branch, or at the current version where there is none.
+  /// Returns a value at the newest head of a branch, or at the current version if the branch has no
+  /// head.
   public func value(id: Value.ID, on branch: Branch?) throws(StoreError) -> Value? {
     try store.value(id: id, at: try versionForBranchOrCurrentHead(for: branch))
   }
 
-  /// Returns the references of all values at a version, the current one unless given.
+  /// Returns the references of all values of a version, by default the current one.
   public func valueReferences(
     at version: Version.ID? = nil
   ) throws(StoreError) -> [Value.Reference] {
@@ -235,15 +241,16 @@ public final class StoreCoordinator: Sendable {
 
   /// Merges other heads into the current version; the result becomes the current version.
   ///
-  /// On no branch, with the arbiter and the heads that are meant where nothing is said, the merges are
-  /// automatic: every store that merges the same heads makes the same versions. Otherwise they are the
-  /// original's: authored, one head after the other, oldest first.
+  /// With the default arbiter, without metadata, with the default selection and a current version
+  /// on no branch, the merges are automatic: every store that merges the same heads makes the same
+  /// versions. Otherwise they are authored, as in the original: one head after the other, oldest
+  /// first.
   ///
   /// - Parameters:
-  ///   - metadata: what is said of the merges; ``defaultMetadataForNewVersions`` unless given.
-  ///   - headSelection: which heads; branches are left out unless asked for.
-  /// - Returns: whether the current version changed.
-  /// - Throws: what the arbiter throws, or reading and writing the store; merges made before stay.
+  ///   - metadata: the metadata of the merges; ``defaultMetadataForNewVersions`` unless given.
+  ///   - headSelection: the heads to merge; by default all but those of branches.
+  /// - Returns: true if the current version changed.
+  /// - Throws: the arbiter's error, or one of reading or writing the store; earlier merges stay.
   @discardableResult
   public func merge(
     metadata: Version.Metadata? = nil,

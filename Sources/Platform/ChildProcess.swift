@@ -2,12 +2,13 @@ internal import Glibc
 
 /// A process that this one started.
 package struct ChildProcess: Sendable {
+  /// The process's id.
   package let id: Int32
 
-  /// Starts this program anew in a session of its own, without input and output; what it has to say goes
-  /// to a file.
+  /// Starts this program anew in a session of its own, without input and output; its standard error
+  /// goes to a file.
   ///
-  /// - Throws: what posix_spawn(3) says.
+  /// - Throws: the error of posix_spawn(3).
   package static func startDetached(
     arguments: [String], errors: File
   ) throws(SystemError) -> ChildProcess {
@@ -34,16 +35,17 @@ package struct ChildProcess: Sendable {
     return ChildProcess(id: process)
   }
 
-  /// Runs a program to its end with this process's input and output.
+  /// Runs a program with this process's input and output and waits for its end.
   ///
-  /// - Returns: its exit code; 128 and more for a signal.
+  /// - Returns: its exit code; 128 plus the signal's number if a signal ended it.
   package static func run(_ arguments: [String]) throws(SystemError) -> Int32 {
     try run(bytes: arguments.map { Array($0.utf8) })
   }
 
-  /// Runs a program to its end with this process's input and output, with arguments of any bytes.
+  /// Runs a program with this process's input and output and waits for its end; arguments may be
+  /// any bytes.
   ///
-  /// - Returns: its exit code; 128 and more for a signal.
+  /// - Returns: its exit code; 128 plus the signal's number if a signal ended it.
   package static func run(bytes arguments: [[UInt8]]) throws(SystemError) -> Int32 {
     guard let program = arguments.first.map({ FileSystem.text($0) }) else { return 0 }
     let texts = try arguments.map { argument throws(SystemError) in
@@ -60,18 +62,23 @@ package struct ChildProcess: Sendable {
     }
   }
 
-  /// How a program ended.
+  /// The result of a program that was run to its end.
   package struct Ending: Hashable, Sendable {
-    /// Its exit code; nil if it was ended.
+    /// Its exit code; nil if this process killed it.
     package var code: Int32?
-    /// The first of what it said on standard error, at most ``mostSaid`` bytes.
+    /// The first bytes that it wrote to standard error, at most ``mostSaid``.
     package var said: [UInt8] = []
 
+    /// The greatest number of bytes of standard error that are kept.
     package static let mostSaid = 1024
   }
 
-  /// Runs a program to its end in a session of its own, without input and output; one that takes longer
-  /// than `patience` nanoseconds, or is given up, is ended, with all that it started there.
+  /// Runs a program to its end in a session of its own, without input and output.
+  ///
+  /// A program that takes longer than `patience` nanoseconds, or for which `isGivenUp` returns
+  /// true, is killed, with all processes of its group.
+  ///
+  /// - Throws: the error of pipe(2), posix_spawnp(3) or waitpid(2).
   package static func run(
     _ arguments: [String], patience: UInt64, isGivenUp: () -> Bool = { false }
   ) throws(SystemError) -> Ending {
@@ -93,7 +100,7 @@ package struct ChildProcess: Sendable {
       unsafe posix_spawnattr_destroy(&attributes)
       unsafe posix_spawn_file_actions_destroy(&actions)
     }
-    // Signals that this process blocks or ignores must work there.
+    // The program must be able to get signals that this process blocks or ignores.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe posix_spawnattr_setsigmask(&attributes, &signals)
@@ -123,24 +130,24 @@ package struct ChildProcess: Sendable {
         ending.code = code
         return ending
       }
-      // Once nobody can say anything any more, poll(2) would return at once each time.
+      // After the end of the output, poll(2) would return at once each time.
       var waiting = pollfd(fd: isSilent ? -1 : ends[0], events: Int16(POLLIN), revents: 0)
       if unsafe poll(&waiting, 1, pause) > 0 { isSilent = drain(ends[0], into: &ending.said) }
       pause = min(pause * 2, 20)
     }
-    // Not reaped yet, so the number is still this process's.
+    // The process has not been reaped yet, so its id cannot belong to another.
     kill(-process, SIGKILL)
     _ = try child.exitCode(waiting: true)
     _ = drain(ends[0], into: &ending.said)
     return ending
   }
 
-  /// Takes what stands in a pipe, so that nobody waits to say more; keeps the first of it.
+  /// Reads everything that a pipe holds, so that the writer need not wait; keeps the first bytes.
   ///
-  /// - Returns: whether nobody has the other end any more.
+  /// - Returns: true at the end of the output: no process has the other end open.
   private static func drain(_ pipe: Int32, into said: inout [UInt8]) -> Bool {
     var bytes = [UInt8](repeating: 0, count: 65_536)
-    // A pipe holds no more than this: whoever fills it again meanwhile is met the next time.
+    // A pipe holds no more than this; what is written meanwhile is read by the next call.
     for _ in 0..<16 {
       let count = unsafe bytes.withUnsafeMutableBytes {
         unsafe Glibc.read(pipe, $0.baseAddress, $0.count)
@@ -151,7 +158,7 @@ package struct ChildProcess: Sendable {
     return false
   }
 
-  /// Its exit code, 128 and more for a signal; nil while it runs.
+  /// The exit code, 128 plus the number for a signal; nil while the process runs.
   package func exitCode(waiting: Bool = false) throws(SystemError) -> Int32? {
     var status: Int32 = 0
     while true {
@@ -167,16 +174,18 @@ package struct ChildProcess: Sendable {
 }
 
 extension SystemProcess {
-  /// Asks a process to end, as kill(1) does.
+  /// Sends SIGTERM to a process; ids below 2 are left alone.
+  ///
+  /// - Throws: the error of kill(2).
   package static func terminate(_ id: Int32) throws(SystemError) {
     guard id > 1, kill(id, SIGTERM) != 0 else { return }
     throw SystemError(errno: errno, call: "kill", subject: "\(id)")
   }
 
-  /// Ends the process.
+  /// Ends the process after the handlers of atexit(3) have run.
   package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 
-  /// The directory that relative paths start from.
+  /// The directory that relative paths start from; `/` if it cannot be found out.
   package static var workingDirectory: [UInt8] {
     (try? FileSystem.resolve([0x2E])) ?? [0x2F]
   }

@@ -1,6 +1,8 @@
 internal import Glibc
 
-/// The errno values that other modules name, so that none of them needs the C library.
+/// The errno values that other modules name, so that none of them has to import the C library.
+///
+/// Each constant has the value of the errno that it is set from.
 package enum Errno {
   package static let operationNotPermitted = EPERM
   package static let noEntry = ENOENT

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// The seam for a C library that makes its own calls on descriptors: the results and errno are those of
-/// the system's functions.
+/// The fault seam for a C library that makes its own calls on descriptors: results and errno are
+/// those of the system's functions.
 extension Faults {
-  /// pwrite(2), or write(2) without an offset.
+  /// Calls pwrite(2), or write(2) without an offset, unless a fault forbids it.
   package static func write(
     to descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, at offset: Int64?
   ) -> Int {
@@ -22,7 +22,7 @@ extension Faults {
     return written
   }
 
-  /// A sync of files at some paths that somebody else makes; nil if it is to fail.
+  /// Runs `body`, with which a C library syncs the files at some paths; nil if a fault forbids it.
   package static func sync(_ paths: [String], _ body: () -> Int32) -> Int32? {
     guard isOn else { return body() }
     do throws(SystemError) {

@@ -3,42 +3,49 @@ internal import Synchronization
 
 /// The kinds of calls that a test can make fail.
 package enum SystemCall: String, Hashable, Sendable, CaseIterable {
+  /// Calls of the operating system.
   case open, read, write, sync, truncate, allocate, punch, rename, link, unlink, makeDirectory
   case removeDirectory, status, list, lock
-  /// No call: an answer to the kernel that is about to be given.
+  /// Not a call: a reply to the kernel that is about to be sent.
   case reply
 }
 
-/// The one place where tests force a call to fail, to fall short, or the process to die.
+/// The one place where tests force a call to fail or to fall short, or the process to die.
 ///
-/// Every call of this module passes here with the path it is about; a fault holds for paths below one
-/// directory, so tests that run side by side do not meet each other's. When nothing is armed the cost is
-/// one relaxed load.
+/// Every call of this module passes here with its path. A fault holds for paths below one
+/// directory, so tests that run side by side do not disturb each other. While no plan is armed the
+/// cost is one relaxed load.
 package enum Faults {
-  /// What happens at the call that was chosen.
+  /// The effect of a fault on the chosen call.
   package enum Action: Hashable, Sendable {
     /// The call fails with this errno and does nothing.
     case fail(Int32)
     /// A write transfers at most this many bytes, as write(2) may.
     case short(Int)
-    /// A write transfers this many bytes, space is allotted or given back whole; then the process ends as
-    /// by kill -9. Other calls are not made.
+    /// A write transfers this many bytes, an allocation or a hole is made whole; then the process
+    /// ends as by kill -9. Other calls are not made at all.
     case dieAfter(Int)
     /// The process ends as by kill -9, before the call.
     case die
   }
 
-  /// A fault: which calls below which directory, from which one on, how many times.
+  /// A fault: the calls it is for, below which directory, beginning with which call, and how often.
   package struct Plan: Sendable {
+    /// The kinds of calls that count.
     package var calls: Set<SystemCall>
+    /// The prefix of the paths that count.
     package var below: String
+    /// The prefix of paths that do not count; nil for none.
     package var sparing: String?
+    /// The first call that has the effect, counted from 1.
     package var nth: Int
+    /// The number of calls that have the effect.
     package var times: Int
+    /// The effect.
     package var action: Action
 
-    /// Calls of these kinds on paths that begin with `below` and not with `sparing` count; from the `nth` on,
-    /// from 1, so many `times` they fail.
+    /// Creates a plan: calls of these kinds on paths that begin with `below` and not with `sparing`
+    /// count; from the `nth` on, counted from 1, so many `times` they have the effect.
     package init(
       calls: Set<SystemCall> = Set(SystemCall.allCases), below: String, sparing: String? = nil,
       nth: Int = 1, times: Int = .max, action: Action
@@ -52,16 +59,17 @@ package enum Faults {
     }
   }
 
-  /// What an armed plan has met.
+  /// A handle of an armed plan or of a watcher.
   package struct Token: Hashable, Sendable {
     fileprivate let id: Int
   }
 
-  /// When a watcher is called.
+  /// The moment at which a watcher is called.
   package enum Phase: Hashable, Sendable {
     /// Before a call, with its path.
     case before
-    /// After a sync, an allotment or a hole that succeeded, with a path by which the file can be looked at.
+    /// After a sync, an allocation or a hole that succeeded, with a path by which the file can be
+    /// read.
     case after(String)
   }
 
@@ -84,7 +92,7 @@ package enum Faults {
   }
 
   private static let isArmed = Atomic<Bool>(false)
-  // A leaf lock: nothing else is taken while it is held.
+  // A leaf lock: no other lock is acquired while it is held.
   private static let state = Mutex(State())
 
   /// Arms a plan until ``disarm(_:)``.
@@ -98,7 +106,7 @@ package enum Faults {
     }
   }
 
-  /// Takes a plan out and returns how many calls it counted.
+  /// Disarms a plan and returns how many calls it counted.
   @discardableResult
   package static func disarm(_ token: Token) -> Int {
     state.withLock { state in
@@ -109,7 +117,8 @@ package enum Faults {
     }
   }
 
-  /// Has a body called at every call on paths that begin with `below`, on the thread that makes it.
+  /// Calls a body at every call on paths that begin with `below`, on the thread that makes the
+  /// call.
   package static func watch(
     below: String, _ body: @escaping @Sendable (SystemCall, Phase) -> Void
   ) -> Token {
@@ -135,7 +144,7 @@ package enum Faults {
     isArmed.store(isOn, ordering: .sequentiallyConsistent)
   }
 
-  /// A call succeeded that changes what a power failure leaves.
+  /// Reports a successful call that changes what is on the disk after a power failure.
   @inline(__always)
   static func passed(_ call: SystemCall, _ path: String, _ descriptor: Int32) {
     guard isArmed.load(ordering: .relaxed) else { return }
@@ -149,10 +158,10 @@ package enum Faults {
     for watcher in found { watcher.body(call, phase) }
   }
 
-  /// Whether any plan is armed.
+  /// True if any plan is armed or any watcher is there.
   static var isOn: Bool { isArmed.load(ordering: .relaxed) }
 
-  /// Passes a call that transfers no bytes.
+  /// Applies the fault, if there is one, to a call that transfers no bytes.
   @inline(__always)
   static func pass(_ call: SystemCall, _ name: StaticString, _ path: String) throws(SystemError) {
     guard isArmed.load(ordering: .relaxed) else { return }
@@ -163,7 +172,7 @@ package enum Faults {
     }
   }
 
-  /// Passes a call on space and returns whether the process dies after it.
+  /// Applies the fault to a call that changes a file's space; true if the process dies after it.
   static func passSpace(
     _ call: SystemCall, _ name: StaticString, _ path: String
   ) throws(SystemError) -> Bool {
@@ -176,14 +185,15 @@ package enum Faults {
     }
   }
 
-  /// An answer is about to be given, about which whoever watches may take his time.
+  /// Tells watchers that a reply is about to be sent; a watcher may delay it.
   @inline(__always)
   package static func replying(_ what: StaticString, of path: String) {
     guard isArmed.load(ordering: .relaxed) else { return }
     tell(.reply, "\(path)/\(what)", .before)
   }
 
-  /// Passes a write and returns how many bytes it may transfer and whether the process dies then.
+  /// Applies the fault to a write; returns how many bytes it may transfer and whether the process
+  /// dies then.
   @inline(__always)
   static func passWrite(
     _ name: StaticString, _ path: String, _ count: Int

@@ -1,7 +1,7 @@
 internal import CShims
 internal import Glibc
 
-// Reading and writing at offsets: whole, whatever signals and short transfers come between.
+// Reads and writes at offsets are whole, whatever signals and short transfers come between.
 
 extension File {
   /// Reads until the buffer is full or the file ends, and returns how many bytes were read.
@@ -25,9 +25,9 @@ extension File {
     return done
   }
 
-  /// Reads into two buffers, one after the other, in one call where the system fills them whole.
+  /// Reads into two buffers, one after the other, with one call where the system fills both.
   ///
-  /// Returns how many bytes were read, fewer than both hold where the file ends before.
+  /// Returns how many bytes were read: fewer than both hold if the file ends before.
   package func read(
     into first: UnsafeMutableRawBufferPointer, then second: UnsafeMutableRawBufferPointer,
     at offset: UInt64
@@ -55,7 +55,7 @@ extension File {
     return unsafe try count + read(into: rest, at: offset + UInt64(count))
   }
 
-  /// The bytes of a range, fewer where the file ends before.
+  /// Returns the bytes of a range, fewer if the file ends before.
   package func read(_ count: Int, at offset: UInt64) throws(SystemError) -> [UInt8] {
     var failure: SystemError?
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
@@ -87,13 +87,14 @@ extension File {
     }
   }
 
+  /// Writes all bytes.
   package func write(_ bytes: [UInt8], at offset: UInt64) throws(SystemError) {
     try unsafe withBytes(of: bytes) { (raw) throws(SystemError) in
       try unsafe write(raw, at: offset)
     }
   }
 
-  /// Writes several buffers one after the other, in one call where the system takes them whole.
+  /// Writes several buffers one after the other, with one call where the system accepts them whole.
   package func write(
     gathering buffers: [UnsafeRawBufferPointer], at offset: UInt64
   ) throws(SystemError) {
@@ -112,7 +113,7 @@ extension File {
       if count < 0, code != EINTR { throw failed("pwritev", code) }
       done = max(0, count)
     }
-    // What is left, or everything when a test asked for a short write, goes buffer by buffer.
+    // The rest, or everything when a test asked for a short write, is written buffer by buffer.
     var start = 0
     for index in 0..<(unsafe buffers.count) {
       let buffer = unsafe buffers[index]
@@ -125,10 +126,12 @@ extension File {
     }
   }
 
-  /// Copies the file into one that is made, durably; holes are written as zeros.
+  /// Copies the file durably into a new file; holes are written as zeros.
   ///
-  /// What stands behind `end` is left out. `progress` is called with the bytes copied since the last call;
-  /// false stops.
+  /// Bytes after `end` are left out. `progress` is called with the number of bytes copied since its
+  /// last call; if it returns false the copy stops there and is not synced.
+  ///
+  /// - Throws: the errors of reading and writing; EEXIST if the target is there.
   package func copy(
     to target: String, upTo end: UInt64? = nil, permissions: UInt32 = 0o600,
     progress: (UInt64) -> Bool = { _ in true }
@@ -146,7 +149,7 @@ extension File {
     try copy.syncData()
   }
 
-  /// The first offset at or after this one that holds data; nil where only holes follow.
+  /// Returns the first offset at or after this one that holds data; nil if only holes follow.
   package func nextData(from offset: UInt64) throws(SystemError) -> UInt64? {
     let found = llvs_seek_data(descriptor, Int64(clamping: offset))
     let code = errno
@@ -157,7 +160,8 @@ extension File {
     return UInt64(found)
   }
 
-  /// The first offset at or after this one that is in a hole; the file's end counts as one.
+  /// Returns the first offset at or after this one that is in a hole, or the file's end; nil if the
+  /// offset is behind the end.
   package func nextHole(from offset: UInt64) throws(SystemError) -> UInt64? {
     let found = llvs_seek_hole(descriptor, Int64(clamping: offset))
     let code = errno
@@ -169,7 +173,7 @@ extension File {
   }
 }
 
-/// The raw bytes of an array, with the typed error of the body.
+/// Calls a body with the raw bytes of an array and keeps the type of its error.
 @inline(__always)
 func withBytes<Result, Failure: Error>(
   of bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

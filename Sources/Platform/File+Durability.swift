@@ -2,7 +2,7 @@ internal import CShims
 internal import Glibc
 
 extension File {
-  /// Makes the data durable, and the metadata needed to read it (fdatasync).
+  /// Makes the data durable, and the metadata that reading it needs (fdatasync).
   package func syncData() throws(SystemError) {
     try Faults.pass(.sync, "fdatasync", path)
     guard fdatasync(descriptor) == 0 else { throw failed("fdatasync", errno) }
@@ -16,9 +16,9 @@ extension File {
     Faults.passed(.sync, path, descriptor)
   }
 
-  /// Lets the system begin to write a range to the disk, so that a later sync has less to wait for.
+  /// Asks the system to begin to write a range to the disk, so that a later sync waits less.
   ///
-  /// It promises nothing: where it is not done, the sync does it.
+  /// It promises nothing: what the system does not write now, the sync writes.
   package func startWriteback(_ range: Range<UInt64>) {
     llvs_start_writeback(
       descriptor, Int64(clamping: range.lowerBound),
@@ -31,6 +31,7 @@ extension File {
     guard llvs_syncfs(descriptor) == 0 else { throw failed("syncfs", errno) }
   }
 
+  /// Sets the file's size, in bytes; a part that is new reads as zeros (ftruncate).
   package func truncate(to size: UInt64) throws(SystemError) {
     try Faults.pass(.truncate, "ftruncate", path)
     var code: Int32 = 0
@@ -40,7 +41,7 @@ extension File {
     guard code == 0 else { throw failed("ftruncate", code) }
   }
 
-  /// Allots space for a range, without changing the size when `keepingSize` (fallocate).
+  /// Allocates space for a range (fallocate); with `keepingSize` the file's size stays.
   package func allocate(
     _ range: Range<UInt64>, keepingSize: Bool
   ) throws(SystemError) {
@@ -69,6 +70,7 @@ extension File {
     Faults.passed(punching ? .punch : .allocate, path, descriptor)
   }
 
+  /// The file's metadata (fstat).
   package func status() throws(SystemError) -> FileStatus {
     try Faults.pass(.status, "fstat", path)
     var raw = stat()
@@ -76,6 +78,7 @@ extension File {
     return FileStatus(raw)
   }
 
+  /// The state of the file system that the file is on (fstatfs).
   package func fileSystem() throws(SystemError) -> FileSystemStatus {
     var raw = llvs_statfs()
     guard unsafe llvs_fstatfs(descriptor, &raw) == 0 else { throw failed("fstatfs", errno) }

@@ -2,11 +2,16 @@ internal import CShims
 internal import Glibc
 
 extension File {
+  /// The kinds of locks: any number of open files share one, or a single one has it.
   package enum LockKind: Sendable { case shared, exclusive }
 
-  /// Takes a lock on the whole file that belongs to this open file, not to the process (OFD lock).
+  /// Acquires a lock on the whole file that belongs to this open file, not to the process (an OFD
+  /// lock).
   ///
-  /// Returns whether it was taken; when `waiting` for who holds it, that is always.
+  /// With `waiting` it waits until other open files have released the lock.
+  ///
+  /// - Returns: true if it was acquired; always true when `waiting`.
+  /// - Throws: the error of fcntl(2).
   package func lock(_ kind: LockKind, waiting: Bool = false) throws(SystemError) -> Bool {
     try Faults.pass(.lock, "fcntl", path)
     while true {
@@ -20,13 +25,17 @@ extension File {
     }
   }
 
-  /// Gives a lock back; closing the file does so too.
+  /// Releases the lock; closing the file does so too.
   package func unlock() {
     _ = llvs_lock(descriptor, Int32(F_UNLCK), 0)
   }
 
-  /// Takes an exclusive lock of the other kind, flock(2), which a directory can have; it, too, belongs to this
-  /// open file. Returns whether it was taken: it is also where the file system knows no such locks.
+  /// Acquires an exclusive lock of the other kind, flock(2), which a directory can have too.
+  ///
+  /// It, too, belongs to this open file. It does not wait.
+  ///
+  /// - Returns: false if another open file has it; true also if the file system has no such locks.
+  /// - Throws: the error of flock(2).
   package func lockEntirely() throws(SystemError) -> Bool {
     try Faults.pass(.lock, "flock", path)
     while true {

@@ -1,30 +1,32 @@
 internal import CShims
 internal import Glibc
 
-// Root may mount and read what belongs to somebody else: what is made there meanwhile must not shut the owner
-// out of his own directory.
+// Root may mount and read another user's store: files that root makes there must not lock the owner
+// out of the directory.
 
 extension File {
-  /// Opens a file, which is made where it is not there, and then belongs to whom its directory belongs to.
+  /// Opens a file, and creates it if the mode says so; a created file gets the owner of its
+  /// directory.
   ///
-  /// Only what was made just now is given away: a name that leads to another's file changes nothing. Nothing is
-  /// left of a file that was made for an error: who tries again under the name makes it.
+  /// Only a file that this call created changes its owner: a name that leads to another file
+  /// changes nothing. If changing the owner fails the new file is removed, so that a later call
+  /// creates it again.
   ///
-  /// - Throws: what open(2) says, and EINVAL where no regular file has the name.
+  /// - Throws: the error of open(2); EINVAL if the name is not that of a regular file.
   package static func kept(
     _ path: String, _ mode: Mode, permissions: UInt32 = 0o600
   ) throws(SystemError) -> File {
     let file = try made(path, mode.union(.nonBlocking), permissions: permissions)
-    // What this very call made is one.
+    // A file that this call has just created is regular.
     return mode.contains(.exclusive) ? file : try file.checkedToBeRegular()
   }
 
-  /// Opens a file that is there, and is no link.
+  /// Opens an existing regular file; a symbolic link at the end of the path is not followed.
   ///
-  /// To open a FIFO would be to wait for who has its other end, out of every signal's reach where the kernel
-  /// waits for this process in its turn.
+  /// Opening a FIFO without O_NONBLOCK would wait for its other end, and no signal could interrupt
+  /// that where the kernel waits for this process in turn.
   ///
-  /// - Throws: what open(2) says, and EINVAL where no regular file has the name.
+  /// - Throws: the error of open(2); EINVAL if the name is not that of a regular file.
   package static func regular(_ path: String, _ mode: Mode) throws(SystemError) -> File {
     try File(path, mode.union([.noFollow, .nonBlocking])).checkedToBeRegular()
   }
@@ -65,7 +67,7 @@ extension File {
 }
 
 extension FileSystem {
-  /// Makes a directory that belongs to whom the one above it belongs to.
+  /// Makes a directory that gets the owner of the directory above it.
   package static func makeKeptDirectory(
     _ path: String, permissions: UInt32 = 0o700
   ) throws(SystemError) {

@@ -1,21 +1,21 @@
-// Room ahead of small writes that are synced one by one: a sync that changes neither a file's size nor its
-// blocks takes about half the time of one that does.
+// Zeros written ahead of small writes that are synced one by one: a sync that changes neither a
+// file's size nor its blocks takes about half the time of one that does.
 
 extension File {
-  /// On a disk with less than this left nothing is written ahead.
+  /// With fewer available bytes on the disk nothing is written ahead.
   private static let leastAvailable: UInt64 = 64 << 20
   private static let zeros = [UInt8](repeating: 0, count: 256 << 10)
 
-  /// Writes zeros from the file's end on, for what is written there later.
+  /// Writes zeros behind the file's end, over which later writes go.
   ///
-  /// Nothing depends on it: where it fails, or the disk is nearly full, the file ends where it did.
+  /// Nothing depends on it: if it fails, or the disk is nearly full, the file ends where it did.
   ///
   /// - Parameters:
-  ///   - end: where the file ends.
-  ///   - newEnd: where it ends then.
-  ///   - isAllotted: the file has the blocks already (``allocate(_:keepingSize:)``), and keeps them: where it
-  ///     fails then, some of the zeros may be there.
-  /// - Returns: whether the zeros are there; they are on the disk after the next sync.
+  ///   - end: the offset at which the file ends.
+  ///   - newEnd: the offset at which it is to end.
+  ///   - isAllotted: the file has its blocks already (``allocate(_:keepingSize:)``) and keeps them:
+  ///     if writing fails then, some of the zeros may be there.
+  /// - Returns: true if the zeros are there; they are on the disk after the next sync.
   package func makeRoom(
     from end: UInt64, to newEnd: UInt64, isAllotted: Bool = false
   ) -> Bool {
@@ -34,7 +34,7 @@ extension File {
       }
       return true
     } catch {
-      // A disk that could not take all of them is not to be filled by the rest.
+      // If the disk could not take all zeros, those that were written are removed again.
       if !isAllotted { try? truncate(to: end) }
       return false
     }

@@ -1,8 +1,8 @@
 internal import CShims
 internal import Glibc
 
-// Attributes by path, never through a symbolic link: chmod(2), lchown(2), utimensat(2), lgetxattr(2).
-// Paths are bytes, as in FileSystem+Bytes.swift.
+// Attributes by path; a symbolic link at its end is not followed, except by chmod(2): lchown(2),
+// utimensat(2), lgetxattr(2). Paths are bytes, as in FileSystem+Bytes.swift.
 
 extension FileSystem {
   static func check(
@@ -12,16 +12,17 @@ extension FileSystem {
     throw SystemError(errno: errno, call: call, subject: text(path))
   }
 
-  /// Sets the permission bits of a file that is no symbolic link.
+  /// Sets the permission bits of a file that is not a symbolic link.
   package static func setMode(_ path: [UInt8], _ mode: UInt32) throws(SystemError) {
     try check(reaching(path) { unsafe chmod($0, mode & 0o7777) }, "chmod", path)
   }
 
+  /// Sets the owner and the group (lchown).
   package static func setOwner(_ path: [UInt8], uid: UInt32, gid: UInt32) throws(SystemError) {
     try check(reaching(path) { unsafe lchown($0, uid, gid) }, "lchown", path)
   }
 
-  /// Sets when a file was last changed, and when read to the same.
+  /// Sets the times of the last change and of the last access to the same time.
   package static func setModified(
     _ path: [UInt8], seconds: Int64, nanoseconds: UInt32
   ) throws(SystemError) {
@@ -49,7 +50,7 @@ extension FileSystem {
       path)
   }
 
-  /// The number of a device node.
+  /// Returns the numbers of the device that a device node stands for.
   package static func deviceNumber(
     _ path: [UInt8]
   ) throws(SystemError) -> (major: UInt32, minor: UInt32) {
@@ -59,7 +60,8 @@ extension FileSystem {
     return (major, minor)
   }
 
-  /// The names of the extended attributes below `user.`; none where the file system keeps none.
+  /// Returns the names of the extended attributes that begin with `user.`; none if the file system
+  /// has no extended attributes.
   package static func extendedNames(_ path: [UInt8]) throws(SystemError) -> [[UInt8]] {
     while true {
       let size = try reaching(path) { unsafe llvs_list_extended($0, nil, 0) }
@@ -81,7 +83,7 @@ extension FileSystem {
     }
   }
 
-  /// The value of an extended attribute; nil if it is gone.
+  /// Returns the value of an extended attribute; nil if there is none of the name.
   package static func extended(
     _ path: [UInt8], _ name: [UInt8]
   ) throws(SystemError) -> [UInt8]? {
@@ -98,6 +100,7 @@ extension FileSystem {
     return Array(buffer[..<Int(count)])
   }
 
+  /// Sets an extended attribute (lsetxattr).
   package static func setExtended(
     _ path: [UInt8], _ name: [UInt8], to value: [UInt8]
   ) throws(SystemError) {

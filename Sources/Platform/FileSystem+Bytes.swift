@@ -1,22 +1,24 @@
 internal import CShims
 internal import Glibc
 
-// The calls on names for paths of any bytes and any length: a name on Linux need not be UTF-8, and a string
-// would repair it.
+// Calls by paths of any bytes and any length: a name on Linux need not be UTF-8, and a `String`
+// would replace bytes that are not.
 
-/// A name in a directory.
+/// A name in a directory, and the kind of file that it names.
 package struct DirectoryName: Sendable {
+  /// The name's bytes, without a slash.
   package var bytes: [UInt8]
+  /// The kind of the file.
   package var kind: FileStatus.Kind
 }
 
 extension FileSystem {
-  /// A path for messages.
+  /// Returns a path as text for messages; bytes that are not UTF-8 are replaced.
   package static func text(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 
-  /// Bytes as the system takes them.
+  /// Returns bytes with a NUL at the end, as system calls take them.
   ///
-  /// - Throws: ``SystemError`` with EINVAL for bytes that hold a NUL, which would end them.
+  /// - Throws: ``SystemError`` with EINVAL for bytes that hold a NUL, which would cut them short.
   static func terminated(_ bytes: [UInt8]) throws(SystemError) -> [CChar] {
     guard !bytes.contains(0) else {
       throw SystemError(errno: EINVAL, call: "open", subject: text(bytes))
@@ -24,7 +26,10 @@ extension FileSystem {
     return bytes.map { CChar(bitPattern: $0) } + [0]
   }
 
-  /// The names in a directory and what they name, unordered, without `.` and `..`.
+  /// Returns the names in a directory and the kinds of their files, unordered, without `.` and
+  /// `..`.
+  ///
+  /// - Complexity: a system call for each name.
   package static func names(in path: [UInt8]) throws(SystemError) -> [DirectoryName] {
     try Faults.pass(.list, "opendir", text(path))
     guard let directory = try unsafe reaching(path, { unsafe opendir($0) }) else {
@@ -53,7 +58,7 @@ extension FileSystem {
     }
   }
 
-  /// What stands at a path; a symbolic link at its end is not followed.
+  /// Returns the metadata of the file at a path; a symbolic link at its end is not followed.
   package static func status(_ path: [UInt8]) throws(SystemError) -> FileStatus {
     if Faults.isOn { try Faults.pass(.status, "stat", text(path)) }
     var raw = stat()
@@ -62,7 +67,7 @@ extension FileSystem {
     return FileStatus(raw)
   }
 
-  /// Whether anything stands at a path.
+  /// Returns true if there is a file of any kind at a path.
   package static func exists(_ path: [UInt8]) throws(SystemError) -> Bool {
     do throws(SystemError) {
       _ = try status(path)
@@ -73,7 +78,7 @@ extension FileSystem {
     }
   }
 
-  /// The path with every symbolic link, `.` and `..` resolved.
+  /// Returns the path with every symbolic link, `.` and `..` resolved.
   package static func resolve(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
     guard let raw = try unsafe reaching(path, { unsafe realpath($0, nil) }) else {
       throw SystemError(errno: errno, call: "realpath", subject: text(path))
@@ -90,16 +95,16 @@ extension FileSystem {
     try check(reaching(path) { unsafe mkdir($0, permissions) }, "mkdir", path)
   }
 
-  /// Removes a name that is no directory's.
+  /// Removes a name that is not a directory's.
   package static func unlink(_ path: [UInt8]) throws(SystemError) {
     try Faults.pass(.unlink, "unlink", text(path))
     try check(reaching(path) { unsafe Glibc.unlink($0) }, "unlink", path)
   }
 
-  /// Makes another name of a file.
+  /// Makes another name for a file.
   package static func link(_ old: [UInt8], to new: [UInt8]) throws(SystemError) {
     try Faults.pass(.link, "link", text(new))
-    // Both may be long, and one call inside the other would have to throw.
+    // Either path may be too long for one call, and the inner closure cannot throw.
     var failure: SystemError?
     let result = try reaching(new) { new in
       do throws(SystemError) {
@@ -120,7 +125,7 @@ extension FileSystem {
     try check(reaching(path) { unsafe Glibc.symlink(target, $0) }, "symlink", path)
   }
 
-  /// What a symbolic link holds.
+  /// Returns the target of a symbolic link.
   package static func readlink(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
     try Faults.pass(.status, "readlink", text(path))
     var target = [CChar](repeating: 0, count: Int(PATH_MAX))

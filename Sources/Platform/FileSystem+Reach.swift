@@ -1,14 +1,14 @@
 internal import CShims
 internal import Glibc
 
-// Paths longer than the kernel takes in one call: the directories before their end are opened one part after
-// the other, each relative to the last, so that one descriptor is held, however deep a path goes.
+// Paths longer than the kernel takes in one call: the leading directories are opened part by part,
+// each relative to the one before, so that one descriptor is open however deep a path goes.
 
 extension FileSystem {
-  /// Calls with a path as a system call takes it; errno is what the call left.
+  /// Runs `call` with a path that a system call accepts; errno is what `call` left.
   ///
-  /// - Throws: ``SystemError`` where a directory of a long path cannot be reached, and with EINVAL for bytes
-  ///   that hold a NUL, which would end them.
+  /// - Throws: ``SystemError`` if a directory of a long path cannot be opened, with EINVAL for bytes
+  ///   that hold a NUL, which would cut them short.
   /// - Complexity: O(1) system calls for each 4,095 bytes.
   static func reaching<R>(_ path: [UInt8], _ call: ([CChar]) -> R) throws(SystemError) -> R {
     // The NUL counts.
@@ -29,11 +29,11 @@ extension FileSystem {
     return result
   }
 
-  /// A directory on the way, open, and the end of the path from there.
+  /// Opens a directory on the way; returns it and the rest of the path, relative to it.
   private static func directory(
     towards path: [UInt8]
   ) throws(SystemError) -> (descriptor: Int32, rest: ArraySlice<UInt8>) {
-    // Room is left for what stands before the rest.
+    // 64 bytes are left for the text before the rest, `/proc/self/fd/N/`.
     let most = Int(PATH_MAX) - 64
     var directory = AT_FDCWD
     var rest = path[...]
@@ -49,13 +49,13 @@ extension FileSystem {
       do throws(SystemError) { part = try terminated(Array(rest[..<slash])) } catch {
         throw fail(EINVAL)
       }
-      // O_PATH: to go on from it, nobody has to be allowed to list it.
+      // O_PATH: a directory can be passed without the permission to list it.
       let pathOnly: Int32 = 0o10_000_000
       let next = unsafe llvs_openat(directory, part, pathOnly | O_DIRECTORY | O_CLOEXEC, 0)
       guard next >= 0 else { throw fail(errno) }
       if directory >= 0 { close(directory) }
       directory = next
-      // Several slashes are one; the rest must not begin with one, or it would begin at the root.
+      // Several slashes count as one; a rest that began with a slash would begin at the root.
       rest = rest[slash...].drop { $0 == 0x2F }
     }
     return (directory, rest)

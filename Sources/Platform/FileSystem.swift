@@ -1,12 +1,13 @@
 internal import CShims
 internal import Glibc
 
-/// Calls on names rather than on open files.
+/// Calls by paths rather than on open files.
 package enum FileSystem {
-  /// How a rename treats a target that is there.
+  /// The treatment of a target that is there: it is replaced, the call fails, or both are
+  /// exchanged.
   package enum RenameMode: Sendable { case replacing, exclusive, exchanging }
 
-  /// Renames; each path is relative to its directory where one is given.
+  /// Renames a file; each path is relative to its directory where one is given.
   package static func rename(
     _ old: String, in directory: File? = nil, to new: String, in target: File? = nil,
     _ mode: RenameMode = .replacing
@@ -26,6 +27,7 @@ package enum FileSystem {
     }
   }
 
+  /// Makes another name for a file.
   package static func link(_ old: String, to new: String) throws(SystemError) {
     try Faults.pass(.link, "link", new)
     guard unsafe Glibc.link(old, new) == 0 else {
@@ -33,6 +35,7 @@ package enum FileSystem {
     }
   }
 
+  /// Makes a symbolic link.
   package static func symlink(_ target: String, at path: String) throws(SystemError) {
     try Faults.pass(.link, "symlink", path)
     guard unsafe Glibc.symlink(target, path) == 0 else {
@@ -40,6 +43,7 @@ package enum FileSystem {
     }
   }
 
+  /// Returns the target of a symbolic link; bytes that are not UTF-8 are replaced.
   package static func readlink(_ path: String) throws(SystemError) -> String {
     try Faults.pass(.status, "readlink", path)
     var count = 0
@@ -56,6 +60,7 @@ package enum FileSystem {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// Removes a name that is not a directory's.
   package static func unlink(_ path: String) throws(SystemError) {
     try Faults.pass(.unlink, "unlink", path)
     guard unsafe Glibc.unlink(path) == 0 else {
@@ -63,6 +68,7 @@ package enum FileSystem {
     }
   }
 
+  /// Makes a directory; `permissions` is its mode before the umask.
   package static func makeDirectory(
     _ path: String, permissions: UInt32 = 0o755
   ) throws(SystemError) {
@@ -72,6 +78,7 @@ package enum FileSystem {
     }
   }
 
+  /// Removes an empty directory.
   package static func removeDirectory(_ path: String) throws(SystemError) {
     try Faults.pass(.removeDirectory, "rmdir", path)
     guard unsafe rmdir(path) == 0 else {
@@ -79,8 +86,8 @@ package enum FileSystem {
     }
   }
 
-  /// What stands at a path, relative to `directory` where one is given; a symbolic link at its end is
-  /// followed when `following`.
+  /// Returns the metadata of the file at a path, relative to `directory` where one is given; a
+  /// symbolic link at its end is followed when `following`.
   package static func status(
     _ path: String, in directory: File? = nil, following: Bool = true
   ) throws(SystemError) -> FileStatus {
@@ -95,7 +102,7 @@ package enum FileSystem {
     return FileStatus(raw)
   }
 
-  /// Whether anything stands at a path.
+  /// Returns true if there is a file of any kind at a path.
   package static func exists(_ path: String) throws(SystemError) -> Bool {
     do throws(SystemError) {
       _ = try status(path, following: false)
@@ -106,6 +113,7 @@ package enum FileSystem {
     }
   }
 
+  /// Returns the state of the file system that a path is on.
   package static func fileSystem(of path: String) throws(SystemError) -> FileSystemStatus {
     try Faults.pass(.status, "statfs", path)
     var raw = llvs_statfs()
@@ -115,7 +123,7 @@ package enum FileSystem {
     return FileSystemStatus(raw)
   }
 
-  /// The names in a directory, unordered, without `.` and `..`.
+  /// Returns the names in a directory, unordered, without `.` and `..`.
   package static func list(_ path: String) throws(SystemError) -> [String] {
     try Faults.pass(.list, "opendir", path)
     guard let directory = unsafe opendir(path) else {
@@ -139,12 +147,13 @@ package enum FileSystem {
     }
   }
 
-  /// Makes a directory's names durable.
+  /// Makes the names in a directory durable.
   package static func syncDirectory(_ path: String) throws(SystemError) {
     try File(path, [.read, .directory]).sync()
   }
 
-  /// Replaces a file as a whole: after a crash it holds the old bytes or the new, never a part.
+  /// Replaces a file as a whole and durably: after a crash it holds all the old bytes or all the
+  /// new ones.
   package static func replace(
     _ path: String, with bytes: [UInt8], permissions: UInt32 = 0o644
   ) throws(SystemError) {
@@ -162,7 +171,9 @@ package enum FileSystem {
     try syncDirectory(directory(of: path))
   }
 
-  /// All bytes of a file that is no longer than a bound.
+  /// Returns all bytes of a file that is no longer than a bound.
+  ///
+  /// - Throws: EFBIG if it is longer; the error of open(2) or pread(2).
   package static func read(_ path: String, atMost bound: Int) throws(SystemError) -> [UInt8] {
     let file = try File(path, .read)
     let bytes = try file.read(bound + 1, at: 0)
@@ -172,7 +183,7 @@ package enum FileSystem {
     return bytes
   }
 
-  /// Removes a tree of files; what is not there is no error.
+  /// Removes a file, or a directory with everything in it; a path that is not there is no error.
   package static func removeTree(_ path: String) throws(SystemError) {
     guard try exists(path) else { return }
     guard try status(path, following: false).kind == .directory else {
@@ -183,7 +194,7 @@ package enum FileSystem {
     try removeDirectory(path)
   }
 
-  /// The path with every symbolic link, `.` and `..` resolved.
+  /// Returns the path with every symbolic link, `.` and `..` resolved.
   package static func resolve(_ path: String) throws(SystemError) -> String {
     guard let raw = unsafe realpath(path, nil) else {
       throw SystemError(errno: errno, call: "realpath", subject: path)
@@ -195,7 +206,7 @@ package enum FileSystem {
     return resolved
   }
 
-  /// Everything before the last `/`; `.` where there is none.
+  /// Returns the part of a path before its last `/`; `.` without one.
   package static func directory(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.utf8.startIndex ? "/" : String(path[..<slash])

@@ -1,16 +1,16 @@
 internal import CShims
 
-/// A thread that does a part of somebody's work while that thread does the rest.
+/// A thread that does one part of a task while the calling thread does the rest.
 ///
-/// It starts when it is first needed and ends when it was not for a while. Whoever has work for it while
-/// it is busy, or where there is a single processor, does all of it himself.
+/// The thread starts when it is first needed and ends after a second without work. A caller that
+/// finds it busy, or runs on a single processor, does the whole task itself.
 ///
 /// - Concurrency: callable from any thread.
 package final class ForkJoinHelper: Sendable {
-  /// How long it waits for more, in nanoseconds.
+  /// The time that the thread waits for more work, in nanoseconds.
   private static let patience: UInt64 = 1_000_000_000
 
-  /// Run by one thread, while the one that it came from waits for the end.
+  /// Unchecked: one thread runs it, while the thread that it came from waits for the end.
   private struct Work: @unchecked Sendable {
     let run: () -> Void
   }
@@ -31,10 +31,10 @@ package final class ForkJoinHelper: Sendable {
   private let shared = Monitor(Shared())
   private let hasCompany = llvs_processor_count() > 1
 
-  /// Creates one; /proc shows the first 15 bytes of `name`.
+  /// Creates a helper; /proc shows the first 15 bytes of `name` for its thread.
   package init(name: String) { self.name = name }
 
-  /// Does two parts of some work, at the same time where that can be; returns when both are done.
+  /// Runs two parts of a task, at the same time where possible; returns when both are done.
   package func share(_ part: @escaping () -> Void, beside own: () -> Void) {
     let isOffered = offer(Work(run: part))
     own()
@@ -44,7 +44,7 @@ package final class ForkJoinHelper: Sendable {
       shared.state = .free
       return true
     }
-    // It has not woken up yet: that would not be sooner than doing it here.
+    // The helper has not woken up yet: running the part here is at least as fast.
     if comesBack { return part() }
     shared.wait { shared -> Void? in
       guard case .done = shared.state else { return nil }
@@ -66,7 +66,7 @@ package final class ForkJoinHelper: Sendable {
       do throws(SystemError) {
         try SystemThread.detach(name: name) { [self] in serve() }
       } catch {
-        // What nobody takes is done by who offered it.
+        // Work that no thread accepts is done by the caller.
         shared.withLock { $0.hasThread = false }
       }
     }

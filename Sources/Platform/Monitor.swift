@@ -1,9 +1,9 @@
 internal import CShims
 internal import Glibc
 
-/// A lock with a condition: state that threads wait on.
+/// A lock with a condition variable: it guards state, and threads can wait for changes of it.
 ///
-/// - Concurrency: not recursive. `body` must not call out to anything that takes the same monitor.
+/// - Concurrency: not recursive. `body` must not call anything that acquires the same monitor.
 @safe package final class Monitor<State>: @unchecked Sendable {
   // Unchecked: `state` is touched only while `mutex` is held.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -18,7 +18,7 @@ internal import Glibc
     unsafe pthread_mutex_init(mutex, nil)
     var attributes = pthread_condattr_t()
     unsafe pthread_condattr_init(&attributes)
-    // Time-outs are measured on a clock that nobody sets.
+    // Time-outs use a clock that cannot be set.
     unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
     unsafe pthread_cond_init(condition, &attributes)
     unsafe pthread_condattr_destroy(&attributes)
@@ -38,23 +38,23 @@ internal import Glibc
     return try body(&state)
   }
 
-  /// Wakes every waiting thread, so that each looks again.
+  /// Wakes every waiting thread; each then checks the state again.
   package func broadcast() {
     unsafe pthread_cond_broadcast(condition)
   }
 
-  /// Wakes one waiting thread: enough where all wait for the same, and one of them takes it.
+  /// Wakes one waiting thread; enough where all wait for the same thing and only one can have it.
   package func signal() {
     unsafe pthread_cond_signal(condition)
   }
 
-  /// Waits until `body` gives a result, with the lock held each time it is asked.
+  /// Waits until `body` returns a result; `body` runs with the lock held.
   ///
   /// - Parameters:
   ///   - nanoseconds: how long to wait at most; nil for ever.
-  ///   - body: returns nil to wait for the next broadcast.
-  /// - Returns: what `body` gave; nil if the time was up first.
-  /// - Throws: what `body` throws.
+  ///   - body: returns nil to wait until the monitor is signalled.
+  /// - Returns: the result of `body`; nil if the time was up first.
+  /// - Throws: the error of `body`.
   package func wait<R, E: Error>(
     nanoseconds: UInt64? = nil, until body: (inout State) throws(E) -> R?
   ) throws(E) -> R? {

@@ -1,4 +1,4 @@
-/// A thread that stands by, works when it is woken or its time has come, and ends when it is told to.
+/// A thread that sleeps until it is woken or a time is up, works, and ends when it is asked to.
 ///
 /// - Concurrency: callable from any thread; its lock is a leaf.
 package final class ServiceThread: Sendable {
@@ -13,7 +13,8 @@ package final class ServiceThread: Sendable {
   /// Prepares a thread.
   package init() {}
 
-  /// Starts the thread, which runs `body` once; that is to look at ``sleep(_:wakes:)`` or ``isEnding`` often.
+  /// Starts the thread, which runs `body` once; `body` must call ``sleep(_:wakes:)`` or check
+  /// ``isEnding`` often.
   ///
   /// - Throws: EAGAIN when there are too many threads.
   package func start(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
@@ -34,21 +35,22 @@ package final class ServiceThread: Sendable {
     state.broadcast()
   }
 
-  /// Whether it was told to end.
+  /// True once ``end(stirring:)`` was called.
   package var isEnding: Bool { state.withLock { $0.isEnding } }
 
-  /// Wakes the thread, or keeps it from sleeping the next time that it may be woken.
+  /// Wakes the thread; if it is not asleep, its next sleep that can be woken ends at once.
   package func wake() {
     state.withLock { $0.isWoken = true }
     state.broadcast()
   }
 
-  /// Has the thread itself wait until the time is up, it is woken, or the end.
+  /// Puts the calling thread, which must be this one, to sleep until the time is up, a wake-up or
+  /// the end.
   ///
   /// - Parameters:
   ///   - nanoseconds: how long at most; nil for ever.
-  ///   - wakes: whether ``wake()`` ends the wait; what has woken it until then is forgotten either way.
-  /// - Returns: false once it is to end.
+  ///   - wakes: true if ``wake()`` ends the sleep; earlier wake-ups are forgotten either way.
+  /// - Returns: false once the thread has to end.
   package func sleep(_ nanoseconds: UInt64?, wakes: Bool) -> Bool {
     _ = state.wait(nanoseconds: nanoseconds) { state in
       state.isEnding || wakes && state.isWoken ? true : nil
@@ -59,7 +61,7 @@ package final class ServiceThread: Sendable {
     }
   }
 
-  /// Tells the thread to end and waits until it has; `stirring` gets it out of waits of its own.
+  /// Asks the thread to end and waits until it has; `stirring` interrupts any wait of its own.
   package func end(stirring: () -> Void = {}) {
     state.withLock { $0.isEnding = true }
     state.broadcast()

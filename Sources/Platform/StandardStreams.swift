@@ -1,14 +1,15 @@
 internal import Glibc
 
-/// The process's own output.
+/// The standard output or the standard error of the process.
 package enum StandardStream: Int32, Sendable {
   case output = 1
   case error = 2
 
-  /// Gives input, output and errors that are closed, as some supervisors leave them, to /dev/null: a file that
-  /// took the number would be written to by whoever has something to say.
+  /// Opens /dev/null for standard input, output and error where they are closed, as some
+  /// supervisors leave them: otherwise the next file that is opened would get such a number, and
+  /// messages would be written into it.
   ///
-  /// - Concurrency: before the process opens anything.
+  /// - Concurrency: call before the process opens anything.
   package static func openClosed() {
     // open(2) gives the lowest number that is free.
     for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
@@ -16,14 +17,15 @@ package enum StandardStream: Int32, Sendable {
     }
   }
 
-  /// Writes everything, or as much as the reader takes.
+  /// Writes everything, or as much as the reader takes; errors are ignored.
   package func write(_ text: String) {
     try? write(Array(text.utf8))
   }
 
   /// Writes everything.
   ///
-  /// - Throws: what write(2) says, EPIPE where nobody reads any more; a part may have been written.
+  /// - Throws: the error of write(2), EPIPE if there is no reader any more; a part may have been
+  ///   written.
   package func write(_ bytes: [UInt8]) throws(SystemError) {
     var bytes = bytes[...]
     while !bytes.isEmpty {
@@ -39,6 +41,6 @@ package enum StandardStream: Int32, Sendable {
     }
   }
 
-  /// Whether somebody looks at it.
+  /// True if it is a terminal.
   package var isTerminal: Bool { isatty(rawValue) == 1 }
 }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A failed system call: which one, on what, and its errno.
+/// A failed system call: its name, its subject and its errno.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The errno, as `<errno.h>` numbers it.
   public let errno: Int32
   /// The call that failed, for example `"pwrite"`.
   public let call: String
-  /// The path or object it was about; empty where there is none.
+  /// The path or object of the call; empty where there is none.
   public let subject: String
 
   /// Creates an error from an errno captured right after the call.
@@ -16,8 +16,8 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     self.subject = subject
   }
 
-  /// The call, what it was about and the system's own words, for example
-  /// `open /a: No such file or directory`.
+  /// The call, its subject and the system's message, for example `open /a: No such file or
+  /// directory`.
   public var description: String {
     let words = unsafe String(cString: strerror(errno))
     return subject.isEmpty ? "\(call): \(words)" : "\(call) \(subject): \(words)"

@@ -2,10 +2,11 @@ internal import CShims
 internal import Glibc
 
 extension SystemProcess {
-  /// Numbers of the directories of a file system in which processes work or which are their root, of all
-  /// threads that may be looked at.
+  /// Returns the inode numbers of the directories on a file system that are the working directory
+  /// or the root of a thread, as far as this process may see that.
   ///
-  /// No file system is asked anything, so one that does not answer is no obstacle.
+  /// No file system is asked anything, so a file system that does not answer does not block the
+  /// call.
   ///
   /// - Complexity: two system calls a thread of the machine.
   package static func workingDirectories(onDeviceOf path: String) -> Set<UInt64> {

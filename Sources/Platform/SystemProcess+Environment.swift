@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension SystemProcess {
-  /// What the process was started with, the program's name first, byte for byte.
+  /// The arguments of the process, the program's name first, byte for byte.
   package static var arguments: [[UInt8]] {
     unsafe (0..<Int(CommandLine.argc)).compactMap { index in
       guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
@@ -9,19 +9,19 @@ extension SystemProcess {
     }
   }
 
-  /// Where files that nobody keeps are made: `TMPDIR`, or /tmp.
+  /// The directory for temporary files: `TMPDIR`, or /tmp.
   package static var temporaryDirectory: String {
     let named = environment("TMPDIR") ?? ""
     return named.hasPrefix("/") ? named : "/tmp"
   }
 
-  /// A variable of the environment; nil if it is not set.
+  /// Returns a variable of the environment; nil if it is not set.
   package static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
     return unsafe String(cString: value)
   }
 
-  /// Whether a program of a name is found as execvp(3) finds it.
+  /// Returns true if execvp(3) would find a program of this name.
   package static func isInstalled(_ program: String) -> Bool {
     if program.contains("/") { return unsafe access(program, X_OK) == 0 }
     let path = environment("PATH") ?? "/usr/local/bin:/usr/bin:/bin"

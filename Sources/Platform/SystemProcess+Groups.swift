@@ -2,15 +2,18 @@ internal import CShims
 internal import Glibc
 
 extension SystemProcess {
-  /// Whether a thread is its process's first, whose number the process has; one system call.
+  /// Returns true if a thread is the first of its process; then its number is the process's id.
+  ///
+  /// - Complexity: one system call.
   package static func isFirstThread(_ thread: Int32) -> Bool {
-    // tgkill(2) finds a thread only in the group that is named; signal 0 checks and sends nothing.
+    // tgkill(2) finds a thread only in the given group; signal 0 checks and sends nothing.
     thread > 0 && llvs_has_thread(thread, thread) != 0
   }
 
-  /// The process that a thread belongs to, its thread group; nil if there is no such thread.
+  /// Returns the process that a thread belongs to (its thread group); nil if there is no such
+  /// thread.
   ///
-  /// - Complexity: a read of /proc.
+  /// - Complexity: one read of a file in /proc.
   package static func group(ofThread thread: Int32) -> Int32? {
     guard thread > 0 else { return nil }
     guard let text = try? FileSystem.read("/proc/\(thread)/status", atMost: 65_536) else {
@@ -24,13 +27,13 @@ extension SystemProcess {
     return nil
   }
 
-  /// When a process began, in nanoseconds on ``SystemClock/sinceBoot()``, to a hundredth of a second
-  /// before; nil if it is gone.
+  /// Returns the time at which a process began, in nanoseconds on ``SystemClock/sinceBoot()``,
+  /// rounded down to a hundredth of a second; nil if it is gone.
   package static func start(of process: Int32) -> UInt64? {
     guard let text = try? FileSystem.read("/proc/\(process)/stat", atMost: 8192),
       let end = text.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
-    // proc(5): the name stands in parentheses and may hold anything; the start is field 22.
+    // proc(5): the name is in parentheses and may hold any bytes; the start is field 22.
     let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
     guard fields.count > 19, let ticks = UInt64(String(decoding: fields[19], as: UTF8.self)) else {
       return nil
@@ -42,7 +45,7 @@ extension SystemProcess {
 }
 
 extension SystemClock {
-  /// Nanoseconds since the kernel started, sleep included: what processes' starts are told in.
+  /// Returns nanoseconds since the kernel started, sleep included: the clock of process starts.
   package static func sinceBoot() -> UInt64 {
     var now = timespec()
     unsafe clock_gettime(CLOCK_BOOTTIME, &now)

@@ -1,26 +1,30 @@
 internal import CShims
 
-/// What keeps a process from letting a file system go.
+/// A use of a file system by a process, which keeps the file system from being unmounted.
 package struct FileSystemUse: Hashable, Sendable {
+  /// The kind of the use.
   package enum Kind: Hashable, Sendable {
     case opened, mapped
-    /// Its working directory, or what it takes for the root.
+    /// Its working directory, or its root directory.
     case directory
   }
 
+  /// The kind of the use.
   package var kind: Kind
-  /// What it uses, as the kernel calls it.
+  /// The file or directory in use, by the kernel's name for it.
   package var path: [UInt8]
+  /// The process's id.
   package var process: Int32
-  /// The process's name, as ps(1) has it.
+  /// The process's name, as ps(1) shows it.
   package var program: String
 }
 
 extension SystemProcess {
-  /// What processes that may be looked at use of file systems, which are named by their devices,
-  /// `major:minor`.
+  /// Returns the uses of file systems by all processes that this one may look at, except `spared`.
+  /// A file system is named by its device, `major:minor`.
   ///
-  /// No file system is asked anything, so one that does not answer is no obstacle.
+  /// No file system is asked anything, so a file system that does not answer does not block the
+  /// call.
   ///
   /// - Complexity: two system calls for each open file of the machine.
   package static func uses(
@@ -57,7 +61,7 @@ extension SystemProcess {
     return uses
   }
 
-  // proc_pid_maps(5): range rights offset device inode path; the device in hexadecimal digits.
+  // proc_pid_maps(5): range, rights, offset, device, inode, path; the device in hexadecimal digits.
   private static func mapped(_ place: String, _ devices: Set<String>) -> [[UInt8]] {
     let text = (try? FileSystem.read(place, atMost: 16 << 20)) ?? []
     var paths: [[UInt8]] = []

@@ -12,10 +12,10 @@ package struct SystemThread: ~Copyable {
     thread = try Self.start(name: name, body)
   }
 
-  /// Waits until it has ended.
+  /// Waits until the thread has ended.
   package consuming func join() { pthread_join(thread, nil) }
 
-  /// Starts a thread that nobody waits for.
+  /// Starts a thread that cannot be joined; /proc shows the first 15 bytes of `name`.
   ///
   /// - Throws: EAGAIN when there are too many threads.
   package static func detach(
@@ -39,11 +39,12 @@ package struct SystemThread: ~Copyable {
     var thread = pthread_t()
     // Retained here, released by the thread.
     let box = unsafe Unmanaged.passRetained(Body(name: name, run: body))
-    // Signals are for the program's own thread: here they would only disturb reads.
+    // Signals are handled by the program's own threads; here they would only interrupt reads.
     var all = sigset_t()
     var old = sigset_t()
     unsafe sigfillset(&all)
-    // But for what a thread brings on itself: the kernel would not call who wants to know of a crash.
+    // Faults of the thread itself stay unblocked: otherwise a handler of crashes would not be
+    // called.
     for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS] {
       unsafe sigdelset(&all, fault)
     }
@@ -55,7 +56,7 @@ package struct SystemThread: ~Copyable {
         guard let argument = unsafe argument else { return nil }
         let body = unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
         if let name = body.name { unsafe llvs_name_thread(name) }
-        // A thread may be started by one that is kept on a processor; it is not to stay there.
+        // The thread may inherit the processor that its creator is bound to; it is to run on any.
         _ = llvs_let_thread_roam(0, getpid())
         body.run()
         return nil
@@ -68,18 +69,18 @@ package struct SystemThread: ~Copyable {
   }
 }
 
-/// Signals that a thread of our own takes.
+/// Signals that one thread of the process waits for.
 package enum Signals {
   /// SIGTERM, SIGINT and SIGHUP: requests to end.
   package static let endings: [Int32] = [SIGTERM, SIGINT, SIGHUP]
 
-  /// Blocks signals in this thread and all that it starts; call before the first is started.
+  /// Blocks signals in this thread and in all that it starts; call before starting the first.
   package static func block(_ signals: [Int32]) {
     var set = sigset_t()
     unsafe sigemptyset(&set)
     for signal in signals { unsafe sigaddset(&set, signal) }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-    // A peer that goes away while it is written to is an error of the write, not an end.
+    // Writing to a peer that has gone is to fail with EPIPE and not to end the process.
     signal(SIGPIPE, SIG_IGN)
   }
 

@@ -2,7 +2,7 @@ internal import CShims
 internal import Glibc
 
 extension StandardStream {
-  /// How many columns the terminal behind it has; nil where it is none or does not say.
+  /// The number of columns of the terminal; nil if this is not a terminal, or it does not say.
   package var columns: Int? {
     let columns = llvs_terminal_columns(rawValue)
     return columns > 0 ? Int(columns) : nil
@@ -17,19 +17,21 @@ package final class Pager: Sendable {
 
   private init(process: ChildProcess) { self.process = process }
 
-  /// Starts a command of the shell and gives it what is written to standard output from now on.
+  /// Starts a command of the shell and connects standard output to its input.
   ///
-  /// A write after the program ended fails with EPIPE instead of ending this process.
+  /// A write after the command has ended fails with EPIPE instead of ending this process.
   ///
-  /// The defaults are variables that are set for it where the environment has none of the name.
-  ///
-  /// - Throws: what pipe(2), posix_spawn(3) and dup2(2) say; standard output is then as it was.
+  /// - Parameters:
+  ///   - command: the text that `sh -c` runs.
+  ///   - defaults: variables to set for it where the environment has none of the name.
+  /// - Returns: the running program, to be ended by ``finish()``.
+  /// - Throws: the error of pipe(2), posix_spawn(3) or dup2(2); standard output is then as it was.
   package static func start(
     _ command: String, defaults: [(name: String, value: String)]
   ) throws(SystemError) -> Pager {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { throw SystemError(errno: errno, call: "pipe") }
-    // The program would never see the end of its input if it held the other end too.
+    // With the writing end open in it, the program would never see the end of its input.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { for end in ends { close(end) } }
     for (name, value) in defaults { unsafe setenv(name, value, 0) }
@@ -49,10 +51,10 @@ package final class Pager: Sendable {
     return Pager(process: ChildProcess(id: process))
   }
 
-  /// Ends the program's input and waits until somebody has read it all or left.
+  /// Ends the program's input and waits until the program has ended.
   package func finish() {
     close(1)
-    // Whatever is written yet must not land in a file that takes the number.
+    // Later output must not go into a file that happens to get the number 1.
     _ = unsafe open("/dev/null", O_WRONLY)
     _ = try? process.exitCode(waiting: true)
   }

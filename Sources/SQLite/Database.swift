@@ -1,29 +1,32 @@
 internal import CSQLite
 internal import Platform
 
-/// One connection to an SQLite file, with its prepared statements kept.
+/// A connection to an SQLite file; it keeps its prepared statements.
 ///
 /// Every call throws ``DatabaseError``.
 ///
-/// - Concurrency: used by one thread at a time; its owner sees to that.
+/// - Concurrency: one thread at a time; the owner sees to that.
 package final class Database {
-  /// How a file is opened; `create` makes one that is not there.
+  /// The way to open a file; `create` makes a file that is not there.
   package enum Mode: Sendable { case readWrite, create, readOnly }
 
-  /// How long a call waits for another connection that holds the database, in milliseconds.
+  /// The time that a call waits for another connection that has the database locked, in
+  /// milliseconds.
   private static let patience: Int32 = 10_000
 
-  /// The file.
+  /// The path of the file.
   package let path: String
   private let handle: OpaquePointer
-  // Statements by the address of their text: a StaticString has one for life.
+  // Prepared statements by the address of their text: a StaticString keeps one address.
   private var statements: [UnsafeRawPointer: Statement] = [:]
-  /// Frames that the log has had since the last commit on this connection; see ``watchLog()``.
+  /// The number of frames in the write-ahead log after the last commit on this connection; see
+  /// ``watchLog()``.
   package private(set) var logFrames = 0
 
-  /// Opens a file, or makes one that only its owner reads.
+  /// Opens a file, or makes one that only its owner can read.
   ///
-  /// - Throws: ``DatabaseError/system(_:)`` with ELOOP where the path is no regular file; what SQLite says.
+  /// - Throws: ``DatabaseError/system(_:)`` with ELOOP if the path is not a regular file; SQLite's
+  ///   errors.
   package init(path: String, mode: Mode) throws(DatabaseError) {
     do throws(SystemError) {
       try Database.prepare(path, isMade: mode == .create)
@@ -49,11 +52,11 @@ package final class Database {
     sqlite3_busy_timeout(opened, Database.patience)
   }
 
-  /// Refuses what is no file, a link included, and makes one that only its owner reads: the files that
-  /// SQLite puts beside it get its mode.
+  /// Refuses a path that is not a regular file, a link included, and makes a missing file so that
+  /// only its owner can read it: the files that SQLite makes beside it get the same mode.
   ///
-  /// One that is there is not opened: closing it would drop the locks that SQLite holds on it in this
-  /// process (fcntl(2)).
+  /// An existing file is not opened here: closing it would release the locks that SQLite holds on
+  /// it in this process (fcntl(2)).
   private static func prepare(_ path: String, isMade: Bool) throws(SystemError) {
     guard try FileSystem.exists(path) else {
       if isMade { _ = try File.kept(path, [.readWrite, .create, .exclusive]) }
@@ -69,13 +72,13 @@ package final class Database {
     sqlite3_close_v2(handle)
   }
 
-  /// Runs statements that give no rows and are not worth keeping.
+  /// Runs statements that return no rows; they are not kept.
   package func execute(_ sql: String) throws(DatabaseError) {
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw failure(code, sql) }
   }
 
-  /// The kept statement with this text, reset and with nothing bound.
+  /// Returns the kept statement with this text, reset and with nothing bound.
   package func prepared(_ sql: StaticString) throws(DatabaseError) -> Statement {
     let key = UnsafeRawPointer(sql.utf8Start)
     if let statement = statements[key] {
@@ -91,7 +94,8 @@ package final class Database {
     return statement
   }
 
-  /// The first column of the first row of a query.
+  /// Returns the first column of the first row of a query; nil without a row. The query is not
+  /// kept.
   package func integer(_ sql: String) throws(DatabaseError) -> Int64? {
     var compiled: OpaquePointer?
     let code = sqlite3_prepare_v2(handle, sql, -1, &compiled, nil)
@@ -104,7 +108,7 @@ package final class Database {
     }
   }
 
-  /// Calls the body with every row of a query that is not worth keeping.
+  /// Calls the body with every row of a query; the query is not kept.
   package func rows(_ sql: String, _ body: (Statement) -> Void) throws(DatabaseError) {
     var compiled: OpaquePointer?
     let code = sqlite3_prepare_v2(handle, sql, -1, &compiled, nil)
@@ -114,7 +118,7 @@ package final class Database {
     while try statement.step() { body(statement) }
   }
 
-  /// The faults that `PRAGMA integrity_check` finds, at most 100; none in a sound database.
+  /// Returns the faults that `PRAGMA integrity_check` finds, at most 100; none in a sound database.
   package func integrityCheck() throws(DatabaseError) -> [String] {
     let statement = try prepared("PRAGMA integrity_check(100)")
     defer { statement.reset() }
@@ -123,7 +127,7 @@ package final class Database {
     return lines == ["ok"] ? [] : lines
   }
 
-  /// Runs the body in a transaction that takes the write lock at once; an error undoes it.
+  /// Runs the body in a transaction that acquires the write lock at once; an error rolls it back.
   package func transaction<Result>(
     _ body: () throws(DatabaseError) -> Result
   ) throws(DatabaseError) -> Result {
@@ -139,13 +143,14 @@ package final class Database {
     return result
   }
 
-  /// Undoes the open transaction, if there is one.
+  /// Rolls back the open transaction, if there is one.
   package func rollBack() {
-    // A COMMIT that failed may have rolled back already; then there is nothing to undo.
+    // A COMMIT that failed may have rolled back already; then this does nothing.
     if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
   }
 
-  /// Counts the frames of the log from here on, and leaves checkpoints to ``checkpoint()``.
+  /// Counts the frames of the write-ahead log from now on; the caller then has to call
+  /// ``checkpoint()``, as SQLite makes no checkpoints of its own.
   package func watchLog() {
     // The connection is closed before its owner goes: the context outlives every call.
     let context = Unmanaged.passUnretained(self).toOpaque()
@@ -158,23 +163,24 @@ package final class Database {
       }, context)
   }
 
-  /// Brings what stands in the log to the database as far as no reader needs it in the log; with all of it
-  /// there, the next transaction begins the log again.
+  /// Copies the frames of the write-ahead log into the database, except those that a reader still
+  /// needs; when all are copied, the next transaction writes the log from its beginning.
   package func checkpoint() {
-    // Where it fails, everything stands in the log still: the next commit tries again.
+    // If this fails, everything is still in the log, and the next commit tries again.
     sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
   }
 
-  /// Brings the whole log to the database and cuts it off, where nobody else needs it now.
+  /// Copies the whole log into the database and empties it, unless another connection uses it now.
   package func emptyLog() {
     sqlite3_busy_timeout(handle, 0)
-    // Where it fails, as on a full disk, everything stands in the log still, and the next to open reads it.
+    // If this fails, as on a full disk, everything is still in the log, and the next connection
+    // reads it.
     let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
     sqlite3_busy_timeout(handle, Database.patience)
     if code == SQLITE_OK { logFrames = 0 }
   }
 
-  /// Copies the whole database, as it is now, into a new file; others go on writing meanwhile.
+  /// Copies the whole database, as it is now, into a new file; other connections may go on writing.
   package func copy(to target: String) throws(DatabaseError) {
     let other = try Database(path: target, mode: .create)
     guard let backup = sqlite3_backup_init(other.handle, "main", handle, "main") else {
@@ -185,14 +191,15 @@ package final class Database {
     guard code == SQLITE_DONE else { throw other.failure(code, "backup") }
   }
 
-  /// The number of rows that the statement before changed.
+  /// The number of rows that the last statement changed.
   package var changes: Int { Int(sqlite3_changes64(handle)) }
 
-  /// Adds an SQL function of any number of arguments that gives a number and depends on them alone.
+  /// Adds an SQL function of any number of arguments that returns a number and depends on its
+  /// arguments alone.
   package func addFunction(_ name: String, _ body: @escaping SQLFunction.Body) throws(DatabaseError)
   {
     let context = Unmanaged.passRetained(SQLFunction(body)).toOpaque()
-    // SQLite calls the destructor also where it does not add the function.
+    // SQLite calls the destructor even if it fails to add the function.
     let code = sqlite3_create_function_v2(
       handle, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, context,
       { context, count, values in SQLFunction.call(context, count, values) }, nil, nil,

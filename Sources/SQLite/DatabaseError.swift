@@ -6,7 +6,7 @@ package enum DatabaseError: Error, Sendable {
   case corrupt(String)
   /// Another connection held the database for too long.
   case busy(String)
-  /// The file, or the disk that it is on, cannot be written; the file's path.
+  /// The file, or the disk that it is on, is read-only; the file's path.
   case readOnly(String)
   /// The system failed below SQLite, a full disk included.
   case system(SystemError)

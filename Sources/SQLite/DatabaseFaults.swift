@@ -1,23 +1,24 @@
 internal import CSQLite
 internal import Platform
 
-/// Lets tests force SQLite's own writes and syncs to fail, or the process to die at them, through the
-/// same ``Platform/Faults`` as every other call. Nothing of it is in force until a test asks for it.
+/// Lets tests force SQLite's own writes and syncs to fail, or the process to die at them, through
+/// the same ``Platform/Faults`` as every other call. Nothing of it is active until a test installs
+/// it.
 ///
-/// Writes are among the calls that SQLite lets others make for it. Syncs are not: a file system that differs
-/// from `unix` in nothing else makes them.
+/// SQLite lets a program replace its write calls. It does not do so for syncs, so they are made by
+/// a VFS that differs from SQLite's `unix` in nothing else.
 package enum DatabaseFaults {
   private typealias Methods = sqlite3_io_methods
   private typealias Sync = @convention(c) (UnsafeMutablePointer<sqlite3_file>?, Int32) -> Int32
 
   private struct OpenFile {
     var path: String
-    /// SQLite syncs the directory of a new log with the log's first sync.
+    /// True for a new log until its first sync, with which SQLite syncs the directory too.
     var isNew: Bool
   }
 
   private struct State: @unchecked Sendable {
-    // Unchecked: the pointers are to what lasts as long as the process, and are only read.
+    // Unchecked: the pointers are to objects that last as long as the process and are only read.
     var unix: UnsafeMutablePointer<sqlite3_vfs>?
     var sync: Sync?
     /// Copies of the methods of files, by the address of the original.
@@ -28,7 +29,7 @@ package enum DatabaseFaults {
   // A leaf lock: nothing is called while it is held.
   private static let state = Monitor(State())
 
-  /// Puts the calls of SQLite's unix file system through the fault seam, for the whole process.
+  /// Routes the calls of SQLite's `unix` VFS through ``Platform/Faults``, for the whole process.
   package static func install() {
     guard let unix = sqlite3_vfs_find("unix"), let set = unix.pointee.xSetSystemCall else { return }
     let isFirst = state.withLock { state in
@@ -45,7 +46,7 @@ package enum DatabaseFaults {
     _ = set(unix, "pwrite", unsafeBitCast(pwrite, to: sqlite3_syscall_ptr.self))
     _ = set(unix, "pwrite64", unsafeBitCast(pwrite, to: sqlite3_syscall_ptr.self))
     _ = set(unix, "write", unsafeBitCast(write, to: sqlite3_syscall_ptr.self))
-    // Registered for good.
+    // Registered until the process ends.
     let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     own.initialize(to: unix.pointee)
     let name: StaticString = "llvs-faults"
@@ -92,6 +93,6 @@ package enum DatabaseFaults {
     return result
   }
 
-  /// SQLITE_IOERR_FSYNC, a macro of more than a number.
+  /// SQLITE_IOERR_FSYNC; the importer does not see a macro that is an expression.
   private static let ioErrorOfSync = SQLITE_IOERR | 4 << 8
 }

@@ -5,7 +5,7 @@ package final class SQLFunction {
   /// Computes the function's value from its arguments.
   package typealias Body = @Sendable (Arguments) -> Int64
 
-  /// One argument, valid while the function runs.
+  /// An argument, valid while the function runs.
   package enum Argument {
     case null
     case integer(Int64)
@@ -21,7 +21,7 @@ package final class SQLFunction {
     /// The number of arguments.
     package let count: Int
 
-    /// The argument at a place, from 0.
+    /// The argument at an index, from 0.
     package subscript(index: Int) -> Argument {
       guard let value = values?[index] else { return .null }
       switch sqlite3_value_type(value) {
@@ -29,7 +29,7 @@ package final class SQLFunction {
       case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
       case SQLITE_NULL: return .null
       case let type:
-        // sqlite3_value_blob before sqlite3_value_bytes: the first may convert.
+        // sqlite3_value_blob before sqlite3_value_bytes: the first may convert the value.
         let start = sqlite3_value_blob(value)
         let bytes = UnsafeRawBufferPointer(
           start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))

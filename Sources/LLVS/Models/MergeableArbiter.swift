@@ -2,18 +2,19 @@ internal import Foundation
 public import LLVSCore
 internal import Synchronization
 
-/// Merges values of registered Swift types property by property, and leaves the rest to another arbiter.
+/// Merges values of registered Swift types property by property; another arbiter decides the rest.
 ///
-/// Of a merge the first version is the dominant one. Values are read and written as JSON with sorted keys,
-/// so that equal merges give equal bytes. A value that cannot be read as its type goes to the fallback:
-/// what a peer writes must not keep others from merging.
+/// The first version of a merge is the dominant one. Values are read and written as JSON with
+/// sorted keys, so that equal merges give equal bytes. A value that cannot be read as its type goes
+/// to the fallback arbiter: a peer that writes such a value must not keep others from merging.
 ///
 /// - Concurrency: callable from any thread.
 public final class MergeableArbiter: MergeArbiter, Sendable {
-  /// Dominant, subordinate and, where there is one, what both came from; nil if one cannot be read.
+  /// Merges the bytes of the dominant value, the subordinate one and, where there is one, the
+  /// common ancestor; nil if one of them cannot be read.
   private typealias Merging = @Sendable ([UInt8], [UInt8], [UInt8]?) throws -> [UInt8]?
 
-  /// Decides about values of no registered type.
+  /// The arbiter for values of no registered type.
   public let fallbackArbiter: any MergeArbiter & Sendable
   // A leaf lock, not held while a type merges.
   private let registry = Mutex<[String: Merging]>([:])
@@ -25,7 +26,7 @@ public final class MergeableArbiter: MergeArbiter, Sendable {
     self.fallbackArbiter = fallbackArbiter
   }
 
-  /// Has values whose key names the type merged by it.
+  /// Registers a type: values whose key ends with the type's identifier are merged by it.
   public func register<T: StorableModel & Mergeable>(_ type: T.Type) {
     let merging: Merging = { dominant, subordinate, ancestor in
       guard let first = Self.read(type, dominant), let second = Self.read(type, subordinate) else {
@@ -49,10 +50,11 @@ public final class MergeableArbiter: MergeArbiter, Sendable {
     try? JSONDecoder().decode(type, from: Data(bytes))
   }
 
-  /// Returns a change for each conflicting fork: of registered types an update with what both become, or
-  /// the value that was updated where the other side removed it.
+  /// Returns a change for each conflicting fork: for a value of a registered type that both sides
+  /// updated, an update with the merged value; where one side removed it, the value of the side
+  /// that updated it.
   ///
-  /// - Throws: what a type's merge throws, or the fallback.
+  /// - Throws: the error of a type's merge, or of the fallback arbiter.
   public func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] {
     var changes: [Value.Change] = []
     var rest: [Value.ID: Value.Fork] = [:]

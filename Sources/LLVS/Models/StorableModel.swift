@@ -2,7 +2,8 @@ public import LLVSCore
 
 /// A type whose instances are stored as values of JSON under keys that name the type.
 public protocol StorableModel: Codable, SendableMetatype {
-  /// What keys say of the type; the same in every version of a program.
+  /// The text that ends the keys of all values of this type; the same in every release of a
+  /// program.
   static var modelTypeIdentifier: String { get }
 }
 
@@ -11,12 +12,12 @@ public func modelValueID(typeIdentifier: String, instanceIdentifier: String) -> 
   Value.ID("\(instanceIdentifier)/\(typeIdentifier)")
 }
 
-/// Returns what a key says of the type: what stands behind its last `/`; nil without one.
+/// Returns the type that a key names, which is the text after its last `/`; nil without a `/`.
 public func modelTypeIdentifier(from valueID: Value.ID) -> String? {
   parts(of: valueID)?.type
 }
 
-/// Returns what a key says of the instance: what stands before its last `/`; nil without one.
+/// Returns the instance that a key names, which is the text before its last `/`; nil without a `/`.
 public func instanceIdentifier(from valueID: Value.ID) -> String? {
   parts(of: valueID)?.instance
 }
