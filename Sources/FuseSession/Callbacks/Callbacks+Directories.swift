@@ -37,7 +37,8 @@ extension fuse_lowlevel_ops {
     }
   }
 
-  /// The table for a set of operations; what is absent answers ENOSYS.
+  /// Creates the table for a set of operations; requests for operations that are not in it are
+  /// answered with ENOSYS.
   init(_ set: OperationSet) {
     self.init()
     installBase()

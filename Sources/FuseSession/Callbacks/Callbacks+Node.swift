@@ -2,7 +2,7 @@ import CFuse3
 import Glibc
 
 extension fuse_lowlevel_ops {
-  /// INIT, LOOKUP, FORGET, GETATTR, STATFS: always there.
+  /// INIT, LOOKUP, FORGET, GETATTR, STATFS, which every file system serves.
   mutating func installBase() {
     unsafe self.`init` = { userData, connection in
       guard let userData = unsafe userData, let connection = unsafe connection else { return }

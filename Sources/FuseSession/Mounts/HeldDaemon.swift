@@ -1,10 +1,10 @@
 import Platform
 
-/// A daemon that is dead and has not ended: the kernel keeps a thread of it, and with that everything it had
-/// open (ConnectionWatch.swift says how that comes about).
+/// Detects a daemon that was killed and has not ended: the kernel holds one of its threads, and so
+/// everything that it had open (ConnectionWatch.swift explains how that happens).
 package enum HeldDaemon {
-  /// Whether a process of a name has been killed, or is writing its memory to a file, and has threads that
-  /// have not ended.
+  /// True if a process with this name was killed, or is writing a core dump, and some of its
+  /// threads have not ended.
   package static func isHeld(_ process: Int32, named name: String) -> Bool {
     guard process > 0,
       let text = try? FileSystem.read("/proc/\(process)/status", atMost: 16_384)
@@ -12,7 +12,8 @@ package enum HeldDaemon {
     return isHeld(status: text, named: name)
   }
 
-  /// The same from the text of `/proc/PID/status` (proc(5): Name, State, Threads, CoreDumping).
+  /// Answers ``isHeld(_:named:)`` from the text of `/proc/PID/status` (proc(5): Name, State,
+  /// Threads, CoreDumping).
   package static func isHeld(status: [UInt8], named name: String) -> Bool {
     var fields: [Substring: Substring] = [:]
     for line in String(decoding: status, as: UTF8.self).split(separator: "\n") {

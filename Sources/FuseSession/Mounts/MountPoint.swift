@@ -1,25 +1,26 @@
 import CFuse3
 import Glibc
 
-/// What can be said and done about a directory that something is mounted on.
+/// Examines and unmounts directories on which a file system is mounted.
 package enum MountPoint {
-  /// Returns true for a mount whose file system has died: every use of it is ENOTCONN.
+  /// Returns true for a mount whose daemon has died: every use of it fails with ENOTCONN.
   ///
-  /// Asks statfs(2), which the kernel always passes on: what stat(2) shows may still be cached.
+  /// Calls statfs(2), which the kernel always forwards to the daemon; the answer of stat(2) may be
+  /// cached.
   package static func isStale(_ path: String) -> Bool {
     var found = statvfs()
     guard unsafe statvfs(path, &found) != 0 else { return false }
     return errno == ENOTCONN
   }
 
-  /// Takes a dead mount away, if there is one.
+  /// Unmounts a dead mount, if there is one.
   ///
   /// - Returns: True if there was one.
-  /// - Throws: ``FuseError/unmount(path:errno:)`` if it cannot be taken away.
+  /// - Throws: ``FuseError/unmount(path:errno:)`` if it cannot be unmounted.
   @discardableResult
   package static func removeStale(_ path: String) throws(FuseError) -> Bool {
     guard isStale(path) else { return false }
-    // Several may lie on top of each other, each from a daemon that died.
+    // Several dead mounts may be on top of each other.
     var layers = 0
     while isStale(path) {
       guard layers < 64 else { throw .unmount(path: path, errno: EBUSY) }
@@ -29,9 +30,10 @@ package enum MountPoint {
     return true
   }
 
-  /// Unmounts what is mounted at a path, as root by umount2(2), else with fusermount3(1).
+  /// Unmounts a path: as root with umount2(2), otherwise with fusermount3(1).
   ///
-  /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while in use, EINVAL if nothing is mounted.
+  /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while the mount is in use, EINVAL if
+  ///   nothing is mounted there.
   package static func unmount(_ path: String, lazily: Bool = false) throws(FuseError) {
     let flags = Int32(UMOUNT_NOFOLLOW) | (lazily ? Int32(MNT_DETACH) : 0)
     if unsafe umount2(path, flags) == 0 { return }
@@ -42,7 +44,8 @@ package enum MountPoint {
     guard status == 0 else { throw .unmount(path: path, errno: try refusal(path)) }
   }
 
-  /// Why fusermount3, which says it in words alone, did not unmount: the mount is another user's, or in use.
+  /// Returns an errno for a failure of fusermount3, which prints its reason as text only: the mount
+  /// belongs to another user, or it is in use.
   private static func refusal(_ path: String) throws(FuseError) -> Int32 {
     let entry = try MountTable().mount(at: Array(path.utf8))
     guard let entry, let user = entry.user else { return EBUSY }

@@ -2,29 +2,31 @@ import Glibc
 
 /// One line of the kernel's table of mounts.
 package struct MountEntry: Hashable, Sendable {
-  /// The number that names the mount.
+  /// The mount's ID in the kernel.
   package let id: UInt32
-  /// The mount it is mounted on.
+  /// The ID of the mount that this one is mounted on.
   package let parent: UInt32
   /// The device number as `major:minor`.
   package let device: String
-  /// Which directory of its file system is shown.
+  /// The directory of the file system that the mount shows.
   package let root: [UInt8]
-  /// Where it is mounted.
+  /// The path of the mount point.
   package let path: [UInt8]
-  /// For example `ext4` or `fuse.llvs`.
+  /// The file system type, for example `ext4` or `fuse.llvs`.
   package let type: String
-  /// The first column of mount(8)'s list: for `fuse.llvs` the store.
+  /// The first column of mount(8)'s list; for `fuse.llvs` it is the store's path.
   package let source: [UInt8]
-  /// Who made a mount of user space, who may take it away; nil for others.
+  /// The user who mounted a file system in user space, and may unmount it; nil for other file
+  /// systems.
   package let user: UInt32?
 
   /// True for every file system in user space.
   package var isFuse: Bool { type == "fuse" || type == "fuseblk" || type.hasPrefix("fuse.") }
 }
 
-/// The mounts that this process sees, in the order they were made.
+/// The mounts that this process sees, in the order in which they were made.
 package struct MountTable: Sendable {
+  /// The mounts.
   package let entries: [MountEntry]
 
   /// Reads `/proc/self/mountinfo`.
@@ -35,12 +37,12 @@ package struct MountTable: Sendable {
     self.init(parsing: try Self.read("/proc/self/mountinfo"))
   }
 
-  /// Reads a table from bytes; lines that are not of its form are left out.
+  /// Parses a table; lines of another form are skipped.
   package init(parsing bytes: [UInt8]) {
     entries = bytes.split(separator: UInt8(ascii: "\n")).compactMap(Self.entry)
   }
 
-  /// The mount that is seen at a canonical path: the last one made there.
+  /// The mount that is visible at a canonical path: the last one made there.
   package func mount(at path: [UInt8]) -> MountEntry? {
     entries.last { $0.path == path }
   }
@@ -59,7 +61,7 @@ package struct MountTable: Sendable {
       source: unescaped(words[dash + 2]), user: user(words[(dash + 3)...]))
   }
 
-  /// `user_id=` among the options of the file system itself.
+  /// Returns the number after `user_id=` in the options of the file system itself.
   private static func user(_ words: ArraySlice<ArraySlice<UInt8>>) -> UInt32? {
     let prefix = Array("user_id=".utf8)
     let options = (words.last ?? []).split(separator: UInt8(ascii: ","))
@@ -67,7 +69,8 @@ package struct MountTable: Sendable {
     return UInt32(String(decoding: option.dropFirst(prefix.count), as: UTF8.self))
   }
 
-  /// Spaces, tabs, line ends and backslashes are written as `\` and three octal digits.
+  /// Decodes spaces, tabs, line ends and backslashes, which are written as `\` and three octal
+  /// digits.
   static func unescaped(_ word: ArraySlice<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(word.count)

@@ -1,23 +1,24 @@
 import CFuse3
 import Glibc
 
-/// How a mount point lies to a store.
+/// The position of a mount point relative to a store.
 package enum PathRelation: Hashable, Sendable {
-  /// They have nothing to do with each other.
+  /// Neither directory contains the other.
   case separate
-  /// They are one directory.
+  /// Both are the same directory.
   case equal
   /// The mount would cover the store.
   case above
   /// The mount would lie in the store.
   case inside
 
-  /// Compares two directories by what they are, not by how they are spelled: symbolic links and bind
-  /// mounts deceive nobody.
+  /// Compares two directories by identity, not by spelling, so symbolic links and bind mounts make
+  /// no difference.
   ///
-  /// A store that does not exist yet is judged by the nearest directory above it that does.
+  /// For a store that does not exist yet, the nearest existing directory above it and the missing
+  /// names decide.
   ///
-  /// - Throws: ``FuseError/system(call:errno:)`` if one cannot be looked at.
+  /// - Throws: ``FuseError/system(call:errno:)`` if a directory cannot be examined.
   package static func of(
     mountPoint: String, toStore store: String
   ) throws(FuseError) -> PathRelation {
@@ -26,7 +27,7 @@ package enum PathRelation: Hashable, Sendable {
     guard let mountItself = mount.directories.first, let storeItself = other.directories.first
     else { return .separate }
     if mountItself == storeItself {
-      // Of what is still to be made there is only its name.
+      // The parts that do not exist yet can only be compared by name.
       if mount.missing == other.missing { return .equal }
       if other.missing.starts(with: mount.missing) { return .above }
       return mount.missing.starts(with: other.missing) ? .inside : .separate
@@ -42,9 +43,9 @@ package enum PathRelation: Hashable, Sendable {
   }
 
   private struct Chain {
-    /// The nearest existing directory first, the root last.
+    /// Existing directories, from the nearest one up to the root.
     var directories: [Identity] = []
-    /// Names below that, which do not exist.
+    /// Names below the nearest existing directory; they do not exist.
     var missing: [String] = []
   }
 
@@ -71,7 +72,7 @@ package enum PathRelation: Hashable, Sendable {
     }
   }
 
-  /// Nil if it does not exist.
+  /// Returns the canonical path; nil if nothing is there.
   private static func canonical(_ path: String) throws(FuseError) -> String? {
     guard let resolved = unsafe realpath(path, nil) else {
       let code = errno

@@ -1,9 +1,11 @@
-/// Which operations a file system serves.
+/// The set of operations that a file system serves; each option is the request of its name.
 ///
-/// The kernel asks once for one that is absent, learns that it is (ENOSYS) and does without from
-/// then on. POSIX locks and flock(2) are never served: then the kernel's own are used.
+/// The kernel sends the first request for an operation that is not in the set, gets ENOSYS and
+/// sends no more. POSIX locks and flock(2) are never in it, so the kernel's own are used.
 package struct OperationSet: OptionSet, Sendable {
+  /// The bits of the options.
   package let rawValue: UInt64
+  /// Creates a set from its bits.
   package init(rawValue: UInt64) { self.rawValue = rawValue }
   private init(bit: UInt64) { rawValue = 1 << bit }
 
@@ -33,7 +35,7 @@ package struct OperationSet: OptionSet, Sendable {
   package static let getxattr = OperationSet(bit: 22)
   package static let listxattr = OperationSet(bit: 23)
   package static let removexattr = OperationSet(bit: 24)
-  /// Asked only without `default_permissions`.
+  /// Requested only without `default_permissions`.
   package static let access = OperationSet(bit: 25)
   package static let create = OperationSet(bit: 26)
   package static let fallocate = OperationSet(bit: 27)
@@ -41,12 +43,12 @@ package struct OperationSet: OptionSet, Sendable {
   package static let lseek = OperationSet(bit: 29)
   package static let ioctl = OperationSet(bit: 30)
 
-  /// What a tree that is only read needs.
+  /// The operations that a tree for reading only needs.
   package static let reading: OperationSet = [
     base, readlink, open, read, release, opendir, readdir, readdirplus, releasedir, getxattr,
     listxattr, ioctl,
   ]
-  /// All but `access`, which `default_permissions` leaves without work.
+  /// All operations but `access`, for which `default_permissions` leaves no use.
   package static let all: OperationSet = [
     reading, setattr, mknod, mkdir, unlink, rmdir, symlink, rename, link, write, flush, fsync,
     fsyncdir, setxattr, removexattr, create, fallocate, copyFileRange, lseek,

@@ -1,11 +1,11 @@
 import CFuse3
 import Glibc
 
-/// A stretch of what a read answers.
+/// A part of the answer to a read.
 @safe package enum DataPart {
   /// Bytes that stay valid until the reply is sent.
   case bytes(UnsafeRawBufferPointer)
-  /// A stretch of a file, spliced into the answer where that pays.
+  /// A range of a file, spliced into the answer if that is faster.
   case file(descriptor: Int32, offset: Int64, count: Int)
 }
 
@@ -17,14 +17,14 @@ package struct DataReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with bytes; fewer than asked for is the end of the file.
+  /// Answers with bytes; fewer than requested mean the end of the file.
   package consuming func bytes(_ bytes: UnsafeRawBufferPointer) {
     unsafe token.finish {
       unsafe fuse_reply_buf($0, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
     }
   }
 
-  /// Answers with bytes; fewer than asked for is the end of the file.
+  /// Answers with bytes; fewer than requested mean the end of the file.
   package consuming func bytes(_ bytes: RawSpan) {
     unsafe token.finish { request in
       unsafe bytes.withUnsafeBytes { buffer in
@@ -37,9 +37,9 @@ package struct DataReply: ~Copyable, FuseReply {
   /// Answers with an array's bytes.
   package consuming func bytes(_ bytes: borrowing [UInt8]) { unsafe self.bytes(bytes.span.bytes) }
 
-  /// Answers with a stretch of a file; a stretch past its end gives fewer bytes.
+  /// Answers with a range of a file; a range beyond its end gives fewer bytes.
   ///
-  /// The bytes move by splice(2) where the session has it and there are at least two pages.
+  /// The bytes are moved with splice(2) if the session has it and there are at least two pages.
   package consuming func file(_ descriptor: Int32, offset: Int64, count: Int) {
     var vector = fuse_bufvec()
     vector.count = 1
@@ -51,11 +51,11 @@ package struct DataReply: ~Copyable, FuseReply {
     unsafe token.finish { unsafe fuse_reply_data($0, &vector, FUSE_BUF_SPLICE_MOVE) }
   }
 
-  /// Answers with several stretches, one after the other.
+  /// Answers with several parts in order.
   ///
-  /// Without a file among them they go to the kernel in one writev(2), uncopied.
+  /// If no part is a file, one writev(2) hands them to the kernel uncopied.
   package consuming func parts(_ parts: borrowing [DataPart]) {
-    // `fuse_bufvec` ends in an array of one: room for the others follows it.
+    // `fuse_bufvec` ends in an array of one element; the memory for the others follows it.
     let room = unsafe MemoryLayout<fuse_bufvec>.size + parts.count * MemoryLayout<fuse_buf>.stride
     unsafe token.finish { request in
       unsafe withUnsafeTemporaryAllocation(

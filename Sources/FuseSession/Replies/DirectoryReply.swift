@@ -1,14 +1,14 @@
 import CFuse3
 import Glibc
 
-/// The bytes of a directory listing, at most as many as the kernel asked for.
+/// A buffer for the bytes of a directory listing, of the size that the kernel asked for.
 @safe struct DirectoryBuffer: ~Copyable, @unchecked Sendable {
   // Owned by this value alone.
   private let memory: UnsafeMutablePointer<CChar>?
   private let capacity: Int
   private(set) var used = 0
 
-  /// The kernel asks for one page up to `max_pages`; nothing larger is ever allocated.
+  /// The kernel asks for one page up to `max_pages`; no larger buffer is allocated.
   static var largest: Int { 1 << 20 }
 
   init(size: Int) {
@@ -22,13 +22,14 @@ import Glibc
     unsafe UnsafeBufferPointer(start: memory, count: used)
   }
 
-  /// Appends what `write` writes for a name; returns false, unchanged, when it does not fit.
+  /// Appends the bytes that `write` writes for a name; returns false, and appends nothing, if they
+  /// do not fit.
   mutating func append(
     _ name: UnsafeRawBufferPointer,
     _ write: (UnsafeMutablePointer<CChar>, Int, UnsafePointer<CChar>) -> Int
   ) -> Bool {
     guard let memory = unsafe memory else { return false }
-    // A single bad name makes the kernel refuse the whole listing with EIO.
+    // A single invalid name makes the kernel refuse the whole listing with EIO.
     guard unsafe Self.isValid(name) else {
       assertionFailure("Not a file name.")
       return true
@@ -69,8 +70,8 @@ package struct DirectoryReply: ~Copyable, FuseReply {
 
   /// Adds an entry.
   ///
-  /// Of the mode only the file type bits are used. `next` is the offset at which the listing goes on
-  /// after this entry, and not 0.
+  /// Only the file type bits of the mode are used. `next` is the offset at which the listing
+  /// continues after this entry; it is not 0.
   ///
   /// - Returns: False if the buffer is full and the entry was not added.
   package mutating func add(
@@ -85,7 +86,7 @@ package struct DirectoryReply: ~Copyable, FuseReply {
     }
   }
 
-  /// Answers with what was added; nothing added is the end of the directory.
+  /// Answers with the added entries; none mean the end of the directory.
   package consuming func finish() {
     let buffer = self.buffer
     unsafe token.finish {
@@ -94,7 +95,7 @@ package struct DirectoryReply: ~Copyable, FuseReply {
   }
 }
 
-/// Answers readdirplus: each entry is a look-up too.
+/// Answers readdirplus: each entry counts as a look-up too.
 package struct DirectoryPlusReply: ~Copyable, FuseReply {
   private var token: ReplyToken
   private var buffer: DirectoryBuffer
@@ -110,10 +111,10 @@ package struct DirectoryPlusReply: ~Copyable, FuseReply {
 
   /// Adds an entry with its attributes.
   ///
-  /// The kernel counts a look-up for every entry added, except `.`, `..` and those whose node is 0,
-  /// of which it takes only the name, the type and the inode number.
+  /// The kernel counts a look-up for every added entry, except `.`, `..` and entries with node 0,
+  /// of which it uses only the name, the type and the inode number.
   ///
-  /// `next` is the offset at which the listing goes on after this entry, and not 0.
+  /// `next` is the offset at which the listing continues after this entry; it is not 0.
   ///
   /// - Returns: False if the buffer is full and the entry was not added.
   package mutating func add(
@@ -126,9 +127,9 @@ package struct DirectoryPlusReply: ~Copyable, FuseReply {
     }
   }
 
-  /// Answers with what was added; nothing added is the end of the directory.
+  /// Answers with the added entries; none mean the end of the directory.
   ///
-  /// - Returns: False if nobody waits any more: none of the entries' look-ups is counted.
+  /// - Returns: False if the request was aborted: the kernel counts none of the entries' look-ups.
   @discardableResult
   package consuming func finish() -> Bool {
     let buffer = self.buffer

@@ -1,21 +1,21 @@
 import Platform
 
-/// The parked requests of a session and the thread that interrupts them.
+/// The parked requests of a session, and the thread that interrupts them.
 ///
-/// The kernel tells that a caller has a signal, but not which. One that the caller handles and goes on after
-/// (a child that ended, a terminal that was resized) would not interrupt a call of a local file system, and
-/// does not here: it is looked up which signals wait for him, and again while the request goes on, since the
-/// kernel tells once only.
+/// The kernel reports that a caller has a signal, but not which. A signal that the caller handles
+/// and continues after (a child ended, a terminal was resized) would not interrupt a call of a
+/// local file system, and does not interrupt one here. So the thread looks up the caller's pending
+/// signals, and looks again while the request is parked, since the kernel reports only once.
 ///
 /// - Concurrency: Callable from any thread; handlers run without a lock held.
 final class ParkedRequests: Sendable {
   private enum Slot {
-    /// Counted; its handler is about to come.
+    /// The request is counted; its handler will be added next.
     case announced
-    /// Interrupted before its handler came.
+    /// The request was interrupted before its handler was added.
     case interruptedEarly
     case waiting(Handler)
-    /// Told of a signal; whether it ends the caller's wait is not known, or it does not.
+    /// The caller got a signal. It is unknown whether that ends its wait, or it does not.
     case signalled(Handler)
   }
 
@@ -24,12 +24,12 @@ final class ParkedRequests: Sendable {
     var run: @Sendable () -> Void
   }
 
-  /// How often it is looked at whether a caller with a signal got another.
+  /// The interval between two looks at the signals of callers that had one before, in nanoseconds.
   private static let glance: UInt64 = 200_000_000
 
   private struct State {
     var slots: [UInt64: Slot] = [:]
-    /// Slots that were signalled and not looked at yet.
+    /// Requests whose callers got a signal and whose signals were not looked up yet.
     var due: [UInt64] = []
     var nextNumber: UInt64 = 1
     var unanswered = 0
@@ -46,7 +46,7 @@ final class ParkedRequests: Sendable {
 
   private let monitor = Monitor(State())
 
-  /// Counts a request as parked and gives it a number, never 0.
+  /// Counts a request as parked and returns its number, which is never 0.
   func announce() -> UInt64 {
     monitor.withLock { state in
       defer { state.nextNumber += 1 }
@@ -56,7 +56,7 @@ final class ParkedRequests: Sendable {
     }
   }
 
-  /// Says what is to run when the caller, a thread, is told to stop waiting.
+  /// Sets the handler that runs when the calling thread is told to stop waiting.
   func add(_ number: UInt64, caller: Int32, _ handler: @escaping @Sendable () -> Void) {
     let handler = Handler(caller: caller, run: handler)
     let startsThread = monitor.withLock { state in
@@ -73,22 +73,22 @@ final class ParkedRequests: Sendable {
       do throws(SystemError) {
         try SystemThread.detach(name: "llvs-interrupt") { [self] in run() }
       } catch {
-        // Signals wait until the next request that is parked brings the thread.
+        // Without the thread no signal is handled until the next parked request starts it.
         monitor.withLock { $0.isThreadRunning = false }
       }
     }
     monitor.broadcast()
   }
 
-  /// Forgets a request's handler: it is being answered.
+  /// Removes a request's handler, since the request is being answered.
   func remove(_ number: UInt64) {
-    // The handler is released outside the lock: it may own much.
+    // Released outside the lock: the handler may own much.
     let slot = monitor.withLock { $0.slots.removeValue(forKey: number) }
     withExtendedLifetime(slot) {}
   }
 
-  /// Has the request's handler run if the caller's signals ask for it; numbers that are not known any more
-  /// do nothing.
+  /// Runs the request's handler if the caller's signals demand it; does nothing for an unknown
+  /// number.
   func interrupt(_ number: UInt64) {
     monitor.withLock { state in
       switch state.slots[number] {
@@ -110,7 +110,7 @@ final class ParkedRequests: Sendable {
 
   /// Interrupts every parked request and waits until all are answered.
   ///
-  /// No request may be parked any more when it is called.
+  /// No request may be parked after this call begins.
   func close() {
     let handlers = monitor.withLock { state in
       state.isClosed = true
@@ -140,7 +140,7 @@ final class ParkedRequests: Sendable {
       }
       if isDue == false { return }
       for (number, handler) in monitor.withLock({ $0.signalled }) {
-        // Of a caller that is not there any more nobody waits.
+        // If the calling thread is gone, nothing waits for the answer: the handler runs too.
         guard SystemProcess.isAskedToEnd(thread: handler.caller) ?? true else { continue }
         let isKnown = monitor.withLock { $0.slots.removeValue(forKey: number) != nil }
         if isKnown { handler.run() }

@@ -9,11 +9,11 @@ package struct EmptyReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers that it is done.
+  /// Answers with success.
   package consuming func done() { token.error(0) }
 }
 
-/// Answers with a node: lookup, mknod, mkdir, symlink, link.
+/// Answers with a node, for lookup, mknod, mkdir, symlink and link.
 package struct EntryReply: ~Copyable, FuseReply {
   private var token: ReplyToken
   init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
@@ -21,9 +21,10 @@ package struct EntryReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with a node, whose look-up count must have been raised before: a FORGET may come at once.
+  /// Answers with a node. The caller has raised its look-up count before, since a FORGET may come
+  /// at once.
   ///
-  /// - Returns: False if nobody waits any more: the kernel does not count this look-up.
+  /// - Returns: False if the request was aborted: the kernel does not count this look-up.
   @discardableResult
   package consuming func entry(_ entry: borrowing EntryAttributes) -> Bool {
     var parameters = entry.parameters
@@ -46,7 +47,8 @@ package struct AttributesReply: ~Copyable, FuseReply {
   }
 }
 
-/// Answers open and opendir. ENOSYS, where the session allows it, ends opens for its whole life.
+/// Answers open and opendir. If the session allows it, ENOSYS ends all opens for the life of the
+/// session.
 package struct OpenReply: ~Copyable, FuseReply {
   private var token: ReplyToken
   init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
@@ -56,7 +58,7 @@ package struct OpenReply: ~Copyable, FuseReply {
 
   /// Answers with a handle.
   ///
-  /// - Returns: False if nobody waits any more: no RELEASE of the handle will come.
+  /// - Returns: False if the request was aborted: no RELEASE of the handle will come.
   @discardableResult
   package consuming func opened(_ handle: HandleID, _ options: OpenOptions = []) -> Bool {
     var info = fuse_file_info()
@@ -76,7 +78,7 @@ package struct CreateReply: ~Copyable, FuseReply {
 
   /// Answers with the new node and its handle.
   ///
-  /// - Returns: False if nobody waits any more: neither look-up nor handle is counted.
+  /// - Returns: False if the request was aborted: the kernel counts neither look-up nor handle.
   @discardableResult
   package consuming func created(
     _ entry: borrowing EntryAttributes, _ handle: HandleID, _ options: OpenOptions = []
@@ -89,7 +91,7 @@ package struct CreateReply: ~Copyable, FuseReply {
   }
 }
 
-/// Answers write and copy_file_range with how much was taken.
+/// Answers write and copy_file_range with the number of bytes that were written.
 package struct WriteReply: ~Copyable, FuseReply {
   private var token: ReplyToken
   init(_ request: fuse_req_t?) { unsafe token = ReplyToken(request) }
@@ -97,7 +99,7 @@ package struct WriteReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers that `count` bytes were taken.
+  /// Answers that `count` bytes were written.
   package consuming func wrote(_ count: Int) {
     unsafe token.finish { unsafe fuse_reply_write($0, count) }
   }
@@ -125,7 +127,7 @@ package struct StatisticsReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with the file system's size and room.
+  /// Answers with the file system's size and free space.
   package consuming func statistics(_ statistics: FileSystemStatistics) {
     var result = statvfs()
     result.f_bsize = UInt(statistics.blockSize)

@@ -1,18 +1,18 @@
-// The one right to answer a request.
+// The right to answer a request, which exists once.
 //
-// INVARIANT 1: every request is answered once. A token is consumed by its answer; one that is
-//   dropped answers EIO and, in debug builds, stops the program.
+// INVARIANT 1: every request is answered once. Its answer consumes the token; a token that is
+// dropped answers EIO and, in debug builds, stops the program.
 // INVARIANT 2: no request outlives its session. libfuse's threads are joined before the session is
-//   destroyed, so a token may leave the thread of its request only inside a `ParkedReply`, which
-//   the session counts and waits for.
+// destroyed, so a token may leave the thread of its request only inside a `ParkedReply`, which the
+// session counts and waits for.
 
 import CFuse3
 import Glibc
 
-/// The libfuse request a reply belongs to.
+/// The libfuse request that a reply belongs to.
 @safe package struct RequestPointer: @unchecked Sendable {
-  // A request may be answered from any thread (fuse_lowlevel.h); it is freed by its reply, which
-  // consumes the only `ReplyToken` that holds it.
+  // Any thread may answer a request (fuse_lowlevel.h). The reply frees it, and consumes the only
+  // `ReplyToken` that holds it.
   let raw: fuse_req_t?
 
   var userData: SessionBox? {
@@ -22,7 +22,7 @@ import Glibc
 }
 
 extension RequestPointer {
-  /// Who made the request; only while it is not answered.
+  /// The caller that made the request; valid only until the request is answered.
   package var caller: Caller {
     guard let context = unsafe fuse_req_ctx(raw) else {
       return Caller(uid: 0, gid: 0, pid: 0, umask: 0)
@@ -32,12 +32,14 @@ extension RequestPointer {
       umask: context.pointee.umask)
   }
 
-  /// Whether the caller belongs to a group, also by its further groups; false once it has ended.
+  /// True if the caller belongs to a group, including its supplementary groups; false once the
+  /// caller has ended.
   ///
-  /// Only while the request is not answered; reads /proc unless it is the first of its groups.
+  /// Valid only until the request is answered. Reads /proc unless `group` is the caller's first
+  /// group.
   package func isCallerMember(of group: UInt32) -> Bool {
     if caller.gid == group { return true }
-    // 65536 is NGROUPS_MAX; most have few.
+    // 65536 is NGROUPS_MAX; most callers have few groups.
     for room in [64, 65_536] {
       let found: Bool? = unsafe withUnsafeTemporaryAllocation(of: gid_t.self, capacity: room) {
         let count = Int(unsafe fuse_req_getgroups(raw, Int32(room), $0.baseAddress))
@@ -50,23 +52,23 @@ extension RequestPointer {
   }
 }
 
-/// What every reply can do.
+/// The operations of every reply.
 package protocol FuseReply: ~Copyable, Sendable {
-  /// Answers with an errno (a positive number; 0 is success where an operation has no result).
+  /// Answers with an errno: a positive number, or 0 for success of an operation without a result.
   consuming func error(_ errno: Int32)
 
   /// The request that is answered.
   var request: RequestPointer { get }
 
-  /// Marks the reply as counted by its session.
+  /// Marks the reply as counted among the session's parked requests.
   mutating func markParked()
 }
 
 extension FuseReply where Self: ~Copyable {
-  /// Who made the request.
+  /// The caller that made the request.
   package var caller: Caller { request.caller }
 
-  /// True once the calling process was told to stop waiting.
+  /// True once a signal told the caller to stop waiting.
   package var isInterrupted: Bool { unsafe fuse_req_interrupted(request.raw) != 0 }
 }
 
@@ -80,7 +82,7 @@ struct ReplyToken: ~Copyable, @unchecked Sendable {
 
   mutating func markParked() { isParked = true }
 
-  /// Sends the answer that `send` makes; returns false if the request is no longer waited for.
+  /// Sends the answer with `send`; returns false if the request was aborted.
   @discardableResult
   consuming func finish(_ send: (fuse_req_t?) -> Int32) -> Bool {
     let request = self.request

@@ -1,10 +1,11 @@
 import CFuse3
 import Glibc
 
-/// Answers getxattr and listxattr: with the size when that is all that was asked, else with bytes.
+/// Answers getxattr and listxattr: with the size if the caller asked for that alone, otherwise with
+/// bytes.
 package struct XattrReply: ~Copyable, FuseReply {
   private var token: ReplyToken
-  /// How much the caller has room for; 0 asks for the size alone.
+  /// The size of the caller's buffer; 0 asks for the size alone.
   package let room: Int
 
   init(_ request: fuse_req_t?, room: Int) {
@@ -16,7 +17,8 @@ package struct XattrReply: ~Copyable, FuseReply {
   package mutating func markParked() { token.markParked() }
   package consuming func error(_ errno: Int32) { token.error(errno) }
 
-  /// Answers with a value, or a list of names each ended by a zero; ERANGE where it has no room.
+  /// Answers with a value, or with a list of names that each end with a zero; ERANGE if the buffer
+  /// is too small.
   package consuming func value(_ bytes: UnsafeRawBufferPointer) {
     let room = self.room
     unsafe token.finish { request in

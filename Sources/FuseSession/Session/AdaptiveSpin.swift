@@ -1,33 +1,33 @@
 import CShims
 
-/// Looks out for the next request for a moment before its thread waits for it in the kernel.
+/// Polls for the next request for a short time before its thread waits in the kernel.
 ///
-/// To wake a thread on a sleeping processor takes longer than most answers. It pays only while the
-/// program that asks runs on another processor and nobody else wants this one, which shows in the
-/// request coming while it is looked out for; each time that it does not, twice as many of the next
-/// are waited for at once.
+/// Waking a thread on a sleeping processor takes longer than most answers. Polling pays only while
+/// the calling program runs on another processor and no other thread wants this one; then the
+/// request comes while this thread polls. Each time that none comes, twice as many of the following
+/// requests are waited for in the kernel at once.
 struct AdaptiveSpin {
-  /// How long it looks out, in nanoseconds.
+  /// The longest time to poll, in nanoseconds.
   static let patience: UInt64 = 50_000
-  /// Between two looks so far apart the processor was somebody else's.
+  /// If two polls are so far apart, another thread had the processor; in nanoseconds.
   static let interruption: UInt64 = 20_000
-  /// The most requests that are waited for at once before it is tried again.
+  /// The most requests that are waited for without polling before the next attempt.
   static let mostSkipped: UInt32 = 255
-  /// Instructions that only pass time between two looks: each look is a system call.
+  /// The number of pause instructions between two polls: each poll is a system call.
   private static let rest: Int32 = 20
 
   private var skipped: UInt32 = 0
   private var toSkip: UInt32 = 0
 
-  /// Returns once a request is pending or it does not pay to look out any longer.
+  /// Polls until a request is pending or further polling does not pay.
   ///
-  /// `clock` gives nanoseconds of a clock that only goes forward.
+  /// `clock` returns nanoseconds of a monotonic clock.
   mutating func wait(clock: () -> UInt64, isPending: () -> Bool) {
     guard toSkip == 0 else {
       toSkip -= 1
       return
     }
-    // One that is there already says nothing about waiting.
+    // A request that is pending already shows nothing about waiting.
     if isPending() { return }
     let start = clock()
     var last = start

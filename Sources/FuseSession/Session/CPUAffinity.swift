@@ -1,9 +1,9 @@
 import CShims
 import Glibc
 
-/// Keeps a thread on the processor where the program that it serves runs.
+/// Binds a thread to the processor on which the calling program runs.
 struct CPUAffinity {
-  /// A thread that may run wherever this process may.
+  /// A thread with the affinity of this process, from which a released thread's is copied.
   let model: Int32
   private var thread: Int32 = 0
   private var processor: Int32 = -1
@@ -11,10 +11,11 @@ struct CPUAffinity {
 
   init(model: Int32) { self.model = model }
 
-  /// Whether a thread is kept somewhere.
+  /// True while a thread is bound.
   var isMade: Bool { thread != 0 }
 
-  /// Moves `thread` to where `caller` last ran, once it was found there twice in a row.
+  /// Binds `thread` to the processor on which `caller` last ran, if two calls in a row found the
+  /// same one.
   mutating func follow(_ caller: Int32, with thread: Int32) {
     guard caller > 0, let found = Self.processor(of: caller) else { return }
     defer { seen = found }
@@ -25,7 +26,7 @@ struct CPUAffinity {
     processor = found
   }
 
-  /// Lets the thread run anywhere again.
+  /// Lets the thread run on any processor again.
   mutating func end() {
     if thread != 0 { _ = llvs_let_thread_roam(thread, model) }
     thread = 0
@@ -33,7 +34,7 @@ struct CPUAffinity {
     seen = -1
   }
 
-  /// proc_pid_stat(5): the 39th field, the 37th after the name in parentheses.
+  /// Reads proc_pid_stat(5): the 39th field, the 37th after the name in parentheses.
   private static func processor(of thread: Int32) -> Int32? {
     let descriptor = unsafe open("/proc/\(thread)/stat", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

@@ -1,12 +1,13 @@
 import CFuse3
 
 extension ConnectionOptions {
-  /// Chooses from what the kernel offers; called in INIT.
+  /// Chooses among the capabilities that the kernel offers; called in INIT.
   ///
-  /// Everything is said here: libfuse's own defaults (killing set-user-id bits, invalidation by
-  /// attributes) are not ours. The writeback cache stays off: with it nobody sees who wrote, or when. So does
-  /// FUSE_CAP_ASYNC_DIO: after a direct write that was answered by itself (io_submit(2)) the kernel does not drop
-  /// what readers brought into its page cache meanwhile, and goes on showing the old bytes.
+  /// Every capability is set here: libfuse's own defaults (clearing set-user-id bits, invalidation
+  /// by attributes) are not used. The writeback cache stays off: with it the kernel does not pass
+  /// on which process wrote, or when. FUSE_CAP_ASYNC_DIO stays off too: after a direct write that
+  /// was answered on its own (io_submit(2)) the kernel does not drop the pages that readers brought
+  /// into its page cache meanwhile, and goes on showing the old bytes.
   func negotiate(_ connection: inout fuse_conn_info) -> ConnectionInfo {
     var wanted: UInt32 = 0
     func want(_ capability: Int32, _ condition: Bool = true) {

@@ -1,20 +1,23 @@
-// The end of connections whose daemon has died.
+// Ends connections whose daemon has died.
 //
-// The kernel ends a connection when nobody has its descriptor open any more. A daemon that was killed may
-// never come to that: a thread that tells the kernel of a name waits, and no signal ends that, for a directory
-// that a program holds, and that program waits for the daemon's answer (fuse_reverse_inval_entry and
-// fuse_atomic_open take the same lock). All descriptors stay open for as long as the process has one thread,
-// so programs, the store's lock and whoever looks at the mount would wait for ever. The same holds for a
-// thread of the daemon that asks something of its own mount.
+// The kernel ends a connection when no process has its descriptor open any more. A daemon that was
+// killed may never get that far. A thread of it that notifies the kernel of a name waits,
+// uninterruptibly, for the lock of a directory that a program holds, and that program waits for the
+// daemon's answer (fuse_reverse_inval_entry and fuse_atomic_open take the same lock). All
+// descriptors stay open as long as the process has one thread, so programs, waiters for the store's
+// lock and callers on the mount would wait for ever. The same holds for a thread of the daemon that
+// makes a request to its own mount.
 //
-// So a small process stands beside the daemon, forked before that has threads or memory. It has one end of a
-// pipe; the other one belongs to a thread of the daemon that does nothing but wait, in a table of descriptors
-// of its own, so that it closes when the daemon is killed, whatever other threads wait for. Then, or when
-// the daemon tells of a crash (whose dump of memory waits for all threads), the process writes to the `abort`
-// files of the connections (fusectl, Documentation/filesystems/fuse.rst), which it was handed open: numbers of
-// connections are used again. It needs no path, holds nothing of the store or of the mount, and ends with the
-// daemon. Where it is killed, where an ordinary user finds no fusectl mounted, or where the stack of a thread
-// has come to its end and with it the telling, all is as without it: MountedStores+Dead.swift.
+// So a small process runs beside the daemon, forked before the daemon has threads or memory. It has
+// one end of a pipe. The other end belongs to a thread of the daemon that only waits, and has a
+// descriptor table of its own: so that end closes when the daemon is killed, even if other threads
+// are held. Then, or when the daemon reports a crash (whose core dump waits for all threads), the
+// process writes to the `abort` files of the connections (fusectl,
+// Documentation/filesystems/fuse.rst). It was passed open descriptors of them, since numbers of
+// connections are reused. It needs no path, holds nothing of the store or the mount open, and ends
+// with the daemon. Without it (it was killed, an ordinary user finds no fusectl mounted, or a
+// thread's stack overflowed so that the crash is not reported), MountedStores+Dead.swift does what
+// remains.
 
 import CShims
 import Glibc
@@ -23,17 +26,18 @@ import Synchronization
 
 /// A process beside this one that ends the connections of this one when it dies.
 ///
-/// - Concurrency: callable from any thread, but for ``init()``.
+/// - Concurrency: callable from any thread, except ``init()``.
 package final class ConnectionWatch: Sendable {
   private let words: Int32
 
-  /// Starts it; called once, before this process has a second thread. Nil where there can be none.
+  /// Starts the process; called once, before this process has a second thread. Nil if it cannot be
+  /// started.
   package init?() {
     var (life, words): (Int32, Int32) = (-1, -1)
     let length = SystemProcess.arguments.reduce(0) { $0 + $1.count + 1 }
     guard unsafe llvs_start_watcher(length, &life, &words) == 0 else { return nil }
     self.words = words
-    // Both are kept until the process ends: that they close says that it has.
+    // Both descriptors stay open until the process ends: their closing is the signal that it has.
     do throws(SystemError) {
       let pipe = life
       let isAlone = Monitor<Bool?>(nil)
@@ -46,14 +50,14 @@ package final class ConnectionWatch: Sendable {
       let isKept = isAlone.wait { isKept -> Bool? in isKept }
       if isKept == true { close(life) }
     } catch {
-      // Shared with all threads: told when the last of them has ended.
+      // The descriptor is then shared with all threads: it closes when the last of them has ended.
     }
     llvs_tell_of_crashes(words)
   }
 
-  /// Has the connection of a mount ended with this process.
+  /// Makes the watcher end a mount's connection when this process ends.
   ///
-  /// - Parameter path: where it was mounted just now, as the kernel spells it.
+  /// - Parameter path: the mount point, mounted just now, as the kernel spells it.
   func guardConnection(mountedAt path: String) {
     guard let entry = (try? MountTable())?.mount(at: Array(path.utf8)) else { return }
     let abort = MountPoint.connection(device: entry.device)
@@ -64,18 +68,20 @@ package final class ConnectionWatch: Sendable {
 }
 
 extension MountPoint {
-  /// Opens what ends a mount's connection when something is written to it; negative where that may not be.
+  /// Opens the file that ends a mount's connection when something is written to it; negative if
+  /// that is not permitted.
   fileprivate static func connection(device: String) -> Int32 {
     guard device.hasPrefix("0:"), let number = UInt32(device.dropFirst(2)) else { return -1 }
     return llvs_open_connection(number)
   }
 
-  /// Ends the connection of a mount whose daemon is dead, by its device, `major:minor`: all who wait for
-  /// answers are told that nobody is there.
+  /// Ends the connection of a mount whose daemon is dead, given its device, `major:minor`: all
+  /// callers that wait for answers get ENOTCONN.
   ///
-  /// The mount stays where it is, dead. The file system is not asked anything.
+  /// The mount stays, dead. Nothing is sent to the file system.
   ///
-  /// - Returns: false where that may not be done, as by an ordinary user where fusectl is not mounted.
+  /// - Returns: False if that is not permitted, for example to an ordinary user if fusectl is not
+  ///   mounted.
   package static func endConnection(device: String) -> Bool {
     let abort = connection(device: device)
     guard abort >= 0 else { return false }

@@ -1,18 +1,19 @@
 import Glibc
 import Platform
 
-/// Why a mount could not be made or ended.
+/// The reason that a mount could not be made or ended.
 package enum FuseError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// libfuse would not make a session; its own words.
+  /// libfuse could not make a session; the reason is its message.
   case session(reason: String)
-  /// The file system could not be mounted; libfuse's own words, none where fusermount3(1) said it.
+  /// The file system could not be mounted; the reason is libfuse's message, empty if fusermount3(1)
+  /// printed it.
   case mount(path: String, reason: String)
   /// The file system could not be unmounted.
   case unmount(path: String, errno: Int32)
-  /// A call of the operating system failed.
+  /// A system call failed.
   case system(call: String, errno: Int32)
 
-  /// Runs `body`; what the system refuses it becomes ``system(call:errno:)``.
+  /// Runs `body`, and throws its system error as ``system(call:errno:)``.
   static func wrapping<Result: ~Copyable>(
     _ body: () throws(SystemError) -> Result
   ) throws(FuseError) -> Result {
@@ -23,6 +24,7 @@ package enum FuseError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// The error as a sentence.
   package var description: String {
     switch self {
     case .session(let reason): "The file system session could not be made: \(reason)."

@@ -1,23 +1,24 @@
 import CShims
 import Synchronization
 
-/// Where libfuse's own messages go.
+/// The destination of libfuse's own messages.
 ///
 /// There is one for the process, as in libfuse.
 ///
 /// - Concurrency: Callable from any thread.
 package enum FuseLog {
-  /// How bad it is, as in syslog(3).
+  /// The severity, as in syslog(3).
   package enum Level: Int32, Sendable, Comparable {
     case emergency, alert, critical, error, warning, notice, information, debug
 
+    /// True if the left level is more severe.
     package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
   }
 
   private struct State {
     var sink: (@Sendable (Level, String) -> Void)?
     var lastError = ""
-    /// What was said of a line that has not ended.
+    /// The text of a line that has not ended yet.
     var beginning = ""
   }
 
@@ -36,7 +37,7 @@ package enum FuseLog {
     }
   }
 
-  /// The last message at error level or worse, and forgets it.
+  /// Returns the last message at error level or worse, and clears it.
   static func takeLastError() -> String {
     state.withLock { state in
       defer { state.lastError = "" }
@@ -46,7 +47,7 @@ package enum FuseLog {
 
   private static func take(_ level: Level, _ message: String) {
     let (sink, text) = state.withLock { state -> ((@Sendable (Level, String) -> Void)?, String) in
-      // libfuse says some sentences in pieces, of which the last ends the line.
+      // libfuse prints some sentences in pieces; the last piece ends the line.
       var text = (state.beginning + message)[...]
       state.beginning = message.last == "\n" ? "" : String(text)
       while text.last == "\n" { text.removeLast() }

@@ -1,9 +1,9 @@
 // A mounted file system, from mount to unmount.
 //
 // State: made -> mounted (`mount(at:)`) -> serving (`run()` or `start()`) -> ended. A session is
-// used once. Unmounting is what ends it, whoever does it: the kernel then answers the threads that
-// wait for requests with ENODEV. The end, in order: libfuse's threads are joined, the notifier's
-// thread is joined, parked requests are interrupted and waited for, the session is destroyed.
+// used once. An unmount, by any process, ends it: the kernel then answers the threads that wait for
+// requests with ENODEV. The end, in order: libfuse's threads are joined, the notifier's thread is
+// joined, parked requests are interrupted and waited for, the session is destroyed.
 
 import CFuse3
 import Glibc
@@ -12,7 +12,7 @@ import Synchronization
 
 /// libfuse's session.
 @safe struct SessionPointer: @unchecked Sendable {
-  // fuse_session is made for use by several threads; who may destroy it is `FuseSession.end()`.
+  // libfuse allows several threads to use a fuse_session; only `FuseSession.end()` destroys it.
   let raw: OpaquePointer
 }
 
@@ -27,7 +27,7 @@ package final class FuseSession: Sendable {
     case ended
   }
 
-  /// What the kernel is told of changes that did not come through it.
+  /// Notifies the kernel of changes that it did not make itself.
   package let notifier = Notifier()
 
   private let pointer: SessionPointer
@@ -37,9 +37,10 @@ package final class FuseSession: Sendable {
 
   /// Makes a session.
   ///
-  /// The operations are kept for as long as the session.
+  /// The operations are retained as long as the session exists.
   ///
-  /// - Throws: ``FuseError/session(reason:)`` with libfuse's words, for example on a bad option.
+  /// - Throws: ``FuseError/session(reason:)`` with libfuse's message, for example on an invalid
+  ///   option.
   package init(
     _ operations: any FuseOperations, serving set: OperationSet = .all, mount: MountOptions,
     connection: ConnectionOptions = ConnectionOptions()
@@ -75,7 +76,7 @@ package final class FuseSession: Sendable {
     unsafe Unmanaged.passUnretained(box).release()
   }
 
-  /// The path it is mounted on, until it has ended.
+  /// The path of the mount point; nil before the mount and after the end.
   package var mountPoint: String? {
     state.withLock {
       switch $0 {
@@ -85,10 +86,10 @@ package final class FuseSession: Sendable {
     }
   }
 
-  /// Mounts the file system; from now on users of the path wait until it is served.
+  /// Mounts the file system; callers at the path wait until it is served.
   ///
-  /// - Throws: ``FuseError/mount(path:reason:)`` with libfuse's words, ``FuseError/system(call:errno:)`` where
-  ///   the kernel refuses one of the mount's flags.
+  /// - Throws: ``FuseError/mount(path:reason:)`` with libfuse's message,
+  ///   ``FuseError/system(call:errno:)`` if the kernel refuses one of the mount's flags.
   package func mount(at path: String) throws(FuseError) {
     guard case .made = state.withLock({ $0 }) else {
       throw .mount(path: path, reason: "the session was mounted before")
@@ -108,7 +109,7 @@ package final class FuseSession: Sendable {
     state.withLock { $0 = .mounted(path: path) }
   }
 
-  /// Serves until the file system is unmounted, by whomever.
+  /// Serves until the file system is unmounted, by any process.
   ///
   /// - Throws: ``FuseError/system(call:errno:)`` if serving ended for another reason; the file
   ///   system is unmounted then too.
@@ -130,22 +131,22 @@ package final class FuseSession: Sendable {
     } catch {
       status = error.errno
     }
-    // Where the kernel did not end it, programs must not wait for answers that will not come.
+    // If the kernel did not end the session, programs must not wait for answers that will not come.
     if status != 0 { _ = try? MountPoint.unmount(path, lazily: true) }
     notifier.close(notifierThread)
     box.parked.close()
-    // Closes the descriptor; what is mounted there no more is left alone.
+    // Closes the descriptor; the path is already unmounted.
     unsafe fuse_session_unmount(pointer.raw)
     state.withLock { $0 = .ended }
     state.broadcast()
     if status != 0 { throw .system(call: "read /dev/fuse", errno: status) }
   }
 
-  /// Serves on a thread of its own and returns at once.
+  /// Serves on another thread and returns at once.
   ///
-  /// `ended` is called on that thread at the end, with the error of ``run()`` if any.
+  /// `ended` is called on that thread at the end, with the error of ``run()`` if there is one.
   ///
-  /// - Throws: ``FuseError/system(call:errno:)`` if there can be no other thread.
+  /// - Throws: ``FuseError/system(call:errno:)`` if no thread can be started.
   package func start(
     ended: @escaping @Sendable (FuseError?) -> Void = { _ in }
   ) throws(FuseError) {
@@ -161,26 +162,26 @@ package final class FuseSession: Sendable {
     }
   }
 
-  /// Asks for the end by unmounting; ``run()`` returns once requests under way are answered.
+  /// Ends the session by unmounting; ``run()`` returns once the requests in progress are answered.
   ///
-  /// - Parameter lazily: Takes the mount out of sight at once even while files in it are open; it
-  ///   is then served until the last of them is closed.
-  /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while files are open or it is somebody's
-  ///   working directory. Having ended before is no error.
+  /// - Parameter lazily: Removes the mount from the tree at once even while files in it are open;
+  ///   it is then served until the last of them is closed.
+  /// - Throws: ``FuseError/unmount(path:errno:)``: EBUSY while files are open or a process has its
+  ///   working directory there. A session that has ended is no error.
   package func requestUnmount(lazily: Bool = false) throws(FuseError) {
     guard let path = mountPoint else { return }
     try MountPoint.unmount(path, lazily: lazily)
   }
 
-  /// Says that the calling handler will take long (a disk's sync, a lock that others hold for long),
-  /// so that another thread takes requests meanwhile.
+  /// Announces that the calling handler will take long (a disk's sync, a lock that is held for
+  /// long), so that another thread takes requests meanwhile.
   ///
-  /// Without it others wait for a millisecond before that is noticed.
+  /// Without it other requests wait for a millisecond before the loop starts another thread.
   ///
-  /// - Complexity: O(1), cheap where another thread waits for requests already.
+  /// - Complexity: O(1), cheap if another thread waits for requests already.
   package func aboutToBlock() { box.loop.withLock { $0 }?.aboutToBlock() }
 
-  /// Waits until ``run()`` is through with its work.
+  /// Waits until ``run()`` has done its work.
   package func waitUntilEnded() {
     state.wait { state -> Void? in
       if case .ended = state { () } else { nil }

@@ -1,36 +1,44 @@
 import Glibc
 
-/// What mount(8) may ask of every file system: the options that the kernel heeds, whatever is mounted.
+/// The mount(8) options of every file system: those that the kernel itself follows.
 package struct MountFlags: Hashable, Sendable {
-  /// When reading moves the access time (mount(2)).
+  /// When a read updates the access time (mount(2)).
   package enum AccessTimes: Hashable, Sendable {
-    /// Where it is not later than the other two times, or a day old: `relatime`, the kernel's default.
+    /// If it is not later than the other two times, or is a day old: `relatime`, the kernel's
+    /// default.
     case relative
     case strict
     case never
   }
 
+  /// The mount is read-only (`ro`).
   package var isReadOnly = false
-  /// Device nodes work.
+  /// Device nodes work (`dev`).
   package var allowsDevices = false
-  /// Programs run as the owner where their set-user-ID bit says so, and likewise for groups.
+  /// Programs run as the owner if their set-user-ID bit is set, and likewise for groups (`suid`).
   package var allowsSetIDs = false
+  /// Programs can be run (`exec`).
   package var allowsPrograms = true
+  /// Symbolic links are followed (`symfollow`).
   package var followsSymlinks = true
+  /// Every write is durable before it returns (`sync`).
   package var isSynchronous = false
+  /// Every change of a directory is durable before it returns (`dirsync`).
   package var synchronizesDirectories = false
+  /// The updates of access times.
   package var accessTimes = AccessTimes.relative
-  /// Listing a directory does not move its access time, whatever ``accessTimes`` says.
+  /// Listing a directory does not update its access time, whatever ``accessTimes`` is.
   package var sparesDirectories = false
-  /// Times need not reach the disk soon, which those that this concerns never do here.
+  /// Updates of times may stay in memory (`lazytime`); the times that it concerns always do here.
   package var isLazy = false
 
+  /// Creates the default flags.
   package init() {}
 
-  /// Takes one word of `-o`, as mount(8) has it.
+  /// Sets the flag of one word of `-o`, as mount(8) defines it.
   ///
-  /// A later word goes before an earlier one. Words that change nothing here (`silent`, `iversion`, and `mand`,
-  /// which kernels do not heed any more) are taken all the same.
+  /// A later word overrides an earlier one. Words without effect here (`silent`, `iversion`, and
+  /// `mand`, which kernels ignore by now) are accepted.
   ///
   /// - Returns: False for a word that is none of these options.
   package mutating func take(_ word: String) -> Bool {
@@ -61,7 +69,7 @@ package struct MountFlags: Hashable, Sendable {
     return true
   }
 
-  /// The words that libfuse 3.14 and fusermount3 know; the rest is for ``complete(at:)``.
+  /// The words that libfuse 3.14 and fusermount3 know; ``complete(at:)`` sets the other flags.
   var libraryWords: [String] {
     var words: [String] = []
     if isReadOnly { words.append("ro") }
@@ -76,7 +84,7 @@ package struct MountFlags: Hashable, Sendable {
 
   // MARK: - What libfuse does not know
 
-  /// mount(2)'s flags as Linux numbers them.
+  /// The flags of mount(2), with Linux's numbers.
   private enum Flag {
     static let readOnly: UInt = 1
     static let noSetIDs: UInt = 2
@@ -93,26 +101,27 @@ package struct MountFlags: Hashable, Sendable {
     static let lazy: UInt = 1 << 25
   }
 
-  /// Whether anything is asked for that libfuse cannot tell the kernel.
+  /// True if a flag is set that libfuse cannot pass to the kernel.
   private var isBeyondLibrary: Bool {
     !followsSymlinks || sparesDirectories || accessTimes == .strict || isLazy
   }
 
-  /// Has the kernel heed what libfuse could not tell it of a file system that was mounted with the rest.
+  /// Sets the flags that libfuse could not pass to the kernel, after it mounted the file system
+  /// with the others.
   ///
-  /// In an ordinary user's mount only ``followsSymlinks`` fails: that times are kept otherwise than by default is
-  /// the daemon's own affair, and the kernel need not know.
+  /// In an ordinary user's mount only ``followsSymlinks`` fails. The daemon keeps access times by
+  /// itself, so the kernel need not know that they differ from the default.
   ///
-  /// - Throws: ``FuseError/system(call:errno:)`` where the kernel refuses it.
+  /// - Throws: ``FuseError/system(call:errno:)`` if the kernel refuses.
   func complete(at path: String) throws(FuseError) {
     guard isBeyondLibrary, geteuid() == 0 || !followsSymlinks else { return }
     try remount(path)
   }
 
-  /// Gives the mount at a path these flags, all of them, and its file system those that are of that.
+  /// Sets all these flags on the mount at a path, including those that belong to its file system.
   ///
-  /// - Throws: ``FuseError/system(call:errno:)``: EPERM but for root, EBUSY for reading alone while files are open
-  ///   for writing.
+  /// - Throws: ``FuseError/system(call:errno:)``: EPERM except for root; EBUSY for a read-only
+  ///   mount while files are open for writing.
   package func remount(_ path: String) throws(FuseError) {
     var flags = Flag.remount
     if isReadOnly { flags |= Flag.readOnly }

@@ -1,40 +1,40 @@
-// Tells the kernel what it may no longer believe.
+// Notifies the kernel that cached entries, attributes or bytes are no longer valid.
 //
-// A notification takes kernel locks that a request in flight may hold (`inval_entry`: the parent
-// directory's), so it is never sent from a thread that serves requests, nor by anybody who holds a
-// lock that serving needs: a thread of its own sends them in order.
+// A notification takes kernel locks that a request in progress may hold (`inval_entry`: the parent
+// directory's). So it is never sent from a thread that serves requests, nor by a thread that holds
+// a lock that serving needs: one thread sends them all, in order.
 
 import CFuse3
 import Glibc
 import Platform
 
-/// Takes notifications for the kernel; a file system is tested without a mount behind this.
+/// Receives notifications for the kernel; tests of a file system without a mount implement it.
 ///
 /// - Concurrency: Callable from any thread; only ``flush()`` waits.
 package protocol KernelCache: AnyObject, Sendable {
-  /// The node's attributes are not to be believed; its cached bytes neither, from `offset` on for
-  /// `length` bytes (0 is to the end; a negative offset leaves the bytes alone).
+  /// Invalidates the node's attributes and, from `offset` on, `length` of its cached bytes (0 means
+  /// to the end; a negative offset keeps the bytes).
   func invalidate(_ node: NodeID, offset: Int64, length: Int64)
-  /// What the kernel knows of a name, that it exists or that it does not, is not to be believed.
+  /// Invalidates a cached name, also one that is cached as absent.
   func invalidate(_ name: [UInt8], in parent: NodeID)
-  /// The name was looked up too long ago to be believed without asking, but stays where it is in use.
+  /// Makes the kernel look up a name again before its next use; a name in use stays.
   func expire(_ name: [UInt8], in parent: NodeID)
-  /// The name is gone; programs that watch the directory are told so.
+  /// Reports that a name was removed, so that programs that watch the directory get an event.
   func removed(_ name: [UInt8], in parent: NodeID, child: NodeID)
-  /// Waits until the kernel was told everything that was said before this call.
+  /// Waits until the kernel got all notifications of calls before this one.
   ///
   /// Never to be called while serving a request.
   func flush()
 }
 
 extension KernelCache {
-  /// Neither attributes nor bytes of the node are to be believed.
+  /// Invalidates the node's attributes and all cached bytes.
   package func invalidate(_ node: NodeID) { invalidate(node, offset: 0, length: 0) }
-  /// The node's attributes are not to be believed; its cached bytes are.
+  /// Invalidates the node's attributes and keeps its cached bytes.
   package func invalidateAttributes(_ node: NodeID) { invalidate(node, offset: -1, length: 0) }
 }
 
-/// The kernel's caches of a session.
+/// Sends notifications to the kernel of a session.
 package final class Notifier: KernelCache {
   private enum Notification {
     case node(NodeID, offset: Int64, length: Int64)
@@ -45,13 +45,13 @@ package final class Notifier: KernelCache {
 
   private struct State {
     var queue: [Notification] = []
-    /// How many were ever queued, and how many of them the kernel was told.
+    /// The number of notifications that were ever queued, and below it the number that were sent.
     var queued: UInt64 = 0
     var delivered: UInt64 = 0
     var isClosed = false
-    /// Set once it runs.
+    /// Set once the session runs.
     var session: SessionPointer?
-    /// Threads that tell the kernel something themselves.
+    /// The number of threads that are sending a notification themselves.
     var telling = 0
   }
 
@@ -80,9 +80,9 @@ package final class Notifier: KernelCache {
     monitor.wait { $0.delivered >= target || $0.isClosed || $0.session == nil ? () : nil }
   }
 
-  /// The node's attributes are not to be believed from now on; may be called while serving a request.
+  /// Invalidates the node's attributes before it returns; may be called while serving a request.
   ///
-  /// The kernel takes no lock for that: it only notes it (fuse_reverse_inval_inode).
+  /// The kernel takes no lock for this: it only marks them (fuse_reverse_inval_inode).
   package func invalidateAttributesAtOnce(_ node: NodeID) {
     let session = monitor.withLock { state -> SessionPointer? in
       guard !state.isClosed, let session = state.session else { return nil }
@@ -97,7 +97,7 @@ package final class Notifier: KernelCache {
 
   private func add(_ notification: Notification) {
     let wakes = monitor.withLock { state in
-      // Without a mount the kernel knows nothing that could be wrong.
+      // Without a mount the kernel caches nothing.
       guard state.session != nil, !state.isClosed else { return false }
       state.queue.append(notification)
       state.queued += 1
@@ -106,7 +106,7 @@ package final class Notifier: KernelCache {
     if wakes { monitor.broadcast() }
   }
 
-  /// Starts the thread; `session` must live until ``close(_:)`` returned.
+  /// Starts the thread; `session` must exist until ``close(_:)`` has returned.
   func start(_ session: SessionPointer) throws(SystemError) -> SystemThread {
     monitor.withLock { $0.session = session }
     return try SystemThread(name: "llvs-notify") { [self] in
@@ -118,7 +118,8 @@ package final class Notifier: KernelCache {
     }
   }
 
-  /// Ends the thread after what it is sending; what is queued has lost its meaning with the mount.
+  /// Ends the thread after the notification that it is sending; queued ones are dropped, since the
+  /// mount is gone.
   func close(_ thread: consuming SystemThread) {
     monitor.withLock { state in
       state.isClosed = true
@@ -126,7 +127,7 @@ package final class Notifier: KernelCache {
     }
     monitor.broadcast()
     thread.join()
-    // The descriptor that they write to is closed next, and its number may soon be another file's.
+    // The descriptor that these threads write to is closed next, and its number may be reused.
     monitor.wait { $0.telling == 0 ? () : nil }
   }
 
@@ -142,7 +143,7 @@ package final class Notifier: KernelCache {
     return batch
   }
 
-  /// What fails is a node or name that the kernel does not know (ENOENT) or a mount that is gone.
+  /// Errors are ignored: the kernel does not know the node or name (ENOENT), or the mount is gone.
   private static func send(_ notification: Notification, to session: OpaquePointer) {
     switch notification {
     case .node(let node, let offset, let length):
@@ -154,7 +155,7 @@ package final class Notifier: KernelCache {
       }
     case .expired(let name, let parent):
       unsafe withName(name) {
-        // Kernels before 6.2 do not know it; they are told the stronger thing.
+        // Kernels before 6.2 do not know it; they get an invalidation.
         if unsafe fuse_lowlevel_notify_expire_entry(
           session, parent.rawValue, $0, name.count, FUSE_LL_EXPIRE_ONLY) == -ENOSYS
         {

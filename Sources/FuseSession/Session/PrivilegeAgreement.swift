@@ -1,38 +1,39 @@
-// FUSE_HANDLE_KILLPRIV_V2: the file system takes set-user-id and set-group-id bits away itself.
+// FUSE_HANDLE_KILLPRIV_V2: the file system clears set-user-id and set-group-id bits itself.
 //
-// Without it the kernel looks for `security.capability` before every write(2): a second round trip.
-// With it, it looks once for each inode (again when it refreshed the attributes), and says in WRITE, OPEN and SETATTR when bits are to go.
-// libfuse 3.14 does not know it. So the answer to INIT is amended on its way to the kernel, and what
-// OPEN and WRITE say is moved to where libfuse passes it on: to a bit of the open flags. Of SETATTR
-// it passes the bit on as it is.
+// Without it the kernel reads `security.capability` before every write(2): a second round trip.
+// With it, the kernel reads it once for each inode (again after it refreshed the attributes), and
+// WRITE, OPEN and SETATTR say when bits must be cleared. libfuse 3.14 does not know the flag. So
+// the answer to INIT is changed on its way to the kernel, and the demand in OPEN and WRITE is moved
+// to a bit of the open flags, which libfuse passes on. libfuse passes on the bit of SETATTR
+// unchanged.
 
 import CFuse3
 import CShims
 import Glibc
 import Synchronization
 
-/// What is agreed with the kernel on set-user-id and set-group-id bits.
+/// The agreement with the kernel about clearing set-user-id and set-group-id bits.
 ///
 /// - Concurrency: callable from any thread.
 final class PrivilegeAgreement: Sendable {
-  /// Stands among a request's open flags when bits are to go; open(2) has no such flag (fcntl.h).
+  /// Set in a request's open flags when bits must be cleared; open(2) has no such flag (fcntl.h).
   static let mark: Int32 = 1 << 30
 
-  /// The INIT request in which the kernel offered it, while that is not answered; else 0.
+  /// The id of the INIT request in which the kernel offered it, until that is answered; else 0.
   private let offer = Atomic<UInt64>(0)
   private let isAgreed = Atomic<Bool>(false)
 
   // MARK: - Requests
 
-  /// Reads what a request says of these bits and moves it to where libfuse passes it on.
+  /// Reads a request's demand to clear these bits and moves it to the flags that libfuse passes on.
   ///
-  /// `memory` is the whole request as the kernel wrote it, or less; then it is left alone.
+  /// `memory` is the whole request as the kernel wrote it. If it is too short, it is not changed.
   func prepare(_ memory: UnsafeMutableRawBufferPointer) {
     guard let header = unsafe Self.part(fuse_in_header.self, of: memory, at: 0) else { return }
     let body = MemoryLayout<fuse_in_header>.size
     switch header.opcode {
     case FUSE_INIT.rawValue:
-      // Older kernels end it after the first four fields.
+      // Older kernels send only the first four fields.
       guard let flags = unsafe Self.part(UInt32.self, of: memory, at: body + 12),
         flags & UInt32(FUSE_HANDLE_KILLPRIV_V2) != 0
       else { return }
@@ -63,9 +64,9 @@ final class PrivilegeAgreement: Sendable {
 
   // MARK: - Replies
 
-  /// Has the session's replies pass through here; `session` must be mounted.
+  /// Makes the session's replies pass through ``amend(_:)``; `session` must be mounted.
   ///
-  /// - Returns: false where memory is short; nothing is agreed then.
+  /// - Returns: False if memory is short; nothing is agreed then.
   static func install(in session: OpaquePointer) -> Bool {
     var calls = fuse_custom_io()
     unsafe calls.writev = { descriptor, parts, count, userData in
@@ -73,7 +74,7 @@ final class PrivilegeAgreement: Sendable {
         let box = unsafe Unmanaged<SessionBox>.fromOpaque(userData).takeUnretainedValue()
         unsafe box.privileges.amend(UnsafeMutableBufferPointer(start: parts, count: Int(count)))
       }
-      // Last: libfuse reads errno after it.
+      // The last call: libfuse reads errno after it.
       return unsafe Glibc.writev(descriptor, parts, count)
     }
     unsafe calls.read = { descriptor, memory, count, _ in
@@ -81,11 +82,11 @@ final class PrivilegeAgreement: Sendable {
     }
     unsafe calls.splice_receive = llvs_fuse_splice
     unsafe calls.splice_send = llvs_fuse_splice
-    // The descriptor stays libfuse's own, which it closes once, at the unmount.
+    // The descriptor remains libfuse's own; libfuse closes it once, at the unmount.
     return unsafe fuse_session_custom_io(session, &calls, fuse_session_fd(session)) == 0
   }
 
-  /// Accepts the kernel's offer in the answer to its INIT; leaves every other reply alone.
+  /// Accepts the kernel's offer in the answer to its INIT; changes no other reply.
   private func amend(_ parts: UnsafeMutableBufferPointer<iovec>) {
     let offered = offer.load(ordering: .relaxed)
     guard offered != 0, parts.count >= 2 else { return }
@@ -95,14 +96,14 @@ final class PrivilegeAgreement: Sendable {
       header.unique == offered
     else { return }
     offer.store(0, ordering: .relaxed)
-    // Kernels and answers of long ago are shorter.
+    // Very old kernels and answers are shorter.
     guard header.error == 0, unsafe body.iov_len >= MemoryLayout<fuse_init_out>.size,
       let memory = unsafe body.iov_base
     else { return }
     var answer = unsafe memory.loadUnaligned(as: fuse_init_out.self)
     answer.flags |= UInt32(FUSE_HANDLE_KILLPRIV_V2)
     unsafe memory.storeBytes(of: answer, as: fuse_init_out.self)
-    // Before the kernel sees it: the first request may come at once.
+    // Set before the kernel sees the answer: the first request may come at once.
     isAgreed.store(true, ordering: .sequentiallyConsistent)
   }
 }

@@ -1,17 +1,18 @@
 import Platform
 
-/// Keeps processors from falling asleep so deeply that to wake them takes longer than a request.
+/// Keeps processors from sleeping so deeply that waking takes longer than a request.
 ///
-/// A program that waits for an answer leaves its processor idle, and so does the thread that waits for
-/// the next request. To wake an idle one takes ten times as long as to answer, above all in a virtual
-/// machine, where it means a way through the host. The kernel's PM QoS interface forbids that for as
-/// long as a descriptor is open (Documentation/power/pm_qos_interface.rst), so nothing of it outlives
-/// this process. Only root may: others get ``AdaptiveSpin``.
+/// A program that waits for an answer leaves its processor idle, and so does the thread that waits
+/// for the next request. Waking an idle processor takes ten times as long as an answer, above all
+/// in a virtual machine, where the host must help. The kernel's PM QoS interface forbids deep sleep
+/// as long as a descriptor is open (Documentation/power/pm_qos_interface.rst), so the effect ends
+/// with this process at the latest. Only root may use it; other users get ``AdaptiveSpin``.
 struct ProcessorLatency {
   static let device = "/dev/cpu_dma_latency"
   private static let driver = "/sys/devices/system/cpu/cpuidle/current_driver"
 
-  /// The longest that a processor may take to wake up, in microseconds; nil where none can be kept awake.
+  /// The longest time that a processor may take to wake up, in microseconds; nil if none can be
+  /// kept awake.
   private let limit: Int32?
   private var request: File?
   private var isRefused = false
@@ -22,19 +23,19 @@ struct ProcessorLatency {
     limit = name.flatMap(Self.limit(of:))
   }
 
-  /// The limit for a driver of the kernel's for idle processors.
+  /// Returns the limit for a cpuidle driver of the kernel.
   static func limit(of driver: String) -> Int32? {
     switch driver {
-    // Nothing chooses between ways to be idle.
+    // There is no driver, so no sleep state can be chosen.
     case "none", "": nil
-    // A virtual machine: its only way to sleep says that waking takes 1 us, and takes the host's help.
+    // A virtual machine: its only sleep state claims to wake in 1 us, but needs the host.
     case "haltpoll": 0
-    // The shallowest sleep of a real processor (C1) is as good as none and saves power.
+    // The shallowest sleep of a real processor (C1) wakes nearly as fast as none, and saves power.
     default: 2
     }
   }
 
-  /// Keeps them awake; false if that cannot be done here.
+  /// Keeps processors awake; returns false if that is not possible here.
   mutating func hold() -> Bool {
     guard let limit, !isRefused else { return false }
     guard request == nil else { return true }
@@ -51,6 +52,6 @@ struct ProcessorLatency {
     }
   }
 
-  /// Lets them sleep again.
+  /// Lets processors sleep again.
   mutating func release() { request = nil }
 }

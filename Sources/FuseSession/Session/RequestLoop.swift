@@ -1,30 +1,32 @@
 // The threads that take requests from the kernel.
 //
-// The kernel wakes the threads that wait for requests in turn. With several waiting, each request of
-// a single program wakes a thread that last ran long ago, often on another processor; measured, a
-// round trip then takes two to three times as long as with one thread. So one thread waits, answers
-// what it took and waits again; others sleep until they are needed, which a warden finds out:
+// The kernel wakes the threads that wait for requests in turn. With several waiting, each request
+// of a single program wakes a thread that last ran long ago, often on another processor; measured,
+// a round trip then takes two to three times as long as with one thread. So one thread waits,
+// answers the request that it took and waits again. The others sleep until they are needed; a
+// warden thread finds out when:
 //
-// - at every tick while there are requests: if one is pending, nobody waits for it and none was
-//   taken since the last tick (the thread that should is held up in a handler), another is called;
-//   so it is when there is one pending at several ticks in a row (more than one thread can answer);
-// - a handler that knows that it will take long says so beforehand (`aboutToBlock`). Where all requests
-//   have come from one thread for a while, and that thread waits for this answer, nobody is called: to wake
-//   two threads for each fsync(2) takes longer than a disk. Whoever comes all the same waits for a tick.
+// - at every tick while there are requests: the warden wakes another thread if a request is
+//   pending, no thread waits for requests, and none was taken since the last tick (the thread that
+//   should take it is busy in a handler); also if a request is pending at several ticks in a row
+//   (there is work for more than one thread);
+// - a handler that will take long announces it (`aboutToBlock`). If all requests have come from one
+//   thread for a while, and that thread waits for this answer, no thread is woken: to wake two
+//   threads for each fsync(2) takes longer than a disk. Any other request then waits for a tick.
 //
-// A thread that was called goes back to sleep when, after a request, another waits and nothing is
-// pending. An unforeseen delay of one handler holds up others for a tick or two.
+// A woken thread goes back to sleep when, after a request, another thread waits and nothing is
+// pending. An unforeseen delay of one handler delays other requests by a tick or two.
 //
-// To wake a sleeping processor costs more than the rest of a round trip. So the warden also
+// Waking a sleeping processor costs more than the rest of a round trip. So the warden also
 //
-// - keeps the thread that answers on the processor of the program that asks, as long as one is enough:
-//   the one sleeps while the other works. Not while the kernel reads ahead, which shows in large READs:
-//   there the program goes on meanwhile, and both would wait for a single processor;
-// - keeps all processors from sleeping deeply while requests come in a stream (`RequestRate`), or, where this
-//   process may not, has the thread that waits look out for the next one for a moment (`AdaptiveSpin`).
+// - keeps the answering thread on the processor of the calling program, as long as one thread is
+//   enough: one sleeps while the other works. It does not while the kernel reads ahead, which shows
+//   in large READs: the program then goes on meanwhile, and both would compete for one processor;
+// - keeps all processors from deep sleep while requests come in a stream (`RequestRate`), or, if
+//   this process may not, makes the waiting thread poll for a short time (`AdaptiveSpin`).
 //
-// `waiting` is raised by whoever calls a thread, so that none is called twice for one need. The
-// monitors' locks are held for counting only, and one is not taken inside the other.
+// The thread that wakes another raises `waiting`, so that no second one is woken for the same need.
+// The monitors' locks are held for counting only, and never one inside the other.
 
 import CFuse3
 import CShims
@@ -36,7 +38,7 @@ final class RequestLoop: Sendable {
   private struct State {
     var threads = 0
     var sleeping = 0
-    /// Calls that no sleeping thread has answered yet.
+    /// Wake-ups that no sleeping thread has taken yet.
     var calls = 0
     var isOver = false
     var error: Int32 = 0
@@ -47,17 +49,17 @@ final class RequestLoop: Sendable {
     var isOver = false
   }
 
-  /// How long the warden lets a request wait that nobody takes, in microseconds.
+  /// The time that the warden lets a request wait that no thread takes, in microseconds.
   private static let tick: UInt32 = 500
-  /// At how many ticks in a row a request must be found pending, although requests are being taken,
-  /// for another thread to be called: single programs leave one pending now and then.
+  /// The number of ticks in a row at which a request must be pending, although requests are being
+  /// taken, before another thread is woken: a single program leaves one pending now and then.
   private static let overloadTicks = 6
-  /// After how many ticks without a request it goes to sleep.
+  /// The number of ticks without a request after which the warden goes to sleep.
   private static let quietTicks = 20
-  /// A READ of so many bytes is the kernel's reading ahead, or as good as that: to copy them takes as long
-  /// as to wake a processor up.
+  /// The size from which on a READ counts as the kernel's readahead: copying so many bytes takes as
+  /// long as waking a processor.
   private static let largeRead: UInt32 = 64 << 10
-  /// After how many requests of one thread in a row no others are expected while it waits.
+  /// After so many requests in a row from one thread, no others are expected while it waits.
   private static let aloneRequests = 64
 
   private let session: SessionPointer
@@ -66,22 +68,24 @@ final class RequestLoop: Sendable {
   private let mostThreads: Int
   private let staysAwake: Bool
   private let monitor = Monitor(State())
-  /// Its own, so that whoever is called is not woken together with the warden, or the warden with him.
+  /// Separate from `monitor`, so that waking a thread does not wake the warden, and the other way
+  /// round.
   private let watchMonitor = Monitor(Watch())
-  /// How many threads wait for a request, or are on their way to.
+  /// The number of threads that wait for a request, or are about to.
   private let waiting = Atomic<Int>(0)
   private let taken = Atomic<UInt64>(0)
-  /// Who made the last request, and the thread that took it.
+  /// The thread that made the last request; below, the thread that took it.
   private let caller = Atomic<Int32>(0)
   private let taker = Atomic<Int32>(0)
-  /// How many requests that thread has made since another one's.
+  /// The number of requests from `caller` since the last one from another thread.
   private let alone = Atomic<Int>(0)
-  /// Whether there was a large READ since the last tick.
+  /// True if there was a large READ since the last tick.
   private let readsAhead = Atomic<Bool>(false)
   private let wardenSleeps = Atomic<Bool>(true)
-  /// Whether the thread that waits looks out for requests.
+  /// True if the waiting thread polls for requests.
   private let looksOut = Atomic<Bool>(false)
-  /// Whether it is on the processor of the program that asks, which does not ask while it looks out.
+  /// True if the answering thread is bound to the calling program's processor; polling would then
+  /// keep that program from running.
   private let isPlaced = Atomic<Bool>(false)
 
   init(_ session: SessionPointer, _ box: SessionBox) {
@@ -90,35 +94,35 @@ final class RequestLoop: Sendable {
     self.session = session
     unsafe descriptor = fuse_session_fd(session.raw)
     mostThreads = max(1, Int(clamping: options.threads))
-    // A program and who answers it take turns on a single processor: it is never idle.
+    // On a single processor the program and the answering thread take turns: it is never idle.
     staysAwake = options.staysAwake && llvs_processor_count() > 1
   }
 
-  /// Serves until the kernel has no more requests; returns 0 or an errno.
+  /// Serves until the kernel sends no more requests; returns 0 or an errno.
   func run() throws(SystemError) -> Int32 {
     let warden = try SystemThread(name: "llvs-warden") { [self] in watch() }
     monitor.withLock { $0.threads = 1 }
     waiting.add(1, ordering: .sequentiallyConsistent)
     do throws(SystemError) {
-      // Never the caller's own thread: it would come back bound to a processor.
+      // Not on the caller's thread: it would return bound to a processor.
       try SystemThread(name: "llvs-fuse") { [self] in serve() }.join()
     } catch {
       monitor.withLock { $0.threads = 0 }
       end(-EAGAIN)
     }
     warden.join()
-    // The threads are detached; the session may go only when the last has left it.
+    // The threads are detached; the session may be destroyed only after the last has left it.
     return monitor.wait { $0.threads == 0 ? $0.error : nil } ?? 0
   }
 
-  /// Has another thread wait for requests if none does and others may come; called by a handler that will
-  /// take long.
+  /// Wakes another thread if none waits for requests and others may come; called by a handler that
+  /// will take long.
   func aboutToBlock() {
     guard alone.load(ordering: .relaxed) < Self.aloneRequests else { return }
     if waiting.load(ordering: .sequentiallyConsistent) == 0 { call() }
   }
 
-  /// The life of one thread; it starts as one that waits.
+  /// The body of one thread; it starts as a waiting one.
   private func serve() {
     var buffer = unsafe fuse_buf()
     let thread = llvs_thread_id()
@@ -133,7 +137,7 @@ final class RequestLoop: Sendable {
     monitor.broadcast()
   }
 
-  /// Reads what a request says that libfuse does not pass on.
+  /// Reads the fields of a request that libfuse does not pass on.
   private func look(at buffer: fuse_buf, _ thread: Int32) {
     taker.store(thread, ordering: .relaxed)
     guard unsafe buffer.size >= MemoryLayout<fuse_in_header>.size else { return }
@@ -144,16 +148,16 @@ final class RequestLoop: Sendable {
     unsafe privileges.prepare(request)
   }
 
-  /// Notes who asks.
+  /// Counts the requests in a row from one calling thread.
   private func note(_ thread: Int32, _ opcode: UInt32) {
     switch opcode {
     case FUSE_FORGET.rawValue, FUSE_BATCH_FORGET.rawValue, FUSE_RELEASE.rawValue,
       FUSE_RELEASEDIR.rawValue:
-      // Nobody waits for these, and the kernel does not say whose they are.
+      // No thread waits for these, and the kernel does not say whose they are.
       return
     default: break
     }
-    // Those of another PID namespace all have the number 0.
+    // Threads of another PID namespace all have the number 0.
     let isSame = thread > 0 && caller.load(ordering: .relaxed) == thread
     alone.store(isSame ? alone.load(ordering: .relaxed) &+ 1 : 0, ordering: .relaxed)
     if !isSame { caller.store(thread, ordering: .relaxed) }
@@ -172,7 +176,7 @@ final class RequestLoop: Sendable {
 
   /// Waits for a request; returns false at the end.
   private func take(_ buffer: inout fuse_buf, _ lookout: inout AdaptiveSpin) -> Bool {
-    // Others that wait are woken by the kernel: one who looks out is enough.
+    // The kernel wakes the other waiting threads: one that polls is enough.
     if looksOut.load(ordering: .relaxed), !isPlaced.load(ordering: .relaxed),
       waiting.load(ordering: .relaxed) == 1
     {
@@ -192,7 +196,7 @@ final class RequestLoop: Sendable {
     return true
   }
 
-  /// Decides, after a request, between waiting for the next and sleeping; false at the end.
+  /// Decides, after a request, whether to wait for the next one or sleep; false at the end.
   private func goesOn() -> Bool {
     if waiting.load(ordering: .sequentiallyConsistent) == 0 || isPending {
       waiting.add(1, ordering: .sequentiallyConsistent)
@@ -202,7 +206,7 @@ final class RequestLoop: Sendable {
     let goesOn: Bool? = monitor.wait { state in
       guard state.calls > 0 || state.isOver else { return nil }
       state.sleeping -= 1
-      // Whoever called has counted this thread as waiting.
+      // The waking thread has counted this thread as waiting.
       if state.calls > 0 { state.calls -= 1 }
       return !state.isOver
     }
@@ -214,7 +218,7 @@ final class RequestLoop: Sendable {
     return unsafe Glibc.poll(&poll, 1, 0) > 0 && poll.revents & Int16(POLLIN) != 0
   }
 
-  /// Has one more thread wait for requests.
+  /// Makes one more thread wait for requests.
   private func call() {
     enum Answer { case wake, start, none }
     let answer: Answer = monitor.withLock { state in
@@ -236,7 +240,7 @@ final class RequestLoop: Sendable {
       do throws(SystemError) {
         try SystemThread.detach(name: "llvs-fuse") { [self] in serve() }
       } catch {
-        // Those that there are go on; the next need tries again.
+        // The running threads go on; the next need tries again.
         waiting.subtract(1, ordering: .sequentiallyConsistent)
         monitor.withLock { $0.threads -= 1 }
       }
@@ -248,7 +252,7 @@ final class RequestLoop: Sendable {
       state.isOver = true
       if status < 0, state.error == 0 { state.error = -status }
     }
-    // Threads that wait in the kernel for requests see the end by themselves: it is the same for all.
+    // Threads that wait in the kernel for requests see the end by themselves.
     unsafe fuse_session_exit(session.raw)
     monitor.broadcast()
     watchMonitor.withLock { $0.isOver = true }
@@ -272,7 +276,7 @@ final class RequestLoop: Sendable {
     }
   }
 
-  /// The life of the warden.
+  /// The body of the warden thread.
   private func watch() {
     var lastTaken: UInt64 = 0
     var quiet = 0
@@ -320,7 +324,7 @@ final class RequestLoop: Sendable {
           watch.isAsleep = true
           wardenSleeps.store(true, ordering: .sequentiallyConsistent)
         }
-        // A request that came before the flag was up has not woken anybody.
+        // A request that came before the flag was set has not woken the warden.
         if taken.load(ordering: .sequentiallyConsistent) != lastTaken { wakeWarden() }
       }
     }

@@ -1,19 +1,21 @@
-/// How fast requests come: whether they are a stream, in which programs wait for one answer after another.
+/// Measures the rate of requests, to detect a stream, in which programs wait for one answer after
+/// another.
 struct RequestRate {
-  /// Over how long requests are counted, in nanoseconds.
+  /// The time over which requests are counted, in nanoseconds.
   static let window: UInt64 = 4_000_000
-  /// A stream begins at so many requests in a second: then waking up costs a tenth of the time or more.
+  /// A stream begins at this many requests a second: waking up then costs a tenth of the time or
+  /// more.
   static let fast: UInt64 = 4000
-  /// It ends below so many.
+  /// A stream ends below this many requests a second.
   static let slow: UInt64 = 1000
 
   private(set) var isStream = false
   private var start: UInt64 = 0
   private var counted: UInt64 = 0
 
-  /// Takes in how many requests there were so far, at a time of the monotonic clock.
+  /// Updates the rate with the number of requests so far, at a time of the monotonic clock.
   ///
-  /// - Returns: whether ``isStream`` is now another.
+  /// - Returns: True if ``isStream`` has changed.
   mutating func note(_ taken: UInt64, at now: UInt64) -> Bool {
     let elapsed = now &- start
     guard elapsed >= Self.window else { return false }
@@ -25,9 +27,9 @@ struct RequestRate {
     return isStream != before
   }
 
-  /// Says that no request is to be expected soon.
+  /// Resets the rate when no request is expected soon.
   ///
-  /// - Returns: whether ``isStream`` is now another.
+  /// - Returns: True if ``isStream`` has changed.
   mutating func pause() -> Bool {
     defer { isStream = false }
     return isStream

@@ -1,39 +1,47 @@
 import CFuse3
 import Glibc
 
-/// What a SETATTR asks to change; nil and false are left as they are.
+/// The changes that a SETATTR demands; nil and false mean no change.
 package struct SetAttributes: Hashable, Sendable {
-  /// A time that is set: to the moment of the call, or to a given one.
+  /// A time to set: the time of the call, or a given one.
   package enum Time: Hashable, Sendable {
     case now
     case at(FileTime)
   }
 
-  /// The permission bits (the file type bits may be there too and are not to change).
+  /// The permission bits; file type bits that may be set too are ignored.
   package var mode: UInt32?
+  /// The owner.
   package var uid: UInt32?
+  /// The group.
   package var gid: UInt32?
+  /// The length in bytes.
   package var size: UInt64?
+  /// The time of the last access.
   package var accessed: Time?
+  /// The time of the last change of the contents.
   package var modified: Time?
-  /// Sent only with the writeback cache.
+  /// The ctime; sent only with the writeback cache.
   package var changed: FileTime?
-  /// Set-user-id and set-group-id bits are to go: the owner changes, or somebody resizes the file who may
-  /// not keep them.
+  /// Set-user-id and set-group-id bits must be cleared: the owner changes, or a caller that may not
+  /// keep them resizes the file.
   package var clearsSetIDs = false
 
-  /// Nothing is to change but the ctime: chown(2) of -1 and -1, which takes set-id bits as any other.
+  /// True if nothing changes but the ctime: chown(2) of -1 and -1, which clears set-id bits like
+  /// any other.
   package var namesNothing: Bool {
     mode ?? uid ?? gid == nil && size == nil && accessed == nil && modified == nil && changed == nil
   }
 
+  /// Creates a change of nothing.
   package init() {}
 
   init(_ attributes: stat, set: Int32) {
     if set & FUSE_SET_ATTR_MODE != 0 { mode = attributes.st_mode }
     if set & FUSE_SET_ATTR_UID != 0 { uid = attributes.st_uid }
     if set & FUSE_SET_ATTR_GID != 0 { gid = attributes.st_gid }
-    // The kernel has refused negative sizes; one that came anyway must not become a huge one.
+    // The kernel has refused negative sizes; one that arrived all the same must not become a huge
+    // one.
     if set & FUSE_SET_ATTR_SIZE != 0 { size = UInt64(max(0, attributes.st_size)) }
     if set & FUSE_SET_ATTR_ATIME_NOW != 0 {
       accessed = .now
