@@ -2,7 +2,7 @@ import FuseSession
 import LLVSCore
 import WorkingTree
 
-// The tree's attributes as the kernel's.
+// Converts the tree's attributes to the kernel's.
 
 extension EntryKind {
   /// The file type bits of st_mode.
@@ -32,21 +32,22 @@ extension Attributes.Time {
 }
 
 extension Attributes.Device {
-  /// The number as Linux spells it: 12 bits of major at 8, the minor around them.
+  /// Decodes Linux's encoding of a device number: 12 bits of the major number from bit 8 on, the
+  /// minor number around them.
   init(number: UInt64) {
     self.init(
       major: UInt32(truncatingIfNeeded: number >> 8 & 0xFFF),
       minor: UInt32(truncatingIfNeeded: number & 0xFF | number >> 12 & 0xFFF00))
   }
 
-  /// The number as Linux spells it.
+  /// Linux's encoding of the device number.
   var number: UInt64 {
     UInt64(minor & 0xFF) | UInt64(major & 0xFFF) << 8 | UInt64(minor & ~0xFF) << 12
   }
 }
 
 extension NodeStatus {
-  /// The attributes as FUSE sends them.
+  /// The attributes in the form of FUSE.
   var attributes: FileAttributes {
     var result = FileAttributes(inode: inode, mode: kind.typeBits | mode)
     result.linkCount = links
@@ -61,14 +62,14 @@ extension NodeStatus {
     return result
   }
 
-  /// A live entry: it stays valid until the kernel is told otherwise.
+  /// An entry of the working tree: it stays valid until the kernel is notified.
   var liveEntry: EntryAttributes {
     EntryAttributes(node: NodeID(node), attributes: attributes)
   }
 }
 
 extension SetAttributes {
-  /// What is to be changed, with the clock's time where the caller named none.
+  /// The requested change, with the clock's time for times that the caller left open.
   var change: StatusChange {
     var result = StatusChange()
     result.mode = mode

@@ -2,10 +2,10 @@ import LLVSCore
 import Platform
 import TreeNames
 
-// The one place where an error of the file tree or the store becomes an errno.
+// The one place that maps an error of the file tree or the store to an errno.
 
 extension FSError {
-  /// The errno that the kernel is answered with.
+  /// The errno that the kernel gets.
   package var errno: Int32 {
     switch self {
     case .notPermitted: Errno.operationNotPermitted
@@ -43,7 +43,7 @@ extension FSError {
 }
 
 extension StoreError {
-  /// The errno of what a store said; EIO is for damage alone.
+  /// The errno for a store's error; EIO is for damage alone.
   package var errno: Int32 {
     switch self {
     case .missingVersion, .notFound, .attemptToLocateUnversionedValue: Errno.noEntry

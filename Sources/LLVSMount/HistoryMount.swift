@@ -4,22 +4,23 @@ import LLVSCore
 import Platform
 import WorkingTree
 
-// History as a file system of its own, mounted inside the tree that it belongs to.
+// History as a separate file system, mounted inside the tree that it belongs to.
 //
-// State: made -> serving -> ended. What ends it: the daemon (`end()`), somebody who unmounts it, then the
-// directory below shows history as it does without; or the end of the outer mount, which takes it along.
-// A thread of its own mounts it, since its place is looked for through the outer mount, and then serves it.
+// State: made -> serving -> ended. It ends when the daemon ends it (`end()`), when a user unmounts
+// it (the directory below then shows history as it does without the mount), or with the outer
+// mount. A separate thread mounts it, since its mount point is looked up through the outer mount,
+// and then serves it.
 
 /// `.llvs/versions` of a mount as a second, read-only mount.
 ///
-/// The kernel refuses every change itself, keeps what it was told of files that were read, and opens files
-/// without asking: that holds for whole mounts only.
+/// In such a mount the kernel refuses every change itself, keeps the attributes and bytes of files
+/// that were read, and opens files without a request: that is possible for whole mounts only.
 ///
 /// - Concurrency: callable from any thread. Its lock is a leaf.
 package final class HistoryMount: Sendable {
   private enum State {
     case made
-    /// With the number of the mount where that could be found out.
+    /// With the mount's ID, if it could be found out.
     case serving(FuseSession, mount: UInt32?)
     case ended(obstacle: String?)
   }
@@ -29,7 +30,7 @@ package final class HistoryMount: Sendable {
     var isOver = false
   }
 
-  /// So many threads at most: nothing that this serves waits for anything but the disk.
+  /// The most threads: all that requests here wait for is the disk.
   private static let threads: UInt32 = 4
 
   private let outer: MetaTree
@@ -52,7 +53,8 @@ package final class HistoryMount: Sendable {
     self.log = log
     var options = mount
     options.flags.isReadOnly = true
-    // Nothing of history is a device or runs as somebody else, whatever the tree allows.
+    // History has no device nodes, and none of its programs run as another user, whatever the tree
+    // allows.
     options.flags.allowsDevices = false
     options.flags.allowsSetIDs = false
     self.options = options
@@ -65,7 +67,7 @@ package final class HistoryMount: Sendable {
 
   // MARK: - Serving
 
-  /// Mounts and serves it on a thread of its own; what fails is in the log.
+  /// Starts a thread that mounts and serves it; the log gets errors.
   func start() {
     do throws(SystemError) {
       try SystemThread.detach(name: "llvs-history") { [self] in serve() }
@@ -77,7 +79,8 @@ package final class HistoryMount: Sendable {
   private func serve() {
     do {
       guard let (session, tree) = try show() else { return ended(nil) }
-      // The session is held by who tells it: its descriptor is open until nobody is telling any more.
+      // The closure holds the session, so its descriptor stays open until the last notification is
+      // sent.
       live.store.listenForVersions { session.notifier.invalidateAttributesAtOnce(.root) }
       memory.adopt(
         KernelMemory.History(
@@ -89,12 +92,12 @@ package final class HistoryMount: Sendable {
       try session.run()
       ended(nil)
     } catch {
-      // Its place may have gone before it was there, with the mount that ended just then.
+      // The mount may have failed because the outer mount ended just then.
       ended(life.withLock { $0.isOver } ? nil : "\(error)")
     }
   }
 
-  /// Mounts it; nil where that is not wanted any more.
+  /// Mounts it; nil if it has been ended meanwhile.
   private func show() throws -> (FuseSession, VersionsFileSystem)? {
     let tree = try VersionsFileSystem(of: outer)
     let session = try FuseSession(
@@ -109,7 +112,7 @@ package final class HistoryMount: Sendable {
       return true
     }
     life.broadcast()
-    // A session that is given up unmounts.
+    // The session that is dropped unmounts.
     return isWanted ? (session, tree) : nil
   }
 
@@ -127,7 +130,7 @@ package final class HistoryMount: Sendable {
 
   // MARK: - Ending
 
-  /// Takes it out of sight; it is served until the last of its files is closed.
+  /// Removes the mount from the tree; it is served until the last of its files is closed.
   func end() {
     let serving = life.withLock { life -> (FuseSession, UInt32?)? in
       life.isOver = true
@@ -135,7 +138,7 @@ package final class HistoryMount: Sendable {
       return nil
     }
     guard let (session, number) = serving else { return }
-    // What stands there now may be somebody else's.
+    // Another file system may be mounted there by now.
     if let number, let table = try? MountTable(),
       !table.entries.contains(where: { $0.id == number })
     {
@@ -148,7 +151,7 @@ package final class HistoryMount: Sendable {
     }
   }
 
-  /// Whether nothing of it is served any more.
+  /// True once it serves nothing any more.
   var hasEnded: Bool {
     life.withLock { life in
       if case .ended = life.state { true } else { false }
@@ -162,9 +165,9 @@ package final class HistoryMount: Sendable {
     }
   }
 
-  /// Waits until it stands.
+  /// Waits until it is mounted.
   ///
-  /// - Returns: why it does not; nil where it does.
+  /// - Returns: The reason that it is not; nil if it is.
   func awaitMount() -> String? {
     let obstacle: String?? = life.wait { life in
       switch life.state {
@@ -178,14 +181,14 @@ package final class HistoryMount: Sendable {
 
   // MARK: - In the table of mounts
 
-  /// Where the versions of a mounted store stand.
+  /// The path at which the versions of a mounted store are.
   package static func path(below mountPoint: String) -> String {
     mountPoint + "/" + Self.place
   }
 
   static let place = ".llvs/versions"
 
-  /// The mounts but those that show history of the one that they stand in.
+  /// The mounts of a table, without those that show the history of the mount that they are in.
   package static func others(of table: MountTable) -> [MountEntry] {
     let stores = Dictionary(
       table.entries.lazy.filter { $0.type == "fuse.llvs" }.map { ($0.id, $0) },

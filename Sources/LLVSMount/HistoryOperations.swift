@@ -4,14 +4,15 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// The versions of a store as a file system of their own, of which nothing can be changed.
+/// The versions of a store as a read-only file system of their own.
 ///
-/// OPEN and OPENDIR are answered with ENOSYS: the kernel learns so once and then opens and closes by itself,
-/// so every request comes without a handle.
+/// OPEN and OPENDIR are answered with ENOSYS: after the first answer the kernel opens and closes by
+/// itself, so every request comes without a handle.
 ///
 /// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
 final class HistoryOperations: FuseOperations {
-  // OPEN and OPENDIR are among them, by their defaults: left out, libfuse would answer that they succeeded.
+  // OPEN and OPENDIR are in the set, and their defaults answer ENOSYS: for operations that are left
+  // out libfuse would answer success.
   static let served: OperationSet = [
     .base, .readlink, .open, .read, .opendir, .readdir, .readdirplus, .getxattr, .listxattr, .lseek,
     .ioctl,
@@ -38,7 +39,7 @@ final class HistoryOperations: FuseOperations {
   }
 
   func forget(_ node: NodeID, count: UInt64) {
-    // The root was looked up by nobody.
+    // The root has no look-up count.
     if node != .root { hidden.forget(node.rawValue, count: count) }
   }
 

@@ -3,44 +3,48 @@ import HistoryTree
 import Platform
 import WorkingTree
 
-// Bounds what the kernel's memory of names costs the daemon.
+// Limits the memory that the daemon needs for names that the kernel remembers.
 //
-// A thread of its own: it looks which directories are cold, has the notifier take them from the kernel, and
-// waits until the kernel's forgets have come. Nothing that serves requests waits for it. What must not be
-// taken although it is not open: a directory in which a process works (getcwd(2) would fail until somebody
-// walks there again), and one on or below which something is mounted (the kernel would unmount that).
+// A separate thread finds the directories that are used least, has the notifier make the kernel
+// forget them, and waits until the kernel's FORGETs have come. No thread that serves requests waits
+// for it. Two kinds of directories must stay although they are not open: a directory that is the
+// working directory of a process (getcwd(2) would fail until the path is looked up again), and one
+// that is a mount point or has one below it (the kernel would unmount that).
 
-/// Has the kernel forget names where it remembers too many, and gives freed memory back to the system.
+/// Makes the kernel forget names if it remembers too many, and returns freed memory to the system.
 final class KernelMemory: Sendable {
-  /// Names above which the kernel is made to forget, unless the mount says otherwise.
+  /// The default limit of names, above which the kernel is made to forget.
   static let softLimit = 500_000
 
   private struct State {
     var isCrowded = false
-    /// When to look again, on the monotonic clock: what was in use then may be free.
+    /// The time of the next look, on the monotonic clock: names that were in use may be free then.
     var again: UInt64?
     var delay = KernelMemory.shortest
     var isThinned = false
     var isOver = false
   }
 
-  /// How long to wait for the kernel's forgets, and how often to look.
+  /// The longest wait for the kernel's FORGETs, and the interval at which they are counted, in
+  /// nanoseconds.
   private static let patience: UInt64 = 3_000_000_000
   private static let step: UInt64 = 20_000_000
-  /// How long nothing must have been freed for memory to be given back.
+  /// Memory is returned when nothing was freed for this time, in nanoseconds.
   private static let idle: UInt64 = 500_000_000
-  /// How long to wait before looking again at what is too much and in use; doubled while it stays.
+  /// The wait before another look if there are too many names and all are in use, in nanoseconds;
+  /// it doubles from the first value to the second while that stays so.
   private static let shortest: UInt64 = 1_000_000_000
   private static let longest: UInt64 = 64_000_000_000
-  /// Names that are told at once: whoever has more urgent news for the kernel waits for these only.
+  /// The number of names in one batch of notifications: more urgent ones wait for one batch at
+  /// most.
   private static let batch = 64
 
-  /// Versions that are shown by a file system of their own.
+  /// A separate file system for versions.
   struct History {
     var tree: VersionsFileSystem
     var cache: any KernelCache
     var path: String
-    /// The number of its mount.
+    /// The ID of its mount.
     var mount: UInt32?
   }
 
@@ -49,7 +53,7 @@ final class KernelMemory: Sendable {
   private let cache: any KernelCache
   private let mountPoint: String
   private let limit: Int
-  /// Whether everybody who may enter the mount can be looked at.
+  /// True if the working directories of all users that may enter the mount can be read.
   private let seesUsers: Bool
   private let monitor = Monitor(State())
   private let thread = Monitor<Bool>(false)
@@ -68,13 +72,13 @@ final class KernelMemory: Sendable {
     self.seesUsers = seesUsers
   }
 
-  /// Has it see to a further file system too, or to none; the limit holds for each.
+  /// Adds a further file system, or removes it; the limit holds for each.
   func adopt(_ history: History?) {
     adopted.withLock { $0 = history }
     _ = watch()
   }
 
-  /// How many nodes of history are in memory, in both file systems.
+  /// The number of nodes of history in memory, in both file systems.
   var hiddenNodeCount: Int { hidden.nodeCount + (history?.tree.hidden.nodeCount ?? 0) }
 
   /// Starts the thread; ``stop()`` must follow.
@@ -96,7 +100,7 @@ final class KernelMemory: Sendable {
     }
   }
 
-  /// Ends the thread after what it is doing.
+  /// Ends the thread after its current work.
   func stop() {
     note { $0.isOver = true }
     thread.wait { $0 ? nil : () }
@@ -107,7 +111,7 @@ final class KernelMemory: Sendable {
     monitor.broadcast()
   }
 
-  /// What there is to do; nil at the end.
+  /// Waits for the next work; nil at the end.
   private func next() -> State? {
     while true {
       let (start, again) = (SystemClock.monotonic(), monitor.withLock { $0.again })
@@ -131,7 +135,8 @@ final class KernelMemory: Sendable {
     monitor.wait(nanoseconds: nanoseconds) { $0.isOver ? () : nil } == nil
   }
 
-  /// Waits for the next time that there are too many somewhere; says how many there are where they are most.
+  /// Registers for a notice when there are too many names somewhere; returns the largest current
+  /// number.
   private func watch() -> Int {
     let tell: @Sendable () -> Void = { [weak self] in self?.note { $0.isCrowded = true } }
     var most = tree.watchCrowd(limit: limit)
@@ -146,7 +151,8 @@ final class KernelMemory: Sendable {
 
   private var count: Int { tree.nodeCount + hiddenNodeCount }
 
-  /// Takes the coldest names from the kernel until a quarter of the limit is free again.
+  /// Makes the kernel forget the names that are used least, until a quarter of the limit is free
+  /// again.
   private func makeRoom() {
     let goal = limit - limit / 4
     let before = count
@@ -207,7 +213,7 @@ final class KernelMemory: Sendable {
       use.isKnown = false
       return use
     }
-    // History's own mount stands on a name that is never taken.
+    // The mount point of history's own mount is a name that is never forgotten.
     let history = history.flatMap { history in table.entries.first { $0.id == history.mount } }
     use.mounts = Self.mounts(on: own, in: table).filter { $0.device != history?.device }.map(\.path)
     return use
@@ -227,11 +233,12 @@ final class KernelMemory: Sendable {
     return use
   }
 
-  /// What is mounted on a file system: its device, and where by the path from the root there.
+  /// The mounts on a file system: the device of each, and its path relative to that file system's
+  /// root.
   private static func mounts(
     on own: MountEntry, in table: MountTable
   ) -> [(device: String, path: [UInt8])] {
-    // Also below other views of the same file system, as bind mounts are.
+    // Also below other mounts of the same file system, such as bind mounts.
     let views = table.entries.filter { $0.device == own.device }
     return table.entries.compactMap { entry in
       guard let view = views.first(where: { $0.id == entry.parent }), entry.id != view.id,
@@ -244,7 +251,7 @@ final class KernelMemory: Sendable {
 
   // MARK: - Freed memory
 
-  /// Gives freed memory back once nothing more is being freed.
+  /// Returns freed memory once no more is being freed.
   private func giveBack() {
     var last = -1
     for _ in 0..<20 {

@@ -5,34 +5,35 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// Answers from a hidden tree, the same in every session that shows one.
+/// Answers from a meta tree; both sessions that show one use it.
 struct MetaAnswers: Sendable {
   let hidden: MetaTree
   let tree: LiveTree
 
-  /// What a request is answered with; of damage the log tells, whoever met it.
+  /// Returns the errno of an error; damage is logged too, whichever request met it.
   func errno(of error: FSError) -> Int32 {
     if let damage = error.damage { tree.damage.tell(damage) }
     return error.errno
   }
 
-  /// Answers with what `find` found, whose look-up it counted.
+  /// Answers with the entry that `find` returns, and whose look-up `find` counted.
   func lookup(reply: consuming EntryReply, _ find: () throws(FSError) -> MetaEntry) {
     do throws(FSError) {
       let entry = try find()
       if !reply.entry(entry.fuseEntry) { hidden.forget(entry.status.inode, count: 1) }
     } catch {
-      // Aliases and settings come and go: an absent name is not remembered.
+      // Aliases and settings come and go: the kernel must not cache that a name is absent.
       reply.error(errno(of: error))
     }
   }
 
   // MARK: - Directories
 
-  /// How many names are found at a time: about what a reply holds.
+  /// The number of names that are fetched at a time: about as many as a reply holds.
   private static let batch = 64
 
-  /// Lists names; where there were some, says before it answers at which offset it goes on after them.
+  /// Lists names. If there were any, calls `goesOn`, before it answers, with the offset after the
+  /// last one.
   func readdir(
     _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryReply,
     goesOn: (UInt64) -> Void = { _ in }
@@ -60,7 +61,7 @@ struct MetaAnswers: Sendable {
     }
   }
 
-  /// Lists names with what they lead to; otherwise as ``readdir(_:offset:reply:goesOn:)``.
+  /// Lists names with attributes; otherwise like ``readdir(_:offset:reply:goesOn:)``.
   func readdirplus(
     _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryPlusReply,
     goesOn: (UInt64) -> Void = { _ in }
@@ -86,13 +87,13 @@ struct MetaAnswers: Sendable {
     }
   }
 
-  /// Adds a name with its attributes; false when the reply is full.
+  /// Adds a name with its attributes; returns false if the reply is full.
   private func add(
     _ item: MetaDirectory.Item, of directory: MetaDirectory,
     to reply: inout DirectoryPlusReply, _ given: inout [UInt64]
   ) throws(FSError) -> Bool {
     if item.name == [0x2E] || item.name == [0x2E, 0x2E] {
-      // These count no look-up.
+      // The kernel counts no look-up for these.
       let status =
         MetaTree.owns(item.inode)
         ? try hidden.getattr(item.inode) : try tree.getattr(item.inode)
@@ -168,7 +169,8 @@ struct MetaAnswers: Sendable {
       var numbers = FileSystemStatistics()
       numbers.blockSize = disk.blockSize
       numbers.blocks = disk.blocks
-      // What files were given is not free, though nothing of the disk is put aside for them.
+      // Space that fallocate(2) promised to files is not free, although none of the disk is
+      // reserved for them.
       let given = tree.allocatedBytes / max(1, disk.blockSize)
       numbers.freeBlocks = disk.freeBlocks - min(disk.freeBlocks, given)
       numbers.availableBlocks = disk.availableBlocks - min(disk.availableBlocks, given)

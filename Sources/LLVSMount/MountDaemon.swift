@@ -7,19 +7,25 @@ import Platform
 import TreeNames
 package import WorkingTree
 
-// The life of a mount: from an open store to a tree that answers, and back.
+// The life of a mount: from an open store to a tree that serves requests, and back.
 //
-// The end, whoever asks for it: what is saved is cut into a version, the kernel lets go, the threads that
-// serve it are joined, a last cut takes what arrived meanwhile, and the store's lock is given up last, so
-// that who waits for it finds everything done.
+// The end, whichever process asks for it: saved changes become a version, the kernel unmounts, the
+// threads that serve are joined, a last cut takes the changes that arrived meanwhile. The store's
+// lock is released last, so that a process that waits for it finds everything done.
 
 /// A mounted store.
 package final class MountDaemon: Sendable {
+  /// The store.
   package let store: Store
+  /// The working tree.
   package let tree: LiveTree
+  /// Makes versions of the working tree.
   package let versioner: Versioner
+  /// The store's log.
   package let log: EventLog
+  /// The outcome of replaying the journal.
   package let recovery: LiveTree.Recovery
+  /// Carries out commands.
   package let control: ControlService
   private let autosaver: Autosaver
   private let autosync: Autosync
@@ -28,14 +34,14 @@ package final class MountDaemon: Sendable {
   private let history: HistoryMount?
   private let mountPoint: String
   private let isEnding = Monitor(false)
-  /// Held through the last cut, so that whoever comes second finds it done.
+  /// Held through the last cut, so that a second caller finds it done.
   private let isFinished = Monitor(false)
-  /// How long programs that have files open may go on once the mount is out of sight, in nanoseconds.
+  /// After the unmount, programs with open files may go on for this time, in nanoseconds.
   private static let grace: UInt64 = 2_000_000_000
 
   /// Opens the store and mounts it; requests are served once ``serve()`` runs.
   ///
-  /// - Throws: ``MountError``; nothing stays mounted or locked then.
+  /// - Throws: ``MountError``; then nothing stays mounted or locked.
   package init(_ request: MountRequest) throws(MountError) {
     try request.checkPermission()
     mountPoint = try Self.prepared(request)
@@ -71,7 +77,8 @@ package final class MountDaemon: Sendable {
           directories.insert(parent)
         }
       }
-      // A name that the kernel never looked up is nothing to it, and leaves the listing that it keeps.
+      // A name that the kernel never looked up is not in its cache, so only this drops the cached
+      // listing.
       for parent in directories { session.notifier.invalidate(NodeID(parent)) }
       session.notifier.flush()
     }
@@ -136,7 +143,7 @@ package final class MountDaemon: Sendable {
     return resolved
   }
 
-  /// A mount must not cover its store, nor lie in it, nor stand twice.
+  /// Refuses a mount that would cover its store, be inside it, or be a second one at its path.
   private static func checkRelation(of mountPoint: String, to store: String) throws(MountError) {
     let relation: PathRelation
     let present: MountEntry?
@@ -157,7 +164,8 @@ package final class MountDaemon: Sendable {
     }
   }
 
-  /// How long to wait for a holder that says it is finishing, in nanoseconds.
+  /// The longest wait for a holder of the store's lock that announced that it is finishing, in
+  /// nanoseconds.
   private static let patience: UInt64 = 120_000_000_000
 
   private static func opened(_ request: MountRequest) throws(StoreError) -> Store {
@@ -170,7 +178,7 @@ package final class MountDaemon: Sendable {
           isForced: request.isForced, makeRoom: LiveTree.giveUpRoom(of:))
       } catch {
         if mayGiveUp, error.isNoSpace, LiveTree.giveUpReserve(of: request.store) {
-          // SQLite needs some room even to look.
+          // SQLite needs some free space even for reading.
           mayGiveUp = false
           continue
         }
@@ -182,12 +190,12 @@ package final class MountDaemon: Sendable {
     }
   }
 
-  /// How many nodes of history are in memory.
+  /// The number of nodes of history in memory.
   package var hiddenNodeCount: Int { memory.hiddenNodeCount }
 
-  /// Waits until history stands as a file system of its own, where that was asked for.
+  /// Waits until history is mounted as a separate file system, if that was requested.
   ///
-  /// - Returns: why it does not; nil where it does, or need not.
+  /// - Returns: The reason that it is not; nil if it is, or was not requested.
   package func awaitHistory() -> String? { history?.awaitMount() }
 
   // MARK: - Serving
@@ -207,12 +215,13 @@ package final class MountDaemon: Sendable {
       throw .store(.system(error))
     }
     defer { memory.stop() }
-    // It looks for its place through this mount, and so waits until that is served.
+    // Its mount point is looked up through this mount, so its thread waits until this is served.
     history?.start()
     defer {
       if let history {
         history.end()
-        // Where it went with this mount and programs have files of it open, it is served on.
+        // If it ended with this mount while programs have its files open, it is served until they
+        // close them.
         finish()
         history.wait()
       }
@@ -224,10 +233,10 @@ package final class MountDaemon: Sendable {
     }
   }
 
-  /// Unmounts after a cut: what SIGTERM and `llvs unmount` ask for.
+  /// Makes a version and unmounts, for SIGTERM and `llvs unmount`.
   ///
-  /// - Returns: whether ``serve()`` comes to its end. If not, programs go on having files open: all is done
-  ///   but for them, what they wrote is in the journal, and the process may exit.
+  /// - Returns: True if ``serve()`` comes to its end. If false, programs still have files open:
+  ///   everything else is done, their writes are in the journal, and the process may exit.
   @discardableResult
   package func end() -> Bool {
     let isFirst = isEnding.withLock { isEnding in
@@ -235,12 +244,12 @@ package final class MountDaemon: Sendable {
       return !isEnding
     }
     guard isFirst else { return true }
-    // The last cut waits for no merge, and for no program that one asks.
+    // The last cut waits neither for a merge nor for an arbiter's command.
     control.interrupt()
-    // Mapped pages arrive through the mount while it still stands.
+    // Mapped pages arrive through the mount, so it must still be mounted.
     if let root = try? File(mountPoint, [.read, .directory]) { try? root.syncFileSystem() }
     cut()
-    // Found through the mount that it stands in, and so before that goes.
+    // The mount point is looked up through the outer mount, so this comes before its unmount.
     history?.end()
     do throws(FuseError) {
       try session.requestUnmount(lazily: true)
@@ -258,10 +267,11 @@ package final class MountDaemon: Sendable {
     return true
   }
 
-  /// What the log says, with the reason behind it, where the version that ends a mount could not be made.
+  /// The beginning of the log line for a mount whose last version could not be made; the reason
+  /// follows.
   package static let lostCut = "error the last cut failed: "
 
-  /// Makes the last version, and says what is not in it.
+  /// Makes the last version, and returns what is not in it.
   @discardableResult
   private func cut() -> LastWriterStatus {
     do throws(StoreError) {

@@ -5,7 +5,7 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// Attributes, extended attributes, and the file system's numbers.
+// Serves attributes, extended attributes and statfs.
 
 extension MountOperations {
   func getattr(_ node: NodeID, file: OpenFile?, reply: consuming AttributesReply) {
@@ -34,7 +34,8 @@ extension MountOperations {
       }
       let handle = file.flatMap { (OpenObject.object($0.handle) as? OpenLiveFile)?.handle }
       let thread = Self.caller(reply).process
-      // By the group that the file had; they go only with a change that can be made.
+      // The bits depend on the file's group before the change; they are cleared only if the change
+      // can be made.
       var change = changes.change
       change.movesChangeTime = changes.namesNothing
       if changes.clearsSetIDs || change.movesChangeTime {
@@ -50,28 +51,29 @@ extension MountOperations {
     }
   }
 
-  /// Has the kernel ask again for attributes that were answered, if a merge came since they were looked at:
-  /// older ones believe the answers of SETATTR and LINK whatever they were told meanwhile, as they do not
-  /// GETATTR's and LOOKUP's (fuse_change_attributes, attr_version).
+  /// Makes the kernel ask again for attributes that it just got, if a merge was installed since
+  /// they were read. Older kernels believe the answers of SETATTR and LINK even if a notification
+  /// came meanwhile, unlike those of GETATTR and LOOKUP (fuse_change_attributes, attr_version).
   func doubt(_ node: NodeID, since installations: UInt64) {
     guard tree.installations != installations else { return }
     session.value?.notifier.invalidateAttributes(node)
   }
 
-  /// The set-id bits that a file loses by what a request does to it.
+  /// Returns the set-id bits that a file loses because of a request.
   private func setIDsLost(of node: NodeID, _ request: RequestPointer) -> UInt32 {
     tree.setIDsLost(node.rawValue) { group in
-      // Root may keep them whatever group it is; of changes of the owner the kernel says it for all.
+      // Root may keep them whatever its groups are; for changes of the owner the kernel sets the
+      // flag for every caller.
       request.caller.uid == 0 || request.isCallerMember(of: group)
     }
   }
 
-  /// Takes the set-id bits of a file before somebody changes it who may not keep them.
+  /// Clears the set-id bits of a file before a caller that may not keep them changes it.
   func clearSetIDs(of node: NodeID, _ request: RequestPointer) throws(FSError) {
     let lost = setIDsLost(of: node, request)
     guard lost != 0 else { return }
     try tree.clearMode(lost, of: node.rawValue)
-    // The kernel believes the mode that it knows, also when it runs the file, until it is told.
+    // The kernel uses the mode that it cached, also when it runs the file, until it is notified.
     session.value?.notifier.invalidateAttributesAtOnce(node)
   }
 

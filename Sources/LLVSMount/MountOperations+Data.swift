@@ -6,11 +6,12 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// Bytes: open, read, write and what follows.
+// Serves open, read, write and the other requests about bytes.
 
 extension MountOperations {
   private static func mode(_ flags: Int32) -> LiveHandle.Mode {
-    // By bits: what sets of another module do is not inlined here, and a literal of two took 2 us.
+    // With raw bits: option sets of another module are not inlined here, and a literal of two took
+    // 2 us.
     var bits: UInt8
     switch flags & OpenFlags.accessMode {
     case OpenFlags.readOnly: bits = LiveHandle.Mode.read.rawValue
@@ -35,7 +36,8 @@ extension MountOperations {
       let thread = Self.caller(reply).process
       let handle = try tree.open(node.rawValue, mode: Self.mode(flags), thread: thread)
       let number = OpenLiveFile(handle).number()
-      // Nobody but this mount changes bytes, and a merge says which: cached pages stay good.
+      // Only this mount changes bytes, and a merge notifies the kernel of those that it replaces:
+      // cached pages stay valid.
       var options: OpenOptions =
         handle.mode.contains(.write) ? .keepCache : [.keepCache, .noFlush]
       if handle.dropsPages { options.remove(.keepCache) }
@@ -66,7 +68,8 @@ extension MountOperations {
         OpenObject.close(number)
       }
     } catch .exists where flags & OpenFlags.exclusive == 0 {
-      // A merge has brought the name, and the kernel was not told yet: on this it looks again, and opens.
+      // A merge has brought the name, and the kernel was not notified yet: after ESTALE it looks
+      // the name up again and opens the file.
       reply.error(Errno.stale)
     } catch {
       reply.error(errno(of: error))
@@ -153,7 +156,7 @@ extension MountOperations {
     case AllocationFlags.punchHole where keeps: break
     default: return reply.error(Errno.notSupported)
     }
-    // The kernel does not say here who may keep them; only root does.
+    // The kernel does not say here which callers may keep them; only root does.
     let mayKeepSetIDs = reply.caller.uid == 0
     let request = reply.request
     answer(reply) { () throws(FSError) in
@@ -164,7 +167,7 @@ extension MountOperations {
     }
   }
 
-  /// What the store's disk has room for.
+  /// Returns the free bytes of the store's disk.
   private func freeBytes() throws(FSError) -> UInt64 {
     do throws(SystemError) {
       let disk = try FileSystem.fileSystem(of: tree.store.path)
@@ -200,8 +203,9 @@ extension MountOperations {
     }
   }
 
-  /// Has the kernel write what programs stored in holes through their mappings, and then looks again, until a
-  /// hole is one: on a thread of the pool, since the kernel's writes are served meanwhile.
+  /// Makes the kernel write the pages that programs stored into holes through their mappings, then
+  /// looks again, until a hole is certain. Runs on a thread of the pool, since the kernel's writes
+  /// are served meanwhile.
   private func seek(
     _ node: NodeID, from offset: UInt64, toData: Bool, _ doubted: Range<UInt64>,
     notifier: Notifier, parked: ParkedReply<OffsetReply>
@@ -214,7 +218,8 @@ extension MountOperations {
           notifier.invalidate(node, offset: Int64(clamping: doubted.lowerBound), length: length)
           notifier.flush()
           let place = try tree.seek(node.rawValue, from: offset, toData: toData)
-          // What was written behind the bytes that were asked for is a hole no more, so this comes to an end.
+          // Bytes that were written behind the requested range are no hole any more, so the loop
+          // ends.
           guard let next = place.doubted, !toData, next.lowerBound >= doubted.upperBound else {
             parked.take()?.place(place)
             return
@@ -240,14 +245,14 @@ extension MountOperations {
 }
 
 extension OffsetReply {
-  /// Answers with what was found.
+  /// Answers with the offset that was found, or ENXIO.
   fileprivate consuming func place(_ place: SoughtPlace) {
     guard let found = place.offset else { return error(Errno.noSuchDeviceOrAddress) }
     offset(Int64(clamping: found))
   }
 }
 
-/// open(2) flags as Linux numbers them.
+/// The flags of open(2), with Linux's numbers.
 enum OpenFlags {
   static let accessMode: Int32 = 0o3
   static let readOnly: Int32 = 0
@@ -257,14 +262,14 @@ enum OpenFlags {
   static let append: Int32 = 0o2000
 }
 
-/// fallocate(2) modes as Linux numbers them.
+/// The modes of fallocate(2), with Linux's numbers.
 enum AllocationFlags {
   static let keepSize: Int32 = 1
   static let punchHole: Int32 = 2
   static let zeroRange: Int32 = 0x10
 }
 
-/// lseek(2)'s ways to look for holes, as Linux numbers them.
+/// The values of lseek(2) for data and holes, with Linux's numbers.
 enum SeekFlags {
   static let data: Int32 = 3
   static let hole: Int32 = 4

@@ -3,7 +3,7 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// Reading directories.
+// Serves the reading of directories.
 
 extension MountOperations {
   private static func directory(_ file: OpenFile) -> OpenLiveDirectory? {
@@ -14,7 +14,7 @@ extension MountOperations {
     guard !Self.isHidden(node) else { return hiddenOpendir(node, reply: reply) }
     let number = OpenLiveDirectory(inode: node.rawValue).number()
     tree.openDirectory(node.rawValue)
-    // The kernel keeps the listing until a name changes through it or it is told of a change.
+    // The kernel keeps the listing until it changes a name itself or is notified of a change.
     if !reply.opened(number, [.cacheReaddir, .keepCache]) {
       OpenObject.close(number)
       tree.closeDirectory(node.rawValue)

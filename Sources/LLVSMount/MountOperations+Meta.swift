@@ -6,11 +6,11 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// `.llvs`: what is numbered from 2^40 on, and the one name in live directories that leads there. The
-// methods of the protocol hand over to these.
+// Serves `.llvs`: nodes numbered from 2^40 on, and the name in directories of the working tree that
+// leads there. The protocol's methods call these.
 
 extension MountOperations {
-  /// Whether a request is about the hidden tree.
+  /// True if a node belongs to the meta tree.
   static func isHidden(_ node: NodeID) -> Bool { MetaTree.owns(node.rawValue) }
 
   func hiddenLookup(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
@@ -20,7 +20,8 @@ extension MountOperations {
     }
   }
 
-  /// Below `.llvs` only files of the writable places can be made, by create.
+  /// Refuses to make a node: below `.llvs` only files in the writable directories can be made, with
+  /// CREATE.
   func refuseToMake(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
     do throws(FSError) {
       try hidden.refuseToMake(parent.rawValue, name)
@@ -56,14 +57,15 @@ extension MountOperations {
 
   // MARK: - Files
 
-  // Warm, open + read + close of a version's file takes 12 to 15 us where ext4 takes 3 to 4: the round trip
-  // of OPEN with one switch of threads there and back (1.03 a file), RELEASE taken along with the next. The
-  // daemon has 6 us of it, 5 of them in the kernel. Only OPEN answered with ENOSYS would spare that, which
-  // holds for a whole mount: a second, read-only one over `.llvs/versions` (``HistoryMount``). It is there on
-  // demand only, `-o fasthistory`, because
-  // - while it stands, a plain umount(8) of the tree answers "busy", also just after a `diff` that has ended;
-  // - an ordinary user cannot have it: fusermount3 asks for a mount point that he may write to;
-  // - it stands below one of the many directories that have a `.llvs`, and none of the others.
+  // Warm, open + read + close of a version's file takes 12 to 15 us where ext4 takes 3 to 4: the
+  // round trip of OPEN with one switch of threads there and back (1.03 a file); RELEASE comes
+  // together with the next OPEN. The daemon needs 6 us of it, 5 of them in the kernel. Only the
+  // answer ENOSYS to OPEN would save that, and it holds for a whole mount: a second, read-only one
+  // over `.llvs/versions` (``HistoryMount``). It is optional (`-o fasthistory`), because
+  // - while it is mounted, a plain umount(8) of the tree answers "busy", even just after a `diff`
+  //   that has ended;
+  // - an ordinary user cannot have it: fusermount3 wants a mount point that the user may write to;
+  // - it is below only one of the many directories that have a `.llvs`.
   func hiddenOpen(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     let writes = flags & OpenFlags.accessMode != OpenFlags.readOnly
     do throws(FSError) {
@@ -140,7 +142,7 @@ extension MountOperations {
   }
 
   func hiddenFlush(_ file: OpenFile, reply: consuming EmptyReply) {
-    // Commands run in WRITE, never here: every inherited descriptor that closes sends a flush.
+    // Commands run in WRITE, never here: every inherited descriptor that is closed sends a flush.
     let hidden = (OpenObject.object(file.handle) as? OpenHiddenFile)?.file
     guard let hidden, hidden.changesStore else {
       return answer(reply) { () throws(FSError) in try hidden?.flush() }
@@ -148,8 +150,8 @@ extension MountOperations {
     later(reply) { () throws(FSError) in try hidden.flush() }
   }
 
-  /// Does what may change the store or make a version, and so wait for a command or the kernel, on a thread
-  /// of the pool.
+  /// Runs `body` on a thread of the pool: it may change the store or make a version, and so wait
+  /// for a command or for the kernel.
   func later(
     _ reply: consuming EmptyReply, _ body: @escaping @Sendable () throws(FSError) -> Void
   ) {
@@ -174,7 +176,7 @@ extension MountOperations {
 
   // MARK: - The control file
 
-  /// A status may have to look at the disk, so it is read on a thread of the pool.
+  /// Reads on a thread of the pool, since a status may have to look at the disk.
   private func controlRead(
     _ session: ControlSession, offset: Int64, count: Int, reply: consuming DataReply
   ) {
@@ -189,8 +191,8 @@ extension MountOperations {
     }
   }
 
-  /// Runs commands elsewhere; a signal to the writer stops them, and the write says EINTR once nothing
-  /// of them is under way.
+  /// Runs commands on another thread. A signal to the writer stops them, and the write fails with
+  /// EINTR once none of them is running.
   private func controlWrite(
     _ session: ControlSession, _ bytes: UnsafeRawBufferPointer, reply: consuming WriteReply
   ) {

@@ -5,7 +5,7 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// Names: look-ups, and what makes and takes names.
+// Serves look-ups, and the requests that make and remove names.
 
 extension MountOperations {
   func lookup(
@@ -19,7 +19,7 @@ extension MountOperations {
       let status = try tree.lookup(parent.rawValue, name)
       if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
     } catch .noEntry {
-      // The kernel remembers that there is no such name; a merge that brings one tells it.
+      // The kernel caches that there is no such name; a merge that brings one notifies it.
       reply.entry(.absent(timeout: EntryAttributes.forever))
     } catch {
       reply.error(errno(of: error))
@@ -34,7 +34,7 @@ extension MountOperations {
     }
   }
 
-  /// Answers with a node that was made, and gives the look-up back if nobody waits any more.
+  /// Answers with a node that was made, and lowers its look-up count if the request was aborted.
   private func answer(
     _ reply: consuming EntryReply, _ body: () throws(FSError) -> NodeStatus
   ) {
@@ -95,7 +95,7 @@ extension MountOperations {
     _ node: NodeID, as name: UnsafeRawBufferPointer, in parent: NodeID,
     reply: consuming EntryReply
   ) {
-    // A name of history cannot be one of the live tree's, and none can be made there.
+    // A file of history can have no name in the working tree, and none can be made in history.
     guard !Self.isHidden(node), !Self.isHidden(parent) else {
       return reply.error(Errno.readOnlyFileSystem)
     }
@@ -130,7 +130,7 @@ extension MountOperations {
   ) {
     if Self.isHidden(parent) {
       let name = Self.bytes(name)
-      // It may settle a conflict.
+      // Removing a directory may settle a conflict.
       return later(reply) { [hidden] () throws(FSError) in
         try hidden.removeDirectory(parent.rawValue, name)
       }
@@ -171,7 +171,7 @@ extension MountOperations {
     }
   }
 
-  /// Answers with success or the error's number.
+  /// Answers with success or with the error's errno.
   func answer(_ reply: consuming EmptyReply, _ body: () throws(FSError) -> Void) {
     do throws(FSError) {
       try body()

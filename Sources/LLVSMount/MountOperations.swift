@@ -6,20 +6,21 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// What the kernel asks, answered by the live tree; everything numbered from 2^40 belongs to `.llvs`.
+// Serves the kernel's requests from the working tree, and from the meta tree for nodes numbered
+// from 2^40 on.
 
 /// The mounted file system.
 ///
 /// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
 final class MountOperations: FuseOperations {
   let tree: LiveTree
-  /// The session that serves this, to tell it of work that blocks.
+  /// The session that serves this; handlers announce to it that they will block.
   let session: SessionReference
 
   let answers: MetaAnswers
   var hidden: MetaTree { answers.hidden }
   let control: ControlService
-  /// Where commands run, so that no thread that serves requests waits for one.
+  /// Runs commands, so that no thread that serves requests waits for one.
   let pool: WorkerPool
 
   init(
@@ -33,10 +34,11 @@ final class MountOperations: FuseOperations {
     self.session = session
   }
 
-  /// What the kernel is told to ask; locks stay with the kernel, and it checks permissions itself.
+  /// The operations that the kernel sends: locks stay with the kernel, and it checks permissions
+  /// itself.
   static let served: OperationSet = .all.subtracting([.copyFileRange, .access])
 
-  /// What a request is answered with; of damage the log tells, whoever met it.
+  /// Returns the errno of an error; damage is logged too, whichever request met it.
   func errno(of error: FSError) -> Int32 { answers.errno(of: error) }
 
   /// Copies a name, which is valid only during its request.
@@ -48,7 +50,7 @@ final class MountOperations: FuseOperations {
   }
 }
 
-/// The session, which is made from the operations and so after them.
+/// A reference to the session, which is made after the operations that it needs.
 final class SessionReference: Sendable {
   private let reference = Monitor<FuseSession?>(nil)
 

@@ -2,33 +2,36 @@ package import FuseSession
 package import LLVSCore
 package import Platform
 
-/// What to mount where, and how.
+/// A store, a mount point and the options of the mount.
 package struct MountRequest: Sendable {
   /// The store's directory.
   package var store: String
   /// The directory to mount it on.
   package var mountPoint: String
-  /// Makes the store if the directory is not there or empty.
+  /// Makes the store if its directory does not exist or is empty.
   package var creates = true
-  /// Lets other users in; needs `user_allow_other` in fuse.conf for an ordinary user.
+  /// Lets other users use the mount; an ordinary user needs `user_allow_other` in fuse.conf.
   package var allowsOthers = false
-  /// Mounts although the store is on a network file system.
+  /// Mounts even if the store is on a network file system.
   package var isForced = false
-  /// What /proc/mounts shows as the source; the store's path unless given.
+  /// The source that /proc/mounts shows; the store's path if nil.
   package var source: String?
-  /// Lets processors sleep between requests: takes less power, and each request takes longer.
+  /// Lets processors sleep between requests: needs less power, and each request takes longer.
   package var savesPower = false
-  /// Shows versions by a file system of their own, which the kernel asks for less; root's mounts only.
+  /// Shows versions in a separate file system, for which the kernel sends fewer requests; only for
+  /// root.
   package var hurriesHistory = false
   /// Ends the mount's connections when this process dies.
   package var watch: ConnectionWatch?
-  /// How many names the kernel may remember before it is made to forget those that are used least.
+  /// The number of names that the kernel may remember; beyond it the kernel is made to forget those
+  /// used least.
   package var names = 500_000
-  /// What every file system may be asked.
+  /// The options that every file system has.
   package var flags = MountFlags()
   /// Further options for libfuse or security modules, as mount(8) spells them.
   package var others: [String] = []
 
+  /// Creates a request with default options.
   package init(store: String, mountPoint: String) {
     self.store = store
     self.mountPoint = mountPoint
@@ -36,7 +39,7 @@ package struct MountRequest: Sendable {
 }
 
 extension MountRequest {
-  /// Refuses what this user may not ask for, before a store is made for it.
+  /// Refuses options that this user may not have, before a store is made.
   ///
   /// - Throws: ``MountError/option(_:)``, which names the option.
   func checkPermission() throws(MountError) {
@@ -53,7 +56,8 @@ extension MountRequest {
     }
   }
 
-  /// Whether fusermount3 will refuse an ordinary user's `allow_other`; false where its file cannot be read.
+  /// True if fusermount3 will refuse an ordinary user's `allow_other`; false if its file cannot be
+  /// read.
   private static var othersAreBarred: Bool {
     do throws(SystemError) {
       let path = "/etc/fuse.conf"
@@ -68,15 +72,15 @@ extension MountRequest {
   }
 }
 
-/// Why a store could not be mounted, in a sentence.
+/// The reason that a store could not be mounted, in a sentence.
 package enum MountError: Error, Sendable {
   /// The mount point is not there.
   case missing(String)
-  /// The mount point is no directory, or stands in the wrong place.
+  /// The mount point is no directory, or is in the wrong place.
   case place(String)
-  /// Something is mounted there.
+  /// A file system is mounted there.
   case busy(String)
-  /// The mount point cannot be looked at.
+  /// The mount point cannot be examined.
   case system(SystemError)
   /// An option that cannot be granted here.
   case option(String)

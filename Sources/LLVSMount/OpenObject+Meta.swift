@@ -3,7 +3,7 @@ import FuseSession
 import HistoryTree
 import WorkingTree
 
-/// An open directory of the hidden tree.
+/// An open directory of the meta tree.
 final class OpenHiddenDirectory: OpenObject {
   let directory: MetaDirectory
 
@@ -12,7 +12,7 @@ final class OpenHiddenDirectory: OpenObject {
   }
 }
 
-/// An open file of the hidden tree.
+/// An open file of the meta tree.
 final class OpenHiddenFile: OpenObject {
   let file: MetaFile
 
@@ -31,7 +31,8 @@ final class OpenControl: OpenObject {
 }
 
 extension MetaEntry {
-  /// The entry as FUSE sends it: history stays as it is, everything else is asked for each time.
+  /// The entry in the form of FUSE: the kernel keeps history for ever, and asks each time for
+  /// everything else.
   var fuseEntry: EntryAttributes {
     EntryAttributes(
       node: NodeID(status.inode), attributes: status.attributes,

@@ -4,13 +4,13 @@ import Grammar
 import Platform
 
 extension PeerOpener {
-  /// The standard ways to peers, but for those in the mount of the store itself.
+  /// Opens peers as usual, except those in the mount of the store itself.
   ///
-  /// What is sent there would be a change of the tree, and so the next thing to send. A file system is known
-  /// by its device, whatever links or bind mounts lead to it.
+  /// Sending there would change the tree, and so make something new to send. The mount is
+  /// recognised by its device, whatever links or bind mounts lead to it.
   static func outside(mountPoint: String) -> PeerOpener {
     PeerOpener { (address, store) throws(ControlError) in
-      // Without a table, or a directory, the standard ways say what is wrong.
+      // Without a mount table or a directory, the usual way reports the error.
       if let mount = (try? MountTable())?.mount(at: Array(mountPoint.utf8)),
         mount.type == "fuse.llvs",
         (try? FileSystem.status(address.path))?.deviceName == mount.device
