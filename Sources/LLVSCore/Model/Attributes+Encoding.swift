@@ -1,10 +1,14 @@
-// The fields of digest 1: tag u8, u32 length, bytes, in ascending order, each at most once but
-// extended attributes, which ascend by name. One state has one encoding.
+// The encoding of attributes in digest 1: fields of tag u8, u32 length, bytes, in ascending order
+// of tags. Each tag occurs at most once, except that of extended attributes, which ascend by name.
+// Equal attributes have one encoding. See docs/formats.md, "Digest 1".
 
 extension Attributes {
-  /// Bounds of what a store takes; what is beyond them is refused before it is stored.
+  /// The greatest length of an extended attribute's name, in bytes; more is refused before it is
+  /// stored.
   package static let maximumNameLength = 255
+  /// The greatest length of an extended attribute's value, in bytes.
   package static let maximumValueLength = 65_536
+  /// The greatest length of all fields together, in bytes.
   package static let maximumEncodedLength = 131_072
 
   private enum Tag {
@@ -17,7 +21,7 @@ extension Attributes {
     static let extended: UInt8 = 7
   }
 
-  /// Appends the fields to what covers them.
+  /// Appends the fields.
   package func encode(into bytes: inout [UInt8]) {
     func header(_ tag: UInt8, _ length: Int, _ bytes: inout [UInt8]) {
       bytes.append(tag)
@@ -57,14 +61,14 @@ extension Attributes {
     }
   }
 
-  /// The fields as digest 1 has them.
+  /// The fields as digest 1 encodes them.
   package var encoded: [UInt8] {
     var bytes: [UInt8] = []
     encode(into: &bytes)
     return bytes
   }
 
-  /// How long ``encoded`` is.
+  /// The length of ``encoded``.
   private var encodedLength: Int {
     var length = mode == nil ? 0 : 9
     if mtime != nil { length += 17 }
@@ -76,7 +80,7 @@ extension Attributes {
     return length
   }
 
-  /// Why these attributes cannot be stored; nil if they can.
+  /// The reason why these attributes cannot be stored; nil if they can.
   package var fault: String? {
     if let mode, mode > 0o7777 { return "a mode beyond 07777" }
     if let mtime, mtime.nanoseconds >= 1_000_000_000 { return "nanoseconds beyond a second" }
@@ -102,14 +106,16 @@ extension Attributes {
       && !name.contains(0)
   }
 
-  /// Reads fields that take up all of `bytes`; nil for anything but the one encoding of a state.
+  /// Reads fields that fill all of `bytes`; nil for anything but the one encoding of some
+  /// attributes.
   package init?(decoding bytes: UnsafeRawBufferPointer) {
     self.init(bytes) { attributes, name, value in
       attributes.extended.append(Extended(name: Array(name), value: Array(value)))
     }
   }
 
-  /// Whether bytes are the encoding of a state; what is long of it is not copied.
+  /// Returns true if bytes are the encoding of some attributes; values of extended attributes are
+  /// not copied.
   static func isEncoding(_ bytes: UnsafeRawBufferPointer) -> Bool {
     Attributes(bytes) { _, _, _ in } != nil
   }
@@ -139,8 +145,8 @@ extension Attributes {
     }
   }
 
-  /// Where the extended attributes begin in fields that were checked, and how many bytes they are; nil where
-  /// there are none.
+  /// Returns the offset of the first extended attribute in fields that were checked, and the number
+  /// of bytes of all names and values; nil if there are none.
   static func extendedPart(
     of fields: UnsafeRawBufferPointer
   ) -> (offset: Int, length: Int)? {
@@ -152,7 +158,7 @@ extension Attributes {
         reader.take(Int(length)) != nil
       else { return nil }
       if tag == Tag.extended {
-        // As the length of a name takes two.
+        // The two bytes of the name's length are not counted.
         found = (found?.offset ?? offset, (found?.length ?? 0) + Int(length) - 2)
       }
     }
@@ -180,7 +186,8 @@ extension Attributes {
     return true
   }
 
-  /// The name and the value of a field.
+  /// Splits the field of an extended attribute; nil if it breaks a rule or its name is not after
+  /// `last`.
   private static func extended(
     _ field: UnsafeRawBufferPointer, after last: UnsafeRawBufferPointer?
   ) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {

@@ -1,4 +1,4 @@
-/// The attributes of a value or directory that somebody recorded; an absent field was never recorded.
+/// The recorded attributes of a value or directory; a field that is nil was never recorded.
 public struct Attributes: Hashable, Sendable {
   /// A point in time as a file system keeps it.
   public struct Time: Hashable, Comparable, Sendable {
@@ -13,7 +13,7 @@ public struct Attributes: Hashable, Sendable {
       self.nanoseconds = nanoseconds
     }
 
-    /// Whether the first comes before the second.
+    /// Returns true if the first time is before the second.
     public static func < (a: Time, b: Time) -> Bool {
       (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
     }
@@ -49,7 +49,7 @@ public struct Attributes: Hashable, Sendable {
 
   /// Permission bits, 0 to 0o7777.
   public var mode: UInt32?
-  /// When the bytes last changed.
+  /// The time of the last change of the bytes.
   public var mtime: Time?
   /// The owner, where it differs from the mounting user.
   public var uid: UInt32?
@@ -76,7 +76,7 @@ public struct Attributes: Hashable, Sendable {
     self.extended = extended
   }
 
-  /// Whether the extended attributes are more than a few bytes.
+  /// True if names and values of extended attributes exceed ``Entry/longAttributes`` bytes.
   package var hasLongExtended: Bool {
     guard !extended.isEmpty else { return false }
     return extended.reduce(0) { $0 + $1.name.count + $1.value.count } > Entry.longAttributes

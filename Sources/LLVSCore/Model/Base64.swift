@@ -1,6 +1,6 @@
 /// Base64 of RFC 4648, padded, without line breaks, in pieces of any size.
 package enum Base64 {
-  /// The text of all bytes at once.
+  /// Returns the text of bytes.
   package static func text(_ bytes: [UInt8]) -> String {
     var (encoder, out) = (Encoder(), [UInt8]())
     bytes.withUnsafeBytes { encoder.encode($0, into: &out) }
@@ -17,12 +17,13 @@ package enum Base64 {
     return values
   }()
 
-  /// Turns text into bytes; what does not make a whole group waits for the next piece.
+  /// Turns text into bytes; characters that do not fill a group of four wait for the next piece.
   package struct Decoder {
     private var group: UInt32 = 0
     private var inGroup = 0
     private var padding = 0
 
+    /// Creates a decoder at the beginning of a text.
     package init() {}
 
     /// Appends the decoded bytes; false for anything that is not base64.
@@ -45,7 +46,7 @@ package enum Base64 {
       return true
     }
 
-    /// Whole groups without padding; returns how many characters they took.
+    /// Decodes whole groups without padding; returns the number of characters that it read.
     private func decodeGroups(
       _ text: UnsafeRawBufferPointer, from start: Int, _ values: UnsafeBufferPointer<UInt8>,
       into out: inout [UInt8]
@@ -77,7 +78,7 @@ package enum Base64 {
         padding += 1
         guard inGroup >= 2, inGroup + padding <= 4 else { return false }
         guard inGroup + padding == 4 else { return true }
-        // The bits that padding leaves over are zero in the one encoding of some bytes.
+        // Padding leaves over bits; they must be zero, so that equal bytes have one text.
         let spare = UInt32(inGroup == 2 ? 0xF : 0x3)
         guard group & spare == 0 else { return false }
         if inGroup == 2 {
@@ -102,7 +103,7 @@ package enum Base64 {
       return true
     }
 
-    /// Whether what came so far ends a whole group.
+    /// True if the text so far ends with a whole group.
     package var isComplete: Bool {
       inGroup == 0 && padding == 0 || inGroup + padding == 4
     }
@@ -112,6 +113,7 @@ package enum Base64 {
   package struct Encoder {
     private var held: [UInt8] = []
 
+    /// Creates an encoder at the beginning of some bytes.
     package init() {}
 
     /// Appends the text of all whole groups.
@@ -144,7 +146,7 @@ package enum Base64 {
       held.append(contentsOf: bytes[(index + groups * 3)...])
     }
 
-    /// Appends what is left, padded.
+    /// Appends the text of the remaining one or two bytes, padded.
     package mutating func finish(into out: inout [UInt8]) {
       guard !held.isEmpty else { return }
       let start = out.count

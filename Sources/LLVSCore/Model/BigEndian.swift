@@ -1,11 +1,13 @@
-// Integers in our formats are big-endian: how they are appended to bytes and read out of them.
+// Integers in the project's formats are big-endian; this file appends and reads them.
 
 extension [UInt8] {
+  /// Appends an integer, most significant byte first.
   @inline(__always)
   package mutating func append(bigEndian value: some FixedWidthInteger) {
     Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
   }
 
+  /// Appends the 32 bytes of a digest.
   package mutating func append(_ digest: Digest) {
     append(bigEndian: digest.words.0)
     append(bigEndian: digest.words.1)
@@ -15,7 +17,7 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The integer at an offset that the caller has checked.
+  /// Returns the integer at an offset that the caller has checked.
   @inline(__always)
   package func bigEndian<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type, at offset: Int)
     -> T
@@ -23,7 +25,7 @@ extension UnsafeRawBufferPointer {
     T(bigEndian: loadUnaligned(fromByteOffset: offset, as: T.self))
   }
 
-  /// The order of two runs of bytes: below, at or above zero.
+  /// Compares two runs of bytes as memcmp(3) does: the result is below, at or above zero.
   @inline(__always)
   package func compare(to other: UnsafeRawBufferPointer) -> Int {
     let common = Swift.min(count, other.count)
@@ -43,7 +45,7 @@ extension UnsafeRawBufferPointer {
     return count - other.count
   }
 
-  /// Whether both are the same bytes; quicker than ``compare(to:)`` where they are long.
+  /// Returns true if both are the same bytes; faster than ``compare(to:)`` for long runs.
   @inline(__always)
   package func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count else { return false }
@@ -66,24 +68,27 @@ extension UnsafeRawBufferPointer {
     return true
   }
 
-  /// A part that the caller has checked to lie within.
+  /// Returns a part; the caller has checked that it lies within.
   @inline(__always)
   package func part(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[offset..<(offset + count)])
   }
 }
 
-/// Reads fields one after the other; nil where the bytes end too early.
+/// Reads fields one after the other; each call returns nil if the bytes end too early.
 package struct ByteReader {
   let bytes: UnsafeRawBufferPointer
   private(set) var offset = 0
 
+  /// Creates a reader at the first byte.
   package init(_ bytes: UnsafeRawBufferPointer) {
     self.bytes = bytes
   }
 
+  /// The number of bytes that were not read yet.
   package var remaining: Int { bytes.count - offset }
 
+  /// Reads an integer, most significant byte first.
   @inline(__always)
   package mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) -> T? {
     guard remaining >= MemoryLayout<T>.size else { return nil }
@@ -91,6 +96,7 @@ package struct ByteReader {
     return bytes.bigEndian(type, at: offset)
   }
 
+  /// Reads so many bytes; the result points into the reader's bytes.
   @inline(__always)
   package mutating func take(_ count: Int) -> UnsafeRawBufferPointer? {
     guard count >= 0, count <= remaining else { return nil }
@@ -98,12 +104,14 @@ package struct ByteReader {
     return bytes.part(offset, count)
   }
 
+  /// Reads the 32 bytes of a digest.
   package mutating func digest() -> Digest? {
     guard let digest = Digest(loading: bytes, at: offset) else { return nil }
     offset += 32
     return digest
   }
 
+  /// Reads a location: u32 segment, u64 offset, u32 length.
   package mutating func location() -> Location? {
     guard let segment = integer(UInt32.self), let start = integer(UInt64.self),
       let length = integer(UInt32.self)

@@ -8,23 +8,23 @@ public struct Branch: RawRepresentable, Hashable, Comparable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// Creates a branch whose name nobody else has: the base and a UUID, or a UUID alone.
+  /// Creates a branch with a unique name: the base and a UUID, or a UUID alone.
   public init(randomizedNameBasedOn base: String? = nil) {
     let unique = Version.ID.random().rawValue
     rawValue = base.map { "\($0)_\(unique)" } ?? unique
   }
 
-  /// Whether both are the same, byte for byte.
+  /// Returns true if both names are the same, byte for byte.
   public static func == (a: Branch, b: Branch) -> Bool {
     a.rawValue.hasSameBytes(as: b.rawValue)
   }
 
-  /// Feeds what ``==`` compares to the hasher.
+  /// Feeds the hasher with the bytes that ``==`` compares.
   public func hash(into hasher: inout Hasher) {
     for byte in rawValue.utf8 { hasher.combine(byte) }
   }
 
-  /// Whether the first comes before the second.
+  /// Returns true if the first name is before the second, byte by byte.
   public static func < (a: Branch, b: Branch) -> Bool {
     a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
   }

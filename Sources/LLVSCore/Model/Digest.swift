@@ -3,6 +3,7 @@ public struct Digest: Hashable, Comparable, Sendable {
   /// The bytes as four big-endian words, most significant first.
   package let words: (UInt64, UInt64, UInt64, UInt64)
 
+  /// Creates a digest from four big-endian words, most significant first.
   package init(words: (UInt64, UInt64, UInt64, UInt64)) {
     self.words = words
   }
@@ -39,18 +40,18 @@ public struct Digest: Hashable, Comparable, Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Whether both are the same, byte for byte.
+  /// Returns true if both are the same bytes.
   public static func == (a: Digest, b: Digest) -> Bool {
     a.words == b.words
   }
 
-  /// Feeds what ``==`` compares to the hasher.
+  /// Feeds the hasher with a part of the digest.
   public func hash(into hasher: inout Hasher) {
-    // The bytes are uniform already: one word of them is hash enough.
+    // The bytes of a digest are uniformly distributed: one word of them is enough.
     hasher.combine(words.0)
   }
 
-  /// Whether the first comes before the second.
+  /// Returns true if the first digest is before the second, byte by byte.
   public static func < (a: Digest, b: Digest) -> Bool {
     a.words < b.words
   }

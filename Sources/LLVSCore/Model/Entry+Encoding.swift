@@ -1,10 +1,11 @@
-// The entries of digest 1: kind u8 || u32 key length || key || u64 length || value digest || fields.
+// The encoding of entries in digest 1: kind u8 || u32 key length || key || u64 length || value
+// digest || fields.
 
 extension Entry {
-  /// The longest key that a store takes.
+  /// The longest key that a store accepts, in bytes.
   package static let maximumKeyLength = 65_535
 
-  /// Appends what digest 1 covers.
+  /// Appends the encoding that digest 1 is computed of.
   func encodeContent(into bytes: inout [UInt8]) {
     bytes.append(kind.rawValue)
     bytes.append(bigEndian: UInt32(key.bytes.count))
@@ -14,20 +15,21 @@ extension Entry {
     attributes.encode(into: &bytes)
   }
 
-  /// SHA-256 of the entry: equal on every replica that holds the same.
+  /// The SHA-256 of the entry's encoding: equal on every replica for equal content.
   package var contentDigest: Digest {
     var bytes: [UInt8] = []
     encodeContent(into: &bytes)
     return Digest.of(bytes)
   }
 
-  /// Whether both are the same to digest 1, whatever each store knows besides.
+  /// Returns true if both have the same encoding in digest 1; fields that are local to a store may
+  /// differ.
   package func hasSameContent(as other: Entry) -> Bool {
     key == other.key && kind == other.kind && stored.length == other.stored.length
       && stored.digest == other.stored.digest && attributes == other.attributes
   }
 
-  /// Why the entry cannot be stored; nil if it can.
+  /// The reason why the entry cannot be stored; nil if it can.
   package var fault: String? {
     if key.bytes.count > Self.maximumKeyLength {
       let beginning = String(decoding: key.bytes.prefix(200), as: UTF8.self)

@@ -1,4 +1,4 @@
-/// Where the bytes of a value stand in this store.
+/// The place of a value's bytes in this store.
 package enum Content: Hashable, Sendable {
   /// No bytes.
   case none
@@ -10,13 +10,16 @@ package enum Content: Hashable, Sendable {
   case tree(Location)
 }
 
-/// The bytes of a value, once they are in the store.
+/// The bytes of a value that are in the store.
 package struct StoredContent: Hashable, Sendable {
+  /// The number of bytes.
   package var length: UInt64
   /// The value digest of digest 1.
   package var digest: Digest
+  /// The place of the bytes.
   package var content: Content
 
+  /// Creates a description of stored bytes.
   package init(length: UInt64, digest: Digest, content: Content) {
     self.length = length
     self.digest = digest
@@ -24,27 +27,35 @@ package struct StoredContent: Hashable, Sendable {
   }
 }
 
-/// One entry of a version's map: what stands at a key.
+/// One entry of a version's map: the value or directory at a key.
 ///
-/// `key`, `kind`, `length`, `digest` and `attributes` are what digest 1 covers and are equal on every
-/// replica; the rest is local to this store.
+/// Digest 1 covers `key`, `kind`, `length`, `digest` and `attributes`, which are equal on every
+/// replica; the other fields are local to this store.
 package struct Entry: Hashable, Sendable {
-  /// Values up to this many bytes stand in the map.
+  /// Values up to this many bytes are kept in the map itself.
   package static let inlineLimit = 128
 
+  /// The key.
   package var key: Key
+  /// The kind of file.
   package var kind: EntryKind
+  /// The recorded attributes.
   package var attributes: Attributes
+  /// The bytes of the value.
   package var stored: StoredContent
   /// The version that stored the bytes: the second half of the value's reference.
   package var storedVersion: VersionNumber
-  /// The live inode number of the name, allotted when it first came to be; 0 where none is kept.
+  /// The inode number of the name in the live tree, allocated when the name was first there; 0 if
+  /// none is kept.
   package var inode: UInt64
-  /// Allotted anew whenever the bytes or attributes change: the history's inode numbers.
+  /// A number that changes with every change of the bytes or attributes: inode numbers in the
+  /// history are made from it.
   package var revision: UInt64
-  /// Without its extended attributes, which are long and stand in a map: nothing to put into another one.
+  /// True if the entry lacks its long extended attributes, which are in the map that it was read
+  /// from; such an entry must not be put into another map.
   package private(set) var isShortened = false
 
+  /// Creates an entry.
   package init(
     key: Key, kind: EntryKind, attributes: Attributes, stored: StoredContent,
     storedVersion: VersionNumber, inode: UInt64, revision: UInt64
@@ -58,10 +69,10 @@ package struct Entry: Hashable, Sendable {
     self.revision = revision
   }
 
-  /// More bytes of extended attributes than this are long.
+  /// Extended attributes with more bytes than this count as long.
   package static let longAttributes = 512
 
-  /// The entry without its extended attributes, where those are long; as it is where they are not.
+  /// The entry without its extended attributes if they are long; otherwise the entry itself.
   package var shortened: Entry {
     guard attributes.hasLongExtended else { return self }
     var short = self
@@ -70,14 +81,14 @@ package struct Entry: Hashable, Sendable {
     return short
   }
 
-  /// An entry of which the extended attributes were not read.
+  /// The entry marked as one whose extended attributes were not read.
   var markedShortened: Entry {
     var short = self
     short.isShortened = true
     return short
   }
 
-  /// A shortened entry with the extended attributes that it is without.
+  /// Returns a shortened entry together with its extended attributes.
   package func whole(with extended: [Attributes.Extended]) -> Entry {
     var whole = self
     whole.attributes.extended = extended
@@ -85,6 +96,6 @@ package struct Entry: Hashable, Sendable {
     return whole
   }
 
-  /// Whether the entry is a directory: it may share its key with a value and sorts after it.
+  /// True if the entry is a directory: it may have the same key as a value and sorts after it.
   package var isDirectory: Bool { kind == .directory }
 }

@@ -1,4 +1,4 @@
-/// What stands at a key; the raw values are those of digest 1 and never change.
+/// The kind of a value or directory; the raw values are those of digest 1 and never change.
 public enum EntryKind: UInt8, Hashable, Sendable, CaseIterable {
   /// A regular file.
   case regular = 0

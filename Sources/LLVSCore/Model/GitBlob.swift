@@ -1,24 +1,25 @@
 internal import CCrypto
 
-/// What git calls a file's bytes, so that patches name what they were made of as git's own do.
+/// The id that git gives to a file's bytes, so that patches name their files as git's patches do.
 ///
-/// A SHA-1, which secures nothing here.
+/// It is a SHA-1 and is not used for security here.
 package struct GitBlob {
   private var context = SHA_CTX()
 
-  /// Begins with how many bytes there will be, as git does.
+  /// Begins the id of so many bytes, with git's header.
   package init(length: UInt64) {
     SHA1_Init(&context)
     update(Array("blob \(length)\0".utf8))
   }
 
+  /// Adds bytes.
   package mutating func update(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { raw in
       if let start = raw.baseAddress, raw.count > 0 { _ = SHA1_Update(&context, start, raw.count) }
     }
   }
 
-  /// The id in hexadecimal.
+  /// Returns the id in hexadecimal.
   package consuming func id() -> String {
     // SHA1_Final writes 20 bytes.
     var digest = [UInt8](repeating: 0, count: 20)
@@ -29,7 +30,7 @@ package struct GitBlob {
     }.joined()
   }
 
-  /// The id of bytes, in hexadecimal.
+  /// Returns the id of bytes, in hexadecimal.
   ///
   /// - Complexity: O(bytes).
   package static func id(of bytes: [UInt8]) -> String {

@@ -2,17 +2,19 @@ internal import Foundation
 
 /// Keys of paths and paths of keys (docs/merging.md, M13).
 ///
-/// A path that is valid UTF-8 in NFC by Unicode 15.0, of assigned code points only, is its own key; any
-/// other is `%llvs%` and the path with escapes. Never depends on other keys.
+/// A path that is valid UTF-8 in NFC by Unicode 15.0, of assigned code points only, is its own key;
+/// the key of any other path is `%llvs%` and the path with escapes. A key never depends on other
+/// keys.
 package enum KeyCoding {
   private static let prefix = Array("%llvs%".utf8)
 
-  /// The key that a name made here takes.
+  /// Returns the key of a new file at a path.
   package static func key(ofPath path: [UInt8]) -> Key {
     isPlain(path) ? Key(bytes: path) : Key(bytes: escape(path))
   }
 
-  /// The path that a key encodes; nil if the key is literal, so that its path is its own bytes.
+  /// Returns the path that a key encodes; nil if the key is literal, so that its path is its own
+  /// bytes.
   package static func path(of key: Key) -> [UInt8]? {
     if isPlain(key.bytes) { return key.bytes }
     guard let path = unescape(key.bytes), !isPlain(path), escape(path) == key.bytes else {
@@ -29,7 +31,8 @@ package enum KeyCoding {
       && text.precomposedStringWithCanonicalMapping.utf8.elementsEqual(path)
   }
 
-  /// Assigned in Unicode 15.0; newer tables give the same NFC for these, by its stability policy.
+  /// Returns true for code points assigned in Unicode 15.0; by Unicode's stability policy newer
+  /// tables give the same NFC for them.
   private static func isAssigned(_ scalar: Unicode.Scalar) -> Bool {
     let properties = scalar.properties
     guard properties.generalCategory != .unassigned, let age = properties.age else { return false }
@@ -48,7 +51,8 @@ package enum KeyCoding {
 
   private static let digits = Array("0123456789ABCDEF".utf8)
 
-  /// The escaped form of a path or of a path's beginning, whether or not it needs one.
+  /// Returns the escaped form of a path or of the beginning of one, whether or not it needs
+  /// escapes.
   package static func escaped(_ path: [UInt8]) -> [UInt8] { escape(path) }
 
   private static func escape(_ path: [UInt8]) -> [UInt8] {

@@ -1,31 +1,39 @@
-/// A version's number in this store: 1, 2, 3 ... in the order they were stored.
+/// The number of a version in this store: 1, 2, 3 ... in the order in which versions were stored.
 ///
 /// Numbers are local, dense and never reused; a version's predecessors have smaller numbers.
 package struct VersionNumber: Hashable, Comparable, Sendable {
+  /// The number.
   package let rawValue: UInt32
 
+  /// Creates a version number.
   package init(_ rawValue: UInt32) {
     self.rawValue = rawValue
   }
 
+  /// Returns true if the first version was stored before the second.
   package static func < (a: VersionNumber, b: VersionNumber) -> Bool {
     a.rawValue < b.rawValue
   }
 }
 
-/// Where a record stands: its segment, its offset there, and how long it is, header included.
+/// The location of a record: its segment, its offset there, and its length in bytes, header
+/// included.
 package struct Location: Hashable, Sendable {
+  /// The number of the segment.
   package let segment: UInt32
+  /// The length of the record in bytes, header included.
   package let length: UInt32
+  /// The offset of the record in the segment, in bytes.
   package let offset: UInt64
 
+  /// Creates a location.
   package init(segment: UInt32, offset: UInt64, length: UInt32) {
     self.segment = segment
     self.offset = offset
     self.length = length
   }
 
-  /// No two records begin in one place, so that tells them apart.
+  /// Feeds the hasher with the beginning, which differs for any two records.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(offset ^ UInt64(segment) << 40)
   }

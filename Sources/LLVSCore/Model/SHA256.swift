@@ -1,33 +1,39 @@
 internal import CCrypto
 
-/// SHA-256 over bytes that come in pieces, with the processor's own instructions where it has them.
+/// SHA-256 over bytes that are added in pieces; it uses the processor's instructions for it where
+/// they exist.
 ///
-/// - Concurrency: a value; each copy goes on by itself.
+/// - Concurrency: a value; copies are independent.
 package struct SHA256Hasher {
   private var context = SHA256_CTX()
 
+  /// Creates a hasher without any bytes.
   package init() {
     SHA256_Init(&context)
   }
 
+  /// Adds bytes.
   package mutating func update(_ bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return }
     SHA256_Update(&context, start, bytes.count)
   }
 
+  /// Adds bytes.
   package mutating func update(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { update($0) }
   }
 
+  /// Adds bytes.
   package mutating func update(_ bytes: ArraySlice<UInt8>) {
     bytes.withUnsafeBytes { update($0) }
   }
 
+  /// Adds one byte.
   package mutating func update(_ byte: UInt8) {
     withUnsafeBytes(of: byte) { update($0) }
   }
 
-  /// Adds an integer, big-endian, as every format of ours has it.
+  /// Adds an integer, most significant byte first, as in all formats of the project.
   package mutating func update(bigEndian value: some FixedWidthInteger) {
     withUnsafeBytes(of: value.bigEndian) { update($0) }
   }
@@ -41,7 +47,7 @@ package struct SHA256Hasher {
     withUnsafeBytes(of: bytes) { update($0) }
   }
 
-  /// The digest of everything added so far; more may follow.
+  /// Returns the digest of everything added so far; more bytes may be added later.
   package func finish() -> Digest {
     var copy = context
     var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
@@ -58,12 +64,13 @@ package struct SHA256Hasher {
 }
 
 extension Digest {
-  /// SHA-256 of nothing.
+  /// The SHA-256 of no bytes.
   package static let ofNothing = SHA256Hasher().finish()
 
+  /// Returns the SHA-256 of bytes.
   package static func of(_ bytes: UnsafeRawBufferPointer) -> Digest {
-    // In one place: to copy a context that was just written waits until its stores are done, which takes
-    // as long as hashing what is short.
+    // The context is used in place: copying one that was just written waits until the stores are
+    // done, which takes as long as hashing a short input.
     withUnsafeTemporaryAllocation(of: SHA256_CTX.self, capacity: 1) { context in
       SHA256_Init(context.baseAddress)
       if let start = bytes.baseAddress, bytes.count > 0 {
@@ -82,19 +89,22 @@ extension Digest {
     }
   }
 
+  /// Returns the SHA-256 of bytes.
   package static func of(_ bytes: [UInt8]) -> Digest {
     bytes.withUnsafeBytes { of($0) }
   }
 
+  /// Returns the SHA-256 of bytes.
   package static func of(_ bytes: ArraySlice<UInt8>) -> Digest {
     bytes.withUnsafeBytes { of($0) }
   }
 
+  /// Returns the SHA-256 of a text's UTF-8.
   package static func of(_ text: StaticString) -> Digest {
     of(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// Writes the 32 bytes to the start of a buffer that has room for them.
+  /// Writes the 32 bytes to the start of a buffer, which must have at least 32.
   package func store(to out: UnsafeMutableRawBufferPointer) {
     precondition(out.count >= 32, "a digest takes 32 bytes")
     out.storeBytes(of: words.0.bigEndian, toByteOffset: 0, as: UInt64.self)
@@ -103,7 +113,7 @@ extension Digest {
     out.storeBytes(of: words.3.bigEndian, toByteOffset: 24, as: UInt64.self)
   }
 
-  /// Reads 32 bytes at an offset of a buffer; nil where they are not all there.
+  /// Reads 32 bytes at an offset of a buffer; nil if the buffer ends before.
   package init?(loading bytes: UnsafeRawBufferPointer, at offset: Int) {
     guard offset >= 0, bytes.count >= 32, offset <= bytes.count - 32 else { return nil }
     self.init(

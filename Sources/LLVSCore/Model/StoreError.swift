@@ -1,8 +1,9 @@
 public import Platform
 
-/// Everything that can go wrong in a store; one case per thing a caller may want to tell apart.
+/// A failure of a store; one case for each kind that a caller may handle differently.
 ///
-/// The first seven cases are the original's. A message inside a case is a clause without a final period.
+/// The first seven cases are those of the original. The message of a case is a clause without a
+/// final period.
 public enum StoreError: Error, Sendable {
   /// No version with this id is in the store.
   case missingVersion(Version.ID)
@@ -19,29 +20,31 @@ public enum StoreError: Error, Sendable {
   /// A predecessor of the version is not in the store.
   case attemptToAddVersionWithNonexistingPredecessors(Version.ID)
 
-  /// Bytes in the store are not what was written: what, where and why.
+  /// Bytes in the store differ from those that were written; the message says what is wrong and
+  /// where.
   case corrupt(String)
   /// The store, or a peer, was written by a newer program.
   case fromTheFuture(String)
-  /// The store is on a file system that does not hold what writing it needs: what and where.
+  /// The file system of the store lacks something that writing needs; the message says what and
+  /// where.
   case unreliable(String)
-  /// Somebody else holds the store, or something stands in the way.
+  /// Another process has the store locked, or something else is in the way.
   case busy(String)
-  /// An argument or an input that breaks a rule.
+  /// An argument or an input breaks a rule.
   case invalid(String)
-  /// Nothing by that name: a version, a peer, a path, a branch.
+  /// There is no version, peer, path or branch of that name.
   case notFound(String)
-  /// The name is taken.
+  /// The name is in use already.
   case exists(String)
   /// A peer cannot be reached.
   case unreachable(String)
   /// A peer did not answer in time.
   case timedOut(String)
-  /// The work was cancelled; nothing of it remains.
+  /// The work was cancelled; it left no changes.
   case cancelled
   /// The store is open for reading only.
   case readOnly
-  /// Free space is below what is kept in reserve.
+  /// Free space is below the reserve.
   case noSpace(String)
   /// A system call failed.
   case system(SystemError)

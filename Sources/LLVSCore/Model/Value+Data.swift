@@ -1,9 +1,9 @@
 public import Foundation
 
-// What programs written for the original say with Foundation's types.
+// Initialisers with Foundation's types, for programs written for the original.
 
 extension Value.ID {
-  /// A key that nobody else has: a random UUID.
+  /// Creates a unique key: a random UUID.
   public init() {
     self.init(UUID().uuidString)
   }
@@ -13,7 +13,7 @@ extension Value {
   /// Creates a value of bytes held by Foundation.
   ///
   /// - Parameters:
-  ///   - id: the key; one that nobody else has unless given.
+  ///   - id: the key; a unique one unless given.
   ///   - data: the bytes, which are copied.
   public init(id: ID = ID(), data: Data) {
     self.init(id: id, data: Array(data))
@@ -21,7 +21,7 @@ extension Value {
 }
 
 extension Version.ID {
-  /// An id that no version has: a random UUID.
+  /// Creates a unique id: a random UUID.
   public init() {
     self = .random()
   }

@@ -1,10 +1,12 @@
 /// A value: bytes under an id, as one version holds them.
 public struct Value: Hashable, Sendable {
-  /// The key of a value, compared as the bytes of its UTF-8: composed and decomposed accents are two keys.
+  /// The key of a value, compared as UTF-8 bytes: composed and decomposed accents make different
+  /// keys.
   public struct ID: Hashable, Comparable, Sendable {
-    /// The bytes; valid UTF-8 in every key that came through a public initialiser or the wire.
+    /// The bytes; valid UTF-8 in every key that came through a public initialiser or from a peer.
     package let bytes: [UInt8]
 
+    /// Creates a key from its bytes.
     package init(bytes: [UInt8]) {
       self.bytes = bytes
     }
@@ -17,7 +19,7 @@ public struct Value: Hashable, Sendable {
     /// The key's text.
     public var rawValue: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Whether the first comes before the second.
+    /// Returns true if the first key is before the second, byte by byte.
     public static func < (a: ID, b: ID) -> Bool {
       a.bytes.withUnsafeBytes { a in b.bytes.withUnsafeBytes { a.compare(to: $0) < 0 } }
     }
@@ -45,9 +47,9 @@ public struct Value: Hashable, Sendable {
     case update(Value)
     /// The value is removed.
     case remove(ID)
-    /// In a merge: takes what the second predecessor has.
+    /// In a merge: the value of the second predecessor is taken.
     case preserve(Reference)
-    /// In a merge: takes the removal that the second predecessor made.
+    /// In a merge: the removal that the second predecessor made is taken.
     case preserveRemoval(ID)
   }
 
@@ -71,5 +73,5 @@ public struct Value: Hashable, Sendable {
   }
 }
 
-/// The name of ``Value/ID`` inside the engine.
+/// The engine's name for ``Value/ID``.
 package typealias Key = Value.ID

@@ -1,5 +1,5 @@
 extension [UInt8] {
-  /// Appends a number in as few bytes as it takes: seven bits each, the lowest first (LEB128).
+  /// Appends an unsigned number in the fewest bytes: seven bits each, the lowest first (LEB128).
   package mutating func append(varint value: UInt64) {
     var rest = value
     while rest >= 0x80 {
@@ -17,7 +17,7 @@ extension [UInt8] {
 }
 
 extension ByteReader {
-  /// A number in as few bytes as it takes; nil where it is cut off, longer than needed or over 63 bits.
+  /// Reads a number in LEB128; nil if it is cut off, longer than necessary or over 63 bits.
   package mutating func varint() -> UInt64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0
@@ -30,7 +30,7 @@ extension ByteReader {
     return nil
   }
 
-  /// Bytes with their number before them; nil where there are more than `bound`.
+  /// Reads a length and so many bytes; nil if there are more than `bound`.
   package mutating func counted(atMost bound: Int) -> UnsafeRawBufferPointer? {
     guard let count = varint(), count <= UInt64(bound) else { return nil }
     return take(Int(count))

@@ -1,21 +1,22 @@
-// Ids (docs/merging.md, M2 and M3): random for what somebody made, computed for what every
-// replica computes.
+// Ids (docs/merging.md, M2 and M3): random for authored versions; the id of an automatic
+// version is computed, so that every replica gives it the same.
 
 extension Version.MetadataKey {
-  /// Carries the content digest of the version's map.
+  /// The key of the content digest of the version's map.
   package static let digest = Version.MetadataKey("llvs.digest")
 }
 
 extension Version.ID {
-  /// A new random id: an upper-case UUID of version 4.
+  /// Returns a new random id: an upper-case UUID of version 4.
   package static func random() -> Version.ID {
     var generator = SystemRandomNumberGenerator()
     return uuid(generator.next(), generator.next(), version: 4)
   }
 
-  /// The id of an automatic version: of a merge, or with no second predecessor of a repair.
+  /// Returns the id of an automatic version: a merge or, without a second predecessor, a repair.
   ///
-  /// The first is the predecessor of smaller id; ``Version/metadataDigest(_:unpacking:)`` gives the last.
+  /// Of a merge, `first` is the predecessor with the smaller id;
+  /// ``Version/metadataDigest(_:unpacking:)`` computes `metadataDigest`.
   package static func automaticMerge(
     first: Version.ID, second: Version.ID?, contentDigest: Digest, metadataDigest: Digest
   ) -> Version.ID {
@@ -33,8 +34,8 @@ extension Version.ID {
     return uuid(words.0, words.1, version: 8)
   }
 
-  /// Whether the id is spelled as those of automatic versions are: the first digit of its third group, the
-  /// UUID's version, is 8. It spares hashing what somebody made.
+  /// True if the id has the form of an automatic version's: the first digit of its third group, the
+  /// UUID's version, is 8. The check spares authored versions the hashing.
   package var mayBeAutomatic: Bool {
     let bytes = rawValue.utf8
     return bytes.count == 36 && bytes.dropFirst(14).first == UInt8(ascii: "8")
@@ -44,7 +45,7 @@ extension Version.ID {
     uuid(high & ~0xF000 | version << 12, low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
   }
 
-  /// 16 bytes as an upper-case UUID.
+  /// Returns 16 bytes as an upper-case UUID.
   package static func uuid(_ high: UInt64, _ low: UInt64) -> Version.ID {
     let digits = Array("0123456789ABCDEF".utf8)
     var text: [UInt8] = []
@@ -59,9 +60,9 @@ extension Version.ID {
 }
 
 extension Version {
-  /// SHA-256 over keys and values in order of key, the content digest left out.
+  /// Returns the SHA-256 over keys and values in the order of keys; the content digest is left out.
   ///
-  /// `unpack` gives the bytes of compressed values and returns others as they are.
+  /// `unpack` decompresses compressed values and returns others as they are.
   package static func metadataDigest(
     _ metadata: Metadata, unpack: (MetadataKey, [UInt8]) -> [UInt8] = { $1 }
   ) -> Digest {
@@ -77,7 +78,7 @@ extension Version {
     return hasher.finish()
   }
 
-  /// Whether the id is the one that an automatic version with this content has
+  /// True if the id is the one that an automatic version with this content has
   /// (docs/merging.md, M3).
   package func isAutomatic(contentDigest: Digest) -> Bool {
     guard let predecessors else { return false }

@@ -1,12 +1,12 @@
 internal import Foundation
 
 extension Version.MetadataValue {
-  /// Wraps the JSON of a value.
+  /// Creates a piece of metadata that is the JSON of a value.
   public init<T: Encodable>(_ value: T) throws {
     self.init(data: Array(try JSONEncoder().encode(value)))
   }
 
-  /// Wraps the JSON of a text.
+  /// Creates a piece of metadata that is the JSON of a text.
   public init(_ text: String) {
     var bytes: [UInt8] = [UInt8(ascii: "\"")]
     for byte in text.utf8 {
@@ -24,22 +24,22 @@ extension Version.MetadataValue {
     self.init(data: bytes)
   }
 
-  /// Wraps the JSON of a number.
+  /// Creates a piece of metadata that is the JSON of a number.
   public init(_ number: Int) {
     self.init(data: Array("\(number)".utf8))
   }
 
-  /// Wraps the JSON of a truth value.
+  /// Creates a piece of metadata that is the JSON of a truth value.
   public init(_ flag: Bool) {
     self.init(data: Array("\(flag)".utf8))
   }
 
-  /// The value that the JSON holds; nil if it holds none of that type.
+  /// Returns the value that the JSON describes; nil if it is not of that type.
   public func value<T: Decodable>() -> T? {
     try? JSONDecoder().decode(T.self, from: Data(data))
   }
 
-  /// The value that the JSON holds; nil if it holds none of that type.
+  /// Returns the value that the JSON describes; nil if it is not of that type.
   public func valueIfDecodable<T: Decodable>() -> T? { value() }
 }
 
@@ -47,10 +47,11 @@ extension Version {
   /// The line that the version is on; nil for the unnamed one.
   package var line: Branch? { Self.line(metadata) }
 
+  /// Returns the line that metadata names; nil for the unnamed one.
   package static func line(_ metadata: Metadata) -> Branch? {
     guard let value = metadata[.branch] else { return nil }
     let bytes = value.data
-    // The JSON of a plain name is the name in quotes: no decoder needed.
+    // The JSON of a plain name is the name in quotes, which needs no decoder.
     if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\""),
       !bytes.dropFirst().dropLast().contains(where: {
         $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "\"") || $0 < 32 || $0 > 126

@@ -1,4 +1,4 @@
-/// A version: an immutable state of all values, what it was made from, when, and what is said of it.
+/// A version: an immutable state of all values, with its predecessors, its time and its metadata.
 public struct Version: Hashable, Sendable {
   /// A version's id as spelled, compared as bytes: an upper-case UUID in every version made here.
   public struct ID: Hashable, Comparable, Sendable {
@@ -10,17 +10,17 @@ public struct Version: Hashable, Sendable {
       self.rawValue = rawValue
     }
 
-    /// Whether both are the same, byte for byte.
+    /// Returns true if both are the same, byte for byte.
     public static func == (a: ID, b: ID) -> Bool {
       a.rawValue.hasSameBytes(as: b.rawValue)
     }
 
-    /// Feeds what ``==`` compares to the hasher.
+    /// Feeds the hasher with the bytes that ``==`` compares.
     public func hash(into hasher: inout Hasher) {
       hasher.combine(utf8Of: rawValue)
     }
 
-    /// Whether the first comes before the second.
+    /// Returns true if the first id is before the second, byte by byte.
     public static func < (a: ID, b: ID) -> Bool {
       a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
     }
@@ -39,19 +39,19 @@ public struct Version: Hashable, Sendable {
       self.idOfSecond = idOfSecond
     }
 
-    /// Both, first first.
+    /// The ids of the first and, if there is one, of the second.
     public var ids: [ID] { [idOfFirst] + (idOfSecond.map { [$0] } ?? []) }
   }
 
   /// The id.
   public var id: ID
-  /// What it was made from; nil for a root.
+  /// The versions that it was made from; nil for a root.
   public var predecessors: Predecessors?
-  /// Seconds since 2001-01-01 UTC, as received bit for bit.
+  /// Seconds since 2001-01-01 UTC, bit for bit as it was received.
   public var timestamp: Double
-  /// Bytes of the values it stored; nil where its maker did not say.
+  /// Bytes of the values that it stored; nil if its maker did not record them.
   public var valueDataSize: Int64?
-  /// What is said of it.
+  /// The version's metadata.
   public var metadata: Metadata
 
   /// Creates a version.
@@ -82,17 +82,17 @@ public struct Version: Hashable, Sendable {
     /// The key that carries the name of a version's line.
     public static let branch = MetadataKey("__llvs_branch")
 
-    /// Whether both are the same, byte for byte.
+    /// Returns true if both are the same, byte for byte.
     public static func == (a: MetadataKey, b: MetadataKey) -> Bool {
       a.rawValue.hasSameBytes(as: b.rawValue)
     }
 
-    /// Feeds what ``==`` compares to the hasher.
+    /// Feeds the hasher with the bytes that ``==`` compares.
     public func hash(into hasher: inout Hasher) {
       hasher.combine(utf8Of: rawValue)
     }
 
-    /// Whether the first comes before the second.
+    /// Returns true if the first key is before the second, byte by byte.
     public static func < (a: MetadataKey, b: MetadataKey) -> Bool {
       a.rawValue.utf8.lexicographicallyPrecedes(b.rawValue.utf8)
     }
@@ -103,7 +103,7 @@ public struct Version: Hashable, Sendable {
     /// The bytes.
     public var data: [UInt8]
 
-    /// Wraps bytes.
+    /// Creates a piece of metadata from its bytes.
     public init(data: [UInt8]) {
       self.data = data
     }
@@ -111,7 +111,7 @@ public struct Version: Hashable, Sendable {
 }
 
 extension Hasher {
-  /// Feeds the bytes of a text; byte by byte it took ten times as long.
+  /// Feeds the bytes of a text in one call; a call for each byte took ten times as long.
   mutating func combine(utf8Of text: String) {
     var text = text
     text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -119,7 +119,7 @@ extension Hasher {
 }
 
 extension String {
-  /// Whether both are spelled alike, byte for byte.
+  /// Returns true if both texts are the same, byte for byte.
   func hasSameBytes(as other: String) -> Bool {
     var (a, b) = (self, other)
     return a.withUTF8 { mine in
