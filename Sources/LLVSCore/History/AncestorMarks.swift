@@ -1,11 +1,11 @@
-/// The ancestors of a version, itself included, as far back as was asked.
+/// The ancestors of a version (the tip), itself included, as far back as they were needed.
 ///
-/// Grows with the version: what was merged of it and another has the same and those of the other, so a row of
-/// merges asks for each version once.
+/// The marks follow a merge: a merge of the tip and another version has the ancestors of both, so a
+/// series of merges reads each version once.
 struct AncestorMarks: Sendable {
   private(set) var tip: VersionNumber
   private var marked: Set<VersionNumber>
-  /// Those of them whose predecessors are still to be marked.
+  /// The marked versions whose predecessors are not marked yet.
   private var edge = PriorityQueue<HistoryNode> { $0.generation < $1.generation }
 
   init(of node: HistoryNode) {
@@ -14,23 +14,24 @@ struct AncestorMarks: Sendable {
     edge.push(node)
   }
 
-  /// How many are marked.
+  /// The number of marked versions.
   var count: Int { marked.count }
 
-  /// Whether a version is the tip or was made from it.
+  /// Returns true if a version is the tip or was made directly from it.
   func leads(to node: HistoryNode) -> Bool {
     node.number == tip || node.first == tip || node.second == tip
   }
 
-  /// Goes on to a version that the tip leads to.
+  /// Makes a version, for which ``leads(to:)`` is true, the tip.
   mutating func goOn(to node: HistoryNode) {
     tip = node.number
     if marked.insert(node.number).inserted { edge.push(node) }
   }
 
-  /// Whether a version is the tip or one of its ancestors.
+  /// Returns true if a version is the tip or one of its ancestors.
   ///
-  /// - Complexity: O(ancestors of the tip younger than the version) for all that are asked, once.
+  /// - Complexity: O(ancestors of the tip that are younger than the version), once for all calls
+  ///   together.
   mutating func contain(
     _ node: HistoryNode, in graph: VersionGraph
   ) throws(StoreError) -> Bool {
@@ -45,16 +46,16 @@ struct AncestorMarks: Sendable {
 }
 
 extension VersionGraph {
-  /// What a version and one whose ancestors are marked have in common.
+  /// Returns the latest common ancestors of a version and of the tip of marks, oldest first.
   ///
-  /// - Complexity: O(*n* log *n*) in the ancestors of the version that are none of the other's, and what was
-  ///   not marked yet of the other's that are younger than what they have in common.
+  /// - Complexity: O(*n* log *n*) in the ancestors of the version that the tip has not, and in the
+  ///   tip's ancestors that are younger than the common ones and not marked yet.
   func commonAncestors(
     of number: VersionNumber, _ marks: inout AncestorMarks
   ) throws(StoreError) -> [HistoryNode] {
     var found: [HistoryNode] = []
     var seen: Set<VersionNumber> = [number]
-    // In order of generation, so that no more is marked than has to be.
+    // Versions are visited in order of generation, so that no more is marked than necessary.
     var open = PriorityQueue<HistoryNode> { $0.generation < $1.generation }
     open.push(try node(number))
     while let next = open.pop() {
@@ -69,7 +70,7 @@ extension VersionGraph {
     return try withoutAncestors(found).sorted(by: HistoryNode.mergesBefore)
   }
 
-  /// Those of some versions that are no ancestors of others of them.
+  /// Returns those of the nodes that are not ancestors of other nodes in the list.
   private func withoutAncestors(_ nodes: [HistoryNode]) throws(StoreError) -> [HistoryNode] {
     guard nodes.count > 1, let least = nodes.map(\.generation).min() else { return nodes }
     var below: Set<VersionNumber> = []

@@ -1,20 +1,21 @@
-/// Which of many heads others contain (docs/merging.md, M5): asked of all of them at once, in
-/// walks down what they were made from, where each pair would walk for itself.
+/// Finds which of many heads are contained in others (docs/merging.md, M5): in a few walks back from
+/// all of them, instead of one walk for each pair.
 ///
-/// A version that one head alone is a descendant of, met over automatic merges only, shows that nothing
-/// contains that head: the first walk finds one of nearly every head, and ends where all have one. What is left
-/// is asked about in groups of heads, a bit for each.
+/// A version that only one head descends from, by automatic merges only, shows that nothing
+/// contains that head: the first walk finds such a version for nearly every head, and ends when all
+/// heads have one. The containers of the other heads are searched in groups of 64 heads, with a bit
+/// for each.
 ///
-/// Void heads (without an authored version that counts) hold others, but are not asked about here.
+/// Void heads (whose history holds only empty maps) contain other heads, but are not tested here.
 struct HeadContainment {
-  /// A version on the ways from the heads back.
+  /// A version that the walk from the heads back meets.
   private struct Step {
-    /// The head that it is, or that alone descends from it; ``shared`` where several do.
+    /// The only head that is this version or descends from it; ``shared`` if there are several.
     var owner: Int32
-    /// Whether a head is met on the way up over automatic merges only.
+    /// True if a head reaches it over automatic merges only.
     var isNear: Bool
     var isAutomatic = false
-    /// Where the predecessors are; negative for none, or where the walk ended before them.
+    /// The indices of the predecessors' steps; negative for none, or if the walk ended before them.
     var first: Int32 = -1
     var second: Int32 = -1
   }
@@ -24,15 +25,17 @@ struct HeadContainment {
   private let heads: [HistoryNode]
   private var steps: [Step] = []
   private var places: [VersionNumber: Int32] = [:]
-  /// The steps that were gone, each after all that lead to it.
+  /// The indices of the visited steps; each comes after all steps that lead to it.
   private var order: [Int32] = []
-  /// The heads, as indices, that others may contain: all but void ones and those shown to be held by nothing.
+  /// The indices of heads that others may contain: all but void heads and those for which the walk
+  /// showed that nothing contains them.
   private(set) var suspects: [Int] = []
 
-  /// Goes back from heads, each given once.
+  /// Walks back from heads, each given once.
   ///
-  /// - Complexity: O(*n* log *n*) in the versions walked: those younger here than the oldest of the heads, and
-  ///   where a head may be contained those younger than the authored versions that it holds.
+  /// - Complexity: O(*n* log *n*) in the visited versions: those younger in this store than the
+  ///   oldest head and, where a head may be contained, those younger than its latest authored
+  ///   versions.
   init(of heads: [HistoryNode], in graph: VersionGraph) throws(StoreError) {
     self.heads = heads
     var open = PriorityQueue<VersionNumber>(by: <)
@@ -45,7 +48,7 @@ struct HeadContainment {
     }
     var isSuspect = heads.map { !$0.isVoid }
     var left = isSuspect.count { $0 }
-    // Numbers fall on every way back: a version is taken after all that descend from it.
+    // Predecessors have smaller numbers: a version is visited after all its descendants.
     while left > 0, nearOpen > 0, let number = open.pop() {
       guard let place = places[number] else { continue }
       let node = try graph.node(number)
@@ -84,18 +87,19 @@ struct HeadContainment {
     suspects = isSuspect.indices.filter { isSuspect[$0] }
   }
 
-  // MARK: What contains the suspects
+  // MARK: Containers of the suspects
 
-  /// The suspects that give way to others that contain them: to one of smaller id, or to one that they do not
-  /// contain.
+  /// Returns the suspects that give way to a head that contains them: to one of smaller id, or to
+  /// one that they do not contain.
   ///
-  /// - Complexity: O((suspects / 64) (heads / 64) versions walked); memory for a bit of each in 64 heads.
+  /// - Complexity: O((suspects / 64) (heads / 64) versions walked); memory for 64 bits for each
+  ///   version.
   func contained() -> Set<Int> {
     guard !suspects.isEmpty else { return [] }
-    // By id: whoever has a container of smaller id finds one first.
+    // In the order of ids, a suspect meets its containers of smaller id first.
     let columns = heads.indices.sorted { heads[$0].id < heads[$1].id }
-    // Being contained is transitive among heads that are not void, so what contains a container is fewer,
-    // and as many only where each of the two contains the other.
+    // Being contained is transitive among heads that are not void: a container has fewer containers
+    // than the head that it contains, or as many if each contains the other.
     var counts = [Int](repeating: 1, count: heads.count)
     for suspect in suspects { counts[suspect] = 0 }
     let (groups, rows) = (Self.groups(of: columns), Self.groups(of: suspects))
@@ -117,7 +121,7 @@ struct HeadContainment {
         for (suspect, mask) in zip(row, found) where !contained.contains(suspect) {
           let givesWay = group.enumerated().contains { bit, column in
             guard mask & (1 << bit) != 0, column != suspect else { return false }
-            // A void one is contained in every other.
+            // A void head is contained in every other.
             return heads[column].id < heads[suspect].id
               || !heads[column].isVoid && counts[column] < counts[suspect]
           }
@@ -134,8 +138,8 @@ struct HeadContainment {
     }
   }
 
-  /// The authored versions that some heads hold, back over automatic merges only, each with the bits of the
-  /// heads that hold it.
+  /// Returns the authored versions that the heads of a group reach over automatic merges only, each
+  /// with the bits of the heads that reach it.
   private func held(by group: ArraySlice<Int>) -> [(place: Int, holders: UInt64)] {
     var bits = [UInt64](repeating: 0, count: steps.count)
     for (bit, head) in group.enumerated() { bits[head] |= 1 << bit }
@@ -152,7 +156,8 @@ struct HeadContainment {
     return held
   }
 
-  /// Of each suspect of a group, which heads of another all that it holds leads to.
+  /// Returns for each suspect of a group a bit for each head of another group that is, or descends
+  /// from, every authored version that the suspect reaches over automatic merges only.
   private func containers(
     of row: ArraySlice<Int>, holding held: [(place: Int, holders: UInt64)],
     among group: ArraySlice<Int>

@@ -1,23 +1,28 @@
-/// What the history knows of a version.
+/// The facts about a version that histories and merges need.
 package struct HistoryNode: Hashable, Sendable {
+  /// The version's number in this store.
   package var number: VersionNumber
+  /// The version's id.
   package var id: Version.ID
+  /// The first predecessor; nil for a root.
   package var first: VersionNumber?
+  /// The second predecessor; nil unless the version is a merge.
   package var second: VersionNumber?
-  /// 1 for a root, else 1 + the greatest of the predecessors'.
+  /// 1 for a root, otherwise one more than the greatest generation of the predecessors.
   package var generation: UInt32
   /// Seconds since 2001-01-01 UTC.
   package var timestamp: Double
   /// The version's own line; nil for the unnamed one.
   package var line: Branch?
-  /// Whether the id recomputes (docs/merging.md, M3): made by a merge or a repair that every
-  /// replica makes alike.
+  /// True for a merge or a repair that every replica makes alike, with an id that can be computed
+  /// again (docs/merging.md, M3).
   package var isAutomatic: Bool
-  /// Whether its map and those of all its ancestors are empty.
+  /// True if its map and the maps of all its ancestors are empty.
   package var isVoid: Bool
-  /// Whether the map of every root that it comes from is empty.
+  /// True if the map of every root that it descends from is empty.
   package var hasEmptyRoots: Bool
 
+  /// Creates a node.
   package init(
     number: VersionNumber, id: Version.ID, first: VersionNumber? = nil,
     second: VersionNumber? = nil, generation: UInt32, timestamp: Double, line: Branch? = nil,
@@ -49,7 +54,7 @@ package struct HistoryNode: Hashable, Sendable {
       hasEmptyRoots: predecessors.isEmpty ? mapIsEmpty : predecessors.allSatisfy(\.hasEmptyRoots))
   }
 
-  /// Calls with each predecessor, first first.
+  /// Calls `body` with each predecessor, beginning with the first.
   @inline(__always)
   package func forEachPredecessor(
     _ body: (VersionNumber) throws(StoreError) -> Void
@@ -58,30 +63,31 @@ package struct HistoryNode: Hashable, Sendable {
     if let second { try body(second) }
   }
 
-  /// What "newest" goes by everywhere: (timestamp, generation, id). A merge never sorts before its
-  /// predecessors.
+  /// Returns true if the first version is older by (timestamp, generation, id), the order that
+  /// "newest" means everywhere. A merge never sorts before its predecessors.
   package static func isOlder(_ a: HistoryNode, _ b: HistoryNode) -> Bool {
     if a.timestamp != b.timestamp { return a.timestamp < b.timestamp }
     if a.generation != b.generation { return a.generation < b.generation }
     return a.id < b.id
   }
 
-  /// The order in which heads are merged and bases taken: (timestamp, id).
+  /// Returns true if the first version is before the second by (timestamp, id), the order in which
+  /// heads are merged and bases are taken.
   package static func mergesBefore(_ a: HistoryNode, _ b: HistoryNode) -> Bool {
     a.timestamp == b.timestamp ? a.id < b.id : a.timestamp < b.timestamp
   }
 }
 
-/// Where the history reads its nodes: the store's catalog.
+/// The source of a history's nodes, as a rule the store's catalog.
 package protocol HistorySource: AnyObject, Sendable {
-  /// The node of a version.
+  /// Returns the node of a version.
   ///
   /// - Throws: ``StoreError/corrupt(_:)`` if there is no version of that number.
   func historyNode(_ number: VersionNumber) throws(StoreError) -> HistoryNode
 
-  /// Versions that no version names as predecessor.
+  /// Returns the versions that are no version's predecessor.
   func historyHeads() throws(StoreError) -> [VersionNumber]
 
-  /// Versions on a line without a successor on the same line.
+  /// Returns the versions on a line that have no successor on that line.
   func historyHeads(ofLine line: Branch?) throws(StoreError) -> [VersionNumber]
 }

@@ -1,35 +1,34 @@
-/// Versions from the newest back, none before all its descendants among them.
+/// Walks through versions and their ancestors; each version comes after all its descendants.
 ///
 /// Reads ahead only by generation, so that the first versions of a long history come at once.
-///
 /// - Concurrency: for one thread at a time.
 package struct HistoryWalk {
-  /// Which of the versions that may come next comes.
+  /// The choice among the versions that may come next.
   package enum Order: Sendable {
     /// The newest by (timestamp, generation, id).
     case newestFirst
-    /// What the version before was made from, the other side of a merge first: lines stay in one piece.
+    /// The predecessors of the version before, the second one first: lines stay in one piece.
     case connected
   }
 
-  /// The predecessors of a version that are walked to.
+  /// Returns the predecessors of a version that the walk continues with.
   package typealias Ways = (HistoryNode) throws(StoreError) -> [VersionNumber]
 
   private let graph: VersionGraph
   private let order: Order
   private let waysOn: Ways
   private var ready = PriorityQueue<HistoryNode>(by: HistoryNode.isOlder)
-  /// What may come next in connected order, the next one last.
+  /// The versions that may come next in connected order; the last of them is the next.
   private var stack: [HistoryNode] = []
   private var unexplored = PriorityQueue<HistoryNode> { $0.generation < $1.generation }
-  /// Descendants not given yet, of versions that were met.
+  /// For each version that was met, the number of its descendants that were not returned yet.
   private var waiting: [VersionNumber: Int] = [:]
-  /// Where the ways from versions lead that are explored and not given yet.
+  /// The predecessors to continue with, for versions that are explored and not returned yet.
   private var ways: [VersionNumber: [VersionNumber]] = [:]
 
-  /// Begins with these versions and goes on with their ancestors.
+  /// Begins with these versions and continues with their ancestors.
   ///
-  /// What `ways` gives are the predecessors to go on with; all of them where it is not given.
+  /// `ways` returns the predecessors to continue with, by default all of them.
   package init(
     _ graph: VersionGraph, from numbers: [VersionNumber], order: Order = .newestFirst,
     following ways: @escaping Ways = { (node) throws(StoreError) in
@@ -42,7 +41,7 @@ package struct HistoryWalk {
     var starts: [HistoryNode] = []
     for number in Set(numbers) { starts.append(try graph.node(number)) }
     for node in starts { meet(node) }
-    // A start may be an ancestor of another: explored to the oldest start, that is known.
+    // A start may be an ancestor of another; when all younger versions are explored, that is known.
     if let oldest = starts.map(\.generation).min() { try explore(above: oldest) }
     for node in starts.sorted(by: HistoryNode.isOlder) where waiting[node.number] == 0 {
       push(node)
@@ -59,7 +58,7 @@ package struct HistoryWalk {
     unexplored.push(node)
   }
 
-  /// Counts the descendants of everything of this generation or younger.
+  /// Counts the descendants of all versions of this generation or an earlier one that are met.
   private mutating func explore(above generation: UInt32) throws(StoreError) {
     while let top = unexplored.greatest, top.generation > generation {
       guard let node = unexplored.pop() else { return }
@@ -77,7 +76,7 @@ package struct HistoryWalk {
     try nextStep()?.node
   }
 
-  /// Returns the next version and where the walk goes on from it; nil at the end.
+  /// Returns the next version and the predecessors that the walk continues with; nil at the end.
   package mutating func nextStep() throws(StoreError)
     -> (node: HistoryNode, predecessors: [VersionNumber])?
   {

@@ -1,8 +1,9 @@
-/// A binary heap: ``pop()`` gives the greatest by the order it was made with.
+/// A binary heap: ``pop()`` returns the greatest element by the order given at its creation.
 package struct PriorityQueue<Element> {
   private var heap: [Element] = []
   private let isLess: @Sendable (Element, Element) -> Bool
 
+  /// Creates an empty queue.
   package init(by isLess: @escaping @Sendable (Element, Element) -> Bool) {
     self.isLess = isLess
   }
@@ -10,6 +11,7 @@ package struct PriorityQueue<Element> {
   var isEmpty: Bool { heap.isEmpty }
   var greatest: Element? { heap.first }
 
+  /// Adds an element in O(log *n*).
   package mutating func push(_ element: Element) {
     heap.append(element)
     var child = heap.count - 1
@@ -21,6 +23,7 @@ package struct PriorityQueue<Element> {
     }
   }
 
+  /// Removes and returns the greatest element in O(log *n*); nil if the queue is empty.
   package mutating func pop() -> Element? {
     guard let top = heap.first, let last = heap.popLast() else { return nil }
     guard !heap.isEmpty else { return top }

@@ -1,4 +1,4 @@
-/// The committed versions of a store as the history and merges read them.
+/// The committed versions of a store, for histories and merges.
 ///
 /// - Concurrency: any thread; the catalog has its own connections.
 final class StoreHistory: HistorySource, VersionMaps {
@@ -48,7 +48,7 @@ final class StoreHistory: HistorySource, VersionMaps {
 }
 
 extension HistoryNode {
-  /// What the history knows of a catalogued version.
+  /// Creates the node of a version in the catalog.
   package init(_ record: VersionRecord) {
     self.init(
       number: record.number, id: record.id, first: record.first, second: record.second,
@@ -60,9 +60,9 @@ extension HistoryNode {
 }
 
 extension Store {
-  /// The map at a root; nothing is read yet.
+  /// Returns the map with a root; it reads nothing yet.
   package func map(_ root: MapRoot) -> ValueMap { history.map(root) }
 
-  /// The map of a version.
+  /// Returns the map of a version.
   package func map(of record: VersionRecord) -> ValueMap { history.map(record.map) }
 }

@@ -1,6 +1,6 @@
 /// The versions that a write transaction sees: the committed ones and its own.
 ///
-/// Unchecked: it goes with its transaction, which one thread uses; it answers nobody else.
+/// Unchecked: it lasts as long as its transaction, which one thread uses, and serves no other.
 final class TransactionHistory: HistorySource, VersionMaps, @unchecked Sendable {
   private unowned let transaction: WriteTransaction
   private let store: Store
@@ -11,7 +11,7 @@ final class TransactionHistory: HistorySource, VersionMaps, @unchecked Sendable 
   }
 
   private func own(_ number: VersionNumber) -> VersionRecord? {
-    // Numbers are added in order, without gaps.
+    // Numbers are given in order, without gaps.
     guard let first = transaction.added.first?.number, number >= first else { return nil }
     let index = Int(number.rawValue - first.rawValue)
     return index < transaction.added.count ? transaction.added[index] : nil
@@ -44,12 +44,12 @@ final class TransactionHistory: HistorySource, VersionMaps, @unchecked Sendable 
 }
 
 extension WriteTransaction {
-  /// Who descends from whom, with the versions added here.
+  /// The graph of the versions that this transaction sees, including those that it added.
   ///
-  /// Made anew each time: what it remembers must not outlive a transaction that is undone.
+  /// Made for each call: its cache must not outlive a transaction that is rolled back.
   package var graph: VersionGraph { VersionGraph(source: TransactionHistory(self)) }
 
-  /// Merges versions, also those added here.
+  /// Merges versions, including those that this transaction added.
   package var merger: Merger {
     let history = TransactionHistory(self)
     return Merger(graph: VersionGraph(source: history), maps: history)

@@ -1,17 +1,16 @@
-// Which heads are worth a merge (docs/merging.md, M5): a head that says nothing an authored
-// version of another does not say already is contained in it, so that replicas that merge at the
-// same time come to an end.
+// Contained heads (docs/merging.md, M5) need no merge: all authored versions of a contained head are
+// in the history of another head. So replicas that merge at the same time do not merge for ever.
 
 extension VersionGraph {
-  /// Whether every authored version that `head` holds, back over automatic merges only, is `other` or
-  /// an ancestor of it; a head all of whose history is empty is contained in every other.
+  /// Returns true if every authored version that `head` reaches over automatic merges only is `other`
+  /// or an ancestor of it; a head whose history holds only empty maps is contained in every other.
   package func isContained(
     _ head: HistoryNode, in other: HistoryNode
   ) throws(StoreError) -> Bool {
     if head.number == other.number || head.isVoid { return true }
     guard head.isAutomatic else { return try isAncestorOrSelf(head.number, of: other.number) }
     let frontier = try authoredFrontier(of: head)
-    // What was found of few is remembered.
+    // Answers about a few versions are remembered.
     for number in frontier.prefix(Self.asked) {
       guard try isAncestorOrSelf(number, of: other.number) else { return false }
     }
@@ -20,11 +19,11 @@ extension VersionGraph {
     return try ancestors(among: rest, of: other.number).count == rest.count
   }
 
-  /// So many of the authored versions of a head are looked for one by one, and so many heads compared in pairs;
-  /// more in one walk for all.
+  /// Up to this many authored versions of a head are searched for one by one, and up to this many
+  /// heads are compared in pairs; more are searched for in one walk.
   private static let asked = 8
 
-  /// The authored versions first met on the ways back from a version, itself included.
+  /// Returns the first authored versions on all ways back from a version, itself included.
   func authoredFrontier(of head: HistoryNode) throws(StoreError) -> [VersionNumber] {
     var found: [VersionNumber] = []
     var seen: Set<VersionNumber> = [head.number]
@@ -41,13 +40,13 @@ extension VersionGraph {
     return found
   }
 
-  /// The heads of a line that no other contains, oldest (timestamp, id) first; of heads that contain
-  /// each other the one of smallest id.
+  /// Returns the heads of a line that no other head contains, oldest (timestamp, id) first; of
+  /// heads that contain each other, the one with the smallest id.
   package func uncontainedHeads(ofLine line: Branch?) throws(StoreError) -> [HistoryNode] {
     try uncontained(try heads(ofLine: line))
   }
 
-  /// The same of some heads, each given once.
+  /// Returns those of some heads, each given once, that no other of them contains.
   package func uncontained(_ heads: [HistoryNode]) throws(StoreError) -> [HistoryNode] {
     heads.count <= Self.asked ? try uncontainedInPairs(heads) : try uncontainedInOneWalk(heads)
   }
@@ -66,7 +65,7 @@ extension VersionGraph {
     return kept
   }
 
-  /// The same of heads, each given once, at O(*n* log *n*) in the versions younger than the oldest of them.
+  /// Does the same in O(*n* log *n*) in the versions younger than the oldest head.
   private func uncontainedInOneWalk(_ heads: [HistoryNode]) throws(StoreError) -> [HistoryNode] {
     let contained = try HeadContainment(of: heads, in: self).contained()
     // Void heads contain each other.
@@ -85,26 +84,27 @@ extension VersionGraph {
     return kept
   }
 
-  /// The head that a live tree on a contained head moves to; nil if none contains it.
+  /// Returns the head to which a live tree on a contained head moves; nil if no head contains it.
   package func container(
     of head: HistoryNode, among heads: [HistoryNode]
   ) throws(StoreError) -> HistoryNode? {
     try container(of: head, amongUncontained: uncontained(heads))
   }
 
-  /// The same of heads none of which contains another.
+  /// Does the same for heads of which none contains another.
   func container(
     of head: HistoryNode, amongUncontained heads: [HistoryNode]
   ) throws(StoreError) -> HistoryNode? {
-    // Being contained is transitive, so one of those that stay contains it.
+    // Being contained is transitive, so one of the uncontained heads contains it.
     guard !heads.contains(where: { $0.number == head.number }) else { return nil }
     for other in heads.reversed() where try isContained(head, in: other) { return other }
     return nil
   }
 
-  /// What is left of heads none of which contains another when two of them were merged into one.
+  /// Returns the heads that are left after two of them were merged; none of `heads` contains
+  /// another.
   ///
-  /// - Complexity: O(heads), and what it takes to ask whether a head that is an automatic merge is contained.
+  /// - Complexity: O(heads), and a search for each head that is an automatic merge.
   package func uncontained(
     _ heads: [HistoryNode], merging first: HistoryNode, _ second: HistoryNode,
     into merged: HistoryNode
@@ -112,8 +112,8 @@ extension VersionGraph {
     var left: [HistoryNode] = []
     left.reserveCapacity(heads.count)
     for head in heads where head.number != first.number && head.number != second.number {
-      // What neither side contains, the merge contains only if it was merged of parts of both; and what
-      // contained the merge would have contained the sides.
+      // The merge contains a head that neither side contains only if that head was merged of parts
+      // of both; and a head that contained the merge would have contained both sides.
       if head.isAutomatic || head.isVoid, try isContained(head, in: merged) { continue }
       left.append(head)
     }
@@ -122,17 +122,17 @@ extension VersionGraph {
     return left
   }
 
-  /// The two heads of a line to merge next, oldest (timestamp, id) first, in the order of predecessors of
-  /// an automatic merge (by id); nil when there is nothing to merge.
+  /// Returns the two heads of a line to merge next, the oldest by (timestamp, id), in the order of
+  /// predecessors of an automatic merge (by id); nil if there is nothing to merge.
   ///
-  /// Heads of unrelated histories are passed over unless `allowingUnrelated`.
+  /// Heads of unrelated histories are skipped unless `allowingUnrelated`.
   package func nextMerge(
     ofLine line: Branch?, allowingUnrelated: Bool = false
   ) throws(StoreError) -> (first: HistoryNode, second: HistoryNode)? {
     try nextMerge(of: uncontainedHeads(ofLine: line), allowingUnrelated: allowingUnrelated)
   }
 
-  /// The same of heads none of which contains another, oldest first.
+  /// Does the same for heads of which none contains another, oldest first.
   func nextMerge(
     of heads: [HistoryNode], allowingUnrelated: Bool = false
   ) throws(StoreError) -> (first: HistoryNode, second: HistoryNode)? {
@@ -147,7 +147,7 @@ extension VersionGraph {
     return nil
   }
 
-  /// Whether two versions have a common ancestor, or no root of either held anything.
+  /// Returns true if two versions have a common ancestor, or if all their roots are empty.
   package func areRelated(_ a: HistoryNode, _ b: HistoryNode) throws(StoreError) -> Bool {
     if a.hasEmptyRoots && b.hasEmptyRoots { return true }
     return try !commonAncestors(a.number, b.number).isEmpty

@@ -1,19 +1,20 @@
 internal import Synchronization
 
-/// Questions about who descends from whom, answered by reading what lies between.
+/// The graph of versions and their predecessors; each question reads only the versions between.
 ///
-/// - Concurrency: any thread; the lock guards the cache alone, a leaf in every lock order, and is not
-///   held while the source reads.
+/// - Concurrency: any thread; the lock guards the cache only, is a leaf, and is not held while the
+///   source reads.
 package final class VersionGraph: Sendable {
   private struct Cache {
-    /// Two halves: when the recent one is full it becomes the old one, whose rest is forgotten.
+    /// Two halves: when the recent one is full it becomes the old one, whose nodes are forgotten.
     var recent: [VersionNumber: HistoryNode] = [:]
     var old: [VersionNumber: HistoryNode] = [:]
-    /// What was found last of an ancestor, and of two versions: whoever is behind for long is asked about
-    /// at every step of the others, and the next answer goes back no further than the last.
+    /// The last answer for an ancestor, and for two versions: a version that stays behind is asked
+    /// about at every step of the others, and the next answer goes back no further than the last
+    /// one.
     var descents: [VersionNumber: Descent] = [:]
     var common: [Pair: [HistoryNode]] = [:]
-    /// The ancestors of one side of what was asked last, for what is made from that; nil while they are in use.
+    /// The ancestors of one side of the last question, for versions made from it; nil while in use.
     var marks: AncestorMarks?
   }
 
@@ -27,29 +28,32 @@ package final class VersionGraph: Sendable {
     var second: VersionNumber
   }
 
-  /// So many answers of either kind are kept.
+  /// The number of answers of either kind that are kept.
   private static let answers = 64
-  /// More marks are not kept.
+  /// Marks of more versions than this are not kept.
   private static let mostMarks = 1 << 18
 
   private let source: any HistorySource
   private let limit: Int
   private let cache = Mutex(Cache())
 
-  /// Creates a graph over a source that remembers at most about `limit` nodes.
+  /// Creates a graph over a source; it keeps about `limit` nodes at most.
   package init(source: any HistorySource, limit: Int = 65_536) {
     self.source = source
     self.limit = max(limit / 2, 1)
   }
 
-  /// What the history knows of a version.
+  /// Returns the node of a version.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` if there is no such version or a predecessor has no
+  ///   smaller number.
   package func node(_ number: VersionNumber) throws(StoreError) -> HistoryNode {
     let known = cache.withLock { $0.recent[number] ?? $0.old[number] }
     if let known { return known }
     let node = try source.historyNode(number)
     let isInOrder =
       (node.first.map { $0 < number } ?? true) && (node.second.map { $0 < number } ?? true)
-    // Numbers fall on every way back, so damage cannot lead round in circles.
+    // Predecessors have smaller numbers, so damaged data cannot lead round in circles.
     guard node.number == number, isInOrder else {
       throw .corrupt("version number \(number.rawValue) has a predecessor that is not before it")
     }
@@ -57,7 +61,7 @@ package final class VersionGraph: Sendable {
     return node
   }
 
-  /// Takes in what is known of a version that is committed.
+  /// Keeps the node of a committed version.
   func note(_ node: HistoryNode) {
     cache.withLock { cache in
       if cache.recent.count >= limit {
@@ -70,10 +74,10 @@ package final class VersionGraph: Sendable {
 
   // MARK: Ancestors
 
-  /// Whether the first is the second or one of its ancestors.
+  /// Returns true if the first version is the second or one of its ancestors.
   ///
-  /// - Complexity: O(ancestors of the second younger than the first), and younger than what was last asked
-  ///   about of the same ancestor.
+  /// - Complexity: O(ancestors of the second that are younger than the first and than the version
+  ///   last asked about for the same ancestor).
   package func isAncestorOrSelf(
     _ ancestor: VersionNumber, of number: VersionNumber
   ) throws(StoreError) -> Bool {
@@ -108,9 +112,10 @@ package final class VersionGraph: Sendable {
     return found
   }
 
-  /// Which of some versions are a version or its ancestors.
+  /// Returns those of some versions that are a version or its ancestors.
   ///
-  /// - Complexity: O(ancestors of the version younger than the oldest of them), once for all.
+  /// - Complexity: O(ancestors of the version that are younger than the oldest wanted one), once
+  ///   for all.
   func ancestors(
     among wanted: Set<VersionNumber>, of number: VersionNumber
   ) throws(StoreError) -> Set<VersionNumber> {
@@ -126,12 +131,12 @@ package final class VersionGraph: Sendable {
     return seen.intersection(wanted)
   }
 
-  /// The common ancestors, the versions themselves included, that are not ancestors of other common
-  /// ancestors; in ascending order of (timestamp, id).
+  /// Returns the latest common ancestors, which may be the versions themselves: those that are not
+  /// ancestors of other common ancestors. They are in ascending order of (timestamp, id).
   ///
-  /// - Complexity: O(*n* log *n*) in the versions between both and their common ancestors, O(*n*) where they
-  ///   are a line, and those alone that came since it was last asked of one of them, or of what one of them
-  ///   was made from.
+  /// - Complexity: O(*n* log *n*) in the versions between both and their common ancestors, O(*n*)
+  ///   where the versions are a line; only new versions count if one of them, or a version that one
+  ///   was made from, was asked about before.
   package func commonAncestors(
     _ a: VersionNumber, _ b: VersionNumber
   ) throws(StoreError) -> [HistoryNode] {
@@ -146,8 +151,8 @@ package final class VersionGraph: Sendable {
       {
         found = answer
       } else {
-        // What is of a later generation is no ancestor of the other: it has in common with that what its
-        // one predecessor has.
+        // The version of the later generation is not an ancestor of the other: the two have the
+        // common ancestors that its only predecessor and the other have.
         let isOne = one.generation >= other.generation
         let later = isOne ? one : other
         guard later.second == nil else { break }
@@ -171,7 +176,8 @@ package final class VersionGraph: Sendable {
     return answer
   }
 
-  /// The same by the marks of one of them, or of what it was made from; by new ones where there are none.
+  /// Does the same with the marks of one of them or of its predecessor, if they are kept, or with
+  /// new ones.
   private func markedAncestors(
     _ a: HistoryNode, _ b: HistoryNode
   ) throws(StoreError) -> [HistoryNode] {
@@ -179,7 +185,7 @@ package final class VersionGraph: Sendable {
       defer { cache.marks = nil }
       return cache.marks
     }
-    // A row of merges goes on from what is of a later generation.
+    // A series of merges continues from the version of the later generation.
     let sides = a.generation >= b.generation ? [(a, b), (b, a)] : [(b, a), (a, b)]
     let (side, other) = sides.first { known?.leads(to: $0.0) == true } ?? sides[0]
     var marks = known.flatMap { $0.leads(to: side) ? $0 : nil } ?? AncestorMarks(of: side)
@@ -191,12 +197,13 @@ package final class VersionGraph: Sendable {
     return found
   }
 
-  /// The same for versions that are merged from several: the ancestors of a side are those of all of it.
+  /// Does the same for merges of several versions: a side's ancestors are those of all its
+  /// versions.
   package func commonAncestors(
     _ a: [VersionNumber], _ b: [VersionNumber]
   ) throws(StoreError) -> [HistoryNode] {
-    // Bits: 1 reached from a, 2 from b, 4 below a common ancestor. In order of generation a version is
-    // taken after all that descend from it, when its bits are final.
+    // Bits: 1 reached from a, 2 from b, 4 below a common ancestor. In order of generation a version
+    // is visited after all its descendants, when its bits are final.
     var bits: [VersionNumber: UInt8] = [:]
     var queue = PriorityQueue<HistoryNode> { $0.generation < $1.generation }
     var interesting = 0
@@ -224,15 +231,16 @@ package final class VersionGraph: Sendable {
 
   // MARK: Heads
 
-  /// Versions that no version names as predecessor, newest first.
+  /// Returns the versions that are no version's predecessor, newest first.
   package func heads() throws(StoreError) -> [HistoryNode] {
     try nodes(source.historyHeads()).sorted { HistoryNode.isOlder($1, $0) }
   }
 
-  /// The newest of all heads.
+  /// Returns the newest of all heads.
   package func mostRecentHead() throws(StoreError) -> HistoryNode? { try heads().first }
 
-  /// Heads of a line (docs/merging.md, M6), contained ones too, oldest (timestamp, id) first.
+  /// Returns the heads of a line (docs/merging.md, M6), contained ones too, oldest (timestamp, id)
+  /// first.
   package func heads(ofLine line: Branch?) throws(StoreError) -> [HistoryNode] {
     try nodes(source.historyHeads(ofLine: line)).sorted(by: HistoryNode.mergesBefore)
   }
