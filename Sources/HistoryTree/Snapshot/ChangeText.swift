@@ -2,10 +2,11 @@ import LLVSCore
 import Platform
 import TreeNames
 
-/// The text of `changes`, made as it is read: going back begins anew.
+/// The text of the file `changes`, made while it is read; reading at an earlier offset starts
+/// again.
 ///
-/// - Concurrency: one reader at a time; its lock is held while maps are read, and nothing waits for it but
-///   other readers of the same open file.
+/// - Concurrency: one reader at a time. Its lock is held while maps are read; only other readers of
+///   the same open file wait for it.
 package final class ChangeText: Sendable {
   static let added = UInt8(ascii: "+")
   static let removed = UInt8(ascii: "-")
@@ -13,7 +14,7 @@ package final class ChangeText: Sendable {
 
   private struct State {
     var changes: SnapshotChanges
-    /// The text that was made last, and where it begins.
+    /// The part of the text that was made last; below, its offset.
     var text: [UInt8] = []
     var start: UInt64 = 0
   }
@@ -30,7 +31,7 @@ package final class ChangeText: Sendable {
     [change.mark, 0x20] + PrintableText.visible(change.path) + [0x0A]
   }
 
-  /// How long the text is; nothing of it is kept.
+  /// Returns the length of the text in bytes, without keeping the text.
   func length() throws(FSError) -> UInt64 {
     var changes = begin
     var length: UInt64 = 0
@@ -49,7 +50,7 @@ package final class ChangeText: Sendable {
       if offset < state.start { state = State(changes: begin) }
       do throws(StoreError) {
         while state.start + UInt64(state.text.count) < end {
-          // What was read before is not kept.
+          // Text that was read already is dropped.
           let passed = min(UInt64(state.text.count), offset - min(offset, state.start))
           if passed > 1 << 16 {
             state.text.removeFirst(Int(passed))

@@ -3,21 +3,26 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// Who may look where. What tells of the whole tree at once (status, log, conflicts, peers, the texts of
-// versions) is for who mounted alone. Files and directories of a version are for whom their own modes let
-// in, as in the live tree, but two kinds of paths pass by directories that would have kept somebody out:
+// Access to history. Files with facts about the whole tree (status, log, conflicts, peers, the
+// texts of versions) are readable by the user who mounted alone. Files and directories of a version
+// have the modes that they had, as in the working tree. But two kinds of paths avoid directories
+// that would have denied access:
 //
-// - `.llvs/history/PATH` leads to what stood at a path in any version, past the directories above it there.
-// - `.llvs` of a subdirectory begins below the directories above it, which may have been closed then.
+// - `.llvs/history/PATH` leads to a path in any version, without a pass through the directories
+//   above it there.
+// - `.llvs` of a subdirectory begins below the directories above it, which may have been closed in
+//   that version.
 
 extension MetaTree {
-  /// For how many revisions it is found out; who mounted alone looks into the history of a value with more.
+  /// The number of revisions up to which this is found out; a value with more is accessible to the
+  /// user who mounted alone.
   private static let revisionLimit = 4096
 
-  /// What a directory of history lets others do: one that stands in the live tree what it does there, and
-  /// one that holds revisions no more than the directories above each of them did.
+  /// The permissions of a directory of history. If the directory exists in the working tree, it
+  /// permits no more than it does there. A directory with revisions permits no more than the
+  /// directories above each revision did.
   ///
-  /// - Complexity: O(revisions times depth), remembered until there are new versions.
+  /// - Complexity: O(revisions times depth); kept until there are new versions.
   func historyPermissions(_ path: [UInt8]) throws(FSError) -> Permissions {
     var permissions = Permissions(uid: live.defaults.uid, gid: live.defaults.gid, mode: 0o555)
     guard !path.isEmpty else { return permissions }
@@ -31,7 +36,7 @@ extension MetaTree {
       return Permissions(uid: live.defaults.uid, gid: live.defaults.gid, mode: 0o500)
     }
     for above in known.above { permissions = permissions.narrowed(bySearchOf: above) }
-    // Who mounted reads the store as well: nothing is closed to him.
+    // The user who mounted can read the store itself, so nothing is denied to that user.
     if permissions.uid == live.defaults.uid { permissions.mode |= 0o500 }
     return permissions
   }
@@ -52,8 +57,8 @@ extension MetaTree {
     return known
   }
 
-  /// What the top of a version, seen from a subdirectory, lets others do: `status` narrowed by the
-  /// directories above it in that version.
+  /// Narrows the status of the top of a version, seen from a subdirectory, by the directories above
+  /// it in that version.
   func narrowed(
     _ status: NodeStatus, _ number: VersionNumber, _ path: [UInt8]
   ) throws(FSError) -> NodeStatus {
@@ -66,7 +71,8 @@ extension MetaTree {
     return narrow
   }
 
-  /// What the directories above a path let others do in a version; those that let in everybody are left out.
+  /// Returns the permissions of the directories above a path in a version, without those that let
+  /// all users pass.
   private func permissions(
     above path: [UInt8], in number: VersionNumber
   ) throws(FSError) -> Set<Permissions> {
@@ -83,11 +89,11 @@ extension MetaTree {
   }
 }
 
-/// What the versions up to one say of the directories above a value.
+/// The permissions of the directories above a value, in all versions up to `last`.
 struct KnownAccess: Sendable {
   var last: UInt32
   var above: Set<Permissions> = []
-  /// Too many to be looked at.
+  /// There are too many versions to examine; only the user who mounted has access.
   var isOwners = false
 
   init(last: UInt32) { self.last = last }

@@ -1,11 +1,12 @@
 import LLVSCore
 import TreeNames
 
-// `history/PATH/V`: the distinct revisions of one value, each named by the version that first held it.
+// `history/PATH/V`: the distinct revisions of one value, each named after the version that first
+// held it.
 //
-// A path leads both to revisions, if it was ever a value's, and to what lies below it, if it was ever a
-// directory's. A component that is the name of a version, possibly behind `%llvs%` once or more, is shown
-// with one more `%llvs%` before it, so no two things have one name.
+// A path leads to revisions if it was a value's in any version, and to the names below it if it was
+// a directory's. A component that is the name of a version, possibly after one or more `%llvs%`, is
+// shown with one more `%llvs%` before it, so that no two files have the same name.
 
 extension MetaTree {
   func historyChild(of path: [UInt8], named name: [UInt8]) throws(FSError) -> Found? {
@@ -37,7 +38,7 @@ extension MetaTree {
     return try version(called: Array(rest)) != nil
   }
 
-  /// How a component is shown.
+  /// Returns the name under which a component is shown.
   func historyName(of component: [UInt8]) throws(FSError) -> [UInt8] {
     try isVersionName(component) ? DisplacedName.prefix + component : component
   }
@@ -47,7 +48,7 @@ extension MetaTree {
     return Array(name.dropFirst(DisplacedName.prefix.count))
   }
 
-  /// The key of the value that is, or was, at a path.
+  /// Returns the key of the value that is, or was, at a path.
   private func historyKey(_ path: [UInt8]) throws(StoreError) -> Key {
     let view = live.shownBase
     guard case .value(let entry)? = try view.find(path: path) else {
@@ -56,10 +57,10 @@ extension MetaTree {
     return entry.key
   }
 
-  /// Whether any version ever held something at or below a path.
+  /// True if a version ever held a file at or below a path.
   ///
-  /// - Complexity: O(log *n*) for what the head or the index of revisions knows, else a look-up in each
-  ///   version back to the last that held it.
+  /// - Complexity: O(log *n*) if the head or the index of revisions knows the path, else a look-up
+  ///   in each version back to the last one that held it.
   private func hasHistory(_ path: [UInt8]) throws(FSError) -> Bool {
     try reading { () throws(StoreError) in
       let view = live.shownBase
@@ -81,12 +82,12 @@ extension MetaTree {
     }
   }
 
-  /// The versions that changed the value at a path, oldest first.
+  /// Returns the versions that changed the value at a path, oldest first.
   func revisionVersions(of path: [UInt8]) throws(FSError) -> [VersionRecord] {
     try reading { () throws(StoreError) in try store.versions(changing: historyKey(path)) }
   }
 
-  /// The distinct revisions of the value at a path, oldest first.
+  /// Returns the distinct revisions of the value at a path, oldest first.
   func revisions(at path: [UInt8]) throws(FSError) -> [(name: [UInt8], entry: Entry)] {
     guard !path.isEmpty else { return [] }
     let versions = try revisionVersions(of: path)

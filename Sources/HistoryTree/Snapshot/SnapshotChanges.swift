@@ -1,7 +1,7 @@
 import LLVSCore
 import TreeNames
 
-/// The paths below a directory at which two versions differ, in order of key, streaming.
+/// The paths below a directory at which two versions differ, in order of key, one at a time.
 struct SnapshotChanges {
   private let old: TreeView
   private let new: TreeView
@@ -13,7 +13,7 @@ struct SnapshotChanges {
     self.old = old
     self.new = new
     pathPrefix = path.isEmpty ? [] : path + [0x2F]
-    // Of the root, escaped keys lie among the others.
+    // Below the root, escaped keys are among the others.
     prefixes = path.isEmpty ? [[]] : [TreeView.escapedPrefix(pathPrefix), pathPrefix]
   }
 

@@ -4,10 +4,11 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// `info` and `changes` of a version's `.llvs`, both for the directory they stand in.
+// Makes `info` and `changes`, the files in a version's `.llvs`, for the directory that they are in.
 
 extension MetaTree {
-  /// Who made a version, when, of what, and how much it changed here.
+  /// Returns the text of `info`: author, time and predecessors of a version, and the size of its
+  /// changes here.
   func info(_ number: VersionNumber, _ path: [UInt8]) throws(FSError) -> [UInt8] {
     let snapshot = try snapshots.snapshot(number)
     let record = snapshot.record
@@ -73,7 +74,7 @@ extension MetaTree {
       + "\(two(utc.second))Z"
   }
 
-  /// What a version changed below a path, compared with its first predecessor.
+  /// Returns the changes of a version below a path, compared with its first predecessor.
   func changes(of number: VersionNumber, _ path: [UInt8]) throws(FSError) -> SnapshotChanges {
     let snapshot = try snapshots.snapshot(number)
     var before: Snapshot?

@@ -16,7 +16,7 @@ final class Snapshot: Sendable {
   var time: Attributes.Time { Attributes.Time(referenceTimestamp: record.timestamp) }
 }
 
-/// Versions that were looked into lately.
+/// The versions that were used lately.
 ///
 /// - Concurrency: any thread; a leaf lock, not held while the store reads.
 final class Snapshots: Sendable {
@@ -31,7 +31,9 @@ final class Snapshots: Sendable {
     self.store = store
   }
 
-  /// - Throws: ``FSError/stale`` for a version that is gone.
+  /// Returns a version as a tree.
+  ///
+  /// - Throws: ``FSError/stale`` if the version does not exist any more.
   func snapshot(_ number: VersionNumber) throws(FSError) -> Snapshot {
     if let found = known.withLock({ $0[number] }) { return found }
     let record = try reading { () throws(StoreError) in try store.version(number) }
@@ -50,7 +52,7 @@ final class Snapshots: Sendable {
     }
   }
 
-  /// When a version was made: shown for what has no recorded time.
+  /// Returns the time at which a version was made; it is shown for files without a recorded time.
   func time(of number: VersionNumber) throws(FSError) -> Attributes.Time {
     if let found = times.withLock({ $0[number] }) { return found }
     let node = try reading { () throws(StoreError) in try store.graph.node(number) }

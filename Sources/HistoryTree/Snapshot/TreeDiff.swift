@@ -1,22 +1,24 @@
 package import LLVSCore
 package import TreeNames
 
-/// The paths at which two versions differ, at and below some paths or anywhere, streaming.
+/// The paths at which two versions differ, at and below given paths or anywhere, one at a time.
 ///
-/// In order of key below each path; the paths in order, those inside others passed over.
+/// The given paths come in order, without those inside others; below each, the differences come in
+/// order of key.
 ///
 /// - Concurrency: a value for one thread at a time.
 /// - Complexity: O(*k* log *n*) for *k* changes there, in O(log *n*) memory.
 package struct TreeDiff {
   private let old: TreeView
   private let new: TreeView
-  /// What is still to be walked: a path, and what its keys begin with.
+  /// The ranges that are still to be compared: a path, and the prefix of its keys.
   private var open: [(path: [UInt8], prefix: [UInt8], isEscaped: Bool)]
   private var path: [UInt8] = []
   private var isEscapedRange = false
   private var diff: MapDiff?
 
-  /// Begins a diff at and below paths; everywhere where there are none or the root is among them.
+  /// Begins a comparison at and below paths. It covers the whole tree if there are none or the root
+  /// is among them.
   package init(from old: TreeView, to new: TreeView, paths: [[UInt8]] = []) throws(StoreError) {
     self.old = old
     self.new = new
@@ -33,13 +35,13 @@ package struct TreeDiff {
     var hasEscaped = try old.hasEscaped()
     if !hasEscaped { hasEscaped = try new.hasEscaped() }
     for path in wanted.reversed() {
-      // Escaped keys are another range of the map.
+      // The keys of this path in escaped form are another range of the map.
       if hasEscaped { open.append((path, TreeView.escapedPrefix(path), true)) }
       open.append((path, path, false))
     }
   }
 
-  /// The next change and where it is shown; nil at the end.
+  /// The next change and the path at which it is shown; nil at the end.
   package mutating func next() throws(StoreError) -> (path: [UInt8], change: MapChange)? {
     while true {
       guard let change = try diff?.next() else {
@@ -49,7 +51,7 @@ package struct TreeDiff {
         diff = try MapDiff(from: old.map, to: new.map, prefix: next.prefix, comparing: .content)
         continue
       }
-      // A path that looks like an escaped key itself is met in both ranges.
+      // A path that looks like an escaped key itself is in both ranges.
       let key = change.key
       if isEscapedRange, TreeView.ownPath(key) == key.bytes { continue }
       let shown = try (change.new == nil ? old : new).path(of: key)

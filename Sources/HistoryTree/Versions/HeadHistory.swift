@@ -4,16 +4,17 @@ package import WorkingTree
 
 // Undo and redo over the log of heads.
 //
-// Each entry of the log is a position. Undo and redo add entries that say which position they lead back
-// to ("undo 12", "redo 14"), so where one stands follows from the newest entry, and what redo leads to
-// from the entries since the last ordinary one.
+// Each entry of the log is a position. Undo and redo add entries that name the position that they
+// return to ("undo 12", "redo 14"). So the newest entry gives the current position, and the entries
+// since the last ordinary one give the target of redo.
 
-/// Finds what undo and redo lead to.
+/// Finds the heads that undo and redo return to.
 package struct HeadHistory {
   private let store: Store
-  /// Told of entries that are not what was written, and are passed over.
+  /// Gets entries that are damaged, and are skipped.
   private let damage: DamageReport
 
+  /// Reads the log of a tree's store.
   package init(of tree: LiveTree) {
     store = tree.store
     damage = tree.damage
@@ -23,19 +24,20 @@ package struct HeadHistory {
     try store.headLog(before: sequence, limit: 1) { damage.tell($0) }.first
   }
 
+  /// One step of undo or redo.
   package struct Step {
     /// The entry whose change is taken back or made again.
     var change: HeadLogEntry
     /// The entry whose head is the outcome.
     package var target: HeadLogEntry
 
-    /// Whether the tree was carried to another line, and so is carried back.
+    /// True if the change switched the tree to another line, so that undo switches it back.
     package var isMove: Bool {
       change.reason.hasPrefix("switch ") || change.reason.hasPrefix("branch ")
     }
   }
 
-  /// What undo does; nil where nothing came before.
+  /// Finds the step of undo; nil if there is no earlier position.
   package func undo() throws(StoreError) -> Step? {
     guard let newest = try entry(newestBefore: .max) else { return nil }
     var change = try position(of: newest)
@@ -46,8 +48,8 @@ package struct HeadHistory {
         let step = Step(change: change, target: target)
         if step.isMove { return step }
         if try content(of: target) != content(of: change) { return step }
-        // Nothing was seen of that change, as of settling or of what another store did and undid: one
-        // further, else undo would stand still here for good.
+        // That change had no visible effect, like settling, or a change that another store made and
+        // undid. Go one position further, or undo would stop here for good.
         change = target
       }
       before = min(entry.sequence, target.sequence)
@@ -55,7 +57,7 @@ package struct HeadHistory {
     return nil
   }
 
-  /// What redo does; nil where nothing was undone since the last change.
+  /// Finds the step of redo; nil if nothing was undone since the last change.
   package func redo() throws(StoreError) -> Step? {
     var steps: [HeadLogEntry] = []
     var before = Int64.max
@@ -75,7 +77,7 @@ package struct HeadHistory {
     return Step(change: entry, target: entry)
   }
 
-  /// The ordinary entry that an entry stands for.
+  /// Returns the ordinary entry that an entry of undo or redo returns to.
   private func position(of entry: HeadLogEntry) throws(StoreError) -> HeadLogEntry {
     var entry = entry
     while let target = Self.target(of: entry), target < entry.sequence {
@@ -85,7 +87,7 @@ package struct HeadHistory {
     return entry
   }
 
-  /// What a head held; nil for none.
+  /// Returns the digest of a head's contents; nil for no head.
   private func content(of entry: HeadLogEntry) throws(StoreError) -> Digest? {
     guard let number = entry.version else { return nil }
     return try store.version(number)?.map.digest

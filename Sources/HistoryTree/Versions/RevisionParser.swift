@@ -1,19 +1,20 @@
 package import Grammar
 package import LLVSCore
 
-// How people name versions, in the control file and on the command line.
+// The names that users give to versions, in the control file and on the command line.
 
 extension Store {
-  /// The version that a word means.
+  /// Finds the version that a word names.
   ///
-  /// `head`; a version's name or full id, which no branch or tag of whoever takes from it; a branch, or `-`
-  /// for the unnamed line: its newest head; a tag; the beginning of an id or of a name, where only one
-  /// begins so; `at/TIME`: what this store's tree showed then. `~` behind any of these is the first
-  /// predecessor, `~N` the same N times, `^2` the second one. `branches/` and `tags/` before a name say
-  /// which of these it is, `versions/` and `heads/` that it is neither.
+  /// The word may be `head`; a version's name or full id, which takes precedence over branches and
+  /// tags; a branch, or `-` for the unnamed line: its newest head; a tag; the beginning of an id or
+  /// a name, if only one version has it; `at/TIME`: the version that this store's tree showed then.
+  /// `~` after any of these means the first predecessor, `~N` the same N times, `^2` the second
+  /// predecessor. `branches/` and `tags/` before a name say which of these it is; `versions/` and
+  /// `heads/` say that it is neither.
   ///
-  /// - Throws: ``ControlError`` of kind notFound, with the nearest names there are; of kind grammar where
-  ///   several versions begin so, or what follows `at/` is no time.
+  /// - Throws: ``ControlError`` of kind notFound, with the nearest existing names; of kind grammar
+  ///   if several versions begin with the word, or the text after `at/` is no time.
   package func version(meant word: String) throws(ControlError) -> VersionRecord {
     if let found = try exactly(word) { return found }
     if let found = try stepped(word) { return found }
@@ -24,7 +25,7 @@ extension Store {
         + (names.isEmpty ? "" : "; nearest: \(names.joined(separator: ", "))"))
   }
 
-  /// The version that a word without steps means; nil where there is none.
+  /// Finds the version that a word without steps names; nil if there is none.
   private func exactly(_ word: String) throws(ControlError) -> VersionRecord? {
     guard !word.isEmpty else { return nil }
     if word == "head" {
@@ -45,7 +46,7 @@ extension Store {
     return try beginning(with: word)
   }
 
-  /// The line whose newest head a word means; nil where it means something else.
+  /// Returns the line that a word names; nil if the word names something else.
   package func line(meant word: String) throws(ControlError) -> String? {
     let isVersion = try translating { () throws(StoreError) in
       try version(exactly: word) != nil
@@ -58,7 +59,7 @@ extension Store {
     return try newestHead(ofLine: name) == nil ? nil : name
   }
 
-  /// What stands under a name of one of the directories of `.llvs`.
+  /// Finds the version that a path in one of the directories of `.llvs` names.
   private func foldered(_ word: String) throws(ControlError) -> VersionRecord? {
     for folder in ["versions/", "heads/", "tags/"] where word.hasPrefix(folder) {
       let name = String(word.dropFirst(folder.count))
@@ -72,7 +73,7 @@ extension Store {
     return nil
   }
 
-  /// The only version whose name begins so.
+  /// Finds the version whose name begins with a text, if it is the only one.
   private func beginning(with text: String) throws(ControlError) -> VersionRecord? {
     guard text.utf8.count >= 4 else { return nil }
     let matches = try translating { () throws(StoreError) in
@@ -84,9 +85,9 @@ extension Store {
     return matches.first
   }
 
-  /// The version some steps before another: `V~`, `V~3`, `V^`, `V^2`.
+  /// Finds the version some steps before another: `V~`, `V~3`, `V^`, `V^2`.
   private func stepped(_ word: String) throws(ControlError) -> VersionRecord? {
-    // Each step is a call inside another.
+    // Each step is a recursive call.
     guard word.utf8.count <= 300, let mark = word.lastIndex(where: { $0 == "~" || $0 == "^" }),
       mark > word.startIndex
     else { return nil }
@@ -123,7 +124,7 @@ extension Store {
       if let logged = try head(at: instant) {
         return try logged.version.map { (number) throws(StoreError) in try version(number) } ?? nil
       }
-      // Before the log begins: what the head came from.
+      // Before the first entry of the log, ancestors of the head are taken.
       guard let head = try state().head else { return nil }
       return try Ancestors.newest(
         of: head, in: self, notAfter: MetaTree.referenceTime(instant))
@@ -132,7 +133,7 @@ extension Store {
     return found
   }
 
-  /// The newest head of a line that no other head contains; nil where there is no such line.
+  /// Returns the newest head of a line that no other head contains; nil if there is no such line.
   package func newestHead(ofLine line: String) throws(ControlError) -> VersionRecord? {
     guard !line.hasPrefix("llvs.") else { return nil }
     return try translating { () throws(StoreError) in
@@ -148,7 +149,7 @@ extension Store {
 
   private static let tagPrefix = "llvs.tag/"
 
-  /// Branches and tags, each in order of name.
+  /// The names of branches and of tags, each in order.
   package func lineNames() throws(StoreError) -> (branches: [String], tags: [String]) {
     var (branches, tags): ([String], [String]) = ([], [])
     var last: String?
@@ -166,9 +167,9 @@ extension Store {
     }
   }
 
-  /// At most three names that somebody may have meant: lines, tags and the newest versions.
+  /// Returns at most three names that the user may have meant: lines, tags and the newest versions.
   ///
-  /// - Throws: ``ControlError`` where the store cannot be read.
+  /// - Throws: ``ControlError`` if the store cannot be read.
   /// - Complexity: O(lines and tags).
   package func nearestNames(to word: String) throws(ControlError) -> [String] {
     let word = Array(word.utf8.prefix(64))
@@ -188,16 +189,17 @@ extension Store {
       guard let distance, !near.contains(where: { $0.name == name }) else { continue }
       near.append((distance, name))
     }
-    // Of equally near ones the first: lines before versions, newer before older.
+    // Of equally near names the first: lines before versions, newer versions before older.
     return near.enumerated().sorted {
       ($0.element.distance, $0.offset) < ($1.element.distance, $1.offset)
     }.prefix(3).map(\.element.name)
   }
 }
 
-/// How many letters differ between two words.
+/// Measures the difference between two words.
 package enum SpellingDistance {
-  /// Insertions, removals and replacements of bytes, large and small letters alike; nil if over a bound.
+  /// Counts insertions, removals and replacements of bytes, ignoring case; nil if there are more
+  /// than a bound.
   ///
   /// - Complexity: O(product of the lengths).
   package static func between(_ a: [UInt8], _ b: [UInt8], atMost bound: Int) -> Int? {

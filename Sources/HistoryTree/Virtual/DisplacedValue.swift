@@ -1,13 +1,15 @@
 package import LLVSCore
 
-/// A value that a directory keeps from its own name.
+/// A value whose own path a directory has taken.
 package struct DisplacedValue: Sendable {
-  /// Where the tree shows it.
+  /// The path at which the tree shows the value.
   package var path: [UInt8]
-  /// Its own path, which the directory has.
+  /// The value's own path, which is now the directory's.
   package var directory: [UInt8]
+  /// The value's entry.
   package var entry: Entry
 
+  /// Creates a displaced value.
   package init(path: [UInt8], directory: [UInt8], entry: Entry) {
     self.path = path
     self.directory = directory

@@ -1,15 +1,16 @@
 import LLVSCore
 import Synchronization
 
-/// Which revision the names of hard links share in a version, for the files that were asked about last.
+/// The revision that the names of a file with hard links share in a version, for recently used
+/// files.
 ///
-/// Each name of a file leads to the same answer, which takes a look at all of them.
+/// All names of a file have the same answer, and finding it takes a look at all of them.
 final class LinkRevisions: Sendable {
   struct File: Hashable {
     /// The version's map.
     var root: MapRoot
     var link: [UInt8]
-    /// The head that the live tree shows: another may bring names that were not known to be links.
+    /// The head that the working tree shows: a later one may add names of the file.
     var head: VersionNumber?
   }
 
@@ -18,8 +19,8 @@ final class LinkRevisions: Sendable {
   // A leaf lock.
   private let known = Mutex<[File: [Entry]]>([:])
 
-  /// One entry for each content that names of a file have, without a key, with the least revision of those;
-  /// nil where it is not known.
+  /// Returns one entry for each content that names of the file have, without a key and with the
+  /// least revision among those names; nil if it is not known.
   func contents(of file: File) -> [Entry]? { known.withLock { $0[file] } }
 
   func note(_ contents: [Entry], of file: File) {

@@ -3,29 +3,29 @@ import Platform
 import TreeNames
 import WorkingTree
 
-// What the tree below `.llvs` asks of the live tree.
+// Access to the working tree for the tree below `.llvs`.
 
 extension LiveTree {
-  /// The head's tree as the live tree shows it.
+  /// The head's tree, as the working tree shows it.
   var shownBase: TreeView { lock.withLock { _ in base } }
 
-  /// The version that the live tree continues from; nil before the first.
+  /// The version that the working tree continues from; nil before the first version.
   var shownHead: VersionNumber? { lock.withLock { _ in head } }
 
   /// The ignore patterns in force.
   var shownIgnore: IgnorePatterns { lock.withLock { _ in ignore } }
 
-  /// What stands at a path; nil where nothing does.
+  /// Returns the status of a path; nil if nothing is there.
   func status(at path: [UInt8]) throws(FSError) -> NodeStatus? {
     var found: [NodeStatus] = []
-    // A count keeps a directory while its names are looked for.
+    // A look-up count keeps a directory in memory while its names are looked up.
     defer { for status in found { forget(status.inode, count: 1) } }
     do throws(FSError) {
       for name in path.split(separator: 0x2F) {
         found.append(try lookup(found.last?.inode ?? Self.rootInode, Array(name)))
       }
     } catch .noEntry, .notDirectory, .nameTooLong {
-      // A path of history need not lead anywhere any more.
+      // A path of history need not exist any more.
       return nil
     }
     return found.last

@@ -1,7 +1,8 @@
 import Synchronization
 import TreeNames
 
-/// How much memory drafts may take together: they come from whoever may write, and nothing else holds them.
+/// The memory that all drafts together may use: every user who may write can make drafts, and only
+/// memory holds them.
 ///
 /// - Concurrency: any thread; a leaf lock.
 final class MemoryBudget: Sendable {
@@ -12,7 +13,7 @@ final class MemoryBudget: Sendable {
     self.limit = limit
   }
 
-  /// What one file takes; given back when the file is gone.
+  /// The memory of one file; returned when the file is released.
   final class Charge: Sendable {
     private let budget: MemoryBudget
     private let size = Mutex(0)
@@ -21,9 +22,9 @@ final class MemoryBudget: Sendable {
       self.budget = budget
     }
 
-    /// Makes room for a file to reach a size.
+    /// Reserves memory for a file that grows to a size.
     ///
-    /// - Throws: ``FSError/noSpace``.
+    /// - Throws: ``FSError/noSpace`` if the budget has not enough left.
     func reach(_ wanted: Int) throws(FSError) {
       try size.withLock { size throws(FSError) in
         let more = wanted - size

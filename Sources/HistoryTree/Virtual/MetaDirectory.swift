@@ -4,22 +4,26 @@ package import TreeNames
 
 /// An open directory of the tree below `.llvs`.
 ///
-/// - Concurrency: any thread; one leaf lock, given up while names are read.
+/// - Concurrency: any thread; one leaf lock, released while names are read.
 package final class MetaDirectory: Sendable {
   /// One name.
   package struct Item: Sendable {
+    /// The name.
     package var name: [UInt8]
+    /// The kind of file.
     package var kind: EntryKind
+    /// The inode number.
     package var inode: UInt64
-    /// The offset of what follows.
+    /// The offset of the next name.
     package var next: UInt64
-    /// What a look-up of the name finds, where the listing knows.
+    /// The result of looking up the name, if the listing knows it.
     let found: MetaTree.Found?
   }
 
-  /// Where names come from: one at a time, at an offset, in an order that does not change meanwhile.
+  /// The source of names: it returns one at a time, at an offset, in an order that does not change
+  /// meanwhile.
   enum Source {
-    /// All of them; offsets are positions.
+    /// All names; offsets are positions in the array.
     case list([MetaListing.Name])
     case snapshot(MetaListing.OfSnapshot)
     case versions(MetaListing.OfVersions)
@@ -32,16 +36,16 @@ package final class MetaDirectory: Sendable {
   private let above: UInt64
   private struct Reading {
     var source: Source
-    /// What was read last, as it may not have fitted where it was for.
+    /// The names that were read last; not all of them may have fitted into the reply.
     var items: ArraySlice<Item> = []
-    /// The offset before those.
+    /// The offset before these names.
     var start: UInt64 = 0
   }
 
-  // Taken out while a thread reads from it; another then begins anew.
+  // Removed while a thread reads from it; another thread then starts a new one.
   private let reading: Mutex<Reading?>
 
-  /// Whether the names never change, so that the kernel may keep the listing.
+  /// True if the names never change, so that the kernel may cache the listing.
   package var isLasting: Bool { tree.isFixed(node) && node.content.isHistory }
 
   init(tree: MetaTree, node: MetaNode, above: UInt64) {
@@ -51,10 +55,10 @@ package final class MetaDirectory: Sendable {
     reading = Mutex(nil)
   }
 
-  /// The names after an offset, which is 0 or an item's ``Item/next``: `.` and `..` first.
+  /// Returns the names after an offset, which is 0 or an item's ``Item/next``: `.` and `..` first.
   ///
-  /// - Returns: at most `limit` items; none at the end.
-  /// - Complexity: bounded memory, whatever the directory holds, where its names stream.
+  /// - Returns: At most `limit` items; none at the end.
+  /// - Complexity: bounded memory, whatever the directory holds, if its source is no array.
   package func next(after offset: UInt64, limit: Int) throws(FSError) -> [Item] {
     var items: [Item] = []
     if offset == 0 { items.append(dot([0x2E], node.inode, 1)) }
@@ -64,7 +68,7 @@ package final class MetaDirectory: Sendable {
     var current = offset == 0 ? nil : reading.withLock { $0.take() }
     if current == nil { current = Reading(source: try tree.source(of: node)) }
     guard var reading = current else { return items }
-    // To go back in the source would be to begin anew.
+    // Going back in the source would mean starting again.
     if let last = reading.items.last, start >= reading.start, start < last.next {
       reading.items = reading.items.drop { $0.next <= start }
     } else {
@@ -95,7 +99,7 @@ package final class MetaDirectory: Sendable {
     Item(name: name, kind: .directory, inode: inode, next: next, found: nil)
   }
 
-  /// Whether a listed name's attributes cost too much for who only lists it.
+  /// True if a listed name's attributes cost too much for a plain listing.
   package func isCostly(_ item: Item) -> Bool {
     guard tree.sized != nil, item.kind == .regular, case .snapshotHidden = node.content else {
       return false
@@ -103,7 +107,7 @@ package final class MetaDirectory: Sendable {
     return true
   }
 
-  /// Counts a look-up of a listed name, which costs no further search where the listing knew enough.
+  /// Counts a look-up of a listed name. If the listing has the result, nothing is searched again.
   ///
   /// - Throws: ``FSError/noEntry`` if it is gone.
   package func lookup(_ item: Item) throws(FSError) -> MetaEntry {
@@ -140,7 +144,7 @@ extension MetaDirectory.Source {
 extension MetaTree {
   /// Opens a directory for reading its names.
   ///
-  /// - Throws: ``FSError/notDirectory``.
+  /// - Throws: ``FSError/notDirectory`` if the node is none.
   package func openDirectory(_ inode: UInt64) throws(FSError) -> MetaDirectory {
     let node = try nodes.node(inode)
     guard node.content.kind == .directory else { throw .notDirectory }
@@ -182,7 +186,8 @@ extension MetaTree {
     var names: [MetaListing.Name] = []
     for name in MetaName.allCases where name != .ignore {
       guard let found = try hiddenChild(of: root, name) else { continue }
-      // A node for each look-up of control: its listing tells the number of none.
+      // Each look-up of `control` makes a new node, so the listing shows an inode number that no
+      // node has.
       let numbering = found.numbering == .fresh ? .other : found.numbering
       names.append(
         MetaListing.Name(name: name.bytes, kind: found.content.kind, numbering: numbering))

@@ -5,16 +5,16 @@ import WorkingTree
 
 /// An open file below `.llvs`.
 ///
-/// - Concurrency: any thread; the locks guard memory and are held only while a list of changes, which is
-///   made as it is read, goes on.
+/// - Concurrency: any thread. The locks guard memory only, except the one of a list of changes,
+///   which is made while it is read.
 package final class MetaFile: Sendable {
-  /// What was opened, and so how the kernel may treat it.
+  /// The kind of an open file, which decides how the kernel may cache it.
   package enum Kind: Sendable {
-    /// Belongs to who executes commands.
+    /// Served by the part of the program that executes commands.
     case control
-    /// Made when it is read; its size is not known before: read past the page cache.
+    /// Made when it is opened or read. Its size is unknown before, so reads bypass the page cache.
     case generated
-    /// A value of a version: never changes, may be kept in the page cache for good.
+    /// A value of a version: it never changes, and the page cache may keep it for ever.
     case value(StoredContent)
     /// Edited in memory.
     case writable
@@ -29,7 +29,7 @@ package final class MetaFile: Sendable {
     case writable(WritableFile)
   }
 
-  /// How a writable file's handle was used; a leaf lock.
+  /// The use of a writable file's handle; a leaf lock.
   private struct Use {
     var wrote = false
     var flushes = 0
@@ -40,6 +40,7 @@ package final class MetaFile: Sendable {
   private let source: Source
   private let use = Mutex(Use())
 
+  /// The kind, which decides how the kernel may cache the file.
   package var kind: Kind {
     switch source {
     case .control: .control
@@ -71,7 +72,8 @@ package final class MetaFile: Sendable {
     source = .writable(file)
   }
 
-  /// Reads bytes and returns how many; fewer than asked for only at the end.
+  /// Reads bytes and returns their number, which is less than the buffer's size only at the end of
+  /// the file.
   package func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(FSError) -> Int {
@@ -94,9 +96,9 @@ package final class MetaFile: Sendable {
     }
   }
 
-  /// How many bytes there are, of what never changes.
+  /// Returns the length of a file that never changes.
   ///
-  /// - Complexity: that of making the text, where it is made as it is read.
+  /// - Complexity: that of making the text, if the text is made while it is read.
   func length() throws(FSError) -> UInt64 {
     switch source {
     case .text(let bytes): UInt64(bytes.count)
@@ -108,7 +110,7 @@ package final class MetaFile: Sendable {
 
   /// Finds data or a hole as lseek(2) does; only values have holes.
   ///
-  /// - Throws: ``FSError/noDevice`` where there is none, ``FSError/invalid`` for what is no value.
+  /// - Throws: ``FSError/noDevice`` if there is none, ``FSError/invalid`` if the file is no value.
   package func seek(from offset: UInt64, toData: Bool) throws(FSError) -> UInt64 {
     guard case .value(let stored, _, _) = source else { throw .invalid }
     return try tree.live.seek(
@@ -128,8 +130,8 @@ package final class MetaFile: Sendable {
     return count
   }
 
-  /// Whether saving it changes the store, and so may wait for a command that does, or make a version: not
-  /// for a thread that the kernel waits for.
+  /// True if saving the file changes the store. It may then wait for a command or make a version,
+  /// and must not run on a thread that the kernel waits for.
   package var changesStore: Bool {
     if case .writable = source { return true }
     return false
@@ -142,23 +144,27 @@ package final class MetaFile: Sendable {
 
   /// Writes bytes of a writable file.
   ///
-  /// - Throws: ``FSError/fileTooBig`` over 1 MiB, ``FSError/readOnly`` for other files.
+  /// - Throws: ``FSError/fileTooBig`` beyond the file's limit, ``FSError/readOnly`` for other
+  ///   files.
   package func write(at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(FSError) {
     let file = try writable()
     try file.place.write(file, at: offset, bytes)
     use.withLock { $0.wrote = true }
   }
 
+  /// Changes the length of a writable file.
+  ///
+  /// - Throws: as ``write(at:_:)``.
   package func resize(to size: UInt64) throws(FSError) {
     let file = try writable()
     try file.place.resize(file, to: size)
     use.withLock { $0.wrote = true }
   }
 
-  /// What was written takes effect: at a flush, or fsync, of a handle that wrote, and at the second flush
-  /// of one that only emptied the file.
+  /// Saves the file: at a flush or fsync of a handle that wrote, and at the second flush of one
+  /// that only truncated the file.
   ///
-  /// - Throws: ``FSError/invalid`` for what is no address; the text stays, without effect.
+  /// - Throws: ``FSError/invalid`` if the text is no valid address; the text stays, without effect.
   package func flush() throws(FSError) {
     guard case .writable(let file) = source else { return }
     let isSave = use.withLock { use in
@@ -168,7 +174,7 @@ package final class MetaFile: Sendable {
     if isSave { try file.place.save(file) }
   }
 
-  /// The last handle number of the open file is closed.
+  /// Releases the open file, after its last descriptor was closed.
   package func release() {
     guard case .writable(let file) = source else { return }
     let isFirst = use.withLock { use in
@@ -176,24 +182,24 @@ package final class MetaFile: Sendable {
       return !use.isReleased
     }
     guard isFirst else { return }
-    // close(2) was answered at the flush; what is no address was refused there.
+    // close(2) got its answer at the flush, which refused an invalid address.
     try? file.place.save(file)
     file.place.close(file)
   }
 }
 
 extension MetaTree {
-  /// Tells of a value of a version whose bytes cannot be read.
+  /// Reports a value of a version whose bytes cannot be read.
   fileprivate func tell(_ reason: String, of key: Key, in number: VersionNumber) {
-    // Without its name the version is told by its number.
+    // If the version's name cannot be read, the report has its number.
     let version = (try? store.version(number))?.name ?? "number \(number.rawValue)"
     live.damage.tell(reason, of: "\(key.rawValue) in version \(version)")
   }
 
   /// Opens a file.
   ///
-  /// - Throws: ``FSError/readOnly`` for writing in history, ``FSError/accessDenied`` for writing to what is
-  ///   only told, ``FSError/isDirectory``.
+  /// - Throws: ``FSError/readOnly`` for writing in history, ``FSError/accessDenied`` for writing to
+  ///   a generated file, ``FSError/isDirectory``.
   package func open(
     _ inode: UInt64, writing: Bool = false, truncating: Bool = false
   ) throws(FSError) -> MetaFile {
@@ -208,10 +214,10 @@ extension MetaTree {
     return file
   }
 
-  /// Makes a file in a writable place and opens it.
+  /// Makes a file in a writable directory and opens it.
   ///
-  /// - Throws: ``FSError/exists``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere in
-  ///   `.llvs`.
+  /// - Throws: ``FSError/exists``; ``FSError/readOnly`` in history, ``FSError/notPermitted``
+  ///   elsewhere in `.llvs`.
   package func create(
     _ parent: UInt64, _ name: [UInt8], mode: UInt32
   ) throws(FSError) -> (MetaEntry, MetaFile) {

@@ -3,14 +3,14 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-/// What listings below `.llvs` are made of.
+/// The parts of listings below `.llvs`.
 enum MetaListing {
   struct Name {
     var name: [UInt8]
     var kind: EntryKind
     var numbering: MetaNodes.Numbering
     var found: MetaTree.Found?
-    /// What asks for the name that follows.
+    /// The position after which the next name comes.
     var position: UInt64 = 0
 
     init(
@@ -34,7 +34,7 @@ enum MetaListing {
     }
   }
 
-  /// The names of a version's directory; positions count names, going back begins anew.
+  /// The names of a version's directory. Positions count names; going back starts again.
   struct OfSnapshot {
     private let view: TreeView
     private let number: VersionNumber
@@ -82,7 +82,8 @@ enum MetaListing {
     }
   }
 
-  /// The versions by number; positions are numbers. Below a subdirectory only those that changed it.
+  /// The versions by number; positions are numbers. A subdirectory shows only the versions that
+  /// changed it.
   struct OfVersions {
     private static let pageLimit = 256
     private let path: [UInt8]
@@ -129,9 +130,10 @@ enum MetaListing {
     }
   }
 
-  /// The local days that have versions, newest first; positions count days back from a far one.
+  /// The local days that have versions, newest first; positions count days back from a day in the
+  /// far future.
   struct OfDays {
-    /// No version's day is after it: timestamps are below 2^33 seconds from 2001.
+    /// The last possible day of a version: timestamps are below 2^33 seconds from 2001.
     private static let lastDay: Int64 = 200_000
 
     func next(after wanted: UInt64, _ tree: MetaTree) throws(FSError) -> Name? {
@@ -140,7 +142,7 @@ enum MetaListing {
         position = UInt64(Self.lastDay - day)
         let expression = TimeExpression(
           now: MetaTree.instant(LiveTree.now()), calendar: tree.calendar)
-        // What came from elsewhere may be older than all that this tree ever showed.
+        // A version from another store may be older than everything that this tree ever showed.
         guard let instant = expression.instant(text), try tree.shown(at: instant) != nil else {
           continue
         }
@@ -151,7 +153,7 @@ enum MetaListing {
       return nil
     }
 
-    /// The newest day before the one of a position that has versions.
+    /// Returns the newest day with versions before the day of a position.
     private func day(
       after position: UInt64, _ tree: MetaTree
     ) throws(FSError) -> (String, Int64)? {
@@ -167,7 +169,7 @@ enum MetaListing {
       let seconds = Int64(newest.timestamp.rounded(.down)) + 978_307_200
       let local = seconds + tree.calendar.offset(seconds)
       let found = local >= 0 ? local / 86_400 : (local + 1) / 86_400 - 1
-      // Where the clock was turned back over midnight a day could come twice.
+      // A clock that was set back across midnight could give the same day twice.
       let day = min(found, position == 0 ? found : before - 1)
       let (year, month, dayOfMonth) = CivilDate.date(days: day)
       guard year >= 0, year <= 9999, day < Self.lastDay else { return nil }
@@ -179,7 +181,7 @@ enum MetaListing {
     }
   }
 
-  /// The revisions of the value at a path, then what the head has below it.
+  /// The revisions of the value at a path, then the names that the head has below it.
   struct OfHistory {
     private let revisions: [Name]
     private let view: TreeView

@@ -1,12 +1,13 @@
 import LLVSCore
 package import WorkingTree
 
-/// What a name below `.llvs` leads to.
+/// The node that a name below `.llvs` leads to.
 package struct MetaEntry: Sendable {
+  /// The node's attributes.
   package var status: NodeStatus
-  /// Neither the name nor what it leads to ever changes: the kernel may keep both for good.
+  /// Neither the name nor the node ever changes: the kernel may cache both for ever.
   package var isLasting: Bool
-  /// A control file: opened by who executes commands.
+  /// True for a control file, which executes commands.
   package var isControl: Bool
 
   init(status: NodeStatus, isLasting: Bool, isControl: Bool = false) {
@@ -16,9 +17,9 @@ package struct MetaEntry: Sendable {
   }
 }
 
-/// What a node below `.llvs` is.
+/// The content of a node below `.llvs`.
 enum MetaContent: Hashable, Sendable {
-  /// `.llvs` of a live directory, named by its inode.
+  /// `.llvs` of a directory of the working tree, given by its inode number.
   case hidden(root: UInt64)
   case heads
   case branches
@@ -26,8 +27,8 @@ enum MetaContent: Hashable, Sendable {
   case versions
   case times
   case peers
-  /// A directory of `history`, by the path from the mount's root; `path` may be a value's, a
-  /// directory's or both, in the same or in different versions.
+  /// A directory of `history`, by the path from the mount's root. The path may be that of a value,
+  /// of a directory or of both, in the same or in different versions.
   case history(path: [UInt8])
   /// A directory of `conflicts`, by the path from the mount's root.
   case conflicts(path: [UInt8])
@@ -37,7 +38,8 @@ enum MetaContent: Hashable, Sendable {
   case status
   case statusJSON
   case log
-  /// A directory of a version, by its path in it; `base` bytes of it are the view's own.
+  /// A directory of a version, by its path in it; `base` bytes of the path lead to the directory
+  /// whose `.llvs` shows it.
   case directory(VersionNumber, path: [UInt8], base: Int)
   /// A value of a version.
   case value(VersionNumber, key: Key)
@@ -46,7 +48,7 @@ enum MetaContent: Hashable, Sendable {
   case info(VersionNumber, path: [UInt8])
   case changes(VersionNumber, path: [UInt8])
   case parents(VersionNumber, path: [UInt8], base: Int)
-  /// A file of a writable place: a peer's, the ignore patterns, or scratch.
+  /// A file of a writable directory: a peer's, the ignore patterns, or scratch.
   case writable(WritableFile)
 
   var kind: EntryKind {
@@ -60,7 +62,7 @@ enum MetaContent: Hashable, Sendable {
     }
   }
 
-  /// The bytes of the path that it holds.
+  /// The length of the path in the content, in bytes.
   var pathLength: Int {
     switch self {
     case .history(let path), .conflicts(let path), .directory(_, let path, _),
@@ -72,7 +74,7 @@ enum MetaContent: Hashable, Sendable {
     }
   }
 
-  /// Whether it is part of history, where every change is refused with EROFS.
+  /// True if the content is part of history, where every change fails with EROFS.
   var isHistory: Bool {
     switch self {
     case .directory, .value, .snapshotHidden, .info, .changes, .parents, .history, .versions: true
@@ -81,20 +83,21 @@ enum MetaContent: Hashable, Sendable {
   }
 }
 
-/// A node that the kernel knows, or that one it knows lies below of.
+/// A node that the kernel knows, or that lies above one.
 final class MetaNode: @unchecked Sendable {
-  // Unchecked: what is variable is guarded by the lock of ``MetaNodes``; the rest is constant.
+  // Unchecked: the lock of ``MetaNodes`` guards the variables; the rest is constant.
 
   let inode: UInt64
   let content: MetaContent
-  /// The directory above; nil for `.llvs` of a live directory, and for values, which stand in many.
+  /// The parent directory; nil for `.llvs` of the working tree, and for values, which are in many
+  /// directories.
   let parent: MetaNode?
   let name: [UInt8]
-  /// Look-ups minus forgets.
+  /// Look-ups minus FORGETs.
   var lookups: UInt64 = 0
-  /// Nodes whose ``parent`` this is.
+  /// The number of nodes whose ``parent`` this is.
   var pins = 0
-  /// When a name was last looked for in it, and how many were found since it came to be.
+  /// The time of the last look-up in it, and below the number of look-ups since it was made.
   var used: UInt32 = 0
   var given: UInt32 = 0
 
@@ -105,7 +108,7 @@ final class MetaNode: @unchecked Sendable {
     self.name = name
   }
 
-  /// The live directory whose `.llvs` this lies in.
+  /// The directory of the working tree in whose `.llvs` the node is.
   var root: UInt64 {
     var node = self
     while true {

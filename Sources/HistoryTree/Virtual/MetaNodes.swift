@@ -3,9 +3,10 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// Numbers: live inodes are below 2^40. A value of history has 2^40 + its revision, whatever the version;
-// directories of history count from 2^41, those at the top of the root's `versions` by their version's
-// number; everything else counts from 2^42. None is given twice in a session.
+// Inode numbers: those of the working tree are below 2^40. A value of history has 2^40 + its
+// revision, in every version. Directories of history count from 2^41, and those at the top of the
+// root's `versions` have 2^41 + their version's number. Everything else counts from 2^42. No number
+// is used twice in a session.
 
 /// The nodes below `.llvs` that the kernel knows.
 ///
@@ -14,18 +15,18 @@ final class MetaNodes: Sendable {
   static let values: UInt64 = 1 << 40
   static let directories: UInt64 = 1 << 41
   static let others: UInt64 = 1 << 42
-  /// Below it, directories are numbered by version.
+  /// Directories below this number are numbered by version.
   private static let counted = directories + (1 << 33)
-  /// How many numbers of names that were listed, but not looked up, are kept.
+  /// The number of inode numbers that are kept for names that were listed and not looked up.
   private static let promiseLimit = 32_768
 
-  /// How a node gets its number.
+  /// The way in which a node gets its number.
   enum Numbering: Hashable {
     case revision(UInt64)
     case version(UInt32)
     case directory
     case other
-    /// A number and a node for every look-up.
+    /// A new number and a new node for every look-up.
     case fresh
     case given(UInt64)
   }
@@ -38,14 +39,16 @@ final class MetaNodes: Sendable {
   private struct State {
     var nodes: [UInt64: MetaNode] = [:]
     var children: [Place: UInt64] = [:]
-    /// Numbers told by listings, so that a look-up gives the same; two halves, the older is dropped.
+    /// Numbers that listings showed, so that a look-up returns the same; in two halves, of which
+    /// the older is dropped.
     var promised: [Place: UInt64] = [:]
     var promisedBefore: [Place: UInt64] = [:]
     var nextDirectory = MetaNodes.counted
     var nextOther = MetaNodes.others
-    /// Those of ``nodes`` that are directories of history, which the kernel may be made to forget.
+    /// The nodes among ``nodes`` that are directories of history, which the kernel can be made to
+    /// forget.
     var directories: [UInt64: MetaNode] = [:]
-    /// Grows with every look-up.
+    /// Increases with every look-up.
     var uses: UInt32 = 0
     var crowd = Crowd()
 
@@ -54,7 +57,7 @@ final class MetaNodes: Sendable {
 
   private let state = Mutex(State())
 
-  /// How many nodes are in memory, by what they take: a long path counts as several.
+  /// The number of nodes in memory, weighted by size: a long path counts as several.
   var count: Int { state.withLock { $0.count } }
 
   func node(_ inode: UInt64) throws(FSError) -> MetaNode {
@@ -62,7 +65,7 @@ final class MetaNodes: Sendable {
     return node
   }
 
-  /// A number nobody had.
+  /// Returns a number that was never used.
   func allot() -> UInt64 { state.withLock { Self.allot(.other, &$0) } }
 
   private static func allot(_ numbering: Numbering, _ state: inout State) -> UInt64 {
@@ -125,7 +128,8 @@ final class MetaNodes: Sendable {
     }
     var inode: UInt64?
     if isPlaced {
-      // A place that leads elsewhere than before has a new number, unless none was told for it yet.
+      // A name that leads to another node than before gets a new number, unless a listing has shown
+      // its number already.
       inode =
         state.promised.removeValue(forKey: place)
         ?? state.promisedBefore.removeValue(forKey: place)
@@ -149,7 +153,7 @@ final class MetaNodes: Sendable {
     return node
   }
 
-  /// The number that a look-up of a listed name will give.
+  /// Returns the number that a look-up of a listed name will return.
   func promise(_ numbering: Numbering, under parent: UInt64, name: [UInt8]) -> UInt64 {
     state.withLock { state in
       switch numbering {
@@ -173,7 +177,7 @@ final class MetaNodes: Sendable {
     }
   }
 
-  /// The kernel forgets `count` look-ups; returns the node if it was the last.
+  /// Lowers a look-up count by `count`; returns the node if that was its last.
   func forget(_ inode: UInt64, count: UInt64) -> MetaNode? {
     state.withLock { state in
       guard let node = state.nodes[inode] else { return nil }
@@ -208,10 +212,10 @@ final class MetaNodes: Sendable {
   }
   // MARK: - Too many
 
-  /// Says who is told when there are more nodes than `limit`, and by an eighth more than have to stay;
-  /// called with a lock held.
+  /// Sets the limit, and the closure that is called once the number of nodes exceeds `limit` and
+  /// also the number that had to stay by an eighth. It is called with a lock held.
   ///
-  /// - Returns: how many there are.
+  /// - Returns: The current number of nodes.
   func watchCrowd(limit: Int, isCrowded: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.crowd.limit = limit
@@ -221,9 +225,11 @@ final class MetaNodes: Sendable {
     }
   }
 
-  /// Directories of history whose loss makes the kernel forget about so many nodes, coldest first.
+  /// Returns directories of history, those used longest ago first, so that the kernel frees about
+  /// `wanted` nodes when it forgets them.
   ///
-  /// A value stands in many versions and is forgotten with the last of its names, so fewer may go.
+  /// A value is in many versions and is freed with the last of its names, so fewer nodes may be
+  /// freed.
   ///
   /// - Complexity: O(*d* · depth + *d* log *d*) for *d* directories in memory, with the lock held.
   func coldNames(toFree wanted: Int, sparing use: KernelUse) -> [KernelName] {

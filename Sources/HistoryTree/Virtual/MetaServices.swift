@@ -2,45 +2,56 @@ package import LLVSCore
 package import TreeNames
 package import WorkingTree
 
-/// What `.llvs` shows and changes that others know: given by who executes commands.
+/// The services of the rest of the program that `.llvs` shows and uses.
 ///
 /// - Concurrency: each is called from any thread, with no lock held.
 package struct MetaServices: Sendable {
-  /// A peer as its file shows it.
+  /// A peer, as its file shows it.
   package struct Peer: Hashable, Sendable {
+    /// The peer's name.
     package var name: String
+    /// The peer's address.
     package var address: [UInt8]
 
+    /// Creates a peer.
     package init(name: String, address: [UInt8]) {
       self.name = name
       self.address = address
     }
   }
 
-  /// Every failure of what is asked for.
+  /// The error of every service.
   package typealias Failure = FSError
+  /// Makes the text of a file.
   package typealias Text = @Sendable () throws(Failure) -> [UInt8]
 
-  /// What `status` and `status.json` show.
+  /// The text of `status`.
   package var status: Text
+  /// The text of `status.json`.
   package var statusJSON: Text
+  /// The log.
   package var log: EventLog
   /// The ignore patterns in force.
   package var ignore: Text
+  /// Sets the ignore patterns.
   package var setIgnore: @Sendable ([UInt8]) throws(FSError) -> Void
+  /// Returns all peers.
   package var peers: @Sendable () throws(FSError) -> [Peer]
   /// Adds a peer or changes its address.
   ///
-  /// - Throws: ``FSError/invalid`` for a text that is no address.
+  /// - Throws: ``FSError/invalid`` if the text is no valid address.
   package var setPeer: @Sendable (Peer) throws(FSError) -> Void
+  /// Removes a peer.
   package var removePeer: @Sendable (String) throws(FSError) -> Void
-  /// Settles the conflict at a path as the tree has it.
+  /// Settles the conflict at a path with the value that the tree has.
   package var settle: @Sendable ([UInt8]) throws(FSError) -> Void
-  /// Gives the value at a path bytes made of the sides that a head had, and settles.
+  /// Stores bytes as the value at a path and settles its conflict; the bytes were made from the
+  /// sides at a head.
   package var settleWith: @Sendable ([UInt8], [UInt8], VersionNumber?) throws(FSError) -> Void
-  /// The values at a head that directories keep from their own names.
+  /// Returns the values at a head whose own paths directories have taken.
   package var displaced: @Sendable (VersionNumber) throws(FSError) -> [DisplacedValue]
 
+  /// Creates the services.
   package init(
     status: @escaping Text, statusJSON: @escaping Text, log: EventLog,
     ignore: @escaping Text, setIgnore: @escaping @Sendable ([UInt8]) throws(FSError) -> Void,

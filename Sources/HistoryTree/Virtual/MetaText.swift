@@ -1,6 +1,6 @@
 /// Texts that never change.
 enum MetaText {
-  /// One screen of help.
+  /// The help, which fits on one screen.
   static let readme = Array(
     """
     This is a versioned directory. Everything you save becomes part of a version by itself, a

@@ -2,21 +2,22 @@ import LLVSCore
 package import TreeNames
 package import WorkingTree
 
-// Changes: in the writable places, and refused everywhere else before anything has changed.
+// Changes: those in writable directories, and the refusal of all others before anything has
+// changed.
 
 extension MetaTree {
-  /// Names that stand, or may come to stand, in a live directory's `.llvs`.
+  /// Names that exist, or may exist later, in the `.llvs` of a directory of the working tree.
   private static let reserved: Set<[UInt8]> = Set(
     MetaName.allCases.filter { $0 != .ignore }.map(\.bytes))
 
-  /// How a change of a node is refused: EROFS in history, EPERM elsewhere.
+  /// The error for a change of a node: EROFS in history, EPERM elsewhere.
   package func refusal(of inode: UInt64) -> FSError {
     guard let node = try? nodes.node(inode) else { return .stale }
     return refusal(of: node)
   }
 
-  /// How a change of extended attributes is refused: drafts have none, which programs that copy a file's
-  /// attributes take for no error.
+  /// The error for a change of extended attributes: EROFS in history. Drafts have none and give
+  /// ENOTSUP, which programs that copy a file's attributes do not treat as a failure.
   package func refusalOfExtended(of inode: UInt64) -> FSError {
     guard case .writable? = (try? nodes.node(inode))?.content else { return .readOnly }
     return .notSupported
@@ -26,7 +27,7 @@ extension MetaTree {
     node.content.isHistory ? .readOnly : .notPermitted
   }
 
-  /// The writable place that a name of a directory belongs to.
+  /// Returns the writable place to which a name in a directory belongs.
   func place(of directory: MetaNode, changing name: [UInt8]) throws(FSError) -> WritablePlace {
     guard directory.content.kind == .directory else { throw .notDirectory }
     guard name.count <= 255 else { throw .nameTooLong }
@@ -35,7 +36,7 @@ extension MetaTree {
     switch directory.content {
     case .peers: return peerFiles
     case .conflicts(let path):
-      // The sides are history; beside `merged` every other name is scratch.
+      // The sides are history; every other name except `merged` is scratch.
       guard name == WritablePlace.mergedName || !Self.isOwnName(name) else { throw .readOnly }
       guard let place = try mergedPlace(of: path) else { throw refusal(of: directory) }
       return place
@@ -44,24 +45,26 @@ extension MetaTree {
     }
   }
 
-  /// Removes a name: forgets a peer, drops a scratch file.
+  /// Removes a name: a peer is removed, a scratch file is dropped.
   ///
-  /// - Concurrency: may change the store or make a version, and so wait for a command, or the kernel: not for
-  ///   a thread that the kernel waits for.
-  /// - Throws: ``FSError/noEntry``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
+  /// - Concurrency: may change the store or make a version, and so wait for a command or the
+  ///   kernel; not to be called on a thread that the kernel waits for.
+  /// - Throws: ``FSError/noEntry``; ``FSError/readOnly`` in history, ``FSError/notPermitted``
+  ///   elsewhere.
   package func unlink(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
     let directory = try nodes.node(parent)
     if case .conflicts(let path) = directory.content {
       guard let found = try conflictChild(of: path, named: name) else { throw .noEntry }
       if found.content.kind == .directory { throw .isDirectory }
       if case .writable(let file) = found.content { try file.place.unlink(name) }
-      // Everything else goes with its directory.
+      // Other files disappear with their directory.
       return
     }
     try place(of: directory, changing: name).unlink(name)
   }
 
-  /// Removes a directory: below `conflicts`, what settles; every other is refused.
+  /// Removes a directory: below `conflicts` this settles the conflict; everywhere else it is
+  /// refused.
   ///
   /// - Concurrency: as ``unlink(_:_:)``.
   package func removeDirectory(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
@@ -74,7 +77,7 @@ extension MetaTree {
     try settle(path)
   }
 
-  /// Refuses to make anything but a file: mkdir, mknod, symlink, link.
+  /// Refuses to make anything but a regular file: mkdir, mknod, symlink, link.
   package func refuseToMake(_ parent: UInt64, _ name: [UInt8]) throws(FSError) -> Never {
     let directory = try nodes.node(parent)
     guard name.count <= 255 else { throw .nameTooLong }
@@ -85,8 +88,8 @@ extension MetaTree {
   /// Renames within a writable place.
   ///
   /// - Concurrency: as ``unlink(_:_:)``.
-  /// - Throws: ``FSError/readOnly`` into, out of or in history and between the trees; between places,
-  ///   ``FSError/crossDevice``.
+  /// - Throws: ``FSError/readOnly`` in, into or out of history and between the trees;
+  ///   ``FSError/crossDevice`` between places.
   package func rename(
     _ fromParent: UInt64, _ from: [UInt8], _ toParent: UInt64, _ to: [UInt8],
     mode: LiveTree.RenameMode
@@ -100,7 +103,8 @@ extension MetaTree {
     try place.rename(from, to, mode: mode)
   }
 
-  /// Changes attributes: size, mode and time of writable files; of a control file nothing, without error.
+  /// Changes attributes: size, mode and time of writable files; for a control file it does nothing
+  /// and succeeds.
   ///
   /// - Throws: ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
   package func setattr(
@@ -109,7 +113,7 @@ extension MetaTree {
     let node = try nodes.node(inode)
     switch node.content {
     case .control:
-      // O_TRUNC is accepted and means nothing.
+      // O_TRUNC is accepted and has no effect.
       if change.mode != nil || change.uid != nil || change.gid != nil { throw .notPermitted }
     case .writable(let file):
       if let uid = change.uid, uid != live.defaults.uid { throw .notPermitted }
@@ -119,7 +123,7 @@ extension MetaTree {
       }
       let mtime = change.mtimeIsNow ? LiveTree.now() : change.mtime
       file.place.change(file, mode: change.mode, mtime: mtime)
-      // truncate(2) by path, with nobody to flush it.
+      // truncate(2) by path: no flush will follow.
       if change.size != nil, handle == nil, !file.place.makesVersions, !file.place.isOpen(file) {
         try file.place.save(file)
       }
@@ -133,7 +137,7 @@ extension MetaTree {
   private static let userPrefix = Array("user.".utf8)
   private static let ownPrefix = Array("user.llvs.".utf8)
 
-  /// The value of an extended attribute: those that a version's file has, and `user.llvs.*`.
+  /// Returns an extended attribute: one that a version's file has, or one of `user.llvs.*`.
   ///
   /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.`.
   package func getxattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
@@ -153,7 +157,7 @@ extension MetaTree {
     return found.value
   }
 
-  /// The names of all extended attributes, each followed by a zero byte.
+  /// Returns the names of all extended attributes, each followed by a zero byte.
   package func listxattr(_ inode: UInt64) throws(FSError) -> [UInt8] {
     let entry = try recorded(try nodes.node(inode))
     return entry?.attributes.extended.flatMap { $0.name + [0] } ?? []

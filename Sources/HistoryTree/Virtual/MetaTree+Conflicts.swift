@@ -3,14 +3,15 @@ import Platform
 import Synchronization
 import TreeNames
 
-// `conflicts/PATH/{base,ours,theirs,theirs.2}`: what clashed and nobody has settled, as plain files. A
-// component that is one of these names, possibly behind `%llvs%` once or more, is shown with one more
-// `%llvs%` before it. `merged` is the line-wise merge with markers: saved without them, it settles with
-// what it holds then (WritablePlace). The rmdir of PATH settles it as the tree has it; its files go with
-// it, so that removing them first, as rm -r does, changes nothing. A value whose name a directory has is
-// there with nothing but `ours`, and cannot be settled here.
+// `conflicts/PATH/{base,ours,theirs,theirs.2}`: the sides of clashes that are not settled yet, as
+// plain files. A component that is one of these names, possibly after one or more `%llvs%`, is
+// shown with one more `%llvs%` before it. `merged` is the merge by line with markers: saved without
+// markers, its text settles the conflict (WritablePlace). rmdir of PATH settles the conflict with
+// the value that the tree has. The files disappear with their directory, so removing them first, as
+// rm -r does, changes nothing. A value whose own path a directory has taken is shown with `ours`
+// alone, and cannot be settled here.
 
-/// What the directories below `conflicts` remember.
+/// The state of the directories below `conflicts`.
 final class ConflictDirectories: Sendable {
   struct Shown: Sendable {
     var path: [UInt8]
@@ -20,23 +21,24 @@ final class ConflictDirectories: Sendable {
   struct State {
     var head: VersionNumber?
     var shown: [Shown] = []
-    /// The head of which a part was asked for, and how often.
+    /// The head whose conflicts were looked up at a path, and the number of those look-ups.
     var part: (head: VersionNumber, count: Int)?
-    /// Directories whose last conflict was settled by rmdir, and until when they are still found: who
-    /// removes a tree goes on to remove them.
+    /// Directories whose last conflict was settled by rmdir, with the time until which they still
+    /// exist: rm -r goes on to remove them.
     var emptied: [[UInt8]: UInt64] = [:]
-    /// What conflicts merge to, as far as asked for, and of which head; nil for what is no text.
+    /// The merged texts of ``mergedHead``, as far as they were read; nil for values that are no
+    /// text.
     var merged: [[UInt8]: [UInt8]?] = [:]
     var mergedHead: VersionNumber?
-    /// Where `merged` is edited, by the value's path.
+    /// The places in which `merged` is edited, by the value's path.
     var places: [[UInt8]: WritablePlace] = [:]
   }
 
-  /// How often parts of a head's conflicts are found before it is worth to find all.
+  /// The number of look-ups at single paths of a head from which on all its conflicts are read.
   static let partLimit = 64
-  /// How many conflicts may be edited at once.
+  /// The number of conflicts that may be edited at once.
   static let placeLimit = 256
-  /// What their drafts may take in memory.
+  /// The memory that their drafts may use.
   let budget = MemoryBudget(limit: 256 << 20)
 
   // A leaf lock.
@@ -46,10 +48,12 @@ final class ConflictDirectories: Sendable {
 extension MetaTree {
   private static let emptiedTime: UInt64 = 5_000_000_000
 
-  /// The open conflicts of the head that the live tree shows, in order of keys: at a path and below it.
+  /// Returns the open conflicts of the head that the working tree shows, at a path and below it, in
+  /// order of keys.
   ///
-  /// Who removes directories of conflicts one by one makes a head with each and looks at one of them: what
-  /// is asked about a new head is found by itself, until it is asked for often.
+  /// Removing directories of conflicts one by one makes a new head each time, and looks at one
+  /// conflict of it. So a single path of a new head is looked up on its own, until there are many
+  /// such look-ups.
   func shownConflicts(
     atOrBelow path: [UInt8] = []
   ) throws(FSError) -> [ConflictDirectories.Shown] {
@@ -85,7 +89,7 @@ extension MetaTree {
       }
       return shown
     }
-    // One that clashed too has its `ours` already.
+    // A value that also clashed has its `ours` already.
     let clashed = Set(shown.map(\.conflict.key))
     let displaced = try services.displaced(head).filter { !clashed.contains($0.entry.key) }
       .map { value in
@@ -100,11 +104,11 @@ extension MetaTree {
   private struct ConflictFile {
     var name: [UInt8]
     var entry: Entry
-    /// A version that has it; of a base, the one that stored its bytes.
+    /// A version that has the entry; for a base, the one that stored its bytes.
     var version: VersionNumber
 
-    /// With a number of its own: a version may have given the bytes other attributes than this revision has,
-    /// and what stands under its number would be shown for it in every version.
+    /// The node gets a number of its own: a version may have given the bytes other attributes than
+    /// this revision has, and a number by revision would show the same attributes in every version.
     var found: Found {
       var found = MetaTree.found(entry, in: version)
       found.numbering = .other
@@ -126,7 +130,7 @@ extension MetaTree {
     return files
   }
 
-  /// The directory of a conflict below `conflicts`, as it is shown.
+  /// Returns the path of a conflict's directory below `conflicts`.
   package static func conflictDirectory(of path: [UInt8]) -> [UInt8] {
     Array(
       path.split(separator: 0x2F, omittingEmptySubsequences: false)
@@ -192,7 +196,7 @@ extension MetaTree {
     return names
   }
 
-  /// Settles the conflict at a path as the tree has it.
+  /// Settles the conflict at a path with the value that the tree has.
   ///
   /// - Throws: ``FSError/notEmpty`` while there are conflicts below it.
   func settle(_ path: [UInt8]) throws(FSError) {

@@ -2,14 +2,15 @@ import LLVSCore
 import Synchronization
 import TreeNames
 
-// `conflicts/PATH/merged`: computed when it is asked for, edited in memory.
+// `conflicts/PATH/merged`: computed when it is read, edited in memory.
 
 extension MetaTree {
   func knownPlace(of path: [UInt8]) -> WritablePlace? {
     conflicts.state.withLock { $0.places[path] }
   }
 
-  /// Where the merged text of a conflict is edited; nil for a directory above conflicts.
+  /// Returns the place in which the merged text of a conflict is edited; nil for a directory above
+  /// conflicts.
   func mergedPlace(of path: [UInt8]) throws(FSError) -> WritablePlace? {
     if let known = knownPlace(of: path) { return known }
     let isOpen = try shownConflicts(atOrBelow: path).contains {
@@ -49,7 +50,8 @@ extension MetaTree {
     return Found(content: .writable(file), numbering: .given(file.inode))
   }
 
-  /// The merge of a conflict with markers; nil where a side is absent or no text, or there is no conflict.
+  /// Returns the merge of a conflict with markers; nil if a side is absent or no text, or there is
+  /// no conflict.
   private func mergedText(of path: [UInt8]) throws(FSError) -> [UInt8]? {
     let head = live.shownHead
     let shown = try shownConflicts(atOrBelow: path).first { $0.path == path }
@@ -60,7 +62,7 @@ extension MetaTree {
       try ConflictTexts(conflict, in: store)?.marked
     }
     conflicts.state.withLock { state in
-      // A few: conflicts that are looked at, not all there are.
+      // Only a few are kept: those that are being looked at.
       if state.mergedHead != head || state.merged.count >= 64 || (text?.count ?? 0) > 1 << 20 {
         state.merged = [:]
       }
@@ -70,9 +72,9 @@ extension MetaTree {
     return text
   }
 
-  /// Settles with a text that holds no markers.
+  /// Settles with a text that contains no markers.
   ///
-  /// - Throws: ``FSError/invalid`` while markers remain.
+  /// - Throws: ``FSError/invalid`` while there are markers.
   private func put(
     _ bytes: [UInt8], at path: [UInt8], seen: VersionNumber?
   ) throws(FSError) {

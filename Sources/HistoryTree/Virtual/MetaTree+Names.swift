@@ -2,9 +2,9 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-// Which names stand where.
+// Looks up names in the directories below `.llvs`.
 
-/// The names of a live directory's `.llvs`, in the order of its listing.
+/// The names in `.llvs` of a directory of the working tree, in the order of its listing.
 enum MetaName: String, CaseIterable {
   case readme = "README"
   case control
@@ -38,7 +38,7 @@ extension MetaTree {
   private static let changeList = Array("changes".utf8)
   private static let parentList = Array("parents".utf8)
 
-  /// What stands at a name of a directory; nil if nothing does.
+  /// Looks up a name in a directory; nil if nothing is there.
   func child(of directory: MetaNode, named name: [UInt8]) throws(FSError) -> Found? {
     switch directory.content {
     case .hidden(let root): return try hiddenChild(of: root, named: name)
@@ -110,13 +110,13 @@ extension MetaTree {
     }
   }
 
-  /// The version that the live tree continues from.
+  /// Returns the version that the working tree continues from.
   func headRecord() throws(FSError) -> VersionRecord? {
     guard let number = live.shownHead else { return nil }
     return try snapshots.snapshot(number).record
   }
 
-  /// The line of the live tree.
+  /// Returns the line of the working tree.
   func headLine() throws(FSError) -> Branch? {
     guard let record = try headRecord(), record.line != VersionRecord.unnamedLine else {
       return nil
@@ -145,10 +145,11 @@ extension MetaTree {
     }
   }
 
-  /// An entry under the revision that all names of its file have in a version: those of hard links are one
-  /// inode, also where another store gave each name a revision of its own.
+  /// Returns an entry with the revision that all names of its file share in a version: hard links
+  /// are one inode, even if another store gave each name its own revision.
   ///
-  /// - Complexity: O(1), but for hard links asked about for the first time O(*k* log *n*) with *k* names.
+  /// - Complexity: O(1); for a file with hard links that was not looked up before, O(*k* log *n*)
+  ///   for *k* names.
   func linked(_ entry: Entry, in view: TreeView) throws(FSError) -> Entry {
     guard let id = entry.attributes.linkID, entry.revision > 0 else { return entry }
     let file = LinkRevisions.File(root: view.map.root, link: id, head: live.shownHead)
@@ -188,13 +189,13 @@ extension MetaTree {
       content: .value(number, key: entry.key), numbering: .revision(entry.revision), entry: entry)
   }
 
-  /// Where the links in `parents` lead: the same directory in each predecessor.
+  /// Returns the targets of the links in `parents`: the same directory in each predecessor.
   func parentTargets(
     _ number: VersionNumber, _ path: [UInt8], _ base: Int
   ) throws(FSError) -> [[UInt8]] {
     let below = path.dropFirst(base).drop { $0 == 0x2F }
     let depth = below.isEmpty ? 0 : below.split(separator: 0x2F).count
-    // From `parents` over `.llvs` to the directory, from there to `versions`.
+    // Up from `parents` and `.llvs` to the directory, and from there to `versions`.
     let up = String(repeating: "../", count: depth + 3)
     var targets: [[UInt8]] = []
     for predecessor in try snapshots.snapshot(number).record.predecessors {

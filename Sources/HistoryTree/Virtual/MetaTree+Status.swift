@@ -2,37 +2,38 @@ import LLVSCore
 package import TreeNames
 package import WorkingTree
 
-// Attributes of what lies below `.llvs`.
+// Attributes of the nodes below `.llvs`.
 
 extension MetaTree {
-  /// A node's attributes.
+  /// Returns a node's attributes.
   package func getattr(_ inode: UInt64) throws(FSError) -> NodeStatus {
     try status(of: try nodes.node(inode), nil)
   }
 
-  /// A node's attributes, and whether they hold for good; counts no look-up.
+  /// Returns a node's attributes, and whether they never change; counts no look-up.
   package func entry(of inode: UInt64) throws(FSError) -> MetaEntry {
     let node = try nodes.node(inode)
     return MetaEntry(status: try status(of: node, nil), isLasting: isLasting(node))
   }
 
-  /// Whether a node's name and attributes hold for good.
+  /// True if a node's name and attributes never change.
   func isLasting(_ node: MetaNode) -> Bool {
     switch node.content {
     case .directory(_, let path, let base):
-      // At the top of a view of a subdirectory, the path is that of a directory that can be renamed.
+      // At the top of a subdirectory's view, the path is that of a directory that can be renamed.
       path.count > base || node.root == LiveTree.rootInode
     case .value: true
     case .snapshotHidden: true
-    // Where every path into history begins: asked for anew, they would cost two round trips each time.
+    // Every path into history begins here: if these were not cached, they would cost two round
+    // trips each time.
     case .hidden, .versions: node.root == LiveTree.rootInode
-    // What a version's own texts say is the same for good; without its size they are read each time.
+    // A version's own texts never change; but if their size is not shown, they are read each time.
     case .info, .changes: sized != nil
     default: false
     }
   }
 
-  /// Whether the names in a directory are the same for good.
+  /// True if the names in a directory never change.
   func isFixed(_ node: MetaNode) -> Bool {
     switch node.content {
     case .hidden, .versions: false
@@ -76,7 +77,7 @@ extension MetaTree {
       } else {
         stored = own(node, .directory, mode: 0o755, time: try snapshots.time(of: number))
       }
-      // Where a view of a subdirectory begins.
+      // The top of a subdirectory's view.
       return base > 0 && path.count == base ? try narrowed(stored, number, path) : stored
     case .snapshotHidden(let number, _, _), .parents(let number, _, _):
       return own(node, .directory, mode: 0o555, time: try snapshots.time(of: number))
@@ -108,7 +109,8 @@ extension MetaTree {
       ctime: time, atime: time)
   }
 
-  /// An entry of a version: the same in every version that holds this revision.
+  /// Returns the status of an entry of a version: the same in every version that holds this
+  /// revision.
   private func status(of entry: Entry, inode: UInt64) throws(FSError) -> NodeStatus {
     let attributes = entry.attributes
     let stored = try snapshots.time(of: entry.storedVersion)
@@ -118,7 +120,7 @@ extension MetaTree {
     let zeros = try reading { () throws(StoreError) in
       try store.contents.shownZeroBytes(entry.stored)
     }
-    // Two links say that the bytes may stand in other versions too: du, tar and rsync look.
+    // Two links tell du, tar and rsync that the bytes may be in other versions too.
     let owner = live.defaults.owner(attributes)
     return NodeStatus(
       inode: inode, kind: entry.kind, mode: mode, links: entry.isDirectory ? 1 : 2,

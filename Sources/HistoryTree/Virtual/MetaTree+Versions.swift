@@ -75,8 +75,8 @@ extension MetaTree {
     }
   }
 
-  /// Whether a version changed something below a directory: it differs there from each of its
-  /// predecessors, so a merge that only brought what others changed is not listed again.
+  /// True if a version changed something below a directory: it differs there from each predecessor.
+  /// So a merge that only took over the changes of a predecessor is not listed.
   func changes(_ version: VersionLine, below path: [UInt8]) throws(StoreError) -> Bool {
     let prefix = path + [0x2F]
     var prefixes = [prefix]
@@ -116,7 +116,8 @@ extension MetaTree {
     return records
   }
 
-  /// The name of a line's link: its own where that can be a file's, else escaped.
+  /// Returns the name of a line's link: the line's name if a file can have it, else that in escaped
+  /// form.
   static func name(ofLine line: String) -> [UInt8]? {
     guard !line.hasPrefix("llvs.") else { return nil }
     let bytes = Array(line.utf8)
@@ -126,8 +127,8 @@ extension MetaTree {
     return isPlain ? bytes : DisplacedName.candidate(0, for: Key(bytes: bytes))
   }
 
-  /// The line or tag that a link names; of a name that holds only a hash, as those of long ones do, the one
-  /// among all that is shown so.
+  /// Returns the line or tag that a link names. An escaped name that holds only a hash, as those of
+  /// long names do, is found by comparing all of them.
   private func line(
     named name: [UInt8], among all: () throws(FSError) -> [String]
   ) throws(FSError) -> String? {
@@ -151,7 +152,7 @@ extension MetaTree {
     return try snapshots.snapshot(newest.number).record
   }
 
-  /// The names of all lines.
+  /// Returns the names of all lines.
   func lineNames() throws(FSError) -> [String] {
     var names: [String] = []
     var last: String?
@@ -163,7 +164,7 @@ extension MetaTree {
     }
   }
 
-  /// The names of all tags.
+  /// Returns the names of all tags.
   func tagNames() throws(FSError) -> [String] {
     var names: [String] = []
     var last: String?
@@ -177,7 +178,7 @@ extension MetaTree {
 
   // MARK: at
 
-  /// What the live tree showed at an instant, in nanoseconds since 1970.
+  /// Returns the version that the working tree showed at an instant, in nanoseconds since 1970.
   func shown(at instant: Int64) throws(FSError) -> VersionRecord? {
     let logged = try reading { () throws(StoreError) in
       try store.head(at: instant) { live.damage.tell($0) }
@@ -192,8 +193,8 @@ extension MetaTree {
     }
   }
 
-  /// Seconds since 2001-01-01 UTC, the greatest Double that is not after an instant: the last of a day
-  /// must not become the first of the next.
+  /// Converts an instant to seconds since 2001-01-01 UTC, rounded down to a Double: the last
+  /// instant of a day must not become the first of the next.
   static func referenceTime(_ instant: Int64) -> Double {
     var seconds = instant / 1_000_000_000
     var rest = instant % 1_000_000_000
@@ -208,25 +209,26 @@ extension MetaTree {
   }
 }
 
-/// The ancestors of a version, found as far back as is asked.
+/// The ancestors of a version, searched only as far back as needed.
 package struct Ancestors {
   private let graph: VersionGraph
   private var open: [VersionNumber]
   private var seen: Set<VersionNumber>
 
+  /// Begins with a version and the graph that holds it.
   package init(of number: VersionNumber, in graph: VersionGraph) {
     self.graph = graph
     open = [number]
     seen = [number]
   }
 
-  /// Whether a version is among them, the version itself included.
+  /// True if a version is an ancestor, or the version itself.
   ///
-  /// - Complexity: O(ancestors with greater numbers that were not met before).
+  /// - Complexity: O(ancestors with greater numbers that were not visited before).
   package mutating func contains(_ number: VersionNumber) throws(StoreError) -> Bool {
     var later: [VersionNumber] = []
     while let next = open.popLast() {
-      // Predecessors have smaller numbers: what is below leads to nothing above.
+      // Predecessors have smaller numbers: versions below `number` lead to none above it.
       guard next > number else {
         later.append(next)
         continue
@@ -241,7 +243,8 @@ package struct Ancestors {
     return seen.contains(number)
   }
 
-  /// The greatest (timestamp, generation, id) at or before a time among a version and its ancestors.
+  /// Returns the version, among a version and its ancestors, with the greatest (timestamp,
+  /// generation, id) that is not after a time.
   static func newest(
     of head: VersionNumber, in store: Store, notAfter time: Double
   ) throws(StoreError) -> VersionRecord? {
@@ -258,7 +261,8 @@ package struct Ancestors {
 }
 
 extension VersionRecord {
-  /// Makes this a place in the order of versions: before all of a time, after all that are older.
+  /// Turns the record into a position in the order of versions: before all with the timestamp,
+  /// after all older ones.
   mutating func start(at timestamp: Double) {
     self.timestamp = timestamp
     generation = 0

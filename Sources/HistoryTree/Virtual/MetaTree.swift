@@ -5,12 +5,12 @@ import Synchronization
 package import TreeNames
 package import WorkingTree
 
-// Everything at and below `.llvs`, as data; computed when asked for.
+// The tree at and below `.llvs`, computed when it is read.
 //
-// Lock order: none of the locks here is held while another is taken, or while the store, the live tree or
-// a service is asked.
+// Lock order: none of the locks here is held while another is taken, or while the store, the
+// working tree or a service is called.
 
-/// The tree below `.llvs` of every directory of a live tree and of its versions.
+/// The tree below `.llvs` in every directory of a working tree and of its versions.
 ///
 /// - Concurrency: every operation may be called from any thread.
 package final class MetaTree: Sendable {
@@ -19,25 +19,28 @@ package final class MetaTree: Sendable {
   let nodes: MetaNodes
   let snapshots: Snapshots
   let calendar: LocalCalendar
-  /// The peers, and whatever editors leave beside them.
+  /// The peers, and the files that editors leave beside them.
   let peerFiles: WritablePlace
   let links = LinkRevisions()
-  /// What directories of history let others do, by path; a leaf lock.
+  /// The permissions of directories of history, by path; a leaf lock.
   let historyAccess = Mutex(RecentlyUsed<[UInt8], KnownAccess>(limit: 64))
-  /// What is known of open conflicts.
+  /// The open conflicts.
   let conflicts: ConflictDirectories
-  /// The ignore patterns, likewise.
+  /// The ignore patterns, and the files that editors leave beside them.
   let ignoreFiles: WritablePlace
-  /// When this began: shown as the time of what has none.
+  /// The time at which this was made: shown for nodes without a time.
   let born: Attributes.Time
-  /// What is made as it is read and shows its true size, which costs to make it; nil where it shows none.
+  /// The texts that are made while they are read, if their true size must be shown, for which they
+  /// are made in advance; nil if they show no size.
   let sized: SizedTexts?
-  /// Whether files are shown without set-user-ID and set-group-ID bits: where the kernel obeys these, a
-  /// program that was removed or mended would go on lending its owner's rights from history.
+  /// Files are shown without set-user-ID and set-group-ID bits: if the kernel obeyed the bits, a
+  /// program that was removed or fixed in the tree could still be run from history with its owner's
+  /// rights.
   let hidesPrivileges: Bool
 
   var store: Store { live.store }
 
+  /// Creates the tree for a working tree.
   package init(
     live: LiveTree, services: MetaServices, calendar: LocalCalendar = .system,
     hidesPrivileges: Bool = false
@@ -56,10 +59,10 @@ package final class MetaTree: Sendable {
     sized = nil
   }
 
-  /// Another view of the same things, with nodes of its own: for versions that are shown as a file system
-  /// of their own, where sizes must be known before anything is read.
+  /// Creates another view of the same tree, with its own nodes, for the separate file system of
+  /// versions, in which sizes must be known before a file is read.
   init(sizing other: MetaTree) {
-    // It is never mounted so that the kernel obeys them.
+    // That file system is always mounted so that the kernel ignores these bits.
     hidesPrivileges = false
     live = other.live
     services = other.services
@@ -73,31 +76,33 @@ package final class MetaTree: Sendable {
     sized = SizedTexts()
   }
 
-  /// Whether a number is one of this tree's; those of live files and directories are smaller.
+  /// True if an inode number is one of this tree's; those of the working tree are smaller.
   package static func owns(_ inode: UInt64) -> Bool { inode >= MetaNodes.values }
 
-  /// How many nodes are in memory.
+  /// The number of nodes in memory.
   package var nodeCount: Int { nodes.count }
 
-  /// Says who is told, once, when there are more nodes than `limit`, and by an eighth more than have to
-  /// stay; it is called with a lock held and must only note it.
+  /// Sets the limit, and the closure that is called, once, when the number of nodes exceeds `limit`
+  /// and also the number that had to stay by an eighth. It is called with a lock held and must
+  /// return at once.
   ///
-  /// - Returns: how many there are.
+  /// - Returns: The current number of nodes.
   @discardableResult
   package func watchCrowd(limit: Int, isCrowded: @escaping @Sendable () -> Void) -> Int {
     nodes.watchCrowd(limit: limit, isCrowded: isCrowded)
   }
 
-  /// Names of history whose loss makes the kernel forget about so many nodes, coldest first.
+  /// Returns names of history, those used longest ago first, so that the kernel frees about
+  /// `wanted` nodes when it forgets them.
   package func coldNames(toFree wanted: Int, sparing use: KernelUse) -> [KernelName] {
     nodes.coldNames(toFree: wanted, sparing: use)
   }
 
   // MARK: - Finding
 
-  /// Finds `.llvs` of a directory, of the live tree or of a version, and counts a look-up.
+  /// Looks up `.llvs` in a directory of the working tree or of a version, and counts a look-up.
   ///
-  /// - Throws: ``FSError/noEntry`` where there is none: nowhere else inside `.llvs`.
+  /// - Throws: ``FSError/noEntry`` elsewhere inside `.llvs`.
   package func hidden(of directory: UInt64) throws(FSError) -> MetaEntry {
     if Self.owns(directory) { return try lookup(directory, ReservedName.bytes) }
     guard try live.getattr(directory).kind == .directory else { throw .notDirectory }
@@ -108,7 +113,7 @@ package final class MetaTree: Sendable {
     return try entry(of: node)
   }
 
-  /// Finds a name and counts a look-up, which the kernel gives back by ``forget(_:count:)``.
+  /// Looks up a name and counts a look-up, which ``forget(_:count:)`` lowers.
   ///
   /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/nameTooLong``.
   package func lookup(_ parent: UInt64, _ name: [UInt8]) throws(FSError) -> MetaEntry {
@@ -120,11 +125,11 @@ package final class MetaTree: Sendable {
     return try adopt(found, in: directory, name: name)
   }
 
-  /// A child before it is a node.
+  /// The result of a look-up, before it has a node.
   struct Found {
     var content: MetaContent
     var numbering: MetaNodes.Numbering
-    /// The entry behind a value or directory, where it is known already.
+    /// The entry of a value or directory, if it is known already.
     var entry: Entry?
   }
 
@@ -136,7 +141,7 @@ package final class MetaTree: Sendable {
     return try entry(of: node, found.entry)
   }
 
-  /// The entry of a node whose look-up was counted; counts it back if there is none.
+  /// Returns the entry of a node whose look-up was counted; if that fails, lowers the count again.
   private func entry(of node: MetaNode, _ known: Entry? = nil) throws(FSError) -> MetaEntry {
     do throws(FSError) {
       return MetaEntry(
@@ -148,28 +153,28 @@ package final class MetaTree: Sendable {
     }
   }
 
-  /// The kernel forgets `count` look-ups of a node.
+  /// Lowers the look-up count of a node by `count`.
   package func forget(_ inode: UInt64, count: UInt64) {
     guard let last = nodes.forget(inode, count: count) else { return }
     if case .writable(let file) = last.content { file.place.tidy(file) }
   }
 
-  /// The directory above one, for `..`.
+  /// Returns the parent directory, for `..`.
   package func parent(of inode: UInt64) throws(FSError) -> UInt64 {
     let node = try nodes.node(inode)
     if case .hidden(let root) = node.content { return root }
     return node.parent?.inode ?? LiveTree.rootInode
   }
 
-  /// The path of the live directory in whose `.llvs` a node lies.
+  /// Returns the path of the directory of the working tree in whose `.llvs` a node is.
   func rootPath(of node: MetaNode) throws(FSError) -> [UInt8] {
     guard let path = live.path(of: node.root) else { throw .noEntry }
     return path
   }
 
-  /// The target of a symbolic link.
+  /// Returns the target of a symbolic link.
   ///
-  /// - Throws: ``FSError/invalid`` for what is no link.
+  /// - Throws: ``FSError/invalid`` if the node is no link.
   package func readlink(_ inode: UInt64) throws(FSError) -> [UInt8] {
     let node = try nodes.node(inode)
     switch node.content {
@@ -192,7 +197,7 @@ package final class MetaTree: Sendable {
   }
 }
 
-/// A path and a name below it.
+/// Appends a name to a path, which is empty for the root.
 func joined(_ path: [UInt8], _ name: some Collection<UInt8>) -> [UInt8] {
   path.isEmpty ? Array(name) : path + [0x2F] + name
 }

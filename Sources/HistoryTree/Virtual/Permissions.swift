@@ -1,13 +1,17 @@
-/// What owner, group and others may do.
+/// The permissions of owner, group and others.
 ///
-/// Of things that lie under or stand for several others it is found by narrowing: nobody may do what one
-/// of them denies him, and where that depends on who he is, it is denied.
+/// A node that stands for several files gets the permissions of all, narrowed by each other: an
+/// action is denied if one of the files denies it. If that depends on the groups of the user, it is
+/// denied.
 package struct Permissions: Hashable, Sendable {
+  /// The owner.
   package var uid: UInt32
+  /// The group.
   package var gid: UInt32
-  /// The nine bits.
+  /// The nine permission bits.
   package var mode: UInt32
 
+  /// Creates permissions; other bits of the mode are dropped.
   package init(uid: UInt32, gid: UInt32, mode: UInt32) {
     self.uid = uid
     self.gid = gid
@@ -18,10 +22,11 @@ package struct Permissions: Hashable, Sendable {
   private var group: UInt32 { mode >> 3 & 7 }
   private var others: UInt32 { mode & 7 }
 
-  /// Takes away what something else denies, which may be another user's and another group's.
+  /// Removes the permissions that another file denies, which may have another owner and another
+  /// group.
   ///
-  /// Who is `uid` here may be of the other's group there, or of none; each class keeps what all classes
-  /// that its users may fall in have there.
+  /// The user `uid` may be in the other file's group, or not. So each class keeps only what the
+  /// other file permits to all classes that a user of this class may be in there.
   package func narrowed(by other: Permissions) -> Permissions {
     let isOwner = uid == other.uid
     let isGroup = gid == other.gid
@@ -33,10 +38,10 @@ package struct Permissions: Hashable, Sendable {
     return narrow
   }
 
-  /// Takes everything from those who may not pass through a directory above.
+  /// Removes all permissions of the classes that may not search a directory above.
   package func narrowed(bySearchOf directory: Permissions) -> Permissions {
     var passage = directory
-    // Of each class, everything where x is set.
+    // All three bits of each class whose search bit is set.
     passage.mode = (directory.mode & 0o111) * 7
     return narrowed(by: passage)
   }

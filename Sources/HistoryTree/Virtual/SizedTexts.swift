@@ -2,7 +2,7 @@ import LLVSCore
 import Synchronization
 import TreeNames
 
-/// The texts of versions that are being read without being opened, and how long each is.
+/// The texts of versions that are read without being opened, and their lengths.
 ///
 /// - Concurrency: any thread; a leaf lock, not held while a text is made.
 final class SizedTexts: Sendable {
@@ -13,7 +13,7 @@ final class SizedTexts: Sendable {
 
   private let state = Mutex(State())
 
-  /// The text of a node, which the next reader goes on with.
+  /// Returns the text of a node; the next reader uses the same object.
   func file(of node: MetaNode, in tree: MetaTree) throws(FSError) -> MetaFile {
     if let known = state.withLock({ $0.files.use(node.inode) }) { return known }
     let file = try MetaFile(tree: tree, node: node)
@@ -32,21 +32,21 @@ final class SizedTexts: Sendable {
   }
 }
 
-/// A few things, of which the one goes that was not used for longest.
+/// A small cache; the value that was not used for longest is dropped.
 struct RecentlyUsed<Key: Equatable, Value> {
   private var items: [(key: Key, value: Value)] = []
   private let limit: Int
 
   init(limit: Int) { self.limit = limit }
 
-  /// What stands behind a key; it stays for longer.
+  /// Returns the value for a key and marks it as used last.
   mutating func use(_ key: Key) -> Value? {
     guard let value = take(key) else { return nil }
     items.append((key, value))
     return value
   }
 
-  /// Takes out what stands behind a key.
+  /// Removes and returns the value for a key.
   mutating func take(_ key: Key) -> Value? {
     guard let index = items.lastIndex(where: { $0.key == key }) else { return nil }
     return items.remove(at: index).value

@@ -3,19 +3,19 @@ import Synchronization
 package import TreeNames
 import WorkingTree
 
-// `.llvs/versions` of a live tree's top as a file system of its own, in which nothing is opened: what is
-// read or listed is named by its number alone.
+// `.llvs/versions` of the root as a separate file system without open files: a request has only the
+// node's number.
 //
-// Nothing below a version ever changes. At the top names are added: its time says when the last was, and is
-// another after every commit that added some, so that who kept a listing finds out.
+// Nothing below a version ever changes. At the top names are added. The top's time is that of the
+// newest version and changes with every commit, so that a cached listing is recognised as old.
 
 /// The versions of a store as a file system without handles.
 ///
 /// - Concurrency: any thread; a leaf lock, held for memory only.
 package final class VersionsFileSystem: Sendable {
-  /// The nodes; none is one of the tree that this was made of.
+  /// The nodes; the tree that this was made from has none of them.
   package let hidden: MetaTree
-  /// The number of the directory of versions, the root.
+  /// The inode number of the directory of versions, which is the root.
   package let top: UInt64
 
   private struct Place: Equatable {
@@ -23,18 +23,20 @@ package final class VersionsFileSystem: Sendable {
     var offset: UInt64
   }
 
-  /// Listings between two requests: to begin anew would cost as much as all that was listed before.
+  /// Listings between two requests: starting again would cost as much as all names that were listed
+  /// before.
   private let listings = Mutex(RecentlyUsed<Place, MetaDirectory>(limit: 64))
 
-  /// Makes the file system of the versions that a tree shows.
+  /// Creates the file system for the versions of a tree.
   package init(of tree: MetaTree) throws(FSError) {
     hidden = MetaTree(sizing: tree)
     let above = try hidden.hidden(of: LiveTree.rootInode)
-    // Counted once and never given back, as a root is.
+    // Looked up once and never forgotten, like every root.
     top = try hidden.lookup(above.status.inode, MetaName.versions.bytes).status.inode
   }
 
-  /// A node's attributes, and whether they hold for good; those of the root do until versions are added.
+  /// Returns a node's attributes, and whether they never change; those of the root change when
+  /// versions are added.
   package func entry(of inode: UInt64) throws(FSError) -> MetaEntry {
     var entry = try hidden.entry(of: inode)
     guard inode == top, let time = try newestTime() else { return entry }
@@ -43,8 +45,9 @@ package final class VersionsFileSystem: Sendable {
     return entry
   }
 
-  /// When the newest version was stored, to the microsecond; what is below tells it from those before, also
-  /// where the clock stood still.
+  /// Returns the time at which the newest version was stored, to the microsecond. The nanoseconds
+  /// below hold part of its number, so that the time differs from those before even if the clock
+  /// stood still.
   private func newestTime() throws(FSError) -> Attributes.Time? {
     let number = hidden.store.lastNumber
     guard number > 0 else { return nil }
@@ -54,7 +57,7 @@ package final class VersionsFileSystem: Sendable {
     return Attributes.Time(seconds: seconds, nanoseconds: microseconds * 1000 + number % 1000)
   }
 
-  /// A directory to be listed from an offset.
+  /// Returns a directory for listing from an offset.
   package func directory(
     _ inode: UInt64, from offset: UInt64
   ) throws(FSError) -> MetaDirectory {
@@ -63,14 +66,14 @@ package final class VersionsFileSystem: Sendable {
     return try hidden.openDirectory(inode)
   }
 
-  /// Keeps a listing for who goes on at an offset.
+  /// Keeps a listing for the request that continues at an offset.
   package func keep(_ directory: MetaDirectory, of inode: UInt64, at offset: UInt64) {
     listings.withLock { $0.add(directory, for: Place(directory: inode, offset: offset)) }
   }
 
-  /// A file to be read.
+  /// Returns a file for reading.
   ///
-  /// - Throws: ``FSError/isDirectory``, ``FSError/invalid`` for what has no bytes.
+  /// - Throws: ``FSError/isDirectory``, ``FSError/invalid`` if the node has no bytes.
   package func file(_ inode: UInt64) throws(FSError) -> MetaFile {
     let node = try hidden.nodes.node(inode)
     switch node.content {

@@ -2,7 +2,7 @@ import LLVSCore
 
 /// A file of a writable place.
 ///
-/// Everything that changes is guarded by the lock of its place.
+/// The lock of its place guards all variables.
 final class WritableFile: @unchecked Sendable, Hashable {
   struct State: Sendable {
     var bytes: [UInt8]
@@ -10,20 +10,21 @@ final class WritableFile: @unchecked Sendable, Hashable {
     var mtime: Attributes.Time
   }
 
-  /// Held, for the kernel knows a file longer than its place has a name: ``WritablePlace/leave()``.
+  /// Strong, since the kernel may know a file for longer than its place exists:
+  /// ``WritablePlace/leave()``.
   let place: WritablePlace
   let inode: UInt64
   /// Nil once it was unlinked or replaced.
   var name: [UInt8]?
   var state: State
-  /// Written or resized since it last took effect.
+  /// True if the file was written or resized since it last took effect.
   var isDirty = false
-  /// Holds what its name stands for: nothing is lost if it is dropped and read again.
+  /// True if the file's bytes are those in force: if it is dropped, it can be read again.
   var isInEffect: Bool
   var handles = 0
-  /// The name whose file this was before an editor moved it away.
+  /// The name that this file had before an editor moved it away as a backup.
   var movedFrom: [UInt8]?
-  /// What its bytes take of the place's memory.
+  /// The share of the place's memory that its bytes use.
   let charge: MemoryBudget.Charge?
 
   init(

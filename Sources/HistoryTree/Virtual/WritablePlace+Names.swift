@@ -3,17 +3,17 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-// When what was saved takes effect, and what names come to stand for.
+// When saved text takes effect, and the renaming and removing of files.
 
 extension WritablePlace {
   // MARK: - Taking effect
 
-  /// Puts what was saved in force.
+  /// Makes the saved text take effect.
   ///
-  /// An empty file changes nothing: a shell empties a file, and flushes it, before it writes.
+  /// An empty file changes nothing: a shell truncates a file, and flushes it, before it writes.
   ///
-  /// - Throws: ``FSError/invalid`` for what is no address, and for a merge that holds markers; the file
-  ///   keeps its text, and what was in force stays so.
+  /// - Throws: ``FSError/invalid`` for an invalid address, or for a merge with markers; the file
+  ///   keeps its text, and the former text stays in force.
   func save(_ file: WritableFile) throws(FSError) {
     let saved = state.withLock { _ -> ([UInt8], [UInt8])? in
       guard file.isDirty, let name = file.name else { return nil }
@@ -31,7 +31,7 @@ extension WritablePlace {
     }
   }
 
-  /// Whether an empty text takes no effect.
+  /// True if an empty text has no effect.
   private var emptySaysNothing: Bool {
     if case .ignore = kind { return false }
     return true
@@ -59,7 +59,7 @@ extension WritablePlace {
 
   /// Makes an empty file.
   ///
-  /// - Throws: ``FSError/exists``, ``FSError/noSpace`` when there are too many.
+  /// - Throws: ``FSError/exists``, ``FSError/noSpace`` if there are too many.
   func create(_ name: [UInt8], mode: UInt32) throws(FSError) -> WritableFile {
     guard try find(name) == nil else { throw .exists }
     let inode = allot()
@@ -75,7 +75,7 @@ extension WritablePlace {
     }
   }
 
-  /// Forgets a peer, or drops a scratch file.
+  /// Removes a peer, or drops a scratch file.
   ///
   /// - Throws: ``FSError/noEntry``; ``FSError/notPermitted`` for the ignore patterns.
   func unlink(_ name: [UInt8]) throws(FSError) {
@@ -86,7 +86,8 @@ extension WritablePlace {
       if state.files[name] === file { state.files[name] = nil }
       file.name = nil
       state.hidden.remove(name)
-      // The editor's backup goes: if nothing took the place of what it was, that is gone too.
+      // An editor removes its backup: if no new file replaced the one that was backed up, that one
+      // is removed too.
       guard let former = file.movedFrom, state.hidden.contains(former) else { return nil }
       state.hidden.remove(former)
       return state.files[former] == nil ? former : nil
@@ -94,9 +95,9 @@ extension WritablePlace {
     if let abandoned { try remove(stored: abandoned) }
   }
 
-  /// Renames as rename(2) does; what takes effect under the new name does so now.
+  /// Renames as rename(2) does; if the new name takes effect, the text does so now.
   ///
-  /// - Throws: ``FSError/noEntry``, ``FSError/exists``, ``FSError/invalid`` for what is no address.
+  /// - Throws: ``FSError/noEntry``, ``FSError/exists``, ``FSError/invalid`` for an invalid address.
   func rename(_ from: [UInt8], _ to: [UInt8], mode: LiveTree.RenameMode) throws(FSError) {
     guard mode != .exchange else { throw .invalid }
     guard let file = try find(from) else { throw .noEntry }
@@ -105,12 +106,13 @@ extension WritablePlace {
     guard from != to, over !== file else { return }
     let bytes = look(file).bytes
     let takesEffect = isEffective(to)
-    // A backup that comes back is what is in force already.
+    // A backup that is renamed back holds the text that is in force.
     let isReturning = state.withLock { _ in file.movedFrom == to && !file.isDirty }
     if takesEffect, !isReturning, !(bytes.isEmpty && emptySaysNothing) { try apply(to, bytes) }
     var wasStored = false
     if isEffective(from) { wasStored = try stored(from) != nil }
-    // A peer that gets another valid name is that peer; one that is moved to a scratch name comes back.
+    // A peer that is renamed to another valid name stays a peer; one that is renamed to a scratch
+    // name may come back.
     if takesEffect, wasStored { try remove(stored: from) }
     state.withLock { state in
       if state.files[from] === file { state.files[from] = nil }

@@ -4,29 +4,29 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-/// Where files are edited with real editors: some names take effect when they are saved, all others are
-/// scratch that only memory holds.
+/// A directory whose files are edited with ordinary editors: some names take effect when they are
+/// saved; all others are scratch files in memory.
 ///
-/// - Concurrency: any thread; a leaf lock, given up while a service works.
+/// - Concurrency: any thread; a leaf lock, released while a service runs.
 final class WritablePlace: Sendable {
   enum Kind {
     case peers
     case ignore
-    /// A conflict's merged text, with what editors leave beside it.
+    /// A conflict's merged text, and the files that editors leave beside it.
     case merged(MergedText)
   }
 
-  /// What stands behind the name `merged` of a conflict.
+  /// The functions behind the file `merged` of a conflict.
   struct MergedText: Sendable {
-    /// The merge with markers; nil where the conflict is none, or none of texts.
+    /// Returns the merge with markers; nil if there is no conflict, or it is not about texts.
     var text: @Sendable () throws(FSError) -> [UInt8]?
-    /// Settles with what was saved, which was made of the sides that a head had.
+    /// Settles with the saved text, which was made from the sides at a head.
     var put: @Sendable ([UInt8], _ seen: VersionNumber?) throws(FSError) -> Void
   }
 
   static let countLimit = 64
 
-  /// The longest file.
+  /// The longest file, in bytes.
   var fileLimit: Int {
     if case .merged = kind { return 32 << 20 }
     return 1 << 20
@@ -34,19 +34,20 @@ final class WritablePlace: Sendable {
 
   struct State {
     var files: [[UInt8]: WritableFile] = [:]
-    /// Names that editors moved away or replaced, while what they stood for is still in force.
+    /// Names whose file an editor moved away or replaced, while the text that they had is still in
+    /// force.
     var hidden: Set<[UInt8]> = []
-    /// The head whose sides were shown to who last opened what stands behind a name.
+    /// The head whose sides the last opener of an effective name was shown.
     var seen: VersionNumber?
   }
 
   let kind: Kind
   let services: MetaServices
   let live: LiveTree
-  /// What all files of this and like places may take together.
+  /// The memory that all files of this and similar places may use together.
   let budget: MemoryBudget?
   let state = Mutex(State())
-  /// Inode numbers, allotted by the tree's table.
+  /// Returns an unused inode number of the tree.
   let allot: @Sendable () -> UInt64
 
   init(
@@ -63,20 +64,20 @@ final class WritablePlace: Sendable {
   static let ignoreName = Array("ignore".utf8)
   static let mergedName = Array("merged".utf8)
 
-  /// Whether saving may make a version, and so must not be done by a thread that the kernel waits for.
+  /// True if saving may make a version, and so must not run on a thread that the kernel waits for.
   var makesVersions: Bool {
     if case .merged = kind { return true }
     return false
   }
 
-  /// Whether an editor is at work: something is open, or stands here that nothing else holds.
+  /// True if an editor is at work: a file is open, or holds text that is not in force.
   var isBusy: Bool {
     state.withLock { state in
       state.files.values.contains { $0.handles > 0 || $0.isDirty || !$0.isInEffect }
     }
   }
 
-  /// Whether saved text takes effect under a name.
+  /// True if saved text takes effect under a name.
   func isEffective(_ name: [UInt8]) -> Bool {
     switch kind {
     case .ignore: return name == Self.ignoreName
@@ -91,7 +92,7 @@ final class WritablePlace: Sendable {
 
   // MARK: - Finding
 
-  /// What a name stands for in the store; nil if nothing.
+  /// Returns the text in force under a name; nil if there is none.
   func stored(_ name: [UInt8]) throws(FSError) -> [UInt8]? {
     switch kind {
     case .ignore: return name == Self.ignoreName ? try services.ignore() : nil
@@ -112,12 +113,13 @@ final class WritablePlace: Sendable {
     return state.withLock { state in
       if let file = state.files[name] {
         guard file.isInEffect, !file.isDirty else { return file }
-        // Changed or removed by other means meanwhile.
+        // The text was changed or removed by another command meanwhile.
         if let bytes {
           if !Self.isSame(file.state.bytes, bytes) { file.state.bytes = bytes }
           return file
         }
-        // Settled; who still writes it goes on with the value itself.
+        // The conflict was settled; an editor that still writes the file goes on with the value
+        // itself.
         if makesVersions, file.handles > 0 { return file }
         state.files[name] = nil
         file.name = nil
@@ -132,12 +134,12 @@ final class WritablePlace: Sendable {
     }
   }
 
-  /// A text and the same with a newline at its end say the same.
+  /// True if two texts are equal apart from a newline at the end.
   private static func isSame(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     a == b || a + [0x0A] == b
   }
 
-  /// All names.
+  /// Returns all names.
   func names() throws(FSError) -> [(name: [UInt8], inode: UInt64)] {
     var all: Set<[UInt8]> = []
     switch kind {
@@ -156,9 +158,10 @@ final class WritablePlace: Sendable {
     return names
   }
 
-  /// Lets go of all files, whose place has lost its name: what is open goes on, and is saved as before.
+  /// Drops all files, since the place has lost its name: open files can still be used, and are
+  /// saved as before.
   ///
-  /// Files and their place hold each other until then.
+  /// Until then the files and their place retain each other.
   func leave() {
     state.withLock { state in
       state.files = [:]
@@ -180,6 +183,6 @@ final class WritablePlace: Sendable {
 }
 
 extension MetaServices.Peer {
-  /// The address as the file shows it: a line.
+  /// The address in the form of the file: one line.
   var shownAddress: [UInt8] { address.last == 0x0A ? address : address + [0x0A] }
 }
