@@ -1,15 +1,19 @@
-// Attributes on the wire: metadata "llvs.attributes" and "llvs.directories". Each is a zstd frame of
-// entries: u32 length of what follows || kind u8 || u32 key length || key || fields, sorted by key. A
-// frame holds at most 16 MiB unpacked; more continues in ".1", ".2" ... of the same version.
+// The lists of attributes in a version's metadata: "llvs.attributes" and "llvs.directories".
+//
+// Each list is one zstd frame or several of entries, sorted by key: u32 length of the rest || kind
+// u8 || u32 key length || key || fields. A frame holds at most 16 MiB unpacked; further frames are
+// in ".1", ".2" ... of the same version.
 
 /// The new attributes of one value or directory.
 package struct AttributeItem: Hashable, Sendable {
+  /// The key of the value or directory.
   package var key: Key
-  /// Nil for a directory that was removed.
+  /// The kind; nil for a directory that was removed.
   package var kind: EntryKind?
-  /// The complete new fields.
+  /// All attributes that it has now.
   package var attributes: Attributes
 
+  /// Creates an item.
   package init(key: Key, kind: EntryKind?, attributes: Attributes) {
     self.key = key
     self.kind = kind
@@ -17,23 +21,24 @@ package struct AttributeItem: Hashable, Sendable {
   }
 }
 
-/// Which of the two lists.
+/// One of the two lists.
 package enum AttributeList: String, Sendable {
   case values = "llvs.attributes"
   case directories = "llvs.directories"
 
-  /// Bytes of one frame, unpacked.
+  /// The greatest length of a frame, unpacked, in bytes.
   package static let frameLength = 16 << 20
-  /// Frames of one list.
+  /// The greatest number of frames of a list.
   package static let maximumFrames = 64
-  /// Bytes of the extended attributes of one version that come from a peer, names included: few on the way
-  /// may be many in the map, where they stand unpacked.
+  /// The greatest length of all extended attributes of a version from a peer, names included, in
+  /// bytes: a short metadata may unpack to long attributes, and the map holds them unpacked.
   package static let maximumExtended = 512 << 20
-  /// The same of a version that is made here: what it has does not compress, perhaps, and all metadata of a
-  /// version is bounded too.
+  /// The same bound for a version made here: its attributes may not be compressible, and all
+  /// metadata of a version together is bounded too.
   package static let ownExtended = 96 << 20
   fileprivate static let removed: UInt8 = 255
 
+  /// Returns the metadata key of a frame, numbered from 0.
   package func metadataKey(_ index: Int) -> Version.MetadataKey {
     Version.MetadataKey(index == 0 ? rawValue : "\(rawValue).\(index)")
   }
@@ -45,7 +50,7 @@ package enum AttributeList: String, Sendable {
     }
   }
 
-  /// Whether a piece of metadata is a frame of either list.
+  /// Returns true if a metadata key is that of a frame of either list.
   package static func isFrame(_ key: Version.MetadataKey) -> Bool {
     for list in [AttributeList.values, .directories] {
       guard key.rawValue.hasPrefix(list.rawValue) else { continue }
@@ -55,13 +60,13 @@ package enum AttributeList: String, Sendable {
     return false
   }
 
-  /// The unpacked bytes of a frame; nil where it is damaged or too long.
+  /// Returns the unpacked bytes of a frame; nil if it is damaged or too long.
   package static func unpack(_ value: Version.MetadataValue) -> [UInt8]? {
     Zstd.unpack(value.data, atMost: frameLength)
   }
 }
 
-/// Packs one list into metadata, in ascending order of keys.
+/// Packs one list into metadata; items are appended in ascending order of keys.
 package struct AttributeWriter {
   private let list: AttributeList
   private let frameLength: Int
@@ -69,11 +74,16 @@ package struct AttributeWriter {
   private var frames: [[UInt8]] = []
   private var last: Key?
 
+  /// Creates a writer that begins a new frame when one has `frameLength` bytes.
   package init(_ list: AttributeList, frameLength: Int = AttributeList.frameLength) {
     self.list = list
     self.frameLength = frameLength
   }
 
+  /// Appends an item.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if it is out of order, does not belong into the list, or
+  ///   is too long.
   package mutating func append(_ item: AttributeItem) throws(StoreError) {
     guard list.holds(item.kind), last.map({ $0 < item.key }) ?? true else {
       throw .invalid("attributes out of order")
@@ -101,7 +111,7 @@ package struct AttributeWriter {
     frame = []
   }
 
-  /// Adds the frames to a version's metadata; nothing where nothing was appended.
+  /// Adds the frames to a version's metadata; no frame if nothing was appended.
   package mutating func finish(into metadata: inout Version.Metadata) throws(StoreError) {
     if !frame.isEmpty { try closeFrame() }
     for (index, frame) in frames.enumerated() {
@@ -119,6 +129,7 @@ package struct AttributeReader {
   private var offset = 0
   private var last: Key?
 
+  /// Creates a reader at the first item.
   package init(_ list: AttributeList, of metadata: Version.Metadata) {
     self.list = list
     self.metadata = metadata
@@ -128,9 +139,9 @@ package struct AttributeReader {
     .invalid("\(list.metadataKey(max(0, index - 1)).rawValue): \(reason)")
   }
 
-  /// The next item in ascending order of keys; nil at the end.
+  /// Returns the next item in ascending order of keys; nil at the end.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` if the list is not what a writer makes.
+  /// - Throws: ``StoreError/invalid(_:)`` if the list is not of a writer's form.
   package mutating func next() throws(StoreError) -> AttributeItem? {
     while offset == frame.count {
       let value = metadata[list.metadataKey(index)]

@@ -1,8 +1,10 @@
-// Which versions stand in which bundle: for bundles that were read whole or written here, so that none is
-// read twice. It is committed with the versions or after them, so what it says is here is here.
+// The versions in each bundle that was read whole or written here, so that no bundle is read twice.
+//
+// A row is committed with the versions of its bundle or after them, so those versions are in the
+// catalog.
 
 extension Catalog {
-  /// Runs of numbers of the versions in a bundle; nil where it was not read.
+  /// Returns the runs of numbers of the versions in a bundle; nil if the bundle was not read.
   package func versions(
     inBundle hash: Digest, in database: StoreDatabase
   ) throws(StoreError) -> [ClosedRange<UInt32>]? {
@@ -24,7 +26,7 @@ extension Catalog {
       .bind(1, hash.bytes).bind(2, NumberSet.encode(versions)).run()
   }
 
-  /// The number of a version; nil where it is not here.
+  /// Returns the number of a version; nil if it is not in the catalog.
   package func number(of id: Version.ID, in database: StoreDatabase) throws(StoreError)
     -> VersionNumber?
   {
@@ -35,17 +37,20 @@ extension Catalog {
   }
 }
 
-/// A set of version numbers, a bit each.
+/// A set of version numbers, with a bit for each.
 package struct NumberSet {
   private var words: [UInt64] = []
 
+  /// Creates an empty set.
   package init() {}
 
+  /// Returns true if a number is in the set.
   package func contains(_ number: VersionNumber) -> Bool {
     let index = Int(number.rawValue / 64)
     return index < words.count && words[index] & 1 << UInt64(number.rawValue % 64) != 0
   }
 
+  /// Adds all numbers of a range.
   package mutating func insert(_ run: ClosedRange<UInt32>) {
     let count = Int(run.upperBound / 64) + 1
     if words.count < count {
@@ -54,7 +59,7 @@ package struct NumberSet {
     for number in run { words[Int(number / 64)] |= 1 << UInt64(number % 64) }
   }
 
-  // MARK: As bytes: for each run, varint numbers since the end of the run before, varint numbers in it
+  // MARK: As bytes: for each run, varint distance from the end of the run before, varint count
 
   static func encode(_ numbers: [VersionNumber]) -> [UInt8] {
     var bytes: [UInt8] = []

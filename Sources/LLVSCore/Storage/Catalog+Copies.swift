@@ -1,12 +1,13 @@
-// Second copies of the rows without which a store does not open.
+// Second copies of the rows that opening a store needs.
 //
-// INVARIANT: a copy is written by the transaction that writes its row. It is used only where the row is
-//   not what was written and the copy is; a writer puts the row right then, and says so.
+// INVARIANT S10: a copy is written by the transaction that writes its row. It is used only if the
+//   row is damaged and the copy is not; a writer then repairs the row and reports it.
 //
-// Properties and counters have theirs beside them, under the name with a `~`. The newest entry of the log
-// of heads and the live tree's own settings have theirs in one property: they belong together.
+// The copies of properties and counters are beside them, under the name with a `~`. The newest
+// entry of the log of heads and the live tree's own settings have one property as their copy, as
+// they belong together.
 
-/// The newest entry of the log of heads, and the settings that go with it.
+/// The newest entry of the log of heads, and the live tree's own settings.
 private struct Essentials {
   var head: HeadLogEntry
   var settings: [(name: String, value: [UInt8])]
@@ -15,17 +16,18 @@ private struct Essentials {
 extension Catalog {
   static let properties = ["store", "replica", "identity", linksProperty]
   private static let essentials = "essentials"
-  /// How far a counter's copy goes ahead: an older program, which knows no copies, may have counted on.
+  /// The copy of a counter is used with this added: an older program that writes no copies may have
+  /// counted on.
   private static let margin: Int64 = 1 << 30
 
   static func copy(of name: String) -> String { name + "~" }
 
-  /// Whether a setting is the live tree's own, not a user's.
+  /// Returns true if a setting is one of the live tree's own, not one of a user.
   static func isOwn(setting name: String) -> Bool { name.hasPrefix("live.") }
 
-  /// What a row holds, looked for in its copy where the row is damaged or gone.
+  /// Returns the value of a row, or that of its copy if the row is damaged or gone.
   ///
-  /// - Throws: ``StoreError/corrupt(_:)`` where neither is what was written.
+  /// - Throws: ``StoreError/corrupt(_:)`` if both are damaged.
   func essential<Value>(
     _ name: String, of what: String, _ find: (String) throws(StoreError) -> Found<Value>
   ) throws(StoreError) -> (value: Value?, isMended: Bool) {
@@ -38,15 +40,15 @@ extension Catalog {
     return (nil, false)
   }
 
-  /// A row of properties or counters.
+  /// The state of a row of properties or counters.
   enum Found<Value> {
     case absent, damaged
     case sound(Value)
   }
 
-  // MARK: What the live tree stands on
+  // MARK: The copy that the live tree depends on
 
-  /// Keeps the newest entry of the log of heads and the live tree's settings a second time.
+  /// Writes the copy of the newest entry of the log of heads and of the live tree's settings.
   func keepEssentials(in database: StoreDatabase) throws(StoreError) {
     guard let head = try headLog(before: .max, limit: 1, in: database).first else { return }
     let own = try settings(in: database).sound.filter { Catalog.isOwn(setting: $0.key) }
@@ -65,7 +67,7 @@ extension Catalog {
     try setProperty(Catalog.essentials, bytes, in: database)
   }
 
-  /// The copy, where it is of the newest entry.
+  /// Returns the copy if it is one of the newest entry.
   private func keptEssentials(in database: StoreDatabase) throws(StoreError) -> Essentials? {
     guard hasSums, case .sound(let bytes) = try found(property: Catalog.essentials, in: database)
     else { return nil }
@@ -93,12 +95,12 @@ extension Catalog {
           version: number == 0 ? nil : VersionNumber(number), map: map,
           reason: String(decoding: reason, as: UTF8.self)), settings: settings)
     }
-    // A program that knows no copies may have gone on since.
+    // A program that writes no copies may have changed the head since.
     let newest = try database.integer("SELECT max(sequence) FROM head_log")
     return kept.flatMap { $0.head.sequence == newest ? $0 : nil }
   }
 
-  /// The newest entry of the log of heads; `isMended` where it is the copy's.
+  /// Returns the newest entry of the log of heads; `isMended` is true if it is from the copy.
   func newestHead(
     in database: StoreDatabase
   ) throws(StoreError) -> (entry: HeadLogEntry?, isMended: Bool) {
@@ -110,11 +112,11 @@ extension Catalog {
     }
   }
 
-  /// What stands for an entry of the log of heads: itself, its copy, or nothing where it is damaged, of which
-  /// `tell` hears.
+  /// Returns an entry of the log of heads, or its copy; nil if it is damaged and has no copy, which
+  /// `report` is told.
   private func sound(
     _ sequence: Int64, _ entry: Result<HeadLogEntry, StoreError>, in database: StoreDatabase,
-    _ tell: (String) -> Void
+    _ report: (String) -> Void
   ) throws(StoreError) -> HeadLogEntry? {
     do throws(StoreError) {
       return try entry.get()
@@ -123,50 +125,50 @@ extension Catalog {
       if let kept = try keptEssentials(in: database), kept.head.sequence == sequence {
         return kept.head
       }
-      tell(reason + "; it is passed over")
+      report(reason + "; it is passed over")
       return nil
     }
   }
 
-  /// The newest entries of the log of heads with a smaller sequence number, newest first, without those
-  /// that are not what was written, of which `tell` hears.
+  /// Returns the newest entries of the log of heads with a smaller sequence number, newest first.
+  /// Damaged entries without a copy are left out and passed to `report`.
   func headLog(
     before sequence: Int64, limit: Int, in database: StoreDatabase,
-    passingOver tell: (String) -> Void
+    passingOver report: (String) -> Void
   ) throws(StoreError) -> [HeadLogEntry] {
     var entries: [HeadLogEntry] = []
     guard limit > 0 else { return entries }
     try forEachHead(before: sequence, in: database) { (number, entry) throws(StoreError) in
-      if let sound = try sound(number, entry, in: database, tell) { entries.append(sound) }
+      if let sound = try sound(number, entry, in: database, report) { entries.append(sound) }
       return entries.count < limit
     }
     return entries
   }
 
-  /// The newest sound entry at or before a time.
+  /// Returns the newest undamaged entry at or before a time.
   func head(
-    at time: Int64, in database: StoreDatabase, passingOver tell: (String) -> Void
+    at time: Int64, in database: StoreDatabase, passingOver report: (String) -> Void
   ) throws(StoreError) -> HeadLogEntry? {
     var found: HeadLogEntry?
     try forEachHead(notAfter: time, in: database) { (number, entry) throws(StoreError) in
-      found = try sound(number, entry, in: database, tell)
+      found = try sound(number, entry, in: database, report)
       return found == nil
     }
     return found
   }
 
-  /// Settings of the live tree that the table has lost, from the copy.
+  /// Returns the live tree's settings that the table has lost, from the copy.
   func lostSettings(
     besides sound: [String: [UInt8]], in database: StoreDatabase
   ) throws(StoreError) -> [(name: String, value: [UInt8])] {
     try keptEssentials(in: database)?.settings.filter { sound[$0.name] == nil } ?? []
   }
 
-  // MARK: Putting rows right
+  // MARK: Repairing rows
 
-  /// Puts right what has a copy, and gives copies to what has none, in a writer's transaction.
+  /// Repairs rows from their copies and writes missing copies, in a writer's transaction.
   ///
-  /// - Returns: a sentence without its period for each row that was not what had been written.
+  /// - Returns: a sentence without its period for each row that was damaged.
   func mend(in database: StoreDatabase) throws(StoreError) -> [String] {
     var mended: [String] = []
     for name in Catalog.properties {
@@ -193,7 +195,7 @@ extension Catalog {
     }
     let (head, isHeadMended) = try newestHead(in: database)
     if isHeadMended, let head {
-      // The index by time may differ from the row, which a change of the row would trip over.
+      // The index by time may contradict the row, and changing the row would then fail.
       try database.execute("DROP INDEX head_log_by_time")
       try set(head, in: database)
       try database.execute("CREATE INDEX head_log_by_time ON head_log(time)")
@@ -202,7 +204,7 @@ extension Catalog {
     let stored = try settings(in: database)
     if !stored.damaged.isEmpty {
       for (name, value) in try lostSettings(besides: stored.sound, in: database) {
-        // Its name may be what is damaged.
+        // The damaged part may be the setting's name.
         try database.prepared(
           """
           DELETE FROM settings WHERE value = ? AND length(name) = ?
@@ -214,7 +216,7 @@ extension Catalog {
       }
     }
     try keepEssentials(in: database)
-    // What is left of these is there again under its right name.
+    // Rows that are damaged still are there again under their right names.
     for table in ["properties", "counters"] {
       try database.execute("DELETE FROM \(table) WHERE sum IS NOT llvs_sum(name, value)")
     }
@@ -223,7 +225,7 @@ extension Catalog {
     }
   }
 
-  /// Whether ``mend(in:)`` has anything to do.
+  /// Returns true if ``mend(in:)`` would change anything.
   func needsMending(in database: StoreDatabase) throws(StoreError) -> Bool {
     for name in Catalog.properties + [Catalog.essentials] {
       if case .damaged = try found(property: name, in: database) { return true }
@@ -247,9 +249,10 @@ extension Catalog {
 
   // MARK: Counters
 
-  /// A counter: 0 where it never counted.
+  /// Returns a counter's value; 0 if it never counted.
   ///
-  /// - Throws: ``StoreError/corrupt(_:)``: a counter that fell back would give numbers out twice.
+  /// - Throws: ``StoreError/corrupt(_:)`` if row and copy are damaged: a counter that began again
+  ///   would give numbers out twice.
   func counter(
     _ kind: Counters.Kind, in database: StoreDatabase
   ) throws(StoreError) -> (value: Int64, isMended: Bool) {

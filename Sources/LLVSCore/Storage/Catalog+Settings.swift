@@ -1,12 +1,12 @@
-/// Properties, counters, settings, peers, the log of heads.
+/// Properties, counters, settings, peers and the log of heads.
 extension Catalog {
   private func damaged(_ what: String) -> StoreError {
     .corrupt("\(path): \(what) is not what was written")
   }
 
-  /// A property, its copy where its row is not what was written.
+  /// Returns a property, or its copy if its row is damaged.
   ///
-  /// - Throws: ``StoreError/corrupt(_:)`` where both are not.
+  /// - Throws: ``StoreError/corrupt(_:)`` if both are damaged.
   func property(_ name: String, in database: StoreDatabase) throws(StoreError) -> [UInt8]? {
     try essential(name, of: "property") { (name) throws(StoreError) in
       try found(property: name, in: database)
@@ -54,7 +54,7 @@ extension Catalog {
     }
   }
 
-  /// The settings, and the names of those whose rows are not what was written, which are left out.
+  /// Returns the settings whose rows are undamaged, and the names of the damaged ones.
   func settings(
     in database: StoreDatabase
   ) throws(StoreError) -> (sound: [String: [UInt8]], damaged: [String]) {
@@ -93,7 +93,8 @@ extension Catalog {
     defer { statement.reset() }
     var peers: [Peer] = []
     while try statement.step() {
-      // Nothing is sent to an address that nobody wrote; without one the peer is there and says so.
+      // Versions must not be sent to an address in a damaged row; without an address the peer is
+      // still listed, and using it fails with a message.
       let isSound = statement.integer(3) == 1
       peers.append(
         Peer(
@@ -138,7 +139,7 @@ extension Catalog {
     ).run()
   }
 
-  /// Writes an entry that is there once more.
+  /// Overwrites an entry that is in the log.
   func set(_ entry: HeadLogEntry, in database: StoreDatabase) throws(StoreError) {
     try insert(
       entry,
@@ -163,9 +164,9 @@ extension Catalog {
       .bind(1, entry.time).bind(2, entry.version).bind(3, map).bind(4, Array(entry.reason.utf8))
   }
 
-  /// The newest entries with a smaller sequence number, newest first.
+  /// Returns the newest entries with a smaller sequence number, newest first.
   ///
-  /// - Throws: ``StoreError/corrupt(_:)`` where one is not what was written.
+  /// - Throws: ``StoreError/corrupt(_:)`` if one of them is damaged.
   func headLog(
     before sequence: Int64, limit: Int, in database: StoreDatabase
   ) throws(StoreError) -> [HeadLogEntry] {
@@ -177,7 +178,8 @@ extension Catalog {
     return entries
   }
 
-  /// Calls `body` with the numbers of entries and what they are, newest first, until it returns false.
+  /// Calls `body` with the number of each entry and the entry or its error, newest first, until it
+  /// returns false.
   func forEachHead(
     before sequence: Int64, in database: StoreDatabase,
     _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
@@ -207,7 +209,7 @@ extension Catalog {
     }
   }
 
-  /// Calls `body` with the entries of a time and before, newest first, until it returns false.
+  /// Calls `body` with the entries at or before a time, newest first, until it returns false.
   func forEachHead(
     notAfter time: Int64, in database: StoreDatabase,
     _ body: (Int64, Result<HeadLogEntry, StoreError>) throws(StoreError) -> Bool
@@ -228,12 +230,16 @@ extension Catalog {
   }
 }
 
-/// A peer: its name, its address, and what the exchange wants to remember of it.
+/// A peer: its name, its address, and the state that exchanges keep about it.
 package struct Peer: Hashable, Sendable {
+  /// The name; unique in a store.
   package var name: String
+  /// The address; empty if its row is damaged.
   package var address: [UInt8]
+  /// Lines `name=value` that exchanges keep; nil before the first.
   package var state: [UInt8]?
 
+  /// Creates a peer.
   package init(name: String, address: [UInt8], state: [UInt8]? = nil) {
     self.name = name
     self.address = address
@@ -243,11 +249,14 @@ package struct Peer: Hashable, Sendable {
 
 /// One change of the live tree's head.
 package struct HeadLogEntry: Hashable, Sendable {
+  /// The position in the log; later entries have greater numbers.
   package var sequence: Int64
-  /// Nanoseconds since 1970.
+  /// The time of the change, in nanoseconds since 1970.
   package var time: Int64
+  /// The head after the change; nil for an empty tree.
   package var version: VersionNumber?
-  /// What the live tree's names and inodes were: the head's map with local numbers of its own.
+  /// The head's map with the inode numbers that the live tree shows.
   package var map: MapRoot?
+  /// The reason for the change, in words.
   package var reason: String
 }

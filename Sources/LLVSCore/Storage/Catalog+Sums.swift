@@ -1,14 +1,15 @@
-// Checksums of the catalog's rows: a flipped bit may leave a row that reads well and says something else.
+// Checksums of the catalog's rows: after a flipped bit a row may still be readable and wrong.
 //
-// INVARIANT: every row that cannot be worked out from others bears `llvs_sum` of its other columns, and
-//   whoever writes one sets it (format 2). What can be worked out (successors, heads, heads of lines) is
-//   compared with the versions by `verify`; pages and indexes are SQLite's own to check.
+// INVARIANT S9: every row that cannot be computed from other rows has `llvs_sum` of its other
+//   columns, and every statement that writes a row sets it (format 2). Rows that follow from the
+//   versions (successors, heads, heads of lines) are compared with the versions by `verify`; SQLite
+//   checks its pages and indexes.
 
 extension Catalog {
-  /// The tables that bear checksums, with the columns that these are of.
+  /// The tables with checksums, and the columns that each checksum covers.
   ///
-  /// `head_log.sequence` is left out: SQLite chooses it when the row is inserted, and a wrong one breaks
-  /// the order that its own check looks at.
+  /// `head_log.sequence` is not covered: SQLite chooses it when the row is inserted, and a wrong
+  /// number breaks the order that SQLite's own check tests.
   private static let summed = [
     "properties": "name,value", "counters": "name,value", "settings": "name,value",
     "peers": "name,address,state", "implied": "path,inode", "links": "link,key",
@@ -18,7 +19,7 @@ extension Catalog {
       + "stored_at,metadata,changes",
   ]
 
-  /// Gives checksums to the rows of a catalog of format 1, inside a transaction.
+  /// Adds checksums to the rows of a catalog of format 1, inside a transaction.
   ///
   /// - Complexity: O(rows), once in the life of a store.
   static func addSums(to database: StoreDatabase) throws(StoreError) {
@@ -28,8 +29,8 @@ extension Catalog {
     }
   }
 
-  /// One sentence for each row, up to a hundred a table, that is not what was written, and for each
-  /// successor and head that does not follow from the versions.
+  /// Returns one sentence for each damaged row, for up to a hundred of a table, and for each row of
+  /// successors and heads that contradicts the versions.
   func damagedRows(in database: StoreDatabase) throws(StoreError) -> [String] {
     var found: [String] = []
     for (table, columns) in Catalog.summed.sorted(by: { $0.key < $1.key }) where hasSums {
@@ -49,8 +50,8 @@ extension Catalog {
     return found
   }
 
-  /// Leaves out versions of the time -0.0 that programs wrote which took the sum with its sign: SQLite gives
-  /// the column back without, and the bits beside it are what counts.
+  /// Excludes versions with the time -0.0 of programs that computed the sum with the zero's sign:
+  /// SQLite returns the column without the sign, and the column of bits counts.
   private static func exceptNegativeZero(_ columns: String) -> String {
     " AND NOT (bits = \(Int64.min) AND timestamp = 0 AND sum IS llvs_sum_negative(\(columns)))"
   }
@@ -63,7 +64,7 @@ extension Catalog {
   private static let lineHeads =
     "SELECT v.line AS l, v.number AS n FROM versions v WHERE NOT EXISTS (SELECT 1 FROM successors s "
     + "JOIN versions w ON w.number = s.number WHERE s.predecessor = v.number AND w.line = v.line)"
-  /// Queries that give what is there and should not be, or should be there and is not.
+  /// Queries for rows that are there and should not be, or that are missing.
   private static let followed: [(String, String)] = [
     (
       "successors:",

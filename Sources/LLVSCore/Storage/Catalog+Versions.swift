@@ -1,6 +1,6 @@
 internal import Platform
 
-/// Versions: adding, looking up, streaming.
+/// Adding and reading versions.
 extension Catalog {
   private func record(_ row: StoreStatement) throws(StoreError) -> VersionRecord {
     let number = row.number(0)
@@ -38,6 +38,7 @@ extension Catalog {
 
   // MARK: Look-ups
 
+  /// Returns a version; nil if there is none of that number.
   package func version(_ number: VersionNumber, in database: StoreDatabase) throws(StoreError)
     -> VersionRecord?
   {
@@ -60,7 +61,7 @@ extension Catalog {
       ).bind(1, Array(id.rawValue.utf8)))
   }
 
-  /// Whether there is a version with this id.
+  /// Returns true if there is a version with this id.
   package func contains(_ id: Version.ID, in database: StoreDatabase) throws(StoreError) -> Bool {
     let statement = try database.prepared("SELECT 1 FROM versions WHERE id = ?")
       .bind(1, Array(id.rawValue.utf8))
@@ -79,7 +80,8 @@ extension Catalog {
       ).bind(1, Array(name.utf8)))
   }
 
-  /// The versions whose id begins so, at most `limit`; two are enough to know that it is ambiguous.
+  /// Returns the versions whose id has a prefix, at most `limit`; two of them show that it is
+  /// ambiguous.
   func versions(
     idPrefix: [UInt8], limit: Int, in database: StoreDatabase
   ) throws(StoreError) -> [VersionRecord] {
@@ -94,7 +96,7 @@ extension Catalog {
     return try all(statement)
   }
 
-  /// The next versions in order of name.
+  /// Returns the next versions in the order of names.
   func versions(
     afterName name: String?, limit: Int, in database: StoreDatabase
   ) throws(StoreError) -> [VersionRecord] {
@@ -107,7 +109,7 @@ extension Catalog {
       ).bind(1, Array((name ?? "").utf8)).bind(2, Int64(limit)))
   }
 
-  /// The next versions from the newest down: by (timestamp, generation, id).
+  /// Returns the next versions from the newest to older ones, by (timestamp, generation, id).
   func versionsNewestFirst(
     before last: VersionRecord?, limit: Int, in database: StoreDatabase
   ) throws(StoreError) -> [VersionRecord] {
@@ -153,12 +155,12 @@ extension Catalog {
       Int64(number.rawValue), in: database)
   }
 
-  /// Versions without any successor.
+  /// Returns the versions without any successor.
   func heads(in database: StoreDatabase) throws(StoreError) -> [VersionNumber] {
     try numbers("SELECT number FROM heads ORDER BY number", nil, in: database)
   }
 
-  /// Versions without a successor on their own line.
+  /// Returns the versions without a successor on their own line.
   func heads(ofLine line: String, in database: StoreDatabase) throws(StoreError) -> [VersionNumber]
   {
     let statement = try database.prepared(
@@ -170,7 +172,7 @@ extension Catalog {
     return numbers
   }
 
-  /// The next names of lines, in order of their bytes.
+  /// Returns the next names of lines, in the order of their bytes.
   func lines(after line: String?, limit: Int, in database: StoreDatabase) throws(StoreError)
     -> [String]
   {
@@ -189,7 +191,7 @@ extension Catalog {
 
   // MARK: Adding
 
-  /// Adds a version whose predecessors are there.
+  /// Adds a version whose predecessors are in the catalog.
   func add(_ record: VersionRecord, in database: StoreDatabase) throws(StoreError) {
     var map: [UInt8] = []
     map.append(record.map)
@@ -207,7 +209,7 @@ extension Catalog {
     )
     .bind(1, record.number).bind(2, Array(record.id.rawValue.utf8))
     .bind(3, Array(record.name.utf8)).bind(4, record.first).bind(5, record.second)
-    // SQLite keeps no sign of a zero; the bits have it.
+    // SQLite does not keep the sign of a zero; the column of bits has it.
     .bind(6, record.timestamp == 0 ? 0 : record.timestamp).bind(
       7, Int64(bitPattern: record.timestamp.bitPattern)
     )
@@ -222,12 +224,13 @@ extension Catalog {
     try replaceHeads(by: record, in: database)
   }
 
-  /// Makes a version a head of all and of its line, instead of its predecessors.
+  /// Makes a version a head, and a head of its line, in place of its predecessors.
   private func replaceHeads(by record: VersionRecord, in database: StoreDatabase) throws(StoreError)
   {
     let line = Array(record.line.utf8)
     var (isHead, isLineHead) = (false, false)
-    // The row of the first that is a head becomes the new one's: as a rule there is just one.
+    // The row of the first predecessor that is a head becomes the row of the new head: mostly there
+    // is one.
     for predecessor in Set(record.predecessors) {
       try database.prepared(
         isHead
@@ -252,7 +255,7 @@ extension Catalog {
 }
 
 extension [UInt8] {
-  /// The smallest bytes greater than all that begin with these; nil where there are none.
+  /// The smallest byte string greater than all that begin with these bytes; nil if there is none.
   var successor: [UInt8]? {
     var bytes = self
     while let last = bytes.last {

@@ -2,37 +2,40 @@ internal import Platform
 import SQLite
 internal import Synchronization
 
-/// store.sqlite: versions and their order, heads, lines, settings, peers, the log of heads, counters.
+/// store.sqlite: versions and their order, heads, lines, settings, peers, the log of heads,
+/// counters.
 ///
-/// It is never on the read path of a file. One connection writes, under the store's write lock; readers
-/// take one of a few others, so nobody waits for the writer (WAL).
+/// Reading a file never needs it. One connection writes, under the store's write lock; each reader
+/// uses one of a few other connections, so readers do not wait for the writer (WAL mode).
 package final class Catalog: Sendable {
-  /// A connection on its way between the pool and the one thread that uses it.
+  /// A connection on its way between the pool and the thread that uses it; one thread has it at a
+  /// time.
   private struct Loan: @unchecked Sendable {
     let database: StoreDatabase
-    /// The writer's: a transaction that only reads is open on it.
+    /// For the writer's connection: true while a transaction that only reads is open on it.
     var isViewing = false
-    /// The writer's.
+    /// For the writer's connection: zeros ahead of the end of its log.
     var logRoom: WALPreallocation?
   }
 
   let path: String
   let mode: Store.Mode
-  /// Whether it was made now.
+  /// True if this object created the database.
   let isNew: Bool
-  /// Whether what is noted of bundles can be asked for: readers do not add the table.
+  /// True if there is a table of bundles: a reader does not add it to an older store.
   let hasBundles: Bool
-  /// Whether rows bear checksums: a reader leaves a store of format 1 as it is.
+  /// True if rows have checksums: a reader does not change a store of format 1.
   let hasSums: Bool
-  // Leaf locks; the pool's is held to push and pop only. The writer's is held through a transaction:
-  // its holder waits for the disk, and only other writers wait for it.
+  // Leaf locks. The pool's is held to push and pop only. The writer's is held during a transaction:
+  // its holder waits for the disk, and only other writers wait for the lock.
   private let pool = Mutex<[Loan]>([])
   private let writer: Mutex<Loan?>
   private static let kept = 6
 
-  /// Opens a catalog, or with `properties`, what a new one is born with, makes it where it is not there.
+  /// Opens a catalog; with `properties`, the first rows of a new catalog, creates a missing one.
   ///
-  /// Where a `witness`, a file that only a store with a catalog has, is given, one without tables is damaged.
+  /// `witness` is a file that only a store with a catalog has: if it is given, a catalog without
+  /// tables is damaged.
   init(
     path: String, mode: Store.Mode, creating properties: [String: [UInt8]]?, witness: String? = nil
   ) throws(StoreError) {
@@ -51,7 +54,7 @@ package final class Catalog: Sendable {
       return
     }
     let database = try StoreDatabase(path: path, mode: properties == nil ? .readWrite : .create)
-    // Before anything is written.
+    // This must be checked before anything is written.
     try Catalog.refuseLoss(database, witness)
     try database.execute(
       """
@@ -67,7 +70,7 @@ package final class Catalog: Sendable {
           try database.prepared("INSERT INTO properties VALUES(?,?)")
             .bind(1, Array(name.utf8)).bind(2, value).run()
         }
-        // Checksums are added as to a store that is there, by the one way.
+        // Checksums are added to a new catalog in the same way as to one of format 1.
         try database.execute("PRAGMA user_version=1")
       }
     }
@@ -83,11 +86,13 @@ package final class Catalog: Sendable {
     hasSums = true
     database.watchLog()
     let pageSize = Int(try database.integer("PRAGMA page_size") ?? 4096)
-    let loan = Loan(database: database, logRoom: WALPreallocation(database: path, pageSize: pageSize))
+    let logRoom = WALPreallocation(database: path, pageSize: pageSize)
+    let loan = Loan(database: database, logRoom: logRoom)
     writer.withLock { $0 = loan }
   }
 
-  /// Whether a database is none yet: its making was interrupted before its first transaction was done.
+  /// Returns true if a database has no tables yet, because creating it was interrupted before its
+  /// first transaction was committed.
   private static func isEmpty(_ database: StoreDatabase) throws(StoreError) -> Bool {
     let (format, tables) = (
       try database.integer("PRAGMA user_version"),
@@ -96,7 +101,8 @@ package final class Catalog: Sendable {
     return format == 0 && tables == 0
   }
 
-  /// Refuses a catalog that has lost its tables: one is not made anew beside what another names.
+  /// Refuses a catalog that has lost its tables: a new one must not be created where other files
+  /// show that there was one.
   private static func refuseLoss(_ database: StoreDatabase, _ witness: String?) throws(StoreError) {
     guard let witness, try isEmpty(database) else { return }
     throw .corrupt(
@@ -104,7 +110,7 @@ package final class Catalog: Sendable {
         + "which belongs to it, is gone or damaged")
   }
 
-  /// Refuses a catalog of a format that is not known, and returns which it has.
+  /// Refuses a catalog of an unknown format, and returns the format.
   private static func check(_ database: StoreDatabase) throws(StoreError) -> Int64 {
     let found = try database.integer("PRAGMA user_version") ?? 0
     guard found <= formatVersion else {
@@ -120,7 +126,7 @@ package final class Catalog: Sendable {
     return found
   }
 
-  /// Runs the body with a connection of its own that sees what is committed.
+  /// Runs the body with a connection of its own that sees the committed state.
   func read<Result>(
     _ body: (StoreDatabase) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -135,7 +141,7 @@ package final class Catalog: Sendable {
     }
     defer {
       let loan = Loan(database: database)
-      // A connection that does not fit closes after the lock is given back.
+      // A connection that the pool has no place for is closed after the lock is released.
       let extra = pool.withLock { pool -> Loan? in
         guard pool.count < Catalog.kept else { return loan }
         pool.append(loan)
@@ -146,8 +152,8 @@ package final class Catalog: Sendable {
     return try body(database)
   }
 
-  /// Runs the body with a connection that sees one state of the catalog throughout, whatever is committed
-  /// meanwhile; a look-up on it takes no lock of the file, which is half its cost.
+  /// Runs the body with a connection that sees one state of the catalog all the time, even if other
+  /// transactions are committed meanwhile; a look-up on it locks no file, which is half its cost.
   package func readView<Result>(
     _ body: (StoreDatabase) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -165,15 +171,16 @@ package final class Catalog: Sendable {
     }
   }
 
-  /// Runs a look-up on the connection that writes, in which what it wrote last still stands: others would
-  /// have to read that again. It sees what is committed; ``endView()`` must follow.
+  /// Runs a look-up on the writer's connection, whose cache holds the pages that it wrote last;
+  /// other connections would have to read them. It sees the committed state; ``endView()`` must
+  /// follow.
   func lookUp<Result>(
     _ body: (StoreDatabase) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let outcome = writer.withLock { loan in
       Swift.Result<Unchecked<Result>, StoreError> { () throws(StoreError) in
         guard let database = loan?.database else { throw StoreError.readOnly }
-        // Inside a transaction a look-up takes no lock of the file, which is half its cost.
+        // Inside a transaction a look-up locks no file, which is half its cost.
         if loan?.isViewing == false {
           try database.prepared("BEGIN").run()
           loan?.isViewing = true
@@ -184,13 +191,13 @@ package final class Catalog: Sendable {
     return try outcome.get().value
   }
 
-  /// Ends what look-ups began.
+  /// Ends the transaction that look-ups began.
   func endView() { writer.withLock { loan in Catalog.endView(&loan) } }
 
   private static func endView(_ loan: inout Loan?) {
     guard let database = loan?.database, loan?.isViewing == true else { return }
     loan?.isViewing = false
-    // Nothing was written: where it fails, the next transaction says so.
+    // Nothing was written: if this fails, the next transaction reports it.
     try? database.prepared("COMMIT").run()
   }
 
@@ -211,23 +218,23 @@ package final class Catalog: Sendable {
     return try outcome.get().value
   }
 
-  /// Leaves all that was committed in the database, and nothing in its log: what stands in a log is lost
-  /// with the first of its frames that is damaged.
+  /// Copies everything that was committed from the log into the database and empties the log: a
+  /// damaged frame of a log would take everything behind it along.
   func emptyLog() {
     writer.withLock { loan in
       Catalog.endView(&loan)
       guard let database = loan?.database else { return }
       database.emptyLog()
-      // The zeros ahead went with it.
+      // The zeros ahead of its end are gone as well.
       if database.logFrames == 0 { loan?.logRoom?.emptied() }
     }
   }
 
-  /// Copies the catalog as it is committed now.
+  /// Copies the catalog in its committed state.
   func backup(to target: String) throws(StoreError) {
     try read { (database) throws(StoreError) in try database.copy(to: target) }
   }
 
-  /// A result that leaves the lock on the thread that took it.
+  /// Lets a result leave the lock on the thread that acquired it.
   private struct Unchecked<Value>: @unchecked Sendable { let value: Value }
 }

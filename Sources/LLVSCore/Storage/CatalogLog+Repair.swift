@@ -1,20 +1,20 @@
 internal import Platform
 
-// Which bit of a frame has flipped.
+// Finds the bit of a frame that has flipped.
 //
-// A frame is: page number(u32) size of the database at the end of a transaction(u32, else 0) salts(8)
-// checksum(8) page. The checksum is of the first eight bytes and the page.
+// A frame is: page number(u32) size of the database at the end of a transaction(u32, else 0)
+// salts(8) checksum(8) page. The checksum covers the first eight bytes and the page.
 
 extension CatalogLog {
   /// A byte that makes a frame whole.
   struct FrameRepair {
     var place: Int
     var byte: UInt8
-    /// Whether no other could be meant, or it does not matter which.
+    /// True if no other byte can be meant, or if it makes no difference.
     var isCertain = true
   }
 
-  /// The byte of a frame that makes it whole; nil where more than a bit is wrong.
+  /// Returns the byte that makes a frame whole; nil if more than one bit is wrong.
   func repair(of frame: [UInt8], at: UInt64, sum: LogSum) throws(SystemError) -> FrameRepair? {
     let stored = LogSum(frame, at: 16)
     let wrong = (8..<16).filter { frame[$0] != salts[salts.startIndex + $0 - 8] }
@@ -30,10 +30,10 @@ extension CatalogLog {
     if let bit = sum.flippedBit(to: stored) {
       let place = 16 + bit / 8
       let repair = FrameRepair(place: place, byte: frame[place] ^ 1 << UInt8(bit % 8))
-      // The next frame goes on from what is right.
+      // The checksum of the next frame continues from the right value of this one.
       let next = try file.read(frameSize, at: at + UInt64(frameSize))
       guard next.count == frameSize, next[8..<16] == salts else {
-        // The last one: its page stays as it is.
+        // This is the last frame: its page stays as it is.
         return FrameRepair(place: place, byte: repair.byte, isCertain: found.isEmpty)
       }
       let goal = LogSum(next, at: 16)
@@ -48,7 +48,7 @@ extension CatalogLog {
     return places.count < 2 ? places.first : try likeliest(of: places, frame, at: at)
   }
 
-  /// The repair that makes a page most like what it was before and became later.
+  /// Returns the repair that makes a page most similar to its states before and after the frame.
   private func likeliest(
     of repairs: [FrameRepair], _ frame: [UInt8], at: UInt64
   ) throws(SystemError) -> FrameRepair? {
@@ -60,7 +60,7 @@ extension CatalogLog {
       mended[repair.place] = repair.byte
       let other = try neighbours(of: mended.word(0, isBigEndian: true), at: at)
       let theirs = other.pages.map { Self.likeness(frame, $0) }.max() ?? 0
-      // A page is nearly what it was a transaction before, and nothing like another one.
+      // A page differs little from its state one transaction before, and much from other pages.
       if theirs > likeness, theirs > frameSize * 3 / 4 { return repair }
     }
     let size = frame.word(4, isBigEndian: true)
@@ -68,7 +68,7 @@ extension CatalogLog {
       var mended = frame
       mended[repair.place] = repair.byte
       let other = mended.word(4, isBigEndian: true)
-      // A database grows by a few pages at a time, if at all.
+      // A database grows by a few pages at a time.
       if try !isLikely(size, at: at), try isLikely(other, at: at) { return repair }
     }
     var best: (repair: FrameRepair, score: Int, isAlone: Bool)?
@@ -90,7 +90,7 @@ extension CatalogLog {
     return chosen
   }
 
-  /// How many bytes of a frame's page are another's.
+  /// Returns the number of bytes in which a frame's page equals another page.
   private static func likeness(_ frame: [UInt8], _ page: [UInt8]) -> Int {
     guard page.count == frame.count - frameHeaderSize else { return 0 }
     var count = 0
@@ -98,7 +98,8 @@ extension CatalogLog {
     return count
   }
 
-  /// What a page was before a place in the log, and what it is next behind it, where that is so.
+  /// Returns the state of a page before an offset in the log, and its next state behind it, if
+  /// there is one.
   private func neighbours(
     of number: UInt32, at: UInt64
   ) throws(SystemError) -> (pages: [[UInt8]], isReplaced: Bool) {
@@ -127,7 +128,7 @@ extension CatalogLog {
     return (pages.filter { $0.count == pageSize }, after != nil)
   }
 
-  /// Whether a transaction may have ended with a database of so many pages.
+  /// Returns true if a transaction may have ended with a database of so many pages.
   private func isLikely(_ size: UInt32, at: UInt64) throws(SystemError) -> Bool {
     guard size > 0 else { return true }
     var place = at

@@ -1,41 +1,41 @@
 internal import Platform
 
-/// SQLite's log of the catalog (store.sqlite-wal) as it stands on the disk, looked at before SQLite opens it.
+/// SQLite's write-ahead log of the catalog (store.sqlite-wal), examined before SQLite opens it.
 ///
-/// SQLite takes the first frame whose checksum does not fit for the end of what was written, for a power
-/// failure leaves the last transaction in parts. A flipped bit is the same to it: everything behind would
-/// be gone without a word, however long ago it was committed.
+/// SQLite takes the first frame with a wrong checksum for the end of the log, since a power failure
+/// leaves parts of the last transaction. A flipped bit looks the same to SQLite: it would drop
+/// everything behind it without a message, however long ago that was committed.
 ///
-/// INVARIANT 10: nothing that was committed goes with a damaged log in silence. Before SQLite opens a log
-/// that no other writer has open:
+/// INVARIANT S6: a damaged log never loses committed transactions without a message. Before SQLite
+///   opens a log that no other writer has open:
 ///
-/// 1. A frame or header that one flipped bit has spoiled is put right (CatalogLog+Repair.swift): its
-///    checksum tells which bit, or which few. No power failure leaves such a frame, so this is right
-///    wherever it stands, in the last transaction too. Where several bits could be meant and nothing else
-///    tells them apart, the page may be wrong in two: the sums of its rows say so, as if the bit had
-///    flipped in the database.
-/// 2. Where a frame cannot be put right and behind it the end of a transaction stands and the first frame
-///    of the next one, both whole, what was committed from there on is lost, and is named: a transaction is
-///    written only after the one before it is on the disk. Whole is a frame with the log's salts whose
-///    checksum goes on from what the frame before it bears.
-/// 3. Anything less is what a power failure leaves of a transaction that was never answered, or none of
-///    this log's: parts of the last one in any order, what a rollback left, frames of older generations
-///    (other salts), zeros that were written ahead. It is passed over.
+/// 1. A frame or header with one flipped bit is repaired (CatalogLog+Repair.swift): its checksum
+///   tells which bit it is, or which few it may be. No power failure leaves such a frame, so the
+///   repair is right anywhere, in the last transaction too. If several bits are possible and
+///   nothing else distinguishes them, two bits of the page may be wrong afterwards: the checksums
+///   of its rows find that, as for a bit that flipped in the database.
+/// 2. If a frame cannot be repaired, and behind it are the end of a transaction and the first frame
+///   of the next one, both whole, then the transactions from that frame on are lost, and a message
+///   says so: a transaction is written only after the one before it is on the disk. A frame is
+///   whole if it has the log's salts and its checksum continues from the frame before it.
+/// 3. Anything less is the remainder of a transaction that was never confirmed, or does not belong
+///   to this log: parts of the last transaction in any order, frames of a rolled-back one, frames
+///   of older generations (other salts), zeros written ahead. It is ignored.
 ///
-/// A log that was cut off shows nothing of this. What else knows how far the catalog goes is asked then:
-/// index.sqlite (``Store/lostVersions(_:_:)``), the journal of pending changes.
+/// A log that was cut short shows none of this. Other files then tell how far the catalog went:
+/// index.sqlite (``Store/lostVersions(_:_:)``) and the journal of pending changes.
 struct CatalogLog {
-  /// Bytes to be put in place of others.
+  /// A byte to write at an offset of the log.
   struct Repair: Equatable {
     var offset: UInt64
     var byte: UInt8
   }
 
-  /// What is wrong with a log.
+  /// The damage of a log.
   struct Finding {
-    /// What puts it right as far as that goes.
+    /// The repairs that are possible.
     var repairs: [Repair] = []
-    /// Sentences without their periods.
+    /// Sentences without their periods, one for each fault.
     var words: [String] = []
 
     var isSound: Bool { words.isEmpty }
@@ -51,9 +51,9 @@ struct CatalogLog {
   let frameSize: Int
   private var finding = Finding()
 
-  /// Looks through the log of the catalog in a directory.
+  /// Examines the log of the catalog in a directory.
   ///
-  /// - Complexity: O(size of the log), which a clean end leaves empty.
+  /// - Complexity: O(size of the log); a clean end leaves it empty.
   static func examine(_ directory: String) throws(SystemError) -> Finding {
     let path = "\(directory)/store.sqlite-wal"
     guard try FileSystem.exists(path),
@@ -65,16 +65,17 @@ struct CatalogLog {
     return log.finding
   }
 
-  /// Puts right what can be, in the log of the catalog in a directory.
+  /// Writes the repairs into the log of the catalog in a directory.
   static func mend(_ finding: Finding, in directory: String) throws(SystemError) {
     guard !finding.repairs.isEmpty else { return }
     let file = try File.regular("\(directory)/store.sqlite-wal", .readWrite)
-    // Each makes one frame whole: whatever happens between two of them, the others are found again.
+    // Each repair makes one frame whole: after a crash between two of them, the others are found
+    // again.
     for repair in finding.repairs { try file.write([repair.byte], at: repair.offset) }
     try file.syncData()
   }
 
-  /// What the frame that is looked at goes on from.
+  /// The checksum that the examined frame continues from.
   private(set) var seed = LogSum()
 
   private init?(_ file: File, _ path: String) throws(SystemError) {
@@ -85,7 +86,7 @@ struct CatalogLog {
       return nil
     }
     if !CatalogLog.isHeader(header) {
-      // The first frame has the salts, too.
+      // The first frame has the salts as well.
       let frame = try file.read(CatalogLog.frameHeaderSize, at: UInt64(CatalogLog.headerSize))
       guard frame.count == CatalogLog.frameHeaderSize else { return nil }
       if let repair = CatalogLog.repair(ofHeader: header, salts: frame[8..<16]) {
@@ -93,7 +94,7 @@ struct CatalogLog {
         finding.repairs.append(repair)
         finding.words.append("\(path): its header had a flipped bit, which is put right")
       } else {
-        // The rest is what this program and machine write.
+        // The other fields are as this program on this machine writes them.
         header.replaceSubrange(16..<24, with: frame[8..<16])
         header[3] = 0x82
         header.replaceSubrange(8..<12, with: [0, 0, 16, 0])
@@ -142,7 +143,7 @@ struct CatalogLog {
         finding.words.append(
           "\(path): the frame at byte \(at) had a flipped bit, which is put right"
             + (repair.isCertain ? "" : " as far as its checksum tells which"))
-        // What it bears is right but where that was the bit.
+        // The frame's stored checksum is right unless the flipped bit was in it.
         seed = (16..<24).contains(repair.place) ? sum : stored
       } else {
         return try lookBehind(frame, at: at)
@@ -158,7 +159,8 @@ struct CatalogLog {
     return sum
   }
 
-  /// Says what is lost, where something is, behind a frame that cannot be put right.
+  /// Reports the transactions that are lost behind a frame that cannot be repaired, if there are
+  /// any.
   private mutating func lookBehind(_ bad: [UInt8], at start: UInt64) throws(SystemError) {
     var at = start + UInt64(frameSize)
     var before = LogSum(bad, at: 16)

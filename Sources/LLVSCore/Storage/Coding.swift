@@ -1,4 +1,4 @@
-/// The forms that the catalog and the nodes of long values keep, beyond plain integers.
+/// The encodings of the catalog and of the nodes of long values, beyond plain integers.
 extension ByteReader {
   var isAtEnd: Bool { remaining == 0 }
 
@@ -70,7 +70,7 @@ extension [UInt8] {
 }
 
 extension [UInt8] {
-  /// Parses all bytes with a reader; nil where something is missing or left over.
+  /// Parses all bytes with a reader; nil if bytes are missing or left over.
   func parsed<Value>(_ body: (inout ByteReader) -> Value?) -> Value? {
     withUnsafeBytes { bytes in
       var reader = ByteReader(bytes)
@@ -81,7 +81,8 @@ extension [UInt8] {
 }
 
 extension Version {
-  /// Metadata in the store's own form: count, then (length, key, length, value) in order of key.
+  /// Encodes metadata for the catalog: count, then (length, key, length, value) in the order of
+  /// keys.
   static func encode(_ metadata: Metadata) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(bigEndian: UInt32(metadata.count))

@@ -1,15 +1,15 @@
 internal import CZstd
 internal import Synchronization
 
-/// zstd with its contexts kept: making one costs more than compressing a map node.
+/// zstd with reused contexts: making a context costs more than compressing a map node.
 package final class Compression: Sendable {
-  // The pointers are owned by the lists and used by one thread at a time between take and give.
+  // Unchecked: the lists own the pointers; between acquire and release one thread uses each.
   private struct Contexts: @unchecked Sendable {
     var compressing: [OpaquePointer] = []
     var decompressing: [OpaquePointer] = []
   }
 
-  // A leaf lock: nothing else is taken while it is held.
+  // A leaf lock: no other lock is acquired while it is held.
   private let contexts = Mutex(Contexts())
   private static let kept = 8
   /// `ZSTD_c_blockDelimiters`, a macro that Swift does not see.
@@ -17,6 +17,7 @@ package final class Compression: Sendable {
   /// `ZSTD_c_literalCompressionMode`.
   private static let literalMode = ZSTD_c_experimentalParam5
 
+  /// Creates a compression without contexts; they are made when they are needed.
   package init() {}
 
   deinit {
@@ -26,10 +27,10 @@ package final class Compression: Sendable {
     }
   }
 
-  /// The compressed bytes, nil where they do not save an eighth.
+  /// Returns the compressed bytes; nil if they do not save an eighth.
   package func compressed(_ bytes: UnsafeRawBufferPointer, level: Int32) -> [UInt8]? {
     guard bytes.count >= 64, !RandomBytes.isLikely(bytes) else { return nil }
-    // A capacity below the input's size makes zstd give up early on what does not shrink.
+    // A capacity below the input's size makes zstd give up early on bytes that do not shrink.
     return frame(of: bytes, level: level, capacity: bytes.count - bytes.count / 8)
   }
 
@@ -50,19 +51,20 @@ package final class Compression: Sendable {
     if !isKept { ZSTD_freeCCtx(context) }
   }
 
-  /// `head`, then one frame that can be unpacked only with `base`, which is as short as what differs from
-  /// it; nil where the frame would have more than `capacity` bytes or there is no memory.
+  /// Returns `head`, then one frame that only `base` can unpack and that is as short as the
+  /// difference from it; nil if the frame would have more than `capacity` bytes or there is no
+  /// memory.
   func delta(
     _ bytes: UnsafeRawBufferPointer, from base: [UInt8], capacity: Int, after head: [UInt8]
   ) -> [UInt8]? {
     guard capacity > 0, let context = takeCompressing() else { return nil }
     defer {
-      // No later frame is to need the base.
+      // Later frames must not depend on the base.
       ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters)
       give(compressing: context)
     }
     let window = Int32(max(10, Int.bitWidth - (bytes.count + base.count).leadingZeroBitCount))
-    // Beyond this zstd does not look back, and what both have in common is not found.
+    // Beyond this zstd does not look back, and would not find the common bytes.
     guard window <= 24 else { return nil }
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1)
     ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window)
@@ -82,11 +84,13 @@ package final class Compression: Sendable {
     return isWhole ? result : nil
   }
 
-  /// `head`, then one frame that tells the bytes by sequences, which may reach back into a base before the
-  /// bytes; nil where the frame would have more than `capacity` bytes, or zstd does not take them.
+  /// Returns `head`, then one frame that encodes the bytes by sequences, which may refer to a base
+  /// before the bytes; nil if the frame would have more than `capacity` bytes, or zstd refuses
+  /// them.
   ///
-  /// The sequences are taken as right: they end with the last literals, as `zstd.h` has it for explicit
-  /// blocks, of which this is one. What they do not tell is written as it is where that `isPlain`.
+  /// The sequences are not checked: they must end with the last literals, as `zstd.h` requires of
+  /// explicit blocks, of which this is one. Bytes that they do not cover are stored uncompressed if
+  /// `isPlain`.
   func delta(
     _ bytes: UnsafeRawBufferPointer, told sequences: [ZSTD_Sequence], capacity: Int,
     after head: [UInt8], isPlain: Bool
@@ -96,7 +100,7 @@ package final class Compression: Sendable {
       ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters)
       give(compressing: context)
     }
-    // Nothing is searched for, so nothing is kept to search in.
+    // Nothing is searched for, so the smallest tables are enough.
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1)
     ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, 6)
     ZSTD_CCtx_setParameter(
@@ -106,7 +110,7 @@ package final class Compression: Sendable {
         context, Compression.literalMode, Int32(ZSTD_ps_disable.rawValue))
     }
     var isWhole = false
-    // What zstd writes last it writes in words, for which there has to be room.
+    // zstd writes its last bytes in words, which need space.
     let room = capacity + 32
     let result = [UInt8](unsafeUninitializedCapacity: head.count + room) { buffer, used in
       let size = ZSTD_compressSequences(
@@ -120,8 +124,8 @@ package final class Compression: Sendable {
     return isWhole ? result : nil
   }
 
-  /// The bytes, `length` of them, of a frame that ``delta(_:from:capacity:after:)`` made with this base;
-  /// nil where they do not come out so.
+  /// Returns the `length` bytes of a frame that ``delta(_:from:capacity:after:)`` made with this
+  /// base; nil if the frame does not unpack to so many.
   func undelta(_ frame: ArraySlice<UInt8>, from base: [UInt8], length: Int) -> [UInt8]? {
     guard let context = takeDecompressing() else { return nil }
     defer {
@@ -143,7 +147,8 @@ package final class Compression: Sendable {
     return isWhole ? result : nil
   }
 
-  /// One frame of at most `capacity` bytes, nil where it would be longer or there is no memory.
+  /// Returns one frame of at most `capacity` bytes; nil if it would be longer or there is no
+  /// memory.
   package func frame(of bytes: UnsafeRawBufferPointer, level: Int32, capacity: Int) -> [UInt8]? {
     guard let context = takeCompressing() else { return nil }
     defer { give(compressing: context) }
@@ -157,15 +162,15 @@ package final class Compression: Sendable {
     return isWhole ? result : nil
   }
 
-  /// Decompresses into exactly the bytes of `out`; false where they do not come out so.
+  /// Decompresses into exactly the bytes of `out`; false if the frame does not hold so many.
   package func decompress(
     _ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer
   ) -> Bool {
     decompressed(bytes, into: out) == out.count
   }
 
-  /// The bytes of a frame that holds at most `capacity`, all of which is allocated; nil where it is
-  /// damaged or holds more.
+  /// Returns the bytes of a frame that holds at most `capacity`, all of which is allocated; nil if
+  /// it is damaged or holds more.
   package func unpacked(_ bytes: UnsafeRawBufferPointer, atMost capacity: Int) -> [UInt8]? {
     var isWhole = false
     let result = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, used in

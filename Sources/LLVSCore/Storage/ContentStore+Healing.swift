@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// Bytes that are damaged where they stand, and stand elsewhere too or come again: from whoever writes
-/// them, or from a peer.
+/// Repairs damaged bytes when the same bytes are found elsewhere or are stored again, by a program
+/// or from a peer.
 extension ContentStore {
-  /// So many places of damaged bytes are remembered.
+  /// The number of damaged records that are remembered.
   private static let mostUnreadable = 4096
 
-  /// Remembers that what has a digest cannot be read where it stands.
+  /// Remembers that the bytes with a digest cannot be read at a location.
   func note(unreadable digest: Digest, at location: Location) {
     unreadable.withLock { unreadable in
       guard unreadable.count < ContentStore.mostUnreadable else { return }
@@ -14,8 +14,8 @@ extension ContentStore {
     }
   }
 
-  /// Writes bytes that are about to be stored where they are damaged, and returns that place; nil where
-  /// they are to be stored anew.
+  /// Writes bytes that are about to be stored over their damaged record, and returns its location;
+  /// nil if they have to be stored anew.
   func mended(
     _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, _ digest: Digest
   ) -> Location? {
@@ -25,7 +25,7 @@ extension ContentStore {
     return place
   }
 
-  /// Writes the nodes of a value that was just stored where they are damaged in another of the same bytes.
+  /// Repairs damaged nodes of an older value with the same bytes as the one that was just stored.
   func mendNodes(of stored: StoredContent) throws(StoreError) {
     guard case .tree(let location) = stored.content, !unreadable.withLock({ $0.isEmpty }) else {
       return
@@ -43,7 +43,7 @@ extension ContentStore {
     }
   }
 
-  /// A chunk's bytes, also from another place where the same bytes stand.
+  /// Returns a chunk's bytes, if need be from another record with the same bytes.
   func chunk(_ location: Location, _ digest: Digest) throws(StoreError) -> [UInt8] {
     do throws(StoreError) {
       return try chunk(location)
@@ -60,10 +60,10 @@ extension ContentStore {
     }
   }
 
-  /// Whether a value can be read where it stood before it was stored once more, or can again, made whole by
-  /// the bytes that are stored now.
+  /// Returns true if a value can be read at its old location, if need be after a repair with the
+  /// bytes that were stored just now.
   ///
-  /// - Complexity: reads what stands in two places.
+  /// - Complexity: reads the value at both locations.
   package func isSound(
     _ before: StoredContent, besides now: StoredContent
   ) throws(StoreError) -> Bool {

@@ -1,9 +1,11 @@
-/// A run of a value's bytes that is stored, or one that is zeros and takes no room.
+/// A run of a value's bytes: stored bytes, or zeros that take no space.
 package struct ContentRun: Hashable, Sendable {
+  /// True for zeros that take no space.
   package var isHole: Bool
-  /// The first offset behind it.
+  /// The first offset behind the run.
   package var end: UInt64
 
+  /// Creates a run.
   package init(isHole: Bool, end: UInt64) {
     self.isHole = isHole
     self.end = end
@@ -11,9 +13,9 @@ package struct ContentRun: Hashable, Sendable {
 }
 
 extension ContentStore {
-  /// What stands at an offset of a value, which must be inside it.
+  /// Returns the run at an offset of a value; the offset must be inside it.
   ///
-  /// Neighbouring runs may be of one sort: a chunk ends a run.
+  /// Neighbouring runs may be of the same kind: a run ends where a chunk ends.
   ///
   /// - Complexity: O(log *n*) for *n* chunks.
   package func run(_ stored: StoredContent, at offset: UInt64) throws(StoreError) -> ContentRun {
@@ -33,10 +35,11 @@ extension ContentStore {
       end: min(stored.length, start + node.starts[index + 1]))
   }
 
-  /// How many bytes of a value are zeros that take no room; of a very large one that was stored before
-  /// nodes told it, those in its first nodes.
+  /// Returns how many bytes of a value are zeros that take no space; for a very large value that
+  /// was stored before nodes recorded this, only those below its first nodes.
   ///
-  /// - Complexity: one node; where it does not tell, O(*n* / 74) for *n* chunks, at most 64 nodes.
+  /// - Complexity: one node; without the recorded number, O(*n* / 74) for *n* chunks, at most 64
+  ///   nodes.
   package func zeroBytes(_ stored: StoredContent) throws(StoreError) -> UInt64 {
     guard case .tree(let location) = stored.content else { return 0 }
     var rest = [try node(location)]
@@ -55,8 +58,8 @@ extension ContentStore {
     return zeros
   }
 
-  /// An item with its zeros, if only the node itself tells them and is in memory: who changes a value has
-  /// looked it up.
+  /// Returns an item with its number of zeros, if the node below it records that and is in memory:
+  /// the program that changes a value has read it before.
   func telling(_ item: ValueNode.Item) -> ValueNode.Item {
     guard item.zeros == nil, let location = item.location else { return item }
     var told = item

@@ -1,20 +1,20 @@
 package import Platform
 internal import Synchronization
 
-/// The bytes of values: cut, hashed and stored once on the way in, verified and kept on the way out.
+/// The bytes of values: cut, hashed and stored once when written, verified and cached when read.
 ///
 /// - Concurrency: reading from any thread; writing inside a write transaction.
 package final class ContentStore: Sendable {
-  /// Shorter values are not looked up among the chunks: finding one again costs more than it saves.
+  /// Shorter values are not looked up among the chunks: finding one costs more than it saves.
   static let sharedFrom = 1024
 
   let records: RecordStore
   let index: Index
   private let nodes = GenerationCache<Location, ValueNode>(budget: 16 << 20)
   private let chunks = GenerationCache<Location, [UInt8]>(budget: 64 << 20)
-  /// Whether damaged bytes may be written again.
+  /// True if damaged records may be written again.
   let heals: Bool
-  /// Where bytes of these digests stand damaged, as far as it was met; a leaf lock.
+  /// The locations of damaged bytes that were found, by their digests; a leaf lock.
   let unreadable = Mutex<[Digest: Location]>([:])
 
   init(records: RecordStore, index: Index, heals: Bool) {
@@ -42,7 +42,10 @@ package final class ContentStore: Sendable {
     return count
   }
 
-  /// All bytes of a value that is no longer than a bound.
+  /// Returns all bytes of a value that is no longer than a bound.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if it is longer; ``StoreError/corrupt(_:)`` if it is
+  ///   damaged.
   package func bytes(_ stored: StoredContent, atMost bound: UInt64 = 1 << 30) throws(StoreError)
     -> [UInt8]
   {
@@ -66,7 +69,7 @@ package final class ContentStore: Sendable {
     return bytes
   }
 
-  /// The target of a symbolic link, as far as one can be long: 4,095 bytes (symlink(2)).
+  /// Returns the target of a symbolic link, at most 4,095 bytes, the greatest length (symlink(2)).
   ///
   /// - Throws: as reading does.
   package func linkTarget(_ stored: StoredContent) throws(StoreError) -> [UInt8] {
@@ -131,8 +134,9 @@ package final class ContentStore: Sendable {
     }
   }
 
-  /// A node of a value's tree, whose digest, or that of the value whose topmost it is, is told to who may
-  /// bring it again.
+  /// Returns a node of a value's tree. If it is damaged, the digest (the node's or, for the top
+  /// node, the value's) is remembered, so that the node can be repaired when the same bytes are
+  /// stored again.
   func node(_ location: Location, _ digest: Digest? = nil) throws(StoreError) -> ValueNode {
     do throws(StoreError) {
       return try self.known(location)
@@ -142,7 +146,7 @@ package final class ContentStore: Sendable {
     }
   }
 
-  /// A node of a value's tree, if it is in memory.
+  /// Returns a node of a value's tree if it is in memory.
   func remembered(_ location: Location) -> ValueNode? { nodes.value(location) }
 
   private func known(_ location: Location) throws(StoreError) -> ValueNode {
@@ -173,9 +177,10 @@ package final class ContentStore: Sendable {
     return bytes
   }
 
-  /// Reads values that somebody is about to ask for, as far as they are short and stand near each other.
+  /// Reads into memory the values that a caller is about to read, if they are short and near each
+  /// other.
   ///
-  /// What it cannot read, whoever asks is told.
+  /// Errors are not reported here: the later read of the value reports them.
   func readAhead(_ values: some Sequence<StoredContent>) {
     let places = values.compactMap { stored -> Location? in
       guard case .chunk(let location) = stored.content, chunks.value(location) == nil else {
@@ -188,7 +193,8 @@ package final class ContentStore: Sendable {
     }
   }
 
-  /// Where bytes from an offset on stand as they are in one file, for splice; nil where they do not.
+  /// Returns the file, offset and length of bytes that are stored uncompressed, for splice; nil for
+  /// others.
   package func plainRun(
     _ stored: StoredContent, at offset: UInt64
   ) throws(StoreError) -> (file: File, offset: UInt64, length: Int)? {
@@ -221,7 +227,7 @@ package final class ContentStore: Sendable {
 
   // MARK: Writing
 
-  /// Stores a value's bytes, in bounded memory whatever its length.
+  /// Stores a value's bytes, in bounded memory for any length.
   package func write(
     _ source: some ContentSource, in transaction: WriteTransaction
   ) throws(StoreError) -> StoredContent {
@@ -234,7 +240,7 @@ package final class ContentStore: Sendable {
     return try write(try bytes(of: source), in: transaction)
   }
 
-  /// All bytes of a short value.
+  /// Reads all bytes of a short value.
   private func bytes(of source: some ContentSource) throws(StoreError) -> [UInt8] {
     let length = Int(source.length)
     guard length > 0 else { return [] }
@@ -248,7 +254,7 @@ package final class ContentStore: Sendable {
     return bytes
   }
 
-  /// Stores a value of at most 65,536 bytes.
+  /// Stores a value in memory.
   package func write(
     _ bytes: [UInt8], in transaction: WriteTransaction
   ) throws(StoreError) -> StoredContent {
@@ -259,7 +265,7 @@ package final class ContentStore: Sendable {
       ReadyValue(bytes: bytes, digest: Digest.of(bytes), chunk: nil), in: transaction)
   }
 
-  /// What can be done for a value of at most 65,536 bytes outside of a transaction.
+  /// Hashes and compresses a value of at most 65,536 bytes outside of a transaction.
   package func ready(_ bytes: [UInt8]) -> ReadyValue {
     let isChunk = bytes.count > Entry.inlineLimit && bytes.count <= ValueChunking.singleChunk
     return ReadyValue(
@@ -267,10 +273,10 @@ package final class ContentStore: Sendable {
       chunk: isChunk ? bytes.withUnsafeBytes { records.packed(.chunk, $0) } : nil)
   }
 
-  /// Does what ``ready(_:)`` does for a value that is read first, and looks whether the store has it; nil for
-  /// a value of more than 65,536 bytes, which is cut and stored piece by piece.
+  /// Reads, hashes and compresses a value of at most 65,536 bytes, and looks for the same bytes in
+  /// the store; nil for a longer value, which is cut and stored piece by piece.
   ///
-  /// - Throws: what the source throws.
+  /// - Throws: the error of the source.
   /// - Concurrency: any thread.
   package func prepare(_ source: some ContentSource) throws(StoreError) -> ReadyValue? {
     guard source.length <= UInt64(ValueChunking.singleChunk) else { return nil }
@@ -285,7 +291,7 @@ package final class ContentStore: Sendable {
     }
   }
 
-  /// Stores a value, hashed, and if it has been, packed.
+  /// Stores a value that is hashed and perhaps compressed.
   package func write(
     _ value: ReadyValue, in transaction: WriteTransaction
   ) throws(StoreError) -> StoredContent {
@@ -304,14 +310,14 @@ package final class ContentStore: Sendable {
     return StoredContent(length: UInt64(bytes.count), digest: digest, content: .chunk(location))
   }
 
-  /// How a value stands in the map itself; nil for one that is too long for that.
+  /// Returns the content of a value that is short enough for the map itself; nil for a longer one.
   static func inlined(_ bytes: [UInt8], _ digest: Digest) -> StoredContent? {
     guard bytes.count <= Entry.inlineLimit else { return nil }
     return StoredContent(
       length: UInt64(bytes.count), digest: digest, content: bytes.isEmpty ? .none : .inline(bytes))
   }
 
-  /// Stores a chunk, or finds the same bytes where they stand already.
+  /// Stores a chunk, or returns the location of the same bytes.
   func writeChunk(
     _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord? = nil,
     in transaction: WriteTransaction
@@ -332,7 +338,7 @@ package final class ContentStore: Sendable {
     return location
   }
 
-  /// Where a chunk stands that this transaction stored.
+  /// Returns the location of a chunk that this transaction stored.
   private func newChunk(
     _ bytes: UnsafeRawBufferPointer, _ digest: Digest, in transaction: WriteTransaction
   ) -> Location? {
@@ -340,13 +346,13 @@ package final class ContentStore: Sendable {
     return transaction.newChunk(digest).flatMap { holds($0, bytes, digest) ? $0 : nil }
   }
 
-  /// Where a chunk stands that an earlier transaction stored.
+  /// Returns the location of a chunk that an earlier transaction stored.
   private func storedChunk(_ bytes: UnsafeRawBufferPointer, _ digest: Digest) -> Location? {
     guard bytes.count >= ContentStore.sharedFrom else { return nil }
     return index.chunk(digest).flatMap { holds($0, bytes, digest) ? $0 : nil }
   }
 
-  /// The index may be stale or damaged: only equal bytes are a find.
+  /// Returns true if the record holds these bytes: the index may be stale or damaged.
   private func holds(
     _ location: Location, _ bytes: UnsafeRawBufferPointer, _ digest: Digest
   ) -> Bool {
@@ -360,7 +366,7 @@ package final class ContentStore: Sendable {
 
   // MARK: Metadata
 
-  /// Small metadata stands in the version's row, large is stored as a value.
+  /// Packs metadata: up to 4,096 bytes into the version's row, more is stored as a value.
   func pack(
     _ metadata: Version.Metadata, in transaction: WriteTransaction
   ) throws(StoreError) -> [UInt8] {
@@ -387,13 +393,14 @@ package final class ContentStore: Sendable {
   }
 }
 
-/// A value of at most one chunk on its way into the store.
+/// A value of at most one chunk that is about to be stored.
 package struct ReadyValue: Sendable {
+  /// The bytes.
   package let bytes: [UInt8]
   let digest: Digest
-  /// The record of its chunk, where it was made ready.
+  /// The compressed record of its chunk, if that was made.
   let chunk: PackedRecord?
-  /// Where the same bytes stood already when that was looked for.
+  /// The location of the same bytes in the store, if they were looked for and found.
   var known: Location?
   var isLookedUp = false
 }

@@ -1,9 +1,9 @@
-/// Cuts one long value into chunks and runs of zeros and builds its tree, reading each byte once and
-/// none that the base is known to share.
+/// Cuts one long value into chunks and runs of zeros and builds its tree; reads each byte once, and
+/// no byte that the base is known to share.
 ///
-/// A chunk of the base is taken over when it begins where a chunk begins here, and its bytes and the
-/// 65,536 after it are unchanged (or both values end there): then no run of zeros can begin inside it that
-/// did not before, so the cut falls where it fell. A whole node of the base likewise, when every node
+/// A chunk of the base is reused if it begins where a chunk begins here, and its bytes and the
+/// 65,536 after it are unchanged (or both values end there): then no new run of zeros can begin
+/// inside it, and the cut is the same. A whole node of the base is reused likewise, if every node
 /// below its level is closed here.
 struct ContentWriter<Source: ContentSource> {
   private let source: Source
@@ -17,12 +17,13 @@ struct ContentWriter<Source: ContentSource> {
   private var window: [UInt8]
   private var windowStart: UInt64 = 0
   private var filled = 0
-  /// Bytes from here on have not been searched for zeros.
+  /// The bytes from here on have not been searched for zeros.
   private var scanned: UInt64 = 0
-  /// Where the run of zeros begins that ends at `scanned`.
+  /// The beginning of the run of zeros that ends at `scanned`.
   private var zeroStart: UInt64 = 0
 
-  /// What has to be seen to cut a chunk: the longest, and a run of zeros that begins at its last byte.
+  /// The number of bytes that a cut depends on: a longest chunk, and a run of zeros that begins at
+  /// its last byte.
   private static var lookahead: Int { ValueChunking.maximum + ValueChunking.zeroRun }
 
   init(source: Source, store: ContentStore, transaction: WriteTransaction) throws(StoreError) {
@@ -37,7 +38,8 @@ struct ContentWriter<Source: ContentSource> {
       do throws(StoreError) {
         base = (stored, try store.node(location, stored.digest))
       } catch {
-        // Whoever needs bytes of it is told; who wrote them all needs none.
+        // An error is reported to the caller that needs the base's bytes; a caller that wrote all
+        // bytes needs none.
         guard error.isDamage else { throw error }
       }
     }
@@ -61,7 +63,7 @@ struct ContentWriter<Source: ContentSource> {
 
   // MARK: The base
 
-  /// Adds the largest part of the base that begins here and certainly ends as it did.
+  /// Adds the largest part of the base that begins here and certainly ends at the same place.
   private mutating func takeOver(at position: UInt64) throws(StoreError) -> UInt64? {
     guard let base, position < base.stored.length,
       case .unchanged(let given) = try source.extent(at: position)
@@ -99,7 +101,7 @@ struct ContentWriter<Source: ContentSource> {
     }
   }
 
-  /// Follows extents while they are unchanged, as far as matters.
+  /// Follows extents while they are unchanged.
   private func unchangedEnd(from position: UInt64, _ given: UInt64) throws(StoreError) -> UInt64 {
     var end = min(given, length)
     while end < length, case .unchanged(let next) = try source.extent(at: end), next > end {
@@ -141,8 +143,8 @@ struct ContentWriter<Source: ContentSource> {
     return item.length
   }
 
-  /// Where the data that begins here ends as far as a cut can see: at a run of at least 65,536 zeros, at
-  /// the value's end, or a longest chunk on; `position` itself where a run of zeros begins here.
+  /// Returns where the data that begins here ends for a cut: at a run of at least 65,536 zeros, at
+  /// the value's end, or after a longest chunk; `position` itself if a run of zeros begins here.
   private mutating func dataEnd(from position: UInt64) throws(StoreError) -> UInt64 {
     try fill(from: position)
     if scanned < position {
@@ -151,7 +153,7 @@ struct ContentWriter<Source: ContentSource> {
     }
     let available = windowStart + UInt64(filled)
     let limit = min(available, position + UInt64(ContentWriter.lookahead))
-    // A run found before may begin ahead of here.
+    // A run that was found before may begin before this position.
     while true {
       if scanned - max(zeroStart, position) >= UInt64(ValueChunking.zeroRun) {
         return min(max(zeroStart, position), position + UInt64(ValueChunking.maximum))
@@ -173,7 +175,8 @@ struct ContentWriter<Source: ContentSource> {
         scanned += UInt64(count)
         return
       }
-      // A run that ends inside this block counts only if it is long enough, and is then found first.
+      // A run that ends inside this block counts only if it is long enough; then it is returned
+      // first.
       let leading = ValueChunking.leadingZeros(block)
       let run = scanned + UInt64(leading) - zeroStart
       if run >= UInt64(ValueChunking.zeroRun) {
@@ -185,7 +188,7 @@ struct ContentWriter<Source: ContentSource> {
     }
   }
 
-  /// Where the run of zeros that begins here ends; holes are not read.
+  /// Returns the end of the run of zeros that begins here; holes are not read.
   private mutating func zeroEnd(from position: UInt64) throws(StoreError) -> UInt64 {
     var end = max(scanned, position)
     while end < length {
@@ -212,7 +215,7 @@ struct ContentWriter<Source: ContentSource> {
     return end
   }
 
-  /// Where the base's run of zeros ends that holds an offset.
+  /// Returns the end of the base's run of zeros at an offset; nil if there are no zeros.
   private func baseZeros(at offset: UInt64) throws(StoreError) -> UInt64? {
     guard let base, offset < base.stored.length else { return nil }
     var node = base.top
@@ -233,7 +236,7 @@ struct ContentWriter<Source: ContentSource> {
 
   // MARK: The window
 
-  /// Makes the window hold what a cut at this position has to see.
+  /// Fills the window with the bytes that a cut at this position depends on.
   private mutating func fill(from position: UInt64) throws(StoreError) {
     let wanted = min(length - position, UInt64(ContentWriter.lookahead))
     let end = windowStart + UInt64(filled)
@@ -250,7 +253,7 @@ struct ContentWriter<Source: ContentSource> {
     }
     windowStart = position
     filled = kept
-    // With a base, what lies ahead may not have to be read at all.
+    // With a base, the bytes behind may not have to be read at all.
     let room = base == nil ? window.count : ContentWriter.lookahead
     let target = Int(min(length - position, UInt64(room)))
     while filled < target {

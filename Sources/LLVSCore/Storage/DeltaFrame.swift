@@ -1,14 +1,14 @@
 internal import CZstd
 
-/// What a node of a map has in common with another, its base, so that zstd need not look for it.
+/// The common parts of a map's node and another one, its base, found without zstd's search.
 ///
-/// That is known without a search: items of one key, and in them all but a few bytes. zstd would have to
-/// look at every byte of the base first; given what is found here it only writes the frame, which it
-/// unpacks with the base before it, as it does its own.
+/// Keys show what is common: most items of both nodes have the same keys and nearly the same bytes.
+/// zstd would have to look at every byte of the base first; with these sequences it only writes the
+/// frame, and unpacks it with the base before it, like its own frames.
 ///
-/// Neither node is trusted to be one: whatever the bytes are, the frame gives back the same.
+/// Neither input needs to be a valid node: whatever the bytes are, the frame unpacks to them.
 struct DeltaFrame {
-  /// A block has no more; longer nodes are left to zstd.
+  /// The greatest length of a block; longer nodes are left to zstd.
   private static let longest = 65_536
   /// A shorter match takes as many bytes as it saves.
   private static let shortestMatch = 6
@@ -33,13 +33,13 @@ struct DeltaFrame {
   enum Outcome {
     /// `head`, then the frame.
     case told([UInt8])
-    /// What differs takes more bytes than there are to be, and no search finds less.
+    /// The frame would be longer than `capacity`, and a search would not find a shorter one.
     case tooLong
-    /// One of the two is no node or a long one, or what differs may be made shorter by a search.
+    /// One of the two is not a node or is too long, or a search may find a shorter frame.
     case unknown
   }
 
-  /// A frame of at most `capacity` bytes.
+  /// Makes a frame of at most `capacity` bytes.
   static func make(
     _ bytes: UnsafeRawBufferPointer, from base: UnsafeRawBufferPointer, capacity: Int,
     after head: [UInt8], _ compression: Compression
@@ -49,12 +49,12 @@ struct DeltaFrame {
     else { return .unknown }
     var frame = DeltaFrame(bytes, from: base, capacity: capacity)
     let level = Int(bytes[1])
-    // Above the leaves what differs are digests: nothing makes these shorter.
+    // Above the leaves the differences are digests, which cannot be compressed.
     let areDigests = level > 0
     guard frame.compareItems(level: level), !frame.sequences.isEmpty, !frame.isTooLong else {
       return frame.isTooLong && areDigests ? .tooLong : .unknown
     }
-    // The last literals, and with them the end of the only block.
+    // The last literals, which end the only block.
     frame.sequences.append(
       ZSTD_Sequence(offset: 0, litLength: UInt32(frame.run), matchLength: 0, rep: 0))
     let told = compression.delta(
@@ -64,7 +64,7 @@ struct DeltaFrame {
 
   // MARK: Comparing
 
-  /// Walks the items of both in the order of their keys; false where either is no node.
+  /// Walks through the items of both nodes in the order of keys; false if either is not a node.
   private mutating func compareItems(level: Int) -> Bool {
     if bytes.part(0, MapNode.headerLength).compare(to: base.part(0, MapNode.headerLength)) == 0 {
       match(MapNode.headerLength, offset: base.count)
@@ -92,12 +92,12 @@ struct DeltaFrame {
           if order == 0 { compare(position, length, in: base, at: other, otherLength) }
           isTold = order == 0
           other += otherLength
-          // The base's item is gone; the next may be this one.
+          // The node lacks the base's item; the next item of the base may have this key.
           if !isTold { continue }
         }
       }
       if !isTold {
-        // A new item has most in common with its neighbour.
+        // A new item resembles its neighbour.
         if let previous {
           compare(position, length, in: bytes, at: previous.start, previous.length)
         } else {
@@ -110,8 +110,8 @@ struct DeltaFrame {
     return true
   }
 
-  /// Tells the items from two places on that are the same byte for byte, as nearly all are, and returns
-  /// the last of them; nil where there is none.
+  /// Matches the equal items from two positions on, which are nearly all, and returns the last of
+  /// them; nil if there is none.
   private mutating func matchItems(_ position: Int, _ other: Int) -> (start: Int, length: Int)? {
     let same = DeltaFrame.equal(
       bytes, from: position, and: base, from: other,
@@ -127,14 +127,14 @@ struct DeltaFrame {
     return last
   }
 
-  /// The length of the item at a position; nil where there is none.
+  /// Returns the length of the item at a position; nil if there is none.
   private static func length(of bytes: UnsafeRawBufferPointer, at start: Int) -> Int? {
     guard bytes.count - start >= 16 else { return nil }
     let length = Int(bytes.bigEndian(UInt32.self, at: start))
     return length >= 16 && length <= bytes.count - start ? length : nil
   }
 
-  /// The order of two items' keys; nil where an item has none.
+  /// Compares the keys of two items; nil if an item has no key.
   private static func order(
     _ a: UnsafeRawBufferPointer, _ start: Int, _ length: Int, _ b: UnsafeRawBufferPointer,
     _ otherStart: Int, _ otherLength: Int, _ level: Int
@@ -147,13 +147,13 @@ struct DeltaFrame {
       .compare(to: b.part(otherStart + field + 4, otherCount))
   }
 
-  /// Tells a part of the node by a part of the base, or of the node before it: what is equal from the
-  /// front, and where they are of different lengths, from the back.
+  /// Encodes a part of the node by a part of the base, or of the node before it: equal bytes from
+  /// the front and, if the lengths differ, from the back.
   private mutating func compare(
     _ start: Int, _ length: Int, in source: UnsafeRawBufferPointer, at other: Int,
     _ otherLength: Int
   ) {
-    // Where the source's bytes stand as offsets count them: the node follows the base.
+    // Offsets count as if the node followed the base.
     let shift = source.baseAddress == base.baseAddress ? 0 : base.count
     let common = min(length, otherLength)
     var tail = 0
@@ -175,7 +175,7 @@ struct DeltaFrame {
         match(equal, offset: offset)
         told = index + equal
       }
-      // And past the byte that differs, and those after it: of two digests nearly all do.
+      // Skips the byte that differs and those after it: of two digests nearly all bytes differ.
       index += equal + 1
       index += DeltaFrame.different(
         bytes, from: start + index, and: source, from: other + index, atMost: end - index)
@@ -186,7 +186,7 @@ struct DeltaFrame {
     match(tail, offset: base.count + start + length - shift - other - otherLength)
   }
 
-  /// How many bytes are the same from two places on.
+  /// Returns the number of equal bytes from two positions on.
   @inline(__always)
   private static func equal(
     _ a: UnsafeRawBufferPointer, from start: Int, and b: UnsafeRawBufferPointer, from other: Int,
@@ -220,7 +220,7 @@ struct DeltaFrame {
       ^ b.loadUnaligned(fromByteOffset: other, as: UInt64.self)
   }
 
-  /// How many bytes differ, each of them, from two places on; by whole words.
+  /// Returns the number of bytes that all differ, from two positions on, in whole words.
   @inline(__always)
   private static func different(
     _ a: UnsafeRawBufferPointer, from start: Int, and b: UnsafeRawBufferPointer, from other: Int,
@@ -232,14 +232,14 @@ struct DeltaFrame {
       let word =
         a.loadUnaligned(fromByteOffset: start + different, as: UInt64.self)
         ^ b.loadUnaligned(fromByteOffset: other + different, as: UInt64.self)
-      // Whether no byte of it is zero.
+      // True if no byte of the word is zero.
       guard (word &- ones) & ~word & highs == 0 else { break }
       different += 8
     }
     return different
   }
 
-  /// Whether a match at an offset makes the one before it longer.
+  /// Returns true if a match at an offset continues the match before it.
   private func continues(_ offset: Int) -> Bool {
     run == 0 && sequences.last?.offset == UInt32(offset)
   }
@@ -259,7 +259,7 @@ struct DeltaFrame {
     guard length > 0 else { return }
     literals += length
     run += length
-    // Those that differ are digests for the most part, and do not shrink.
+    // The literals are digests for the most part, and cannot be compressed.
     if literals > capacity { isTooLong = true }
   }
 }

@@ -1,15 +1,21 @@
 package import Platform
 
-/// A value in a file, its holes known without reading.
+/// A value in a file; holes are known without reading.
 package struct FileSource: ContentSource {
+  /// The file.
   package let file: File
+  /// The number of bytes.
   package let length: UInt64
 
+  /// Creates a source of the first `length` bytes of a file.
   package init(_ file: File, length: UInt64) {
     self.file = file
     self.length = length
   }
 
+  /// Fills the buffer from an offset.
+  ///
+  /// - Throws: ``StoreError/system(_:)``, with EIO if the file ends before.
   package func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
@@ -22,6 +28,7 @@ package struct FileSource: ContentSource {
     }
   }
 
+  /// Finds holes with lseek(2).
   package func extent(at offset: UInt64) throws(StoreError) -> ContentExtent {
     do throws(SystemError) {
       guard let data = try file.nextData(from: offset), data < length else {
@@ -31,7 +38,7 @@ package struct FileSource: ContentSource {
       let hole = try file.nextHole(from: offset) ?? length
       return .data(end: max(offset + 1, min(hole, length)))
     } catch {
-      // A file system that keeps no holes.
+      // This file system does not report holes.
       if error.errno == Errno.invalid { return .data(end: length) }
       throw .system(error)
     }

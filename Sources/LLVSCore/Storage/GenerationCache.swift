@@ -1,9 +1,10 @@
 internal import Synchronization
 
-/// A cache bounded by bytes: what was used in the last half of the budget stays.
+/// A cache bounded by bytes: values used within the last half of the budget stay.
 ///
-/// Two generations: what is put in or met again goes to the young one; when that holds half the budget
-/// the old one is dropped and the young one becomes old. Sharded, so readers seldom meet at a lock.
+/// It has two generations: a value that is inserted or used goes to the young one; when that holds
+/// half the budget, the old one is dropped and the young one becomes the old one. It is divided
+/// into shards, so that readers seldom wait for each other.
 final class GenerationCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Shard {
     var young: [Key: (value: Value, cost: Int)] = [:]
@@ -37,7 +38,7 @@ final class GenerationCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     }
   }
 
-  /// Keeps a value; one that costs more than a quarter of a shard is not kept.
+  /// Inserts a value; a value that costs more than a quarter of a shard is not kept.
   func insert(_ key: Key, _ value: Value, cost: Int) {
     guard cost <= half / 2 else { return }
     shard(key).shard.withLock { shard in

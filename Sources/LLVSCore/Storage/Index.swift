@@ -3,11 +3,12 @@ internal import Platform
 import SQLite
 internal import Synchronization
 
-/// index.sqlite: where chunks stand and which versions changed which key. Everything in it can be
-/// rebuilt; nothing in it is believed without a look at the record or the map it speaks of.
+/// index.sqlite: the locations of chunks, and the versions that changed each key. All of it can be
+/// computed again, and readers check each answer against the record or the map.
 ///
-/// It is filled off the durable path: what a commit adds is kept in memory and written in the
-/// background, without syncs. A crash loses some of it, and the next open catches up from the watermark.
+/// It is written outside of commits: the additions of a commit are kept in memory and written in
+/// the background, without syncs. A crash loses some of them, and the next open adds what is
+/// missing after the last version that the index covers.
 final class Index: Sendable {
   static let formatVersion: Int64 = 1
 
@@ -16,18 +17,20 @@ final class Index: Sendable {
     var changes: [(key: Int64, version: UInt32)] = []
     var lastVersion: UInt32 = 0
     var conflicts: (known: KnownDrops, head: Version.ID)?
-    /// By name.
+    /// Small pieces of data, by name.
     var notes: [String: [UInt8]] = [:]
     var isScheduled = false
   }
 
-  /// A connection on its way between the pool and the one thread that uses it.
+  /// A connection on its way between the pool and the thread that uses it; one thread has it at a
+  /// time.
   private struct Loan: @unchecked Sendable { let database: StoreDatabase }
 
   private let path: String
   private let isWritable: Bool
   private let queue = DispatchQueue(label: "llvs.index")
-  // The writer's is held while a batch is taken, written and struck off, before pending's; leaf locks else.
+  // The writer's lock is held while a batch is read, written and removed, and is acquired before
+  // pending's; otherwise these are leaf locks.
   private let pending = Mutex(Pending())
   private let readers = Mutex<[Loan]>([])
   private let writer = Mutex<Loan?>(nil)
@@ -40,7 +43,7 @@ final class Index: Sendable {
     do throws(StoreError) {
       database = try Index.open(path, storeID)
     } catch {
-      // Damaged, foreign or of another format: made anew.
+      // The index is damaged, of another store or of another format: it is created anew.
       for suffix in ["", "-wal", "-shm", "-journal"] { try Index.remove(path + suffix) }
       database = try Index.open(path, storeID)
     }
@@ -49,7 +52,7 @@ final class Index: Sendable {
   }
 
   private static func remove(_ path: String) throws(StoreError) {
-    // A file that is not there is what is wanted; one that stays fails the next open by name.
+    // A missing file is no error; a file that stays makes the next open fail with its name.
     try? FileSystem.unlink(path)
     guard (try? FileSystem.status(path, following: false))?.kind == .directory else { return }
     throw .corrupt("\(path) is a directory; with it moved away the index is made again")
@@ -74,7 +77,7 @@ final class Index: Sendable {
         try database.prepared("INSERT INTO store VALUES(?, 0)").bind(1, storeID).run()
       }
     }
-    // Unknown to programs that came before it, which leave it alone.
+    // Older programs do not know these tables and leave them alone.
     try database.execute(
       """
       CREATE TABLE IF NOT EXISTS conflicts(head TEXT NOT NULL, drops BLOB NOT NULL);
@@ -94,11 +97,11 @@ final class Index: Sendable {
 
   // MARK: Looking up
 
-  /// Where a chunk may stand; the caller compares the bytes.
+  /// Returns where a chunk may be; the caller compares the bytes.
   func chunk(_ digest: Digest) -> Location? {
     let hash = Int64(bitPattern: digest.words.0)
     if let known = pending.withLock({ $0.chunks[hash] }) { return known }
-    // An index that cannot be read finds nothing: the chunk is stored once more.
+    // If the index cannot be read nothing is found, and the chunk is stored once more.
     return try? read { (database) throws(StoreError) -> Location? in
       let statement = try database.prepared("SELECT place FROM chunks WHERE hash = ?")
         .bind(1, hash)
@@ -108,10 +111,11 @@ final class Index: Sendable {
     }
   }
 
-  /// The versions that changed a key, ascending; another key's among them when hashes meet.
+  /// Returns the versions that changed a key, in ascending order; those of another key with the
+  /// same hash are among them.
   func versions(changing key: Key) throws(StoreError) -> [VersionNumber] {
     let hash = Index.hash(key)
-    // What waits first: it is taken away only after it was written.
+    // Pending additions are read first: they are removed only after they were written.
     var numbers = pending.withLock { pending in
       Set(pending.changes.lazy.filter { $0.key == hash }.map(\.version))
     }
@@ -125,7 +129,7 @@ final class Index: Sendable {
     return numbers.sorted().map { VersionNumber($0) }
   }
 
-  /// Every version up to this one is in the index or waits to be written to it.
+  /// The number up to which all versions are in the index or pending.
   func lastVersion() throws(StoreError) -> UInt32 {
     let written = try read { (database) throws(StoreError) in
       UInt32(truncatingIfNeeded: try database.integer("SELECT last_version FROM store") ?? 0)
@@ -133,10 +137,11 @@ final class Index: Sendable {
     return max(written, pending.withLock { $0.lastVersion })
   }
 
-  /// The newest version above a number that is noted to have changed a key; nil as a rule, and where the
-  /// index cannot be read.
+  /// Returns the newest version above a number that the index knows to have changed a key; mostly
+  /// nil, and nil if the index cannot be read.
   func newestVersion(after last: UInt32) -> UInt32? {
-    // Looked for only where the mark, in which a bit may have flipped, says that it is worth it.
+    // The number of the last version tells whether the search is worth it; it may have a flipped
+    // bit.
     guard let mark = try? lastVersion(), mark > last else { return nil }
     return try? read { (database) throws(StoreError) -> UInt32? in
       let statement = try database.prepared("SELECT max(version) FROM changes WHERE version > ?")
@@ -146,7 +151,8 @@ final class Index: Sendable {
     }
   }
 
-  /// Forgets the versions above a number, which the catalog has lost: others get their numbers.
+  /// Removes the versions above a number, which the catalog has lost: other versions get their
+  /// numbers.
   func forget(after last: UInt32) throws(StoreError) {
     let outcome = writer.withLock { loan in
       Result { () throws(StoreError) in
@@ -161,9 +167,9 @@ final class Index: Sendable {
     try outcome.get()
   }
 
-  /// The unsettled drops that were noted last, and of which head.
+  /// Returns the unsettled drops that were kept last, and their head.
   func conflicts() -> (known: KnownDrops, id: Version.ID)? {
-    // They are computed anew where they cannot be read.
+    // If they cannot be read they are computed again.
     try? read { (database) throws(StoreError) -> (KnownDrops, Version.ID)? in
       let statement = try database.prepared("SELECT head, drops FROM conflicts")
       defer { statement.reset() }
@@ -174,17 +180,17 @@ final class Index: Sendable {
     }
   }
 
-  /// Keeps the unsettled drops of a head; written later.
+  /// Keeps the unsettled drops of a head; they are written later.
   func note(conflicts known: KnownDrops, of head: Version.ID) {
     keep { $0.conflicts = (known, head) }
   }
 
-  /// Keeps bytes under a name, instead of those before; written later.
+  /// Keeps bytes under a name, in place of older ones; they are written later.
   func note(_ name: String, _ bytes: [UInt8]) {
     keep { $0.notes[name] = bytes }
   }
 
-  /// The bytes kept under a name, if they can be read.
+  /// Returns the bytes kept under a name, if they can be read.
   func noted(_ name: String) -> [UInt8]? {
     if let waiting = pending.withLock({ $0.notes[name] }) { return waiting }
     return try? read { (database) throws(StoreError) -> [UInt8]? in
@@ -238,7 +244,7 @@ final class Index: Sendable {
 
   // MARK: Filling
 
-  /// Takes in what a commit added; written later.
+  /// Keeps the additions of a commit; they are written later.
   func note(chunks: [Digest: Location], changes: [(VersionNumber, [Key])]) {
     guard isWritable, !chunks.isEmpty || !changes.isEmpty else { return }
     let isDue = pending.withLock { pending in
@@ -253,13 +259,13 @@ final class Index: Sendable {
       pending.isScheduled = true
       return true
     }
-    // Commits that come close together are written together.
+    // Commits at short intervals are written together.
     if isDue { flushSoon() }
   }
 
-  /// Writes what waits.
+  /// Writes everything that is pending.
   func flush() {
-    // One at a time: each takes away from the front what it wrote.
+    // One thread at a time: each removes from the front what it wrote.
     writer.withLock { loan in
       let taken = pending.withLock { pending in
         pending.isScheduled = false
@@ -271,7 +277,8 @@ final class Index: Sendable {
         !taken.0.isEmpty || !taken.1.isEmpty || taken.2 > 0 || taken.3 != nil || !taken.4.isEmpty,
         let database = loan?.database
       else { return }
-      // What could not be written waits for the next flush, or for the next open, which catches up.
+      // Additions that could not be written stay for the next flush; the next open adds them
+      // otherwise.
       guard (try? Index.write(taken.0, taken.1, taken.2, taken.3, taken.4, to: database)) != nil
       else {
         return
@@ -295,7 +302,7 @@ final class Index: Sendable {
     to database: StoreDatabase
   ) throws(StoreError) {
     try database.transaction { () throws(StoreError) in
-      // In order of key, neighbours meet in one page.
+      // In the order of hashes, neighbours are in the same page.
       for (hash, place) in chunks.sorted(by: { $0.key < $1.key }) {
         var bytes: [UInt8] = []
         bytes.append(place)

@@ -1,17 +1,17 @@
-/// The checksum that SQLite's log runs through its frames: two sums of 32-bit words, each of them linear.
+/// The checksum that SQLite computes over the frames of its log: two linear sums of 32-bit words.
 struct LogSum: Equatable {
   private var first: UInt32 = 0
   private var second: UInt32 = 0
 
   init() {}
 
-  /// The one that stands in a header.
+  /// Reads a checksum from a header.
   init(_ bytes: [UInt8], at place: Int) {
     first = bytes.word(place, isBigEndian: true)
     second = bytes.word(place + 4, isBigEndian: true)
   }
 
-  /// Goes on over bytes, a multiple of eight of them.
+  /// Continues the checksum over bytes, whose number is a multiple of eight.
   mutating func add(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool) {
     var (a, b) = (first, second)
     bytes.withUnsafeBytes { raw in
@@ -27,7 +27,8 @@ struct LogSum: Equatable {
     (first, second) = (a, b)
   }
 
-  /// The only bit, of the 64 as they stand in a header, in which another differs; nil where more do.
+  /// Returns the only bit, of 64 in the order of a header, in which another checksum differs; nil
+  /// if more bits differ.
   func flippedBit(to other: LogSum) -> Int? {
     let difference = UInt64(first ^ other.first) << 32 | UInt64(second ^ other.second)
     guard difference.nonzeroBitCount == 1 else { return nil }
@@ -36,18 +37,18 @@ struct LogSum: Equatable {
     return (7 - bit / 8) * 8 + bit % 8
   }
 
-  /// The bytes each of which, one bit in it changed, gives all the sum that they should have.
+  /// Returns the bytes of which each one, with one bit flipped, gives the wanted checksum.
   ///
-  /// Often there is one. The sums are of 32 bits, though, and what a word's highest bits add to them comes
-  /// again every few words: for such a bit there are up to a third of all words.
+  /// Often there is one. But the sums have 32 bits, and the contribution of a word's highest bits
+  /// repeats every few words: for such a bit up to a third of all words are possible.
   static func repairs(
     of bytes: [UInt8], from seed: LogSum, to wanted: LogSum, isBigEndian: Bool
   ) -> [(place: Int, byte: UInt8)] {
     var found = seed
     found.add(bytes[...], isBigEndian: isBigEndian)
     let change = (wanted.first &- found.first, wanted.second &- found.second)
-    // What a change of one adds to the two sums at the end, for the words of a pair; the pairs behind it
-    // each turn (a, b) into (a + b, a + 2b).
+    // The effect of one unit on the two final sums, for the two words of a pair; each pair behind
+    // it turns (a, b) into (a + b, a + 2b).
     var even: (UInt32, UInt32) = (1, 1)
     var odd: (UInt32, UInt32) = (0, 1)
     var repairs: [(place: Int, byte: UInt8)] = []
@@ -71,7 +72,7 @@ struct LogSum: Equatable {
 }
 
 extension [UInt8] {
-  /// The 32-bit word at a place.
+  /// Returns the 32-bit word at an offset.
   func word(_ place: Int, isBigEndian: Bool) -> UInt32 {
     let value = withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: UInt32.self) }
     return isBigEndian ? UInt32(bigEndian: value) : UInt32(littleEndian: value)

@@ -1,15 +1,16 @@
-/// Tells bytes that no compressor makes shorter from others, in a tenth to a fifth of the time that trying
-/// takes: what is compressed or encrypted already.
+/// Recognises bytes that no compressor makes shorter, such as compressed or encrypted ones, in a
+/// tenth to a fifth of the time of an attempt.
 ///
-/// It errs towards trying. Only what is nearly as even as chance in its bytes, and repeats next to no words
-/// where words stand, is called random.
+/// In doubt it answers no. Only bytes that are distributed nearly as evenly as random ones, and
+/// that hardly repeat words at word boundaries, are called random.
 enum RandomBytes {
-  /// Shorter runs say too little of themselves, and are tried at little cost.
+  /// Shorter inputs are too small a sample, and compressing them costs little.
   private static let shortest = 1024
-  /// Bytes that are counted, as so many words spread evenly.
+  /// The number of 8-byte words, evenly spread, whose bytes are counted.
   private static let sample = 64
-  /// The sum of squares of how often each byte occurs: 1,534 on average for chance, with a deviation of 45.
-  /// 7.7 bits a byte give this much, which leaves less to save than makes compressing pay.
+  /// The greatest sum of squares of the bytes' frequencies: random bytes have 1,534 on average,
+  /// with a deviation of 45. 7.7 bits for each byte have this sum, which leaves too little for
+  /// compression to pay.
   private static let mostEven = 1760
   private static let slots = 1024
 
@@ -37,7 +38,7 @@ enum RandomBytes {
     }
   }
 
-  /// Whether a sixteenth of the words have occurred among those shortly before.
+  /// Returns true if a sixteenth of the words occurred shortly before.
   private static func repeatsWords(_ bytes: UnsafeRawBufferPointer) -> Bool {
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: slots) { seen in
       seen.initialize(repeating: 0)

@@ -1,5 +1,5 @@
 extension [UInt8] {
-  /// The raw bytes, with the typed error of the body.
+  /// Calls a body with the raw bytes and keeps the type of its error.
   @inline(__always)
   func withRawBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

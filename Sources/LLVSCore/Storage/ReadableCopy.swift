@@ -1,18 +1,19 @@
 internal import Platform
 
-/// Copies of a store's databases, for a store on a disk that cannot be written, or on which locks keep nobody
-/// out: SQLite reads a database with a log beside it only where it can make a file for its readers, and with
-/// the writer only where both share that.
+/// Copies of a store's databases, for a store on a disk that cannot be written or whose locks do
+/// not exclude other processes: SQLite reads a database with a log only if it can create its
+/// shared-memory file there, and beside a writer only if both share that file.
 ///
-/// In a directory of its own that only its owner reads; it goes with this object. What the store is read
-/// for otherwise, its segments, is read where it is.
+/// The copies are in a directory of their own that only its owner can read, and go with this
+/// object. Segments are read in the store.
 final class ReadableCopy: Sendable {
-  /// Where the copies are, under the names that they have in the store.
+  /// The directory of the copies, which have the same names as in the store.
   let path: String
 
-  /// Copies what is there of the files.
+  /// Copies those of the files that are there.
   ///
-  /// - Throws: ``StoreError/busy(_:)`` if they keep changing: the disk is written from elsewhere.
+  /// - Throws: ``StoreError/busy(_:)`` if they keep changing, because another machine writes to the
+  ///   disk.
   /// - Complexity: O(size of the databases).
   init(of store: String) throws(StoreError) {
     path = "\(SystemProcess.temporaryDirectory)/llvs-copy-\(SystemRandom.hex(8))"
@@ -43,7 +44,8 @@ final class ReadableCopy: Sendable {
   deinit { ReadableCopy.remove(path) }
 
   private static func remove(_ path: String) {
-    // What cannot be removed lies in the directory for such files, which others clear.
+    // Copies that cannot be removed stay in the directory for temporary files, which the system
+    // clears.
     try? FileSystem.removeTree(path)
   }
 

@@ -1,20 +1,21 @@
 internal import Platform
 
-/// Records that stand near each other, read with one call for many.
+/// Reads several neighbouring records with one call.
 ///
-/// Versions that follow each other stand one behind the other, so what somebody wants of a hundred of them is
-/// a short stretch of a segment; to read each record by itself costs more than to check it.
+/// Successive versions are next to each other in a segment, so the records of a hundred of them are
+/// a short stretch; reading each record by itself costs more than checking it.
 extension RecordStore {
-  /// What lies between two records, and is read for nothing, may be so long.
+  /// The longest gap between two records that is read along, in bytes.
   private static let gap: UInt64 = 8 << 10
-  /// No stretch is longer.
+  /// The greatest length of a stretch, in bytes.
   private static let stretch: UInt64 = 256 << 10
-  /// Fewer records are as quickly read one by one.
+  /// Fewer records are read as fast one by one.
   private static let fewest = 4
 
-  /// Calls the body with records of a kind and their raw bytes, those that stand near each other.
+  /// Calls the body with the raw bytes of those records of a kind that are near each other.
   ///
-  /// The others are left out, and so is what cannot be read or is damaged: ``read(_:at:)`` says why.
+  /// Other records are left out, as are those that cannot be read or are damaged: ``read(_:at:)``
+  /// reports that.
   ///
   /// - Complexity: O(*n* log *n*) for *n* places.
   func readAhead(
@@ -45,7 +46,8 @@ extension RecordStore {
     }
   }
 
-  /// Whether a record may be looked for in its file: it is there, and no longer than one can be.
+  /// Returns true if a record may be in its file: it was written, and is no longer than records can
+  /// be.
   private func isReadable(_ place: Location) -> Bool {
     let (end, overflow) = place.offset.addingReportingOverflow(UInt64(place.length))
     return place.segment > 0 && !overflow && end <= UInt64(Int64.max)

@@ -1,25 +1,26 @@
 internal import Platform
 
-/// Nodes of maps that are written as what differs from another node.
+/// Nodes of maps that are written as the difference from another node.
 ///
-/// A version's nodes differ from their predecessors' by an entry or two of up to 256. Such a node is
-/// compressed with an older record, its base, as if that stood before it. A base never has a base, so that
-/// two records have to be read at most; and once the difference takes over a quarter of what the base
-/// takes, a node is written whole, and is the base of those that follow.
+/// A version's nodes differ from their predecessors' by an entry or two of up to 256. Such a node
+/// is compressed with an older record, its base, as if the base were before it. A base has no base
+/// itself, so at most two records have to be read; and when the difference takes over a quarter of
+/// the base's length, the node is written whole and becomes the base of those that follow.
 ///
-/// INVARIANT: a base stands before what rests on it, in the same segment or in one of a smaller number,
-/// written in the same transaction or in one that was committed: it is durable no later.
+/// INVARIANT S8: a base is before the records that depend on it, in the same segment or in one with
+///   a smaller number, and was written in the same transaction or in a committed one: it is durable
+///   no later than they.
 extension RecordStore {
-  /// The part of a base's length on disk that a difference may have.
+  /// A difference may have the base's length on disk divided by this.
   private static let most = 4
-  /// Shorter nodes are written whole: nothing is saved that counts.
+  /// Shorter nodes are written whole, as little would be saved.
   private static let shortest = 512
 
   func writeNode(
     _ bytes: UnsafeRawBufferPointer, after prior: Location?
   ) throws(StoreError) -> Location {
     guard bytes.count >= RecordStore.shortest, let prior,
-      // What cannot be read is no base; whoever reads it for itself is told.
+      // A record that cannot be read cannot be a base; the caller that reads it gets the error.
       let base = try? base(of: prior)
     else { return try append(.mapNode, bytes) }
     let capacity = min(Int(base.location.length), bytes.count) / RecordStore.most
@@ -32,7 +33,7 @@ extension RecordStore {
     let delta: [UInt8]? =
       switch made {
       case .told(let frame): frame
-      // A search would find little that keys do not tell.
+      // A search would find little more than the comparison by keys.
       case .tooLong: nil
       case .unknown: compression.delta(bytes, from: base.bytes, capacity: room, after: head)
       }
@@ -51,8 +52,8 @@ extension RecordStore {
     return location
   }
 
-  /// What a node may be written as a difference from that follows the one at a location: that one, or
-  /// what it rests on.
+  /// Returns the base for a node that follows the one at a location: that node or, if it is a
+  /// difference, its base.
   private func base(
     of prior: Location
   ) throws(StoreError) -> (location: Location, bytes: [UInt8]) {
@@ -64,7 +65,7 @@ extension RecordStore {
     return (place, try bytes(ofBase: place))
   }
 
-  /// Where the base of a record stands.
+  /// Returns the location of a record's base.
   private func baseLocation(
     _ payload: [UInt8], of location: Location
   ) throws(StoreError) -> Location {
@@ -74,7 +75,7 @@ extension RecordStore {
     return base
   }
 
-  /// The raw bytes of a record that is a difference.
+  /// Returns the raw bytes of a record that is a difference.
   func readDelta(
     _ header: RecordHeader, _ payload: [UInt8], at location: Location
   ) throws(StoreError) -> [UInt8] {
@@ -94,9 +95,9 @@ extension RecordStore {
     return raw
   }
 
-  /// The raw bytes of a record that others rest on: as a rule it is a node that whoever asks has met.
+  /// Returns the raw bytes of a base; mostly its node is in memory.
   private func bytes(ofBase place: Location) throws(StoreError) -> [UInt8] {
-    // A node in memory may be a difference itself, which nothing rests on.
+    // A node in memory may be a difference itself, and cannot be a base.
     if bases.base(of: place) == place {
       if let node = mapNodes.node(at: place) { return node.bytes }
       if let known = bases.bytes(of: place) { return known }
@@ -105,8 +106,8 @@ extension RecordStore {
     return try bytes(ofBase: place, header, payload)
   }
 
-  /// The same of a record that was read, kept for the next: versions that follow each other have nodes
-  /// that rest on the same.
+  /// Does the same for a record that was read, and keeps the bytes: successive versions have nodes
+  /// with the same base.
   private func bytes(
     ofBase place: Location, _ header: RecordHeader, _ payload: [UInt8]
   ) throws(StoreError) -> [UInt8] {
@@ -121,11 +122,11 @@ extension RecordStore {
   }
 }
 
-/// What nodes that were written or met lately rest on.
+/// The bases of nodes that were written or read lately.
 ///
 /// - Concurrency: any thread.
 final class DeltaBases: Sendable {
-  /// Of each node the place of its base, its own where it is one.
+  /// For each node the location of its base; its own if it is a base.
   private let places = GenerationCache<Location, Location>(budget: 32_768, shards: 1)
   private let bytes = GenerationCache<Location, [UInt8]>(budget: 8 << 20, shards: 1)
 

@@ -1,15 +1,18 @@
 internal import Platform
 
-/// Damaged records that are made whole again by the bytes they had.
+/// Repairs damaged records with the bytes that they held.
 ///
-/// INVARIANT 10: a record that was committed is written again only where reading it fails, with the bytes
-/// that it had: what is left of it says so, either its fields, with the checksum, or its payload; or nothing
-/// but zeros is left. A power failure while it is written leaves a record that is damaged, as it was.
+/// INVARIANT S7: a committed record is written again only if reading it fails, and with the bytes
+///   that it held. What is left of the record proves that: its fields, with the checksum, or its
+///   payload; or nothing but zeros is left. A power failure during the repair leaves a damaged
+///   record, as before.
 extension RecordStore {
-  /// Writes a record again in the place where it is damaged; the caller knows what it held by its digest.
+  /// Writes a damaged record again in its place; the caller knows its bytes by their digest.
   ///
-  /// - Returns: whether the record is there now, durably; false also where nothing shows that it was this one.
-  /// - Concurrency: any thread of the process that writes; several at once write the same.
+  /// - Returns: true if the record can be read now, durably; false also if nothing proves that it
+  ///   held these bytes.
+  /// - Concurrency: any thread of the process that writes; several threads would write the same
+  ///   bytes.
   func mend(
     _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, at location: Location
   ) -> Bool {
@@ -24,7 +27,7 @@ extension RecordStore {
       if let there = try? read(kind, at: location) {
         return there.withUnsafeBytes { $0.compare(to: bytes) == 0 }
       }
-      // Its header is checked.
+      // Opening the file here checks its header.
       _ = try files.file(location.segment)
       let file = try File(files.path(location.segment), [.readWrite, .noFollow, .nonBlocking])
       guard try file.status().kind == .regular else { return false }
@@ -37,7 +40,7 @@ extension RecordStore {
       try file.syncData()
       return try read(kind, at: location).withUnsafeBytes { $0.compare(to: bytes) == 0 }
     } catch {
-      // It stays damaged, and is named to who reads it.
+      // The record stays damaged, and reading it reports that.
       return false
     }
   }

@@ -1,71 +1,74 @@
 internal import Platform
 internal import Synchronization
 
-/// The append-only segments: records are written once, checked on every read, never changed; one that is
-/// damaged may be made whole (`RecordStore+Mending.swift`, invariant 10).
+/// The append-only segments: records are written once, checked at every read, and never changed; a
+/// damaged record may be repaired (`RecordStore+Mending.swift`, S7).
 ///
-/// INVARIANT 1 (half of it here, half in `Store+Write.swift`): a record is durable before anything
-/// refers to it. ``sync()`` returns only when every record appended so far is; after a failed write or
-/// sync the segment is abandoned: it is never written or synced again, its records that were not yet
-/// named by a commit never will be, and the transaction is written anew in another segment.
+/// INVARIANT S1 (this half of it here, the other in `Store+Write.swift`): a record is durable
+///   before anything refers to it. ``sync()`` returns only when every record appended so far is
+///   durable. After a failed write or sync the segment is abandoned: it is never written or synced
+///   again, no commit ever refers to its uncommitted records, and the transaction is written anew
+///   in another segment.
 ///
-/// INVARIANT 3: every read verifies the record's checksum before a byte of it is used; what does not
-/// verify throws ``StoreError/corrupt(_:)`` with the segment and the offset.
+/// INVARIANT S3: every read verifies the record's checksum before any of its bytes are used; a
+///   record that fails throws ``StoreError/corrupt(_:)`` with the segment and the offset.
 ///
-/// INVARIANT 9: a segment's file may end with zeros that no record has taken yet, or after a crash with
-/// anything: how long a file is says nothing of its records, which are found by their places alone. Zeros
-/// are written behind the last record of the open segment only, by its writer, and cut off when the segment
-/// is left in good order; one that is abandoned keeps them, and no older segment is ever touched.
+/// INVARIANT S5: a segment's file may end with zeros that no record uses yet, or after a crash with
+///   any bytes: the length of the file says nothing about records, which are found by their
+///   locations only. Zeros are written only behind the last record of the open segment, by its
+///   writer, and removed when the segment is closed in good order; an abandoned segment keeps them,
+///   and older segments are never changed.
 ///
-/// Where a record stands is never used again in a session, also not after a failed transaction, so a
-/// cache keyed by ``Location`` never holds another record's bytes.
+/// A location is not used again within a session, even after a failed transaction, so a cache keyed
+/// by ``Location`` never holds the bytes of another record.
 ///
 /// - Concurrency: one thread writes (the holder of the store's write lock); any number read.
 final class RecordStore: NodeStorage, Sendable {
-  /// How many bytes a segment has, about, that is left for a new one.
+  /// The length, in bytes, at which a new segment is begun.
   static let rollover: UInt64 = 256 << 20
   static let bufferSize = 1 << 20
-  /// Small commits are written into bytes that are zeros already: a sync that changes neither the file's
-  /// size nor its blocks takes about half the time.
+  /// Small commits are written over zeros: a sync that changes neither the file's size nor its
+  /// blocks takes about half the time.
   private static let room = 256 << 10
   private static let smallCommit = 64 << 10
-  /// So many small commits in a segment promise more of them.
+  /// After this many small commits in a segment more of them are expected.
   private static let commitsForRoom = 4
 
   private struct Writer {
     var segment: UInt32 = 0
     var file: File?
-    /// Records from here on are in `buffer`, the others in the file.
+    /// The records from here on are in `buffer`, earlier ones in the file.
     var flushed: UInt64 = 0
     var buffer: [UInt8] = []
-    /// Whether anything was written to the file since its last sync.
+    /// True if anything was written to the file since its last sync.
     var isDirty = false
-    /// Whether the directory has not been synced since the file was made.
+    /// True if the directory was not synced since the file was created.
     var isNew = false
     var next: UInt32 = 0
-    /// A segment is left for a new one when it has this many bytes.
+    /// The length at which a new segment is begun.
     var limit = RecordStore.rollover
     /// Segments that were filled since the last sync.
     var filled: [File] = []
     var isWritable = false
-    /// The file ends here: zeros from `flushed` on.
+    /// The end of the file; it holds zeros from `flushed` on.
     var end: UInt64 = 0
-    /// Syncs of little that the open segment has had.
+    /// The number of small commits in the open segment.
     var smallCommits = 0
   }
 
   let files: SegmentFiles
   let compression = Compression()
   let bases = DeltaBases()
-  /// The nodes of maps in memory, by their places here.
+  /// The nodes of maps in memory, by their locations.
   let mapNodes = NodeCache(budget: 64 << 20)
-  // Taken by the writing thread, and by readers of records that are still in its buffer; held while
-  // the buffer is flushed. Order: writer, then the locks inside SegmentFiles and Compression.
+  // Acquired by the writing thread, and by readers of records that are still in its buffer; held
+  // while the buffer is flushed. Order: writer, then the locks inside SegmentFiles and Compression.
   private let writer = Mutex(Writer())
-  /// The open segment and how much of it is in its file, for readers: number in the high 24 bits.
+  /// The number of the open segment, in the high 24 bits, and the length of its written part, for
+  /// readers.
   private let frontier = Atomic<UInt64>(0)
 
-  /// Begins at segment `next`, a number above those of all segments that any commit names.
+  /// Begins with segment `next`, a number above those of all segments that a commit refers to.
   init(files: SegmentFiles, next: UInt32) {
     self.files = files
     writer.withLock { $0.next = next }
@@ -73,12 +76,12 @@ final class RecordStore: NodeStorage, Sendable {
 
   // MARK: Writing
 
-  /// Lets records be appended; between transactions nothing may be.
+  /// Allows appending; outside of transactions it is forbidden.
   func beginWriting() { writer.withLock { $0.isWritable = true } }
 
   func endWriting() { writer.withLock { $0.isWritable = false } }
 
-  /// Appends a record; `packed` is what ``packed(_:_:)`` made of it, if it was made.
+  /// Appends a record; `packed` is the result of ``packed(_:_:)``, if the caller has it.
   func append(
     _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, packed: PackedRecord? = nil
   ) throws(StoreError) -> Location {
@@ -90,7 +93,7 @@ final class RecordStore: NodeStorage, Sendable {
     return try payload.withRawBytes { (raw) throws(StoreError) in try append(packed.header, raw) }
   }
 
-  /// A record's fields and payload, ready to be appended.
+  /// Returns a record's fields and payload, ready to be appended.
   ///
   /// - Concurrency: any thread.
   func packed(_ kind: RecordKind, _ bytes: UnsafeRawBufferPointer) -> PackedRecord {
@@ -127,10 +130,11 @@ final class RecordStore: NodeStorage, Sendable {
         if writer.buffer.count >= RecordStore.bufferSize {
           let start = writer.flushed
           try flush(&writer)
-          // The disk is busy while the next are made, and the commit waits for little.
+          // The disk is busy while the next records are made, and the commit waits for less.
           writer.file?.startWriteback(start..<writer.flushed)
         }
-        // A commit may have filled the segment: what came since is in the buffer, and belongs into it.
+        // If a commit has filled the segment, the records since then are in the buffer and belong
+        // to it.
         if writer.flushed >= writer.limit {
           try flush(&writer)
           roll(&writer)
@@ -141,11 +145,11 @@ final class RecordStore: NodeStorage, Sendable {
     return try outcome.get()
   }
 
-  /// Has segments left for new ones at another size.
+  /// Changes the length at which a new segment is begun, in bytes.
   func limitSegments(to bytes: UInt64) { writer.withLock { $0.limit = bytes } }
 
-  /// Writes what was appended to the file and has the disk begin with it, so that ``sync()``, which must
-  /// follow, waits for less.
+  /// Writes the appended records to the file and has the disk begin to write them, so that
+  /// ``sync()``, which must follow, waits for less.
   func startSync() throws(StoreError) {
     let outcome = writer.withLock { writer in
       Result { () throws(StoreError) in
@@ -160,7 +164,7 @@ final class RecordStore: NodeStorage, Sendable {
 
   /// Makes every record appended so far durable.
   ///
-  /// - Throws: ``StoreError/system(_:)``; then none of them may be named by anything.
+  /// - Throws: ``StoreError/system(_:)``; then nothing may ever refer to these records.
   func sync() throws(StoreError) {
     let (taken, directoryIsDue) = try takeDirty().get()
     do throws(SystemError) {
@@ -172,7 +176,7 @@ final class RecordStore: NodeStorage, Sendable {
     }
   }
 
-  /// Flushes and hands out what has to be synced, so that the lock is not held while syncing.
+  /// Flushes, and returns the files to sync, so that the lock is not held during the sync.
   private func takeDirty() -> Result<([File], Bool), StoreError> {
     writer.withLock { writer in
       Result { () throws(StoreError) in
@@ -195,7 +199,7 @@ final class RecordStore: NodeStorage, Sendable {
     if isSmall { makeRoom(&writer) }
   }
 
-  /// Leaves the open segment for good: after an error nothing more goes into it.
+  /// Closes the open segment for good: after an error nothing more is written to it.
   func abandon() {
     writer.withLock { writer in
       writer.file = nil
@@ -213,7 +217,7 @@ final class RecordStore: NodeStorage, Sendable {
     let path = files.path(number)
     do throws(SystemError) {
       let file = try File.kept(path, [.readWrite, .create, .exclusive])
-      // The number is spent, also when the header cannot be written.
+      // The number is used up even if the header cannot be written.
       writer.next = number + 1
       let header = SegmentFormat.header(number: number, store: files.store)
       try file.write(header, at: 0)
@@ -239,7 +243,7 @@ final class RecordStore: NodeStorage, Sendable {
         try file.write(bytes, at: writer.flushed)
       }
     } catch {
-      // What the file holds from `flushed` on is unknown: nothing is ever written behind it.
+      // The file's bytes from `flushed` on are unknown: nothing is ever written behind them.
       writer.file = nil
       writer.buffer = []
       writer.filled = []
@@ -261,17 +265,17 @@ final class RecordStore: NodeStorage, Sendable {
     else { return }
     let (from, to) = (max(writer.flushed, writer.end), writer.flushed + UInt64(RecordStore.room))
     guard file.makeRoom(from: from, to: to) else {
-      // Some commits later there may be room; records need none of it.
+      // Some commits later there may be space; records do not depend on the zeros.
       writer.smallCommits = 0
       return
     }
     writer.end = to
   }
 
-  /// Takes away the zeros that no commit has used.
+  /// Removes the zeros that no commit has used.
   private static func trim(_ writer: Writer) {
     guard let file = writer.file, writer.end > writer.flushed else { return }
-    // Where it fails they stay: bytes behind the last record mean nothing.
+    // If this fails they stay: bytes behind the last record mean nothing.
     try? file.truncate(to: writer.flushed)
   }
 
@@ -289,7 +293,7 @@ final class RecordStore: NodeStorage, Sendable {
     frontier.store(UInt64(writer.segment) << 40 | writer.flushed, ordering: .releasing)
   }
 
-  /// The next segment's number and the bytes of the open one, for the catalog and statistics.
+  /// The number of the next segment, for the catalog and statistics.
   var nextSegment: UInt32 { writer.withLock { $0.next } }
 
   // MARK: Reading
@@ -298,7 +302,7 @@ final class RecordStore: NodeStorage, Sendable {
     try read(.mapNode, at: location)
   }
 
-  /// The raw bytes of a record of one kind.
+  /// Returns the raw bytes of a record of one kind.
   func read(_ kind: RecordKind, at location: Location) throws(StoreError) -> [UInt8] {
     let (header, payload) = try readPacked(at: location)
     guard header.kind == kind else {
@@ -309,7 +313,7 @@ final class RecordStore: NodeStorage, Sendable {
     return try unpacked(header, payload, at: location)
   }
 
-  /// The raw bytes of a record that is no difference, from its payload.
+  /// Returns the raw bytes of a record that is not a difference, from its payload.
   func unpacked(
     _ header: RecordHeader, _ payload: [UInt8], at location: Location
   ) throws(StoreError) -> [UInt8] {
@@ -328,7 +332,7 @@ final class RecordStore: NodeStorage, Sendable {
     return raw
   }
 
-  /// A record's fields and its payload as it is on disk, its checksum verified.
+  /// Returns a record's fields and its payload as it is on disk, after checking its checksum.
   func readPacked(at location: Location) throws(StoreError) -> (RecordHeader, [UInt8]) {
     let size = Int(location.length) - SegmentFormat.recordHeaderSize
     guard size >= 0, size <= RecordKind.mapNode.bound, location.segment > 0 else {
@@ -370,16 +374,16 @@ final class RecordStore: NodeStorage, Sendable {
     return (try result.get(), payload)
   }
 
-  /// Whether a record is not in the write buffer any more.
+  /// Returns true if a record is not in the write buffer any more.
   func isWritten(_ location: Location) -> Bool {
     let seen = frontier.load(ordering: .acquiring)
     return UInt32(truncatingIfNeeded: seen >> 40) != location.segment
       || location.offset < seen & (1 << 40 - 1)
   }
 
-  /// Where the bytes of a record stand in its file when they are stored plain, for splice.
+  /// Returns where the bytes of a record are in its file if they are uncompressed, for splice.
   ///
-  /// Nothing is verified: the caller has read the record once, or takes the risk of bytes that changed.
+  /// This call verifies them; the file's bytes may change before the caller reads them.
   func plainBytes(at location: Location) throws(StoreError) -> (
     file: File, offset: UInt64, length: Int
   )? {
@@ -389,7 +393,7 @@ final class RecordStore: NodeStorage, Sendable {
     return (file, location.offset + UInt64(SegmentFormat.recordHeaderSize), header.payloadLength)
   }
 
-  /// The bytes of a record that is still in the write buffer; nil once it is in the file.
+  /// Returns the bytes of a record that is still in the write buffer; nil once it is in the file.
   private func buffered(_ location: Location) -> [UInt8]? {
     writer.withLock { writer in
       guard writer.segment == location.segment, writer.file != nil,

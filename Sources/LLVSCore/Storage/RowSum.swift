@@ -1,9 +1,9 @@
 internal import SQLite
 
-/// The checksum of a row, which statements compute by the SQL functions `llvs_sum(...)` and
-/// `llvs_sum_negative(...)`: XXH3-64 over the columns, their types and lengths included.
+/// The checksum of a row, which statements compute with the SQL functions `llvs_sum(...)` and
+/// `llvs_sum_negative(...)`: XXH3-64 over the columns, with their types and lengths.
 enum RowSum {
-  /// The type codes of SQLite's C interface, which are part of what is summed.
+  /// The type codes of SQLite's C interface; the checksum covers them.
   private enum TypeCode {
     static let integer: UInt8 = 1
     static let real: UInt8 = 2
@@ -12,7 +12,8 @@ enum RowSum {
     static let null: UInt8 = 5
   }
 
-  /// Sums arguments; `zero` stands for every real number that is zero, of either sign.
+  /// Returns the checksum of arguments; `zero` replaces every real number that is zero, of either
+  /// sign.
   static func of(_ arguments: SQLFunction.Arguments, zero: Double) -> Int64 {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(256)

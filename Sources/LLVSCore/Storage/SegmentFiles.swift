@@ -1,7 +1,8 @@
 internal import Platform
 internal import Synchronization
 
-/// The open descriptors of segments, bounded: a store may have thousands.
+/// The open descriptors of segments; their number is bounded, as a store may have thousands of
+/// segments.
 final class SegmentFiles: Sendable {
   private struct Slot {
     var file: File
@@ -16,7 +17,7 @@ final class SegmentFiles: Sendable {
   let directory: String
   let store: [UInt8]
   private let bound: Int
-  // A leaf lock; held for look-ups only, never in a system call.
+  // A leaf lock; held for look-ups only, never during a system call.
   private let state = Mutex(State())
 
   init(directory: String, store: [UInt8], bound: Int = 128) {
@@ -27,7 +28,7 @@ final class SegmentFiles: Sendable {
 
   func path(_ segment: UInt32) -> String { "\(directory)/\(SegmentFormat.name(of: segment))" }
 
-  /// The segment's file, opened and its header checked if need be.
+  /// Returns the segment's file, opened and its header checked if necessary.
   func file(_ segment: UInt32) throws(StoreError) -> File {
     let known = state.withLock { state -> File? in
       state.clock += 1
@@ -40,7 +41,7 @@ final class SegmentFiles: Sendable {
     let header: [UInt8]
     let isFile: Bool
     do throws(SystemError) {
-      // To open a FIFO would be to wait for who writes into it.
+      // Without O_NONBLOCK, opening a FIFO would wait for a writer.
       file = try File(path, [.read, .noFollow, .nonBlocking])
       isFile = try file.status().kind == .regular
       header = isFile ? try file.read(SegmentFormat.headerSize, at: 0) : []
@@ -56,7 +57,7 @@ final class SegmentFiles: Sendable {
   }
 
   func insert(_ file: File, for segment: UInt32) {
-    // Files that fall out close when the last reader lets go of them, outside the lock.
+    // Files that are dropped close when their last reader releases them, outside the lock.
     let dropped = state.withLock { state -> [File] in
       state.clock += 1
       state.slots[segment] = Slot(file: file, used: state.clock)
@@ -72,7 +73,7 @@ final class SegmentFiles: Sendable {
     _ = dropped
   }
 
-  /// The numbers of all segments, ascending.
+  /// Returns the numbers of all segments in ascending order.
   func numbers() throws(StoreError) -> [UInt32] {
     do throws(SystemError) {
       return try FileSystem.list(directory).compactMap { SegmentFormat.number(of: $0) }.sorted()

@@ -1,6 +1,6 @@
 internal import Platform
 
-/// What a record holds; the raw values are on disk.
+/// The kind of a record; the raw values are on disk.
 enum RecordKind: UInt8, CaseIterable, Sendable {
   /// Bytes of a value.
   case chunk = 1
@@ -9,7 +9,7 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
   /// A node of a version's map.
   case mapNode = 3
 
-  /// No record of the kind is longer when unpacked.
+  /// The greatest length of an unpacked record of the kind, in bytes.
   var bound: Int {
     switch self {
     case .chunk: 262_144
@@ -18,8 +18,8 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// How hard zstd tries. Nodes of maps, half of whose bytes are digests, come out as short with level -1
-  /// as with 1 (0.413 of their length) in 11 us instead of 16.
+  /// The compression level of zstd. Nodes of maps, half of whose bytes are digests, become as short
+  /// with level -1 as with 1 (0.413 of their length), in 11 us instead of 16.
   var compressionLevel: Int32 {
     switch self {
     case .chunk, .valueNode: 1
@@ -30,25 +30,25 @@ enum RecordKind: UInt8, CaseIterable, Sendable {
 
 /// The layout of a segment file, all integers big-endian:
 ///
-///     header   "LLVSSEG" format(u8) number(u32) zero(u32) store id(16) checksum(u64)        40 bytes
-///     record   kind(u8) flags(u8) zero(u16) payload length(u32) raw length(u32) checksum(u64) payload
+///     header  "LLVSSEG" format(u8) number(u32) zero(u32) store id(16) checksum(u64)     40 bytes
+///     record  kind(u8) flags(u8) zero(u16) payload length(u32) raw length(u32) checksum(u64) payload
 ///
 /// | format | what came with it |
 /// |---|---|
 /// | 1 | the above |
 /// | 2 | records that are differences: their payload begins with the location of another (16) |
-/// | 3 | nodes of values that tell how much below them is zeros |
+/// | 3 | nodes of values that record how many bytes below them are zeros |
 ///
-/// A record's checksum is XXH3-64 of the payload, seeded with XXH3-64 of the fields before it, so no
-/// length is believed before it was checked together with the bytes.
+/// A record's checksum is XXH3-64 of the payload, seeded with XXH3-64 of the fields before it, so a
+/// length is used only after it was checked together with the bytes.
 enum SegmentFormat {
   static let version: UInt8 = 3
   static let headerSize = 40
   static let recordHeaderSize = 20
   /// Flag: the payload is one zstd frame of `raw length` bytes.
   static let isCompressed: UInt8 = 1
-  /// Flag, with the other: the payload is the location of another record, and a frame that is unpacked
-  /// with that record's raw bytes before it.
+  /// Flag, with the other: the payload is the location of another record, then a frame that is
+  /// unpacked with that record's raw bytes before it.
   static let isDelta: UInt8 = 2
   static let baseLength = 16
 
@@ -57,7 +57,7 @@ enum SegmentFormat {
     return String(repeating: "0", count: max(0, 8 - digits.utf8.count)) + digits + ".seg"
   }
 
-  /// The number in a segment's file name; nil for any other name.
+  /// Returns the number in a segment's file name; nil for any other name.
   static func number(of name: String) -> UInt32? {
     guard name.hasSuffix(".seg"), let number = UInt32(name.dropLast(4)), number > 0,
       name == SegmentFormat.name(of: number)
@@ -113,7 +113,7 @@ struct RecordHeader: Sendable {
     checksum = expectedChecksum(payload)
   }
 
-  /// Parses 20 bytes; nil where a field is out of bounds.
+  /// Parses 20 bytes; nil if a field is out of bounds.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= SegmentFormat.recordHeaderSize, let kind = RecordKind(rawValue: bytes[0]),
       bytes[1] & ~(SegmentFormat.isCompressed | SegmentFormat.isDelta) == 0, bytes[2] == 0,
@@ -150,9 +150,9 @@ struct RecordHeader: Sendable {
   }
 }
 
-/// A record before it has a place.
+/// A record that has no location yet.
 struct PackedRecord: Sendable {
   let header: RecordHeader
-  /// Nil where the bytes stand as they are.
+  /// The compressed bytes; nil if the bytes are stored uncompressed.
   let payload: [UInt8]?
 }

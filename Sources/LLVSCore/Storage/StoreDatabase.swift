@@ -1,21 +1,22 @@
 internal import SQLite
 
-/// A connection to one of the store's SQLite files, whose failures are the store's.
+/// A connection to one of the store's SQLite files.
 ///
 /// SQLite's errors become ``StoreError`` here and nowhere else.
 ///
-/// - Concurrency: used by one thread at a time; its owner sees to that.
+/// - Concurrency: one thread at a time; the owner sees to that.
 package final class StoreDatabase {
   private let database: Database
 
-  /// The file.
+  /// The path of the file.
   var path: String { database.path }
-  /// Frames that the log has had since the last commit on this connection; see ``watchLog()``.
+  /// The number of frames in the write-ahead log after the last commit on this connection; see
+  /// ``watchLog()``.
   var logFrames: Int { database.logFrames }
-  /// The number of rows that the statement before changed.
+  /// The number of rows that the last statement changed.
   var changes: Int { database.changes }
 
-  /// Opens a file, or makes one, with the functions that checksums of rows need.
+  /// Opens a file, or creates one, with the SQL functions for checksums of rows.
   init(path: String, mode: Database.Mode) throws(StoreError) {
     do throws(DatabaseError) {
       database = try Database(path: path, mode: mode)
@@ -26,12 +27,12 @@ package final class StoreDatabase {
     }
   }
 
-  /// Runs statements that give no rows and are not worth keeping.
+  /// Runs statements that return no rows; they are not kept.
   func execute(_ sql: String) throws(StoreError) {
     do throws(DatabaseError) { try database.execute(sql) } catch { throw StoreError(error) }
   }
 
-  /// The kept statement with this text, reset and with nothing bound.
+  /// Returns the kept statement with this text, reset and with nothing bound.
   func prepared(_ sql: StaticString) throws(StoreError) -> StoreStatement {
     do throws(DatabaseError) {
       return StoreStatement(try database.prepared(sql))
@@ -40,12 +41,12 @@ package final class StoreDatabase {
     }
   }
 
-  /// The first column of the first row of a query.
+  /// Returns the first column of the first row of a query; nil without a row.
   func integer(_ sql: String) throws(StoreError) -> Int64? {
     do throws(DatabaseError) { return try database.integer(sql) } catch { throw StoreError(error) }
   }
 
-  /// Calls the body with every row of a query that is not worth keeping.
+  /// Calls the body with every row of a query; the query is not kept.
   func rows(_ sql: String, _ body: (StoreStatement) -> Void) throws(StoreError) {
     do throws(DatabaseError) {
       try database.rows(sql) { body(StoreStatement($0)) }
@@ -54,7 +55,7 @@ package final class StoreDatabase {
     }
   }
 
-  /// The faults that `PRAGMA integrity_check` finds, at most 100; none in a sound database.
+  /// Returns the faults that `PRAGMA integrity_check` finds, at most 100; none in a sound database.
   func integrityCheck() throws(StoreError) -> [String] {
     do throws(DatabaseError) {
       return try database.integrityCheck()
@@ -63,7 +64,7 @@ package final class StoreDatabase {
     }
   }
 
-  /// Runs the body in a transaction that takes the write lock at once; an error undoes it.
+  /// Runs the body in a transaction that acquires the write lock at once; an error rolls it back.
   func transaction<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -79,28 +80,28 @@ package final class StoreDatabase {
     return result
   }
 
-  /// Counts the frames of the log from here on, and leaves checkpoints to ``checkpoint()``.
+  /// Counts the frames of the log from now on; the caller then has to call ``checkpoint()``.
   func watchLog() { database.watchLog() }
 
-  /// Brings the log to the database as far as no reader needs it in the log.
+  /// Copies the frames of the log into the database, except those that a reader still needs.
   func checkpoint() { database.checkpoint() }
 
-  /// Brings the whole log to the database and cuts it off, where nobody else needs it now.
+  /// Copies the whole log into the database and empties it, unless another connection uses it now.
   func emptyLog() { database.emptyLog() }
 
-  /// Copies the whole database, as it is now, into a new file; others go on writing meanwhile.
+  /// Copies the whole database, as it is now, into a new file; other connections may go on writing.
   func copy(to target: String) throws(StoreError) {
     do throws(DatabaseError) { try database.copy(to: target) } catch { throw StoreError(error) }
   }
 }
 
-/// A prepared statement of a store's database, whose failures are the store's.
+/// A prepared statement of a store's database; its errors are ``StoreError``.
 struct StoreStatement {
   private let statement: Statement
 
   init(_ statement: Statement) { self.statement = statement }
 
-  /// Makes the statement ready to be run again, with nothing bound.
+  /// Prepares the statement for another run, with nothing bound.
   func reset() { statement.reset() }
 
   // MARK: Binding, from 1
@@ -147,12 +148,12 @@ struct StoreStatement {
 
   // MARK: Stepping
 
-  /// Goes to the next row; false when there is none.
+  /// Goes to the next row; false if there is none.
   func step() throws(StoreError) -> Bool {
     do throws(DatabaseError) { return try statement.step() } catch { throw StoreError(error) }
   }
 
-  /// Runs a statement that gives no rows.
+  /// Runs a statement that returns no rows.
   func run() throws(StoreError) {
     do throws(DatabaseError) { try statement.run() } catch { throw StoreError(error) }
   }
@@ -176,7 +177,7 @@ struct StoreStatement {
   func optionalBytes(_ column: Int32) -> [UInt8]? { statement.optionalBytes(column) }
   func text(_ column: Int32) -> String { statement.text(column) }
 
-  /// A column in words for people: a number, text, or bytes as hexadecimal digits.
+  /// Returns a column as text for people: a number, text, or bytes as hexadecimal digits.
   func words(_ column: Int32) -> String {
     if isNumber(column) { return "\(integer(column))" }
     let bytes = bytes(column)
@@ -190,7 +191,7 @@ struct StoreStatement {
 }
 
 extension StoreError {
-  /// The store's error for a failure of one of its databases.
+  /// Creates the store's error for a failure of one of its databases.
   init(_ error: DatabaseError) {
     self =
       switch error {

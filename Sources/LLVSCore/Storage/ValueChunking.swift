@@ -1,4 +1,4 @@
-/// Digest 1's cutting of long values: FastCDC between runs of zeros. Frozen:
+/// Digest 1's cutting of long values: FastCDC between runs of zeros. It must never change:
 /// docs/formats.md, "Value digests".
 package enum ValueChunking {
   static let singleChunk = 65_536
@@ -12,8 +12,8 @@ package enum ValueChunking {
     Digest.of(Array("llvs gear 1".utf8) + [UInt8(index)]).words.0
   }
 
-  /// The length of the first chunk of bytes that begin at a chunk's start and end where the data does
-  /// or at least ``maximum`` bytes on.
+  /// Returns the length of the first chunk. The bytes begin where a chunk begins and end where the
+  /// data ends or at least ``maximum`` bytes on.
   static func cut(_ bytes: UnsafeRawBufferPointer) -> Int {
     let end = min(bytes.count, maximum)
     guard end > minimum else { return end }
@@ -36,7 +36,7 @@ package enum ValueChunking {
     }
   }
 
-  /// How many zero bytes the buffer begins with.
+  /// Returns how many zero bytes the buffer begins with.
   package static func leadingZeros(_ bytes: UnsafeRawBufferPointer) -> Int {
     var index = 0
     while index + 8 <= bytes.count,
@@ -48,7 +48,7 @@ package enum ValueChunking {
     return index
   }
 
-  /// How many zero bytes the buffer ends with.
+  /// Returns how many zero bytes the buffer ends with.
   static func trailingZeros(_ bytes: UnsafeRawBufferPointer) -> Int {
     var index = bytes.count
     while index >= 8,

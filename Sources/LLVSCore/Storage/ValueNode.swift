@@ -1,7 +1,8 @@
-/// A node of the tree of a long value: its items and where each stands.
+/// A node of the tree of a long value: its items and their offsets.
 ///
-/// On disk, big-endian: level(u8) count(u16), then for each item tag(u8) length(u64) and, unless it is
-/// zeros, digest(32) location(16). A node whose zeros are told has tag 3, and zeros(u64) at its end.
+/// On disk, big-endian: level(u8) count(u16), then for each item tag(u8) length(u64) and, unless it
+/// is zeros, digest(32) location(16). A node with a known number of zeros has tag 3, and zeros(u64)
+/// at its end.
 final class ValueNode: Sendable {
   enum Kind: UInt8 {
     case chunk = 0
@@ -12,14 +13,15 @@ final class ValueNode: Sendable {
   struct Item: Hashable {
     var kind: Kind
     var length: UInt64
-    /// Of the bytes or the node; nothing for zeros.
+    /// The digest of the bytes or the node; nil for zeros.
     var digest: Digest?
     var location: Location?
-    /// How many of a node's bytes are zeros that take no room; nil where nobody has told, as in segments
-    /// before format 3. No part of the digest.
+    /// The number of a node's bytes that are zeros and take no space; nil if it was not recorded,
+    /// as in segments before format 3. The digest does not cover it.
     var zerosBelow: UInt64?
 
-    /// How many of the item's bytes are zeros that take no room, as far as it is known without a look below.
+    /// The number of the item's bytes that are zeros and take no space, if it is known without
+    /// reading the node below.
     var zeros: UInt64? {
       switch kind {
       case .chunk: 0
@@ -29,7 +31,7 @@ final class ValueNode: Sendable {
     }
   }
 
-  /// The tag of a node whose zeros are told.
+  /// The tag of a node with a known number of zeros.
   private static let toldNode: UInt8 = 3
 
   static let shortest = 16
@@ -37,7 +39,7 @@ final class ValueNode: Sendable {
 
   let level: UInt8
   let items: [Item]
-  /// Where each item begins in the node, and at last where the node ends.
+  /// The offset of each item in the node, and at last the node's length.
   let starts: [UInt64]
 
   var length: UInt64 { starts[items.count] }
@@ -119,7 +121,7 @@ final class ValueNode: Sendable {
     return Digest.of(bytes)
   }
 
-  /// The item that holds an offset of the node.
+  /// Returns the index of the item at an offset of the node.
   func index(of offset: UInt64) -> Int {
     var low = 0
     var high = items.count
@@ -130,7 +132,8 @@ final class ValueNode: Sendable {
     return low
   }
 
-  /// How many of the node's bytes are zeros that take no room; nil where a node below does not tell.
+  /// The number of the node's bytes that are zeros and take no space; nil if an item does not know
+  /// it.
   var zeros: UInt64? {
     var sum: UInt64 = 0
     for item in items {
@@ -140,10 +143,10 @@ final class ValueNode: Sendable {
     return sum
   }
 
-  /// What a kept node costs in memory.
+  /// The memory that the node takes in a cache, in bytes.
   var cost: Int { 128 + items.count * (MemoryLayout<Item>.stride + 8) }
 
-  /// The digest of a whole value above 65,536 bytes.
+  /// Returns the digest of a whole value of more than 65,536 bytes.
   static func valueDigest(length: UInt64, top: Digest) -> Digest {
     var hasher = SHA256Hasher()
     hasher.update(Array("llvs value 1".utf8))
@@ -152,7 +155,7 @@ final class ValueNode: Sendable {
     return hasher.finish()
   }
 
-  /// Whether a node ends after this item when it has `count` items with it.
+  /// Returns true if a node ends after this item, which is its `count`th.
   static func ends(after item: Item, count: Int) -> Bool {
     if count >= longest { return true }
     guard count >= shortest, let digest = item.digest else { return false }

@@ -1,4 +1,4 @@
-/// Builds the tree of a long value from its items, bottom up, writing each node as it ends.
+/// Builds the tree of a long value from its items, bottom up; each node is written when it ends.
 struct ValueTreeBuilder {
   typealias Item = ValueNode.Item
 
@@ -11,7 +11,7 @@ struct ValueTreeBuilder {
     self.records = records
   }
 
-  /// Whether a whole node of a level may be added: everything below is closed.
+  /// Returns true if a whole node of a level may be added: all nodes below it are closed.
   func mayAdd(level: Int) -> Bool {
     open.prefix(level).allSatisfy { $0.isEmpty }
   }
@@ -45,11 +45,12 @@ struct ValueTreeBuilder {
       zerosBelow: node.zeros)
   }
 
-  /// Closes all levels; nil for no items.
+  /// Closes all levels; nil if there are no items.
   mutating func finish() throws(StoreError) -> StoredContent? {
     var level = 0
     while level < open.count {
-      // One node, and nothing below it: the top. A level whose only item is a node is not one more.
+      // A single item and nothing below it: the node of this item is the top, and no level is
+      // added.
       if level == open.count - 1, level > 0, open[level].count == 1, let top = open[level].first {
         return stored(top)
       }

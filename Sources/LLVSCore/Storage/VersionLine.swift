@@ -1,14 +1,19 @@
-/// What listings need of a version: less than its record, and read in the order it was stored.
+/// The part of a version's record that listings need.
 package struct VersionLine: Hashable, Sendable {
+  /// The version's number.
   package var number: VersionNumber
+  /// The name in `.llvs/versions`.
   package var name: String
+  /// The first predecessor; nil for a root.
   package var first: VersionNumber?
+  /// The second predecessor; nil unless it is a merge.
   package var second: VersionNumber?
+  /// The root of its map.
   package var map: MapRoot
 }
 
 extension Catalog {
-  /// The next versions in ascending order of number.
+  /// Returns the next versions in ascending order of numbers.
   func versionLines(
     after number: UInt32, limit: Int, in database: StoreDatabase
   ) throws(StoreError) -> [VersionLine] {
@@ -21,7 +26,7 @@ extension Catalog {
       ).bind(1, Int64(number)).bind(2, Int64(limit)))
   }
 
-  /// The next versions in descending order of number.
+  /// Returns the next versions in descending order of numbers.
   func versionLines(
     before number: UInt32, limit: Int, in database: StoreDatabase
   ) throws(StoreError) -> [VersionLine] {
@@ -52,14 +57,14 @@ extension Catalog {
 }
 
 extension Store {
-  /// The next versions in the order they were stored.
+  /// Returns the next versions in the order in which they were stored.
   package func versionLines(after number: UInt32, limit: Int) throws(StoreError) -> [VersionLine] {
     try catalog.read { (database) throws(StoreError) in
       try catalog.versionLines(after: number, limit: limit, in: database)
     }
   }
 
-  /// The next versions against the order they were stored.
+  /// Returns the next versions in the opposite of the order in which they were stored.
   package func versionLines(before number: UInt32, limit: Int) throws(StoreError) -> [VersionLine] {
     try catalog.read { (database) throws(StoreError) in
       try catalog.versionLines(before: number, limit: limit, in: database)

@@ -6,7 +6,7 @@ package enum VersionName {
   static let referenceEpoch: Int64 = 978_307_200
   static let shortest = 8
 
-  /// The time part; times that no calendar here spells are cut to the years 0 to 9999.
+  /// Returns the name's part for the time; times outside the years 0 to 9999 are limited to them.
   package static func time(_ timestamp: Double) -> String {
     let bounded = timestamp.isNaN ? 0 : min(max(timestamp, -6.3e10), 2.5e11)
     let seconds = Int64(bounded.rounded(.down)) + referenceEpoch
@@ -19,7 +19,7 @@ package enum VersionName {
       "\(digits(utc.year, 4))-\(digits(utc.month, 2))-\(digits(utc.day, 2))T\(digits(utc.hour, 2))\(digits(utc.minute, 2))\(digits(utc.second, 2))Z"
   }
 
-  /// A foreign id as it may stand in a name: other bytes than `A-Za-z0-9_-` as `%XX`.
+  /// Returns an id in the form for names: other bytes than `A-Za-z0-9_-` become `%XX`.
   package static func escaped(_ id: Version.ID) -> [UInt8] {
     let hex = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = []
@@ -35,15 +35,16 @@ package enum VersionName {
     return bytes
   }
 
-  /// The names to try, shortest first; the last is told apart by the version's number.
+  /// Returns the names to try, shortest first; the last one ends with the version's number.
   static func candidates(
     timestamp: Double, id: Version.ID, number: VersionNumber
   ) -> some Sequence<String> {
     let time = time(timestamp)
     let id = escaped(id)
-    // A component of a path has 255 bytes; ids that long are told apart by their number.
+    // A component of a path has at most 255 bytes; versions with longer ids have their number in
+    // the name.
     let longest = min(id.count, 200)
-    // Lazily: as a rule the first is free.
+    // Lazy, as the first name is mostly free.
     return (min(shortest, longest)...longest + 1).lazy.map { length in
       let start = "\(time)-\(String(decoding: id[..<min(length, longest)], as: UTF8.self))"
       return length <= longest ? start : "\(start)~\(number.rawValue)"

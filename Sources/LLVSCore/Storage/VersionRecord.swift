@@ -1,67 +1,93 @@
-/// What the catalog holds of a version.
+/// The catalog's row of a version.
 package struct VersionRecord: Hashable, Sendable {
+  /// Facts about a version, a bit each.
   package struct Flags: OptionSet, Hashable, Sendable {
+    /// The bits, as they are in the catalog.
     package let rawValue: Int64
+    /// Creates flags from their bits.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Made by rule: the id recomputes from what it is made of.
+    /// Made by a rule: its id can be computed again from its content.
     package static let automatic = Flags(rawValue: 1)
-    /// Its map has the digest of its only or first predecessor's; of an empty root, of nothing.
+    /// Its map has the same digest as that of its only or first predecessor; for a root: its map is
+    /// empty.
     package static let changedNothing = Flags(rawValue: 2)
     /// Made in this store, not received.
     package static let madeHere = Flags(rawValue: 4)
-    /// Came without `llvs.digest`: from the original.
+    /// Received without `llvs.digest`, from the original.
     package static let hasNoDigest = Flags(rawValue: 8)
     /// Its map and those of all its ancestors are empty; set when it is added.
     package static let isVoid = Flags(rawValue: 16)
-    /// The map of every root that it comes from is empty; set when it is added.
+    /// The map of every root that it descends from is empty; set when it is added.
     package static let hasEmptyRoots = Flags(rawValue: 32)
   }
 
-  /// The name of the line of versions that carry none.
+  /// The name of the line of versions that name none.
   package static let unnamedLine = "-"
 
+  /// The version's number.
   package var number: VersionNumber
+  /// The version's id.
   package var id: Version.ID
   /// The name in `.llvs/versions`; never changes.
   package var name: String
+  /// The first predecessor; nil for a root.
   package var first: VersionNumber?
+  /// The second predecessor; nil unless it is a merge.
   package var second: VersionNumber?
-  /// Seconds since 2001, bit for bit as received.
+  /// Seconds since 2001-01-01 UTC, bit for bit as it was received.
   package var timestamp: Double
+  /// 1 for a root, otherwise one more than the greatest generation of the predecessors.
   package var generation: UInt32
+  /// The name of its line; ``unnamedLine`` if it names none.
   package var line: String
+  /// Facts about the version.
   package var flags: Flags
+  /// The root of its map.
   package var map: MapRoot
+  /// Bytes of the values that it stored; nil if its maker did not record them.
   package var valueDataSize: Int64?
   /// Nanoseconds since 1970 by this machine's clock.
   package var storedAt: Int64
-  /// Metadata packed inline (first byte 0) or a stored content (first byte 1).
+  /// The metadata: inline (first byte 0) or as stored content (first byte 1).
   var packedMetadata: [UInt8]
-  /// The recorded change list; nil where none was recorded.
+  /// The recorded change list; nil if none was recorded.
   package var changes: StoredContent?
 
+  /// Its predecessors, the first one first.
   package var predecessors: [VersionNumber] {
     [first, second].compactMap { $0 }
   }
 }
 
-/// A version to be added: what the caller decides; the rest is computed.
+/// A version to be added: the fields that the caller decides; the others are computed.
 package struct NewVersion: Sendable {
+  /// Its number.
   package var number: VersionNumber
+  /// Its id.
   package var id: Version.ID
+  /// The first predecessor; nil for a root.
   package var first: VersionNumber?
+  /// The second predecessor; nil unless it is a merge.
   package var second: VersionNumber?
+  /// Seconds since 2001-01-01 UTC.
   package var timestamp: Double
+  /// The name of its line.
   package var line: String
+  /// Facts about it.
   package var flags: VersionRecord.Flags
+  /// Its metadata.
   package var metadata: Version.Metadata
+  /// The root of its map.
   package var map: MapRoot
+  /// The change list to record; nil for none.
   package var changes: StoredContent?
+  /// Bytes of the values that it stored; nil if that is unknown.
   package var valueDataSize: Int64?
-  /// The keys whose bytes or attributes it changed, for the index of revisions.
+  /// The keys whose bytes or attributes it changed, for the index of changes.
   package var changedKeys: [Key]
 
+  /// Creates a version to be added.
   package init(
     number: VersionNumber, id: Version.ID, first: VersionNumber? = nil,
     second: VersionNumber? = nil, timestamp: Double,

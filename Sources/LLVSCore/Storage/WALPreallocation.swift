@@ -1,22 +1,25 @@
 internal import Platform
 
-/// Zeros ahead of the end of SQLite's log (store.sqlite-wal), for a session that makes small commits.
+/// Zeros ahead of the end of SQLite's log (store.sqlite-wal), for a session with small commits.
 ///
-/// The log is written from its beginning again after each checkpoint, in place: that its syncs are short.
-/// Until it has had its full length once it would grow by every commit; so it grows in steps.
+/// After each checkpoint the log is written from its beginning, over older frames, which makes its
+/// syncs short. Until it has had its full length once, every commit would lengthen the file; so it
+/// is lengthened in steps.
 ///
-/// INVARIANT: zeros are written behind the file's end alone, by the one who may write to the log, while no
-/// transaction of his is open. SQLite takes a frame for one only with the salt of the log's header and a
-/// checksum over everything before it, so that zeros are the end of the log to whoever reads it.
+/// INVARIANT S11: zeros are written only behind the file's end, by the process that may write to
+///   the log, while it has no open transaction. SQLite accepts a frame only with the salts of the
+///   log's header and a checksum over everything before it, so zeros are the end of the log to
+///   every reader.
 struct WALPreallocation {
-  /// Frames after which the log is checkpointed, and begun again.
+  /// The number of frames after which a checkpoint is made and the log begins again.
   static let checkpoint = 1000
 
   private static let header: UInt64 = 32
   private static let frameHeader: UInt64 = 24
-  /// A commit of more frames is not small, and one of the last before a checkpoint may have this many.
+  /// A commit with more frames is not small; the last commit before a checkpoint may have this
+  /// many.
   private static let smallCommit = 16
-  /// So many small commits promise more of them.
+  /// After this many small commits more of them are expected.
   private static let commitsForRoom = 4
   private static let step: UInt64 = 256 << 10
 
@@ -25,16 +28,16 @@ struct WALPreallocation {
   private var file: File?
   private var frames = 0
   private var commits = 0
-  /// The file ends here, as far as is known.
+  /// The end of the file, as far as it is known.
   private var end: UInt64 = 0
 
-  /// For the log of the database at a path, with pages of this size.
+  /// Creates the preallocation for the log of a database with pages of this size.
   init(database path: String, pageSize: Int) {
     self.path = path + "-wal"
     frame = WALPreallocation.frameHeader + UInt64(pageSize)
   }
 
-  /// Takes note of a commit after which the log has so many frames, and makes room for the next.
+  /// Counts a commit after which the log has `count` frames, and writes zeros for the next.
   mutating func committed(_ count: Int) {
     let added = count - (count < frames ? 0 : frames)
     frames = count
@@ -44,13 +47,13 @@ struct WALPreallocation {
     let next = used + UInt64(WALPreallocation.smallCommit) * frame
     guard commits > WALPreallocation.commitsForRoom, next > end else { return }
     guard makeRoom(used: used, next: next) else {
-      // Some commits later there may be room.
+      // Some commits later there may be space.
       commits = 0
       return
     }
   }
 
-  /// Takes note that the log was cut off.
+  /// Resets the counts after the log was emptied.
   mutating func emptied() {
     (frames, commits, end) = (0, 0, 0)
   }
@@ -61,9 +64,11 @@ struct WALPreallocation {
       guard let file else { return false }
       end = try file.status().size
       guard next > end else { return true }
-      // No more than a log has when it is begun again.
-      let full = WALPreallocation.header + UInt64(WALPreallocation.checkpoint + WALPreallocation.smallCommit) * frame
-      let wanted = next <= full ? min(used + WALPreallocation.step, full) : used + WALPreallocation.step
+      // The length of a full log, which is begun again then.
+      let most = WALPreallocation.checkpoint + WALPreallocation.smallCommit
+      let full = WALPreallocation.header + UInt64(most) * frame
+      let step = used + WALPreallocation.step
+      let wanted = next <= full ? min(step, full) : step
       guard end >= used, file.makeRoom(from: end, to: max(wanted, next)) else { return false }
       end = max(wanted, next)
       return true

@@ -1,11 +1,11 @@
 internal import CZstd
 
-/// zstd frames as they travel: whole, self-describing, unpacked within a bound.
+/// zstd frames for exchanges: complete, with their length, unpacked within a bound.
 package enum Zstd {
-  /// The level of what is sent once and read by all.
+  /// The level for data that is sent once and read by all.
   private static let level: Int32 = 9
-  /// A context that has packed much keeps memory for it: only what is short, as a version's attributes
-  /// are as a rule, is packed with one that is kept.
+  /// A context that has compressed a long input keeps memory for it: only short inputs, such as
+  /// most versions' attributes, use a kept context.
   private static let short = 65_536
   private static let contexts = Compression()
 
@@ -19,9 +19,9 @@ package enum Zstd {
     return frame
   }
 
-  /// Unpacks exactly one frame; nil where it is damaged or holds more than `bound` bytes.
+  /// Unpacks exactly one frame; nil if it is damaged or holds more than `bound` bytes.
   ///
-  /// No more is allocated than the frame says that it holds, nor than `bound`.
+  /// Allocates no more than the frame states as its length, and no more than `bound`.
   package static func unpack(_ frame: [UInt8], atMost bound: Int) -> [UInt8]? {
     frame.withUnsafeBytes { raw in
       guard ZSTD_findFrameCompressedSize(raw.baseAddress, raw.count) == raw.count else {

@@ -88,10 +88,10 @@ extension Store {
   ///
   /// Entries that are not what was written are passed over, and `tell` hears of each.
   package func headLog(
-    before sequence: Int64 = .max, limit: Int, passingOver tell: (String) -> Void = { _ in }
+    before sequence: Int64 = .max, limit: Int, passingOver report: (String) -> Void = { _ in }
   ) throws(StoreError) -> [HeadLogEntry] {
     try catalog.read { (database) throws(StoreError) in
-      try catalog.headLog(before: sequence, limit: limit, in: database, passingOver: tell)
+      try catalog.headLog(before: sequence, limit: limit, in: database, passingOver: report)
     }
   }
 
@@ -99,10 +99,10 @@ extension Store {
   ///
   /// An entry that is not what was written is passed over: then it is the head before it, and `tell` hears.
   package func head(
-    at time: Int64, passingOver tell: (String) -> Void = { _ in }
+    at time: Int64, passingOver report: (String) -> Void = { _ in }
   ) throws(StoreError) -> HeadLogEntry? {
     try catalog.read { (database) throws(StoreError) in
-      try catalog.head(at: time, in: database, passingOver: tell)
+      try catalog.head(at: time, in: database, passingOver: report)
     }
   }
 

@@ -8,7 +8,7 @@ import Testing
 import TreeNames
 import WorkingTree
 
-/// Invariant 3 over every kind of file of a store: whichever bit is flipped, what is shown is what was
+/// Invariant S3 over every kind of file of a store: whichever bit is flipped, what is shown is what was
 /// stored or an error; a difference is named; and what does not depend on the bit goes on.
 ///
 /// `LLVS_TEST_DAMAGE=50` flips so many bits a file instead of a few.

@@ -8,7 +8,7 @@ import Testing
 @testable import TreeNames
 @testable import WorkingTree
 
-/// Invariant 2 of the store, and docs/writes.md, rule 6: the power is cut at any call, also where
+/// Invariant S2 of the store, and docs/writes.md, rule 6: the power is cut at any call, also where
 /// space is allotted or given back, and what was synced is there.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct PowerCutTests {
