@@ -3,20 +3,21 @@ package import LLVSCore
 import Platform
 import WorkingTree
 
-/// Makes versions by itself, and brings what is pending to the disk: docs/writes.md, rules 2 and 6.
+/// Makes versions automatically, and makes pending changes durable: docs/writes.md, rules 2 and 6.
 ///
 /// - Concurrency: two threads of its own; its locks are leaves and are taken under the tree's.
 package final class Autosaver: Sendable {
-  /// How often the time of the next cut is looked at anew while something is pending: a save moves it.
+  /// The longest wait until the time of the next cut is computed again while changes are pending,
+  /// since a save moves that time; in nanoseconds.
   private static let glance: UInt64 = 500_000_000
-  /// How long to wait after a cut that failed, and while there is too little space.
+  /// The wait after a cut that failed, and while too little space is free; in nanoseconds.
   private static let pause: UInt64 = 5_000_000_000
 
   private let service: ControlService
   private let pendingSync: PendingSync
   private let thread = ServiceThread()
 
-  /// Prepares threads for the live tree of a service.
+  /// Prepares the threads for a service's working tree; ``start()`` starts them.
   package init(_ service: ControlService) {
     self.service = service
     pendingSync = PendingSync(service.tree)
@@ -24,7 +25,7 @@ package final class Autosaver: Sendable {
 
   /// Starts the threads.
   ///
-  /// - Throws: ``StoreError/system(_:)`` where there can be no thread.
+  /// - Throws: ``StoreError/system(_:)`` if no thread can be started.
   package func start() throws(StoreError) {
     let tree = service.tree
     tree.lock.withLock { _ in
@@ -38,8 +39,8 @@ package final class Autosaver: Sendable {
     }
   }
 
-  /// Ends the threads and waits until they have; what is pending stays so, but for a version under way, which
-  /// waits for no quiet then.
+  /// Ends the threads and waits until they have ended. Pending changes stay pending. A cut that is
+  /// in progress no longer waits for a quiet moment.
   package func stop() {
     thread.end { service.versioner.hurry() }
     pendingSync.stop()
@@ -71,7 +72,7 @@ package final class Autosaver: Sendable {
           service.log.add("error", "automatic version: \(failed)")
         }
         lastError = failed ?? ""
-        // What was removed since is room at once, not only when a version takes the rest.
+        // Space of removed files is freed now, not only with the next version.
         if isLow { _ = tree.reclaim() }
         if isLow || failed != nil {
           guard thread.sleep(Self.pause, wakes: false) else { return }

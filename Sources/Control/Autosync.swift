@@ -2,22 +2,23 @@ import Grammar
 package import LLVSCore
 import Platform
 
-/// Syncs with all peers at the interval of the setting `autosync`, give or take a quarter, so that a fleet
-/// on equal timers does not stay in step. Below the reserve it makes no versions, and with `automerge=off`
-/// it merges nothing.
+/// Syncs with all peers at the interval of the setting `autosync`, varied at random by up to a
+/// quarter, so that replicas with equal timers do not all sync at the same time. It makes no
+/// versions while too little space is free, and merges nothing with `automerge=off`.
 ///
 /// - Concurrency: a thread of its own.
 package final class Autosync: Sendable {
   private let service: ControlService
   private let thread = ServiceThread()
 
+  /// Prepares the thread; ``start()`` starts it.
   package init(_ service: ControlService) {
     self.service = service
   }
 
   /// Starts the thread.
   ///
-  /// - Throws: ``StoreError/system(_:)`` where there can be no thread.
+  /// - Throws: ``StoreError/system(_:)`` if no thread can be started.
   package func start() throws(StoreError) {
     do throws(SystemError) {
       try thread.start { [self] in run() }
@@ -26,16 +27,17 @@ package final class Autosync: Sendable {
     }
   }
 
-  /// Ends the thread, and an exchange that it is in, and waits until it has.
+  /// Ends the thread, and the exchange that it is in, and waits until it has ended.
   package func stop() {
     thread.end {
-      // Taken once, so that the thread either sees the end or waits already.
+      // The lock is taken once, so that the thread either sees that it must end or is waiting
+      // already.
       service.settingsChanged.withLock { _ in }
       service.settingsChanged.broadcast()
     }
   }
 
-  /// An interval and its jitter, in nanoseconds.
+  /// Returns an interval varied at random by up to a quarter; both in nanoseconds.
   static func jittered(_ interval: UInt64) -> UInt64 {
     let quarter = interval / 4
     return interval - quarter + UInt64.random(in: 0...(2 * quarter))
@@ -45,7 +47,7 @@ package final class Autosync: Sendable {
     while !thread.isEnding {
       let seen = service.settingsChanged.withLock { $0 }
       let interval = service.settings.autosync
-      // Another setting begins another interval.
+      // A changed setting starts a new interval.
       let isChanged = service.settingsChanged.wait(nanoseconds: interval.map(Self.jittered)) {
         (changes) -> Bool? in
         changes != seen || thread.isEnding ? true : nil
@@ -61,7 +63,7 @@ package final class Autosync: Sendable {
       let context = CommandContext(isCancelled: { [self] in thread.isEnding }, isAutomatic: true)
       _ = try service.run(.sync(peers: []), context: context)
     } catch {
-      // Noted in the log and in status by the service.
+      // The service has recorded the error in the log and in the status.
     }
   }
 }

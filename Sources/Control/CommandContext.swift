@@ -1,14 +1,16 @@
 package import Grammar
 import TreeNames
 
-/// How far a command is.
+/// The progress of a command.
 package struct CommandProgress: Hashable, Sendable {
-  /// A few words: what is being done.
+  /// The current step, in a few words.
   package var what: String
+  /// The number of finished steps.
   package var done: Int
-  /// 0 where nobody knows.
+  /// The number of all steps; 0 if it is not known.
   package var total: Int
 
+  /// Creates a report of progress.
   package init(_ what: String, done: Int, total: Int) {
     self.what = what
     self.done = done
@@ -16,14 +18,17 @@ package struct CommandProgress: Hashable, Sendable {
   }
 }
 
-/// What a command is given by who asked for it.
+/// The caller's functions for a command: cancelling it and reporting its progress.
 package struct CommandContext: Sendable {
-  /// Asked often; true ends the command with ``ControlError/Kind/interrupted``.
+  /// Called often; true ends the command with ``ControlError/Kind/interrupted``.
   package var isCancelled: @Sendable () -> Bool
+  /// Gets the progress.
   package var progress: @Sendable (CommandProgress) -> Void
-  /// Nobody asked: what settings say of automatic versions and merges holds for it too.
+  /// True if no user asked for the command: the settings for automatic versions and merges apply to
+  /// it too.
   package var isAutomatic: Bool
 
+  /// Creates a context; by default a command is not cancelled and reports nothing.
   package init(
     isCancelled: @escaping @Sendable () -> Bool = { false },
     progress: @escaping @Sendable (CommandProgress) -> Void = { _ in },
@@ -39,18 +44,21 @@ package struct CommandContext: Sendable {
   }
 }
 
-/// What a command came to.
+/// The result of a command.
 package struct CommandResult: Sendable {
-  /// A line, or a few, without the last newline; what peers have named does nothing to a terminal.
+  /// One or a few lines, without the last newline; control characters in names from peers are
+  /// escaped.
   package let text: String
+  /// The fields of the JSON reply.
   package var fields: [ReplyField]
 
+  /// Creates a result; control characters in the text are escaped.
   package init(_ text: String, _ fields: [ReplyField] = []) {
     self.text = PrintableText.harmless(text)
     self.fields = fields
   }
 
-  /// For programs: that it went well, the fields, and the text where no field is called so.
+  /// The result in JSON: success, the fields, and the text unless a field has that name.
   package var json: String {
     var all = [ReplyField("ok", .flag(true))] + fields
     if !fields.contains(where: { $0.name == "text" }) { all.append(ReplyField("text", text)) }

@@ -4,18 +4,21 @@ package import LLVSCore
 import TreeNames
 
 extension ControlService {
-  /// An open conflict and where the tree shows it.
+  /// An open conflict and the path at which the tree shows its value.
   package struct OpenConflict: Sendable {
+    /// The path.
     package var path: [UInt8]
+    /// The conflict.
     package var conflict: ValueConflict
   }
 
-  /// The conflicts open at the head, in order of keys: at a path and below it, or all.
+  /// Returns the open conflicts at the head, in order of keys, at a path and below it; all by
+  /// default.
   package func openConflicts(below path: [UInt8] = []) throws(ControlError) -> [OpenConflict] {
     try Self.openConflicts(in: store, below: path)
   }
 
-  /// The same of a store that is only read.
+  /// Returns the same for a store that is open for reading only.
   package static func openConflicts(
     in store: Store, below path: [UInt8] = []
   ) throws(ControlError) -> [OpenConflict] {
@@ -35,7 +38,7 @@ extension ControlService {
     }
   }
 
-  /// How many values have open conflicts, or a directory in their place.
+  /// Returns the number of values that have open conflicts or are displaced by a directory.
   func countOpenConflicts() throws(ControlError) -> Int {
     try translating { () throws(StoreError) in
       guard let head = try store.state().head else { return 0 }

@@ -2,20 +2,20 @@ import Grammar
 import LLVSCore
 import TreeNames
 
-/// What a merge would do to the live tree, path by path.
+/// The changes that a merge would make to the working tree, path by path.
 struct MergePreview {
   private var signs: [[UInt8]: String] = [:]
   /// The values that both sides changed.
   private(set) var clashes: [Key] = []
-  /// Those that directories would keep from their own names.
+  /// The values that would be displaced by directories.
   private(set) var displaced: [Key] = []
 
-  /// How many paths a reply names.
+  /// The most paths in one reply.
   private static let limit = 10_000
 
-  /// Adds what one head would bring to the tree of a map: `+` new, `-` gone, `*` changed; `!` where both
-  /// sides changed the value and one has to give way, or one of them has a directory in its place, which
-  /// those known of the map had before.
+  /// Adds the changes that merging one head would make to the tree of a map: `+` new, `-` removed,
+  /// `*` changed; `!` if both sides changed the value and one side's change would be dropped, or if
+  /// one side has a directory at its path. Values in `known` were displaced before and get no `!`.
   mutating func add(
     _ result: MergeResult, to map: ValueMap, displacing known: [Key]
   ) throws(StoreError) {
@@ -37,7 +37,7 @@ struct MergePreview {
     for key in clashes + displaced { signs[TreeView.ownPath(key)] = "!" }
   }
 
-  /// Adds the differences of two maps, of which the live tree would go from one to the other.
+  /// Adds the differences of two maps, if the working tree would switch from one to the other.
   mutating func add(from old: ValueMap, to new: ValueMap) throws(StoreError) {
     let (before, after) = (TreeView(map: old), TreeView(map: new))
     var diff = try MapDiff(from: old, to: new, comparing: .content)
@@ -80,8 +80,8 @@ struct MergePreview {
 }
 
 extension ControlService {
-  /// Tells what a merge would change and where it would clash; changes nothing, and leaves out what is
-  /// not in a version yet.
+  /// Reports the changes and clashes of a merge, and changes nothing; pending changes are not
+  /// considered.
   func dryRun(
     _ merge: ControlCommand.Merge, _ others: [VersionRecord]?,
     _ arbitration: Arbitration
@@ -107,7 +107,7 @@ extension ControlService {
               head, other.number, allowingUnrelated: merge.isUnrelated,
               arbiter: arbitration.arbiter)
           else {
-            // One holds the other: the tree goes on from that, or stays.
+            // One head is an ancestor of the other: the tree switches to the later one, or stays.
             guard try graph.isAncestorOrSelf(head, of: other.number) else { continue }
             try preview.add(from: store.map(record.map), to: store.map(other.map))
             summary.heads += summary.heads == 0 ? 2 : 1

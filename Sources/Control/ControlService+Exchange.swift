@@ -8,13 +8,13 @@ import WorkingTree
 extension ControlService {
   enum Half { case retrieve, send }
 
-  /// What exchanging with some peers came to.
+  /// The outcome of exchanging with some peers.
   struct ExchangeOutcome {
     var lines: [String] = []
     var fields: [ReplyValue] = []
-    /// Paths on which merges clashed.
+    /// The paths on which merges clashed.
     var conflicts = ReplyField("conflicts", [])
-    /// What commands failed on that were asked.
+    /// The failures of arbiter commands.
     var failures = ArbiterTrials().field
     var failure: ControlError?
 
@@ -40,7 +40,7 @@ extension ControlService {
     for half in halves {
       try run(half, with: peers, context, &outcome)
       guard half == .retrieve, settings.automerge else { continue }
-      // What cannot be merged by itself waits for somebody to say how.
+      // Heads that cannot be merged automatically wait until a user gives a merge command.
       let merged = try mergeHeads(
         context, standardArbitration(context), refusingUnrelated: false)
       if merged.text != "nothing to merge" { outcome.lines.append(merged.text) }
@@ -61,7 +61,7 @@ extension ControlService {
     let peers = try known(among: all, context, &outcome)
     try run(.retrieve, with: peers, context, &outcome)
     do throws(ControlError) {
-      // A merge takes in what is pending too.
+      // The merge makes a version of pending changes too.
       if makesVersions, !context.isAutomatic || settings.automerge {
         let merged = try mergeHeads(context, standardArbitration(context))
         outcome.lines.append(merged.text)
@@ -86,7 +86,7 @@ extension ControlService {
       ])
   }
 
-  /// The peers of these names, or all; each name once.
+  /// Returns the peers with these names, each once; all peers without names.
   private func peers(named names: [String]) throws(ControlError) -> [Peer] {
     let all = try translating { () throws(StoreError) in try store.peers() }
     guard !names.isEmpty else { return all }
@@ -100,7 +100,7 @@ extension ControlService {
     return found
   }
 
-  /// One half with each peer; a peer that fails does not keep the others from theirs.
+  /// Does one half of the exchange with each peer; if one peer fails, the others are still done.
   private func run(
     _ half: Half, with peers: [Peer], _ context: CommandContext, _ outcome: inout ExchangeOutcome
   ) throws(ControlError) {
@@ -156,7 +156,7 @@ extension ControlService {
     }
   }
 
-  /// Runs a body with the way to a peer, which nobody else goes meanwhile.
+  /// Opens a peer, and runs a body with it while no other command uses that peer's address.
   func asking<R>(
     _ peer: Peer, _ context: CommandContext,
     _ body: (any PeerExchanging, ExchangeControl) throws(StoreError) -> R
@@ -202,9 +202,10 @@ extension ControlService {
     busyPeers.broadcast()
   }
 
-  // MARK: - What is remembered
+  // MARK: - The state of peers
 
-  /// So many lines of one exchange say what was not taken or sent: it may be so every time.
+  /// The most log lines of one exchange about versions that were refused or not sent: they may come
+  /// with every exchange.
   private static let faultsLogged = 50
 
   private func note(_ half: Half, _ report: ExchangeReport, with peer: Peer, newest: UInt32) {
@@ -214,14 +215,14 @@ extension ControlService {
       log.add("exchange", "\(peer.name): \(text)")
     }
     let refusal = half == .send ? "not sent" : "refused"
-    // What is wrong comes before what follows from it.
+    // Faults come before the faults that they cause.
     for fault in report.refused.prefix(Self.faultsLogged) {
       log.add("error", "\(peer.name): \(refusal) \(fault.id.rawValue): \(fault.reason)")
     }
     let more = report.refused.count - Self.faultsLogged
     if more > 0 { log.add("error", "\(peer.name): \(refusal), and \(more) more") }
     let unsent = half == .send ? report.refused : []
-    // One that is not known here any more counts as the next to send.
+    // A version that is not in this store any more counts as the next to send.
     let numbers = unsent.compactMap { (try? store.version($0.id))?.number.rawValue }
     update(peer) { state in
       switch half {
@@ -246,7 +247,7 @@ extension ControlService {
   }
 
   private func update(_ peer: Peer, _ change: (inout PeerState) -> Void) {
-    // What is only remembered must not fail a command that was done.
+    // A failure to store this state must not fail a command that succeeded.
     do throws(StoreError) {
       try store.write { (transaction) throws(StoreError) in
         guard var current = try store.peers().first(where: { $0.name == peer.name }),
@@ -264,10 +265,10 @@ extension ControlService {
 
   // MARK: - Peers as files
 
-  /// Gives a peer an address, or another one.
+  /// Sets the address of a peer, and adds the peer if it is new.
   ///
-  /// - Throws: ``ControlError/Kind/grammar`` for a bad name or address; the log and status say so too, since
-  ///   the error of a file that is closed reaches few.
+  /// - Throws: ``ControlError/Kind/grammar`` for an invalid name or address. The log and the status
+  ///   have the error too, since few programs look at the error of close(2).
   package func setPeer(_ name: String, address: [UInt8]) throws(ControlError) {
     if let fault = StoreName.fault(name) { throw ControlError(.grammar, fault) }
     do throws(ControlError) {
@@ -285,7 +286,7 @@ extension ControlService {
     try translating { () throws(StoreError) in
       try store.write { (transaction) throws(StoreError) in
         let known = try store.peers().first { $0.name == name }
-        // What is remembered of an address holds for that address.
+        // The state belongs to the address: another address starts without any.
         transaction.setPeer(
           known?.address == address
             ? Peer(name: name, address: address, state: known?.state)
@@ -294,19 +295,19 @@ extension ControlService {
     }
   }
 
-  /// Forgets a peer; nothing where there is none.
+  /// Removes a peer; does nothing if there is none.
   package func removePeer(_ name: String) throws(ControlError) {
     try translating { () throws(StoreError) in
       try store.write { (transaction) throws(StoreError) in transaction.removePeer(name) }
     }
   }
 
-  /// All peers, by name.
+  /// Returns all peers, by name.
   package func allPeers() throws(ControlError) -> [Peer] {
     try translating { () throws(StoreError) in try store.peers() }
   }
 
-  /// The text of the ignore patterns in force.
+  /// Returns the text of the ignore patterns in force.
   package func ignoreText() throws(ControlError) -> [UInt8] {
     try translating { () throws(StoreError) in
       try store.state().settings[IgnorePatterns.settingName] ?? IgnorePatterns.defaultText

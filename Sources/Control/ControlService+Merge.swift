@@ -4,19 +4,19 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-/// What a merge command came to.
+/// The outcome of a merge command.
 struct MergeSummary {
   var heads = 0
   var values = 0
-  /// Paths of values on which both sides clashed.
+  /// The paths of values on which both sides clashed.
   private(set) var clashes: [[UInt8]] = []
   private var clashed: Set<[UInt8]> = []
-  /// Whoever asked said which side to take, so that no clash is left to settle.
+  /// The user chose the side to take, so no clash remains to be settled.
   var isSettled = false
-  /// Own paths of values that a directory of the other side now keeps from their names, which no arbiter
-  /// settles.
+  /// The own paths of values that a directory of the other side now displaces; no arbiter settles
+  /// these.
   private(set) var displaced: [[UInt8]] = []
-  /// How commands did that were asked.
+  /// The record of the commands that were asked to decide.
   var trials = ArbiterTrials()
 
   mutating func add(_ report: MergeReport) {
@@ -38,10 +38,10 @@ struct MergeSummary {
     }
   }
 
-  /// The paths on which somebody has to say what is to be.
+  /// The paths on which a user still has to decide.
   var conflicts: [[UInt8]] { isSettled ? displaced : clashes + displaced }
 
-  /// The paths on which both sides clashed, where it was said which side to take.
+  /// The clashes that the user's choice of a side settled.
   var settled: [[UInt8]] { isSettled ? clashes : [] }
 
   var text: String {
@@ -95,13 +95,13 @@ extension ControlService {
     return try mergeHeads(context, arbitration)
   }
 
-  /// Who decides in one merge, and how the commands do that are asked.
+  /// The arbiter of one merge, and the record of its commands.
   struct Arbitration {
     var arbiter: ChosenArbiter.Maker
     let trials: ArbiterTrials
   }
 
-  /// What the settings say.
+  /// Returns the arbiter of the settings.
   func standardArbitration(_ context: CommandContext) -> Arbitration {
     let trials = ArbiterTrials(telling: tree)
     return Arbitration(
@@ -110,7 +110,7 @@ extension ControlService {
       trials: trials)
   }
 
-  /// The versions that a word stands for: a branch's heads, or one version.
+  /// Returns the versions that a word names: a branch's heads, or one version.
   private func named(_ word: String) throws(ControlError) -> [VersionRecord] {
     if let line = try store.line(meant: word) {
       return try translating { () throws(StoreError) in
@@ -126,7 +126,7 @@ extension ControlService {
     return [try version(word)]
   }
 
-  /// The heads that a merge takes in, oldest first.
+  /// Returns the heads to merge, oldest first.
   func heads(
     of graph: VersionGraph, _ line: Branch?, all: Bool
   ) throws(StoreError) -> [VersionRecord] {
@@ -153,11 +153,11 @@ extension ControlService {
     return records
   }
 
-  // MARK: - Heads of this line, as every replica merges them
+  // MARK: - Heads of this line, merged in the same way on every replica
 
-  /// Merges the heads of the live tree's line.
+  /// Merges the heads of the working tree's line.
   ///
-  /// - Throws: `unrelated` where there is nothing but heads of unrelated histories.
+  /// - Throws: `unrelated` if all other heads belong to unrelated histories.
   func mergeHeads(
     _ context: CommandContext, _ arbitration: Arbitration, refusingUnrelated: Bool = true
   ) throws(ControlError) -> CommandResult {
@@ -176,7 +176,7 @@ extension ControlService {
           ofLine: line, live: head, upTo: WriteTransaction.mergedAtOnce,
           arbiter: arbitration.arbiter, isCancelled: context.isCancelled)
         done = report
-        // The tree moves once, to what holds everything.
+        // The tree moves once, to the version that contains all of them.
         guard report.isWhole else { return head }
         let graph = transaction.merger.graph
         left = try graph.uncontainedHeads(ofLine: line).filter { $0.number != report.outcome }
@@ -198,8 +198,8 @@ extension ControlService {
     return merged(outcome, &summary, from: before)
   }
 
-  /// Merges heads of the live tree's line, of which there are many, in transactions of bounded size, and
-  /// leaves the tree where it is; returns how many versions it made.
+  /// Merges many heads of the working tree's line, in transactions of limited size, and does not
+  /// move the tree; returns the number of versions that it made.
   private func mergeMore(
     _ context: CommandContext, _ arbitration: Arbitration, _ summary: inout MergeSummary
   ) throws(ControlError) -> Int {
@@ -230,7 +230,7 @@ extension ControlService {
     return Self.branch(record.line)
   }
 
-  // MARK: - Merges that somebody asked for in particular
+  // MARK: - Merges of versions that a user named
 
   private func mergeAuthored(
     _ merge: ControlCommand.Merge, _ context: CommandContext,
@@ -245,7 +245,7 @@ extension ControlService {
       before = head
       let line = try self.line(of: head, in: transaction)
       var current = head
-      // One for all: with each merge there is more history to look at.
+      // One merger for all: with each merge there is more history to examine.
       let merger = transaction.merger
       for other in try others(merger.graph, line) {
         if context.isCancelled() { throw .cancelled }
@@ -284,7 +284,7 @@ extension ControlService {
         summary.add(
           displaced: try displaced.keys(at: head, in: store).filter { !known.contains($0) })
       } catch {
-        // The merge is made, whatever cannot be read of it.
+        // The merge is done, even if its result cannot be read here.
         log.add("error", "which files directories keep from their names is not known: \(error)")
       }
     }

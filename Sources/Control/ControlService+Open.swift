@@ -5,9 +5,10 @@ import TreeNames
 import WorkingTree
 
 extension ControlService {
-  /// Opens the live tree of a store that is not mounted, so that commands act on it as they would there.
+  /// Opens the working tree of a store that is not mounted, so that commands work on it as in a
+  /// mount.
   ///
-  /// - Throws: what ``LiveTree/open(_:defaults:ignore:settings:)`` throws.
+  /// - Throws: the errors of ``LiveTree/open(_:defaults:ignore:settings:)``.
   package static func open(
     _ store: Store, opener: PeerOpener = .standard
   ) throws(StoreError) -> ControlService {

@@ -3,10 +3,10 @@ import TreeNames
 import WorkingTree
 
 extension ControlService {
-  /// More are not listed: a command that is given them works on each.
+  /// The most changes in a list: callers work on each of them.
   package static let pendingLimit = 200_000
 
-  /// Lists what is in no version yet.
+  /// Lists the changes that are in no version yet.
   func pendingPaths() throws(ControlError) -> CommandResult {
     guard let pending = tree.pendingPaths(atMost: Self.pendingLimit) else {
       throw ControlError(

@@ -13,7 +13,7 @@ extension ControlService {
     return try restore(source, paths, reason: "restore \(source.name)", context)
   }
 
-  /// Every path is in the version or in the tree.
+  /// Throws unless every path is in the version or in the tree.
   private func checkPaths(_ paths: [[UInt8]], in source: VersionRecord) throws(ControlError) {
     let head = try headRecord()
     for path in paths where !path.isEmpty {
@@ -29,14 +29,14 @@ extension ControlService {
     }
   }
 
-  /// Makes a version with the content of another, whole or at some paths.
+  /// Makes a version with the contents of another, of the whole tree or at some paths.
   func restore(
     _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: String, _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
     var count = 0
     let outcome = try move(reason, context) { (transaction, head) throws(StoreError) in
       guard let head, let record = try transaction.version(head) else {
-        // Nothing is shown yet: the version itself is what to go on from.
+        // The tree has no version yet: it continues from the restored version itself.
         return source.number
       }
       let number = transaction.nextVersion
@@ -71,7 +71,7 @@ extension ControlService {
   }
 }
 
-/// The edits that give a map the content of another, as changes that the new version makes itself.
+/// The edits that turn a map into another, as changes of the new version.
 private struct Restoration {
   let store: Store
   let transaction: WriteTransaction
@@ -115,10 +115,11 @@ private struct Restoration {
         entry.stored = old.stored
         entry.storedVersion = old.storedVersion
       } else {
-        // Never the other version's reference: this version says that it stored the bytes.
+        // The entry does not refer to the other version: this version counts as the one that stored
+        // the bytes.
         entry.storedVersion = number
       }
-      // The number that the name had then may belong to another name now.
+      // Another name may have that inode number by now.
       entry.inode = if let old { old.inode } else { try nextInode() }
       entry.revision = try nextRevision()
       edits.append(.put(entry))

@@ -4,9 +4,9 @@ import Platform
 import WorkingTree
 
 extension ControlService {
-  /// Changes settings, all or none.
+  /// Changes settings: all of them or none.
   func set(_ assignments: [StoreSettings.Assignment]) throws(ControlError) -> CommandResult {
-    // A setting that cannot be is refused before anything is written.
+    // An impossible value is refused before anything is written.
     var scratch = settings
     for assignment in assignments { try scratch.assign(assignment) }
     try translating { () throws(StoreError) in
@@ -18,8 +18,8 @@ extension ControlService {
         }
       }
     }
-    // What the store holds now, whoever set it: of two commands that set at once the later to look wins,
-    // and it looks with the lock held.
+    // The settings that the store holds now, whichever command set them: of two commands at once
+    // the later to read here wins, and it reads with the lock held.
     let settings = try translating { () throws(StoreError) in
       try state.withLock { state throws(StoreError) -> StoreSettings in
         var faults: [String] = []
@@ -31,7 +31,7 @@ extension ControlService {
     }
     tree.lock.withLock { _ in tree.settings = settings }
     versioner.noteSettings()
-    // The reply is about what was asked for, whatever another handle has set since.
+    // The reply has the requested values, even if another handle has changed them since.
     let changed = assignments.map { "\($0.name.rawValue)=\(scratch.text(of: $0.name))" }
     settingsChanged.withLock { $0 += 1 }
     settingsChanged.broadcast()
@@ -40,7 +40,7 @@ extension ControlService {
       assignments.map { ReplyField($0.name.rawValue, scratch.text(of: $0.name)) })
   }
 
-  /// Lists settings, all where none is named: what holds, and whether somebody set it here.
+  /// Lists settings, all without names: the value in force, and whether it was set in this store.
   func list(_ names: [StoreSettings.Name]) throws(ControlError) -> CommandResult {
     let stored = try translating { () throws(StoreError) in try store.state().settings }
     let settings = settings
@@ -70,7 +70,7 @@ extension ControlService {
       ])
   }
 
-  /// The settings in force, for programs.
+  /// The settings in force, for JSON replies.
   var settingsField: ReplyField {
     let settings = settings
     return ReplyField(

@@ -4,19 +4,20 @@ package import LLVSCore
 import TreeNames
 import WorkingTree
 
-// Settling: versions that say so, or that hold what somebody made of the sides.
+// Settling: versions that record a conflict as settled, or that hold a text which a user made from
+// its sides.
 
 extension ControlService {
-  /// Closes the conflicts at a path and below it, by a version that says so.
+  /// Settles the conflicts at a path and below it with a version that records them as settled.
   ///
-  /// - Throws: `notFound` where there are none, or not what is asked for.
+  /// - Throws: `notFound` if there are none, or none with the requested side.
   package func settle(
     _ path: [UInt8], _ settlement: ControlCommand.Settlement,
     _ context: CommandContext = CommandContext()
   ) throws(ControlError) -> CommandResult {
     var source: ValueMap?
     if case .version(let word) = settlement { source = store.map(try version(word).map) }
-    // What is written already may have settled it.
+    // Changes that were written already may have settled it.
     try cut()
     let open = try openConflicts(below: path)
     let shown = String(decoding: path, as: UTF8.self)
@@ -61,7 +62,7 @@ extension ControlService {
     return settled(open.map(\.path), outcome)
   }
 
-  /// Why there is nothing to settle at a path.
+  /// Returns the error for a path without a conflict.
   private func noConflict(at path: [UInt8]) throws(ControlError) -> ControlError {
     let shown = String(decoding: path, as: UTF8.self)
     guard let value = try displacedValues(below: path).first else {
@@ -85,16 +86,17 @@ extension ControlService {
       ])
   }
 
-  /// Gives the value at a path bytes that somebody made of its sides, and closes its conflict.
+  /// Stores bytes that a user made from the sides as the value at a path, and settles its conflict.
   ///
   /// - Parameters:
-  ///   - path: the value's path.
-  ///   - bytes: what it is to hold.
-  ///   - seen: the version whose sides they were made of; nil for the head. Where the value is another one
-  ///     by now, the bytes are a change of that version and are merged, as a stale writer's are.
-  ///   - context: what the command is given.
-  /// - Returns: what was settled, and by which version.
-  /// - Throws: `notFound` where nothing is at the path.
+  /// - path: the value's path.
+  /// - bytes: the value's new contents.
+  /// - seen: the version from whose sides the bytes were made; nil for the head. If the value has
+  ///   changed since, the bytes are a change of that version and are merged, like those of a writer
+  ///   that worked on an old version.
+  /// - context: the caller's functions.
+  /// - Returns: the settled path and the version that settled it.
+  /// - Throws: `notFound` if nothing is at the path.
   @discardableResult
   package func settle(
     _ path: [UInt8], with bytes: [UInt8], seen: VersionNumber? = nil,
@@ -109,7 +111,7 @@ extension ControlService {
       try self.start(of: path, seen: seen, head: head)
     }
     let outcome = try move("settle \(shown)", context) { (transaction, now) throws(StoreError) in
-      // What was saved meanwhile is a version of its own, and merged in.
+      // Changes that were saved meanwhile are in a version of their own, which is merged.
       let base = ValueMap(
         root: start.record.map, storage: transaction.nodes, cache: self.store.nodeCache)
       var entry = start.entry
@@ -138,12 +140,12 @@ extension ControlService {
 
   private struct SettleStart {
     var record: VersionRecord
-    /// What stands at the path, or what was dropped there.
+    /// The entry at the path, or one that was dropped there.
     var entry: Entry
     var isOpen: Bool
   }
 
-  /// The version that bytes made of a conflict's sides are a change of.
+  /// Returns the version that the bytes are a change of.
   private func start(
     of path: [UInt8], seen: VersionNumber?, head: VersionRecord
   ) throws(StoreError) -> SettleStart {
@@ -170,7 +172,7 @@ extension ControlService {
     return a.hasSameUnit(as: b)
   }
 
-  /// The edit that gives a key other bytes; its attributes were merged already and stay.
+  /// Returns the edit that gives a key other bytes; the attributes were merged already and stay.
   private static func edit(
     _ key: Key, to wanted: Entry?, from old: Entry?, _ number: VersionNumber,
     _ transaction: WriteTransaction
@@ -186,7 +188,7 @@ extension ControlService {
     } else {
       entry.inode = try transaction.allotInodes()
     }
-    // This version says that it stored the bytes, so it has written the key.
+    // This version counts as the one that stored the bytes, so it has written the key.
     entry.storedVersion = number
     entry.revision = try transaction.allotRevisions()
     return .put(entry)

@@ -5,15 +5,19 @@ import TreeNames
 import WorkingTree
 
 extension ControlService {
-  /// How the store is, for people and for programs.
+  /// The state of the store, for people and for programs.
   package struct Status: Sendable {
+    /// The lines for people.
     package var text: String
+    /// The fields for programs.
     package var fields: [ReplyField]
 
+    /// The fields as JSON.
     package var json: String { ReplyValue.record(fields).json }
   }
 
-  /// How the store is; waits for no command. What damage keeps from being told says so in its place.
+  /// Returns the state of the store; waits for no command. A part that is damaged is reported as
+  /// damaged.
   ///
   /// - Complexity: O(pending + heads + peers).
   package func status() throws(ControlError) -> Status {
@@ -45,7 +49,7 @@ extension ControlService {
     return Status(text: text.joined(separator: "\n"), fields: fields)
   }
 
-  /// Tells a part, or that it is damaged: who looks here looks for what is wrong.
+  /// Adds a part, or reports that it is damaged: the status must still show everything else.
   private func describe(
     _ part: String, _ lines: inout [(String, String)], _ fields: inout [ReplyField],
     _ body: (inout [(String, String)], inout [ReplyField]) throws(ControlError) -> Void
@@ -60,7 +64,7 @@ extension ControlService {
     }
   }
 
-  /// Whether the store is where it was, which its open files do not tell.
+  /// Reports whether the store's directory is still at its path, which its open files do not show.
   private func describePresence(
     _ lines: inout [(String, String)], _ fields: inout [ReplyField]
   ) {
@@ -112,7 +116,8 @@ extension ControlService {
     describeClock(head, &lines, &fields)
   }
 
-  /// Times that are far ahead are not followed by what is made now (docs/merging.md, M4).
+  /// Reports a head whose time is far ahead: new versions do not take their time from it
+  /// (docs/merging.md, M4).
   private func describeClock(
     _ head: VersionRecord, _ lines: inout [(String, String)], _ fields: inout [ReplyField]
   ) {
@@ -192,13 +197,13 @@ extension ControlService {
     fields.append(ReplyField("peers", .list(values)))
   }
 
-  /// What the newest merge asked commands in vain.
+  /// Reports the failures of arbiter commands in the newest merge.
   private func describeArbiter(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
-    let told = tree.arbiterFailures.withLock { $0 }
-    fields.append(ReplyField("arbiterFailures", told?.count ?? 0))
-    guard let told else { return }
-    lines.append(
-      ("arbiter", "\(TimestampText.short(told.time)): \(ArbiterTrials.text(told.count, told.first))"))
+    let failures = tree.arbiterFailures.withLock { $0 }
+    fields.append(ReplyField("arbiterFailures", failures?.count ?? 0))
+    guard let failures else { return }
+    let text = ArbiterTrials.text(failures.count, failures.first)
+    lines.append(("arbiter", "\(TimestampText.short(failures.time)): \(text)"))
   }
 
   private func describeReserve(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
@@ -210,7 +215,7 @@ extension ControlService {
     }
   }
 
-  /// The newest result; of a failure, which stands here until a command does something, when that was.
+  /// Reports the newest result; a failure, which stays until a command succeeds, with its time.
   private func describeLast(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
     let last = state.withLock { $0.last }
     var text = last?.text ?? "nothing yet"
@@ -232,7 +237,7 @@ extension ControlService {
       ))
   }
 
-  /// Whether so little is free that automatic versions stop.
+  /// True if so little space is free that no automatic versions are made.
   package var isBelowReserve: Bool {
     guard let status = try? FileSystem.fileSystem(of: store.path) else { return false }
     return status.availableBytes < settings.reserve

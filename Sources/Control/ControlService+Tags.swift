@@ -4,9 +4,10 @@ import TreeNames
 import WorkingTree
 
 extension ControlService {
-  /// Gives a version a lasting name, which is exchanged like any version; the head's, where none is named.
+  /// Gives a version a lasting name, which is exchanged like a version; the head is tagged if no
+  /// version is named.
   ///
-  /// - Throws: ``ControlError/Kind/exists`` where another version has the name, unless it `moves`.
+  /// - Throws: ``ControlError/Kind/exists`` if another version has the name and it is not `moves`.
   func tag(
     _ name: String, _ word: String?, moves: Bool
   ) throws(ControlError) -> CommandResult {
@@ -17,7 +18,7 @@ extension ControlService {
     if name == "head" { throw ControlError(.exists, "\(name) is a version's name") }
     try refuseVersion(name)
     let before = try translating { () throws(StoreError) in try store.version(tagged: name) }
-    /// Refuses to take the name from the version that has it.
+    /// Refuses to take the name from another version, unless `moves`.
     func keepName(from other: VersionNumber?) throws(ControlError) {
       guard !moves, let before, before.number != other else { return }
       let words = word.map { "\(name) \($0)" } ?? name
@@ -28,7 +29,7 @@ extension ControlService {
     if let word {
       found = try version(word)
     } else {
-      // No version is made for a name that it cannot have.
+      // Checked first, so that no version is made for a name that it cannot have.
       try keepName(from: try translating { () throws(StoreError) in try store.state().head })
       try cut()
       found = try version("head")
@@ -40,7 +41,7 @@ extension ControlService {
     }
     let isFirst = try translating { () throws(StoreError) in
       try store.write { (transaction) throws(StoreError) in
-        // Another command may have given the name to a version meanwhile.
+        // Another command may have used the name meanwhile.
         guard try store.version(tagged: name)?.number == before?.number else { return false }
         _ = try transaction.tag(found, as: name, author: author)
         return true
@@ -54,7 +55,7 @@ extension ControlService {
     return CommandResult(text, fields)
   }
 
-  /// Refuses a name that is a version's, or its id.
+  /// Refuses a name that is the name or id of a version.
   func refuseVersion(_ name: String) throws(ControlError) {
     let isVersion = try translating { () throws(StoreError) in
       try store.version(exactly: name) != nil
@@ -62,7 +63,7 @@ extension ControlService {
     if isVersion { throw ControlError(.exists, "\(name) is a version's name") }
   }
 
-  /// Lists the tags, in order of their names, with the versions they name.
+  /// Lists the tags, in order of name, with their versions.
   func tags() throws(ControlError) -> CommandResult {
     var lines: [String] = []
     var fields: [ReplyValue] = []

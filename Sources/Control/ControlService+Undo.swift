@@ -32,7 +32,8 @@ extension ControlService {
     return moved(outcome, "on \(destination.line)")
   }
 
-  /// Where a tree that was on a version goes on: there, or at the head of its line that came of it.
+  /// Returns the version from which a tree that was on `target` continues: `target`, or the head of
+  /// its line that descends from it.
   private func place(of target: VersionRecord) throws(ControlError) -> VersionRecord {
     try translating { () throws(StoreError) in
       let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(target.line))

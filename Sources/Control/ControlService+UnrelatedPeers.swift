@@ -2,19 +2,20 @@ import Grammar
 import LLVSCore
 import LLVSExchange
 
-// Peers that hold a history which has nothing to do with this one: another stick under the same path, a folder
-// of somebody else. What a sync took from there would be here, and with all other peers, for good, so it takes
-// and sends nothing before somebody says that the two belong together.
+// Peers with an unrelated history: another memory stick under the same path, or another user's
+// folder. Versions that a sync retrieved from there would stay here, and go to all other peers. So
+// a sync neither retrieves nor sends anything there until a user says that the two belong together.
 
 extension ControlService {
-  /// The peers that hold nothing, or what is of one history with the tree; the others are told of as failed.
+  /// Returns the peers that hold nothing or a history related to the tree's; the others are
+  /// reported as failed.
   func known(
     among peers: [Peer], _ context: CommandContext, _ outcome: inout ExchangeOutcome
   ) throws(ControlError) -> [Peer] {
     guard let head = try ownHistory() else { return peers }
     var known: [Peer] = []
     for peer in peers {
-      // Where it cannot be looked at, the exchange says why.
+      // If the peer cannot be read, the exchange reports the reason.
       let found: Version.ID?
       do throws(ControlError) {
         found = try outline(of: peer, context).stranger(onLine: Self.branch(head.line))
@@ -33,10 +34,10 @@ extension ControlService {
     return known
   }
 
-  /// Takes in the history of a peer that a sync refuses, where a word means a version there and nothing here.
+  /// Retrieves the history of a peer that a sync refuses, if a word names a version there.
   ///
-  /// - Returns: that version; nil where there is none.
-  /// - Throws: ``ControlError`` of kind unrelated where nobody said that it `isWelcome`.
+  /// - Returns: The version; nil if there is none.
+  /// - Throws: ``ControlError`` of kind unrelated unless the user has allowed it with `isWelcome`.
   func takeStranger(
     _ word: String, isWelcome: Bool, _ context: CommandContext
   ) throws(ControlError) -> Version.ID? {
@@ -59,7 +60,8 @@ extension ControlService {
     return nil
   }
 
-  /// The head, where no history but its own can be merged with it: one that began empty merges with others.
+  /// Returns the head if only its own history can be merged with it; nil if it began empty, since
+  /// it then merges with any history.
   private func ownHistory() throws(ControlError) -> VersionRecord? {
     guard let head = try headRecord() else { return nil }
     let hasEmptyRoots = try translating { () throws(StoreError) in

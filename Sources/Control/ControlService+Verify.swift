@@ -30,8 +30,8 @@ extension ControlService {
       ])
   }
 
-  /// Reads everything that a peer holds into a store of its own, which checks each hash, and compares the
-  /// content of every version that is here too.
+  /// Reads everything that a peer holds into a temporary store, which checks each hash, and
+  /// compares the contents of every version that this store has too.
   private func verifyPeer(
     _ name: String, _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
@@ -40,7 +40,7 @@ extension ControlService {
     }
     let remote = try opener.open(try PeerAddress(peer.address), store)
     let scratch = "\(store.path)/verify-\(SystemRandom.hex(8)).tmp"
-    // What cannot be removed now is no part of the store.
+    // If it cannot be removed now, it is still no part of the store.
     defer { try? FileSystem.removeTree(scratch) }
     let control = ExchangeControl(
       isCancelled: context.isCancelled,
@@ -93,7 +93,8 @@ extension ControlService {
 
   private static let faultsTold = 5
 
-  /// Reads what is there; where something is missing there that is here, with that.
+  /// Reads the peer's versions; if some that this store has are missing there, reads again with
+  /// those added.
   private func readAll(
     of remote: any PeerExchanging, into copy: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
@@ -104,7 +105,7 @@ extension ControlService {
     }
     guard !here.isEmpty else { return report }
     try copy.takeIn(here, from: store, control: control)
-    // What is still missing is missing everywhere.
+    // Versions that are still missing are missing in both places.
     report.waiting = []
     report.add(try remote.verify(into: copy, control))
     return report

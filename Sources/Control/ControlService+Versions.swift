@@ -5,7 +5,7 @@ import TreeNames
 import WorkingTree
 
 extension ControlService {
-  /// Cuts what is saved, then moves the head, and says nothing of who waits meanwhile.
+  /// Makes a version of saved changes, then moves the head.
   func move(
     _ reason: String, _ context: CommandContext,
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
@@ -22,7 +22,8 @@ extension ControlService {
     }
   }
 
-  /// Makes a version of everything saved, so that the next move is one of its own in the log of heads.
+  /// Makes a version of all saved changes, so that the next move is a separate entry in the log of
+  /// heads.
   @discardableResult
   func cut(message: String? = nil) throws(ControlError) -> Versioner.Outcome {
     try translating { () throws(StoreError) in try versioner.cut(.command, message: message) }
@@ -46,7 +47,7 @@ extension ControlService {
       ])
   }
 
-  /// The first few paths.
+  /// Returns the first few paths, separated by commas.
   package static func names(_ paths: [[UInt8]], atMost limit: Int = 5) -> String {
     let shown = paths.prefix(limit).map { PrintableText.text($0) }
     return shown.joined(separator: ", ") + (paths.count > limit ? " ..." : "")
@@ -54,7 +55,7 @@ extension ControlService {
 
   // MARK: - Naming versions
 
-  /// The version that a word means; see ``Store/version(meant:)``.
+  /// Returns the version that a word names; see ``Store/version(meant:)``.
   package func version(_ word: String) throws(ControlError) -> VersionRecord {
     try store.version(meant: word)
   }
@@ -66,7 +67,7 @@ extension ControlService {
     }
   }
 
-  /// A line's name in versions; nil for the unnamed one.
+  /// Returns the name of a line as versions have it; nil for the unnamed line.
   static func branch(_ line: String) -> Branch? {
     line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
   }
@@ -99,7 +100,7 @@ extension ControlService {
     try refuseVersion(line)
   }
 
-  /// Adds the empty version that carries a line's name.
+  /// Adds the empty version that begins a line.
   private func begin(
     _ line: String, on head: VersionNumber?, in transaction: WriteTransaction
   ) throws(StoreError) -> VersionNumber {
@@ -135,7 +136,7 @@ extension ControlService {
     let outcome = try move("switch \(line ?? target)", context) {
       (transaction, head) throws(StoreError) in
       guard let line else {
-        // On the line already: what was just cut came of it.
+        // The tree is on this line already: the version of the cut above descends from the target.
         if let head, try transaction.version(head)?.line == found.line {
           let graph = transaction.merger.graph
           if try graph.isAncestorOrSelf(found.number, of: head) { return head }

@@ -4,45 +4,51 @@ import Platform
 private import Synchronization
 package import WorkingTree
 
-// What commands do. Everything that moves the head goes through the versioner, one transition at a time;
-// everything else runs beside it.
+// The commands. Each change of the head is a transition of the versioner, one at a time; everything
+// else runs in parallel.
 //
-// Lock order: `state` and `busyPeers` are leaves; neither is held while a command works.
+// Lock order: `state` and `busyPeers` are leaves; neither is held while a command runs.
 
-/// Executes commands on a store and its live tree, mounted or not.
+/// Executes commands on a store and its working tree, mounted or not.
 ///
 /// - Concurrency: any thread, any number of commands at once.
 package final class ControlService: Sendable {
+  /// Makes versions of the working tree.
   package let versioner: Versioner
+  /// The store's log.
   package let log: EventLog
   let opener: PeerOpener
   let displaced = DisplacedValues()
 
   struct State {
     var settings: StoreSettings
-    /// What was set since the store was opened.
+    /// The settings that were changed since the store was opened.
     var confirmed: Set<StoreSettings.Assignment> = []
-    /// The newest result, as status shows it, and when it came.
+    /// The newest result, as the status shows it, and its time.
     var last: (text: String, time: Int64)?
-    /// The log was told that the store is not where it was.
+    /// The log has a line saying that the store's directory is not at its path any more.
     var isGone = false
-    /// The peer whose address was refused last: a shell writes and closes, and it is said once.
+    /// The last peer whose address was refused. A shell writes and closes, so the same address is
+    /// refused twice, and logged once.
     var refusedPeer: (name: String, address: [UInt8])?
   }
 
   let state: Monitor<State>
-  /// Addresses that are exchanged with now.
+  /// The addresses of exchanges that are running.
   let busyPeers = Monitor<Set<String>>([])
-  /// Told when settings change.
+  /// A counter that changes with the settings, for threads that wait for that.
   let settingsChanged: Monitor<UInt64> = Monitor(0)
   private let isInterrupted = Atomic<Bool>(false)
 
+  /// The working tree.
   package var tree: LiveTree { versioner.tree }
+  /// The store.
   package var store: Store { versioner.tree.store }
 
   /// The settings in force.
   package var settings: StoreSettings { state.withLock { $0.settings } }
 
+  /// Creates a service; `opener` opens peers.
   package init(versioner: Versioner, log: EventLog, opener: PeerOpener = .standard) {
     self.versioner = versioner
     self.log = log
@@ -51,13 +57,13 @@ package final class ControlService: Sendable {
     state = Monitor(State(settings: tree.lock.withLock { _ in tree.settings }))
   }
 
-  /// Ends commands under way as Ctrl-C does, and those that come: the end is near.
+  /// Ends running commands, as Ctrl-C does, and refuses new ones, before the mount or program ends.
   package func interrupt() { isInterrupted.store(true, ordering: .relaxed) }
 
-  /// Runs a command to its end, or until whoever asked for it or ``interrupt()`` stops it.
+  /// Runs a command to its end, or until the context or ``interrupt()`` cancels it.
   ///
-  /// - Throws: ``ControlError``; what the command was about is then as it was, and parts of it that were
-  ///   complete (a commit before a failed exchange) stay.
+  /// - Throws: ``ControlError``; the command has then changed nothing, except by parts that were
+  ///   complete (a commit before a failed exchange).
   package func run(
     _ command: ControlCommand, context: CommandContext = CommandContext()
   ) throws(ControlError) -> CommandResult {
@@ -76,7 +82,8 @@ package final class ControlService: Sendable {
     }
   }
 
-  /// Notes that a line could not be read.
+  /// Records a failure for the status and the log; without a title it is a line that could not be
+  /// parsed.
   func noteFailure(of title: String?, _ error: ControlError) {
     let subject = title.map { error.message.hasPrefix($0) ? "" : "\($0): " } ?? ""
     note("error: \(subject)\(error.message)")
@@ -85,7 +92,7 @@ package final class ControlService: Sendable {
     }
   }
 
-  /// Notes what opening the store found, for the status.
+  /// Records the faults that were found when the store was opened, for the status.
   package func noteOpening(_ faults: [String]) {
     if let first = faults.first { note("error: \(first)") }
   }

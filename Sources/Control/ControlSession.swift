@@ -5,20 +5,20 @@ import TreeNames
 
 // One open handle of the control file: docs/control-file.md, rules 1 to 6.
 //
-// Commands of a handle run one after the other, on a thread of the pool; nothing here waits for them. The
-// lock is a leaf, held for memory alone.
+// Commands of a handle run one after the other, on a thread of the pool; no caller of these methods
+// waits for them. The lock is a leaf, held for memory alone.
 
-/// What an open control file stands for: takes commands, gives their reply.
+/// An open control file: takes commands and returns their replies.
 ///
 /// - Concurrency: any thread.
 package final class ControlSession: Sendable {
-  /// Work that was begun by a write and can be told to stop.
+  /// The commands of one write, which can be cancelled.
   package final class Pending: Sendable {
     private let flag = Atomic<Bool>(false)
 
     init() {}
 
-    /// Ends the commands under way with EINTR; their completion is called as ever.
+    /// Ends the running commands with EINTR; their completion is called as usual.
     package func cancel() { flag.store(true, ordering: .relaxed) }
 
     var isCancelled: Bool { flag.load(ordering: .relaxed) }
@@ -35,13 +35,13 @@ package final class ControlSession: Sendable {
     var isRunning = false
     /// Commands are refused until the reply is read.
     var hasFailed = false
-    /// What the commands of this handle said; nil before the first.
+    /// The replies to the commands of this handle; nil before the first command.
     var reply: [UInt8]?
-    /// The reply was looked at, so that the next command begins another.
+    /// The reply was read, so the next command starts a new one.
     var isRead = false
-    /// Where in the file the reply, or the status, begins.
+    /// The offset in the file at which the reply, or the status, begins.
     var base: UInt64?
-    /// The status that a reader goes on reading.
+    /// The status that is being read.
     var status: [UInt8] = []
   }
 
@@ -51,6 +51,7 @@ package final class ControlSession: Sendable {
   private let progress: @Sendable (CommandProgress) -> Void
   private let state = Monitor(State())
 
+  /// Creates the session of a new handle.
   package init(
     _ service: ControlService, pool: WorkerPool,
     progress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
@@ -62,10 +63,10 @@ package final class ControlSession: Sendable {
 
   // MARK: - Writing
 
-  /// Runs the commands of one write and calls `completion` with how many bytes were taken, from another
-  /// thread.
+  /// Runs the commands of one write. Calls `completion` on another thread with the number of bytes
+  /// that were accepted.
   ///
-  /// - Returns: what stops them.
+  /// - Returns: The commands, for cancelling them.
   @discardableResult
   package func write(
     _ text: [UInt8], completion: @escaping @Sendable (Result<Int, ControlError>) -> Void
@@ -97,7 +98,7 @@ package final class ControlSession: Sendable {
   private func run(_ job: Job) -> Result<Int, ControlError> {
     let isRefused = state.withLock { state -> Bool in
       if state.hasFailed { return true }
-      // A reply that was looked at has done its duty.
+      // A reply that was read is not needed any more.
       if state.isRead || state.reply == nil { state.reply = [] }
       state.isRead = false
       state.base = nil
@@ -110,7 +111,7 @@ package final class ControlSession: Sendable {
     do throws(ControlError) {
       var script = try ControlScript(job.text)
       while let command = try next(&script) {
-        // What was done before is done: only what is left is interrupted.
+        // Commands that are done stay done: only the rest is interrupted.
         if job.pending.isCancelled { throw ControlError(.interrupted, "interrupted") }
         try run(command, inJSON: script.isForPrograms, job.pending)
       }
@@ -160,9 +161,9 @@ package final class ControlSession: Sendable {
 
   // MARK: - Reading
 
-  /// Bytes of the reply, or of the status where nothing was written through this handle.
+  /// Returns bytes of the reply, or of the status if nothing was written through this handle.
   ///
-  /// - Throws: what finding the status throws.
+  /// - Throws: the errors of ``ControlService/status()``.
   package func read(at offset: UInt64, count: Int) throws(ControlError) -> [UInt8] {
     let known = state.withLock { state -> [UInt8]? in
       guard let reply = state.reply else { return nil }
@@ -171,7 +172,7 @@ package final class ControlSession: Sendable {
       return Self.slice(reply, &state.base, offset, count)
     }
     if let known { return known }
-    // A status is read as it was when its beginning was.
+    // The status is made when its first bytes are read, and does not change while it is read on.
     let isFresh = state.withLock { $0.base == nil || offset <= ($0.base ?? 0) }
     let status = isFresh ? Array((try service.status().text + "\n").utf8) : nil
     return state.withLock { state in

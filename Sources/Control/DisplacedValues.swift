@@ -5,8 +5,8 @@ import Synchronization
 import TreeNames
 import WorkingTree
 
-/// Which values of a head stand behind directories of their names; found from what is known of another
-/// head by what changed since, which the store's index remembers.
+/// The values of a head that are displaced by directories with their names. They are computed from
+/// those of another head and the changes since; the store's index keeps the last result.
 ///
 /// - Concurrency: any thread; the lock is a leaf and not held during I/O.
 final class DisplacedValues: Sendable {
@@ -19,9 +19,9 @@ final class DisplacedValues: Sendable {
 
   private let known = Mutex<Known?>(nil)
 
-  /// The keys, ascending.
+  /// Returns the keys, ascending.
   ///
-  /// - Complexity: O(changes since the head last asked about · log *n*); O(*n*) the first time.
+  /// - Complexity: O(changes since the head of the last call · log *n*); O(*n*) the first time.
   func keys(at head: VersionNumber, in store: Store) throws(StoreError) -> [Key] {
     let before = known.withLock { $0 }
     if let before, before.head == head { return before.keys }
@@ -45,7 +45,7 @@ final class DisplacedValues: Sendable {
     return keys
   }
 
-  /// What the index remembers; nil where it speaks of no version of this store.
+  /// Returns the result in the index; nil if it is about no version of this store.
   private static func noted(in store: Store) throws(StoreError) -> Known? {
     guard let bytes = store.noted(note), let (known, id) = try? decode(bytes),
       try store.version(known.head)?.id == id
@@ -68,10 +68,11 @@ final class DisplacedValues: Sendable {
 }
 
 extension ControlService {
-  /// The values at the head that directories keep from their own names, in order of keys: those whose own
-  /// path or the one they are shown at is a path or below it.
+  /// Returns the values at the head that are displaced by directories, in order of keys: those
+  /// whose own path, or the path at which they are shown, is `path` or below it.
   ///
-  /// They are conflicts that a merge leaves between keys: settled by renaming or removing one of both.
+  /// They are conflicts that a merge leaves between different keys; a user settles one by renaming
+  /// or removing the value or the directory.
   package func displacedValues(
     below path: [UInt8] = []
   ) throws(ControlError) -> [DisplacedValue] {
@@ -81,7 +82,7 @@ extension ControlService {
     }
   }
 
-  /// The same of another head.
+  /// Returns the same for another head.
   package func displacedValues(
     at head: VersionNumber, below path: [UInt8] = []
   ) throws(StoreError) -> [DisplacedValue] {

@@ -4,7 +4,7 @@ import LLVSCore
 import TreeNames
 
 extension MetaServices {
-  /// What the service of commands knows and does.
+  /// Creates the services from a command service.
   package init(_ service: ControlService) {
     self.init(
       status: { () throws(FSError) in
@@ -50,7 +50,7 @@ extension MetaServices {
   }
 }
 
-/// Runs what the service of commands does, with its errors as a file operation's.
+/// Runs a function of the command service, and throws its error as that of a file operation.
 private func asking<R>(_ body: () throws(ControlError) -> R) throws(FSError) -> R {
   do throws(ControlError) {
     return try body()

@@ -1,26 +1,27 @@
 import LLVSCore
 import LLVSExchange
 
-/// What is remembered of the exchanges with a peer: the state that its row in the store carries.
+/// The state of the exchanges with a peer, as its row in the store keeps it.
 struct PeerState: Hashable, Sendable {
-  /// When an exchange last succeeded, in nanoseconds since 1970.
+  /// The time of the last successful exchange, in nanoseconds since 1970.
   var succeeded: Int64?
-  /// When the last one failed; nil once one succeeded after it.
+  /// The time of the last failure; nil if an exchange succeeded after it.
   var failed: Int64?
   var message = ""
-  /// Versions up to this number are there.
+  /// The peer has all versions up to this number.
   var sent: UInt32 = 0
-  /// Versions with greater numbers that came from there.
+  /// The number of versions with greater numbers that came from the peer.
   var taken: UInt32 = 0
-  /// Versions that the last retrieval refused or could not read, and why the first of them.
+  /// The number of versions that the last retrieval refused or could not read; below, the reason
+  /// for the first of them.
   var refused = 0
   var refusal = ""
-  /// Versions of which that retrieval found a part only.
+  /// The number of versions of which the last retrieval found only a part.
   var waiting = 0
 
   init() {}
 
-  /// Reads what ``encoded`` wrote; what cannot be read is as if it had never been.
+  /// Reads the bytes that ``encoded`` made; fields that cannot be read have their defaults.
   init(_ bytes: [UInt8]?) {
     guard let bytes else { return }
     for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
@@ -61,7 +62,7 @@ struct PeerState: Hashable, Sendable {
     text.split(whereSeparator: \.isNewline).joined(separator: " ")
   }
 
-  /// Notes what a retrieval came to.
+  /// Records the outcome of a retrieval.
   mutating func retrieved(_ report: ExchangeReport) {
     taken = UInt32(clamping: Int(taken) + report.taken.count)
     refused = report.refused.count
@@ -69,15 +70,16 @@ struct PeerState: Hashable, Sendable {
     waiting = report.waiting.count
   }
 
-  /// Notes what a send came to, before which `newest` was the greatest number; `unsent` are the numbers of
-  /// the versions that could not be.
+  /// Records the outcome of a send. `newest` was the greatest number before it; `unsent` has the
+  /// numbers of the versions that could not be sent.
   mutating func sent(newest: UInt32, without unsent: [UInt32]) {
-    // Up to the first that is not there, and all behind it but those.
+    // The peer has all versions before the first unsent one, and all after it except the unsent
+    // ones.
     sent = unsent.min().map { $0 - 1 } ?? newest
     taken = UInt32(clamping: Int(newest) - Int(sent) - unsent.count)
   }
 
-  /// How many versions are not there yet, as far as can be told without asking.
+  /// Returns the number of versions that the peer lacks, as far as is known without asking it.
   func countToSend(newest: UInt32) -> Int {
     max(0, Int(newest) - Int(sent) - Int(taken))
   }

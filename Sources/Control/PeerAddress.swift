@@ -1,8 +1,8 @@
 package import Grammar
 
-/// Where a peer is, as people write it.
+/// The address of a peer, as users write it.
 package enum PeerAddress: Hashable, Sendable {
-  /// A directory: a folder in the original's format, or another store.
+  /// A directory: a folder in the format of the original LLVS, or another store.
   case directory(String)
   /// A folder of bundles.
   case bundles(String)
@@ -18,8 +18,10 @@ package enum PeerAddress: Hashable, Sendable {
     "http", "https", "webdav", "webdavs", "s3", "ssh", "sftp", "rclone",
   ]
 
-  /// Reads the text of a peer's file: one line with an absolute path or a `file://` address, with `bundle+`
-  /// before it for a folder of bundles.
+  /// Parses the text of a peer's file: one line with an absolute path or a `file://` address, with
+  /// `bundle+` before it for a folder of bundles.
+  ///
+  /// - Throws: ``ControlError`` of kind `grammar` for anything else.
   package init(_ text: [UInt8]) throws(ControlError) {
     guard let text = String(validating: text, as: UTF8.self) else {
       throw ControlError(.grammar, "an address that is not UTF-8")

@@ -7,17 +7,17 @@ import Platform
 ///
 /// - Concurrency: one exchange with a place at a time.
 package protocol PeerExchanging: Sendable {
-  /// Tells what is there, and takes nothing.
+  /// Returns an outline of the history there, and retrieves nothing.
   func outline(for store: Store, _ control: ExchangeControl) throws(StoreError) -> PlaceOutline
 
-  /// Takes in what is there.
+  /// Retrieves the versions that this store lacks.
   func retrieve(into store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 
-  /// Reads everything that is there into a store that is thrown away afterwards; what is damaged, cut or
-  /// missing is refused, or waiting, in the report.
+  /// Reads all versions there into a temporary store; versions that are damaged, truncated or
+  /// missing are listed as refused or waiting in the report.
   func verify(into copy: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 
-  /// Writes what is missing there; the report's `sent` names it.
+  /// Writes the versions that are missing there; the report's `sent` lists them.
   func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
 }
 
@@ -33,8 +33,8 @@ extension PeerExchanging {
   }
 }
 
-/// A folder in the original's format, of bundles, or of both: then each holds what the other does, so that
-/// nobody who knows one of them only is left out.
+/// A folder with files in the format of the original LLVS, with bundles, or with both. With both,
+/// each gets all versions, so that programs which read only one of the formats find everything.
 struct FolderPeer: PeerExchanging {
   let path: String
   let hasFiles: Bool
@@ -94,8 +94,8 @@ struct FolderPeer: PeerExchanging {
   }
 }
 
-/// Another store on this machine. It takes in versions by itself, so sending waits until nobody else has
-/// it open for writing.
+/// Another store on this machine. A send makes that store retrieve, so it waits until no other
+/// process has it open for writing.
 struct StorePeer: PeerExchanging {
   let path: String
 
@@ -125,21 +125,24 @@ struct StorePeer: PeerExchanging {
   }
 }
 
-/// Finds the way to a peer.
+/// Opens peers.
 package struct PeerOpener: Sendable {
   /// The reason why a peer cannot be opened.
   package typealias Failure = ControlError
 
+  /// Opens the peer with an address, for exchanges with a store.
   package var open: @Sendable (PeerAddress, Store) throws(Failure) -> any PeerExchanging
 
+  /// Creates an opener.
   package init(
     _ open: @escaping @Sendable (PeerAddress, Store) throws(Failure) -> any PeerExchanging
   ) {
     self.open = open
   }
 
-  /// Directories: stores where they hold one, otherwise folders in the formats that they hold; a folder
-  /// that holds none is one in the original's format unless its address says bundles.
+  /// Opens directories: as a store if they hold one, otherwise as a folder in the formats that it
+  /// holds. A folder that holds neither gets the format of the original LLVS, unless its address
+  /// says bundles.
   package static let standard = PeerOpener { (address, store) throws(ControlError) in
     switch address {
     case .directory(let path):
@@ -168,7 +171,7 @@ package struct PeerOpener: Sendable {
     try reaching(path) { () throws(SystemError) in try FileSystem.exists("\(path)/\(name)") }
   }
 
-  /// Whether what is at a path is a store.
+  /// True if the directory at a path is a store.
   private static func existing(_ path: String) throws(ControlError) -> Bool {
     try reaching(path) { () throws(SystemError) in
       _ = try FileSystem.resolve(path)
@@ -176,7 +179,7 @@ package struct PeerOpener: Sendable {
     }
   }
 
-  /// Whether two paths are one directory, whatever links and bind mounts lead to it.
+  /// True if two paths lead to the same directory, whatever links and bind mounts are on the way.
   private static func isSame(_ path: String, _ other: String) throws(ControlError) -> Bool {
     try reaching(path) { () throws(SystemError) in
       let (a, b) = (try FileSystem.status(path), try FileSystem.status(other))
@@ -184,14 +187,14 @@ package struct PeerOpener: Sendable {
     }
   }
 
-  /// Among a store's own files nobody puts others.
+  /// Refuses a folder inside a store's directory.
   ///
-  /// A folder in which stores lie is one like any other.
+  /// A folder that contains stores is allowed.
   private static func refuseInsideStore(_ path: String, _ store: Store) throws(ControlError) {
     var above = try reaching(path) { () throws(SystemError) in try FileSystem.resolve(path) }
     while above != "/" {
       above = FileSystem.directory(of: above)
-      // Who may not look there cannot have a store there either.
+      // If this user may not search a directory, it cannot hold a store of this user either.
       guard (try? FileSystem.exists("\(above)/store.sqlite")) == true else { continue }
       let which = try isSame(above, store.path) ? "this store" : "the store \(above)"
       throw ControlError(

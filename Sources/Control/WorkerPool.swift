@@ -1,25 +1,26 @@
 import Platform
 
-/// Threads for work that blocks: as many as there is work; a thread without any ends after ten seconds.
+/// Threads for work that blocks: as many as there is work; an idle thread ends after ten seconds.
 ///
 /// - Concurrency: any thread.
 package final class WorkerPool: Sendable {
   private struct State {
     var queue: [@Sendable () -> Void] = []
-    /// Threads that wait for work.
+    /// The number of threads that wait for work.
     var idle = 0
     var running = 0
   }
 
-  /// Threads beyond this wait in the queue.
+  /// The most threads; work beyond them waits in the queue.
   private let limit: Int
   private let state = Monitor(State())
 
+  /// Creates a pool without threads.
   package init(limit: Int = 1024) {
     self.limit = limit
   }
 
-  /// Runs work on a thread of its own, soon.
+  /// Runs work on another thread as soon as one is free.
   package func run(_ work: @escaping @Sendable () -> Void) {
     let needsThread = state.withLock { state -> Bool in
       state.queue.append(work)
@@ -32,7 +33,7 @@ package final class WorkerPool: Sendable {
     do throws(SystemError) {
       try SystemThread.detach(name: "llvs-command") { [self] in serve() }
     } catch {
-      // Another thread takes it when it is free; where there is none, it is done here and now.
+      // Another thread takes the work when it is free; if there is none, this thread does it now.
       let mine = state.withLock { state -> (@Sendable () -> Void)? in
         state.running -= 1
         return state.running == 0 ? state.queue.popLast() : nil
@@ -55,7 +56,7 @@ package final class WorkerPool: Sendable {
     if let found { return found }
     return state.withLock { state in
       state.idle -= 1
-      // Work that came between the end of the wait and now is not left lying.
+      // Work that came between the end of the wait and now must not stay in the queue.
       if !state.queue.isEmpty { return state.queue.removeFirst() }
       state.running -= 1
       return nil
