@@ -1,13 +1,13 @@
 import Platform
 
-/// The words of a command line, read.
+/// A parsed command line.
 struct CommandLine: Equatable {
   var verb = ""
   /// The words after the verb that are no options.
   var words: [String] = []
-  /// The same as they were given: a path need not be UTF-8, and a string repairs what is not.
+  /// The same words as bytes: a path need not be UTF-8, and a String would replace invalid bytes.
   var bytes: [[UInt8]] = []
-  /// How many of the words stand before `--`; nil where there is none.
+  /// The number of words before `--`; nil if there is no `--`.
   var wordsBeforeDashes: Int?
   var store: String?
   var mount: String?
@@ -15,9 +15,9 @@ struct CommandLine: Equatable {
   var isQuiet = false
   var failsOnConflict = false
   var wantsHelp = false
-  /// Options of single verbs, by the last of their names, without dashes.
+  /// The options of single verbs, keyed by the last of their names, without dashes.
   var options: [String: String] = [:]
-  /// The same as they were given.
+  /// The values of the options as bytes.
   var optionBytes: [String: [UInt8]] = [:]
 
   init(_ arguments: [String]) throws { try self.init(bytes: arguments.map { Array($0.utf8) }) }
@@ -31,7 +31,7 @@ struct CommandLine: Equatable {
       } else if word == "--" {
         wordsBeforeDashes = words.count
       } else if word == "--dry-run" {
-        // The grammar of commands has this one itself.
+        // The commands' own grammar parses this option.
         append(word, bytes)
       } else {
         try take(word, bytes, &rest)
@@ -55,7 +55,7 @@ struct CommandLine: Equatable {
       name = String(name[..<equals])
       bytes = given.firstIndex(of: UInt8(ascii: "=")).map { Array(given[($0 + 1)...]) }
     } else if !word.hasPrefix("--"), name.utf8.allSatisfy({ (48...57).contains($0) }) {
-      // -5, as git and tail take it
+      // -5, as git and tail accept it
       value = name
       name = "n"
     } else if !word.hasPrefix("--"), name.count > 1 {
@@ -88,7 +88,7 @@ struct CommandLine: Equatable {
     case "quiet": isQuiet = true
     case "help": wantsHelp = true
     case "fail-on-conflict": failsOnConflict = true
-    // What mount(8) gives several times is one list.
+    // Several -o are one list, as in mount(8).
     case "o": options[name] = options[name].map { "\($0),\(value)" } ?? value
     default: options[name] = value
     }
@@ -96,9 +96,9 @@ struct CommandLine: Equatable {
 
   func has(_ option: String) -> Bool { options[option] != nil }
 
-  /// The number that an option holds; nil where it is not given.
+  /// Returns the number that is an option's value; nil if the option is not given.
   ///
-  /// - Throws: ``UsageError`` for what is no number from 0 to `most`.
+  /// - Throws: ``UsageError`` if the value is no number from 0 to `most`.
   func number(_ option: String, atMost most: Int = .max) throws -> Int? {
     guard let text = options[option] else { return nil }
     guard let number = Int(text), (0...most).contains(number) else {
@@ -107,7 +107,9 @@ struct CommandLine: Equatable {
     return number
   }
 
-  /// The words of a verb that takes so many.
+  /// Returns the words, if their number is in a range.
+  ///
+  /// - Throws: ``UsageError`` otherwise.
   func operands(_ range: ClosedRange<Int>) throws -> [String] {
     guard range.contains(words.count) else {
       throw UsageError("usage: \(Verb.named(verb)?.usage ?? "llvs \(verb)")")
@@ -115,9 +117,10 @@ struct CommandLine: Equatable {
     return words
   }
 
-  /// The words of a verb that takes so many names of stores, mounts and the like.
+  /// Returns the words, which name stores, mounts and the like, if their number is in a range.
   ///
-  /// - Throws: ``UsageError`` for one that is no UTF-8: repaired, it would name something else.
+  /// - Throws: ``UsageError`` otherwise, and for a word that is not UTF-8: with replaced bytes it
+  ///   would name another directory.
   func places(_ range: ClosedRange<Int>) throws -> [String] {
     let words = try operands(range)
     for word in bytes { try Self.checkPlace(word) }

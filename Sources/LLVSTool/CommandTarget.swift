@@ -5,13 +5,13 @@ import LLVSCore
 import LLVSMount
 import Platform
 
-/// Where a command acts: on a mounted store through its control file, else on the store itself.
+/// The target of a command: a mounted store, through its control file, or the store itself.
 enum CommandTarget {
   case mounted(MountView, store: String)
-  /// `isForced` where it is on a file system that a store had better not be on, and is written all the same.
+  /// `isForced` writes it even on a kind of file system that is not safe for a store.
   case store(String, isForced: Bool)
 
-  /// The place that a command line names, or the mount that the current directory is in.
+  /// Finds the target that a command line names, or the mount that the current directory is in.
   init(_ line: CommandLine) throws {
     let mounts = HistoryMount.others(of: try MountTable())
     if let store = line.store {
@@ -27,7 +27,7 @@ enum CommandTarget {
     let path =
       try line.mount.map { Array(try FileSystem.resolve($0).utf8) }
       ?? SystemProcess.workingDirectory
-    // The deepest mount that the path is in; of those on one directory the last.
+    // The deepest mount that contains the path; of several on one directory, the last.
     var found: MountEntry?
     for entry in mounts where Self.contains(entry.path, path) {
       if entry.path.count >= found?.path.count ?? 0 { found = entry }
@@ -53,18 +53,19 @@ enum CommandTarget {
       || path.starts(with: directory) && path[directory.count] == 0x2F
   }
 
-  /// The store, for reading: others may have it open too.
+  /// Opens the store for reading; other processes may have it open too.
   func reader() throws -> Store {
     switch self {
     case .mounted(_, let store):
-      // Its daemon, who writes it, is on this machine, so that locks hold between the two.
+      // The daemon that writes the store is on this machine, so locks work between the two
+      // processes.
       return try Store.open(path: store, mode: .reader, isForced: true)
     case .store(let store, let isForced):
       return try Store.open(path: store, mode: .reader, isForced: isForced)
     }
   }
 
-  /// The store, for writing: nobody else may have it open so.
+  /// Opens the store for writing; no other process may have it open for writing.
   func writer() throws -> Store {
     switch self {
     case .mounted(_, let store): try Store.open(path: store, mode: .writer)
@@ -80,22 +81,22 @@ enum CommandTarget {
   }
 }
 
-/// What a command said, for people and for programs.
+/// The result of a command, for people and for programs.
 struct Answer {
   var text: String
-  /// The same for programs, where that was asked for.
+  /// The result as JSON, if that was requested.
   var json: String
-  /// Paths on which a merge clashed, or one that stands for them where only words are known.
+  /// True if a merge clashed; for a reply in words this is recognised by its wording.
   var hasConflicts: Bool
 }
 
 extension CommandTarget {
-  /// Runs a command where it belongs.
+  /// Runs a command on the target.
   func run(_ words: [String], _ console: Console? = nil) throws -> Answer {
     try run(bytes: words.map { Array($0.utf8) }, console)
   }
 
-  /// The same of words of any bytes.
+  /// Runs a command whose words may be any bytes.
   func run(bytes words: [[UInt8]], _ console: Console? = nil, inJSON: Bool = false) throws -> Answer
   {
     switch self {
@@ -106,7 +107,7 @@ extension CommandTarget {
       return Answer(
         text: result.text, json: result.json, hasConflicts: Self.conflicts(result.fields))
     case .mounted(let tree, _):
-      // The grammar is checked here, so that a line means what its words say.
+      // Parsed here first, so that a malformed command never reaches the control file.
       _ = try ControlCommand(words: words)
       let line = Self.line(words)
       guard inJSON else {
@@ -116,7 +117,7 @@ extension CommandTarget {
           hasConflicts: reply.contains(" conflict: ") || reply.contains(" conflicts: "))
       }
       let reply = try Self.write(Array("json ".utf8) + line, to: tree.root)
-      // Within a text the quotes would have backslashes before them.
+      // Inside a JSON text the quotes would be escaped, so this finds the field only.
       return Answer(
         text: "", json: reply,
         hasConflicts: reply.contains("\"conflicts\":[") && !reply.contains("\"conflicts\":[]"))
@@ -130,7 +131,7 @@ extension CommandTarget {
     return false
   }
 
-  /// A message as it stands behind `commit`: as it is, or in quotes where it has several lines.
+  /// Formats a message for the line of a `commit`: unchanged, or in quotes if it has several lines.
   private static func message(_ text: [UInt8]) -> [UInt8] {
     var text = text[...]
     while let last = text.last, last <= 0x20 { text.removeLast() }
@@ -143,7 +144,7 @@ extension CommandTarget {
     ]
   }
 
-  /// The words as a line of the control file.
+  /// Formats words as a line of the control file.
   static func line(_ words: [[UInt8]]) -> [UInt8] {
     if words.first?.elementsEqual("commit".utf8) ?? false {
       return Array("commit ".utf8) + message(Array(words.dropFirst().joined(separator: [0x20])))
@@ -162,7 +163,8 @@ extension CommandTarget {
     do {
       try file.write(line + [0x0A], at: 0)
     } catch {
-      // No command's own: those are EHOSTUNREACH and EBUSY.
+      // These errnos come from the mount, not from a command: a command's failures are EHOSTUNREACH
+      // and EBUSY.
       guard !error.tellsOfEndedDaemon else { throw EndedDaemon(root: root) }
       let reply = (try? text(of: file)) ?? ""
       let words = reply.split(separator: "\n").last.map(String.init) ?? ""

@@ -4,7 +4,7 @@ import LLVSCore
 import LLVSMount
 import Platform
 
-/// What the tool ends with.
+/// The exit codes of the tool.
 package enum ExitCode: Int32, CaseIterable, Sendable {
   case done = 0
   /// New conflicts, with `--fail-on-conflict`; differences, with `diff --exit-code`.
@@ -17,20 +17,21 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case unreachable = 4
   /// Histories without a common ancestor.
   case unrelated = 5
-  /// Somebody holds what is needed, or something is not saved.
+  /// Another process holds a lock or file that is needed, or a change is not saved.
   case busy = 6
   case noSpace = 7
-  /// Not permitted, read only, written by a newer program, or a store where it had better not be written.
+  /// Not permitted, read only, written by a newer program, or a store on a file system that is not
+  /// safe for one.
   case notPermitted = 8
   /// The store is damaged.
   case damaged = 9
   case interrupted = 10
-  /// The name is taken.
+  /// The name is in use already.
   case exists = 11
   /// The daemon of a mount ended, or the system failed in another way.
   case failed = 12
 
-  /// What it says, for the help and the manual page.
+  /// The text about the code in the help and the manual page.
   package var meaning: String {
     switch self {
     case .done: "done"
@@ -52,26 +53,26 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   }
 }
 
-/// Why a command line cannot be carried out.
+/// A fault in the command line.
 struct UsageError: Error {
   var message: String
   init(_ message: String) { self.message = message }
 }
 
-/// The daemon of a mount ended while a command waited for its answer.
+/// The daemon of a mount ended before it answered a command.
 struct EndedDaemon: Error {
-  /// Where it was mounted.
+  /// The mount point.
   var root: String
 }
 
 extension SystemError {
-  /// Whether a file system that was asked has no daemon any more, which is an error of mounts alone.
+  /// True for the errors of a mount without a daemon; no other file system returns them.
   var tellsOfEndedDaemon: Bool {
     errno == Errno.notConnected || errno == Errno.connectionAborted
   }
 }
 
-/// The one place where an error becomes words and an exit code.
+/// The one place that maps an error to a message and an exit code.
 struct Failure {
   var code: ExitCode
   /// A clause without its period.
@@ -106,7 +107,7 @@ struct Failure {
     }
   }
 
-  /// Standard output could not be written: nothing of a store is wrong or held.
+  /// Creates the failure of a write to standard output: the store is not affected.
   init(ofOutput error: SystemError) {
     let isFull = [Errno.noSpace, Errno.quota, Errno.fileTooBig].contains(error.errno)
     self.init(isFull ? .noSpace : .failed, "standard output: \(error)")
@@ -133,7 +134,7 @@ struct Failure {
     }
   }
 
-  /// `llvs: sentence.`
+  /// The message as a sentence: `llvs: sentence.`
   var sentence: String {
     let text = message.hasSuffix(".") ? message : message + "."
     return "llvs: \(text)"

@@ -1,13 +1,13 @@
 import Platform
 
-/// The command-line tool: reads a command line, carries it out, and says how it went.
+/// The command-line tool: parses a command line, runs it and reports the result.
 package enum LLVSTool {
   /// Runs a command line without the program's name.
   ///
-  /// - Returns: the exit code.
+  /// - Returns: The exit code.
   package static func run(_ arguments: [[UInt8]]) -> Int32 {
     StandardStream.openClosed()
-    // It has options of its own.
+    // The benchmark parses its own options.
     if arguments.first?.elementsEqual("bench".utf8) ?? false {
       return Bench.run(arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) })
     }

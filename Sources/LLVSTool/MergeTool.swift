@@ -1,9 +1,9 @@
 import Grammar
 import Platform
 
-/// A program that people merge texts with, and how it is told the files.
+/// A program for merging texts, and the form of its arguments.
 struct MergeTool {
-  /// The words of the command, with the places of files named.
+  /// The words of the command, with placeholders for the files.
   let words: [String]
 
   private static let known: [(name: String, program: String, words: [String])] = [
@@ -21,8 +21,10 @@ struct MergeTool {
 
   private static let places = ["BASE", "OURS", "THEIRS", "MERGED"]
 
-  /// Reads a tool's name, or a command split as a shell splits words, which no shell is given: where it
-  /// names no files, they follow it in the order of the four places.
+  /// Takes the name of a known tool, or a command, split into words as a shell does; no shell runs
+  /// it. If it has no placeholders, the files are appended in the order of the four placeholders.
+  ///
+  /// - Throws: ``ControlError`` of kind `grammar`.
   init(_ text: String) throws(ControlError) {
     if let found = Self.known.first(where: { $0.name == text }) {
       words = found.words
@@ -36,7 +38,7 @@ struct MergeTool {
     words = isTold ? split : split + Self.places
   }
 
-  /// One that is installed: with windows where there is a screen.
+  /// Finds an installed tool; one with windows only if there is a display.
   static func installed() -> MergeTool? {
     let hasScreen =
       SystemProcess.environment("DISPLAY") != nil
@@ -47,12 +49,12 @@ struct MergeTool {
     return found.flatMap { try? MergeTool($0.name) }
   }
 
-  /// Whether a word is a place, or ends in `=` and a place.
+  /// True if a word is a placeholder, or ends in `=` and a placeholder.
   private static func replaces(_ place: String, in word: String) -> Bool {
     word == place || word.hasSuffix("=\(place)")
   }
 
-  /// The command for files.
+  /// Returns the command with the files in place of the placeholders.
   func command(base: String, ours: String, theirs: String, merged: String) -> [String] {
     let files = ["BASE": base, "OURS": ours, "THEIRS": theirs, "MERGED": merged]
     return words.map { word in

@@ -3,12 +3,12 @@ import Grammar
 import Platform
 import TreeNames
 
-/// Where a tree is seen: a mount, or a directory of it that is mounted elsewhere too, with `mount --bind` or
-/// into a container, where nothing above it can be reached.
+/// A view of a tree: its mount, or a directory of it that is mounted elsewhere too, with `mount
+/// --bind` or in a container, so that the directories above cannot be reached.
 struct MountView: Hashable, Sendable {
-  /// Where it is mounted.
+  /// The mount point.
   let root: String
-  /// The path in the tree of the directory that is shown; empty for all of it.
+  /// The path in the tree of the directory that is shown; empty for the root.
   let part: [UInt8]
 
   init(_ mount: MountEntry) {
@@ -16,10 +16,10 @@ struct MountView: Hashable, Sendable {
     part = Array(mount.root.drop { $0 == 0x2F })
   }
 
-  /// Whether only a directory of the tree is seen.
+  /// True if only a directory of the tree is shown.
   var isPart: Bool { !part.isEmpty }
 
-  /// The path below the root at which a path of the tree is seen; nil for one that is not.
+  /// Returns a path of the tree relative to the mount point; nil if the view does not show it.
   func below(_ path: [UInt8]) -> [UInt8]? {
     guard isPart else { return path }
     guard path.starts(with: part) else { return nil }
@@ -28,9 +28,9 @@ struct MountView: Hashable, Sendable {
     return first == 0x2F ? Array(rest.dropFirst()) : nil
   }
 
-  /// Where a path of the tree is seen.
+  /// Returns the absolute path at which the view shows a path of the tree.
   ///
-  /// - Throws: ``ControlError`` of kind notFound for one that is not.
+  /// - Throws: ``ControlError`` of kind notFound if it does not.
   func place(_ path: [UInt8]) throws(ControlError) -> [UInt8] {
     guard let below = below(path) else {
       throw ControlError(.notFound, "\(PrintableText.text(path)) is not to be seen in \(root)")

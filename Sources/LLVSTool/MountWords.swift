@@ -1,16 +1,16 @@
 import FuseSession
 import LLVSMount
 
-/// What stands behind `-o`, read: options of our own, those of every file system, and those that mount(8) and
-/// systemd keep for themselves.
+/// The parsed words of `-o`: options of our own, those of every file system, and those that
+/// mount(8) and systemd read themselves.
 struct MountWords {
   private(set) var request: MountRequest
-  /// A mount that is there gets other flags.
+  /// True if an existing mount gets other flags.
   private(set) var isRemount = false
 
-  /// Reads the options of a mount.
+  /// Parses the options of a mount.
   ///
-  /// - Throws: ``UsageError`` that names a word which is no option, or has a value that it cannot have.
+  /// - Throws: ``UsageError`` that names a word which is no option, or has an invalid value.
   init(_ text: String, store: String, mountPoint: String) throws {
     request = MountRequest(store: store, mountPoint: mountPoint)
     let words = Self.words(of: text)
@@ -19,7 +19,7 @@ struct MountWords {
       guard try !request.take(word), !Self.isForOthers(word) else { continue }
       let name = String(word.prefix { $0 != "=" })
       guard !Self.settled.contains(name) else {
-        // mount(8) hands a remount all that the kernel shows of the mount.
+        // mount(8) passes all options that the kernel shows of the mount to a remount.
         if isRemount { continue }
         throw UsageError("\(word): the daemon settles that with the kernel itself")
       }
@@ -27,7 +27,7 @@ struct MountWords {
     }
   }
 
-  /// What mount(8), systemd and their helpers read themselves.
+  /// True for the options that mount(8), systemd and their helpers read themselves.
   private static func isForOthers(_ word: String) -> Bool {
     switch word {
     case "defaults", "auto", "noauto", "user", "nouser", "users", "nofail", "_netdev", "owner",
@@ -38,12 +38,12 @@ struct MountWords {
     }
   }
 
-  /// Options that the daemon and the kernel have to agree on, so that nobody else can choose them.
+  /// Options that the daemon and the kernel agree on; a user cannot choose them.
   private static let settled: Set<String> = [
     "subtype", "max_read", "fd", "rootmode", "user_id", "group_id", "blksize",
   ]
 
-  /// The words of what stands behind `-o`: commas end them, a backslash takes that from a comma.
+  /// Splits the text of `-o` at commas; a backslash before a comma makes it part of a word.
   private static func words(of text: String) -> [String] {
     var words = [""]
     var isEscaped = false
@@ -64,7 +64,8 @@ struct MountWords {
 }
 
 extension MountRequest {
-  /// Takes one word of `-o`; false for one that means nothing to the daemon and the kernel.
+  /// Sets the option of one word of `-o`; returns false for a word that is no option of the daemon
+  /// or the kernel.
   fileprivate mutating func take(_ word: String) throws -> Bool {
     switch word {
     case "allow_other": allowsOthers = true
@@ -85,6 +86,6 @@ extension MountRequest {
     return true
   }
 
-  /// What SELinux is told.
+  /// The options for SELinux labels.
   private static let labels = ["context=", "fscontext=", "defcontext=", "rootcontext="]
 }

@@ -3,30 +3,29 @@ import LLVSCore
 import Platform
 import TreeNames
 
-/// A directory copied into a mounted tree: the kernel must see every name, so the files come in as any others
-/// do.
+/// Copies a directory into a mounted tree through the kernel, which must see every new name.
 ///
-/// What is named `.llvs` stays behind, at every level: in a mount each directory has one, through which
-/// commands are given, so a copy into it would carry out what the directory says.
+/// Files and directories named `.llvs` are left out, at every level: in a mount each directory has
+/// a `.llvs` that takes commands, so a copy into it would execute the contents of the files.
 struct MountedImport {
   static let reserved = Array(".llvs".utf8)
 
   private let directory: [UInt8]
   private let tree: MountView
   private let target: [UInt8]
-  /// Where the copy stands in the tree; empty, or a path with a slash behind it.
+  /// The path of the copy in the tree: empty, or with a slash at the end.
   private let prefix: [UInt8]
   private let sparesUnsaved: Bool
   private let patterns: IgnorePatterns
   /// The paths that were not copied.
   private(set) var leftOut: [[UInt8]] = []
-  /// The paths in the tree, of files that were copied, which the patterns may keep out of versions.
+  /// The paths, in the tree, of copied files that the patterns match.
   private var ignored: [[UInt8]] = []
   private var isDeep = false
 
-  /// A copy of a directory to a path of a tree that is seen; what `patterns` match is told apart.
+  /// Creates a copy of a directory to a path of a view; `patterns` are the tree's ignore patterns.
   ///
-  /// With `sparesUnsaved` nothing is copied where a file would be written over that somebody is still
+  /// With `sparesUnsaved` nothing is copied if a file would be overwritten that a program is still
   /// writing: no version holds its bytes.
   init(
     directory: [UInt8], tree: MountView, into path: [UInt8], sparesUnsaved: Bool,
@@ -41,10 +40,11 @@ struct MountedImport {
     self.patterns = patterns
   }
 
-  /// Copies.
+  /// Copies the directory.
   ///
-  /// - Throws: ``ControlError`` of kind busy for a file that is not saved, and of kind exists for a name that
-  ///   is a directory on one side only: nothing is copied then; ``UsageError`` where cp(1) fails.
+  /// - Throws: ``ControlError`` of kind busy for a file that is not saved, and of kind exists for a
+  ///   name that is a directory on one side only; nothing is copied then. ``UsageError`` if cp(1)
+  ///   fails.
   mutating func run() throws {
     try look()
     for end in prefix.indices where prefix[end] == 0x2F {
@@ -63,21 +63,22 @@ struct MountedImport {
     guard code == 0 else { throw UsageError("cp ended with \(code)") }
   }
 
-  /// The paths of what was copied and is in no version, since a pattern keeps it out.
+  /// Returns the copied paths that are in no version because of an ignore pattern.
   func scratch() -> [[UInt8]] {
     let state = Array("user.llvs.state".utf8)
     return ignored.filter { path in
-      // What is gone again is told by nobody.
+      // A file that was removed again has no such attribute.
       let answer = try? FileSystem.extended(tree.place(path), state)
       return answer?.elementsEqual("scratch".utf8) ?? false
     }
   }
 
-  /// Looks for what cp(1) cannot leave out or would stop at, and for paths that are too long for it.
+  /// Looks for names that cp(1) cannot leave out or would fail at, and for paths that are too long
+  /// for it.
   private mutating func look() throws {
     var open = [(path: directory, isThere: try hasTarget())]
     while let (path, isThere) = open.popLast() {
-      // A name may follow, on either side.
+      // A name may be appended, on either side.
       let length = max(path.count, path.count - directory.count + target.count)
       if length > 3800 { isDeep = true }
       for name in try FileSystem.names(in: path) {
@@ -105,7 +106,7 @@ struct MountedImport {
     }
   }
 
-  /// Whether the directory that is copied to is there.
+  /// True if the target directory exists.
   private func hasTarget() throws -> Bool {
     for end in prefix.indices where prefix[end] == 0x2F {
       guard let path = try? tree.place(Array(prefix[..<end])) else { continue }
@@ -121,7 +122,7 @@ struct MountedImport {
   private func inTree(_ place: ArraySlice<UInt8>) -> [UInt8] { prefix + place.dropFirst() }
 
   private func spare(_ place: ArraySlice<UInt8>) throws {
-    // No answer: it is of no kind that is being written.
+    // Without this attribute it is no file that can be unsaved.
     let state = try? FileSystem.extended(target + place, Array("user.llvs.state".utf8))
     guard let state, state.elementsEqual("unsaved".utf8) else { return }
     throw ControlError(.busy, "not saved yet: \(PrintableText.text(inTree(place)))")

@@ -4,18 +4,20 @@ import LLVSCore
 import LLVSMount
 import Platform
 
-// Mounts whose daemon is dead and cannot let go: the kernel keeps one of its threads, and with that the store's
-// lock and the connection, while a program waits for its answer (ConnectionWatch.swift). As a rule the process
-// beside the daemon has ended the connection before anybody can look; here that is done where it was killed too.
-// Whatever asks such a mount anything waits with the program, so it is found by the kernel's tables alone.
+// Mounts whose daemon is dead and cannot exit: the kernel holds one of its threads, and so the
+// store's lock and the connection, while a program waits for its answer (ConnectionWatch.swift). As
+// a rule the process beside the daemon has ended the connection before another process can see it;
+// this code does so if that process was killed too. Any request to such a mount would wait as well,
+// so only the kernel's tables are read.
 
 extension MountedStores {
-  /// How long a dead daemon may take to let its store go once its connections are ended, in nanoseconds.
+  /// The longest wait for a dead daemon to release its store after its connections ended, in
+  /// nanoseconds.
   private static let patience: UInt64 = 10_000_000_000
 
-  /// Ends the connections of a store's daemon where that is dead and holds the store still.
+  /// Ends the connections of a store's daemon if the daemon is dead and still holds the store.
   ///
-  /// - Throws: ``ControlError`` of kind busy where that cannot be done.
+  /// - Throws: ``ControlError`` of kind busy if that is not permitted.
   static func release(_ store: String) throws {
     let lock = "\(store)/lock"
     guard let holder = holder(of: lock), let device = holder.device,
@@ -24,7 +26,7 @@ extension MountedStores {
     let table = try MountTable()
     let mounts = table.entries.filter { $0.type == "fuse.llvs" }
     let own = mounts.first { $0.device == device }
-    // The number is used again once a connection has ended.
+    // The kernel reuses the number of a connection that has ended.
     guard own != nil || !table.entries.contains(where: { $0.device == device }) else { return }
     if let own, let other = Self.holder(of: "\(FileSystem.text(own.source))/lock"),
       other.device == device, other.process != holder.process
@@ -51,7 +53,7 @@ extension MountedStores {
     }
   }
 
-  /// The same for the store that is mounted at a place.
+  /// Does the same for the store that is mounted at a path.
   static func release(at place: String) throws {
     guard let path = unasked(place) else { return }
     for entry in try MountTable().entries where entry.path == path && entry.type == "fuse.llvs" {
@@ -59,8 +61,8 @@ extension MountedStores {
     }
   }
 
-  /// Where a path leads, without a look at what is there, which may be mounted; nil where that is not to be
-  /// told so.
+  /// Resolves a path without a request to the file at its end, which may be a dead mount; nil if
+  /// that is not possible.
   private static func unasked(_ path: String) -> [UInt8]? {
     var path = path
     for _ in 0..<8 {

@@ -3,19 +3,19 @@ import FuseSession
 import LLVSCore
 import Platform
 
-/// Which store a mount shows, and where a store is mounted.
+/// Finds the store of a mount, and the mount of a store.
 ///
-/// The source that the kernel lists says it of a mount without `-o fsname`; of others it may be any word,
-/// another store's path among them. So the lock of the store decides, which names the mount's device, and
-/// where that does not fit, the mount is asked.
+/// The source that the kernel lists is the store's path for a mount without `-o fsname`; with it
+/// the source may be any word, even another store's path. So the lock file of the store decides,
+/// which names the mount's device. If that does not match, the mount itself is read.
 enum MountedStores {
-  /// The process that holds a store's lock, and the device on which it shows the store.
+  /// The process that holds a store's lock, and the device of its mount.
   struct Holder {
     var process: Int32
     var device: String?
   }
 
-  /// Who holds the lock; nil where it is free.
+  /// Returns the holder of the lock; nil if the lock is free.
   static func holder(of lock: String) -> Holder? {
     guard let file = try? File.regular(lock, .read), (try? file.lock(.shared)) == false,
       let bytes = try? file.read(128, at: 0)
@@ -26,9 +26,9 @@ enum MountedStores {
     return Holder(process: id, device: Store.device(inLock: String(decoding: bytes, as: UTF8.self)))
   }
 
-  /// The path of the store that a mount shows.
+  /// Returns the path of the store that a mount shows.
   ///
-  /// - Throws: ``SystemError`` where the mount has to be asked and does not answer.
+  /// - Throws: ``SystemError`` if the mount has to be read and does not answer.
   static func store(of mount: MountEntry) throws -> String {
     let source = String(decoding: mount.source, as: UTF8.self)
     if source.hasPrefix("/"), holder(of: "\(source)/lock")?.device == mount.device {
@@ -37,11 +37,12 @@ enum MountedStores {
     let root = String(decoding: mount.path, as: UTF8.self)
     let bytes = try FileSystem.read("\(root)/.llvs/status.json", atMost: 64 << 20)
     let fields = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
-    // A daemon of before this was told is one whose source is its store.
+    // An old daemon does not report its store; its source is the store's path.
     return fields?["store"] as? String ?? source
   }
 
-  /// Where a store is mounted, of several places the newest that shows the whole tree; nil where it is not.
+  /// Returns the mount of a store: of several the newest that shows the whole tree; nil if it is
+  /// not mounted.
   static func mount(of store: String, in mounts: [MountEntry]) -> MountEntry? {
     let device = holder(of: "\(store)/lock")?.device
     let found = mounts.filter { mount in

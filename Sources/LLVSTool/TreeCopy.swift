@@ -1,9 +1,10 @@
 import Platform
 
-/// A directory's tree copied into another directory as `cp -a` copies: kinds, modes, owners where that is
-/// allowed, times, attributes below `user.`, hard links and holes; paths may be longer than cp(1) takes them.
+/// Copies a directory tree into another directory as `cp -a` does: kinds, modes, owners if that is
+/// permitted, times, attributes below `user.`, hard links and holes. Paths may be longer than cp(1)
+/// accepts.
 ///
-/// What stands there already under a name gives way to it, but for directories, which are gone into.
+/// Existing files are replaced; existing directories are entered.
 struct TreeCopy {
   private struct Level {
     var source: [UInt8]
@@ -20,22 +21,23 @@ struct TreeCopy {
   private let target: [UInt8]
   private let leftOut: [UInt8]
   private var levels: [Level] = []
-  /// Where the first of several names of a file was copied to.
+  /// The copy of the first name of each file with several names.
   private var links: [FileLink: [UInt8]] = [:]
 
-  /// A name that is to be left out stays behind at every level.
+  /// Creates a copy; `leftOut` is a name that is not copied at any level.
   init(from directory: [UInt8], to target: [UInt8], without leftOut: [UInt8]) {
     self.directory = directory
     self.target = target
     self.leftOut = leftOut
   }
 
-  /// Copies; throws at the first obstacle.
+  /// Copies the tree; throws at the first error.
   mutating func run() throws(SystemError) {
     try enter(directory, target)
     while var level = levels.popLast() {
       guard let name = level.names.popFirst() else {
-        // Last, when nothing is made in it any more. The one that is copied may be named by a link.
+        // Last, when nothing is made in it any more. The slash lets the copied directory be given
+        // as a link.
         let source = level.source + (levels.isEmpty ? [0x2F] : [])
         try copyAttributes(of: source, try FileSystem.status(source), to: level.copy)
         continue
@@ -60,7 +62,7 @@ struct TreeCopy {
     levels.append(Level(source: source, copy: copy, names: names[...]))
   }
 
-  /// What stands at a path; nil where nothing does.
+  /// Returns the kind of the file at a path; nil if there is none.
   static func kind(at path: [UInt8]) throws(SystemError) -> FileStatus.Kind? {
     do throws(SystemError) {
       return try FileSystem.status(path).kind
@@ -109,7 +111,7 @@ struct TreeCopy {
         try to.write(part, at: offset)
         offset += UInt64(part.count)
       }
-      // It became shorter meanwhile.
+      // The file became shorter meanwhile.
       guard offset == end else { break }
     }
     try to.truncate(to: max(offset, try from.status().size))
@@ -127,7 +129,8 @@ struct TreeCopy {
       try FileSystem.setOwner(copy, uid: status.uid, gid: status.gid)
     } catch {
       guard error.errno == Errno.operationNotPermitted else { throw error }
-      // As cp -a: who may not give files away keeps them, and lends nobody his rights.
+      // As cp -a does: a user who may not change owners owns the copy, and the copy has no set-id
+      // bits that would lend that user's rights to others.
       mode &= 0o1777
     }
     if status.kind != .symlink { try FileSystem.setMode(copy, mode) }

@@ -4,18 +4,18 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// A version's tree written into a directory, as a mount shows it: keys that are no names, and values whose
-/// name a directory has, under the names that they are shown by.
+/// Writes a version's tree into a directory as a mount shows it: keys that are no valid names, and
+/// displaced values, have their escaped names.
 ///
-/// Files and directories are their owner's alone until they are whole.
+/// Only the owner has access to files and directories until they are complete.
 ///
-/// What cannot be written there, or is damaged, is left out and told; the rest is written.
+/// Files that cannot be written, or are damaged, are left out and reported; all others are written.
 struct TreeExport {
   private let store: Store
   private let target: [UInt8]
   private let progress: (Int) -> Void
   private var count = 0
-  /// What could not be given as it was, such as an owner: a clause each.
+  /// What could not be restored, such as an owner; one clause each.
   private(set) var complaints: [String] = []
   private var links: [[UInt8]: [UInt8]] = [:]
   private let mask = SystemProcess.creationMask
@@ -68,13 +68,13 @@ struct TreeExport {
     }
   }
 
-  /// What all paths begin with.
+  /// The prefix of all paths.
   private var root: [UInt8] { target + [0x2F] }
 
-  /// Makes something, if it can stand there at all.
+  /// Makes a file or directory, if it can exist there at all.
   ///
-  /// - Returns: a complaint where it cannot; nil where it stands there.
-  /// - Throws: what would stop everything else as well, such as a full disk.
+  /// - Returns: A complaint if it cannot; nil if it was made.
+  /// - Throws: Errors that affect all other files too, such as a full disk.
   private static func obstacle(at path: [UInt8], _ body: () throws -> Void) throws -> String? {
     do {
       try body()
@@ -91,7 +91,7 @@ struct TreeExport {
     return complaint == nil
   }
 
-  /// Whether an error is of the one name alone.
+  /// True if an error affects only this name.
   private static func isOfOne(_ error: SystemError) -> Bool {
     switch error.errno {
     case Errno.nameTooLong, Errno.invalid, Errno.noEntry, Errno.operationNotPermitted,
@@ -111,7 +111,7 @@ struct TreeExport {
     var hasBegun = false
     let obstacle = try Self.obstacle(at: path) { try create(entry, at: path, &hasBegun) }
     guard stands(obstacle) else {
-      // Half a file is none.
+      // A partly written file is removed.
       if hasBegun { try FileSystem.unlink(path) }
       return
     }
@@ -139,7 +139,7 @@ struct TreeExport {
     }
   }
 
-  /// The entries of first links: names of one link with other bytes are files of their own.
+  /// The entries of first names: names of one link id with other bytes are separate files.
   private var linked: [[UInt8]: Entry] = [:]
 
   private func isSame(_ entry: Entry, _ first: [UInt8]) throws -> Bool {
@@ -163,20 +163,20 @@ struct TreeExport {
     var buffer = [UInt8](repeating: 0, count: Int(min(length, 1 << 20)))
     var offset: UInt64 = 0
     while offset < length {
-      // What takes no room is not read: it may be as long as any number says.
+      // Holes are not read: their length may be any number.
       let run = try store.contents.run(entry.stored, at: offset)
       if run.isHole {
         offset = run.end
         continue
       }
-      // A chunk ends a run, and several are read at once.
+      // A run ends with its chunk; one read may cover several.
       let count = try buffer.withUnsafeMutableBytes {
         try store.contents.read(entry.stored, at: offset, into: $0)
       }
       guard count > 0 else {
         throw StoreError.corrupt("\(FileSystem.text(path)): its bytes end too early")
       }
-      // Zeros stay a hole.
+      // Zeros are left as a hole.
       let part = buffer[..<count]
       if part.contains(where: { $0 != 0 }) { try file.write(Array(part), at: offset) }
       offset += UInt64(count)
@@ -202,7 +202,7 @@ struct TreeExport {
         complaints.append("\(FileSystem.text(path)) lacks an extended attribute: \(error)")
       }
     }
-    // Nobody else looks in before this.
+    // Until here the owner alone has access.
     if entry.kind != .symlink {
       let common: UInt32 = entry.kind == .directory ? 0o777 : 0o666
       try FileSystem.setMode(
@@ -214,7 +214,7 @@ struct TreeExport {
     }
   }
 
-  /// A time that nobody recorded is shown as that of the version that stored the bytes.
+  /// Returns the time of the version that stored the bytes, for a file without a recorded time.
   private func storedTime(_ entry: Entry) throws -> Attributes.Time? {
     guard let record = try store.version(entry.storedVersion) else { return nil }
     return Attributes.Time(referenceTimestamp: record.timestamp)

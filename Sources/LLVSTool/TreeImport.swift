@@ -4,14 +4,14 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// A directory taken into a store as one version.
+/// Imports a directory into a store as one version.
 ///
-/// Files are read in the order of their keys and go into the map as they come: memory holds the names of
-/// the directories on the way down and, for the index, the keys.
+/// Files are read in the order of their keys and inserted into the map at once: memory holds the
+/// names in the directories on the current path and, for the index, the keys.
 struct TreeImport {
   private struct Item {
     enum What { case entry, below }
-    /// The bytes it sorts by among its siblings.
+    /// The bytes that order it among its siblings.
     var order: [UInt8]
     var name: [UInt8]
     var what: What
@@ -26,15 +26,15 @@ struct TreeImport {
   private let directory: [UInt8]
   private let prefix: [UInt8]
   private let progress: (Int) -> Void
-  /// Files, links and directories met so far.
+  /// The number of files, links and directories so far.
   private(set) var count = 0
-  /// The paths of what is named as a mount's own directory is.
+  /// The paths of files and directories named `.llvs`, which a mount uses itself.
   private(set) var leftOut: [[UInt8]] = []
   private var levels: [Level] = []
-  /// Entries whose keys are spelled so that they sort elsewhere.
+  /// Entries whose escaped keys sort at another place.
   private var displaced: [MapEdit] = []
   private var links: [FileLink: [UInt8]] = [:]
-  /// The numbers that the first name of each link id got, which its others share.
+  /// The inode number and revision of the first name of each link id; its other names share them.
   private var linkNumbers: [[UInt8]: (inode: UInt64, revision: UInt64)] = [:]
   private var revisions: Range<UInt64> = 0..<0
   private var inodes: Range<UInt64> = 0..<0
@@ -52,7 +52,7 @@ struct TreeImport {
     self.progress = progress
   }
 
-  /// Makes the version; nil where the tree holds everything already.
+  /// Makes the version; nil if the tree has the same contents already.
   mutating func run(in store: Store, message: String?) throws(StoreError) -> VersionRecord? {
     let isUntouched: Bool
     do throws(SystemError) {
@@ -62,7 +62,7 @@ struct TreeImport {
     }
     let state = try store.state()
     if isUntouched, state.head == nil {
-      // Nobody has shown this store yet: its first version needs no live tree to be moved.
+      // This store was never mounted: its first version can be made without a working tree.
       let made = try store.write { (transaction) throws(StoreError) -> VersionRecord? in
         guard let record = try add(to: transaction, head: nil, store, message) else { return nil }
         try transaction.setHead(record.number, map: record.map, reason: "import")
@@ -104,7 +104,7 @@ struct TreeImport {
     }
     displaced = parents
     try descend(into: directory, at: prefix)
-    // The closure pulls from a copy, since an escaping one cannot borrow.
+    // The closure works on a copy, since an escaping closure cannot borrow `self`.
     let puller = Puller(source: self, view: view, number: number, transaction: transaction)
     var map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
       .applying { () throws(StoreError) in try puller.next() }
@@ -123,7 +123,7 @@ struct TreeImport {
         }, author: author, message: message ?? "import"))
   }
 
-  /// Holds the import while the map pulls from it.
+  /// Holds the import while the map takes edits from it.
   private final class Puller {
     var source: TreeImport
     let view: TreeView
@@ -167,7 +167,7 @@ struct TreeImport {
     }
   }
 
-  /// The next edit in the order of keys.
+  /// Returns the next edit in the order of keys.
   private mutating func next(
     _ view: TreeView, _ number: VersionNumber, _ transaction: WriteTransaction
   ) throws(StoreError) -> MapEdit? {

@@ -7,6 +7,7 @@ extension Verb {
   private static let message = VerbOption(
     "m", "message", value: "TEXT", help: "what the version says of itself")
 
+  /// All verbs, in the order of the help.
   package static let all: [Verb] =
     living + commands + looking + moving + [
       Verb(

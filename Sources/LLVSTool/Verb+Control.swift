@@ -5,14 +5,14 @@ import Platform
 import WorkingTree
 
 extension Verb {
-  /// A command of the control file, as the verb of that name.
+  /// Runs a command of the control file, for the verb of that name.
   @Sendable static func control(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let site = try CommandTarget(line)
     var words = [Array(line.verb.utf8)] + (try site.commandWords(line))
     if line.verb == "commit", let message = line.options["message"] {
       words.append(Array(message.utf8))
     }
-    // Without a name tags are listed, of a store that is forced too.
+    // Without a name `tag` lists tags; then --force is for the store only.
     if line.verb == "tag", line.has("f") || line.has("force") && !line.words.isEmpty {
       words.append(Array("--force".utf8))
     }
@@ -29,7 +29,8 @@ extension Verb {
     return line.failsOnConflict && answer.hasConflicts ? .conflict : .done
   }
 
-  /// The first of a command's words that is a path, as its others behind it are; nil where none is one.
+  /// The index of a command's first word that is a path, if it takes paths; all words after it are
+  /// paths too.
   fileprivate static func firstPath(of verb: String) -> Int? {
     switch verb {
     case "restore", "revert": 1
@@ -38,7 +39,7 @@ extension Verb {
     }
   }
 
-  /// Checks the store where it stands, mounted or not; a peer by command.
+  /// Checks the store directly, mounted or not; a peer is checked by the command.
   @Sendable static func verify(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     if !line.words.isEmpty { return try control(line, console) }
     let store = try CommandTarget(line).reader()
@@ -82,7 +83,7 @@ extension Verb {
             $0.name == words[0] && address($0) == words[1]
           }
           guard isKnown else {
-            // Scratch that nobody asked for.
+            // The pattern made it a scratch file.
             try? FileSystem.unlink(path)
             throw ControlError(
               .grammar, "no peer can be called \(words[0]): a pattern of .llvs/ignore matches it")
@@ -122,7 +123,7 @@ extension Verb {
     String(decoding: peer.address.prefix { $0 != 0x0A }, as: UTF8.self)
   }
 
-  /// Writes a line to a file, which is closed afterwards.
+  /// Writes a line to a file and closes it.
   private static func write(_ line: String, to path: String) throws {
     let file = try File(path, [.readWrite, .create, .truncate])
     try file.write(Array("\(line)\n".utf8), at: 0)
@@ -130,17 +131,18 @@ extension Verb {
 }
 
 extension CommandTarget {
-  /// The words of a command with its paths as the control file takes them: from the top of the tree.
+  /// Returns the words of a command with its paths as the control file takes them: from the root of
+  /// the tree.
   fileprivate func commandWords(_ line: CommandLine) throws -> [[UInt8]] {
     guard let first = Verb.firstPath(of: line.verb) else { return line.bytes }
     return try line.bytes.enumerated().map { index, word in
-      // Behind the one path of settle stands what to take.
+      // The word after the one path of `settle` is the side to take.
       guard index >= first, line.verb != "settle" || index == first else { return word }
       return try commandPath(word)
     }
   }
 
-  /// A path of the tree as a command's word: the top is a slash.
+  /// Returns a path of the tree as a command's word; the root is a slash.
   func commandPath(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
     let path = try self.path(word)
     return path.isEmpty ? [0x2F] : path

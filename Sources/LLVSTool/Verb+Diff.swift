@@ -8,7 +8,7 @@ extension Verb {
   @Sendable static func diff(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let site = try CommandTarget(line)
     let store = try site.reader()
-    // Not mounted, the tree is opened only where somebody wants to see it.
+    // The tree of an unmounted store is opened only if it is compared.
     var unmounted: LivePlace??
     func live() -> LivePlace? {
       switch site {
@@ -43,7 +43,7 @@ extension Verb {
     return line.has("exit-code") && writer.count > 0 ? .conflict : .done
   }
 
-  /// Tells a version and what it changed, or what it has at a path.
+  /// Shows a version and its changes, or its contents at a path.
   @Sendable static func show(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let word = try line.operands(0...1).first ?? "head"
     let site = try CommandTarget(line)
@@ -72,9 +72,9 @@ extension Verb {
     return .done
   }
 
-  /// `VERSION:PATH`; nil where the whole word is a version.
+  /// Parses `VERSION:PATH`; nil if the whole word names a version.
   ///
-  /// Times and paths may have colons too: the first that leaves a version before it counts.
+  /// Times and paths may have colons too: the first colon with a version before it counts.
   private static func place(
     _ word: [UInt8], _ site: CommandTarget, _ store: Store
   ) throws -> (VersionRecord, [UInt8])? {

@@ -38,7 +38,7 @@ extension Verb {
     return .done
   }
 
-  /// Seconds since 2001 that an option means.
+  /// Returns the time in an option, in seconds since 2001.
   private static func time(_ line: CommandLine, _ option: String) throws -> Double? {
     guard let text = line.options[option] else { return nil }
     let now = SystemClock.realtime()
@@ -48,7 +48,7 @@ extension Verb {
       throw UsageError("\(text) is no time: yesterday, -2h, 2026-05-01, 2026-05-01T10:22")
     }
     var meant = instant
-    // A name of a day means its end; since a day, since its beginning.
+    // The name of a day means its end; for --since it means its beginning.
     let isDay = ["today", "yesterday"].contains(text) || text.count == 10 && text.contains("-")
     if option == "since", isDay {
       let noonBefore = instant - 36 * 3_600_000_000_000
@@ -72,7 +72,8 @@ extension Verb {
     return try store.state().head.map { [$0] } ?? []
   }
 
-  /// Shows the last versions oldest first, then what comes, until somebody ends it.
+  /// Shows the last versions, oldest first, and then new ones as they come, until the process is
+  /// ended.
   private static func follow(
     _ writer: inout LogWriter, _ query: LogQuery, _ line: CommandLine
   ) throws -> Never {
@@ -148,8 +149,7 @@ extension Verb {
 
   // MARK: - One value
 
-  /// Lists the revisions of one value.
-  /// What a value was, oldest first, each by the version that made it.
+  /// Returns the revisions of a value, oldest first, each with the version that made it.
   private static func revisions(
     of key: Key, in store: Store
   ) throws -> [(VersionRecord, Entry?)] {
@@ -160,13 +160,14 @@ extension Verb {
     var found: [(VersionRecord, Entry?)] = []
     for (_, record) in records {
       let entry = try store.map(of: record).entry(at: key)
-      // A merge that took a revision from its other side made none.
+      // A merge that took a revision from its other side did not make it.
       if let entry, !seen.insert(entry.revision).inserted { continue }
       found.append((record, entry))
     }
     return found
   }
 
+  /// Lists the revisions of one value.
   @Sendable static func history(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(1...1)
     let site = try CommandTarget(line)
@@ -215,11 +216,11 @@ extension Verb {
   }
 }
 
-/// Cuts pieces of a text into lines.
+/// Splits pieces of a text into lines.
 struct EventLines {
   private var rest: [UInt8] = []
 
-  /// The lines that end in a piece, without their ends.
+  /// Returns the lines that a piece completes, without their newlines.
   mutating func take(_ part: [UInt8]) -> [[UInt8]] {
     rest += part
     guard let end = rest.lastIndex(of: 0x0A) else { return [] }

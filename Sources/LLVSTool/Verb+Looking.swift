@@ -3,7 +3,7 @@ extension Verb {
     "binary",
     help: "with -u, write bytes that are no text too, up to 32 MiB, as git apply takes them")
 
-  /// What verbs that show differences take.
+  /// The options of verbs that show differences.
   private static let differing: [VerbOption] = [
     VerbOption("u", "patch", help: "the lines that differ, as patch(1) and git apply take them"),
     VerbOption("stat", help: "a line a file: lines added and removed, with a bar"),

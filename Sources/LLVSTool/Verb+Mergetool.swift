@@ -6,7 +6,7 @@ import Platform
 import TreeNames
 
 extension Verb {
-  /// Opens a program on the texts of each conflict and takes what it leaves.
+  /// Opens a merge tool on the texts of each conflict, and settles the conflict with the result.
   @Sendable static func mergetool(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let site = try CommandTarget(line)
     let place: MergePlace
@@ -72,7 +72,7 @@ extension Verb {
   }
 }
 
-/// Where conflicts are settled.
+/// The way in which conflicts are settled: through a mount, or directly.
 private enum MergePlace {
   case mounted(MountView, Store)
   case service(ControlService)
@@ -85,13 +85,14 @@ private enum MergePlace {
   }
 
   private static func merged(_ path: [UInt8], _ tree: MountView) throws -> [UInt8] {
-    // Of a directory's own conflicts, as its own `.llvs` lists them.
+    // In a view of a directory, the `.llvs` there lists that directory's conflicts.
     _ = try tree.place(path)
     return Array("\(tree.root)/.llvs/conflicts/".utf8)
       + MetaTree.conflictDirectory(of: tree.below(path) ?? path) + Array("/merged".utf8)
   }
 
-  /// Says that the sides are looked at now: what comes in until they are settled is merged then.
+  /// Reads the merged text, so that the mount notes the current sides: changes that arrive before
+  /// it is settled are merged then.
   func begin(_ path: [UInt8]) throws {
     guard case .mounted(let tree, _) = self else { return }
     _ = try File(bytes: Self.merged(path, tree), .read).read(1, at: 0)
@@ -102,19 +103,19 @@ private enum MergePlace {
     case .service(let service): try service.settle(path, with: bytes)
     case .mounted(let tree, _):
       guard !bytes.isEmpty else {
-        // An empty draft settles nothing; the file itself can be emptied.
+        // An empty draft settles nothing, but the value itself can be emptied.
         try File(bytes: tree.place(path), [.readWrite, .truncate]).sync()
         return
       }
       let file = try File(bytes: Self.merged(path, tree), [.readWrite, .truncate])
       try file.write(bytes, at: 0)
-      // fsync(2) says what close(2) may not: that it was taken.
+      // fsync(2) reports whether the text was accepted; close(2) may not.
       try file.sync()
     }
   }
 }
 
-/// The texts of one conflict in files of their own, for a program.
+/// Writes the texts of one conflict to files for a program.
 private struct TextsInFiles {
   let name: String
   let texts: ConflictTexts
@@ -125,7 +126,7 @@ private struct TextsInFiles {
     case left(String)
   }
 
-  /// Runs a tool to its end; its files are gone afterwards.
+  /// Runs a tool to its end, and removes its files.
   func run(_ tool: MergeTool) throws -> Outcome {
     let parent = SystemProcess.temporaryDirectory
     let directory = "\(parent)/llvs-merge-\(SystemRandom.hex(8))"
@@ -147,7 +148,7 @@ private struct TextsInFiles {
     return .merged(bytes)
   }
 
-  /// `notes.ours.txt`: programs go by the ending.
+  /// Returns a file name such as `notes.ours.txt`: programs look at the extension.
   private func fileName(_ label: String) -> String {
     let last = name.split(separator: "/").last.map(String.init) ?? ""
     let parts = last.split(separator: ".", omittingEmptySubsequences: false)

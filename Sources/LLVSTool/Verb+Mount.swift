@@ -20,7 +20,7 @@ extension Verb {
 
   // MARK: - Mounting
 
-  /// What the words and options of `mount` ask for.
+  /// Parses the words and options of `mount`.
   static func mountWords(_ line: CommandLine) throws -> MountWords {
     let places = try line.places(2...2)
     return try MountWords(line.options["o"] ?? "", store: places[0], mountPoint: places[1])
@@ -37,7 +37,7 @@ extension Verb {
       ? try serve(request, console) : try startDaemon(line, request, console)
   }
 
-  /// Gives a mount other flags: who mounts, reads and may do what there stays as it is.
+  /// Gives a mount other flags; the daemon and its other options stay.
   private static func remount(_ request: MountRequest, _ console: Console) throws -> ExitCode {
     let point = request.mountPoint
     guard try mount(at: point) != nil else {
@@ -51,9 +51,9 @@ extension Verb {
   private static func serve(_ request: MountRequest, _ console: Console) throws -> ExitCode {
     var request = request
     SystemProcess.call("llvs")
-    // While this process is small and has one thread.
+    // Started while this process is small and has one thread.
     request.watch = ConnectionWatch()
-    // Before the first thread: every thread of the process inherits it.
+    // Called before the first thread starts: every thread of the process inherits the mask.
     Signals.block(Signals.endings)
     let daemon = try MountDaemon(request)
     for loss in daemon.recovery.losses { console.complain("llvs: \(loss).") }
@@ -72,10 +72,10 @@ extension Verb {
     return .done
   }
 
-  /// What a daemon says that could not grant `fasthistory`.
+  /// The message of a daemon that could not grant `fasthistory`.
   private static let noHistory = "fasthistory is not in force"
 
-  /// Waits until the versions stand as a file system of their own, or the daemon has said why not.
+  /// Waits until history is mounted as a separate file system, or the daemon has reported why not.
   private static func awaitHistory(_ path: String, _ errors: File, _ console: Console) throws {
     let place = Array(HistoryMount.path(below: try FileSystem.resolve(path)).utf8)
     let end = SystemClock.monotonic() + 10_000_000_000
@@ -91,12 +91,12 @@ extension Verb {
     }
   }
 
-  /// Starts a daemon of its own session, and says so when the tree answers.
+  /// Starts a daemon in a session of its own, and reports when the mount answers.
   private static func startDaemon(
     _ line: CommandLine, _ request: MountRequest, _ console: Console
   ) throws -> ExitCode {
-    // The kernel gives the number of a dead mount that was taken away to the next one, which could not be
-    // told from it then.
+    // The kernel gives the ID of a dead mount that was removed to the next mount, which could not
+    // be told apart from it then.
     _ = try MountPoint.removeStale(request.mountPoint)
     let before = try mount(at: request.mountPoint)
     let path = "/tmp/llvs-mount-\(SystemRandom.hex(8))"
@@ -116,7 +116,7 @@ extension Verb {
         return ExitCode(rawValue: code) ?? .failed
       }
       if let now = try mount(at: request.mountPoint), now.id != before?.id {
-        // Answered by the daemon: the tree is there.
+        // The daemon has answered: the tree is mounted.
         _ = try FileSystem.status("\(request.mountPoint)/.")
         _ = try FileSystem.fileSystem(of: request.mountPoint)
         if request.hurriesHistory { try awaitHistory(request.mountPoint, errors, console) }
@@ -129,7 +129,7 @@ extension Verb {
   }
 
   private static func mount(at path: String) throws -> MountEntry? {
-    // A mount whose daemon died cannot be looked at; the daemon takes it away.
+    // The path of a mount whose daemon died cannot be resolved; the new daemon unmounts it.
     guard let resolved = try? FileSystem.resolve(path) else { return nil }
     let entry = try MountTable().mount(at: Array(resolved.utf8))
     return entry?.type == "fuse.llvs" ? entry : nil
@@ -149,7 +149,7 @@ extension Verb {
     }
     let others = try Self.others(of: entry)
     if let first = others.first, first.isFirst {
-      // The daemon serves that one; a bind mount goes alone.
+      // The daemon serves the other mount; a bind mount is unmounted alone.
       try MountPoint.unmount(point, lazily: line.has("force"))
       let still = FileSystem.text(first.entry.path)
       console.say("\(point) is unmounted; the store is still mounted on \(still)")
@@ -159,7 +159,7 @@ extension Verb {
     do {
       store = try MountedStores.store(of: entry)
     } catch let error as SystemError where error.errno == Errno.accessDenied {
-      // Who may not look into a mount may not take it away either, as a rule: the kernel knows.
+      // A user who may not search a mount may not unmount it either, as a rule: the kernel decides.
       try MountPoint.unmount(point)
       console.say("\(point) is unmounted")
       return .done
@@ -178,11 +178,11 @@ extension Verb {
     var events = EventLog(directory: store).reader()
     while !events.next().isEmpty {}
     try SystemProcess.terminate(daemon)
-    // The kernel does not wait for a daemon: its lock is free when everything is done.
+    // umount(2) does not wait for a daemon: the store's lock is free when the daemon is done.
     while MountedStores.holder(of: lock)?.process == daemon {
       SystemClock.sleep(nanoseconds: 20_000_000)
     }
-    // What the daemon does not know of went with it: bind mounts, of which this may be one.
+    // The daemon does not know about bind mounts, of which this may be one: they are dead now.
     for place in [point] + others.map({ FileSystem.text($0.entry.path) }) {
       try MountPoint.removeStale(place)
     }
@@ -203,10 +203,10 @@ extension Verb {
     return .done
   }
 
-  /// The other places where the file system of a mount is mounted, or a part of it, in the order in which they
-  /// were made; and whether they were made before it.
+  /// Returns the other mounts of the same file system or a part of it, in the order in which they
+  /// were made, and whether they were made before this one.
   ///
-  /// The daemon's own mount is the first, unless somebody has taken that away.
+  /// The daemon's own mount is the first, unless it was unmounted.
   private static func others(
     of entry: MountEntry
   ) throws -> [(entry: MountEntry, isFirst: Bool)] {
@@ -215,10 +215,10 @@ extension Verb {
     return same.indices.filter { $0 != own }.map { (same[$0], $0 < own) }
   }
 
-  /// What is mounted inside would go on where no path leads, and programs that have files open there would
-  /// not be able to save.
+  /// Refuses to unmount while something is mounted inside, which no path would lead to any more, or
+  /// while programs have files open there, which they could not save any more.
   ///
-  /// - Throws: ``ControlError`` of kind busy, which names what is in the way.
+  /// - Throws: ``ControlError`` of kind busy, which names the obstacle.
   private static func refuseUse(of entry: MountEntry, besides daemon: Int32) throws {
     let table = try MountTable()
     let inside = HistoryMount.others(of: table).first {
@@ -252,14 +252,14 @@ extension Verb {
       .busy, "\(point) is busy: \(words.joined(separator: ", ")); --force detaches it all the same")
   }
 
-  /// How a daemon that has gone came to its end, as far as the lock's text tells.
+  /// Returns the status that a daemon left in the lock file when it ended.
   private static func end(ofHolder daemon: Int32, of lock: String) -> LastWriterStatus {
     let bytes = try? File.regular(lock, .read).read(8192, at: 0)
     return LastWriterStatus(of: daemon, inLock: String(decoding: bytes ?? [], as: UTF8.self))
   }
 
-  /// Why the version could not be made that ends a mount, as the log says it; nil where it was made, or
-  /// there was nothing to make one of.
+  /// Returns the reason in the log that the last version of a mount could not be made; nil if it
+  /// was made, or there was nothing to make.
   private static func lostCut(_ events: inout EventReader) -> String? {
     var bytes: [UInt8] = []
     while true {
@@ -267,7 +267,7 @@ extension Verb {
       if part.isEmpty { break }
       bytes += part
     }
-    // A failure is told again each time it is tried: the last line counts.
+    // The log has a line for each attempt: the last line counts.
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     let last = lines.last { $0.contains(" version ") || $0.contains(MountDaemon.lostCut) }
     guard let last, let range = last.firstRange(of: MountDaemon.lostCut) else { return nil }

@@ -5,7 +5,7 @@ import LLVSCore
 import Platform
 
 extension Verb {
-  /// How things stand, in words; the fields of `status.json` for programs.
+  /// Shows the status in words, or the fields of `status.json` with --json.
   @Sendable static func status(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(0...0)
     let site = try CommandTarget(line)
@@ -34,14 +34,14 @@ extension Verb {
 }
 
 extension CommandTarget {
-  /// The status of a mounted store, for programs.
+  /// Returns the JSON status of a mounted store.
   static func status(of root: String) throws -> String {
     String(
       decoding: try FileSystem.read("\(root)/.llvs/status.json", atMost: 64 << 20), as: UTF8.self)
   }
 }
 
-/// The status of a store, as one tells it.
+/// The status of a store in sentences.
 struct StatusText {
   private static let pathsShown = 10
   private let fields: [String: Any]
@@ -52,7 +52,7 @@ struct StatusText {
     self.fields = fields
   }
 
-  /// Whether files are being written that no version takes before they are saved.
+  /// True if files are being written that no version can have before they are saved.
   var hasUnsaved: Bool {
     let pending = fields["pending"] as? [String: Any]
     return !(pending?["unsaved"] as? [String] ?? []).isEmpty
@@ -64,7 +64,7 @@ struct StatusText {
     "\(count) \(noun)\(count == 1 ? "" : "s")"
   }
 
-  /// What to say, line by line; `ask` runs a command and gives its reply.
+  /// Returns the lines to print; `ask` runs a command and returns its reply.
   func lines(store: Store, ask: ([String]) throws -> String) throws -> [String] {
     var lines = try head(store)
     lines += try pending(ask)
@@ -132,7 +132,7 @@ struct StatusText {
     return lines
   }
 
-  /// Pending names without those in new directories, which are counted there.
+  /// Leaves out pending names in new directories; the line of the directory has their number.
   private static func folded(_ paths: [Substring]) -> [String] {
     var folded: [String] = []
     var open: (line: Substring, count: Int)?
@@ -140,7 +140,7 @@ struct StatusText {
       guard let open else { return }
       folded.append(open.line + (open.count > 0 ? "  (\(open.count) new)" : ""))
     }
-    // In order of bytes what is in a directory need not stand right behind it.
+    // In the order of bytes, names in a directory do not always follow it directly.
     for path in paths.sorted(by: {
       $0.dropFirst(2).utf8.lexicographicallyPrecedes($1.dropFirst(2).utf8)
     }) {

@@ -12,7 +12,7 @@ extension Verb {
     _ = try line.operands(1...1)
     let directory = line.bytes[0]
     let shown = FileSystem.text(directory)
-    // It may be named by a link.
+    // The slash follows a link to a directory.
     guard try FileSystem.status(directory + [0x2F]).kind == .directory else {
       throw UsageError("\(shown) is not a directory")
     }
@@ -26,13 +26,13 @@ extension Verb {
     case (.equal, _): throw UsageError("\(shown) is the store itself")
     case (.inside, _): throw UsageError("\(shown) is in the store itself")
     case (.above, .mounted):
-      // It would be copied into itself, and grow as it is copied.
+      // The copy would contain itself, and grow while it is made.
       throw UsageError("\(shown) holds the store itself")
     default: break
     }
     switch site {
     case .mounted(let tree, _):
-      // What was saved here and is in no version would be lost with what is written over it.
+      // Pending changes would be lost if they were overwritten.
       _ = try site.run(["commit"], console)
       let patterns = try site.reader().state().settings[IgnorePatterns.settingName]
       var source = try MountedImport(
@@ -97,7 +97,7 @@ extension Verb {
     return export.complaints.isEmpty ? .done : .failed
   }
 
-  /// Refuses to write among a store's own files.
+  /// Refuses a target among a store's own files.
   private static func refuseInside(_ store: Store, _ target: String) throws {
     guard try PathRelation.of(mountPoint: target, toStore: store.path) != .inside else {
       throw UsageError("\(target) is in the store itself")

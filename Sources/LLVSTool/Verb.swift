@@ -1,16 +1,18 @@
 import HistoryTree
 
-/// What can be asked of the tool.
+/// A verb of the tool.
 ///
-/// Everything that explains the tool is made from this: `--help`, the manual page, the completion.
+/// `--help`, the manual page and the completion are all made from these.
 package struct Verb: Sendable {
+  /// The verb.
   package let name: String
+  /// The words of its command line.
   package let usage: String
-  /// Sentences; the first line alone stands in the list of verbs.
+  /// Sentences; the list of verbs has the first line alone.
   package let help: String
-  /// Options of its own.
+  /// The options of this verb alone.
   package let options: [VerbOption]
-  /// What its words can be.
+  /// The kinds of its words, for completion.
   package let operands: VerbOption.Completion
   let run: @Sendable (CommandLine, Console) throws -> ExitCode
 
@@ -29,7 +31,7 @@ package struct Verb: Sendable {
 
   static func named(_ name: String) -> Verb? { all.first { $0.name == name } }
 
-  /// The verbs that somebody may have meant by a word that is none.
+  /// Returns the verbs with names similar to a word that is no verb.
   static func nearest(to word: String) -> [String] {
     let word = Array(word.utf8.prefix(64))
     let near = all.compactMap { verb in
@@ -59,6 +61,7 @@ package struct Verb: Sendable {
     return .done
   }
 
+  /// The usage, the help and the options.
   package var description: String {
     var text = "\(usage)\n\n\(help)\n"
     if !options.isEmpty { text += "\n" + Self.list(options) }
@@ -77,14 +80,17 @@ package struct Verb: Sendable {
     }.joined()
   }
 
+  /// The ways to give paths; part of the help and the manual page.
   package static let pathsHelp = """
     Taken from the current directory where that is in the mount, as git takes them; from the top of the
     tree elsewhere, and with a slash before them. In the control file all start at the top.
     """
 
+  /// The first line of the help.
   package static let summary =
     "llvs VERB [OPTIONS] mounts a versioned store as a directory and keeps copies of it in step."
 
+  /// The text of `llvs help`.
   package static var overview: String {
     let width = all.map(\.name.count).max() ?? 0
     let lines = all.map { verb in

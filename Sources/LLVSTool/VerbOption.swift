@@ -1,12 +1,13 @@
-/// An option, as the command line, the help, the manual page and the completion of shells know it.
+/// An option: its spellings, help and completion.
 package struct VerbOption: Sendable {
-  /// All spellings without dashes; those of one letter have one dash. The last is what code asks for.
+  /// All spellings without dashes; one-letter spellings have one dash. Code refers to the option by
+  /// the last one.
   package let names: [String]
-  /// What its value is called; nil for one that takes none.
+  /// The name of its value; nil if it takes none.
   package let value: String?
-  /// What it does: a clause without a period.
+  /// Its effect: a clause without a period.
   package let help: String
-  /// What its value can be.
+  /// The kind of its value, for completion.
   package let completion: Completion
 
   init(_ names: String..., value: String? = nil, completion: Completion = .nothing, help: String) {
@@ -18,7 +19,7 @@ package struct VerbOption: Sendable {
 
   var name: String { names.last ?? "" }
 
-  /// Its spellings as typed, for example `-n COUNT, --count=COUNT`.
+  /// Its spellings as they are typed, for example `-n COUNT, --count=COUNT`.
   package var spelling: String {
     names.map { name in
       let value = value.map { name.count == 1 ? " \($0)" : "=\($0)" } ?? ""
@@ -26,7 +27,7 @@ package struct VerbOption: Sendable {
     }.joined(separator: ", ")
   }
 
-  /// What a shell offers for a word.
+  /// The words that a shell offers.
   package enum Completion: Sendable {
     case nothing
     /// Files and directories.
@@ -41,7 +42,7 @@ package struct VerbOption: Sendable {
     case choice([String])
   }
 
-  /// What every verb takes.
+  /// The options of every verb.
   package static let common: [VerbOption] = [
     VerbOption(
       "store", value: "DIR", completion: .files,
@@ -57,7 +58,7 @@ package struct VerbOption: Sendable {
     VerbOption("h", "help", help: "explain the verb"),
   ]
 
-  /// What verbs with long output take.
+  /// The options of verbs with long output.
   static let paged: [VerbOption] = [
     VerbOption(
       "color", value: "WHEN", completion: .choice(["auto", "always", "never"]),

@@ -1,6 +1,7 @@
 import Foundation
 
-/// `llvs bench`: measures what the store and the mount promise, each beside a reference in the same run.
+/// `llvs bench`: measures operations of the store and the mount, each beside a reference in the
+/// same run.
 package enum Bench {
   static let help = """
     llvs bench [ROW...] [--json FILE] [--scale small|full] [--dir DIR]
@@ -15,8 +16,10 @@ package enum Bench {
 
     """
 
-  /// Runs the verb and returns the exit code: 0 when every row that can run here ran, whatever its
-  /// figures; 1 when one failed; 2 for wrong arguments.
+  /// Runs the verb.
+  ///
+  /// - Returns: The exit code: 0 if every row that can run here ran, whatever its figures; 1 if one
+  ///   failed; 2 for invalid arguments.
   package static func run(_ arguments: [String]) -> Int32 {
     var options = BenchOptions()
     do throws(BenchError) {
@@ -64,9 +67,9 @@ package enum Bench {
   }
 }
 
-/// Why a row has no figures.
+/// The reason that a row has no figures.
 enum BenchError: Error, CustomStringConvertible {
-  /// What it needs is not on this machine.
+  /// Something that the row needs is not on this machine.
   case unavailable(String)
   case failed(String)
   case usage(String)
@@ -79,14 +82,14 @@ enum BenchError: Error, CustomStringConvertible {
   }
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 struct BenchOptions {
   var rows = BenchRow.all
   var json: String?
   var scale = BenchScale.small
   var directory = "/var/tmp"
 
-  /// Reads the arguments; false if help is asked for.
+  /// Parses the arguments; returns false if help is requested.
   mutating func parse(_ arguments: [String]) throws(BenchError) -> Bool {
     var named: [BenchRow] = []
     var rest = arguments[...]

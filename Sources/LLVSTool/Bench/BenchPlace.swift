@@ -2,33 +2,33 @@ import Foundation
 import FuseSession
 import Platform
 
-/// The directory that a run works in, and what it may do with the machine.
+/// The directory that a run works in, and its access to the machine's caches.
 ///
-/// Each row has a directory of its own, and small files are removed at the end of the run alone: ext4
-/// without a journal passes over the inodes of files that were just removed, which makes each file that
-/// is created meanwhile cost several times as much.
+/// Each row has a directory of its own, and small files are removed only at the end of the run.
+/// ext4 without a journal skips the inodes of recently removed files, and then each new file costs
+/// several times as much.
 final class BenchPlace {
-  /// Holds everything.
+  /// The directory that contains all others.
   let root: String
-  /// Where the row that is measured works.
+  /// The directory of the current row.
   private(set) var path: String
   private var row = 0
 
-  /// What is removed after each row, so that a run does not fill the disk.
+  /// Files of at least this size are removed after each row, so that a run does not fill the disk.
   private static let largeSize: UInt64 = 1 << 20
 
   init(below directory: String) throws {
-    // The mount table names directories from the top.
+    // The mount table has absolute paths.
     root = "\(try FileSystem.resolve(directory))/llvs-bench-\(SystemProcess.id)"
     path = "\(root)/row0"
     try FileSystem.makeDirectory(root, permissions: 0o700)
-    // Each row is then in a part of the disk of its own, away from what others have removed; where the
-    // file system has no such attribute nothing changes.
+    // This puts each row into a part of the disk of its own, away from files that other rows
+    // removed. On a file system without this attribute it changes nothing.
     try? BenchProcess.call(["chattr", "+T", root])
     try FileSystem.makeDirectory(path)
   }
 
-  /// A new directory, whose name is the given one where that is free.
+  /// Makes a directory with the given name, or with a number after it if the name exists.
   func directory(_ name: String) throws -> String {
     var directory = "\(path)/\(name)"
     var count = 1
@@ -40,12 +40,13 @@ final class BenchPlace {
     return directory
   }
 
-  /// Writes out what is dirty.
+  /// Writes dirty data to the disk.
   func sync() throws {
     try File(path, [.read, .directory]).syncFileSystem()
   }
 
-  /// Writes out what is dirty and makes the kernel forget every page, name and inode it can.
+  /// Writes dirty data to the disk, and drops every cached page, name and inode that the kernel can
+  /// drop.
   func dropCaches() throws {
     try sync()
     do throws(SystemError) {
@@ -55,7 +56,7 @@ final class BenchPlace {
     }
   }
 
-  /// Begins the next row, and removes large files of the one before.
+  /// Starts the next row, and removes the large files of the last one.
   func nextRow() throws {
     if try !isMounted() { try removeLargeFiles(below: path) }
     row += 1
@@ -79,13 +80,13 @@ final class BenchPlace {
     if (try? isMounted()) == false { try? FileSystem.removeTree(root) }
   }
 
-  /// Whether a mount would not go away: removing through it would empty what it shows.
+  /// True if a mount is left in the directory: removing files through it would empty its store.
   private func isMounted() throws -> Bool {
     try MountTable().entries.contains { $0.path.starts(with: Array((root + "/").utf8)) }
   }
 }
 
-/// What a row works with.
+/// The mounts and limits of a row.
 final class BenchContext {
   let place: BenchPlace
   let scale: BenchScale
@@ -97,7 +98,7 @@ final class BenchContext {
     self.scale = scale
   }
 
-  /// A store of ours, `passthrough_ll`, and the disk, each with an empty directory, mounted.
+  /// Mounts a store of ours, `passthrough_ll`, and the disk, each with an empty directory.
   func mounts() throws -> [any Contender] {
     let made: [any Contender] = [
       OwnMount(store: try place.directory("store"), at: try place.directory("mount")),
@@ -113,7 +114,7 @@ final class BenchContext {
     return made
   }
 
-  /// `passthrough_ll` whose writes the kernel keeps none of, as it keeps none of ours.
+  /// Mounts `passthrough_ll` without the writeback cache, which our mount does not have either.
   func unbuffered() throws -> any Contender {
     let made = Passthrough(
       try passthrough.get(), source: try place.directory("source-unbuffered"),
@@ -123,7 +124,8 @@ final class BenchContext {
     return made
   }
 
-  /// How many files a row may have: `passthrough_ll` holds a descriptor for each that the kernel knows.
+  /// Returns the number of files that a row may have: `passthrough_ll` holds a descriptor for each
+  /// that the kernel knows.
   func files(atMost count: Int) throws -> Int {
     let text = String(
       decoding: try FileSystem.read("/proc/self/limits", atMost: 65_536), as: UTF8.self)
@@ -139,11 +141,11 @@ final class BenchContext {
   }
 }
 
-/// Programs that a run calls.
+/// Runs other programs.
 enum BenchProcess {
   static let environment: [String: String] = {
     var result = ProcessInfo.processInfo.environment
-    // No configuration of the machine's changes what git does.
+    // The machine's own configuration must not change git's behaviour.
     result["GIT_CONFIG_GLOBAL"] = "/dev/null"
     result["GIT_CONFIG_NOSYSTEM"] = "1"
     for role in ["AUTHOR", "COMMITTER"] {
@@ -181,7 +183,7 @@ enum BenchProcess {
   static func call(
     _ words: [String], in directory: String? = nil, input: String? = nil
   ) throws {
-    // waitUntilExit() looks every 50 ms, which would be part of what is measured.
+    // waitUntilExit() looks only every 50 ms, which would be part of the measurement.
     let ended = DispatchSemaphore(value: 0)
     let process = try start(words, in: directory, input: input) { ended.signal() }
     ended.wait()

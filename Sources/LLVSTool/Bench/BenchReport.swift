@@ -1,6 +1,6 @@
 import Foundation
 
-/// Prints figures as they come and keeps them for JSON.
+/// Prints figures as they come, and keeps them for JSON.
 struct BenchReport {
   private struct Line: Encodable {
     var row: String

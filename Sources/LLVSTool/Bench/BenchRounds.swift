@@ -1,20 +1,21 @@
-/// What several took that ran in turn, round after round.
+/// The times of several contenders that ran in turn, round by round.
 struct BenchRounds {
-  /// Of each of them, the time of each round.
+  /// For each contender, the time of each round, in seconds.
   let times: [[Double]]
 
-  /// The median of one's times.
+  /// The median of a contender's times.
   subscript(runner: Int) -> Double { BenchTimer.median(times[runner]) }
 
-  /// How much longer the one took than the other, round by round: a machine that is slow for a while is
-  /// so for both of a round, and medians of times far apart would compare its moods.
+  /// The ratio of two contenders' times, round by round. A machine that is slow for a while is slow
+  /// for both in a round; medians of times far apart would compare the machine with itself.
   func ratios(of runner: Int, to other: Int) -> [Double] {
     zip(times[runner], times[other]).compactMap { $1 > 0 && $0 > 0 ? $0 / $1 : nil }
   }
 }
 
 extension BenchFigure {
-  /// A figure of one that ran in turn with its reference.
+  /// Creates a figure from rounds in which ours, the first contender, ran in turn with its
+  /// reference.
   init(
     work: String, _ rounds: BenchRounds, reference: Int, against: String, goal: BenchGoal = .none,
     note: String? = nil

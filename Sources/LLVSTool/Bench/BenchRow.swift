@@ -1,4 +1,4 @@
-/// How large the samples are.
+/// The size of the samples.
 enum BenchScale: String {
   case small, full
 
@@ -7,7 +7,7 @@ enum BenchScale: String {
   }
 }
 
-/// One line of the table that the project is judged by.
+/// One row of the benchmark's table.
 struct BenchRow: Sendable {
   let id: String
   let measure: @Sendable (BenchContext) throws -> [BenchFigure]
@@ -33,19 +33,19 @@ struct BenchRow: Sendable {
   ]
 }
 
-/// What is asked of a figure.
+/// The goal of a figure.
 enum BenchGoal {
-  /// The reference's figure divided by ours.
+  /// For the reference's figure divided by ours.
   case faster(atLeast: Double, aim: Double)
-  /// Our figure divided by the reference's.
+  /// For our figure divided by the reference's.
   case times(atMost: Double, aim: Double)
-  /// Our figure alone.
+  /// For our figure alone.
   case within(atMost: Double, aim: Double)
-  /// Measured for information.
+  /// No goal; measured for information.
   case none
 }
 
-/// What was measured, per unit of work: less is better.
+/// A measured value per unit of work; less is better.
 struct BenchFigure {
   enum Unit: String { case seconds, bytes }
 
@@ -55,19 +55,19 @@ struct BenchFigure {
   var against = ""
   var unit = Unit.seconds
   var goal = BenchGoal.none
-  /// Why it is as it is, where that is decided.
+  /// An explanation, if something other than the code decides the figure.
   var note: String?
 
-  /// The reference's figure divided by ours in each round, where they ran in turn.
+  /// The reference's figure divided by ours in each round, if they ran in turn.
   var paired: [Double] = []
 
-  /// The number that is compared with the goal: the median of the rounds.
+  /// The number that is compared with the goal: the median over the rounds.
   var ratio: Double? {
     guard let reference, reference > 0, ours > 0 else { return nil }
     return asAsked(paired.isEmpty ? reference / ours : BenchTimer.median(paired))
   }
 
-  /// The least and the most of the rounds' ratios.
+  /// The smallest and the largest ratio of a round.
   var spread: ClosedRange<Double>? {
     let ratios = paired.map(asAsked)
     guard let least = ratios.min(), let most = ratios.max() else { return nil }
@@ -79,7 +79,7 @@ struct BenchFigure {
     return faster
   }
 
-  /// Whether what is asked was reached: nil where nothing is.
+  /// The result of the comparison with the goal; nil if there is no goal.
   var verdict: Verdict? {
     switch goal {
     case .faster(let least, let aim):

@@ -1,6 +1,6 @@
 import Platform
 
-/// Seconds that work takes.
+/// Measures times, in seconds.
 enum BenchTimer {
   static func seconds(_ body: () throws -> Void) rethrows -> Double {
     let start = SystemClock.monotonic()
@@ -13,7 +13,7 @@ enum BenchTimer {
     return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
   }
 
-  /// Runs each of several in turn, every round in another order.
+  /// Runs several contenders in turn, in another order in every round.
   static func race(
     rounds: Int, _ count: Int, _ body: (_ runner: Int, _ round: Int) throws -> Double
   ) rethrows -> BenchRounds {
@@ -28,7 +28,7 @@ enum BenchTimer {
   }
 }
 
-/// Numbers that are the same in every run.
+/// A generator of numbers that are the same in every run.
 struct BenchRandom: RandomNumberGenerator {
   private var state: UInt64
 
@@ -44,7 +44,7 @@ struct BenchRandom: RandomNumberGenerator {
     return z ^ (z >> 31)
   }
 
-  /// Bytes that do not compress.
+  /// Returns bytes that do not compress.
   mutating func bytes(_ count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count + 8)
@@ -59,7 +59,7 @@ struct BenchRandom: RandomNumberGenerator {
     return bytes
   }
 
-  /// Lines of text such as a program's source has.
+  /// Returns lines of text that look like source code.
   mutating func text(lines: Int) -> [UInt8] {
     let words = [
       "let", "value", "return", "store", "count", "index", "if", "node", "key", "=", "+",

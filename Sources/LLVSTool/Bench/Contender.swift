@@ -7,14 +7,14 @@ import Platform
 protocol Contender: AnyObject {
   var name: String { get }
   var path: String { get }
-  /// The process that serves it, if any does.
+  /// The process that serves it; nil for none.
   var process: Process? { get }
   func start() throws
   func stop()
 }
 
 extension Contender {
-  /// Leaves nothing of it in any cache.
+  /// Restarts it with empty caches.
   func restart(cold place: BenchPlace) throws {
     stop()
     try place.dropCaches()
@@ -36,12 +36,12 @@ extension Contender {
   }
 }
 
-/// A store of ours, served by this program in another process.
+/// A store of ours, mounted by this program in another process.
 final class OwnMount: Contender {
   let name = "llvs"
   let store: String
   let path: String
-  /// Whether it is mounted with `-o fasthistory`.
+  /// True if it is mounted with `-o fasthistory`.
   var hurriesHistory = false
   private(set) var process: Process?
 
@@ -66,7 +66,7 @@ final class OwnMount: Contender {
   }
 }
 
-/// libfuse's own example, compiled from where the distribution has put it.
+/// The example of libfuse, compiled from the source that the distribution installs.
 final class Passthrough: Contender {
   let name: String
   let path: String
@@ -75,7 +75,7 @@ final class Passthrough: Contender {
   private let buffersWrites: Bool
   private(set) var process: Process?
 
-  /// Without `buffersWrites` every write reaches the daemon before write(2) returns.
+  /// With `buffersWrites` false, every write reaches the daemon before write(2) returns.
   init(_ program: String, source: String, at path: String, buffersWrites: Bool = true) {
     name = buffersWrites ? "passthrough_ll" : "the same, no cache"
     self.program = program
@@ -118,7 +118,7 @@ final class Passthrough: Contender {
   }
 }
 
-/// The disk itself.
+/// The disk itself, without FUSE.
 final class PlainDirectory: Contender {
   let name = "disk"
   let path: String

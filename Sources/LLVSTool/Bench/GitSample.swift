@@ -2,14 +2,14 @@ import Foundation
 import LLVSCore
 import Platform
 
-/// A git repository with the files that a sample store has as values.
+/// A git repository with the values of a sample store as files.
 struct GitSample {
   let path: String
 
   init(in path: String) throws {
     self.path = path
     try BenchProcess.git("init", "-q", "-b", "main", in: path)
-    // Neither packs in the background nor writes what nobody waits for.
+    // Packing in the background would disturb the measurements.
     try BenchProcess.git("config", "gc.auto", "0", in: path)
     try BenchProcess.git("config", "maintenance.auto", "false", in: path)
   }
@@ -26,7 +26,7 @@ struct GitSample {
     try BenchProcess.git("reset", "-q", "--hard", in: path)
   }
 
-  /// Starts a branch with some of the files changed.
+  /// Makes a branch from `main` on which some of the files are changed.
   func branch(_ name: String, changing keys: [Int], of count: Int, seed: UInt64) throws {
     var stream = GitStream()
     var random = BenchRandom(seed)
@@ -44,7 +44,7 @@ struct GitSample {
     try FileSystem.unlink(file)
   }
 
-  /// Merges, and goes back to where it was.
+  /// Merges on a working branch that starts at `branch`; returns the seconds.
   func merge(_ other: String, into branch: String) throws -> Double {
     try BenchProcess.git("checkout", "-q", "-f", "-B", "work", branch, in: path)
     return try BenchTimer.seconds {
@@ -53,7 +53,7 @@ struct GitSample {
   }
 }
 
-/// What `git fast-import` reads.
+/// The input of `git fast-import`.
 struct GitStream {
   private(set) var bytes: [UInt8] = []
   private var time = 1_700_000_000

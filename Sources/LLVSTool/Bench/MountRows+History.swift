@@ -3,7 +3,7 @@ import LLVSCore
 import Platform
 
 extension MountRows {
-  /// Walks and reads a version below `.llvs/versions`, without and with `-o fasthistory`.
+  /// Walks and reads a version below `.llvs/versions`, with and without `-o fasthistory`.
   static func history(_ context: BenchContext) throws -> [BenchFigure] {
     let contenders = try context.mounts()
     let sample = HistorySample(
@@ -35,7 +35,7 @@ extension MountRows {
     _ context: BenchContext, _ contenders: [any Contender], _ sample: HistorySample,
     _ title: String
   ) throws -> [BenchFigure] {
-    // The cut at the end of the mount before makes the version.
+    // The end of the mount makes the version.
     try contenders[0].restart(cold: context.place)
     let versions = "\(contenders[0].path)/.llvs/versions"
     guard let version = try? FileSystem.list(versions).max() else {

@@ -3,7 +3,7 @@ import LLVSCore
 import Platform
 
 extension MountRows {
-  /// A large store, mounted: how long until it answers, and what its daemon takes.
+  /// Mounts a large store, and measures the time until it answers and the memory of its daemon.
   static func memory(_ context: BenchContext) throws -> [BenchFigure] {
     let count = context.scale.pick(100_000, 1_000_000)
     let versions = context.scale.pick(300, 1000)
@@ -17,13 +17,13 @@ extension MountRows {
       imported = Double(SystemClock.monotonic() - start) / 1e9
       _ = try SampleStore.extend(store, from: first, values: count, versions: versions)
     }
-    // Another process is to have it.
+    // Closed, so that another process can open it.
     store = nil
     try context.place.dropCaches()
     let started = try BenchTimer.seconds { try mount.start() }
     defer { mount.stop() }
     let fresh = try residentBytes(of: mount)
-    // One directory holds a tenth of all.
+    // One directory holds a tenth of all names.
     let listed = try BenchTimer.seconds { _ = try FileSystem.list("\(mount.path)/big") }
     let names = SampleStore.bigCount(of: count)
     let once = try residentBytes(of: mount)
@@ -56,7 +56,7 @@ extension MountRows {
     ]
   }
 
-  /// Lists everything below a directory and asks for its attributes.
+  /// Lists all directories below a path and reads the attributes of everything in them.
   private static func walk(_ path: String) throws {
     for name in try FileSystem.list(path) {
       let place = "\(path)/\(name)"

@@ -1,9 +1,9 @@
 import Foundation
 import Platform
 
-/// What people run in a mount, and the first change of something large.
+/// Measures programs that users run in a mount, and the first change of a large file.
 extension MountRows {
-  /// Overwrites 4 KiB in the middle of a large value that is in a version already, and commits.
+  /// Overwrites 4 KiB in a large value that is in a version already, and commits.
   static func patch(_ context: BenchContext) throws -> [BenchFigure] {
     let mount = OwnMount(
       store: try context.place.directory("store"), at: try context.place.directory("mount"))
@@ -41,7 +41,7 @@ extension MountRows {
     try File("\(mount.path)/.llvs/control", .write).write(Array("commit\n".utf8), at: 0)
   }
 
-  /// Searches a version with grep, and asks git for the state of a repository in the live tree.
+  /// Searches a version with grep, and runs git status in a repository in the working tree.
   static func programs(_ context: BenchContext) throws -> [BenchFigure] {
     try BenchProcess.requireGit()
     let mount = OwnMount(
@@ -68,7 +68,7 @@ extension MountRows {
     let roots = ["\(mount.path)/.llvs/versions/\(version)/tree", "\(disk.path)/tree"]
     func search(_ runner: Int) throws -> Double {
       try BenchTimer.seconds {
-        // Nothing is found, so that the repository's own files and the order change nothing.
+        // grep finds nothing, so that the repository's own files and the order make no difference.
         try BenchProcess.call(
           ["sh", "-c", "! grep -r --exclude-dir=.git 'no such words' ."], in: roots[runner])
       }

@@ -1,6 +1,6 @@
 import Platform
 
-/// What a program waits for that brings its files to the disk one by one, as editors and databases do.
+/// Measures the waits of programs that sync their files one by one, as editors and databases do.
 extension MountRows {
   /// Writes small files and calls fsync(2) after each.
   static func sync(_ context: BenchContext) throws -> [BenchFigure] {

@@ -1,6 +1,6 @@
 import Platform
 
-/// Rows that are measured through mounts.
+/// The rows that are measured through mounts.
 enum MountRows {
   private static let block: [UInt8] = {
     var random = BenchRandom(4096)
@@ -12,7 +12,8 @@ enum MountRows {
     let contenders = try context.mounts()
     let count = try context.files(atMost: context.scale.pick(5000, 10_000))
     let times = try BenchTimer.race(rounds: 5, contenders.count) { runner, round in
-      // What the kernel remembers of the round before costs `passthrough_ll` a descriptor each.
+      // For each file of the last round that the kernel still knows, `passthrough_ll` would hold a
+      // descriptor.
       contenders[runner].stop()
       try contenders[runner].start()
       let files = try Workload.layout(
@@ -30,7 +31,7 @@ enum MountRows {
     ]
   }
 
-  /// Walks a tree, cold and warm.
+  /// Walks a tree, with cold and with warm caches.
   static func walk(_ context: BenchContext) throws -> [BenchFigure] {
     let contenders = try context.mounts()
     let count = try context.files(atMost: context.scale.pick(10_000, 100_000))
@@ -76,7 +77,7 @@ enum MountRows {
     return figures
   }
 
-  /// Reads small files, cold and warm.
+  /// Reads small files, with cold and with warm caches.
   static func read(_ context: BenchContext) throws -> [BenchFigure] {
     let contenders = try context.mounts()
     let count = try context.files(atMost: context.scale.pick(5000, 10_000))
@@ -142,7 +143,8 @@ enum MountRows {
     }
     let write = BenchGoal.faster(atLeast: 0.9, aim: 1)
     let read = BenchGoal.faster(atLeast: 1.2, aim: 2)
-    // Where the same promise is kept: a daemon that dies takes no bytes with it that write(2) has taken.
+    // The reference with the same guarantee: if the daemon dies, bytes that write(2) accepted are
+    // not lost.
     let unseen = """
       passthrough_ll's writes stay in the kernel's cache; here each is with the daemon when write(2) returns
       """

@@ -1,12 +1,12 @@
 import LLVSCore
 import Platform
 
-/// Stores with many values or versions.
+/// Makes stores with many values or versions.
 enum SampleStore {
-  /// How many of so many values are in one directory.
+  /// The number of values in the one large directory.
   static func bigCount(of count: Int) -> Int { max(count / 10, min(count, 2000)) }
 
-  /// The key of the value at a position, ascending.
+  /// The key of the value at a position; keys ascend with positions.
   static func key(_ index: Int, of count: Int) -> Key {
     let big = bigCount(of: count)
     if index < big { return Key("big/\(1_000_000 + index)") }
@@ -14,7 +14,8 @@ enum SampleStore {
     return Key("d\(10_000 + rest / 100)/file\(1000 + rest % 100)")
   }
 
-  /// Adds one version of `count` values of 200 bytes that do not compress, streaming.
+  /// Adds one version with `count` values of 200 bytes that do not compress, without holding them
+  /// all in memory.
   @discardableResult
   static func fill(
     _ store: Store, count: Int, isHead: Bool = false
@@ -45,7 +46,7 @@ enum SampleStore {
     }
   }
 
-  /// Adds versions in a line, each with one value updated, many in a transaction.
+  /// Adds versions in a line, each with one changed value, up to 1,000 in a transaction.
   static func extend(
     _ store: Store, from first: VersionRecord, values: Int, versions: Int, seed: UInt64 = 7
   ) throws(StoreError) -> VersionRecord {

@@ -3,13 +3,13 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// A live tree with many files, written as the kernel would have it written.
+/// A working tree with many files, written with the calls that the kernel's requests cause.
 final class SampleTree {
   private let tree: LiveTree
   private var files: [(parent: UInt64, name: [UInt8])] = []
   private static let caller = Caller(uid: 0, gid: 0, process: 1)
 
-  /// Makes the directories; the files come with the first writing.
+  /// Makes the directories; the first ``writeAll(_:)`` makes the files.
   init(_ tree: LiveTree, count: Int) throws(FSError) {
     self.tree = tree
     var parent = LiveTree.rootInode
@@ -24,7 +24,7 @@ final class SampleTree {
     }
   }
 
-  /// Writes every file anew, and saves it.
+  /// Writes every file and flushes it.
   func writeAll(_ content: () -> [UInt8]) throws(FSError) {
     for (parent, name) in files {
       let (status, handle) = try opened(parent, name)
@@ -53,7 +53,7 @@ final class SampleTree {
   }
 }
 
-/// Texts such as a program's source, and edits of them.
+/// Texts that look like source code, and edits of them.
 struct SampleSource {
   private var texts: [[ArraySlice<UInt8>]]
   private var random = BenchRandom(11)
@@ -76,7 +76,7 @@ struct SampleSource {
     return bytes
   }
 
-  /// Changes a few lines of one to four files and returns which.
+  /// Changes a few lines of one to four files; returns the numbers of these files.
   mutating func edit() -> [Int] {
     var changed: Set<Int> = []
     for _ in 0..<(1 + random.next() % 4) {
@@ -95,7 +95,7 @@ struct SampleSource {
     return changed.sorted()
   }
 
-  /// What the files of a directory and of those below take, in whole blocks.
+  /// The space of the files in a directory and below it, in whole blocks.
   static func bytesOnDisk(_ path: String) throws -> Double {
     var total = 0.0
     for name in try FileSystem.list(path) {

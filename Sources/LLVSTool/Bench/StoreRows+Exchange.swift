@@ -3,9 +3,10 @@ import LLVSCore
 import LLVSExchange
 import Platform
 
-/// Many versions to another store through a folder, in each of the two formats.
+/// Measures the exchange of many versions with another store through a folder, in each of the two
+/// formats.
 extension StoreRows {
-  /// A form in which versions go through a folder.
+  /// The format of versions in a folder.
   enum Format: Int, CaseIterable {
     case files, bundles
 
@@ -79,7 +80,7 @@ extension StoreRows {
         }
       }
       return try BenchTimer.seconds {
-        // A clone from a path would share the files.
+        // A clone from a plain path would share the files.
         try BenchProcess.git(
           "clone", "-q", "-b", "main", "file://\(source)", target, in: context.place.path)
       }
@@ -101,7 +102,7 @@ extension StoreRows {
 }
 
 extension GitSample {
-  /// Commits in a line, each with one file changed.
+  /// Adds commits in a line, each with one changed file.
   func extend(values: Int, versions: Int) throws {
     var stream = GitStream()
     var random = BenchRandom(7)

@@ -3,14 +3,15 @@ import Grammar
 import LLVSCore
 import Platform
 
-/// Stores that merge again and again, and merges that leave thousands of conflicts.
+/// Measures stores that merge again and again, and merges that leave thousands of conflicts.
 extension StoreRows {
   private static let members = 6
 
-  /// Six stores that make a version each, take those of two others and merge, all at the same moment: no
-  /// two merge the same heads, so that each merge has several bases, which are such merges too.
+  /// Runs six stores that make a version each, retrieve the versions of two others and merge, all
+  /// at the same time. No two of them merge the same heads, so each merge has several bases, which
+  /// are such merges too.
   ///
-  /// What a round costs is not to grow with those before.
+  /// The cost of a round must not grow with the number of earlier rounds.
   static func crisscross(_ context: BenchContext) throws -> [BenchFigure] {
     let rounds = context.scale.pick(24, 120)
     var random = BenchRandom(13)
@@ -63,7 +64,8 @@ extension StoreRows {
     ]
   }
 
-  /// Settles a few of many open conflicts: what one costs is not to grow with the others.
+  /// Settles a few of many open conflicts: the cost of one must not grow with the number of the
+  /// others.
   static func settle(_ context: BenchContext) throws -> [BenchFigure] {
     let few = try settle(context, 20)
     let many = try settle(context, context.scale.pick(2000, 10_000))
@@ -78,7 +80,7 @@ extension StoreRows {
 
   private struct Settling {
     var count: Int
-    /// Seconds of the merge, of a status, and of settling one.
+    /// The seconds of the merge, of a status, and of settling one conflict.
     var merged: Double
     var status: Double
     var settled: Double

@@ -4,9 +4,9 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// Rows that git is the reference for.
+/// The rows whose reference is git.
 extension StoreRows {
-  /// A version of many changed files of a live tree.
+  /// Makes a version of many changed files of a working tree.
   static func commit(_ context: BenchContext) throws -> [BenchFigure] {
     try BenchProcess.requireGit()
     let count = context.scale.pick(5000, 10_000)
@@ -41,7 +41,7 @@ extension StoreRows {
     ]
   }
 
-  /// Bytes on disk of a source tree's history.
+  /// Compares the bytes on disk of a source tree's history.
   static func size(_ context: BenchContext) throws -> [BenchFigure] {
     try BenchProcess.requireGit()
     let versions = context.scale.pick(300, 1000)

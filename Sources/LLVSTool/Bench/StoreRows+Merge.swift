@@ -4,11 +4,11 @@ import Platform
 extension StoreRows {
   private static let changes = 1000
 
-  /// Where the changes of the two sides are; never on a common key.
+  /// The keys that the two sides of a merge change; they have no key in common.
   private enum Layout: String, CaseIterable {
-    /// Over the whole store, the sides in the same leaves.
+    /// Keys all over the store; both sides change the same leaves.
     case spread = "spread"
-    /// In one directory, in turn.
+    /// Keys in one directory, alternating between the sides.
     case directory = "in one directory"
 
     func keys(of side: Int, _ count: Int) -> [Int] {
@@ -19,19 +19,19 @@ extension StoreRows {
     }
   }
 
-  /// Merges two sides of a thousand changes each, in stores of several sizes: what a merge costs is to
-  /// grow with the changes, not with the store.
+  /// Merges two sides of a thousand changes each, in stores of several sizes: the cost of a merge
+  /// must grow with the changes, not with the store.
   static func merge(_ context: BenchContext) throws -> [BenchFigure] {
     try BenchProcess.requireGit()
     var figures: [BenchFigure] = []
     for count in context.scale.pick([10_000, 100_000], [10_000, 100_000, 1_000_000]) {
-      // Git's part of a million files takes longer than all the rest.
+      // With a million files, git would take longer than everything else.
       figures += try merge(context, count, withGit: count <= 100_000)
       try context.endRow()
     }
     let large = figures.suffix(2)
-    // From 100,000 values on every change is in a leaf of its own, so those sizes can be compared; in one
-    // directory all sizes can.
+    // From 100,000 values on every change is in a leaf of its own, so that these sizes can be
+    // compared; with all changes in one directory all sizes can be compared.
     let small = context.scale.pick(figures.prefix(2), figures.prefix(4).suffix(2))
     for (large, small) in zip(large, small).dropFirst(context.scale.pick(1, 0)) {
       figures.append(
@@ -49,7 +49,7 @@ extension StoreRows {
     let repository = try GitSample(in: try context.place.directory("git"))
     if withGit { try repository.fill(count: count) }
     let sides = try sides(count, store: path, repository: withGit ? repository : nil)
-    // The large sample is on the disk and in the index before anything is measured.
+    // The large sample must be on the disk and in the index before the measurement.
     try context.place.sync()
     let store = try Store.open(path: path)
     return try Layout.allCases.map { layout in

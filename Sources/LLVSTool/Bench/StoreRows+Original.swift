@@ -1,9 +1,11 @@
 import LLVSCore
 import Platform
 
-/// The original's own figures, measured on another day: only their order of magnitude counts.
+/// The published figures of the original LLVS, measured on another day: only their order of
+/// magnitude counts.
 extension StoreRows {
-  /// Best of its back-ends at 10,000 values with keys that suit it; exchange of 1,000 versions.
+  /// The best of its back-ends at 10,000 values with keys that suit it; exchange of 1,000 versions;
+  /// in seconds.
   private enum Original {
     static let initialVersion = 5.41
     static let update = 0.0029
@@ -87,7 +89,7 @@ extension StoreRows {
     _ = try SampleStore.extend(store, from: first, values: 1000, versions: 1000)
     for format in Format.allCases {
       let folder = try context.place.directory("folder-\(format.name)")
-      // What the rows before have left for the disk is not this one's to wait for.
+      // This row must not wait for data that earlier rows left to be written.
       try context.place.sync()
       add(
         "send 1,000 versions as \(format.name)",
@@ -101,8 +103,8 @@ extension StoreRows {
     }
   }
 
-  /// What the disk alone takes for the files of such a send: on ext4 it is several times as much where
-  /// files were removed a short time before, and every send waits for that.
+  /// Measures the disk alone with the files of such a send. On ext4 it takes several times as long
+  /// if files were removed a short time before, and every send waits for that.
   private static func filesAlone(_ context: BenchContext) throws -> BenchFigure {
     var random = BenchRandom(11)
     let bytes = random.bytes(400)

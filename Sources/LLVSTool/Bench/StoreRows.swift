@@ -2,9 +2,10 @@ import Foundation
 import LLVSCore
 import Platform
 
-/// Rows that are measured in a store, without a mount.
+/// The rows that are measured in a store, without a mount.
 enum StoreRows {
-  /// One value's new version, durable, beside an append that is; and opening a large store.
+  /// Measures a new durable version of one value beside a durable append, and opening a large
+  /// store.
   static func version(_ context: BenchContext) throws -> [BenchFigure] {
     let count = context.scale.pick(100_000, 1_000_000)
     let versions = context.scale.pick(5000, 100_000)
@@ -47,7 +48,7 @@ enum StoreRows {
     return try figures + ancestors(try Store.open(path: path), versions)
   }
 
-  /// What heads have in common where one is as old as the store.
+  /// Measures the search for common ancestors of heads if one of them is as old as the store.
   private static func ancestors(_ store: Store, _ versions: Int) throws -> [BenchFigure] {
     guard let head = try store.headNumbers().last, let first = try store.version(VersionNumber(1))
     else { throw BenchError.failed("the store has no versions") }

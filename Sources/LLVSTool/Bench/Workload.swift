@@ -1,8 +1,9 @@
 import Platform
 
-/// What is done to a directory; each returns the seconds that it took.
+/// Operations on a directory; each returns the seconds that it took.
 enum Workload {
-  /// Paths of files, a hundred in a directory, below a directory that is made here.
+  /// Makes directories for 100 files each below a new directory; returns the paths of the files,
+  /// which do not exist yet.
   static func layout(_ count: Int, below path: String) throws -> [String] {
     try FileSystem.makeDirectory(path)
     var files: [String] = []
@@ -15,7 +16,7 @@ enum Workload {
     return files
   }
 
-  /// Creates, writes and closes.
+  /// Creates, writes and closes each file.
   static func create(_ files: [String], _ bytes: [UInt8]) throws -> Double {
     try BenchTimer.seconds {
       for path in files {
@@ -35,7 +36,7 @@ enum Workload {
     }
   }
 
-  /// Lists every directory and asks for the attributes of what is in it.
+  /// Lists every directory and reads the attributes of everything in it.
   static func walk(_ directory: String, directories: Int) throws -> Double {
     try BenchTimer.seconds {
       for index in 0..<directories {
@@ -47,7 +48,7 @@ enum Workload {
     }
   }
 
-  /// Opens, reads and closes.
+  /// Opens, reads and closes each file.
   static func read(_ files: [String], size: Int) throws -> Double {
     try withBuffer(size) { buffer in
       try BenchTimer.seconds {
@@ -60,14 +61,15 @@ enum Workload {
     }
   }
 
-  /// Writes one file from its beginning to its end, with bytes that neither repeat nor compress.
+  /// Writes one file from beginning to end, with bytes that neither repeat nor compress.
   static func write(_ path: String, size: Int) throws -> Double {
     var random = BenchRandom(UInt64(size))
     var block = random.bytes(1 << 20)
     return try BenchTimer.seconds {
       let file = try File(path, [.readWrite, .create])
       for offset in stride(from: 0, to: size, by: block.count) {
-        // No page is like another: what a store keeps once only is read from the disk once only.
+        // Each page differs from all others: a store that keeps equal data once would read it from
+        // the disk once.
         for page in stride(from: 0, to: block.count, by: 4096) {
           let number = UInt64(offset + page)
           withUnsafeBytes(of: number) { stamp in
@@ -90,7 +92,7 @@ enum Workload {
     }
   }
 
-  /// Overwrites blocks of 4 KiB at random places.
+  /// Overwrites blocks of 4 KiB at random offsets.
   static func scatter(_ path: String, size: Int, count: Int, seed: UInt64) throws -> Double {
     var random = BenchRandom(seed)
     let block = random.bytes(4096)

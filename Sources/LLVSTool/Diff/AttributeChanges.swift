@@ -1,11 +1,12 @@
 import LLVSCore
 import TreeNames
 
-/// What differs between two images beside bytes, kind and mode, in words.
+/// Describes the differences of two files in attributes other than kind and mode.
 enum AttributeChanges {
-  /// One line for each attribute.
+  /// Returns one line for each attribute.
   ///
-  /// The time of the last change is told only where nothing else differs: where bytes do, it always does.
+  /// The time of the last change is mentioned only if nothing else differs: if the bytes differ, it
+  /// always differs too.
   static func lines(_ old: FileImage?, _ new: FileImage?, isRenamed: Bool) -> [String] {
     var lines: [String] = []
     let before = dictionary(old)
@@ -37,7 +38,7 @@ enum AttributeChanges {
     PrintableText.text(bytes)
   }
 
-  /// A value on one line, its end left out where it is long.
+  /// Formats a value on one line; a long one is cut off.
   private static func value(_ bytes: [UInt8]?) -> String {
     guard let bytes else { return "none" }
     let shown = "\"\(text(Array(bytes.prefix(64))))\""
@@ -49,7 +50,7 @@ enum AttributeChanges {
     return "\(uid.map { "\($0)" } ?? "yours"):\(gid.map { "\($0)" } ?? "yours")"
   }
 
-  /// With nanoseconds where only they tell two apart.
+  /// Formats a time, with nanoseconds if only they differ.
   private static func time(_ time: Attributes.Time?, _ isClose: Bool) -> String {
     time.map { LocalTime.text($0.seconds) + (isClose ? " and \($0.nanoseconds) ns" : "") } ?? "none"
   }

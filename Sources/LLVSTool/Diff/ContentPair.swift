@@ -1,13 +1,15 @@
 import LLVSCore
 
-/// The bytes of both sides of a difference, ready to be compared line by line.
+/// The bytes of both sides of a difference, prepared for a comparison by line.
 enum ContentPair {
-  /// Both are equal: only attributes or names differ.
+  /// The bytes are equal: only attributes or names differ.
   case same
   case texts(TextLines, TextLines)
-  /// One side is no text, or over ``TextMerge/maximumLength``.
+  /// One side is no text, or longer than ``TextMerge/maximumLength``.
   case binary
 
+  /// Reads both sides.
+  ///
   /// - Complexity: O(bytes); at most 8 MiB of each side are held.
   init(_ old: FileImage?, _ new: FileImage?) throws {
     if let old, let new, try old.hasSameBytes(as: new) {
@@ -28,7 +30,7 @@ enum ContentPair {
     self = .texts(table.lines(a), table.lines(b))
   }
 
-  /// How many lines differ.
+  /// The number of lines that differ.
   var counts: LineCounts {
     switch self {
     case .same: return .lines(added: 0, removed: 0)

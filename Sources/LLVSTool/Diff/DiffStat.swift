@@ -1,8 +1,9 @@
 import LLVSCore
 
-/// A line a file with a bar, and a line for all, as git has them.
+/// A line with a bar for each file, and a line with the totals, as git prints them.
 ///
-/// Names and counts are lined up over the first ``held`` files; what comes after them streams.
+/// Names and counts are aligned by the first ``held`` files; the lines of later files are printed
+/// at once.
 struct DiffStat {
   private static let held = 2000
 
@@ -37,7 +38,7 @@ struct DiffStat {
   mutating func add(_ difference: TreeDifference) throws {
     let image = difference.new ?? difference.old
     let hasBytes = image?.hasBytes ?? false
-    // A directory that others stand in goes without saying.
+    // A directory that contains other differences needs no line.
     guard hasBytes || difference.old == nil || difference.new == nil else { return }
     guard hasBytes || !(image?.isDirectory ?? true) else { return }
     let counts = try ContentPair(difference.old, difference.new).counts
@@ -57,7 +58,7 @@ struct DiffStat {
     }
   }
 
-  /// Writes what is left and the line for all.
+  /// Writes the held lines and the line with the totals.
   mutating func finish() {
     release()
     guard files > 0 else { return }
@@ -73,7 +74,7 @@ struct DiffStat {
     let count = max(
       String(most).count,
       rows.contains { if case .binary = $0.counts { true } else { false } } ? 3 : 1)
-    // At least a fifth of the line is for the bar.
+    // At least a fifth of the line is left for the bar.
     let room = columns - indent.count - count - 6
     let name = min(rows.map(\.name.count).max() ?? 0, max(20, room - room / 5))
     widths = (name, count, max(5, room - name), most)
@@ -84,7 +85,7 @@ struct DiffStat {
   private func write(_ row: Row) {
     guard let widths else { return }
     var name = row.name
-    // The end of a long path tells more than its beginning.
+    // The end of a long path says more than its beginning.
     if name.count > widths.name { name = "..." + name.suffix(widths.name - 3) }
     name += String(repeating: " ", count: max(0, widths.name - name.count))
     switch row.counts {
@@ -103,7 +104,7 @@ struct DiffStat {
     }
   }
 
-  /// How long the two parts of a bar are: at least one for what is not nothing.
+  /// Returns the lengths of the two parts of a bar: at least one for a count that is not zero.
   private func bar(_ added: Int, _ removed: Int, _ width: Int, _ most: Int) -> (Int, Int) {
     guard most > width else { return (added, removed) }
     func scaled(_ count: Int) -> Int {

@@ -1,7 +1,7 @@
 import Grammar
 import LLVSCore
 
-/// Differences in the form that a command line asks for.
+/// Writes differences in the form that a command line requests.
 struct DiffWriter {
   enum Form { case patch, stat, nameStatus, nameOnly }
 
@@ -10,13 +10,13 @@ struct DiffWriter {
   private let console: Console
   private let unified: UnifiedDiff
   private var stat: DiffStat
-  /// How many differences were written.
+  /// The number of differences that were written.
   private(set) var count = 0
 
-  /// Takes the standard form where the line names none.
+  /// Creates a writer; `standard` is the form if the line names none.
   ///
-  /// A patch holds bytes that are no text where the line says so, or it is one to be applied and nobody
-  /// looks at it.
+  /// A patch contains bytes that are no text if the line requests that, or if the patch is for
+  /// applying and is not printed on a terminal.
   init(
     _ line: CommandLine, _ console: Console, standard: Form, isToApply: Bool = false,
     indent: String = ""

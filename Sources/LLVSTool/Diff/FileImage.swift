@@ -3,13 +3,13 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// What stands at a path on one side of a difference.
+/// A file as it is on one side of a difference.
 struct FileImage {
   private enum Source {
     case stored(StoredContent, Store)
-    /// A file of the live tree, by its path in the mount.
+    /// A file of the working tree, by its path in the mount.
     case live([UInt8])
-    /// The same of a store that is not mounted, by its number.
+    /// A file of the working tree of a store that is not mounted, by its inode number.
     case unmounted(UInt64, LiveTree)
   }
 
@@ -34,7 +34,7 @@ struct FileImage {
     source = .stored(entry.stored, store)
   }
 
-  /// What stands at a path of a mount; nil where nothing does.
+  /// Reads the file at a path of a mount; nil if there is none.
   init?(live path: [UInt8]) throws(SystemError) {
     let status: FileStatus
     do throws(SystemError) {
@@ -64,7 +64,7 @@ struct FileImage {
     source = .live(path)
   }
 
-  /// What a node of a live tree is.
+  /// Reads a node of a working tree.
   init(_ status: NodeStatus, of tree: LiveTree) throws(StoreError) {
     kind = status.kind
     mode = status.mode
@@ -85,7 +85,7 @@ struct FileImage {
 
   var isDirectory: Bool { kind == .directory }
 
-  /// Whether times and owners are those that stat(2) tells, not those that a version recorded.
+  /// True if times and owners come from stat(2), not from a version.
   var isLive: Bool {
     switch source {
     case .stored: false
@@ -93,10 +93,10 @@ struct FileImage {
     }
   }
 
-  /// Whether it has bytes that can be told: a file's, or the target of a link.
+  /// True if it has bytes that can be compared: those of a regular file, or the target of a link.
   var hasBytes: Bool { kind == .regular || kind == .symlink }
 
-  /// All bytes; nil where they are more than `bound`, or more than they were when it was looked at.
+  /// Returns all bytes; nil if there are more than `bound`, or more than when its status was read.
   func bytes(atMost bound: UInt64) throws -> [UInt8]? {
     guard length <= bound else { return nil }
     switch source {
@@ -104,16 +104,16 @@ struct FileImage {
     case .live(let path):
       if kind == .symlink { return try FileSystem.readlink(path) }
       let bytes = try File(bytes: path, .read).read(Int(length) + 1, at: 0)
-      // It grew since it was looked at.
+      // The file grew after its status was read.
       return bytes.count > Int(length) ? nil : bytes
     case .unmounted(let inode, let tree):
       return try Self.read(inode, of: tree, at: 0, Int(length))
     }
   }
 
-  /// Whether the other has the same bytes.
+  /// True if the other file has the same bytes.
   ///
-  /// - Complexity: O(1) where both are stored; else reads both, in bounded memory.
+  /// - Complexity: O(1) if both are stored in versions; otherwise it reads both, in bounded memory.
   func hasSameBytes(as other: FileImage) throws -> Bool {
     guard kind == other.kind, length == other.length else { return false }
     guard hasBytes, length > 0 else { return true }
@@ -130,7 +130,7 @@ struct FileImage {
     return true
   }
 
-  /// The SHA-256 of all bytes.
+  /// Returns the SHA-256 of all bytes.
   func digest() throws -> Digest {
     var hasher = SHA256Hasher()
     var offset: UInt64 = 0
@@ -143,7 +143,7 @@ struct FileImage {
     return hasher.finish()
   }
 
-  /// What git calls all bytes.
+  /// Returns git's id for the bytes.
   func gitID() throws -> String {
     var blob = GitBlob(length: length)
     var offset: UInt64 = 0
@@ -188,14 +188,15 @@ struct FileImage {
     }
   }
 
-  /// Whether a version would take the other for no change, times and owners aside.
+  /// True if a version would not count the difference to the other as a change, apart from times
+  /// and owners.
   func isLike(_ other: FileImage) throws -> Bool {
     guard kind == other.kind, kind == .symlink || mode == other.mode, extended == other.extended
     else { return false }
     return try hasSameBytes(as: other)
   }
 
-  /// The mode as git has it, kind included.
+  /// The mode in git's form, which includes the kind.
   var gitMode: String {
     let (kind, bits): (UInt32, UInt32) = self.kind == .symlink ? (0o120000, 0) : (0o100000, mode)
     return String(kind | bits, radix: 8)

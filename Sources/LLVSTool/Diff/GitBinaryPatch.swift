@@ -1,14 +1,14 @@
 internal import CZlib
 
-/// Bytes in a patch, as `git diff --binary` writes them: all of one side, then all of the other for who
-/// applies the patch backwards, deflated, in letters.
+/// Writes bytes in a patch as `git diff --binary` does: all bytes of the new side, then all of the
+/// old side, for applying the patch in reverse; compressed with deflate, in base 85.
 enum GitBinaryPatch {
-  /// More bytes on either side are not written.
+  /// The most bytes on either side that are written.
   static let limit: UInt64 = 32 << 20
 
-  /// Adds the lines for bytes that came in the place of others.
+  /// Appends the lines for bytes that replaced others.
   ///
-  /// - Complexity: O(bytes), twice as many in memory.
+  /// - Complexity: O(bytes), and twice as many in memory.
   static func write(from old: [UInt8], to new: [UInt8], into out: inout [UInt8]) {
     out += "GIT binary patch\n".utf8
     for bytes in [new, old] {
@@ -23,7 +23,7 @@ enum GitBinaryPatch {
       var length = uLong(target.count)
       let code = compress2(
         target.baseAddress, &length, bytes, uLong(bytes.count), Z_DEFAULT_COMPRESSION)
-      // It has all the room that it can need; only memory could be missing.
+      // The buffer has the largest size that can be needed; only memory could be short.
       precondition(code == Z_OK, "compress2 ended with \(code)")
       count = Int(length)
     }
@@ -32,7 +32,8 @@ enum GitBinaryPatch {
   private static let letters = Array(
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~".utf8)
 
-  /// Lines of 52 bytes, the first letter of each says how many: A to Z, then a to z; five letters hold four.
+  /// Writes lines of 52 bytes. The first letter of a line is its number of bytes: A to Z, then a to
+  /// z. Five letters hold four bytes.
   private static func write(_ bytes: [UInt8], into out: inout [UInt8]) {
     out.reserveCapacity(out.count + bytes.count * 5 / 4 + bytes.count / 26 + 16)
     var start = 0

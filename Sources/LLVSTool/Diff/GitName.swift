@@ -1,8 +1,8 @@
-/// Names in patches, as git writes and reads them.
+/// Formats names in patches as git does.
 enum GitName {
-  /// A name behind `a/` or `b/`, in quotes where it has bytes that a line cannot have.
+  /// Formats a name after `a/` or `b/`, in quotes if it has bytes that cannot be in a line.
   ///
-  /// What is UTF-8 stays readable; git and patch take it with and without quotes.
+  /// UTF-8 stays readable; git and patch accept it with and without quotes.
   static func quoted(_ path: [UInt8], behind prefix: String = "") -> String {
     let bytes = Array(prefix.utf8) + path
     let isPlain = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0x22 && $0 != 0x5C }
@@ -28,7 +28,7 @@ enum GitName {
     return text + "\""
   }
 
-  /// A name behind `--- ` or `+++ `: a tab says where one with spaces ends.
+  /// Formats a name after `--- ` or `+++ `: a tab marks the end of a name with spaces.
   static func headed(_ path: [UInt8], behind prefix: String) -> String {
     let text = quoted(path, behind: prefix)
     return text.contains(" ") && !text.hasPrefix("\"") ? text + "\t" : text

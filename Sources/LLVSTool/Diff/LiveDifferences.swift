@@ -3,11 +3,11 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// The differences between a version and a live tree.
+/// The differences between a version and the working tree.
 ///
-/// What is pending is asked for before the head is looked up: a version that is made in between leaves
-/// more paths to compare than necessary, never fewer. Only paths at which the version differs from the
-/// head, and those pending, are looked at.
+/// The pending paths are read before the head: a version that is made in between leaves more paths
+/// to compare than necessary, never fewer. Only pending paths, and paths at which the version
+/// differs from the head, are compared.
 struct LiveDifferences {
   private let store: Store
   private let place: LivePlace
@@ -21,16 +21,16 @@ struct LiveDifferences {
     pending = try place.pending(in: store)
   }
 
-  /// Calls with each difference from a version, the head where none is given, in order of path.
+  /// Calls `body` with each difference from a version, by default the head, in order of path.
   ///
-  /// - Complexity: O(*k* log *n*) for *k* changes and pending names, beside reading their bytes.
+  /// - Complexity: O(*k* log *n*) for *k* changes and pending names, besides reading their bytes.
   func forEach(
     from old: VersionRecord?, findingRenames: Bool, _ body: (TreeDifference) throws -> Void
   ) throws {
     let head = try store.state().head.map { try store.version($0) } ?? nil
     let base = old?.map ?? head?.map ?? .empty
     let view = TreeView(map: store.map(base))
-    // Paths that must be looked at in the tree, and whether all below them must be too.
+    // The paths that must be compared in the tree, and whether everything below must be too.
     var open: [[UInt8]: Bool] = [:]
     for (change, path) in pending where isShown(path) { open[path] = change != .changed }
     var live: [TreeDifference] = []
@@ -38,7 +38,7 @@ struct LiveDifferences {
       if isWhole { try compareAll(at: path, view, &live) } else { try compare(path, view, &live) }
     }
     live.sort { $0.path.lexicographicallyPrecedes($1.path) }
-    // A name inside another that is looked at as a whole was met twice.
+    // A path inside another that is compared with everything below it was added twice.
     var last: [UInt8]?
     live = live.filter { difference in
       defer { last = difference.path }
@@ -58,11 +58,11 @@ struct LiveDifferences {
     for difference in rest { try body(difference) }
   }
 
-  /// More bytes are not read to find renames.
+  /// The most bytes that are read to find renames.
   private static let renameBytes: UInt64 = 256 << 20
 
-  /// Takes a file that went and one that came for one that was renamed, where no other that came or went
-  /// has the same bytes.
+  /// Joins a removed and a new file into a rename, if no other removed or new file has the same
+  /// bytes.
   private static func joiningRenames(_ all: [TreeDifference]) throws -> [TreeDifference] {
     var went: [UInt64: [Int]] = [:]
     var came: [UInt64: [Int]] = [:]
@@ -77,7 +77,7 @@ struct LiveDifferences {
     var joined = all
     var dropped: Set<Int> = []
     var budget = renameBytes
-    // Only what is as long as something on the other side is read.
+    // Only files with the same length as one on the other side are read.
     for (length, from) in went.sorted(by: { $0.key < $1.key }) {
       guard let to = came[length], length <= budget / UInt64(from.count + to.count) else {
         continue
@@ -102,8 +102,8 @@ struct LiveDifferences {
     return joined.indices.filter { !dropped.contains($0) }.map { joined[$0] }
   }
 
-  /// What is left to be told of a difference between versions, where some names are looked at in the
-  /// tree.
+  /// Returns the part of a difference between versions that is not covered by paths that were
+  /// compared in the tree.
   private func remaining(of stored: TreeDifference, _ open: [[UInt8]: Bool]) -> TreeDifference? {
     guard let from = stored.renamedFrom else {
       return isCovered(stored.path, by: open) ? nil : stored
@@ -170,7 +170,7 @@ struct LiveDifferences {
     for path in below { try compare(path, view, &out) }
   }
 
-  /// What the tree has below a directory; what patterns keep out of versions is left out.
+  /// Collects the paths below a directory of the tree; ignored files are left out.
   private func collect(_ path: [UInt8], _ found: inout Set<[UInt8]>) throws {
     for name in try place.names(in: path) {
       let child = path + [0x2F] + name
@@ -180,7 +180,7 @@ struct LiveDifferences {
   }
 }
 
-/// Reads names as ``PrintableText/text(_:)`` writes them.
+/// Parses names that ``PrintableText/text(_:)`` wrote.
 enum VisibleName {
   static func bytes(_ text: some Collection<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []

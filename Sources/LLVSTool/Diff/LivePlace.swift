@@ -5,13 +5,13 @@ import Platform
 import TreeNames
 import WorkingTree
 
-/// Where a live tree is looked at: in its mount, or, of a store that is not mounted, where it stands.
+/// Access to a working tree: through its mount, or directly if its store is not mounted.
 enum LivePlace {
   case mount(MountView)
   case tree(LiveTree)
 
-  /// The live tree of a store that is not mounted, with what its last mount left pending; nil where it had
-  /// none, or where it cannot be opened, which is said.
+  /// Opens the working tree of a store that is not mounted, with the changes that its last mount
+  /// left pending. Nil if it has none, or, with a message, if it cannot be opened.
   init?(unmounted site: CommandTarget, _ console: Console) {
     do {
       guard try FileSystem.exists("\(site.storePath)/journal") else { return nil }
@@ -23,9 +23,9 @@ enum LivePlace {
     }
   }
 
-  /// The names that differ from the head.
+  /// Returns the paths that differ from the head.
   ///
-  /// - Throws: ``ControlError`` of kind busy where there are too many.
+  /// - Throws: ``ControlError`` of kind busy if there are too many.
   func pending(
     in store: Store
   ) throws -> [(change: LiveTree.PendingPath.Change, path: [UInt8])] {
@@ -50,7 +50,7 @@ enum LivePlace {
     }
   }
 
-  /// What stands at a path; nil where nothing does.
+  /// Reads the file at a path; nil if there is none.
   func image(_ path: [UInt8]) throws -> FileImage? {
     switch self {
     case .mount(let seen): try FileImage(live: try seen.place(path))
@@ -58,7 +58,7 @@ enum LivePlace {
     }
   }
 
-  /// The names in a directory but those that patterns keep out of versions; none where there is no directory.
+  /// Returns the names in a directory without ignored ones; none if there is no directory.
   func names(in path: [UInt8]) throws -> [[UInt8]] {
     let own = Array("user.llvs.state".utf8)
     func isTaken(_ state: [UInt8]?) -> Bool { state?.elementsEqual("scratch".utf8) != true }
@@ -86,7 +86,7 @@ enum LivePlace {
     }
   }
 
-  /// Whether anything stands at a path.
+  /// True if there is a file at a path.
   func has(_ path: [UInt8]) throws -> Bool {
     switch self {
     case .mount(let seen): try FileSystem.exists(try seen.place(path))
@@ -100,7 +100,7 @@ enum LivePlace {
       for name in path.split(separator: 0x2F) {
         guard status.kind == .directory else { return nil }
         do throws(FSError) {
-          // The kernel, whose look-ups are counted, knows nothing of this tree.
+          // Look-up counts do not matter: no kernel knows this tree.
           status = try tree.lookup(status.node, Array(name))
         } catch .noEntry {
           return nil

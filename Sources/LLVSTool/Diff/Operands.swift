@@ -7,16 +7,17 @@ import TreeNames
 /// The words of a verb that takes versions and paths.
 struct Operands {
   var versions: [VersionRecord] = []
-  /// From the top of the tree, without slashes at the ends.
+  /// From the root of the tree, without slashes at the ends.
   var paths: [[UInt8]] = []
-  /// `A..B`.
+  /// The versions were given as `A..B`.
   var isRange = false
 
-  /// Takes words for versions as long as they are, up to so many, and the others for paths; behind `--`
-  /// all are paths. What only begins an id or a name is a path where there is one of that name.
+  /// Takes words as versions as long as they name some, up to `most`, and the rest as paths; after
+  /// `--` all are paths. A word that is only the beginning of an id or a name is a path if there is
+  /// such a path.
   ///
-  /// - Throws: ``ControlError`` of kind notFound for what is neither a version nor a path in one of the
-  ///   versions, in head or in the live tree.
+  /// - Throws: ``ControlError`` of kind notFound for a word that is neither a version nor a path in
+  ///   one of the versions, in head or in the working tree.
   init(
     _ line: CommandLine, _ site: CommandTarget, _ store: Store, versions most: Int,
     live: () -> LivePlace? = { nil }
@@ -24,7 +25,7 @@ struct Operands {
     let dashes = line.wordsBeforeDashes ?? line.words.count
     for (index, word) in line.words.enumerated() {
       if index < dashes, paths.isEmpty, versions.count < most {
-        // What is in no version yet is not looked at for what may be a version.
+        // Pending changes are not looked at for a word that may be a version.
         let isPath =
           try !Self.isName(word, store)
           && isThere(try site.path(line.bytes[index]), site, store) { nil }
@@ -45,7 +46,7 @@ struct Operands {
     }
   }
 
-  /// Whether a word is the whole name of a version, not the beginning of one or steps from one.
+  /// True if a word is the full name of a version: not the beginning of one, and without steps.
   private static func isName(_ word: String, _ store: Store) throws -> Bool {
     if word == "head" || word.hasPrefix("at/") { return true }
     if try store.newestHead(ofLine: word) != nil || store.version(tagged: word) != nil {
@@ -54,7 +55,7 @@ struct Operands {
     return try store.version(named: word) != nil || store.version(Version.ID(word)) != nil
   }
 
-  /// Whether somebody who gives a word, which means no version, will have meant one.
+  /// True if a word that names no version was probably meant as one.
   private static func resemblesVersion(_ word: String, _ store: Store) throws -> Bool {
     try word == "head" || word.hasPrefix("at/") || !store.nearestNames(to: word).isEmpty
   }
@@ -74,7 +75,7 @@ struct Operands {
     return true
   }
 
-  /// The version that a word means; nil where it means none.
+  /// Returns the version that a word names; nil if it names none.
   private static func version(_ word: String, _ store: Store) throws -> VersionRecord? {
     do throws(ControlError) {
       return try store.version(meant: word)
@@ -103,14 +104,14 @@ struct Operands {
 }
 
 extension CommandTarget {
-  /// The path of what is seen of the tree; none where all of it is.
+  /// The paths of the tree that the mount shows; empty if it shows all.
   var seen: [[UInt8]] {
     guard case .mounted(let tree, _) = self, tree.isPart else { return [] }
     return [tree.part]
   }
 
-  /// A path of the tree, as a word of the command line means it: from the current directory where that
-  /// is in the mount, else, and with a slash before it, from the top.
+  /// Returns the path in the tree that a word of the command line means: relative to the current
+  /// directory if that is in the mount; otherwise, or with a leading slash, from the root.
   ///
   /// - Throws: ``ControlError`` of kind grammar for a path that leads out of the tree.
   func path(_ word: [UInt8]) throws(ControlError) -> [UInt8] {
@@ -122,7 +123,7 @@ extension CommandTarget {
       let root = Array(tree.root.utf8)
       let top = root == [slash] ? root : root + [slash]
       if word.starts(with: top) || word == root {
-        // The whole path of a file in the mount.
+        // The word is the absolute path of a file in the mount.
         parts = tree.part.split(separator: slash)
         rest = word.dropFirst(root.count)
       } else if word.first != slash, directory == root || directory.starts(with: top) {

@@ -4,16 +4,16 @@ import TreeNames
 
 /// A path at which two trees differ.
 struct TreeDifference {
-  /// Where it stands; where it stood, for what is gone.
+  /// The path; for a removed file, its former path.
   var path: [UInt8]
-  /// What a renamed file was called.
+  /// The former path of a renamed file.
   var renamedFrom: [UInt8]?
   var old: FileImage?
   var new: FileImage?
-  /// A directory that came or went with what is in it, which says so already.
+  /// A directory that was added or removed with its contents: their differences show it already.
   var isFull = false
 
-  /// `+` new, `-` gone, `*` changed, `R` renamed.
+  /// `+` new, `-` removed, `*` changed, `R` renamed.
   var mark: String {
     renamedFrom != nil ? "R" : old == nil ? "+" : new == nil ? "-" : "*"
   }
@@ -30,7 +30,7 @@ struct TreeDifference {
 
   var text: String { "\(mark) \(shownPath)" }
 
-  /// For programs.
+  /// The fields of the JSON output.
   func fields(counts: LineCounts?) -> [ReplyField] {
     var fields = [ReplyField("change", mark)] + ReplyField.path("path", path)
     if let from = renamedFrom { fields += ReplyField.path("from", from) }
@@ -54,9 +54,9 @@ struct TreeDifference {
   }
 }
 
-/// How much of a file differs.
+/// The number of lines of a file that differ.
 enum LineCounts {
   case lines(added: Int, removed: Int)
-  /// Bytes that are no text, or more than is compared line by line.
+  /// Bytes that are no text, or more than are compared by line.
   case binary
 }

@@ -1,13 +1,14 @@
 import LLVSCore
 
-/// Differences as lines that people read, and that patch(1) and git apply take.
+/// Writes differences as unified diffs, which people read, and patch(1) and git apply accept.
 ///
-/// What those two have no words for stands on lines of its own between files, which both pass over:
-/// extended attributes, owners, empty directories, nodes that are no files.
+/// Differences that these two cannot express are on lines of their own between files, which both
+/// skip: extended attributes, owners, empty directories, nodes that are no regular files.
 struct UnifiedDiff {
   private let style: Style
   private let context: Int
-  /// Whether bytes that are no text are written too, as git applies them; else they are said to differ.
+  /// True if bytes that are no text are written too, in git's format; otherwise they are only
+  /// reported to differ.
   private let writesBytes: Bool
   private let emit: ([UInt8]) -> Void
 
@@ -27,7 +28,8 @@ struct UnifiedDiff {
     let (old, new) = (difference.old, difference.new)
     let (hadBytes, hasBytes) = (old?.hasBytes ?? false, new?.hasBytes ?? false)
     if let old, let new, hadBytes, hasBytes, old.kind != new.kind {
-      // A link where a file was: git takes this for one file gone and another come.
+      // A link replaced a file, or the other way round: for git one file was removed and another
+      // added.
       try file(difference.path, old: old, new: nil, &out)
       try file(difference.path, old: nil, new: new, &out)
     } else if hadBytes || hasBytes {
@@ -68,7 +70,8 @@ struct UnifiedDiff {
     case .binary:
       try bytes(old, new, names, mode, &out)
     case .texts(let a, let b):
-      // patch(1) learns here what is a link and what was empty; git apply --3way finds the old bytes.
+      // This line tells patch(1) that a file is a link or was empty; git apply --3way finds the old
+      // bytes by it.
       let ids = [(old, a), (new, b)].map { image, text in
         image == nil ? "0000000" : String(GitBlob.id(of: text.text).prefix(7))
       }
@@ -81,7 +84,7 @@ struct UnifiedDiff {
     }
   }
 
-  /// Bytes that are no text, or more than is compared line by line.
+  /// Writes bytes that are no text, or more than are compared by line.
   private func bytes(
     _ old: FileImage?, _ new: FileImage?, _ names: (String, String), _ mode: String,
     _ out: inout [UInt8]
@@ -90,7 +93,7 @@ struct UnifiedDiff {
     let (a, b) = (try old?.bytes(atMost: limit), try new?.bytes(atMost: limit))
     let isSmall = (old == nil || a != nil) && (new == nil || b != nil)
     if isSmall || writesBytes {
-      // Without ids, all of them, git apply takes nothing of the whole patch.
+      // Without complete ids git apply refuses the whole patch.
       let ids = try [(old, a), (new, b)].map { image, bytes in
         guard let image else { return String(repeating: "0", count: 40) }
         return try bytes.map(GitBlob.id(of:)) ?? image.gitID()
@@ -117,7 +120,7 @@ struct UnifiedDiff {
   ) {
     var index = 0
     while index < changes.count {
-      // Changes whose context would touch stand in one hunk.
+      // Changes whose contexts would touch are in one hunk.
       var end = index + 1
       while end < changes.count,
         changes[end].old.lowerBound - changes[end - 1].old.upperBound <= 2 * context
@@ -155,7 +158,8 @@ struct UnifiedDiff {
     write(" ", old, line..<oldRange.upperBound, nil, &out)
   }
 
-  /// The first line and how many; of none, the line before.
+  /// Formats a range of lines as the first line and the count; an empty range as the line before
+  /// it.
   private static func span(_ range: Range<Int>) -> String {
     range.count == 1
       ? "\(range.lowerBound + 1)" : "\(range.lowerBound + (range.isEmpty ? 0 : 1)),\(range.count)"
@@ -173,7 +177,8 @@ struct UnifiedDiff {
     }
   }
 
-  /// The line that tells what a hunk is in: the last before it that begins at the margin with a letter.
+  /// Returns the line that shows the place of a hunk: the last line before it that begins with a
+  /// letter in the first column.
   private static func heading(of text: TextLines, before line: Int) -> ArraySlice<UInt8>? {
     var number = line - 1
     while number >= 0, number > line - 2000 {
@@ -187,7 +192,7 @@ struct UnifiedDiff {
     return nil
   }
 
-  /// Without the beginning of a character that was cut.
+  /// Removes the beginning of a character that was cut off.
   private static func whole(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var text = text
     while text.count >= 69, String(validating: text, as: UTF8.self) == nil { text.removeLast() }
@@ -201,7 +206,7 @@ struct UnifiedDiff {
     }
   }
 
-  // MARK: - What patches have no words for
+  // MARK: - Differences that patches cannot express
 
   private func note(_ difference: TreeDifference, _ out: inout [UInt8]) {
     let path = GitName.quoted(difference.path)

@@ -2,17 +2,17 @@ import HistoryTree
 import LLVSCore
 import TreeNames
 
-/// The differences between two versions, streaming, at and below some paths or anywhere.
+/// The differences between two versions, at and below given paths or anywhere, one at a time.
 struct VersionDifferences {
-  /// Renames are looked for among so many names that came and so many that went, no more: each that may
-  /// be one is held in memory.
+  /// The most added names, and the most removed names, among which renames are searched: each
+  /// candidate is held in memory.
   static let renameLimit = 100_000
 
   private let store: Store
   private let old: TreeView
   private let new: TreeView
   private let paths: [[UInt8]]
-  /// Renames by the key that came; and the keys that went.
+  /// The renames by their new key; below, the old keys of all renames.
   private var renames: [Key: Rename] = [:]
   private var left: Set<Key> = []
 
@@ -26,7 +26,7 @@ struct VersionDifferences {
     self.paths = paths
     guard findingRenames, try mayHaveRenames() else { return }
     for rename in try ValueMap.renames(from: self.old.map, to: self.new.map) {
-      // One that leads out of what is shown is told as what it is there.
+      // A rename out of the shown paths, or into them, is shown as a removal or an addition.
       guard try isShown(rename.old.key, self.old), try isShown(rename.new.key, self.new) else {
         continue
       }
@@ -41,7 +41,7 @@ struct VersionDifferences {
     return paths.contains { PathFilter.isAtOrBelow(path, $0) }
   }
 
-  /// Whether names came and went, and not too many.
+  /// True if names were added and removed, and not too many.
   private func mayHaveRenames() throws -> Bool {
     var (came, went) = (0, 0)
     var diff = try MapDiff(from: old.map, to: new.map, comparing: .content)
@@ -54,9 +54,9 @@ struct VersionDifferences {
     return came > 0 && went > 0
   }
 
-  /// Calls with each difference.
+  /// Calls `body` with each difference.
   ///
-  /// - Complexity: O(*k* log *n*) for *k* changes, beside what the body does.
+  /// - Complexity: O(*k* log *n*) for *k* changes, besides the work of `body`.
   func forEach(_ body: (TreeDifference) throws -> Void) throws {
     var diff = try TreeDiff(from: old, to: new, paths: paths)
     while let (path, change) = try diff.next() {

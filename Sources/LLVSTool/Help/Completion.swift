@@ -5,7 +5,7 @@ import Platform
 import TreeNames
 
 extension Verb {
-  /// Prints the script for a shell, or, for that script, what may stand in the place of the last word.
+  /// Prints the script for a shell, or, for that script, the completions of the last word.
   @Sendable static func printCompletion(
     _ line: CommandLine, _ console: Console
   ) throws -> ExitCode {
@@ -19,26 +19,26 @@ extension Verb {
   }
 }
 
-/// What can stand in the place of the last word of a command line.
+/// The completions of the last word of a command line.
 struct Completion {
-  /// Stands for files and directories, which the shell knows better.
+  /// Stands for files and directories, which the shell completes itself.
   static let files = ":files"
-  /// Names of versions that are offered, the newest.
+  /// The number of newest versions whose names are offered.
   private static let versionLimit = 200
 
   private let before: [String]
   private let word: String
 
-  /// - Parameter words: those after the program's name; the last is to be completed.
+  /// - Parameter words: the words after the program's name; the last one is to be completed.
   init(_ words: [String]) {
     before = Array(words.dropLast())
     word = words.last ?? ""
   }
 
-  /// The words that begin so; never fails: a shell has nobody to tell.
+  /// Returns the completions; never fails, since the shell shows no messages.
   func words() -> [String] {
     var seen: Set<String> = []
-    // An option of all may be one of a verb's own too.
+    // A common option may also be an option of the verb.
     return candidates().filter {
       ($0.hasSuffix(Self.files) || $0.hasPrefix(word)) && seen.insert($0).inserted
     }
@@ -81,7 +81,7 @@ struct Completion {
     return values(verb.operands, operands)
   }
 
-  /// `--name=` and what can follow it.
+  /// Returns the completions of the value in `--name=`.
   private func values(of word: String, upTo equals: String.Index, _ verb: Verb?) -> [String] {
     let name = word[..<equals].drop { $0 == "-" }
     let option = (VerbOption.common + (verb?.options ?? [])).first {
@@ -104,7 +104,7 @@ struct Completion {
     }
   }
 
-  /// Names of settings, and of arbiters behind `arbiter=` and a pattern.
+  /// Returns names of settings, or of arbiters after `arbiter=` and a pattern.
   private func settings() -> [String] {
     let prefix = "arbiter="
     guard word.hasPrefix(prefix) else {
@@ -115,7 +115,7 @@ struct Completion {
     return names.map { word[...rules.endIndex] + $0 }
   }
 
-  /// The store that the line names, or whose mount this is.
+  /// Returns the store that the line names, or the one whose mount contains the current directory.
   private func store() -> Store? { try? site()?.reader() }
 
   private func site() -> CommandTarget? {
@@ -129,7 +129,7 @@ struct Completion {
     let newest = (try? store.versionsNewestFirst(before: nil, limit: Self.versionLimit)) ?? []
     words += newest.filter { !$0.line.hasPrefix("llvs.") }.map(\.name)
     guard !word.isEmpty else { return words }
-    // Those that begin so, however old.
+    // Versions of any age whose names begin with the word.
     var last = String(word.dropLast()) + "\u{1}"
     if let found = try? store.version(named: word) { words.append(found.name) }
     while words.count < 2 * Self.versionLimit,
@@ -145,7 +145,7 @@ struct Completion {
     return words.filter { seen.insert($0).inserted }
   }
 
-  /// Paths are files where the store is mounted here; else those of the head.
+  /// Returns the shell's own completion of files if the store is mounted, else paths of the head.
   private func paths() -> [String] {
     guard let site = site() else { return [Self.files] }
     guard case .store = site, let store = try? site.reader() else { return [Self.files] }
@@ -164,7 +164,7 @@ struct Completion {
     return found
   }
 
-  /// The script for bash.
+  /// The completion script for bash.
   static let bash = #"""
     # Completion of llvs for bash: eval "$(llvs completion bash)"
     _llvs() {

@@ -1,6 +1,6 @@
-/// The manual page llvs(1), made from what `--help` is made from.
+/// The manual page llvs(1), made from the same texts as `--help`.
 package enum ManualPage {
-  /// The page, for man(1).
+  /// The page's source, for man(1).
   package static var text: String {
     var lines = [
       ".TH LLVS 1 \"\" \"llvs\" \"User Commands\"",
@@ -43,7 +43,7 @@ package enum ManualPage {
     [".B \(escaped(option.spelling))", escaped(option.help)]
   }
 
-  /// How versions are named; stands in the help of verbs that take them too.
+  /// The ways to name versions; also part of the help of verbs that take versions.
   package static let versionsHelp = """
     head; a version's name as .llvs/versions lists it, or its full id; a branch, or - for the unnamed line; \
     a tag; the beginning of a name or an id; what is told first counts, and branches/NAME and tags/NAME say \
@@ -52,7 +52,7 @@ package enum ManualPage {
     V^2 the other side of a merge.
     """
 
-  /// Text that no line of it begins a request, and in which a hyphen stays one.
+  /// Escapes text so that no line begins a roff request and hyphens stay hyphens.
   package static func escaped(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let safe = line.map { character -> String in

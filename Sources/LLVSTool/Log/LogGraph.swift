@@ -1,30 +1,33 @@
-/// Draws how versions came of each other, beside a list that has none before its descendants.
+/// Draws the graph of versions beside a list in which each version comes before its predecessors.
 ///
-/// Columns stand two characters apart. A column belongs to a version that is still to come and that one
-/// or more versions above were made from. Read downwards, `|` stays in its column, `\` leads one column to
-/// the right, `/` one to the left, and `_` goes on to the left from a `/`, crossing columns that stay.
+/// Columns are two characters apart. A column belongs to a version that comes later in the list and
+/// is a predecessor of one or more versions above. Read downwards, `|` stays in its column, `\`
+/// leads one column to the right, `/` one to the left, and `_` continues a `/` to the left across
+/// columns that stay.
 ///
 /// - Complexity: O(columns) for each row; at most 1 + 2 × columns rows between two versions.
 package struct LogGraph<ID: Hashable> {
-  /// What stands beside a version.
+  /// The drawing beside one version.
   package struct Step {
-    /// A row before it, where its mark would stand right below one that nothing leads on from.
+    /// A row before it, if its mark would otherwise be right below a version whose column has
+    /// ended.
     package var before: String?
-    /// Beside its first line, with the mark.
+    /// The drawing beside its first line, with the mark.
     package var node: String
-    /// Rows that lead to what comes next, beside further lines or alone.
+    /// Rows that lead to the next version, beside further lines of text or alone.
     package var after: [String]
-    /// Beside lines that are left when those rows are used up.
+    /// The drawing beside lines of text after those rows.
     package var padding: String
   }
 
   private var columns: [ID] = []
-  /// The column that ended with the version drawn last, if no row has shown so yet.
+  /// The column that ended with the last version, if no row has shown that yet.
   private var ended: Int?
 
+  /// Creates a graph without versions.
   package init() {}
 
-  /// Draws a version whose descendants have all been drawn.
+  /// Draws a version; all its descendants were drawn before.
   package mutating func add(_ id: ID, predecessors: [ID]) -> Step {
     let standing = self.standing
     if !columns.contains(id) { columns.append(id) }
@@ -59,9 +62,9 @@ package struct LogGraph<ID: Hashable> {
       before: before, node: padded(node), after: rows.map(padded), padding: padded(self.standing))
   }
 
-  /// Lets what leads to a version that is not shown lead to another, or nowhere.
+  /// Redirects the column of a version that is not shown to another version, or ends it.
   ///
-  /// - Returns: rows to be drawn.
+  /// - Returns: The rows to draw.
   package mutating func skip(_ id: ID, to next: ID?) -> [String] {
     guard let column = columns.firstIndex(of: id) else { return [] }
     var rows: [String] = []
@@ -73,7 +76,7 @@ package struct LogGraph<ID: Hashable> {
 
   private var standing: String { columns.map { _ in "|" }.joined(separator: " ") }
 
-  /// Ends a column; those to the right of it move.
+  /// Ends a column; the columns to its right move left.
   private mutating func remove(_ column: Int, _ rows: inout [String]) {
     if column + 1 < columns.count {
       var row = Row(columns.count)

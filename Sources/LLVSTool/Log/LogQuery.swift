@@ -2,26 +2,26 @@ import HistoryTree
 import LLVSCore
 import TreeNames
 
-/// The versions that a log shows, one after the other.
+/// The versions of a log, one at a time.
 ///
-/// Where paths are given, a version that has there what one of its predecessors has is passed over, and
-/// only that predecessor followed.
+/// If paths are given, a version that has the same contents there as one of its predecessors is
+/// skipped, and only that predecessor is followed.
 struct LogQuery {
-  /// What a walk comes to.
+  /// One step of the walk.
   enum Step {
-    /// A version to show, and what the walk goes on with from it.
+    /// A version to show, and the predecessors that the walk follows.
     case shown(VersionRecord, predecessors: [VersionNumber])
-    /// A version to pass over, and where what led to it leads now.
+    /// A version to skip, and the version to which a graph redirects its column.
     case passed(VersionNumber, to: VersionNumber?)
   }
 
   struct Limits {
     var paths: [[UInt8]] = []
-    /// Seconds since 2001; what is older is not shown, nor what it was made from.
+    /// Seconds since 2001; older versions are not shown, nor are their ancestors.
     var since: Double?
-    /// Seconds since 2001; what is newer is not shown.
+    /// Seconds since 2001; newer versions are not shown.
     var until: Double?
-    /// What this version was made from, and itself, is not shown.
+    /// This version and its ancestors are not shown.
     var notBefore: VersionNumber?
   }
 
@@ -44,7 +44,7 @@ struct LogQuery {
     }
   }
 
-  /// Whether a version would be shown, wherever it stands.
+  /// True if the limits permit a version, wherever it is in the history.
   func isMeant(_ record: VersionRecord) throws -> Bool {
     let node = try store.graph.node(record.number)
     guard node.timestamp >= limits.since ?? -.infinity,
@@ -54,6 +54,8 @@ struct LogQuery {
     return sieve.isShown(record.number)
   }
 
+  /// Returns the next step; nil at the end.
+  ///
   /// - Complexity: O(log *n*) for each path and version.
   mutating func next() throws -> Step? {
     guard let (node, predecessors) = try walk.nextStep() else { return nil }
@@ -67,15 +69,17 @@ struct LogQuery {
   }
 }
 
-/// Where a walk goes on from each version, and which of them changed what is looked for.
+/// Decides which predecessors a walk follows from each version, and which versions changed
+/// something at the paths.
 ///
-/// Unchecked: it goes with its walk, which one thread uses.
+/// Unchecked: one thread uses it, together with its walk.
 private final class Sieve: @unchecked Sendable {
   private let store: Store
   private let limits: LogQuery.Limits
   private var known: Ancestors?
   private var hidden: Set<VersionNumber> = []
-  /// Views of versions met lately: each is looked at for what it was made from and for what came of it.
+  /// Views of recently visited versions: each is needed for its own comparison and for that of its
+  /// successors.
   private var views: [VersionNumber: TreeView] = [:]
 
   init(store: Store, limits: LogQuery.Limits) {
@@ -91,7 +95,7 @@ private final class Sieve: @unchecked Sendable {
   func isShown(_ number: VersionNumber) -> Bool { hidden.remove(number) == nil }
 
   func ways(_ node: HistoryNode) throws(StoreError) -> [VersionNumber] {
-    // Clocks only go forward from a version to what is made from it, but for those of plain LLVS.
+    // A version's time is not before its predecessors', except for versions of the original LLVS.
     if let since = limits.since, node.timestamp < since { return [] }
     var ways: [VersionNumber] = []
     for number in [node.first, node.second].compactMap(\.self) where try !isKnown(number) {

@@ -1,7 +1,7 @@
 import Grammar
 import LLVSCore
 
-/// Versions in the form that a command line asks for, with or without a graph.
+/// Writes versions in the form that a command line requests, with or without a graph.
 struct LogWriter {
   private let line: CommandLine
   private let console: Console
@@ -58,7 +58,7 @@ struct LogWriter {
     }
   }
 
-  /// A version that is not shown: what leads to it leads on.
+  /// Records a version that is not shown, and redirects its column in the graph.
   mutating func pass(_ number: VersionNumber, to next: VersionNumber?) {
     guard var graph else { return }
     for row in graph.skip(number, to: next) { stream(row, "") }

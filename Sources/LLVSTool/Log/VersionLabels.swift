@@ -1,7 +1,7 @@
 import HistoryTree
 import LLVSCore
 
-/// What versions are called beside their names: head, branches, tags.
+/// The labels of versions: head, branches, tags.
 struct VersionLabels {
   struct Label {
     enum Kind { case head, branch, tag }
@@ -11,6 +11,8 @@ struct VersionLabels {
 
   private var labels: [VersionNumber: [Label]] = [:]
 
+  /// Reads the labels of a store.
+  ///
   /// - Complexity: O(branches + tags).
   init(_ store: Store) throws {
     if let head = try store.state().head { labels[head] = [Label(kind: .head, name: "head")] }
@@ -27,7 +29,8 @@ struct VersionLabels {
 
   subscript(number: VersionNumber) -> [Label] { labels[number] ?? [] }
 
-  /// ` (head, work, tag v1)`; nothing where there is none. The unnamed line goes without saying.
+  /// Formats the labels as ` (head, work, tag v1)`; empty for none. The unnamed line is not
+  /// mentioned.
   func text(_ number: VersionNumber, _ style: Style) -> String {
     let texts = self[number].compactMap { label -> String? in
       let name = VersionStory.clean(label.name)

@@ -3,17 +3,17 @@ import LLVSCore
 import TreeNames
 import WorkingTree
 
-/// What can be told of a version: who made it, when and why, and what it took in.
+/// Describes a version: author, time, message and changes.
 struct VersionStory {
   let store: Store
   var labels: VersionLabels
 
-  /// What a version changed of its first predecessor's tree.
+  /// The changes of a version compared with its first predecessor.
   struct Summary {
     var new = 0
     var changed = 0
     var removed = 0
-    /// The first few paths: files, and where these are fewer directories.
+    /// The first few paths of files; if there are fewer, of directories too.
     var names: [String] = []
 
     /// For example `2 changed, 1 new: a, b, c`.
@@ -30,6 +30,8 @@ struct VersionStory {
 
   private static let namesShown = 3
 
+  /// Counts the changes of a version.
+  ///
   /// - Complexity: O(*k* log *n*) for *k* changes.
   func summary(of record: VersionRecord) throws -> Summary {
     var summary = Summary()
@@ -57,7 +59,7 @@ struct VersionStory {
         summary.changed += 1
       }
     }
-    // Mostly a directory comes with what is in it.
+    // Most directories come with files in them, so files are named first.
     summary.names += directories.prefix(Self.namesShown - summary.names.count)
     return summary
   }
@@ -72,7 +74,7 @@ struct VersionStory {
     return Words(author: metadata[.author]?.value(), message: metadata[.message]?.value())
   }
 
-  /// Bytes that would move the cursor of a terminal, made visible.
+  /// Escapes bytes that would move a terminal's cursor.
   static func clean(_ text: String) -> String {
     PrintableText.harmless(
       String(decoding: PrintableText.visible(Array(text.utf8), sparing: 0x5C), as: UTF8.self))
@@ -83,7 +85,7 @@ struct VersionStory {
     return time.seconds
   }
 
-  /// One line: the name, what it is called, and its message, or what it took in.
+  /// Formats a version on one line: its name, labels, and message, or its changes if it has none.
   func line(of record: VersionRecord, _ style: Style) throws -> String {
     let name = style.paint(record.name, .yellow) + labels.text(record.number, style)
     if let message = try words(of: record).message, !message.isEmpty {
@@ -94,7 +96,7 @@ struct VersionStory {
     return "\(name) \(merge)\(try told(of: record))"
   }
 
-  /// What a version took in, or that it begins a branch.
+  /// Describes the changes of a version, or says that it begins a branch.
   func told(of record: VersionRecord) throws -> String {
     let summary = try summary(of: record)
     guard summary.new + summary.changed + summary.removed == 0, record.second == nil,
@@ -105,7 +107,7 @@ struct VersionStory {
     return isUnnamed ? "goes on without a branch" : "begins \(Self.clean(record.line))"
   }
 
-  /// Who, when and why, several lines.
+  /// Formats author, time and message, in several lines.
   func heading(of record: VersionRecord, _ style: Style) throws -> [String] {
     let words = try words(of: record)
     var lines = [
@@ -130,7 +132,7 @@ struct VersionStory {
     return lines
   }
 
-  /// For programs.
+  /// The fields of the JSON output.
   func fields(of record: VersionRecord, withChanges: Bool = false) throws -> [ReplyField] {
     let words = try words(of: record)
     let parents = try record.predecessors.compactMap { try store.version($0) }

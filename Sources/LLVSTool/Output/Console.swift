@@ -2,16 +2,16 @@ import Control
 import Platform
 import TreeNames
 
-/// What the user sees: results on standard output, errors and progress on standard error.
+/// The tool's output: results on standard output, errors and progress on standard error.
 final class Console: Sendable {
   private let isQuiet: Bool
   private let showsProgress: Bool
-  /// When the bar was last drawn, on the monotonic clock; 0 while there is none.
+  /// The time when the bar was last drawn, on the monotonic clock; 0 if there is none.
   private let bar = Monitor<UInt64>(0)
   private let output = Output()
-  /// Whether people look at standard output; asked before a pager takes its place.
+  /// True if standard output is a terminal; determined before a pager replaces it.
   let isTerminal: Bool
-  /// How wide a line can be.
+  /// The number of columns of a line.
   let columns: Int
 
   init(isQuiet: Bool) {
@@ -22,9 +22,9 @@ final class Console: Sendable {
     columns = min(max(told ?? StandardStream.output.columns ?? 80, 40), 1000)
   }
 
-  /// The colours that a command line asks for.
+  /// Returns the colours that a command line requests.
   ///
-  /// - Throws: ``UsageError`` for what is neither always, never nor auto.
+  /// - Throws: ``UsageError`` unless the option is always, never or auto.
   func style(_ line: CommandLine) throws -> Style {
     switch line.options["color"] ?? "auto" {
     case "always": return Style(isOn: true)
@@ -38,7 +38,7 @@ final class Console: Sendable {
     }
   }
 
-  /// Shows long output through a pager where people look at it, as git does.
+  /// Sends long output through a pager if standard output is a terminal, as git does.
   func page(_ line: CommandLine) {
     guard isTerminal, !line.has("no-pager"), SystemProcess.environment("TERM") != "dumb" else {
       return
@@ -49,7 +49,7 @@ final class Console: Sendable {
     output.page(command)
   }
 
-  /// Adds to a long result, which goes out in large pieces.
+  /// Appends to a long result, which is written in large pieces.
   func stream(_ bytes: some Sequence<UInt8>) { output.write(bytes) }
 
   func stream(line: String) {
@@ -58,13 +58,13 @@ final class Console: Sendable {
     output.write(bytes)
   }
 
-  /// Writes what is left.
+  /// Writes everything that is buffered.
   func flush() { output.write([], now: true) }
 
-  /// Writes what is left and waits for the pager.
+  /// Writes everything that is buffered and waits for the pager.
   func finish() throws(SystemError) { try output.finish() }
 
-  /// A line of a result.
+  /// Prints a line of a result; not with --quiet.
   func say(_ text: String) {
     clear()
     guard !isQuiet, !text.isEmpty else { return }
@@ -72,7 +72,7 @@ final class Console: Sendable {
     output.write((text.hasSuffix("\n") ? text : text + "\n").utf8, now: true)
   }
 
-  /// What was asked for, also where only it is wanted.
+  /// Prints text that the command line requested; also with --quiet.
   func tell(_ text: String) {
     clear()
     guard !text.isEmpty else { return }
@@ -85,7 +85,7 @@ final class Console: Sendable {
     StandardStream.error.write(PrintableText.harmless(text) + "\n")
   }
 
-  /// Draws how far the work is, ten times a second at most.
+  /// Draws the progress, at most ten times a second.
   func progress(_ progress: CommandProgress) {
     guard showsProgress else { return }
     let now = SystemClock.monotonic()
@@ -105,7 +105,7 @@ final class Console: Sendable {
     StandardStream.error.write("\r\u{1B}[K" + text)
   }
 
-  /// Takes the bar away.
+  /// Removes the progress bar.
   func clear() {
     let isDrawn = bar.withLock { last -> Bool in
       defer { last = 0 }

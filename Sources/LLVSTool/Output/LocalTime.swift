@@ -1,6 +1,6 @@
 import Platform
 
-/// Times as people here read them.
+/// Formats times in the local zone.
 enum LocalTime {
   private static func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
 
@@ -17,7 +17,7 @@ enum LocalTime {
   /// For example `2026-05-01 12:22`.
   static func short(_ seconds: Int64) -> String { String(text(seconds).prefix(16)) }
 
-  /// For example `3 hours ago`; the date where that is long ago, or to come.
+  /// For example `3 hours ago`; the date for times that are long ago, or in the future.
   static func ago(_ seconds: Int64, now: Int64 = SystemClock.realtime().seconds) -> String {
     let past = now - seconds
     func some(_ count: Int64, _ unit: String) -> String {

@@ -1,12 +1,12 @@
 import Platform
 
-/// Standard output, in large pieces but never late: what stands waiting goes out after 50 ms.
+/// Buffered standard output: written in large pieces, and after 50 ms at the next write.
 ///
 /// - Concurrency: any thread; the lock is held while it writes, so that pieces do not mix.
 final class Output: Sendable {
   private struct State {
     var bytes: [UInt8] = []
-    /// When something went out last, on the monotonic clock.
+    /// The time of the last write, on the monotonic clock.
     var last: UInt64 = 0
     var pager: Pager?
     var error: SystemError?
@@ -15,9 +15,9 @@ final class Output: Sendable {
   private static let limit = 65_536
   private let state = Monitor(State())
 
-  /// Adds bytes to what is written.
+  /// Appends bytes to the output.
   ///
-  /// Ends the process where nobody reads any more: there is nothing left to do.
+  /// Ends the process if the reader of the pipe has closed it.
   func write(_ bytes: some Sequence<UInt8>, now: Bool = false) {
     state.withLock { state in
       state.bytes += bytes
@@ -42,20 +42,20 @@ final class Output: Sendable {
     state.bytes.removeAll(keepingCapacity: true)
   }
 
-  /// Shows everything from now on through a pager.
+  /// Sends all further output through a pager.
   func page(_ command: String) {
     state.withLock { state in
       guard state.pager == nil else { return }
       Self.flush(&state)
-      // Without one the text is shown all the same.
+      // Without a pager the text is written to standard output.
       state.pager = try? Pager.start(
         command, defaults: [("LESS", "FRX"), ("LV", "-c")])
     }
   }
 
-  /// Writes what is left and waits for the pager.
+  /// Writes everything that is buffered and waits for the pager.
   ///
-  /// - Throws: why standard output could not be written.
+  /// - Throws: The first error of writing standard output.
   func finish() throws(SystemError) {
     let error = state.withLock { state -> SystemError? in
       Self.flush(&state)

@@ -1,5 +1,6 @@
-/// Colours of a terminal; none where nobody sees them.
+/// The colours of a terminal; none if they are off.
 package struct Style: Sendable {
+  /// A colour or weight, as its code in an escape sequence.
   package enum Paint: String, Sendable {
     case bold = "1"
     case red = "31"
@@ -12,13 +13,14 @@ package struct Style: Sendable {
 
   let isOn: Bool
 
+  /// Creates a style, with or without colours.
   package init(isOn: Bool) { self.isOn = isOn }
 
   func paint(_ text: String, _ paint: Paint) -> String {
     isOn && !text.isEmpty ? "\u{1B}[\(paint.rawValue)m\(text)\u{1B}[m" : text
   }
 
-  /// A line in a colour; the end of the line stays outside of it, as terminals like it.
+  /// Appends a line in a colour; the newline follows the end of the colour.
   func paint(line: some Collection<UInt8>, _ paint: Paint, into out: inout [UInt8]) {
     guard isOn, !line.isEmpty else {
       out += line
