@@ -1,11 +1,11 @@
 // Only in a build for the thread sanitizer (mount-scripts/tsan); otherwise this file is empty.
 //
-// Swift's `Mutex` takes a free lock by an atomic that the sanitizer sees, but one that is held in
-// libswiftSynchronization, which is not instrumented. What two threads do one after the other under a lock
-// that they contended for then looks like a race. Here the sanitizer is told of that order.
+// Swift's `Mutex` takes a free lock with an atomic operation that the sanitizer sees. A lock that is
+// held is taken in libswiftSynchronization, which is not instrumented, so accesses of two threads that
+// contended for the lock look like a race. The functions here report the order to the sanitizer.
 //
-// A function of the program comes before one of the same name in a library, so these stand in for the
-// library's, which they call.
+// The linker prefers a function of the program to one of the same name in a library, so these replace
+// the library's functions, and call them.
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -17,7 +17,7 @@
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 
-// A Swift method: its lock is in the register for `self`.
+// A Swift method: the lock is in the register of `self`.
 #define METHOD __attribute__((swiftcall, disable_sanitizer_instrumentation))
 #define SELF __attribute__((swift_context)) void *
 

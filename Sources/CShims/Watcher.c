@@ -1,7 +1,8 @@
-// The process that watches another, and how that one speaks with it: ConnectionWatch.swift says why.
+// The watcher process, and the functions with which the watched process sends it messages;
+// ConnectionWatch.swift explains why it exists.
 //
-// It is forked before there are threads and lives in what it finds then: system calls and nothing else, no
-// memory is asked for.
+// The watcher is forked before there are threads. It uses only system calls and the memory that it had
+// at the fork, and allocates none.
 
 #define _GNU_SOURCE
 #include "CShims.h"
@@ -15,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// close_range(2) and the calls of mount(2)'s successors, as every processor numbers them; the C library
-// may be older than the kernel.
+// The numbers of close_range(2) and of the successors of mount(2), which are the same on every
+// processor; the C library may be older than the kernel.
 enum {
   call_fsopen = 430,
   call_fsconfig = 431,
@@ -37,13 +38,13 @@ static void close_others(int one, int other) {
   if (high - low > 1) failed |= syscall(call_close_range, low + 1, high - 1, 0);
   failed |= syscall(call_close_range, high + 1, ~0U, 0);
   if (failed == 0) return;
-  // Before Linux 5.9.
+  // Linux before 5.9 has no close_range(2).
   for (int descriptor = (int)sysconf(_SC_OPEN_MAX); descriptor >= 0; descriptor--)
     if (descriptor != one && descriptor != other) close(descriptor);
 }
 
-/// Takes one message. Returns 0 where there is none, -1 where nobody can send one any more; else what it
-/// says, with the descriptor that came along.
+/// Receives one message. Returns 0 if there is none, -1 if the sender has closed its end; else the
+/// message's byte, and stores the descriptor that came with it.
 static int take(int words, int *descriptor) {
   char byte = 0;
   union {
@@ -70,7 +71,7 @@ static _Noreturn void watch(int life, int words) {
   while (!is_over) {
     struct pollfd ends[] = {{.fd = life, .events = POLLIN}, {.fd = words, .events = POLLIN}};
     if (poll(ends, 2, -1) < 0) continue;
-    // What was said before the end counts.
+    // Messages that were sent before the end are still read.
     int found = 0;
     do {
       int descriptor = -1;
@@ -83,7 +84,7 @@ static _Noreturn void watch(int life, int words) {
     if (found < 0) words = -1;
     if (ends[0].revents != 0) is_over = 1;
   }
-  // Those that have ended take no notice.
+  // Writing to a connection that has ended has no effect.
   for (int i = 0; i < count; i++)
     if (write(connections[i], "1", 1) < 0) continue;
   _exit(0);
@@ -102,7 +103,7 @@ static _Noreturn void become_watcher(int life, int words, char *arguments, size_
   watch(life, words);
 }
 
-// MARK: - In who is watched
+// MARK: - In the watched process
 
 int llvs_start_watcher(size_t length, int *life, int *words) {
   int lives[2], talks[2];
@@ -115,7 +116,7 @@ int llvs_start_watcher(size_t length, int *life, int *words) {
   }
   pid_t child = fork();
   if (child == 0) {
-    // A session of its own, and nobody's child: what is sent to a terminal's processes does not reach it.
+    // In a session of its own, and with init as its parent, it gets no signals of a terminal.
     setsid();
     pid_t watcher = fork();
     if (watcher == 0)
@@ -169,18 +170,19 @@ int llvs_hand_over(int words, int descriptor) {
 // MARK: - Crashes
 
 static int crash_words = -1;
-// Who looks at crashes himself, such as Swift's runtime with SWIFT_BACKTRACE, does so after the watcher knows.
+// Other handlers of crashes, such as that of Swift's runtime with SWIFT_BACKTRACE, run after the watcher
+// got its message.
 static struct sigaction crash_actions[32];
 
 static void crashed(int signal, siginfo_t *info, void *context) {
   (void)context;
   const struct sigaction *old = &crash_actions[signal];
-  // What somebody sent and this process was started to ignore.
+  // A process sent the signal, and this process was started to ignore it.
   if (old->sa_handler == SIG_IGN && info->si_code == SI_USER) return;
   (void)send(crash_words, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   sigaction(signal, old, NULL);
-  // What the processor refused is tried again and comes again, with everything as it was. What somebody sent
-  // does not, nor what is told of a step that is done.
+  // A faulting instruction runs again after the return and raises the signal again, with the same state.
+  // A signal that a process sent is not repeated, nor one that follows its instruction: raise those.
   if (info->si_code <= 0 || signal == SIGTRAP || signal == SIGSYS) raise(signal);
 }
 
@@ -188,7 +190,7 @@ void llvs_tell_of_crashes(int words) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
   crash_words = words;
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-    // On the stack for signals where a thread has one: its own may be what has come to an end.
+    // On the alternate signal stack if the thread has one: its own stack may have overflowed.
     struct sigaction new = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&new.sa_mask);
     if (sigaction(signals[i], NULL, &crash_actions[signals[i]]) == 0)
@@ -204,7 +206,7 @@ int llvs_open_connection(unsigned number) {
   int found = open(path, O_WRONLY | O_CLOEXEC);
   if (found >= 0) return found;
   int code = errno;
-  // Where nobody has mounted that file system, root takes a look at it that nobody else sees.
+  // If fusectl is not mounted, root makes a mount of it that no path leads to.
   long file_system = syscall(call_fsopen, "fusectl", closed_on_exec);
   if (file_system < 0) {
     errno = code;

@@ -89,12 +89,12 @@ extension ControlService {
   /// Stores bytes that a user made from the sides as the value at a path, and settles its conflict.
   ///
   /// - Parameters:
-  /// - path: the value's path.
-  /// - bytes: the value's new contents.
-  /// - seen: the version from whose sides the bytes were made; nil for the head. If the value has
-  ///   changed since, the bytes are a change of that version and are merged, like those of a writer
-  ///   that worked on an old version.
-  /// - context: the caller's functions.
+  ///   - path: the value's path.
+  ///   - bytes: the value's new contents.
+  ///   - seen: the version from whose sides the bytes were made; nil for the head. If the value has
+  ///     changed since, the bytes are a change of that version and are merged, like those of a writer
+  ///     that worked on an old version.
+  ///   - context: the caller's functions.
   /// - Returns: the settled path and the version that settled it.
   /// - Throws: `notFound` if nothing is at the path.
   @discardableResult

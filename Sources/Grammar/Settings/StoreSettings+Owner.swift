@@ -10,9 +10,9 @@ extension StoreSettings {
   /// lists both.
   ///
   /// - Parameters:
-  /// - store: the store.
-  /// - confirmed: the settings that the user who opened the store has set since.
-  /// - faults: gets sentences without their periods.
+  ///   - store: the store.
+  ///   - confirmed: the settings that the user who opened the store has set since.
+  ///   - faults: gets sentences without their periods.
   /// - Throws: ``StoreError/system(_:)``.
   package init(
     of store: Store, confirmed: Set<Assignment> = [], faults: inout [String]
