@@ -1,4 +1,5 @@
-/// The hash of a key that decides the shape of the tree of entries: SHA-256("llvs key 1" || key).
+/// The hash of a key, which determines the shape of the tree of entries: SHA-256("llvs key 1" ||
+/// key).
 struct KeyHash: Comparable {
   private let digest: Digest
 
@@ -14,7 +15,8 @@ struct KeyHash: Comparable {
     digest = hasher.finish()
   }
 
-  /// Whether a run at this level ends after an item with this key: bits 6L to 6L+5 are zero.
+  /// Returns true if a run at this level ends after an item with this key: bits 6L to 6L+5 are
+  /// zero.
   func endsRun(atLevel level: Int) -> Bool {
     let bit = 6 * level
     guard bit + 6 <= 256 else { return false }

@@ -1,7 +1,9 @@
-/// What rebuilding a level gives the level above: nodes that are gone and nodes that are new.
+/// The edits that rebuilding one level causes in the level above: nodes that are gone and nodes
+/// that are new.
 ///
-/// Old nodes come in as they are consumed, new ones as runs close, both in ascending order. A new node
-/// that equals the old one of the same last key keeps its place and is no edit.
+/// Old nodes are passed in when they are consumed, new ones when runs close, both in ascending
+/// order. A new node that equals the old one with the same last key keeps its location and causes
+/// no edit.
 struct LevelOutput {
   private struct Consumed {
     let key: [UInt8]
@@ -12,7 +14,7 @@ struct LevelOutput {
   }
 
   private let map: ValueMap
-  /// Above the old root nobody knows the old nodes, so that unchanged ones are named too.
+  /// Above the old root no old node refers to these nodes, so unchanged ones are edits too.
   private let namesUnchanged: Bool
   private var consumed: [Consumed] = []
   private var settled = 0
@@ -30,20 +32,20 @@ struct LevelOutput {
         location: location))
   }
 
-  /// The node consumed last has changed.
+  /// Marks the node that was consumed last as changed.
   mutating func markChanged() {
     guard !consumed.isEmpty else { return }
     consumed[consumed.count - 1].node = nil
   }
 
-  /// Closes the run: its nodes are written.
+  /// Closes the run and writes its nodes.
   mutating func close(_ run: inout RunBuffer) throws(StoreError) {
     guard !run.isEmpty else { return }
     for range in run.cut() { try emit(run.node(range)) }
     run.reset()
   }
 
-  /// A node of which one item is another, with the same key.
+  /// Replaces one item of a node by another with the same key.
   mutating func replace(
     _ index: Int, by item: [UInt8], of node: MapNode, at location: Location
   ) throws(StoreError) {
@@ -55,7 +57,7 @@ struct LevelOutput {
     }
   }
 
-  /// No more new nodes come before the next old one.
+  /// Ends a group: all new nodes before the next old one are known.
   mutating func finishGroup() {
     for old in consumed[settled...] { drop(old) }
     consumed.removeAll(keepingCapacity: true)
@@ -87,7 +89,7 @@ struct LevelOutput {
       if namesUnchanged { name(node, at: location) }
       return
     }
-    // The old node that ends where this one does, or the one that it was cut from.
+    // The old node that ends where this one ends, or the one that it was cut from.
     let prior = consumed.isEmpty ? nil : consumed[min(settled, consumed.count - 1)].location
     try write(node, after: replaced ?? prior)
   }
@@ -100,7 +102,7 @@ struct LevelOutput {
     name(node, at: place)
   }
 
-  /// Tells the level above of a node.
+  /// Adds the edit that makes the level above refer to a node.
   private mutating func name(_ node: MapNode, at place: Location) {
     let last = node.count - 1
     let child = MapChild(location: place, digest: node.builtDigest, count: node.entryCount)

@@ -4,7 +4,7 @@ struct LevelWalk {
   private let level: Int
   private let root: MapNode
   private let rootLocation: Location
-  /// From the root down to the level above; empty where the level is the root's own.
+  /// The nodes from the root down to the level above; empty if the level is the root's own.
   private var frames: [MapWalk.Frame] = []
   private(set) var node: MapNode
   private(set) var location: Location
@@ -18,7 +18,8 @@ struct LevelWalk {
     self.location = location
   }
 
-  /// To the node that a key belongs to: the first whose last key is at or after it, else the last.
+  /// Goes to the node that a key belongs to: the first whose last key is not before it, otherwise
+  /// the last.
   mutating func seek(_ key: [UInt8], _ directory: Bool) throws(StoreError) {
     frames.removeAll(keepingCapacity: true)
     (node, location) = (root, rootLocation)
@@ -27,10 +28,10 @@ struct LevelWalk {
     }
   }
 
-  /// Whether this is the level's last node.
+  /// True if this is the level's last node.
   var isLast: Bool { frames.allSatisfy { $0.index + 1 == $0.node.count } }
 
-  /// Whether a run starts with this node: it is the first, or the one before ends a run.
+  /// True if a run starts with this node: it is the first, or the node before ends a run.
   var startsRun: Bool {
     guard let above = frames.last(where: { $0.index > 0 }) else { return true }
     // The last key of a subtree is the last key of its last node on every level.

@@ -1,23 +1,24 @@
-/// Walks the entries of a map in ascending order: key bytes, then a directory after a value.
+/// Walks through the entries of a map in ascending order: by key bytes, then a directory after a
+/// value.
 ///
-/// Holds one node per level. A listing skips what is below a subdirectory "d/sub" by seeking to
-/// "d/sub0" ("0" follows "/").
+/// Holds one node for each level. A listing skips the entries below a subdirectory "d/sub" by
+/// seeking to "d/sub0" ("0" follows "/").
 ///
 /// - Concurrency: a value for one thread at a time.
 package struct MapCursor {
-  // Never an optional: whoever looks into one copies it, and a look for a name does so many times.
+  // Not an optional: reading an optional copies it, and looking up a name reads it many times.
   private var walk: MapWalk
-  /// Whether it was moved to a place, or to the end.
+  /// True once it was moved to an entry or to the end.
   private var isMoved = false
 
-  /// Creates a cursor before the first entry; nothing is read until it is moved or asked.
+  /// Creates a cursor before the first entry; it reads nothing until it is moved or asked.
   package init(_ map: ValueMap) {
     walk = MapWalk(unmovedOn: map)
   }
 
-  /// Moves to the first entry at or after a key, forward or back.
+  /// Moves to the first entry that is not before a key, forward or back.
   ///
-  /// - Complexity: O(log *n*), less for what is near ahead.
+  /// - Complexity: O(log *n*), less for entries that are a little ahead.
   package mutating func seek(to key: [UInt8], directory: Bool = false) throws(StoreError) {
     if !walk.isAtEnd, walk.level == 0, walk.node.compare(walk.index, to: key, directory) <= 0 {
       try walk.seekForward(to: key, directory)
@@ -35,10 +36,10 @@ package struct MapCursor {
     (walk, isMoved) = (fresh, true)
   }
 
-  /// Whether there is no entry here; true before the first seek.
+  /// True if there is no entry here; also before the first seek.
   package var isAtEnd: Bool { walk.isAtEnd }
 
-  /// Calls with the key here, without copying it; nil at the end.
+  /// Calls a body with the key here, without copying it; nil at the end.
   @inline(__always)
   package func withKey<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R? {
     guard !walk.isAtEnd else { return nil }
@@ -60,7 +61,7 @@ package struct MapCursor {
     return try walk.map.entry(walk.index, of: walk.node)
   }
 
-  /// The entry here, if it is the one at a key.
+  /// Returns the entry here if it is the one at a key; otherwise nil.
   package func entry(at key: Key, directory: Bool) throws(StoreError) -> Entry? {
     guard !walk.isAtEnd, walk.node.compare(walk.index, to: key.bytes, directory) == 0
     else { return nil }
@@ -75,7 +76,7 @@ package struct MapCursor {
     while !walk.isAtEnd, walk.level > 0 { try walk.descend() }
   }
 
-  /// Returns the entry here and moves on; nil at the end. Starts at the first entry.
+  /// Returns the entry here and moves on; nil at the end. The first call returns the first entry.
   package mutating func next() throws(StoreError) -> Entry? {
     if !isMoved { try seekToStart() }
     guard let entry = try entry() else { return nil }

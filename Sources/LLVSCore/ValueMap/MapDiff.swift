@@ -1,21 +1,24 @@
 /// One key at which two maps differ.
 package struct MapChange: Hashable, Sendable {
-  /// What the first map has there.
+  /// The first map's entry at the key; nil if it has none.
   package var old: Entry?
-  /// What the second map has there.
+  /// The second map's entry at the key; nil if it has none.
   package var new: Entry?
 
+  /// Creates a change.
   package init(old: Entry?, new: Entry?) {
     self.old = old
     self.new = new
   }
 
+  /// The key.
   package var key: Key { (new ?? old)?.key ?? Key(bytes: []) }
+  /// True if the entries are of a directory.
   package var isDirectory: Bool { (new ?? old)?.isDirectory ?? false }
 }
 
-/// Where one key at which two maps differ stands in each; entries are made of it only where somebody wants
-/// to see them, which takes several times as long as to find it.
+/// The items of one key at which two maps differ. An entry is made of an item only when it is
+/// needed, which takes several times as long as finding it.
 struct MapPosition {
   struct Item {
     let node: MapNode
@@ -24,13 +27,13 @@ struct MapPosition {
     func entry() throws(StoreError) -> Entry { try ValueMap.entry(index, of: node) }
     var inode: UInt64 { node.inode(index) }
 
-    /// Whether both are the same bytes, stored by the same version.
+    /// Returns true if both values have the same bytes and were stored by the same version.
     func hasSameBytes(as other: Item) -> Bool {
       node.hasSameBytes(index, as: other.node, other.index)
     }
   }
 
-  /// At least one of the two is there.
+  /// At least one of the two is not nil.
   let old: Item?
   let new: Item?
 
@@ -44,30 +47,30 @@ struct MapPosition {
     return Key(bytes: item.node.key(item.index))
   }
 
-  /// The order of the keys: bytes, then a directory after a value.
+  /// Compares the keys: by bytes, then a directory after a value.
   func compare(to other: MapPosition) -> Int {
     guard let item = new ?? old, let otherItem = other.new ?? other.old else { return 0 }
     return item.node.compare(item.index, to: otherItem.node, otherItem.index)
   }
 }
 
-/// The changes from one map to another, in ascending order, found by walking only what differs.
+/// The changes from one map to another, in ascending order; it reads only nodes that differ.
 ///
 /// - Concurrency: a value for one thread at a time.
 /// - Complexity: O(*k* log *n*) for *k* changes.
 package struct MapDiff {
-  /// What counts as a change.
+  /// The differences that count as a change.
   package enum Comparison: Sendable {
-    /// Anything that this store keeps of an entry, such as its place and revision.
+    /// Any difference, also in fields that are local to the store, such as location and revision.
     case everything
-    /// What digest 1 covers: kind, bytes, attributes.
+    /// A difference in what digest 1 covers: kind, bytes, attributes.
     case content
   }
 
   private var old: MapWalk
   private var new: MapWalk
   private let comparison: Comparison
-  /// Where to stop; nil for nowhere.
+  /// The key to stop at; nil for none.
   private let upper: [UInt8]?
 
   /// Begins a diff of two maps of one store, of all keys or of those that begin with `prefix`.
@@ -89,7 +92,7 @@ package struct MapDiff {
     }
   }
 
-  /// The least run of bytes after all that begin with `prefix`; nil if there is none.
+  /// Returns the smallest byte string after all that begin with `prefix`; nil if there is none.
   static func upperBound(_ prefix: [UInt8]) -> [UInt8]? {
     var bound = prefix
     while let last = bound.popLast() {
@@ -107,7 +110,7 @@ package struct MapDiff {
     return MapChange(old: try place.old?.entry(), new: try place.new?.entry())
   }
 
-  /// Returns where the next change is; nil at the end.
+  /// Returns the items of the next change; nil at the end.
   mutating func nextPlace() throws(StoreError) -> MapPosition? {
     while true {
       switch (isDone(old), isDone(new)) {
@@ -128,7 +131,7 @@ package struct MapDiff {
     guard !walk.isAtEnd else { return true }
     guard let upper else { return false }
     if walk.level == 0 { return walk.node.compare(walk.index, to: upper, false) >= 0 }
-    // What a subtree holds comes after the last key of the subtree before it.
+    // All keys of a subtree are after the last key of the subtree before it.
     return walk.index > 0 && walk.node.compare(walk.index - 1, to: upper, false) >= 0
   }
 
@@ -148,7 +151,7 @@ package struct MapDiff {
       }
       return nil
     }
-    // Leaves that differ hold the same but for an item or two.
+    // Two leaves that differ mostly have all but one or two items in common.
     let same = old.node.equalItems(from: old.index, as: new.node, from: new.index)
     guard same == 0 else {
       old.advance(by: same)
@@ -188,7 +191,7 @@ package struct MapDiff {
 }
 
 extension MapWalk {
-  /// Where the walk stands, which is in a leaf.
+  /// The item of the walk, which is at a leaf.
   fileprivate var item: MapPosition.Item { MapPosition.Item(node: node, index: index) }
 }
 

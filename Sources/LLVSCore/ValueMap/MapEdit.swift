@@ -1,10 +1,11 @@
 /// A change of one entry of a map.
 package enum MapEdit: Hashable, Sendable {
-  /// The entry stands at its key, whether or not one stood there.
+  /// Puts an entry at its key, in place of another if there is one.
   case put(Entry)
-  /// No entry stands at the key, whether or not one stood there.
+  /// Removes the entry at a key, if there is one.
   case remove(Key, directory: Bool)
 
+  /// The key.
   package var key: Key {
     switch self {
     case .put(let entry): entry.key
@@ -12,6 +13,7 @@ package enum MapEdit: Hashable, Sendable {
     }
   }
 
+  /// True if the entry is a directory's.
   package var isDirectory: Bool {
     switch self {
     case .put(let entry): entry.isDirectory
@@ -19,7 +21,8 @@ package enum MapEdit: Hashable, Sendable {
     }
   }
 
-  /// The order of the map: key bytes, then a directory after a value.
+  /// Returns true if the first edit is before the second in the map's order: by key bytes, then a
+  /// directory after a value.
   package static func precedes(_ a: MapEdit, _ b: MapEdit) -> Bool {
     a.key == b.key ? !a.isDirectory && b.isDirectory : a.key < b.key
   }
@@ -33,7 +36,7 @@ struct LevelEdit {
   let item: [UInt8]?
 }
 
-/// Edits of one level in ascending order, pulled one at a time and one ahead.
+/// The edits of one level in ascending order, pulled one by one; the second is known as well.
 struct LevelEdits {
   private let pull: () throws(StoreError) -> LevelEdit?
   private(set) var first: LevelEdit?

@@ -7,10 +7,10 @@
 //           | digest of the child | location of the child | u64 entries below
 //   location: u32 segment | u64 offset | u32 length
 //
-// Every accessor takes items that ``validate(_:level:at:)`` has passed.
+// All accessors require items that ``validate(_:level:at:)`` has accepted.
 
 enum MapItem {
-  /// Levels above this cannot be reached by keys whose hashes anybody can find.
+  /// The greatest level: higher ones would need keys with hashes that cannot be found.
   static let maximumLevel = 41
   static let maximumCount = 256
 
@@ -30,7 +30,7 @@ enum MapItem {
     return bytes[start + 8 + Int(bytes.bigEndian(UInt32.self, at: start + 4))] != 0
   }
 
-  /// The order of the item's key and another: by bytes, then a directory after a value.
+  /// Compares the item's key with another: by bytes, then a directory after a value.
   @inline(__always)
   static func compare(
     _ bytes: UnsafeRawBufferPointer, _ level: Int, at start: Int,
@@ -41,7 +41,7 @@ enum MapItem {
     return (isDirectory(bytes, level, at: start) ? 1 : 0) - (directory ? 1 : 0)
   }
 
-  /// The part of a leaf's item that digest 1 covers.
+  /// Returns the part of a leaf's item that digest 1 covers.
   @inline(__always)
   static func content(
     _ bytes: UnsafeRawBufferPointer, at start: Int
@@ -49,23 +49,23 @@ enum MapItem {
     bytes.part(start + 8, Int(bytes.bigEndian(UInt32.self, at: start + 4)))
   }
 
-  /// The digest of a leaf's value.
+  /// Returns the digest of a leaf's value.
   @inline(__always)
   static func valueDigest(
     _ bytes: UnsafeRawBufferPointer, at start: Int
   ) -> UnsafeRawBufferPointer {
-    // Behind kind, key and length.
+    // It follows kind, key and length.
     bytes.part(start + 21 + Int(bytes.bigEndian(UInt32.self, at: start + 9)), 32)
   }
 
-  /// The version that stored a leaf's value, by where its item ends.
+  /// Returns the version that stored a leaf's value, from the end of its item.
   @inline(__always)
   static func storedVersion(_ bytes: UnsafeRawBufferPointer, before end: Int) -> UInt32 {
-    // Two numbers follow.
+    // Two numbers follow it.
     bytes.bigEndian(UInt32.self, at: end - 20)
   }
 
-  /// The bytes of a child's digest.
+  /// Returns the bytes of a child's digest.
   @inline(__always)
   static func childDigest(
     _ bytes: UnsafeRawBufferPointer, at start: Int
@@ -126,7 +126,7 @@ enum MapItem {
 
   // MARK: Checking
 
-  /// Checks one item of a node and returns where the next one starts; nil if it is damaged.
+  /// Checks one item of a node and returns the offset of the next one; nil if it is damaged.
   static func validate(
     _ bytes: UnsafeRawBufferPointer, level: Int, at start: Int
   ) -> Int? {
@@ -141,7 +141,8 @@ enum MapItem {
       else { return nil }
       return start + length
     }
-    // 8 of the item's lengths, 45 of an entry without key and fields, 21 of the least local part.
+    // 8 bytes for the item's lengths, 45 for an entry without key and fields, 21 for the smallest
+    // local part.
     let contentLength = Int(bytes.bigEndian(UInt32.self, at: start + 4))
     guard length >= 74, contentLength >= 45, contentLength <= length - 29,
       isEntry(
@@ -151,7 +152,8 @@ enum MapItem {
     return start + length
   }
 
-  /// Checks a leaf's item without making an entry of it: every cold read of a node does this for all.
+  /// Checks a leaf's item without making an entry of it: each read of a node from the disk checks
+  /// all items.
   private static func isEntry(
     _ content: UnsafeRawBufferPointer, _ local: UnsafeRawBufferPointer
   ) -> Bool {
@@ -179,8 +181,8 @@ enum MapItem {
 
   // MARK: Leaving out
 
-  /// Appends a leaf's item without its extended attributes, where those are long; false where they are not,
-  /// and the item is appended as it is.
+  /// Appends a leaf's item without its extended attributes if they are long; returns false if they
+  /// are not and the item was appended unchanged.
   static func append(
     shortening bytes: UnsafeRawBufferPointer, at start: Int, to end: Int, _ short: inout [UInt8]
   ) -> Bool {
@@ -259,7 +261,7 @@ enum MapItem {
   }
 }
 
-/// What a node knows of a node below it.
+/// A node's description of a node below it.
 struct MapChild: Hashable {
   var location: Location
   var digest: Digest

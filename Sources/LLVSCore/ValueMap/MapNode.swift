@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A node of a map as its bytes and where each item starts; checked once, then read in place.
+/// A node of a map: its bytes and the offset of each item; checked once, then read in place.
 ///
 /// Bytes: u8 format (1) | u8 level (0 leaf) | u16 items (1 to 256) | items in ascending order of key.
 ///
@@ -8,31 +8,33 @@ internal import Synchronization
 final class MapNode: Sendable {
   static let headerLength = 4
   static let format: UInt8 = 1
-  /// How many items are compared at once where they are likely to be the same.
+  /// The number of items that are compared at once when they are probably equal.
   private static let itemsAtOnce = 16
-  /// More replaced items are not remembered: there may be 256.
+  /// The greatest number of replaced items that are remembered; a node may have 256.
   private static let mostReplaced = 32
-  /// What 256 entries with long keys take without long attributes.
+  /// The length of 256 entries with long keys, without long attributes.
   private static let longLength = 1 << 17
 
   let bytes: [UInt8]
-  /// Where each item starts, and at the end where the last one ends.
+  /// The offset of each item, and at last the length of the node.
   let starts: [UInt32]
   let level: Int
-  /// The digest of each entry of a leaf that was built here; empty where nobody computed them. The next
-  /// version's leaf differs by an entry or two, and hashing them all is most of what its digest costs.
+  /// The digest of each entry of a leaf that was built here; empty if they were not computed. The
+  /// next version's leaf differs by an entry or two, and hashing all entries is most of the cost of
+  /// its digest.
   let entryDigests: [Digest]
-  /// The items that are without their extended attributes; empty in every node but those of
-  /// ``shortened``, which are for reading entries and nothing else.
+  /// The items without their extended attributes; empty except in nodes of ``shortened``, which are
+  /// only for reading entries.
   private let shortItems: Set<Int>
-  /// Which node in memory this was made of, and the items that others of the same keys have taken the place
-  /// of since: all other items of nodes of one origin are the same, and nobody has to compare them.
+  /// The node in memory that this one was made from by replacing items, and the items that were
+  /// replaced since, all with the same keys: all other items of nodes with the same origin are
+  /// equal without a comparison.
   private let origin: UInt64
   private let replaced: [UInt8]
 
   var count: Int { starts.count - 1 }
 
-  /// Takes a node that was just built.
+  /// Creates a node from bytes that were built here.
   init(
     trusted bytes: [UInt8], starts: [UInt32], level: Int, entryDigests: [Digest],
     shortItems: Set<Int> = []
@@ -46,7 +48,7 @@ final class MapNode: Sendable {
     self.entryDigests = entryDigests
   }
 
-  /// Takes a node that was made of another with one item in the place of another of the same key.
+  /// Creates a node from another in which one item was replaced by another with the same key.
   private init(
     _ bytes: [UInt8], starts: [UInt32], of old: MapNode, at index: Int, entryDigests: [Digest]
   ) {
@@ -71,7 +73,7 @@ final class MapNode: Sendable {
     origins.add(1, ordering: .relaxed).newValue
   }
 
-  /// Checks bytes from outside; nil if they are no node.
+  /// Checks bytes from outside; nil if they are not a node.
   init?(checking bytes: [UInt8]) {
     guard
       let (level, starts) = bytes.withUnsafeBytes({ raw -> (Int, [UInt32])? in
@@ -110,8 +112,8 @@ final class MapNode: Sendable {
     replaced = []
   }
 
-  /// A leaf of many bytes without the extended attributes of its entries that are long; nil where it has no
-  /// such.
+  /// A long leaf without the long extended attributes of its entries; nil if it is not long or has
+  /// none.
   var shortened: MapNode? {
     guard level == 0, bytes.count >= Self.longLength else { return nil }
     var short: [UInt8] = []
@@ -131,7 +133,7 @@ final class MapNode: Sendable {
       trusted: short, starts: offsets, level: 0, entryDigests: [], shortItems: items)
   }
 
-  /// The node with another item of the same key in the place of one.
+  /// Returns the node with one item replaced by another with the same key.
   func replacing(_ index: Int, by item: [UInt8]) -> MapNode {
     let (from, to) = (Int(starts[index]), Int(starts[index + 1]))
     var node: [UInt8] = []
@@ -143,7 +145,7 @@ final class MapNode: Sendable {
     }
     var offsets = starts
     if item.count != to - from {
-      // Wraps where the new item is the shorter one.
+      // Wraps around if the new item is shorter.
       let shift = UInt32(truncatingIfNeeded: item.count - (to - from))
       for later in index + 1...count { offsets[later] &+= shift }
     }
@@ -157,12 +159,13 @@ final class MapNode: Sendable {
 
   // MARK: Items
 
-  /// The first item at or after a key; ``count`` if there is none.
+  /// Returns the first item that is not before a key; ``count`` if there is none.
   func search(_ key: UnsafeRawBufferPointer, _ directory: Bool) -> Int {
     find(key, directory).index
   }
 
-  /// The first item at or after a key, ``count`` if there is none, and whether it is the key's own.
+  /// Returns the first item that is not before a key, ``count`` if there is none, and whether it
+  /// has this key.
   func find(
     _ key: UnsafeRawBufferPointer, _ directory: Bool
   ) -> (index: Int, isThere: Bool) {
@@ -172,7 +175,7 @@ final class MapNode: Sendable {
       while low < high {
         let middle = (low + high) / 2
         let order = MapItem.compare(raw, level, at: Int(starts[middle]), to: key, directory)
-        // No two items have one key.
+        // No two items have the same key.
         if order == 0 { return (middle, true) }
         if order < 0 { low = middle + 1 } else { high = middle }
       }
@@ -192,7 +195,7 @@ final class MapNode: Sendable {
     key.withUnsafeBytes { compare(index, to: $0, directory) }
   }
 
-  /// The order of two items of two nodes.
+  /// Compares the keys of two items of two nodes.
   func compare(_ index: Int, to other: MapNode, _ otherIndex: Int) -> Int {
     other.bytes.withUnsafeBytes { raw in
       let start = Int(other.starts[otherIndex])
@@ -225,15 +228,15 @@ final class MapNode: Sendable {
     bytes.withUnsafeBytes { MapItem.child($0, at: Int(starts[index])) }
   }
 
-  /// A leaf's entry; never nil in a node that was checked or built here.
+  /// Returns a leaf's entry; never nil in a node that was checked or built here.
   func entry(_ index: Int) -> Entry? {
     let entry = bytes.withUnsafeBytes { MapItem.entry($0, at: Int(starts[index])) }
     return shortItems.contains(index) ? entry?.markedShortened : entry
   }
 
-  /// The live inode number of a leaf's entry.
+  /// Returns the inode number of a leaf's entry in the live tree.
   func inode(_ index: Int) -> UInt64 {
-    // The last field but the revision.
+    // It is the last field but the revision.
     bytes.withUnsafeBytes { $0.bigEndian(UInt64.self, at: Int(starts[index + 1]) - 16) }
   }
 
@@ -241,8 +244,9 @@ final class MapNode: Sendable {
     EntryKind(rawValue: bytes[Int(starts[index]) + 8])
   }
 
-  /// How many items, from one of each node on, are byte for byte the same; fewer where a look at the next
-  /// takes a comparison, but none only where the first differ.
+  /// Returns a number of items, from one item of each node on, that are equal byte for byte. It may
+  /// be too small where finding more needs a comparison, but it is 0 only if the first two items
+  /// differ.
   func equalItems(from index: Int, as other: MapNode, from otherIndex: Int) -> Int {
     let limit = min(count - index, other.count - otherIndex)
     if origin == other.origin, index == otherIndex {
@@ -256,7 +260,8 @@ final class MapNode: Sendable {
         var start = Int(starts[index])
         var otherStart = Int(other.starts[otherIndex])
         var equal = 0
-        // Items say themselves how long they are, so equal bytes are the same items: many at a time.
+        // An item begins with its length, so equal bytes are equal items, and many can be compared
+        // at once.
         while equal + Self.itemsAtOnce <= limit {
           let next = equal + Self.itemsAtOnce
           let length = Int(starts[index + next]) - start
@@ -282,7 +287,7 @@ final class MapNode: Sendable {
     }
   }
 
-  /// Whether two leaves hold the same entry to digest 1.
+  /// Returns true if items of two leaves have the same content for digest 1.
   func hasSameContent(_ index: Int, as other: MapNode, _ otherIndex: Int) -> Bool {
     bytes.withUnsafeBytes { a in
       other.bytes.withUnsafeBytes { b in
@@ -292,7 +297,8 @@ final class MapNode: Sendable {
     }
   }
 
-  /// Whether two leaves hold the same bytes of a value, stored by the same version.
+  /// Returns true if items of two leaves have the same bytes of a value, stored by the same
+  /// version.
   func hasSameBytes(_ index: Int, as other: MapNode, _ otherIndex: Int) -> Bool {
     bytes.withUnsafeBytes { a in
       other.bytes.withUnsafeBytes { b in
@@ -306,30 +312,31 @@ final class MapNode: Sendable {
 
   // MARK: The whole node
 
-  /// Whether a run of the tree's shape ends with this node by the hash of its last key.
+  /// True if a run ends with this node, by the hash of its last key.
   var endsRun: Bool { withKey(count - 1) { KeyHash($0).endsRun(atLevel: level) } }
 
-  /// Entries at or below.
+  /// The number of entries in or below the node.
   var entryCount: UInt64 {
     guard level > 0 else { return UInt64(count) }
     return bytes.withUnsafeBytes { raw in
       var sum: UInt64 = 0
-      // The last field of each.
+      // It is the last field of each item.
       for end in starts.dropFirst() { sum &+= raw.bigEndian(UInt64.self, at: Int(end) - 8) }
       return sum
     }
   }
 
-  /// The digest of digest 1, computed from the bytes.
+  /// The node's digest by digest 1, computed from the bytes.
   var digest: Digest { digest(entries: []) }
 
-  /// The digest of digest 1 of a node that was built here, from what is known of its entries.
+  /// The node's digest by digest 1, for a node that was built here, from the known digests of its
+  /// entries.
   var builtDigest: Digest { digest(entries: entryDigests) }
 
   private func digest(entries: [Digest]) -> Digest {
     bytes.withUnsafeBytes { raw in
       var hasher = Self.hasher(level: level, count: count)
-      // Side by side, so that the hasher is called once.
+      // All children's digests side by side, so that the hasher is called once.
       withUnsafeTemporaryAllocation(byteCount: 32 * count, alignment: 8) { children in
         for index in 0..<count {
           let start = Int(starts[index])
@@ -349,7 +356,7 @@ final class MapNode: Sendable {
     }
   }
 
-  /// The digest of one entry of a leaf.
+  /// Returns the digest of one entry of a leaf.
   func entryDigest(_ index: Int) -> Digest {
     if index < entryDigests.count { return entryDigests[index] }
     return bytes.withUnsafeBytes { Digest.of(MapItem.content($0, at: Int(starts[index]))) }

@@ -2,19 +2,19 @@ internal import Synchronization
 
 /// Map nodes in memory, up to a number of bytes; one cache for all maps of a store.
 ///
-/// Second chance: a node that was asked for since the hand last passed stays for another round.
+/// It is a clock cache: a node that was used since the hand last passed it stays for another round.
 ///
-/// Long attributes make nodes of megabytes, of which each shard would keep one whatever it may hold: those
-/// are kept apart, all together up to the same number of bytes, or one where that is longer. Who asks for no
-/// attributes gets such a node without them, which is kept apart too: a walk in the order of hashes would read
-/// and check the megabytes for every name.
+/// Long attributes make nodes of megabytes, and each shard would keep one whatever its budget: such
+/// nodes are kept apart, all together up to the same number of bytes, or one if it is longer. A
+/// reader that needs no attributes gets such a node without them, which is kept apart as well: a
+/// walk in the order of hashes would otherwise read and check the megabytes for every name.
 ///
-/// Who looks names up keeps what he found: a walk over everything would fill the cache with leaves that nobody
-/// asks for again. Leaves that such read share a sixteenth of the bytes, the first read goes first; one that
-/// is read for the fourth time stays as any other.
+/// Nodes that look-ups of names read stay in the cache. A walk over everything would fill it with
+/// leaves that are not needed again; leaves that such a walk reads share a sixteenth of the bytes,
+/// first in, first out. A leaf that is read for the fourth time is kept as any other.
 ///
-/// - Concurrency: any thread; each shard has a lock of its own, a leaf in every lock order, never held
-///   during I/O.
+/// - Concurrency: any thread; each shard has a lock of its own, a leaf in every lock order, never
+///   held during I/O.
 package final class NodeCache: Sendable {
   private final class Shard: Sendable {
     let state = Mutex(State())
@@ -35,13 +35,13 @@ package final class NodeCache: Sendable {
   }
 
   private let shards: [Shard]
-  /// Of nodes that are longer than a shard may be.
+  /// Nodes that are longer than a shard's budget.
   private let large = Shard()
-  /// Nodes without long attributes.
+  /// Nodes without their long attributes.
   private let short = Shard()
   private let budget: Int
   private let largeBudget: Int
-  /// Of the bytes, the part that nodes may take which somebody passed.
+  /// The part of the bytes for leaves that walks read, as a divisor.
   private static let passingShare = 16
 
   /// Creates a cache of about `budget` bytes.
@@ -52,7 +52,7 @@ package final class NodeCache: Sendable {
   }
 
   private func shard(_ location: Location) -> Shard {
-    // Offsets are rarely multiples of much; the multiplication spreads what pattern they have.
+    // Offsets have some pattern; the multiplication spreads it.
     let mixed = (location.offset ^ UInt64(location.segment)) &* 0x9E37_79B9_7F4A_7C15
     return shards[Int(mixed >> 60)]
   }
@@ -64,7 +64,7 @@ package final class NodeCache: Sendable {
   func node(at location: Location) -> MapNode? {
     let shard = shard(location)
     if let node = node(at: location, in: shard) { return node }
-    // Who is no passer-by may come again.
+    // A leaf that is read again outside of a walk may be read once more.
     if let node = shard.passing.withLock({ $0.remove(at: location) }) {
       insert(node, at: location)
       return node
@@ -72,15 +72,15 @@ package final class NodeCache: Sendable {
     return node(at: location, in: large)
   }
 
-  /// The same without long attributes where it has such, if it is kept so.
+  /// Returns a node, without its long attributes if it is kept in that form.
   func shortNode(at location: Location) -> MapNode? {
     let shard = shard(location)
     return node(at: location, in: shard) ?? shard.passing.withLock { $0.node(at: location) }
       ?? node(at: location, in: short) ?? node(at: location, in: large)
   }
 
-  /// Keeps a node for as long as a look for names near each other takes, or as any other where it is no leaf or
-  /// was read three times before not long ago.
+  /// Keeps a leaf that a walk has read for a short time; keeps other nodes, and leaves that were
+  /// read three times recently, as ``insert(_:at:)`` does.
   func insert(passing node: MapNode, at location: Location) {
     let (cost, share) = (Self.cost(node), budget / Self.passingShare)
     guard node.level == 0, cost <= share,
@@ -135,14 +135,14 @@ package final class NodeCache: Sendable {
     }
   }
 
-  /// The bytes that are kept, about.
+  /// The bytes that are kept, approximately.
   package var byteCount: Int {
     (shards + [large, short]).reduce(0) {
       $0 + $1.state.withLock { $0.bytes } + $1.passing.withLock { $0.bytes }
     }
   }
 
-  /// Forgets everything, as after segments were compacted.
+  /// Removes all nodes.
   package func removeAll() {
     for shard in shards + [large, short] {
       shard.state.withLock { $0 = State() }

@@ -1,32 +1,33 @@
-/// Where map nodes are written and read: append-only, verified on reading.
+/// The place where map nodes are written and read: append-only, checked at every read.
 package protocol NodeStorage: AnyObject, Sendable {
-  /// Appends a node; durable only once the transaction around it commits.
+  /// Appends a node; it is durable only when the transaction around it commits.
   ///
   /// - Parameters:
   ///   - bytes: the node.
-  ///   - prior: a node that it has most of its bytes in common with, if there is one.
-  /// - Returns: where it stands.
+  ///   - prior: a node that has most of its bytes in common with it, if there is one.
+  /// - Returns: its location.
   /// - Throws: ``StoreError/system(_:)`` if it cannot be written.
   func writeNode(
     _ bytes: UnsafeRawBufferPointer, after prior: Location?
   ) throws(StoreError) -> Location
 
-  /// The bytes of a node, checked against their checksum.
+  /// Returns the bytes of a node, checked against their checksum.
   ///
   /// - Throws: ``StoreError/corrupt(_:)`` if the record is damaged, ``StoreError/system(_:)`` if it
   ///   cannot be read.
   func readNode(at location: Location) throws(StoreError) -> [UInt8]
 }
 
-/// The root of a map: enough to open it.
+/// The root of a map, from which it can be opened.
 package struct MapRoot: Hashable, Sendable {
   /// The top node; nil for the empty map, which has no node.
   package var location: Location?
   /// The content digest of digest 1.
   package var digest: Digest
-  /// Entries in the map, directories included.
+  /// The number of entries in the map, directories included.
   package var count: UInt64
 
+  /// Creates a root.
   package init(location: Location?, digest: Digest, count: UInt64) {
     self.location = location
     self.digest = digest

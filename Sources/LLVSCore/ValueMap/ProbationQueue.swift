@@ -1,31 +1,33 @@
-/// Map nodes that are kept for a short time, first in, first out, and a faint memory of those that went.
+/// Map nodes that are kept for a short time, first in, first out, and hashes of those that were
+/// dropped.
 ///
-/// A walk comes to a leaf three times, each much later than the last: where a directory is listed that has one
-/// below, where that one is looked up, and where it is listed itself. Who comes a fourth time comes more often.
+/// A walk through a tree reads a leaf three times, each much later than the last: when a directory
+/// is listed that has one below, when that one is looked up, and when it is listed itself. A leaf
+/// that is read a fourth time is needed more often.
 struct ProbationQueue {
   private struct Kept {
     let node: MapNode
-    /// How often it was dropped before, as far as that is remembered.
+    /// The number of times that it was dropped before, if that is remembered.
     let drops: UInt32
   }
 
-  /// The places as they came; some may be of nodes that were taken out since.
+  /// The locations in the order in which they came; some may be of nodes that were removed since.
   private var queue: [Location] = []
-  /// How many at the beginning of `queue` went.
+  /// The number of locations at the beginning of `queue` that were dropped.
   private var gone = 0
   private var nodes: [Location: Kept] = [:]
   private(set) var bytes = 0
-  /// Hashes of the places that were dropped last, each where its hash says, with how often that was
-  /// in the lowest two bits.
+  /// Hashes of the locations that were dropped last, each at the index that its hash gives; the
+  /// lowest two bits count how often it was dropped.
   private var dropped: [UInt32] = []
 
   private static let droppedCount = 2048
 
   func node(at location: Location) -> MapNode? { nodes[location]?.node }
 
-  /// Takes a node that is not there, and drops those that came first.
+  /// Inserts a node that is not there, and drops the oldest ones.
   ///
-  /// - Returns: false, and nothing is taken, for one that was dropped three times not long ago.
+  /// - Returns: false, and inserts nothing, for a node that was dropped three times recently.
   mutating func take(
     _ node: MapNode, at location: Location, cost: Int, budget: Int
   ) -> Bool {
@@ -61,14 +63,15 @@ struct ProbationQueue {
     dropped[index] = mark | (kept.drops + 1)
   }
 
-  /// Takes a node out.
+  /// Removes a node and returns it; nil if it is not there.
   mutating func remove(at location: Location) -> MapNode? {
     guard let node = nodes.removeValue(forKey: location)?.node else { return nil }
     bytes -= NodeCache.cost(node)
     return node
   }
 
-  /// Where a place is noted that was dropped, and as what; never 0, and its lowest two bits are.
+  /// Returns the index for a dropped location and its mark, which is never 0 and has 0 in its
+  /// lowest two bits.
   private static func mark(_ location: Location) -> (Int, UInt32) {
     var hash = (location.offset ^ UInt64(location.segment) << 40) &* 0x9E37_79B9_7F4A_7C15
     hash = (hash ^ hash >> 29) &* 0xBF58_476D_1CE4_E5B9

@@ -1,24 +1,25 @@
-/// A value that one version has under another key than the version before.
+/// A value whose key differs between one version and the next.
 ///
-/// Certain, never guessed: the same bytes, of the same kind, went from exactly one key and came to
-/// exactly one. Empty values are never taken to be renamed, since all of them are alike.
+/// A rename is certain, not guessed: exactly one key lost these bytes, of the same kind, and
+/// exactly one key got them. Empty values are never considered, since all of them are equal.
 package struct Rename: Hashable, Sendable {
-  /// What the first map had at the key that is gone.
+  /// The first map's entry at the old key.
   package var old: Entry
-  /// What the second map has at the key that is new; its attributes may differ.
+  /// The second map's entry at the new key; its attributes may differ.
   package var new: Entry
 
+  /// Creates a rename.
   package init(old: Entry, new: Entry) {
     self.old = old
     self.new = new
   }
 
-  /// What tells renamed values apart.
+  /// The identity of a value that may be renamed.
   struct Unit: Hashable {
     let digest: Digest
     let kind: EntryKind
 
-    /// Nil for what cannot be told to be renamed.
+    /// Nil for an entry that cannot be found to be renamed.
     init?(_ entry: Entry) {
       guard entry.kind == .regular || entry.kind == .symlink, entry.stored.length > 0 else {
         return nil
@@ -28,7 +29,7 @@ package struct Rename: Hashable, Sendable {
     }
   }
 
-  /// The only removal and the only insertion of a unit, or that there were several.
+  /// The removal and the insertion of a unit; ambiguous if there were several of either.
   private struct Ends {
     var old: Entry?
     var new: Entry?
@@ -37,19 +38,19 @@ package struct Rename: Hashable, Sendable {
 
   /// Finds the renames in a diff, in ascending order of the old key.
   ///
-  /// - Parameter changes: all changes from one map to another, in any order: what is left out is not
-  ///   known to be a second candidate.
+  /// - Parameter changes: all changes from one map to another, in any order. If some are missing, a
+  ///   second candidate may be overlooked.
   /// - Returns: the renames; each key is in at most one.
-  /// - Complexity: O(*k* log *k*) for *k* changes; remembers those that insert or remove.
+  /// - Complexity: O(*k* log *k*) for *k* changes; memory for those that insert or remove.
   package static func all(in changes: some Sequence<MapChange>) -> [Rename] {
     var ends: [Unit: Ends] = [:]
     for change in changes { note(change, in: &ends, among: nil) }
     return ends.values.compactMap(rename).sorted { $0.old.key < $1.old.key }
   }
 
-  /// Finds the renames from one map to another of what has one of these units.
+  /// Finds the renames of certain units from one map to another.
   ///
-  /// - Complexity: O(*k* log *n*) for *k* changes; remembers no more than the units asked for.
+  /// - Complexity: O(*k* log *n*) for *k* changes; memory for the wanted units only.
   static func find(
     _ wanted: Set<Unit>, from old: ValueMap, to new: ValueMap
   ) throws(StoreError) -> [Key: Rename] {
@@ -87,9 +88,9 @@ package struct Rename: Hashable, Sendable {
 }
 
 extension ValueMap {
-  /// Finds what was renamed from one map to another, in ascending order of the old key.
+  /// Finds the renames from one map to another, in ascending order of the old key.
   ///
-  /// - Complexity: O(*k* log *n*) for *k* changes; remembers those that insert or remove.
+  /// - Complexity: O(*k* log *n*) for *k* changes; memory for those that insert or remove.
   package static func renames(
     from old: ValueMap, to new: ValueMap, prefix: [UInt8] = []
   ) throws(StoreError) -> [Rename] {

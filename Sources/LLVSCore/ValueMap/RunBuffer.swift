@@ -1,14 +1,14 @@
-/// The items of one run while it is built, in the bytes of the node that it becomes as a rule.
+/// The items of one run under construction, in the form of the node that it mostly becomes.
 struct RunBuffer {
   let level: Int
   private(set) var bytes: [UInt8] = []
   private(set) var starts: [Int] = []
-  /// Of each entry, on the level of the leaves.
+  /// The digest of each entry, on the level of the leaves.
   private var digests: [Digest] = []
 
   init(level: Int) {
     self.level = level
-    // A run of mean length fits, so that building it seldom grows the buffer.
+    // A run of average length fits, so that the buffer seldom grows.
     bytes.reserveCapacity(16_384)
     starts.reserveCapacity(128)
     if level == 0 { digests.reserveCapacity(128) }
@@ -33,7 +33,7 @@ struct RunBuffer {
     }
   }
 
-  /// Appends items of a node, of which only the node's last can end a run.
+  /// Appends items of a node; only the node's last item can end a run.
   mutating func append(_ range: Range<Int>, of node: MapNode) {
     guard !range.isEmpty else { return }
     let start = Int(node.starts[range.lowerBound])
@@ -45,7 +45,7 @@ struct RunBuffer {
     if level == 0 { for index in range { digests.append(node.entryDigest(index)) } }
   }
 
-  /// Whether the run ends here by the hash of the last item's key.
+  /// Returns true if the run ends here, by the hash of the last item's key.
   func lastEndsRun() -> Bool {
     guard let start = starts.last else { return false }
     return bytes.withUnsafeBytes {
@@ -53,8 +53,8 @@ struct RunBuffer {
     }
   }
 
-  /// The ranges of items that become nodes: one, or for a run over 256 items what cutting it in two
-  /// gives, after the item of smallest hash in its middle half, again and again.
+  /// Returns the ranges of items that become nodes: one, or for a run over 256 items the pieces of
+  /// repeated cuts in two, each after the item with the smallest hash in the piece's middle half.
   func cut() -> [Range<Int>] {
     guard count > MapItem.maximumCount else { return [0..<count] }
     let hashes = bytes.withUnsafeBytes { raw in
@@ -79,7 +79,7 @@ struct RunBuffer {
     return pieces
   }
 
-  /// The node of a range of items.
+  /// Returns the node of a range of items.
   func node(_ range: Range<Int>) -> MapNode {
     let start = starts[range.lowerBound]
     let end = range.upperBound == count ? bytes.count : starts[range.upperBound]
@@ -94,7 +94,7 @@ struct RunBuffer {
     let shift = start - MapNode.headerLength
     for index in range { offsets.append(UInt32(starts[index] - shift)) }
     offsets.append(UInt32(node.count))
-    // Not made an array of: that of all of them would be the buffer itself, with the room of the longest run.
+    // A copy: the array of all digests is the buffer itself, with the capacity for the longest run.
     var known: [Digest] = []
     if level == 0 {
       known.reserveCapacity(range.count)

@@ -1,5 +1,5 @@
-// Edits a map level by level: runs that an edit falls into are built anew, every other node stays where
-// it is. The result depends on the entries alone, never on the edits that led to them.
+// Edits a map level by level: runs with an edit are built anew, all other nodes keep their
+// location. The result depends on the entries alone, never on the edits that led to them.
 
 extension ValueMap {
   /// Returns the map with sorted edits applied.
@@ -12,8 +12,10 @@ extension ValueMap {
     return try applying { rest.next() }
   }
 
-  /// Returns the map with edits applied that are pulled in ascending order, in bounded memory: the nodes
-  /// of a level, never its entries, are remembered.
+  /// Returns the map with edits applied that are pulled in ascending order, in bounded memory: it
+  /// holds nodes of one level, never all entries.
+  ///
+  /// - Throws: as ``applying(edits:)``, and the errors of `next`.
   package func applying(
     _ next: @escaping () throws(StoreError) -> MapEdit?
   ) throws(StoreError) -> ValueMap {
@@ -47,7 +49,7 @@ extension ValueMap {
     }
   }
 
-  /// The map whose top is one node: the lowest level that has one is the root.
+  /// Returns the map below one node; its root is the lowest level that consists of one node.
   private func finished(with item: [UInt8]?) throws(StoreError) -> ValueMap {
     guard let item else { return ValueMap(root: .empty, storage: storage, cache: cache) }
     var top = item.withUnsafeBytes { MapItem.child($0, at: 0) }
@@ -79,7 +81,8 @@ extension ValueMap {
         continue
       }
       while !walk.startsRun { try walk.back() }
-      // A group: whole runs of the old tree, up to an end of a run that the edits left standing.
+      // A group is some whole runs of the old tree, up to the end of a run that the edits do not
+      // change.
       while true {
         try rebuild(walk.node, at: walk.location, isLast: walk.isLast, &edits, &run, &output)
         if walk.isLast || (run.isEmpty && walk.node.endsRun) { break }
@@ -91,9 +94,9 @@ extension ValueMap {
     return output.edits
   }
 
-  /// The item of a node that an edit puts another in the place of, where nothing else in the node's run
-  /// is edited: runs and their cuts depend on keys alone, so every node stays and this one alone differs.
-  /// What comes behind the last node is edited with it.
+  /// Returns the item of a node that an edit replaces, if nothing else in the node's run is edited;
+  /// nil otherwise. Runs and their cuts depend on keys alone, so then only this node changes. Edits
+  /// behind the last node count as edits of it.
   private func itemAlone(
     _ edit: LevelEdit, _ next: LevelEdit?, in walk: LevelWalk
   ) -> Int? {
@@ -111,7 +114,7 @@ extension ValueMap {
     return index
   }
 
-  /// Passes a node's items on with the edits that fall among them.
+  /// Appends a node's items to the run, together with the edits among them.
   private func rebuild(
     _ node: MapNode, at location: Location, isLast: Bool, _ edits: inout LevelEdits,
     _ run: inout RunBuffer, _ output: inout LevelOutput
@@ -122,7 +125,7 @@ extension ValueMap {
       let next = edits.first.map { max(index, node.search($0.key, $0.directory)) } ?? node.count
       run.append(index..<next, of: node)
       index = next
-      // Only the last item of a node can end a run: every other would have ended the node.
+      // Only the last item of a node can end a run: any other would have ended the node.
       guard index < node.count, let edit = edits.first else {
         if run.lastEndsRun() { try output.close(&run) }
         break

@@ -1,11 +1,12 @@
 extension ValueMap {
-  /// Checks every node: digests anew from the entries, last keys, counts and levels.
+  /// Checks every node: digests computed from the entries, last keys, counts and levels.
   ///
-  /// Nodes in `seen` were checked in another map and are passed over; those checked here are added. The
-  /// content digest is the shape's too: with it right, entries stand in the nodes where they belong.
+  /// Nodes in `seen` were checked in another map and are skipped; those checked here are added. The
+  /// content digest determines the shape too: if it is right, all entries are in the nodes where
+  /// they belong.
   ///
-  /// - Throws: ``StoreError/corrupt(_:)`` with what is wrong first.
-  /// - Complexity: O(*n*) in nodes not seen; memory for their locations.
+  /// - Throws: ``StoreError/corrupt(_:)`` with the first fault.
+  /// - Complexity: O(*n*) in nodes that are not in `seen`; memory for their locations.
   package func verify(
     seen: inout Set<Location>, visit: (Entry) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -20,7 +21,7 @@ extension ValueMap {
     try verify(node, at: location, &seen, visit)
   }
 
-  /// Reads a node past the cache and compares it with what is said of it above.
+  /// Reads a node, bypassing the cache, and compares it with its description in the node above.
   private func verified(_ child: MapChild) throws(StoreError) -> MapNode {
     let place = "map node \(child.location.segment):\(child.location.offset)"
     guard let node = MapNode(checking: try storage.readNode(at: child.location)) else {

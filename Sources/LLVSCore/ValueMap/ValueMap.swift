@@ -1,36 +1,44 @@
-/// One version's map: an immutable ordered map from keys to entries in the shape of digest 1.
+/// A version's map: an immutable ordered map from keys to entries in the shape of digest 1.
 ///
-/// A value over nodes that stand in the store; maps of versions share every node that is equal. A node
-/// changes its place only when something at or below it changed, so equal places mean equal contents.
+/// It is a value over nodes in the store; the maps of versions share all nodes that are equal. The
+/// location of a node changes only if an entry in or below it changed, so equal locations mean
+/// equal contents.
 ///
 /// - Concurrency: immutable; any thread.
 package struct ValueMap: Sendable {
+  /// The root.
   package let root: MapRoot
+  /// The place where the nodes are read and written.
   package let storage: any NodeStorage
+  /// The nodes in memory.
   package let cache: NodeCache
   private var isShort = false
 
+  /// Creates the map with a root; it reads nothing.
   package init(root: MapRoot, storage: any NodeStorage, cache: NodeCache) {
     self.root = root
     self.storage = storage
     self.cache = cache
   }
 
-  /// The map without entries.
+  /// Creates the map without entries.
   package init(emptyIn storage: any NodeStorage, cache: NodeCache) {
     self.init(root: .empty, storage: storage, cache: cache)
   }
 
-  /// The same map for who looks names up: an entry may be without its extended attributes where those are long,
-  /// and says so. Nothing is compared with it or made of it.
+  /// The same map for looking up names: its entries may lack long extended attributes and then say
+  /// so (``Entry/isShortened``). Such a map must not be compared with others or edited.
   package var shortened: ValueMap {
     var short = self
     short.isShort = true
     return short
   }
 
+  /// The number of entries, directories included.
   package var count: UInt64 { root.count }
+  /// True if the map has no entries.
   package var isEmpty: Bool { root.location == nil }
+  /// The content digest, by digest 1.
   package var contentDigest: Digest { root.digest }
 
   /// Returns the entry at a key, of a value or of a directory.
@@ -47,7 +55,7 @@ package struct ValueMap: Sendable {
     }
   }
 
-  /// Whether any key begins with these bytes.
+  /// Returns true if any key begins with these bytes.
   ///
   /// - Complexity: O(log *n*).
   package func contains(prefix: [UInt8]) throws(StoreError) -> Bool {
@@ -83,8 +91,8 @@ package struct ValueMap: Sendable {
   func child(_ index: Int, of node: MapNode) throws(StoreError) -> MapNode {
     let location = node.child(index).location
     let child = try self.node(at: location)
-    // Levels fall on every way down, so damage cannot lead round in circles.
-    // And its last key is the one that led here, so that every key has its one place.
+    // Levels decrease on every way down, so damage cannot lead round in circles. And the last key
+    // is the one that led here, so every key has one place only.
     guard child.level == node.level - 1, child.compare(child.count - 1, to: node, index) == 0 else {
       throw .corrupt("map node \(location.segment):\(location.offset) is not the one meant here")
     }
