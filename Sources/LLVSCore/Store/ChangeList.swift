@@ -1,4 +1,4 @@
-/// One line of a version's recorded change list; the bytes stand in the version's own map.
+/// A change in a version's recorded change list; the bytes are in the version's own map.
 package enum RecordedChange: Hashable, Sendable {
   case insert(Key)
   case update(Key)
@@ -6,6 +6,7 @@ package enum RecordedChange: Hashable, Sendable {
   case preserve(Key, storedVersion: Version.ID)
   case preserveRemoval(Key)
 
+  /// The key that the change is about.
   package var key: Key {
     switch self {
     case .insert(let key), .update(let key), .remove(let key), .preserve(let key, _),
@@ -15,9 +16,10 @@ package enum RecordedChange: Hashable, Sendable {
   }
 }
 
-/// A version's change list as it is stored: tag(u8), key length(u32), key, and for `preserve` the length
-/// and spelling of the version's id.
+/// The stored form of a version's change list: tag(u8), key length(u32), key, and for `preserve`
+/// the length and spelling of the version's id.
 package enum ChangeList {
+  /// Encodes a change list.
   package static func encode(_ changes: [RecordedChange]) -> [UInt8] {
     var bytes: [UInt8] = []
     for change in changes {
@@ -39,7 +41,7 @@ package enum ChangeList {
     return bytes
   }
 
-  /// The changes; nil where the bytes are no change list.
+  /// Returns the changes; nil if the bytes are not a change list.
   package static func decode(_ bytes: [UInt8]) -> [RecordedChange]? {
     bytes.parsed { reader in
       var changes: [RecordedChange] = []

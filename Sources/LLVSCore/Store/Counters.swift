@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// Numbers that are allotted once and never again, also not after a crash.
+/// Numbers that are allocated once and never again, not even after a crash.
 ///
-/// The end of a block is committed before a number of the block is handed out; what a crash leaves of
-/// a block is lost, and 64 bits are enough for that.
+/// The end of a block is committed before a number of the block is given out. A crash loses the
+/// rest of a block; 64 bits are enough for that.
 final class Counters: Sendable {
   enum Kind: String, CaseIterable {
     case inode, revision
 
-    /// Number 1 is the root directory's, and a few more are kept for what may need a fixed one.
+    /// Number 1 is the root directory's; a few more are reserved for files with fixed numbers.
     var first: UInt64 { self == .inode ? 16 : 1 }
   }
 
@@ -35,7 +35,7 @@ final class Counters: Sendable {
     ranges = Mutex(starts)
   }
 
-  /// The first of `count` numbers in a row.
+  /// Returns the first of `count` consecutive numbers.
   func allot(_ kind: Kind, _ count: UInt64) throws(StoreError) -> UInt64 {
     let outcome = ranges.withLock { ranges in
       Result<UInt64, StoreError> { () throws(StoreError) in

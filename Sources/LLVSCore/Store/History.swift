@@ -1,7 +1,7 @@
-/// The versions of a store and how they descend from each other; iterated newest first, each after all that
-/// were made from it.
+/// The versions of a store and their order of descent; iterated newest first, each version after
+/// all its descendants.
 ///
-/// Nothing is loaded but what is asked for.
+/// Only the versions that are asked for are read.
 public struct History: Sequence {
   let store: Store
 
@@ -22,7 +22,7 @@ public struct History: Sequence {
     }
   }
 
-  /// The newest head.
+  /// The newest head; nil if the store is empty.
   public var mostRecentHead: Version? {
     get throws(StoreError) { try store.mostRecentHead }
   }
@@ -32,7 +32,7 @@ public struct History: Sequence {
     try store.version(identifiedBy: id)
   }
 
-  /// Returns the greatest common ancestor of two versions: of those that are no ancestors of others the
+  /// Returns the greatest common ancestor of two versions: of the latest common ancestors the
   /// greatest by (timestamp, id); nil if there is none.
   ///
   /// - Throws: ``StoreError/missingVersion(_:)`` if one of them is not in the store.
@@ -44,14 +44,14 @@ public struct History: Sequence {
     return try store.graph.commonAncestors(first.number, second.number).last?.id
   }
 
-  /// Returns an iterator over all versions from the newest down; it ends early where the store cannot
-  /// be read.
+  /// Returns an iterator over all versions, newest first; it ends early if the store cannot be
+  /// read.
   public func makeIterator() -> Iterator { Iterator(store: store) }
 
-  /// An iterator over versions: of those after which no other is left, the newest by (timestamp, generation,
-  /// id) comes next.
+  /// An iterator over versions: of those whose descendants were all returned, the newest by
+  /// (timestamp, generation, id) is next.
   ///
-  /// It sees the versions that were there when it was made.
+  /// It returns the versions that were in the store when it was created.
   public struct Iterator: IteratorProtocol {
     private let store: Store
     private var walk: HistoryWalk?

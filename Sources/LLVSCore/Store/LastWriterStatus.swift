@@ -1,24 +1,28 @@
-/// How who held a store for writing came to the end, as the text of its file `lock` keeps it until the next one.
+/// The result of the last session that wrote to a store; the text of the file `lock` keeps it until
+/// the next one.
 package struct LastWriterStatus: Hashable, Sendable {
-  /// Why the last version could not be made.
+  /// The reason why the last version could not be made; nil if it was made.
   package var failure: String?
-  /// Names that no version has since their bytes rotted.
+  /// Names that no version has because their bytes were damaged; nil for none.
   package var damaged: String?
-  /// Names that were not saved, and wait for the next mount.
+  /// Names that were not saved and wait for the next mount; nil for none.
   package var unsaved: String?
 
   private static let mark = "end"
-  /// So many bytes of each are told.
+  /// The greatest length of each text, in bytes.
   private static let limit = 1000
 
+  /// Creates a status.
   package init(failure: String? = nil, damaged: String? = nil, unsaved: String? = nil) {
     self.failure = failure
     self.damaged = damaged
     self.unsaved = unsaved
   }
 
-  /// Reads from the lock's text how a holder that is gone ended: as killed where it did not come so far as to
-  /// say it, and with nothing to tell where somebody else has had the store since.
+  /// Reads from the lock's text how a holder that has ended came to its end.
+  ///
+  /// A holder without a result was killed. If another process has had the store since, there is
+  /// nothing to report.
   package init(of holder: Int32, inLock text: String) {
     guard text.hasPrefix("\(holder) ") || text.hasPrefix("\(holder)\n") else {
       self.init()

@@ -6,23 +6,27 @@ public struct StoreStatistics: Hashable, Sendable {
   public var versions: Int
   /// Segment files.
   public var segments: Int
-  /// Their bytes.
+  /// The bytes of all segment files.
   public var segmentBytes: UInt64
   /// Bytes of the catalog and the index.
   public var databaseBytes: UInt64
-  /// Bytes that the file system still has room for.
+  /// The bytes that are still available on the file system.
   public var availableBytes: UInt64
 }
 
 extension Store {
-  /// Copies the store, as it is committed now, into a directory that is not there or empty.
+  /// Copies the store in its committed state into a directory that is missing or empty.
   ///
-  /// Others may go on reading and writing. The catalog is copied first: everything it names is on disk
-  /// then, and segments only ever grow.
+  /// Other processes may go on reading and writing. The catalog is copied first: all records that
+  /// it refers to are on disk by then, and segments only grow.
   ///
-  /// `besides` copies what others keep in the store's directory: its argument copies the catalog, which it
-  /// may have done again where what it copies has moved on meanwhile. `progress` is called with the bytes
-  /// of segments copied so far and in all; false cancels.
+  /// `besides` copies the other files in the store's directory. It is called with a function that
+  /// copies the catalog; it may call that again if the files have changed meanwhile. `progress` is
+  /// called with the bytes of segments that are copied and the bytes of all; if it returns false
+  /// the copy is cancelled.
+  ///
+  /// - Throws: ``StoreError/exists(_:)`` if the directory is not empty, ``StoreError/cancelled``,
+  ///   ``StoreError/system(_:)``.
   package func backup(
     to target: String,
     besides: (_ copyCatalog: () throws(StoreError) -> Void) throws(StoreError) -> Void = {
@@ -54,7 +58,7 @@ extension Store {
       try FileSystem.syncDirectory("\(target)/segments")
       let catalog = try File(part, .readWrite)
       try catalog.sync()
-      // Only with its catalog the directory is a store: that name comes last.
+      // The directory is a store only with its catalog, so the catalog gets its name last.
       try FileSystem.rename(part, to: "\(target)/store.sqlite")
       try FileSystem.syncDirectory(target)
       try FileSystem.syncDirectory(FileSystem.directory(of: target))
@@ -93,9 +97,9 @@ extension Store {
     if isCancelled { throw .cancelled }
   }
 
-  /// Returns how large the store is.
+  /// Returns the sizes of the store.
   ///
-  /// - Throws: ``StoreError/system(_:)`` if its files cannot be looked at.
+  /// - Throws: ``StoreError/system(_:)`` if its files cannot be examined.
   public func statistics() throws(StoreError) -> StoreStatistics {
     let versions = Int(try state().lastNumber)
     do throws(SystemError) {

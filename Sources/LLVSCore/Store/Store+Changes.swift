@@ -1,9 +1,9 @@
-/// What versions changed: the names of the original.
+/// The changes of versions; the declarations have the names of the original.
 extension Store {
-  /// Returns the changes that a version made of its first predecessor's values, with the bytes of what
-  /// it stored, in ascending order of key.
+  /// Returns the changes from a version's first predecessor to the version, in ascending order of
+  /// keys, with the bytes that it stored.
   ///
-  /// For a merge they are those recorded when it was made.
+  /// For a merge they are the changes that were recorded when it was made.
   ///
   /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store.
   public func valueChanges(
@@ -19,7 +19,7 @@ extension Store {
 
   /// Returns the changes that turn the values of one version into those of another.
   ///
-  /// The two may stand in any relation.
+  /// Neither needs to be an ancestor of the other.
   ///
   /// - Throws: ``StoreError/missingVersion(_:)`` if one of them is not in the store.
   public func valueChanges(
@@ -43,11 +43,11 @@ extension Store {
     return changes
   }
 
-  /// So many values are read ahead, of which a chunk has 64 KiB at most.
+  /// The number of values that are read ahead; each is a chunk of at most 64 KiB.
   private static let aheadCount = 64
 
-  /// Calls the body with the lines of a version's change list, in ascending order of key, streaming
-  /// where it was not recorded.
+  /// Calls the body with each change of a version, in ascending order of keys; a list that was not
+  /// recorded is computed piece by piece.
   package func forEachChange(
     madeIn record: VersionRecord, _ body: (RecordedChange) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -64,7 +64,7 @@ extension Store {
     }
   }
 
-  /// Calls the body with what differs, and with the entry that the key has then, if any.
+  /// Calls the body with each difference, and with the new entry of the key, if it has one.
   private func forEachChange(
     from old: ValueMap, to new: ValueMap,
     _ body: (RecordedChange, Entry?) throws(StoreError) -> Void
@@ -83,7 +83,7 @@ extension Store {
     }
   }
 
-  /// A change with its bytes; the `entry` that the version has at its key is looked for unless given.
+  /// Returns a change with its bytes; the version's entry at the key is looked up unless given.
   private func change(
     _ recorded: RecordedChange, in record: VersionRecord, of entry: Entry? = nil
   ) throws(StoreError) -> Value.Change {

@@ -1,7 +1,9 @@
-/// When names last came to or went from directories of the live tree, where no version records it: each
-/// store's own, kept so that a remount shows what was shown before.
+/// The times at which names were last added to or removed from directories of the live tree, where
+/// no version records them. They are local to a store, and a remount shows the same times as
+/// before.
 extension Store {
-  /// The time of a directory by its live inode number; nil where none was noted.
+  /// Returns the time of a directory, by its inode number in the live tree; nil if none was
+  /// recorded.
   ///
   /// - Complexity: O(log *n*).
   package func directoryTime(_ inode: UInt64) throws(StoreError) -> Attributes.Time? {
@@ -18,7 +20,7 @@ extension Store {
 }
 
 extension WriteTransaction {
-  /// Notes when names last came to or went from a directory.
+  /// Records the time at which a name was last added to or removed from a directory.
   package func noteTime(_ time: Attributes.Time, ofDirectory inode: UInt64) {
     directoryTimes[inode] = time
   }

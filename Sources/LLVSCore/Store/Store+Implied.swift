@@ -1,12 +1,14 @@
-/// Live inode numbers of directories that no entry stands for: versions that were not made through a mount
-/// imply them by their keys alone. Kept by path, since there is nothing else to keep them in.
+/// Inode numbers, in the live tree, of directories without an entry: in versions that were not made
+/// through a mount they exist because of the keys below them. The numbers are kept by path, as
+/// there is no entry for them.
 extension Store {
-  /// The numbers of directories, in the order of their paths; allots those that have none yet.
+  /// Returns the numbers of directories, in the order of their paths; allocates missing ones.
   ///
-  /// A number once given is a path's for good.
+  /// A path keeps its number for good.
   ///
-  /// - Throws: ``StoreError/readOnly`` where the store is open for reading, or what the disk says.
-  /// - Complexity: O(log *n*) a path; one commit where any is new.
+  /// - Throws: ``StoreError/readOnly`` if a number is missing and the store is open for reading;
+  ///   errors of the catalog.
+  /// - Complexity: O(log *n*) for each path; one commit if any number is new.
   package func inodes(ofImplied paths: [[UInt8]]) throws(StoreError) -> [UInt64] {
     let known = try catalog.read { (database) throws(StoreError) in
       try paths.map { (path) throws(StoreError) in
@@ -21,7 +23,7 @@ extension Store {
       var next = first
       var numbers: [UInt64] = []
       for path in paths {
-        // Another thread may have been quicker; a number that is not used is lost, of which there are enough.
+        // Another thread may have been faster; an unused number is lost, which does no harm.
         if let there = try catalog.impliedInode(path, in: database) {
           numbers.append(there)
           continue
@@ -35,22 +37,23 @@ extension Store {
   }
 }
 
-/// What stands for a path where many are kept that begin alike: itself, or its digest where that is shorter.
+/// A short name for a path: the path itself, or its digest if that is shorter.
 ///
-/// The directories that one long key implies would else take the square of its length.
+/// Otherwise the directories above one long key would take the square of its length.
 package struct ImpliedName: Hashable, Sendable {
   /// The longest path that is kept as it is.
   private static let pathLimit = 255
 
-  /// The path, or a zero byte, which no name has, and the SHA-256 of it.
+  /// The path, or a zero byte, which no path contains, and the path's SHA-256.
   package let bytes: [UInt8]
 
+  /// Creates the name of a path.
   package init(_ path: [UInt8]) {
     bytes = path.count <= Self.pathLimit ? path : [0] + Digest.of(path).bytes
   }
 
-  /// Where a path is once directories went from one path to another each: the nearest one above it takes it
-  /// along. Nil where none is above it.
+  /// Returns the new path of something below a directory that was moved: of several moved
+  /// directories above it the nearest counts. Nil if none of them was moved.
   package static func moved(_ path: [UInt8], by moves: [[UInt8]: [UInt8]]) -> [UInt8]? {
     var above = path[...]
     while let slash = above.lastIndex(of: 0x2F) {
@@ -62,14 +65,14 @@ package struct ImpliedName: Hashable, Sendable {
 }
 
 extension WriteTransaction {
-  /// Forgets the number of a directory that only keys said was there: an entry has it from now on, and whatever
-  /// comes to be implied at the path has another.
+  /// Removes the number of a directory without an entry: it has an entry from now on, and a
+  /// directory without one that comes to be at the path later gets another number.
   package func forgetImplied(_ path: [UInt8]) { forgottenImplied.insert(path) }
 
-  /// Gives the number that a directory's entry had to its path: only keys say that it is there from now on.
+  /// Records the number that a directory's entry had for its path: it has no entry from now on.
   package func setImplied(_ path: [UInt8], _ inode: UInt64) { impliedNumbers[path] = inode }
 
-  /// Has the directories that only keys say are there keep their numbers below those that went elsewhere.
+  /// Moves the numbers of directories without entries along with the moved directories above them.
   package func moveImplied(_ moves: [[UInt8]: [UInt8]]) { movedAboveImplied = moves }
 }
 
@@ -77,7 +80,7 @@ extension Catalog {
   func impliedInode(_ path: [UInt8], in database: StoreDatabase) throws(StoreError) -> UInt64? {
     let name = ImpliedName(path).bytes
     if let inode = try impliedInode(named: name, in: database) { return inode }
-    // Stores have long paths too, from before they were kept by their digests.
+    // Older stores have long paths too, not their digests.
     return name == path ? nil : try impliedInode(named: path, in: database)
   }
 
@@ -95,10 +98,10 @@ extension Catalog {
     }
   }
 
-  /// Gives the numbers of what is below directories that went elsewhere to the paths where it is now. What has
-  /// a long path is not found, and gets another number.
+  /// Moves the numbers of directories below moved ones to their new paths. Directories with long
+  /// paths are not found and get other numbers.
   ///
-  /// - Complexity: O(log *n*) a directory that went, and a number below it.
+  /// - Complexity: O(log *n*) for each moved directory and each number below it.
   func moveImplied(
     below moves: [[UInt8]: [UInt8]], in database: StoreDatabase
   ) throws(StoreError) {
@@ -114,7 +117,7 @@ extension Catalog {
         found[path] = (new, UInt64(bitPattern: statement.integer(1)))
       }
     }
-    // They may change places.
+    // Two of them may swap their paths.
     for path in found.keys { try forgetImplied(path, in: database) }
     for item in found.values {
       try forgetImplied(item.new, in: database)

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Which versions changed a key; catching the index up.
+/// The versions that changed a key, and completing the index.
 extension Store {
-  /// The versions that stored the value's bytes or changed its attributes, oldest first.
+  /// Returns the versions that stored the value's bytes or changed its attributes, oldest first.
   ///
   /// - Complexity: O(log *n*) for each.
   package func versions(changing key: Key) throws(StoreError) -> [VersionRecord] {
@@ -14,21 +14,23 @@ extension Store {
     return records
   }
 
-  /// The versions that may have changed a key, ascending.
+  /// Returns the versions that may have changed a key, in ascending order.
   ///
-  /// Those that the index does not know yet are among them all: a reader sees a version before the process
-  /// that made it has written that down there.
+  /// All versions that the index does not cover yet are among them: a reader may see a version
+  /// before the process that made it has written the index.
   func numbers(
     changing key: Key, upTo last: UInt32
   ) throws(StoreError) -> [VersionNumber] {
-    // Asked first: versions that come into the index meanwhile are looked at twice, not never.
+    // This is read first: versions that are added to the index meanwhile are then examined twice,
+    // not missed.
     let known = try index.lastVersion()
     let numbers = try index.versions(changing: key).filter { $0.rawValue <= last }
     guard known < last else { return numbers }
     return numbers.filter { $0.rawValue <= known } + ((known + 1)...last).map { VersionNumber($0) }
   }
 
-  /// Whether a version's map holds other content at a key than its first predecessor's.
+  /// Returns true if a version's map has another content at a key than that of its first
+  /// predecessor.
   private func changes(_ record: VersionRecord, _ key: Key) throws(StoreError) -> Bool {
     let new = try map(of: record).entry(at: key)
     guard let first = record.first, let before = try version(first) else { return new != nil }
@@ -37,16 +39,16 @@ extension Store {
     return old.storedVersion != new.storedVersion || !old.hasSameContent(as: new)
   }
 
-  /// Keeps bytes under a name in the index, from where they may vanish: for what can be computed anew.
+  /// Keeps bytes under a name in the index, which may lose them: for data that can be computed
+  /// again.
   package func note(_ name: String, _ bytes: [UInt8]) { index.note(name, bytes) }
 
-  /// The bytes kept under a name in the index, if they are still there.
+  /// Returns the bytes kept under a name in the index; nil if they are gone.
   package func noted(_ name: String) -> [UInt8]? { index.noted(name) }
 
-  /// Brings into the index what a crash kept out of it.
+  /// Adds to the index what a crash kept out of it.
   ///
-  /// A version that is damaged is passed over, and named: who looks a key up does not learn that it
-  /// changed there, and everything else goes on.
+  /// A damaged version is skipped and reported: the index will not know which keys it changed.
   func catchUpIndex() throws(StoreError) {
     let last = published.withLock { $0.lastNumber }
     var next = try index.lastVersion() + 1
@@ -70,8 +72,8 @@ extension Store {
     }
   }
 
-  /// The keys at which a version differs from its first predecessor, directories left out, and those
-  /// whose conflicts it settles.
+  /// Returns the keys at which a version differs from its first predecessor, without directories,
+  /// and the keys whose conflicts it settles.
   func changedKeys(of record: VersionRecord) throws(StoreError) -> [Key] {
     let before = try record.first.map { number throws(StoreError) in try version(number) } ?? nil
     var keys: [Key] = []

@@ -1,11 +1,11 @@
-/// The names of hard links: which keys carry a link id in the live tree's map, or did.
+/// The names of hard links: the keys that have a link id in the live tree's map, or had one.
 ///
-/// A map answers what stands at a key, not which keys share an id; this says where to look. Whoever sets
-/// the live tree's head notes what its changes bring. A key that is named here and carries the id no
-/// longer costs a look and means nothing; one that carries it and is missing would be shown as a file of
-/// its own.
+/// A map returns the entry of a key, not the keys that share an id; this table tells where to look.
+/// The code that sets the live tree's head adds the links of its changes. A key here that has lost
+/// the id costs a look-up and does no harm; a key with the id that is missing here would be shown
+/// as a separate file.
 extension Store {
-  /// The keys that carry or carried a link id in the live tree's map, in order.
+  /// Returns the keys that have or had a link id in the live tree's map, in order.
   ///
   /// - Complexity: O(log *n* + *k*) for *k* keys.
   package func keys(linkedBy id: [UInt8]) throws(StoreError) -> [Key] {
@@ -19,9 +19,9 @@ extension Store {
     }
   }
 
-  /// Learns the links of a head that was set by a program that did not note them.
+  /// Fills the table of links for a head that was set by a program that did not know the table.
   ///
-  /// - Complexity: O(*n*), once in the life of a store that is older than its links' table.
+  /// - Complexity: O(*n*), once for a store that is older than the table.
   func learnLinks() throws(StoreError) {
     let isKnown = try catalog.read { (database) throws(StoreError) in
       try catalog.property(Catalog.linksProperty, in: database) != nil
@@ -39,20 +39,20 @@ extension Store {
   }
 }
 
-/// A key that carries a link id.
+/// A key and the link id that it has.
 struct LinkedKey: Hashable {
   var id: [UInt8]
   var key: Key
 }
 
 extension WriteTransaction {
-  /// Notes what the live tree's map gets at a key, so far as hard links go.
+  /// Records the link id of an entry that the live tree's map gets, if it has one.
   package func noteLink(_ entry: Entry?) {
     guard let entry, !entry.isDirectory, let id = entry.attributes.linkID else { return }
     linkedKeys.insert(LinkedKey(id: id, key: entry.key))
   }
 
-  /// ``Store/keys(linkedBy:)`` and those that were noted here.
+  /// Returns the keys of ``Store/keys(linkedBy:)`` and those that this transaction recorded.
   package func keys(linkedBy id: [UInt8]) throws(StoreError) -> [Key] {
     let noted = linkedKeys.filter { $0.id == id }.map(\.key)
     return Set(try store.keys(linkedBy: id) + noted).sorted()

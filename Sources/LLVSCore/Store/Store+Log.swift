@@ -1,13 +1,13 @@
 internal import Platform
 
-// What is done about a catalog's log that is damaged, before SQLite has seen it (``CatalogLog``).
+// The treatment of a damaged log of the catalog, before SQLite opens it (``CatalogLog``).
 
 extension Store {
-  /// Puts the log right where it is damaged, in a copy of the databases where that is not this process's to
-  /// do, and says what was found.
+  /// Repairs a damaged log, in a copy of the databases if this process must not change the store,
+  /// and returns sentences about the damage.
   ///
-  /// A reader leaves the store as it is: it must not even open a damaged log in place, for whoever closes a
-  /// database last empties its log, and what is behind the damage with it.
+  /// A reader leaves the store as it is. It must not even open a damaged log in place: the last
+  /// process to close a database empties its log, and everything behind the damage would be lost.
   static func readiedLog(
     of path: String, mode: Mode, canWrite: Bool
   ) throws(StoreError) -> (copy: ReadableCopy?, faults: [String]) {
@@ -17,7 +17,7 @@ extension Store {
         try CatalogLog.mend(found, in: path)
         return (nil, found.words)
       }
-      // A writer has looked when it opened, and writes to the log since.
+      // A writer has examined the log when it opened the store, and has written to it since.
       let pause = canWrite ? try writerPause(path) : .pausing(nil)
       guard case .pausing(let held) = pause else { return (nil, []) }
       defer { withExtendedLifetime(held) {} }
@@ -36,23 +36,24 @@ extension Store {
   }
 
   private enum Pause {
-    /// Somebody holds the store for writing.
+    /// Another process has the store open for writing.
     case writing
-    /// Nobody does, nor can while the file is open.
+    /// No process has it open for writing, nor can open it while the file is open.
     case pausing(File?)
   }
 
   private static func writerPause(_ path: String) throws(SystemError) -> Pause {
-    // A copy of a store has none.
+    // A copy of a store has no lock file.
     guard try FileSystem.exists("\(path)/lock") else { return .pausing(nil) }
     let lock = try File.regular("\(path)/lock", .read)
     return try lock.lock(.shared) ? .pausing(lock) : .writing
   }
 
-  /// A sentence about versions that the index knows and the catalog lacks, nil as a rule.
+  /// Returns a sentence about versions that the index knows and the catalog lacks; nil if there are
+  /// none.
   ///
-  /// Only what is committed is noted in the index, so the catalog has lost them: a part of its log, or a
-  /// part of what was copied.
+  /// Only committed versions are added to the index, so the catalog has lost them: a part of its
+  /// log is gone, or of a copied store.
   static func lostVersions(_ index: Index, _ last: UInt32) -> String? {
     guard let known = index.newestVersion(after: last) else { return nil }
     return "store.sqlite ends with version number \(last), and index.sqlite knows number \(known): "

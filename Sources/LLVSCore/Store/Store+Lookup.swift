@@ -1,22 +1,25 @@
-/// Looking versions up.
+/// Look-ups of versions and of other rows of the catalog.
 extension Store {
+  /// Returns a version by its number; nil if there is none.
   package func version(_ number: VersionNumber) throws(StoreError) -> VersionRecord? {
     try catalog.read { (database) throws(StoreError) in
       try catalog.version(number, in: database)
     }
   }
 
+  /// Returns a version by its id; nil if there is none.
   package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
     try catalog.read { (database) throws(StoreError) in try catalog.version(id, in: database) }
   }
 
+  /// Returns a version by its name in `.llvs/versions`; nil if there is none.
   package func version(named name: String) throws(StoreError) -> VersionRecord? {
     try catalog.read { (database) throws(StoreError) in
       try catalog.version(named: name, in: database)
     }
   }
 
-  /// The version whose name or full id a text is: neither is ever another's.
+  /// Returns the version with this name or full id; a text cannot be both, of two versions.
   package func version(exactly text: String) throws(StoreError) -> VersionRecord? {
     try catalog.read { (database) throws(StoreError) in
       if let named = try catalog.version(named: text, in: database) { return named }
@@ -24,9 +27,10 @@ extension Store {
     }
   }
 
-  /// The version that a name, a full id, a tag or a unique prefix of an id stands for.
+  /// Returns the version that a name, a full id, a tag or a unique prefix of an id denotes.
   ///
-  /// Throws `invalid` when several ids begin so, `notFound` when none does.
+  /// - Throws: ``StoreError/invalid(_:)`` if several ids have the prefix,
+  ///   ``StoreError/notFound(_:)`` if none has.
   package func resolve(_ text: String) throws(StoreError) -> VersionRecord {
     guard !text.isEmpty else { throw .notFound("a version without a name") }
     if let exact = try version(exactly: text) { return exact }
@@ -44,14 +48,14 @@ extension Store {
     return version
   }
 
-  /// The next versions in order of name, after a name that need not exist.
+  /// Returns the next versions in the order of names, after a name that need not exist.
   package func versions(afterName name: String?, limit: Int) throws(StoreError) -> [VersionRecord] {
     try catalog.read { (database) throws(StoreError) in
       try catalog.versions(afterName: name, limit: limit, in: database)
     }
   }
 
-  /// The next versions from the newest down, by (timestamp, generation, id).
+  /// Returns the next versions from the newest to older ones, by (timestamp, generation, id).
   package func versionsNewestFirst(
     before last: VersionRecord?, limit: Int
   ) throws(StoreError) -> [VersionRecord] {
@@ -60,33 +64,35 @@ extension Store {
     }
   }
 
+  /// Returns the numbers of a version's successors, in ascending order.
   package func successors(of number: VersionNumber) throws(StoreError) -> [VersionNumber] {
     try catalog.read { (database) throws(StoreError) in
       try catalog.successors(of: number, in: database)
     }
   }
 
-  /// Versions without any successor.
+  /// Returns the versions without any successor.
   package func headNumbers() throws(StoreError) -> [VersionNumber] {
     try catalog.read { (database) throws(StoreError) in try catalog.heads(in: database) }
   }
 
-  /// Versions without a successor on their line.
+  /// Returns the versions without a successor on their line.
   package func headNumbers(ofLine line: String) throws(StoreError) -> [VersionNumber] {
     try catalog.read { (database) throws(StoreError) in
       try catalog.heads(ofLine: line, in: database)
     }
   }
 
+  /// Returns the next names of lines, in the order of their bytes, at most `limit`.
   package func lines(after line: String?, limit: Int) throws(StoreError) -> [String] {
     try catalog.read { (database) throws(StoreError) in
       try catalog.lines(after: line, limit: limit, in: database)
     }
   }
 
-  /// The newest entries of the log of heads with a smaller sequence number, newest first.
+  /// Returns the newest entries of the log of heads with a smaller sequence number, newest first.
   ///
-  /// Entries that are not what was written are passed over, and `tell` hears of each.
+  /// Damaged entries are left out, and `report` is called with a sentence about each.
   package func headLog(
     before sequence: Int64 = .max, limit: Int, passingOver report: (String) -> Void = { _ in }
   ) throws(StoreError) -> [HeadLogEntry] {
@@ -95,9 +101,10 @@ extension Store {
     }
   }
 
-  /// What the live tree's head was at a time in nanoseconds since 1970; nil before the log begins.
+  /// Returns the live tree's head at a time in nanoseconds since 1970; nil before the log begins.
   ///
-  /// An entry that is not what was written is passed over: then it is the head before it, and `tell` hears.
+  /// A damaged entry is skipped: the result is then the head before it, and `report` is called with
+  /// a sentence.
   package func head(
     at time: Int64, passingOver report: (String) -> Void = { _ in }
   ) throws(StoreError) -> HeadLogEntry? {
@@ -106,21 +113,24 @@ extension Store {
     }
   }
 
+  /// Returns the peers in the order of their names.
   package func peers() throws(StoreError) -> [Peer] {
     try catalog.read { (database) throws(StoreError) in try catalog.peers(in: database) }
   }
 
-  /// A version's metadata.
+  /// Returns a version's metadata.
   package func metadata(of version: VersionRecord) throws(StoreError) -> Version.Metadata {
     try contents.unpack(version.packedMetadata)
   }
 
-  /// The first of `count` inode numbers in a row; outside a transaction too.
+  /// Returns the first of `count` consecutive inode numbers; may be called outside of a
+  /// transaction.
   package func allotInodes(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
     try counters.allot(.inode, count)
   }
 
-  /// The first of `count` revision numbers in a row; outside a transaction too.
+  /// Returns the first of `count` consecutive revision numbers; may be called outside of a
+  /// transaction.
   package func allotRevisions(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
     try counters.allot(.revision, count)
   }

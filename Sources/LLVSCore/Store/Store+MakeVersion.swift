@@ -1,13 +1,13 @@
-/// Making versions from changes: the names of the original.
+/// Making versions from changes; the declarations have the names of the original.
 extension Store {
   /// Makes a version from a predecessor by inserting, updating and removing values.
   ///
   /// - Parameters:
-  ///   - version: what it is based on; nil makes a root.
-  ///   - insertedValues: values that are new; one that is there is updated.
+  ///   - version: the version that it is based on; nil makes a root.
+  ///   - insertedValues: values that are new; a value that is there is updated.
   ///   - updatedValues: values with new bytes.
-  ///   - removedIds: keys whose values go away.
-  ///   - metadata: what is said of the version.
+  ///   - removedIds: keys whose values are removed.
+  ///   - metadata: the version's metadata.
   /// - Returns: the version that was made.
   /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` if the predecessor is
   ///   not in the store.
@@ -23,7 +23,8 @@ extension Store {
     return try makeVersion(basedOnPredecessor: version, storing: changes, metadata: metadata)
   }
 
-  /// Makes a version from a predecessor by a list of changes; of several for one key the last counts.
+  /// Makes a version from a predecessor by a list of changes; of several changes of one key the
+  /// last counts.
   @discardableResult
   public func makeVersion(
     basedOnPredecessor version: Version.ID?, storing changes: [Value.Change],
@@ -34,13 +35,14 @@ extension Store {
       metadata: metadata)
   }
 
-  /// Makes a version from one or two predecessors: the changes transform the first one's values.
+  /// Makes a version from one or two predecessors by changes of the first one's values.
   ///
-  /// `preserve` and `preserveRemoval` take what the second predecessor has.
+  /// `preserve` and `preserveRemoval` take the state of the second predecessor.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` for what no other store would take: one version as both
-  ///   predecessors, a `preserve` of what neither has, a key of more than 65,535 bytes, metadata that is the
-  ///   store's own or beyond the bounds; else as ``makeVersion(basedOnPredecessor:inserting:updating:removing:metadata:)``.
+  /// - Throws: ``StoreError/invalid(_:)`` for a version that other stores would refuse: one version
+  ///   as both predecessors, a `preserve` of a value that neither has, a key of more than 65,535
+  ///   bytes, metadata with the store's own keys or beyond the bounds; otherwise as
+  ///   ``makeVersion(basedOnPredecessor:inserting:updating:removing:metadata:)``.
   @discardableResult
   public func makeVersion(
     basedOn predecessors: Version.Predecessors?, storing changes: [Value.Change],
@@ -54,7 +56,7 @@ extension Store {
 }
 
 extension WriteTransaction {
-  /// Adds an authored version made of changes of values.
+  /// Adds an authored version from changes of values.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` for a version that peers would refuse.
   package func makeVersion(
@@ -91,7 +93,7 @@ extension WriteTransaction {
         edits.append(.remove(key, directory: false))
         known.append(MapChange(old: old, new: nil))
       case .preserve(let reference):
-        // It can be what is there already.
+        // The value that is there already may be preserved.
         _ = try preserved(reference, old, nil)
       }
     }
@@ -103,8 +105,9 @@ extension WriteTransaction {
     return try add(version, isBounded: true)
   }
 
-  /// Adds a merge made of changes of the first predecessor's values; what no change tells, attributes and
-  /// directories, follows the rules by which every peer makes it from the same changes.
+  /// Adds a merge from changes of the first predecessor's values. Attributes and directories, about
+  /// which changes say nothing, follow the rules by which every peer makes the same merge from the
+  /// same changes.
   private func makeMerge(
     of first: VersionRecord, _ second: VersionRecord, _ changes: [Key: Value.Change],
     _ metadata: Version.Metadata
@@ -140,7 +143,7 @@ extension WriteTransaction {
       storedVersion: number, inode: inode, revision: try allotRevisions())
   }
 
-  /// The entry with that reference: the second predecessor's, or the first's own.
+  /// Returns the entry with that reference: the second predecessor's or the first one's.
   private func preserved(
     _ reference: Value.Reference, _ old: Entry?, _ other: Entry?
   ) throws(StoreError) -> Entry {

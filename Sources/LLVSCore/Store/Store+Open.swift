@@ -2,20 +2,21 @@ internal import Platform
 
 /// Opening and making a store.
 ///
-/// INVARIANT 4: one writer per store, which holds an exclusive lock of its open file on `STORE/lock` for
-/// life. The process id inside serves the message only: a lock that can be taken is free, nothing else is
-/// a takeover. It holds the store's directory locked besides, for `lock` looks like a file that may be
-/// removed when a process has died: who makes it anew does not get the store. Readers hold a shared lock on
-/// `STORE/readers`; on a disk that cannot be written, where nobody can take anything away from them, one that
-/// is not there is not missed. On a network or user-space file system, where a lock may hold on one machine and
-/// SQLite's shared memory does so at best, a writer is refused unless forced, and a reader leaves both alone:
-/// it reads copies of the databases, which it knows to be whole (ReadableCopy).
+/// INVARIANT S4: a store has one writer, whose open file has an exclusive lock on `STORE/lock` as
+///   long as it lives. The process id in the file is for messages only: whether the lock can be
+///   acquired decides alone. The writer also locks the store's directory, since a user may remove
+///   `lock` after a crash: a process that creates the file again must not get the store. Readers
+///   have a shared lock on `STORE/readers`; on a disk that cannot be written, where nothing can
+///   change, a missing lock does no harm. On a network or user-space file system, where locks may
+///   hold on one machine only and SQLite's shared memory at best does the same, a writer is refused
+///   unless forced; a reader uses neither and reads copies of the databases that it knows to be
+///   complete (ReadableCopy).
 extension Store {
   /// Opens a store.
   ///
-  /// With `create`, makes one where the directory is not there or empty. `isForced` takes a network or
-  /// user-space file system for a disk. `makeRoom` is called with the store's path and lock where the disk is too full
-  /// to open a store for writing, to give back what can be spared.
+  /// With `create`, makes a store if the directory is missing or empty. `isForced` treats a network
+  /// or user-space file system as a disk. If the disk is too full to open a store for writing,
+  /// `makeRoom` is called, with the store's path and its lock held, to free what can be spared.
   package static func open(
     path: String, mode: Mode = .writer, create: Bool = false, isForced: Bool = false,
     makeRoom: ((String) -> Void)? = nil
@@ -40,7 +41,7 @@ extension Store {
     do throws(StoreError) {
       if !isForced { isTrusted = try isReliable(path, mode) }
     } catch {
-      // Where no store may be, nothing is left behind.
+      // A directory in which no store may be is not left behind.
       if isMade { try? FileSystem.removeDirectory(path) }
       throw error
     }
@@ -54,9 +55,9 @@ extension Store {
     let directoryLock = try mode == .writer ? lockedDirectory(path) : nil
     let (copy, logFaults) = try readiedLog(of: path, mode: mode, canWrite: canWrite)
     let databases = copy?.path ?? path
-    // Readers promise nothing in the replica's name, and a backup has no lock yet.
+    // A reader promises nothing in the name of the replica, and a backup has no lock yet.
     let identity = try mode == .writer ? identity(of: lockFile, in: path) : []
-    // Also for a store that is there: the making of it may have been interrupted.
+    // An existing catalog may be empty too, if making it was interrupted.
     let fresh: [String: [UInt8]]? =
       create && mode == .writer
       ? [
@@ -83,7 +84,8 @@ extension Store {
     }
     var replicaID = String(decoding: replica, as: UTF8.self)
     if known != identity, mode == .writer {
-      // The directory was copied or restored: what was promised in the old name holds for the original.
+      // The directory was copied or restored: the promises under the old id are those of the
+      // original.
       let renamed = newReplicaID()
       replicaID = renamed
       try catalog.write { (database) throws(StoreError) in
@@ -106,7 +108,7 @@ extension Store {
       openedFiles: try mode == .writer ? OpenedFiles(of: path) : nil, copy: copy, state: state)
   }
 
-  /// Puts right what has a copy, where there is anything to put right.
+  /// Repairs rows from their copies, if there is anything to repair.
   private static func mend(_ catalog: Catalog) throws(StoreError) -> [String] {
     let isNeeded = try catalog.read { (database) throws(StoreError) in
       try catalog.needsMending(in: database)
@@ -117,7 +119,8 @@ extension Store {
         try catalog.mend(in: database)
       }
     } catch {
-      // A full disk does not keep a store from being read: copies are looked at without this, too.
+      // A full disk does not keep a store from being read: reading uses the copies without a
+      // repair.
       if case .corrupt = error { throw error }
       return []
     }
@@ -140,9 +143,9 @@ extension Store {
     }
   }
 
-  /// Makes a store's directory where nothing stands.
+  /// Makes a store's directory if there is nothing at the path.
   ///
-  /// - Returns: whether it was made.
+  /// - Returns: true if it was made.
   private static func makeDirectory(_ path: String) throws(StoreError) -> Bool {
     do throws(SystemError) {
       if try FileSystem.exists(path) { return false }
@@ -153,9 +156,9 @@ extension Store {
     }
   }
 
-  /// Whether locks on a file system keep others out, whoever they are.
+  /// Returns true if locks on the file system exclude all other processes.
   ///
-  /// - Throws: ``StoreError/unreliable(_:)`` where they do not, for who wants to write.
+  /// - Throws: ``StoreError/unreliable(_:)`` if they do not and the store is opened for writing.
   private static func isReliable(_ path: String, _ mode: Mode) throws(StoreError) -> Bool {
     let unreliable: String?
     do throws(SystemError) {
@@ -170,7 +173,7 @@ extension Store {
         + "--force, or mount with -o force, takes it all the same")
   }
 
-  /// A directory with other people's files in it does not become a store.
+  /// Refuses a directory with files that do not belong to a store.
   private static func refuseForeign(_ path: String) throws(StoreError) {
     let own: Set = [
       "lock", "readers", "segments", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm",
@@ -190,8 +193,8 @@ extension Store {
     do throws(SystemError) {
       let file = try File.kept("\(path)/lock", [.readWrite, .create, .noFollow])
       var isTaken = try file.lock(.exclusive)
-      // A holder that has gone may live on for a moment in a child that it forked and that has not
-      // reached its exec: an open file's lock is the child's too.
+      // The lock of a holder that has ended may last for a moment in a child that it forked and
+      // that has not reached its exec: an open file is also the child's.
       for _ in 0..<20 where !isTaken {
         SystemClock.sleep(nanoseconds: 10_000_000)
         isTaken = try file.lock(.exclusive)
@@ -205,7 +208,7 @@ extension Store {
           call: words.contains("finishing") ? "\(holder), which is finishing" : holder,
           subject: path)
       }
-      // Words for people, which a full disk may not have room for.
+      // The text is for people; a full disk may have no space for it.
       let text = Array("\(SystemProcess.id)\n".utf8)
       do throws(SystemError) {
         try file.write(text, at: 0)
@@ -220,11 +223,11 @@ extension Store {
     }
   }
 
-  /// The store's directory, locked.
+  /// Returns the store's directory, locked.
   private static func lockedDirectory(_ path: String) throws(StoreError) -> File {
     do throws(SystemError) {
       let directory = try File(path, [.read, .directory])
-      // A child that has not reached its exec may have it for a moment, as above.
+      // A child that has not reached its exec may have the lock for a moment, as above.
       for _ in 0..<20 {
         if try directory.lockEntirely() { return directory }
         SystemClock.sleep(nanoseconds: 10_000_000)
@@ -236,26 +239,27 @@ extension Store {
       "\(path) is in use by a process whose lock file has been removed or replaced since")
   }
 
-  /// Says in the lock's text that the holder is about to let go, so that who wants the store waits.
+  /// Writes into the lock file that the holder is about to release it, so that waiting processes
+  /// wait on.
   ///
-  /// Only words for people and for who waits: the lock itself is what counts.
+  /// The text is a hint for people and waiting processes; only the lock itself counts.
   package func announceFinishing() {
     noteHolder(" finishing\n")
   }
 
-  /// Says in the lock's text how it ended, for who waits for that: on a disk that takes nothing else these bytes
-  /// may still be written, and no reader of the log looks for them in vain.
+  /// Writes the result of the session into the lock file, for processes that wait for it: on a full
+  /// disk these bytes may still be written.
   package func announceEnd(_ end: LastWriterStatus) {
     noteHolder(" finishing\n\(end.text)")
   }
 
-  /// Says in the lock's text on which device of the kernel's this process shows the store, so that the two
-  /// are known to belong together under whatever name the mount is listed.
+  /// Writes into the lock file the device on which this process mounts the store, so that a mount
+  /// can be matched with the store under whatever name it is listed.
   package func announceMount(device: String) {
     noteHolder("\n\(Self.deviceMark)\(device)\n")
   }
 
-  /// The device that a text of the file `lock` names; nil where it names none.
+  /// Returns the device that a text of the file `lock` names; nil if it names none.
   package static func device(inLock text: String) -> String? {
     let line = text.split(separator: "\n").first { $0.hasPrefix(deviceMark) }
     return line.map { String($0.dropFirst(deviceMark.count)) }
@@ -269,8 +273,8 @@ extension Store {
     try? lockFile.truncate(to: UInt64(text.count))
   }
 
-  /// The lock, and whether the disk can be written; where locks keep nobody out, it is not: who reads there
-  /// does so by copies.
+  /// Returns the lock file, and true if the disk can be written. Where locks exclude no other
+  /// process the result is false: a reader there reads copies.
   private static func readerLock(
     _ path: String, isTrusted: Bool
   ) throws(StoreError) -> (file: File, canWrite: Bool) {
@@ -295,7 +299,8 @@ extension Store {
     }
   }
 
-  /// Tells this directory from its copies: device, inode of the directory and of the file `lock`.
+  /// Returns the identity of this directory, which a copy does not have: the inodes of the
+  /// directory and of the file `lock`.
   private static func identity(of lock: File, in path: String) throws(StoreError) -> [UInt8] {
     do throws(SystemError) {
       let directory = try FileSystem.status(path)
@@ -309,7 +314,7 @@ extension Store {
     }
   }
 
-  /// Makes the directory of segments where it is not there.
+  /// Makes the directory of segments if it is missing.
   private static func makeSegments(
     _ path: String, isMissingAllowed: Bool
   ) throws(StoreError) {
@@ -319,7 +324,7 @@ extension Store {
         if !isMissingAllowed { try FileSystem.makeKeptDirectory(segments) }
         return
       }
-      // A link would lead what is written to another place.
+      // A link would redirect what is written to another place.
       guard try FileSystem.status(segments, following: false).kind == .directory else {
         throw SystemError(errno: Errno.notDirectory, call: "lstat", subject: segments)
       }
@@ -328,7 +333,7 @@ extension Store {
     }
   }
 
-  /// A file that was made when the store had a catalog.
+  /// Returns a file that shows that the store had a catalog; nil if there is none.
   private static func witness(in path: String) throws(StoreError) -> String? {
     do throws(SystemError) {
       for (directory, ending) in [("segments", ".seg"), ("journal", ".journal")]

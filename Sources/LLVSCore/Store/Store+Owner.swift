@@ -1,12 +1,13 @@
 internal import Platform
 
 extension Store {
-  /// The users who own the store, besides root and the user of this process: they decide what it holds.
+  /// Returns the owners of the store other than root and this process's user: they decide what it
+  /// holds.
   ///
   /// - Throws: ``StoreError/system(_:)``.
   package func strangers() throws(StoreError) -> [UInt32] {
     do throws(SystemError) {
-      // The directory that was opened, whatever stands at its path now.
+      // The directory that was opened is examined, even if another one has its path now.
       let opened = try directoryLock.map { (file) throws(SystemError) in try file.status() }
       let directory =
         if let opened { opened } else { try FileSystem.status(path) }

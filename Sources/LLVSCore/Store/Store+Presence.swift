@@ -1,8 +1,9 @@
 internal import Platform
 
-/// Which files a store was opened with.
+/// The files that a store was opened with.
 ///
-/// What is open goes on answering when its names are gone, and all of it is lost with the last descriptor.
+/// Open files can be used after their names are gone, and are lost when the last descriptor is
+/// closed.
 struct OpenedFiles: Sendable {
   private struct Place: Sendable {
     var path: String
@@ -13,9 +14,9 @@ struct OpenedFiles: Sendable {
   private let directory: String
   private let places: [Place]
 
-  /// Notes the files of a store that is open.
+  /// Records the files of an open store.
   ///
-  /// - Throws: ``StoreError/system(_:)`` if one cannot be looked at.
+  /// - Throws: ``StoreError/system(_:)`` if one cannot be examined.
   init(of directory: String) throws(StoreError) {
     self.directory = directory
     do throws(SystemError) {
@@ -28,10 +29,10 @@ struct OpenedFiles: Sendable {
     }
   }
 
-  /// Looks whether all stand where they were.
+  /// Checks that all files are at their paths.
   ///
-  /// - Throws: ``StoreError/notFound(_:)`` where one does not, ``StoreError/system(_:)`` where that cannot be
-  ///   told.
+  /// - Throws: ``StoreError/notFound(_:)`` if one is not, ``StoreError/system(_:)`` if that cannot
+  ///   be found out.
   func check() throws(StoreError) {
     for place in places {
       do throws(SystemError) {
@@ -50,11 +51,11 @@ struct OpenedFiles: Sendable {
 }
 
 extension Store {
-  /// Looks whether the files of this store stand where they were opened.
+  /// Checks that the files of this store are at the paths where they were opened.
   ///
-  /// A reader, who keeps nothing that others could lose, is not asked.
+  /// Does nothing for a reader, which keeps nothing that could be lost.
   ///
-  /// - Throws: ``StoreError/notFound(_:)`` where one does not, ``StoreError/system(_:)`` where that cannot be
-  ///   told.
+  /// - Throws: ``StoreError/notFound(_:)`` if one is not, ``StoreError/system(_:)`` if that cannot
+  ///   be found out.
   package func checkPresence() throws(StoreError) { try openedFiles?.check() }
 }

@@ -1,24 +1,25 @@
 internal import Platform
 
-// Room for SQLite. What its connections share of a log (`-shm`) is mapped memory, allotted by one byte of every
-// 4 KiB: on a disk of smaller blocks that leaves holes, and a full disk then ends the process by SIGBUS where
-// it should answer an error. So there has to be room before a database is opened.
+// Space for SQLite's shared memory. SQLite's connections share a mapped file (`-shm`), which SQLite
+// allocates by writing one byte of every 4 KiB: on a disk with smaller blocks that leaves holes,
+// and on a full disk the process then dies of SIGBUS instead of getting an error. So there must be
+// space before a database is opened.
 
 extension Store {
-  /// What the shared memory of two logs has at first, 32 KiB each, and their first frames.
+  /// The initial shared memory of two logs, 32 KiB each, and their first frames.
   private static let neededSize: UInt64 = 96 << 10
-  /// A disk of smaller blocks is one where a full disk can end the process.
+  /// On a disk with smaller blocks a full disk can kill the process.
   private static let mappedBlock: UInt64 = 4096
-  /// Below this a disk is nearly full.
+  /// A disk with less available space is nearly full.
   private static let tightBytes: UInt64 = 16 << 20
 
-  /// Makes sure that the disk has room for what opening a store's databases allots.
+  /// Checks that the disk has the space that opening a store's databases allocates.
   ///
   /// - Parameters:
   ///   - path: the store, whose lock the caller holds.
-  ///   - makeRoom: called once where there is none.
-  /// - Throws: ``StoreError/system(_:)`` where there is none after that either and the process might be
-  ///   ended for it.
+  ///   - makeRoom: called once if there is no space.
+  /// - Throws: ``StoreError/system(_:)`` if there is still no space and the process might die of
+  ///   that.
   static func ensureRoom(
     _ path: String, makeRoom: ((String) -> Void)?
   ) throws(StoreError) {
@@ -33,7 +34,7 @@ extension Store {
         do throws(SystemError) {
           try probeRoom(path)
         } catch {
-          // SQLite may do with less, and says so if not.
+          // SQLite may need less, and reports an error otherwise.
           guard isFull(error), disk.blockSize >= mappedBlock else { throw error }
         }
       }
@@ -53,25 +54,26 @@ extension Store {
     if try FileSystem.exists(name) { try FileSystem.unlink(name) }
     do throws(SystemError) {
       let file = try File.kept(name, [.readWrite, .create, .exclusive])
-      // Its room goes with this process, whatever happens.
+      // The file is freed when this process ends, whatever happens.
       try FileSystem.unlink(name)
-      // What SQLite gives back of those that a killed process left may not be had again at once.
+      // The space of shared-memory files that a killed process left may not be available at once
+      // when SQLite removes them.
       try file.allocate(0..<neededSize, keepingSize: true)
     } catch {
       // A file system without fallocate(2) reports a full disk at the write instead.
       guard error.errno == Errno.notSupported else { throw error }
     }
-    // Nor may this be had before the file system's own journal has it.
+    // Nor may this space be available before the file system's own journal is written.
     try File(path, [.read, .directory]).syncFileSystem()
   }
 
-  /// Writes what a database has already, where the disk is nearly full: the first transaction that writes
-  /// touches all of the log's shared memory, for which there may be no room later.
+  /// Writes a value that a database has already if the disk is nearly full: the first transaction
+  /// that writes touches all of the log's shared memory, for which there may be no space later.
   static func takeSharedMemory(of database: StoreDatabase, version: Int64) {
     guard let disk = try? FileSystem.fileSystem(of: database.path),
       disk.availableBytes < tightBytes, disk.blockSize < mappedBlock
     else { return }
-    // Where there is no room for the log it answers an error, then and later.
+    // If there is no space for the log, this is an error now and later.
     try? database.transaction { () throws(StoreError) in
       try database.execute("PRAGMA user_version=\(version)")
     }

@@ -2,15 +2,15 @@
 // own. Where there are several of a name, the greater (timestamp, id) holds.
 
 extension Branch {
-  /// What the lines of tags begin with; they are never merged, listed or counted as heads.
+  /// The prefix of the lines of tags; they are never merged, listed or counted as heads.
   private static let tagPrefix = "llvs.tag/"
 
-  /// The line of a tag.
+  /// Returns the line of a tag.
   package static func tag(_ name: String) -> Branch { Branch(rawValue: tagPrefix + name) }
 }
 
 extension Store {
-  /// The version that a tag names; nil where there is no such tag.
+  /// Returns the version that a tag names; nil if there is no such tag.
   ///
   /// - Complexity: O(log *n*) for each version that carries the tag.
   package func version(tagged name: String) throws(StoreError) -> VersionRecord? {
@@ -18,27 +18,28 @@ extension Store {
     return try version(tag.first ?? tag.number)
   }
 
-  /// The names of tags, in order of their bytes, after a name that need not be one.
+  /// Returns the names of tags, in the order of their bytes, after a name that need not be one of
+  /// them.
   ///
   /// - Returns: at most `limit` names; none at the end.
   package func tags(after name: String?, limit: Int) throws(StoreError) -> [String] {
     let prefix = Branch.tag("").rawValue
-    // The line of the empty name, which is none, comes before all others.
+    // The line of the empty name, which no tag has, is before all others.
     let lines = try lines(after: Branch.tag(name ?? "").rawValue, limit: limit)
     return lines.prefix { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
   }
 
-  /// The version that carries a tag now.
+  /// Returns the version that carries a tag now.
   private func tagNode(_ name: String) throws(StoreError) -> HistoryNode? {
     try graph.heads(ofLine: .tag(name)).last
   }
 
-  /// The number of the version that carries a tag now.
+  /// Returns the number of the version that carries a tag now.
   func tagNumber(_ name: String) throws(StoreError) -> VersionNumber? { try tagNode(name)?.number }
 }
 
 extension WriteTransaction {
-  /// Gives a committed version a name that lasts, and moves the name if another version has it.
+  /// Tags a committed version; moves the tag if another version has it.
   ///
   /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` or what writing throws.
   package func tag(
@@ -51,7 +52,7 @@ extension WriteTransaction {
       .digest: Version.MetadataValue(version.map.digest.hex),
     ]
     if let author { metadata[.author] = Version.MetadataValue(author) }
-    // Later than the one that carried the name, whose clock may be ahead of this one.
+    // Later than the version that carried the tag, whose clock may be ahead of this one.
     let before = try store.tagNumber(name)
     return try add(
       NewVersion(

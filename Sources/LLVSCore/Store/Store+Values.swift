@@ -1,15 +1,15 @@
 public import Foundation
 internal import Synchronization
 
-/// Reading values and versions: the names of the original.
+/// Reading values and versions; the declarations have the names of the original.
 extension Store {
-  /// Opens the store in a directory, or makes one where nothing is or the directory is empty.
+  /// Opens the store in a directory, or makes one if the directory is missing or empty.
   ///
-  /// The store is held for writing as long as this object lives.
+  /// The store is locked for writing as long as this object lives.
   ///
   /// - Parameter rootDirectoryURL: a directory on a local file system.
-  /// - Throws: ``StoreError/busy(_:)`` if another process holds the store; ``StoreError/invalid(_:)`` for a
-  ///   URL that is no file's.
+  /// - Throws: ``StoreError/busy(_:)`` if another process has the store open for writing;
+  ///   ``StoreError/invalid(_:)`` if the URL is not a file URL.
   public convenience init(rootDirectoryURL: URL) throws {
     if let fault = rootDirectoryURL.directoryFault { throw fault }
     self.init(
@@ -21,8 +21,8 @@ extension Store {
   /// The store's directory.
   public var rootDirectoryURL: URL { URL(fileURLWithPath: path, isDirectory: true) }
 
-  /// Takes notice of versions that others made: there is nothing to do, since history is read when it is
-  /// asked for and nobody else writes a store that is held.
+  /// Does nothing; it is there for the original's sake. History is read when it is asked for, and
+  /// no other process writes to a store that is open for writing.
   public func reloadHistory() {}
 
   /// Returns the version with an id; nil if it is not in the store.
@@ -31,7 +31,7 @@ extension Store {
     return try version(from: record)
   }
 
-  /// Whether all these versions are in the store.
+  /// Returns true if all these versions are in the store.
   public func historyIncludesVersions(identifiedBy ids: [Version.ID]) throws(StoreError) -> Bool {
     for id in ids where try version(id) == nil { return false }
     return true
@@ -45,12 +45,12 @@ extension Store {
     return try value(entry)
   }
 
-  /// Returns a value, by the text of its key, as it is at a version.
+  /// Returns the value whose key has this text, as it is at a version.
   public func value(idString: String, at version: Version.ID) throws(StoreError) -> Value? {
     try value(id: Value.ID(idString), at: version)
   }
 
-  /// Returns a value as the version stored it; nil if that version stored nothing at the key.
+  /// Returns a value if this version stored it; nil if the version stored nothing at the key.
   public func value(id: Value.ID, storedAt version: Version.ID) throws(StoreError) -> Value? {
     guard let record = try self.version(version) else { throw .missingVersion(version) }
     guard let entry = try map(of: record).entry(at: id), entry.storedVersion == record.number
@@ -71,20 +71,21 @@ extension Store {
     return try reference(entry)
   }
 
-  /// Returns the references of all values at a version, in ascending order of key.
+  /// Returns the references of all values at a version, in ascending order of keys.
   public func valueReferences(at version: Version.ID) throws(StoreError) -> [Value.Reference] {
     var references: [Value.Reference] = []
     try forEachReference(at: version) { references.append($0) }
     return references
   }
 
-  /// Calls the body with the reference of every value at a version, in ascending order of key.
+  /// Calls the body with the reference of every value at a version, in ascending order of keys.
   ///
-  /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store; what the body throws.
+  /// - Throws: ``StoreError/missingVersion(_:)`` if the version is not in the store; the body's
+  ///   errors.
   public func enumerate(
     version: Version.ID, executingForEach body: (Value.Reference) throws -> Void
   ) throws {
-    // The body is the program's, whose errors can be any.
+    // The body is the caller's and may throw any error.
     var failure: (any Error)?
     do throws(StoreError) {
       try forEachReference(at: version) { (reference) throws(StoreError) in
@@ -120,7 +121,7 @@ extension Store {
     return ids
   }
 
-  /// The newest head: the greatest by (timestamp, generation, id).
+  /// The newest head: the greatest by (timestamp, generation, id); nil if the store is empty.
   public var mostRecentHead: Version? {
     get throws(StoreError) {
       guard let node = try graph.mostRecentHead(), let record = try version(node.number) else {
@@ -130,7 +131,7 @@ extension Store {
     }
   }
 
-  /// Whether more than one version has no successor.
+  /// True if more than one version has no successor.
   public var hasMultipleHeads: Bool {
     get throws(StoreError) { try headNumbers().count > 1 }
   }
@@ -153,7 +154,7 @@ extension Store {
 
   // MARK: Records and entries
 
-  /// The version that a record stands for.
+  /// Returns the version of a row of the catalog.
   package func version(from record: VersionRecord) throws(StoreError) -> Version {
     var predecessors: Version.Predecessors?
     if let first = record.first {
@@ -166,13 +167,14 @@ extension Store {
       valueDataSize: record.valueDataSize, metadata: try metadata(of: record))
   }
 
-  /// The id of a version.
+  /// Returns the id of a version.
   package func id(of number: VersionNumber) throws(StoreError) -> Version.ID {
     try graph.node(number).id
   }
 
   private func entry(_ id: Value.ID, at version: Version.ID) throws(StoreError) -> Entry? {
-    // Who reads one value of a version reads others: its row never changes, and none is ever removed.
+    // A caller that reads one value of a version mostly reads more; the row of a version never
+    // changes.
     if let asked = lastAsked.withLock({ $0 }), asked.id == version {
       return try map(of: asked).entry(at: id)
     }
@@ -193,7 +195,7 @@ extension Store {
 }
 
 extension URL {
-  /// Why nothing is kept in a directory with this URL; nil where it is a file's.
+  /// The error for a URL that is not a file URL; nil if it is one.
   package var directoryFault: StoreError? {
     isFileURL ? nil : .invalid("\(absoluteString) is not the URL of a file")
   }

@@ -1,36 +1,38 @@
 internal import Platform
 
-/// What ``Store/verify(progress:)`` found.
+/// The result of ``Store/verify(progress:)``.
 public struct VerifyReport: Sendable {
-  /// One sentence without its period for each thing that is damaged: where and what.
+  /// One sentence without its period for each fault.
   public internal(set) var damage: [String] = []
-  /// Versions that were checked.
+  /// The number of versions that were checked.
   public internal(set) var versions = 0
-  /// Entries of maps that were checked; one that versions share counts once.
+  /// The number of entries of maps that were checked; an entry that versions share counts once.
   public internal(set) var entries = 0
-  /// Bytes of values that were read and hashed.
+  /// The bytes of values that were read and hashed.
   public internal(set) var bytes: UInt64 = 0
 
-  /// Whether nothing is damaged.
+  /// True if nothing is damaged.
   public var isSound: Bool { damage.isEmpty }
 }
 
 extension Store {
-  /// Reads everything that any version holds and checks it: each record's checksum, each chunk's and
-  /// node's hash, each map's digest against the version's own, and the catalog's inner consistency.
+  /// Reads everything that any version holds and checks it: each record's checksum, each chunk's
+  /// and node's hash, each map's digest against the version's own, and the catalog's inner
+  /// consistency.
   ///
-  /// What is damaged is named and the rest is checked all the same. Others may read and write meanwhile.
+  /// Damage is reported and the check continues. Other processes may read and write meanwhile.
   ///
-  /// - Parameter progress: called with the versions checked so far and their number; false cancels.
-  /// - Returns: what is damaged, and how much was checked.
-  /// - Throws: ``StoreError/cancelled``, or what reading the catalog throws.
-  /// - Complexity: O(bytes stored); memory for the place of each record.
+  /// - Parameter progress: called with the number of versions that are checked and of all; false
+  ///   cancels.
+  /// - Returns: the damage, and how much was checked.
+  /// - Throws: ``StoreError/cancelled``, or an error of reading the catalog.
+  /// - Complexity: O(bytes stored); memory for the location of each record.
   public func verify(
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(StoreError) -> VerifyReport {
     var verifier = Verifier(store: self)
     try verifier.verifyCatalog()
-    // Asked before the catalog: somebody else may go on writing.
+    // The index is read before the catalog: another process may go on writing.
     let noted = index.newestVersion(after: try state().lastNumber)
     let total = Int(try state().lastNumber)
     if let noted, noted > total, let lost = Store.lostVersions(index, UInt32(total)) {
@@ -112,7 +114,7 @@ private struct Verifier {
 }
 
 extension StoreError {
-  /// Whether something in the store is not what was written, or the disk does not give it back.
+  /// True if something in the store is damaged, or the disk cannot read it.
   package var isDamage: Bool {
     switch self {
     case .corrupt: true
@@ -122,7 +124,7 @@ extension StoreError {
     }
   }
 
-  /// What it says, without the name of its case where it has a message.
+  /// The message of the case; for a case without one, its name.
   package var message: String {
     switch self {
     case .corrupt(let text), .invalid(let text), .notFound(let text): text
@@ -133,8 +135,8 @@ extension StoreError {
 }
 
 extension ContentStore {
-  /// Reads a value from the disk and compares it with its digest; chunks and nodes in `seen` were found
-  /// good or bad before.
+  /// Reads a value from the disk and compares it with its digest; chunks and nodes in `seen` were
+  /// checked before.
   func verify(
     _ stored: StoredContent, seen: inout Set<Location>, bytes: inout UInt64
   ) throws(StoreError) {
@@ -182,7 +184,7 @@ extension ContentStore {
   private func verifyChunk(
     _ location: Location, _ length: UInt64, _ digest: Digest, _ count: inout UInt64
   ) throws(StoreError) {
-    // Past the cache: what is asked is what the disk holds.
+    // The cache is bypassed, as the disk is to be checked.
     let raw: [UInt8]
     do throws(StoreError) {
       raw = try records.read(.chunk, at: location)

@@ -3,16 +3,17 @@ internal import Synchronization
 
 /// Committing.
 ///
-/// INVARIANT 1: a record is durable before anything refers to it. The order is: append records to the
-/// segments; the rows of one SQLite transaction that name them; sync the segments; commit the transaction,
-/// which is durable then; only then is the new state published to other threads. An error anywhere leaves
-/// the last commit in force.
+/// INVARIANT S1: a record is durable before anything refers to it. The order is: append records to
+///   the segments; write the rows that refer to them in one SQLite transaction; sync the segments;
+///   commit the transaction, which makes it durable; only then publish the new state to other
+///   threads. An error at any step leaves the last commit in force. (`RecordStore.swift` states the
+///   other half.)
 ///
-/// INVARIANT 2: opening after any crash gives the last committed state. Bytes of segments that no
-/// committed version names are ignored; SQLite's log replays its own last commit.
+/// INVARIANT S2: opening after any crash gives the last committed state. Bytes of segments that no
+///   committed version refers to are ignored; SQLite recovers its last commit from its log.
 extension Store {
-  /// Runs the body as the one writer; everything it adds becomes visible at once, or, when it throws,
-  /// nothing does.
+  /// Runs the body as the only writer. All its changes become visible at once, or none if it
+  /// throws.
   ///
   /// The body must not call this again. When this returns, the commit survives a power failure.
   package func write<Result>(
@@ -30,7 +31,7 @@ extension Store {
     return result
   }
 
-  /// Returns what the body did, and whether there are new versions, of which `latest` is the last.
+  /// Returns the body's result, and true if there are new versions, of which `latest` is the last.
   private func commit<Result>(
     _ body: (WriteTransaction) throws(StoreError) -> Result, _ latest: inout VersionRecord?
   ) throws(StoreError) -> (Result, Bool) {
@@ -41,7 +42,7 @@ extension Store {
       store: self, lastNumber: published.withLock { $0.lastNumber }, latest: latest)
     let result = try body(transaction)
     guard !transaction.namesNothing else { return (result, false) }
-    // The disk takes the records while the rows that name them are made.
+    // The disk writes the records while the rows that refer to them are made.
     try records.startSync()
     try catalog.write { (database) throws(StoreError) in
       for record in transaction.added { try catalog.add(record, in: database) }
@@ -75,7 +76,7 @@ extension Store {
         case .remove(let name): try catalog.removePeer(name, in: database)
         }
       }
-      // What follows, the commit, is the first that refers to them.
+      // The commit, which follows, is the first to refer to them.
       try records.sync()
     }
     published.withLock { state in
@@ -91,18 +92,18 @@ extension Store {
     }
     if let last = transaction.added.last { latest = last }
     transaction.confirmBases()
-    // The next version is made on one of these as a rule.
+    // The next version is mostly based on one of these.
     for record in transaction.added.suffix(16) { graph.note(HistoryNode(record)) }
     index.note(chunks: transaction.newChunks, changes: transaction.changedKeys)
     return (result, !transaction.added.isEmpty)
   }
 
-  /// Nanoseconds since 1970.
+  /// Returns nanoseconds since 1970.
   static func now() -> Int64 {
     let (seconds, nanoseconds) = SystemClock.realtime()
     return seconds * 1_000_000_000 + Int64(nanoseconds)
   }
 
-  /// A result that leaves the lock on the thread that took it.
+  /// Lets a result leave the lock on the thread that acquired it.
   private struct Unchecked<Value>: @unchecked Sendable { let value: Value }
 }

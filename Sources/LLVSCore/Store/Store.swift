@@ -12,9 +12,10 @@ internal import Synchronization
 /// - Concurrency: callable from any thread. Lock order: write lock, catalog's writer, record store's
 ///   writer, published state; the last two are never held while calling out.
 public final class Store: Sendable {
+  /// The kind of access: any number of readers, or one writer beside them.
   package enum Mode: Sendable { case reader, writer }
 
-  /// What is committed, as every thread sees it.
+  /// The committed state, as every thread sees it.
   package struct State: Sendable {
     /// The version that the live tree continues from.
     package var head: VersionNumber?
@@ -22,57 +23,62 @@ public final class Store: Sendable {
     package var headMap: MapRoot?
     /// The number of the newest version.
     package var lastNumber: UInt32
+    /// The settings by name.
     package var settings: [String: [UInt8]]
-    /// Settings that are left out since their rows are not what was written.
+    /// The names of settings that are left out because their rows are damaged.
     package var damagedSettings: [String] = []
-    /// A sentence without its period for each thing in the catalog that opening put right, or found lost.
+    /// A sentence without its period for each repair or loss in the catalog that opening found.
     package var mended: [String] = []
   }
 
+  /// The store's directory, with symbolic links resolved.
   package let path: String
+  /// The kind of access.
   package let mode: Mode
   /// 16 bytes that name the store; copies share them.
   package let storeID: [UInt8]
-  /// Names this copy of the store: another after `cp -a`.
+  /// The id of this copy of the store: `cp -a` makes a copy with another.
   package let replicaID: String
 
+  /// The versions, heads, settings and peers.
   package let catalog: Catalog
   let records: RecordStore
+  /// The bytes of values.
   package let contents: ContentStore
   let index: Index
-  /// Questions about descent, over what is committed.
+  /// The graph of the committed versions.
   package let graph: VersionGraph
   /// Map nodes in memory, for all maps of the store.
   package let nodeCache: NodeCache
   let history: StoreHistory
-  /// Conflicts of the heads asked about last.
+  /// The conflicts of the heads that were asked about last.
   let conflictCache = ConflictCache()
   let counters: Counters
   let lockFile: File
-  /// Held for life as well; nil for a reader.
+  /// Locked as long as the store is open; nil for a reader.
   let directoryLock: File?
-  /// What it was opened with; nil for a reader.
+  /// The files that the store was opened with; nil for a reader.
   let openedFiles: OpenedFiles?
-  /// Where the databases are that are read instead of the store's own; nil as a rule.
+  /// The copies of the databases that are read instead of the store's own; mostly nil.
   private let copy: ReadableCopy?
 
-  // Held through a write transaction, I/O included: only writers take it. The version that was committed
-  // last, here.
+  // Held during a write transaction, I/O included: only writers acquire it. It guards the version
+  // that was committed last by this process.
   let writeLock = Mutex<VersionRecord?>(nil)
   // A leaf lock.
   let published: Mutex<State>
   /// The version whose values were asked for last; a leaf lock.
   let lastAsked = Mutex<VersionRecord?>(nil)
-  /// Who is told of new versions; a leaf lock, not held while telling.
+  /// The listener for new versions; a leaf lock, not held while it is called.
   private let versionListener = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// The store's directory.
   public var rootDirectory: String { path }
 
-  /// Where map nodes are read, and written inside a transaction.
+  /// The place where map nodes are read and, inside a transaction, written.
   package var nodes: any NodeStorage { records }
 
-  /// What opening found.
+  /// The parts of an opened store.
   struct Parts {
     var path: String
     var mode: Mode
@@ -112,20 +118,20 @@ public final class Store: Sendable {
 
   deinit { index.flush() }
 
-  /// Leaves the databases as a clean end does: with nothing in the catalog's log, and the index complete.
+  /// Leaves the databases as closing does: the catalog's log is empty and the index complete.
   ///
-  /// For who goes without giving this object back. What fails here is made up for by the next to open the
-  /// store, which may be used on.
+  /// For a process that exits without releasing this object. The store may be used afterwards; if a
+  /// step fails here, the next process that opens the store does it.
   package func settle() {
     guard mode == .writer else { return }
     index.flush()
     catalog.emptyLog()
   }
 
-  /// Has segments left for new ones at another size than 256 MiB: for tests of what happens there.
+  /// Changes the length at which a new segment is begun from 256 MiB, for tests.
   package func limitSegments(to bytes: UInt64) { records.limitSegments(to: bytes) }
 
-  /// What is committed now; a reader sees what the writer of another process committed.
+  /// Returns the state that is committed now; a reader sees commits of a writer in another process.
   package func state() throws(StoreError) -> State {
     guard mode == .reader else { return published.withLock { $0 } }
     var state = try catalog.read { (database) throws(StoreError) in
@@ -135,11 +141,11 @@ public final class Store: Sendable {
     return state
   }
 
-  /// The number of the newest version that this writer committed or found; 0 where there is none.
+  /// The number of the newest version that this writer committed or found; 0 if there is none.
   package var lastNumber: UInt32 { published.withLock { $0.lastNumber } }
 
-  /// Says who is told, on the thread that committed and with no lock held, when there are new versions;
-  /// before ``write(_:)`` returns. Nil for nobody.
+  /// Sets the listener for new versions. It is called after a commit, on the committing thread and
+  /// without a lock, before ``write(_:)`` returns. Nil removes it.
   package func listenForVersions(_ listener: (@Sendable () -> Void)?) {
     versionListener.withLock { $0 = listener }
   }

@@ -1,9 +1,9 @@
-// What a program may say of a version: what every peer takes.
+// The metadata that a program may give a version: metadata that every peer accepts.
 
 extension Version {
-  /// Why a program cannot give a version this metadata; nil if it can.
+  /// Returns the reason why a program cannot give a version this metadata; nil if it can.
   ///
-  /// How attributes changed is worked out from what the version holds, so that nobody else can say it.
+  /// Changed attributes are computed from the version's entries, so a program cannot give them.
   static func fault(ofGiven metadata: Metadata) -> String? {
     if let key = metadata.keys.filter(AttributeList.isFrame).min() {
       return "the metadata \(key.rawValue) is the store's own"
@@ -11,7 +11,8 @@ extension Version {
     return fault(of: metadata)
   }
 
-  /// Why peers refuse a version with this metadata for its size; nil if they take it.
+  /// Returns the reason why peers refuse a version with metadata of this size; nil if they accept
+  /// it.
   static func fault(of metadata: Metadata) -> String? {
     if metadata.count > ExchangeLimits.metadataCount {
       return "more than \(ExchangeLimits.metadataCount) pieces of metadata"

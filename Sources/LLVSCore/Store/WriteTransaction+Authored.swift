@@ -1,10 +1,10 @@
-/// A version that somebody made, as opposed to one that a rule makes.
+/// A version that a user or program made, as opposed to one that a rule made.
 package struct AuthoredVersion {
-  /// Reserved by ``WriteTransaction/reserveVersion()``, since new entries name it.
+  /// Reserved by ``WriteTransaction/reserveVersion()``, since new entries refer to it.
   package var number: VersionNumber
   /// The predecessor that the map was edited from; nil for a root.
   package var first: VersionNumber?
-  /// The other side of a merge that somebody asked for.
+  /// The other predecessor of a merge that was asked for; nil otherwise.
   package var second: VersionNumber?
   /// The first predecessor's map.
   package var base: ValueMap
@@ -12,18 +12,21 @@ package struct AuthoredVersion {
   package var map: ValueMap
   /// The name of its line; nil for the unnamed one.
   package var line: Branch?
+  /// The name of its author; nil for none.
   package var author: String?
+  /// The author's message; nil for none.
   package var message: String?
-  /// What else is said of it.
+  /// The other metadata.
   package var metadata: Version.Metadata
-  /// The change list to record for a merge; nil where it follows from the maps.
+  /// The change list to record for a merge; nil if it follows from the maps.
   package var changes: StoredContent?
-  /// Every change from the base to the map, in ascending order, where that is known; nil has the maps
-  /// compared.
+  /// All changes from the base to the map, in ascending order; nil if the maps have to be compared.
   var known: [MapChange]?
-  /// Bytes of extended attributes that one version may change; more are put into versions that follow.
+  /// The bytes of extended attributes that one version may change; further ones go into later
+  /// versions.
   package var extendedLimit = AttributeList.ownExtended
 
+  /// Creates a draft.
   package init(
     number: VersionNumber, first: VersionNumber?, second: VersionNumber? = nil, base: ValueMap,
     map: ValueMap, line: Branch? = nil, author: String? = nil, message: String? = nil,
@@ -43,26 +46,26 @@ package struct AuthoredVersion {
 }
 
 extension Version.MetadataKey {
-  /// Who made the version: a JSON string.
+  /// The author of the version: a JSON string.
   package static let author = Version.MetadataKey("llvs.author")
-  /// What its maker said of it: a JSON string.
+  /// The author's message: a JSON string.
   package static let message = Version.MetadataKey("llvs.message")
 }
 
 extension WriteTransaction {
-  /// How far ahead of this clock a predecessor may be and still be followed, in seconds.
+  /// The greatest lead of a predecessor's time over this clock that is followed, in seconds.
   private static let followedAhead: Double = 86_400
 
   /// Adds a version with a random id, a digest, and the attributes that it changes.
   ///
-  /// Where it changes more extended attributes than peers take of one version, those follow in versions of
-  /// their own; the last is returned, whose map is the draft's.
+  /// If it changes more extended attributes than peers accept in one version, the rest is in
+  /// versions that follow it; the last one is returned, and has the draft's map.
   ///
-  /// With `isBounded` metadata that no peer would take for its size is refused; not of a cut, which would then
-  /// never be made.
+  /// With `isBounded`, metadata of a size that no peer accepts is refused. Cuts of the live tree
+  /// are not bounded: they could never be made otherwise.
   ///
-  /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)``, or what reading the
-  ///   maps and writing the metadata throws.
+  /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)``, or an error of
+  ///   reading the maps or writing the metadata.
   /// - Complexity: O(*k* log *n*) for *k* changed entries.
   package func add(
     _ draft: AuthoredVersion, isBounded: Bool = false
@@ -81,7 +84,7 @@ extension WriteTransaction {
     return last
   }
 
-  /// Adds a draft as one version; nil where it changes more extended attributes than one may.
+  /// Adds a draft as one version; nil if it changes more extended attributes than one version may.
   private func addWhole(
     _ draft: AuthoredVersion, _ isBounded: Bool
   ) throws(StoreError) -> VersionRecord? {
@@ -103,8 +106,8 @@ extension WriteTransaction {
         changedKeys: keys))
   }
 
-  /// The keys that changed and the bytes that were stored; puts attributes into the metadata. Nil where the
-  /// extended ones are too many.
+  /// Returns the changed keys and the number of stored bytes, and adds the attributes to the
+  /// metadata; nil if there are too many extended attributes.
   private func describe(
     _ draft: AuthoredVersion, in metadata: inout Version.Metadata
   ) throws(StoreError) -> ([Key], Int64)? {
@@ -143,7 +146,8 @@ extension WriteTransaction {
     return (keys, size)
   }
 
-  /// Now, but after every predecessor that is not a day ahead of this clock.
+  /// Returns the time now, or a later one so that it is after every predecessor that is not a day
+  /// ahead of this clock.
   package func timestamp(after predecessors: [VersionNumber]) throws(StoreError) -> Double {
     let now = Double(Store.now()) / 1e9 - 978_307_200
     var result = now

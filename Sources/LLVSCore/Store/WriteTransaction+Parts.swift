@@ -1,14 +1,15 @@
-// A version whose extended attributes are more than peers take of one.
+// A version with more extended attributes than peers accept in one version.
 //
-// What is saved has to come into versions however much it is, and every peer is to take them: so where there
-// is too much for one version, the bytes, the names and what fits of the rest are in it, and the extended
-// attributes that are left follow in versions made on it, which change attributes alone and so have empty
-// lists of changes. All are in one transaction: nobody meets the first without the last.
+// All saved data must get into versions, and every peer must accept them. So if there is too much
+// for one version, it holds the bytes, the names and as many extended attributes as are allowed.
+// The others are in versions based on it, which change attributes only and so have empty change
+// lists. All of them are added in one transaction: a peer never sees the first without the last.
 
 extension WriteTransaction {
-  /// The drafts, each made on the one before, whose last has the map of a draft that is too long for one.
+  /// Returns drafts, each based on the one before; the last has the map of a draft that is too long
+  /// for one version.
   ///
-  /// - Complexity: that of adding the draft, for each.
+  /// - Complexity: that of adding the draft, for each part.
   func parts(of draft: AuthoredVersion) throws(StoreError) -> [AuthoredVersion] {
     var postponed: [Postponed] = []
     var ends: [Int] = []
@@ -48,27 +49,27 @@ extension WriteTransaction {
         }
       parts.append(
         AuthoredVersion(
-          // Reserved once the one before is added.
+          // Reserved when the part before it was added.
           number: draft.number, first: nil, base: base, map: map, line: draft.line,
           author: draft.author, message: draft.message, metadata: draft.metadata))
     }
     return parts
   }
 
-  /// An entry whose extended attributes come later, as it is until then.
+  /// An entry whose extended attributes are added later, in its state until then.
   private struct Postponed {
     var key: Key
     var before: Entry
   }
 
   private func before(_ change: MapChange, _ new: Entry) throws(StoreError) -> Entry {
-    // A change of attributes alone comes later as a whole.
+    // A change of attributes alone is made later as a whole.
     if let old = change.old, old.isDirectory || old.storedVersion == new.storedVersion {
       return old
     }
     var short = new
     short.attributes.extended = []
-    // The same bytes with other attributes are another revision.
+    // The same bytes with other attributes need another revision.
     short.revision = try allotRevisions()
     return short
   }
@@ -80,7 +81,7 @@ extension Attributes {
 }
 
 extension MapChange {
-  /// Whether both entries are of one content and one version.
+  /// True if both entries have the same content and the same storing version.
   var isNone: Bool {
     guard let old, let new else { return false }
     return old.hasSameContent(as: new) && old.storedVersion == new.storedVersion

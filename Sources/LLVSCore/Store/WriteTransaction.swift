@@ -1,12 +1,13 @@
-/// Everything that one commit makes visible at once; see ``Store/write(_:)``.
+/// All changes that one commit makes visible at once; see ``Store/write(_:)``.
 ///
-/// - Concurrency: used by the one thread that runs the body, and not after it.
+/// - Concurrency: used by the thread that runs the body, and only while it runs.
 package final class WriteTransaction {
   enum PeerChange {
     case set(Peer)
     case remove(String)
   }
 
+  /// The store that it writes to.
   package let store: Store
   /// The number that the next reserved version gets.
   private var nextNumber: UInt32
@@ -15,12 +16,12 @@ package final class WriteTransaction {
   private(set) var heads: [HeadLogEntry] = []
   private(set) var settings: [(String, [UInt8]?)] = []
   private(set) var peerChanges: [PeerChange] = []
-  /// When names last came to or went from directories, by inode.
+  /// The times at which names were last added to or removed from directories, by inode.
   var directoryTimes: [UInt64: Attributes.Time] = [:]
   var forgottenImplied: Set<[UInt8]> = []
   var movedAboveImplied: [[UInt8]: [UInt8]] = [:]
   var impliedNumbers: [[UInt8]: UInt64] = [:]
-  /// Names of hard links that the live tree's map gets.
+  /// The names of hard links that the live tree's map gets.
   var linkedKeys: Set<LinkedKey> = []
   private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []
   /// The number of the newest committed version.
@@ -28,11 +29,11 @@ package final class WriteTransaction {
   private var addedByID: [Version.ID: Int] = [:]
   private var names: Set<String> = []
   private(set) var newChunks: [Digest: Location] = [:]
-  /// Committed versions that were asked for: a version's predecessors are looked at several times.
+  /// Committed versions that were read: a version's predecessors are needed several times.
   private var met: [VersionNumber: VersionRecord] = [:]
   private static let mostMet = 64
   private var bases: KnownBases?
-  /// The version that was committed last: what the next is made on, as a rule.
+  /// The version that was committed last; mostly the next one is based on it.
   private let latest: VersionRecord?
 
   init(store: Store, lastNumber: UInt32, latest: VersionRecord?) {
@@ -42,7 +43,7 @@ package final class WriteTransaction {
     nextNumber = lastNumber + 1
   }
 
-  /// The virtual bases of merges that are made here.
+  /// Returns the virtual bases of merges for this transaction.
   func knownBases() -> KnownBases {
     let all = store.history.bases
     if let bases, !all.isFull(bases.batch) { return bases }
@@ -51,33 +52,34 @@ package final class WriteTransaction {
     return fresh
   }
 
-  /// Keeps what was learned of versions that are committed now.
+  /// Keeps the virtual bases of versions that are committed now.
   func confirmBases() { bases?.confirm() }
 
-  /// Where map nodes are written.
+  /// The place where map nodes are written.
   package var nodes: any NodeStorage { store.records }
 
   /// The number that the next reserved version will get.
   package var nextVersion: VersionNumber { VersionNumber(nextNumber) }
 
-  /// The number of a version that this transaction will add; added in the order reserved.
+  /// Returns the number of a version that this transaction will add; versions are added in this
+  /// order.
   package func reserveVersion() throws(StoreError) -> VersionNumber {
     guard nextNumber < .max else { throw .noSpace("version numbers are used up") }
     defer { nextNumber += 1 }
     return VersionNumber(nextNumber)
   }
 
-  /// The first of `count` inode numbers in a row.
+  /// Returns the first of `count` consecutive inode numbers.
   package func allotInodes(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
     try store.counters.allot(.inode, count)
   }
 
-  /// The first of `count` revision numbers in a row.
+  /// Returns the first of `count` consecutive revision numbers.
   package func allotRevisions(_ count: UInt64 = 1) throws(StoreError) -> UInt64 {
     try store.counters.allot(.revision, count)
   }
 
-  /// A version that is committed or was added here.
+  /// Returns a version that is committed or was added by this transaction; nil if there is none.
   package func version(_ number: VersionNumber) throws(StoreError) -> VersionRecord? {
     if number.rawValue > base {
       let index = Int(number.rawValue - base) - 1
@@ -98,6 +100,7 @@ package final class WriteTransaction {
     return record
   }
 
+  /// Returns a version that is committed or was added by this transaction; nil if there is none.
   package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
     if let index = addedByID[id] { return added[index] }
     if let latest, latest.id == id { return latest }
@@ -110,6 +113,10 @@ package final class WriteTransaction {
   /// Adds a version; it becomes visible when the transaction commits.
   ///
   /// Its generation and name are computed here.
+  ///
+  /// - Throws: ``StoreError/attemptToAddExistingVersion(_:)``,
+  ///   ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)``,
+  ///   ``StoreError/invalid(_:)`` for a number out of order or a timestamp out of range.
   @discardableResult
   package func add(_ version: NewVersion) throws(StoreError) -> VersionRecord {
     let expected = base + UInt32(added.count) + 1
@@ -160,7 +167,7 @@ package final class WriteTransaction {
     throw .exists("every name for version \(version.id.rawValue) is taken")
   }
 
-  /// Makes a version the one that the live tree continues from, and logs why.
+  /// Makes a version the head of the live tree, and logs the reason.
   package func setHead(
     _ version: VersionNumber?, map: MapRoot?, reason: String
   ) throws(StoreError) {
@@ -176,11 +183,13 @@ package final class WriteTransaction {
     settings.append((name, value))
   }
 
+  /// Adds a peer, or replaces the one with its name.
   package func setPeer(_ peer: Peer) { peerChanges.append(.set(peer)) }
 
+  /// Removes a peer.
   package func removePeer(_ name: String) { peerChanges.append(.remove(name)) }
 
-  /// Notes which versions stand in a bundle, so that it is not read again.
+  /// Records the versions in a bundle, so that it is not read again.
   package func note(bundle hash: Digest, versions: [VersionNumber]) {
     bundles.append((hash, versions))
   }
@@ -192,21 +201,22 @@ package final class WriteTransaction {
 
   // MARK: Content
 
-  /// Stores a value that was made ready before.
+  /// Stores a value that was hashed and compressed before.
   package func write(_ value: ReadyValue) throws(StoreError) -> StoredContent {
     try store.contents.write(value, in: self)
   }
 
-  /// Stores a value's bytes, streaming.
+  /// Stores a value's bytes in bounded memory.
   package func write(_ source: some ContentSource) throws(StoreError) -> StoredContent {
     try store.contents.write(source, in: self)
   }
 
+  /// Stores a value's bytes.
   package func write(_ bytes: [UInt8]) throws(StoreError) -> StoredContent {
     try store.contents.write(bytes, in: self)
   }
 
-  /// Where this transaction stored a chunk.
+  /// Returns the location of a chunk that this transaction stored; nil if it did not.
   func newChunk(_ digest: Digest) -> Location? { newChunks[digest] }
 
   func note(chunk digest: Digest, at location: Location) { newChunks[digest] = location }
