@@ -1,6 +1,6 @@
 import LLVSCore
 
-/// Takes the changes of one version in the order in which they are to be read.
+/// Receives the changes of one version, in order.
 protocol ChangeSink {
   /// Calls its argument with the bytes of a value, piece by piece.
   typealias Pieces = (
@@ -14,7 +14,7 @@ protocol ChangeSink {
   mutating func preserveRemoval(_ key: Key) throws(StoreError)
 }
 
-// The length of a value follows from its bytes there.
+// In this format the bytes tell the length of a value.
 extension ChangeWriter: ChangeSink {
   mutating func insert(_ key: Key, length: UInt64, data: Pieces) throws(StoreError) {
     try expect(length)

@@ -1,10 +1,10 @@
 internal import Foundation
 import LLVSCore
 
-/// Where the work of an exchange is done: on a thread of its own, so that no thread of the pool ever waits
-/// for a disk.
+/// Runs an exchange on a thread of its own, so that no thread of the concurrency pool waits for a
+/// disk.
 enum ExchangeThread {
-  /// Runs work that blocks; cancelling the task tells it to stop.
+  /// Runs work that blocks; cancelling the task asks it to stop.
   static func run<Result: Sendable>(
     _ body: @escaping @Sendable (ExchangeControl) throws -> Result
   ) async throws -> Result {

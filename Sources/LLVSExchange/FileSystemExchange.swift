@@ -1,81 +1,82 @@
 public import Foundation
 public import LLVSCore
 
-/// Exchanges a store's versions through a folder in the original's format: `versions/ID` holds what a
-/// version is, `changes/ID` what it changed.
+/// Exchanges a store's versions through a folder in the original's format: `versions/ID` describes
+/// a version, `changes/ID` lists its changes.
 ///
-/// The folder may be on a stick, a share, or in a directory that another program synchronises. Nothing
-/// in it is trusted, and nothing that is there is written again.
+/// The folder may be on a stick, on a share, or in a directory that another program synchronises.
+/// Nothing in it is trusted, and no file in it is written again.
 ///
-/// - Concurrency: callable from any thread; two exchanges of one store wait for each other where they
-///   commit.
+/// - Concurrency: callable from any thread; two exchanges of one store wait for each other when
+///   they commit.
 public final class FileSystemExchange: Exchange {
   /// The store.
   public let store: Store
   private let folder: String
-  /// Why nothing can be exchanged.
+  /// The reason why nothing can be exchanged; nil if it can.
   private let fault: StoreError?
 
   /// The folder.
   public var rootDirectoryURL: URL { URL(fileURLWithPath: folder, isDirectory: true) }
 
-  /// Creates an exchange through a folder, which is made if it is not there. With a URL that is no file's
-  /// every exchange throws ``StoreError/invalid(_:)``.
+  /// Creates an exchange through a folder, which is made if it is missing. If the URL is not a file
+  /// URL, every exchange throws ``StoreError/invalid(_:)``.
   ///
   /// - Parameters:
   ///   - rootDirectoryURL: the folder.
   ///   - store: the store.
-  ///   - usesFileCoordination: without effect here; other systems ask before they read and write.
+  ///   - usesFileCoordination: has no effect here; other systems ask before they read and write.
   public init(rootDirectoryURL: URL, store: Store, usesFileCoordination: Bool = false) {
     folder = rootDirectoryURL.path
     fault = rootDirectoryURL.directoryFault
     self.store = store
-    // Where it cannot be made, the first exchange says so.
+    // If it cannot be made, the first exchange reports that.
     try? FileManager.default.createDirectory(
       at: rootDirectoryURL, withIntermediateDirectories: true)
   }
 
-  /// Creates an exchange through a folder that has to be there: an absent one is a stick not plugged in.
+  /// Creates an exchange through an existing folder: a missing one may be on a stick that is not
+  /// plugged in.
   package init(existingFolder path: String, store: Store) {
     folder = path
     fault = nil
     self.store = store
   }
 
-  /// Takes in the versions that are there and not here.
+  /// Stores the versions that the folder has and the store lacks.
   ///
   /// Versions that break a rule are left out with their descendants.
   public func retrieve() async throws -> [Version.ID] {
     try await ExchangeThread.run { [self] control in try retrieve(control: control).remoteIDs }
   }
 
-  /// Writes the versions that are here and not there.
+  /// Writes the versions that the store has and the folder lacks.
   ///
-  /// - Throws: ``StoreError/corrupt(_:)`` where some could not be written because something is damaged, when
-  ///   all others are there; else as ``Exchange/send()``.
+  /// - Throws: ``StoreError/corrupt(_:)`` if some could not be written because something in the
+  ///   store is damaged; all others are written then. Otherwise as ``Exchange/send()``.
   public func send() async throws -> [Version.ID] {
     try await ExchangeThread.run { [self] control in try send(control: control).allSent() }
   }
 
-  /// Takes in what is there, and tells what came, what was refused and why.
+  /// Retrieves, and reports which versions are new and which were refused, with the reasons.
   package func retrieve(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     let remote = try remote(control)
     return try store.retrieve(from: remote, control: control)
   }
 
-  /// Tells what is there, and takes nothing.
+  /// Returns an outline of the folder's versions; stores nothing.
   package func outline(control: ExchangeControl) throws(StoreError) -> PlaceOutline {
     let remote = try remote(control)
     return try store.outline(of: remote, control: control)
   }
 
-  /// Reads everything that is there into a store that holds nothing else.
+  /// Reads everything in the folder into an empty store.
   package func readAll(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     let remote = try remote(control)
     return try store.readAll(of: remote, control: control)
   }
 
-  /// Writes what is missing there.
+  /// Writes the versions that the folder lacks.
   package func send(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     let remote = try remote(control)
     return try store.send(to: remote, control: control)

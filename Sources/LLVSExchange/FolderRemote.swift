@@ -4,35 +4,36 @@ internal import Synchronization
 
 /// A folder in the original's format: `versions/ID` and `changes/ID`.
 ///
-/// INVARIANT 1: a version's file appears only after its changes are durable, under its name at once and
-/// whole. Temporary files stand in a hidden directory beside the two, never in them, since older programs
-/// read every name there.
-/// INVARIANT 2: a version's file that is there is never written again.
-/// INVARIANT 3: only regular files are opened, and never so that opening can block.
+/// INVARIANT R1: a version's file appears only after its changes are durable, under its name at
+///   once and whole. Temporary files are in a hidden directory beside the two, never in them, since
+///   older programs read every name there.
+/// INVARIANT R2: an existing file of a version is never written again.
+/// INVARIANT R3: only regular files are opened, and in a way that cannot block.
 package final class FolderRemote: WireRemote {
   private let folder: PeerFolder
   private var path: String { folder.path }
   private let outgoing: String
   private let control: ExchangeControl
 
-  /// The directories that a send works in, open, so that a file is found by its name alone.
+  /// The open directories that a send works in, in which a file is found by its name alone.
   private struct Ready: Sendable {
     let outgoing: File
-    /// Where files are written, and where they become visible.
+    /// The directories in which files are written, and those in which they become visible.
     let from: [WireKind: File]
     let to: [WireKind: File]
   }
 
-  // Held while the folder is made ready, once a send; else for memory alone.
+  // Held while the folder is prepared, once for each send; otherwise for memory access only.
   private let ready = Mutex<Ready?>(nil)
-  // The two directories once they were read from, so that a file is found by its name alone. A leaf lock.
+  // The two directories after the first read, in which a file is found by its name alone. A leaf
+  // lock.
   private let directories = Mutex<[WireKind: File]>([:])
 
   /// Files up to this many bytes are read when they are opened.
   private static let readAhead: UInt64 = 65_536
 
-  /// A remote at a folder, which has to be there; `replica` tells this store's temporary files from
-  /// another's.
+  /// Creates a remote at a folder, which must exist; `replica` distinguishes this store's temporary
+  /// files from those of others.
   package init(path: String, replica: String, control: ExchangeControl = ExchangeControl()) {
     folder = PeerFolder(path: path)
     self.control = control
@@ -43,10 +44,11 @@ package final class FolderRemote: WireRemote {
     if ready.withLock({ $0 != nil }) { abandon() }
   }
 
+  /// The ids of the versions in the folder, in no order.
   package func versionIDs() throws(StoreError) -> [Version.ID] { try ids(.version) }
 
-  /// The versions of which the changes are there and nothing says what they are: somebody's send was
-  /// interrupted, or the other half went away.
+  /// Returns the versions with changes but without a description: a send was interrupted, or the
+  /// other file was removed.
   func idsOfChangesAlone() throws(StoreError) -> [Version.ID] {
     let whole = Set(try ids(.version))
     return try ids(.changes).filter { !whole.contains($0) }.sorted()
@@ -72,12 +74,16 @@ package final class FolderRemote: WireRemote {
     }
   }
 
-  /// Names that programs which synchronise folders use while they write.
+  /// Returns true for names that programs which synchronise folders use while they write.
   private static func isTemporary(_ name: String) -> Bool {
     name.hasPrefix(".") || name.hasPrefix("~") || name.hasSuffix(".tmp")
       || name.hasSuffix(".part") || name.hasSuffix(".partial")
   }
 
+  /// Opens a version's file of a kind; nil if it is not there.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` for a file that is not regular or may not be read,
+  ///   ``StoreError/unreachable(_:)``.
   package func open(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> WireInput? {
     if let fault = WireName.fault(of: id) { throw .invalid(fault) }
     let name = "\(kind.rawValue)/\(id.rawValue)"
@@ -90,7 +96,7 @@ package final class FolderRemote: WireRemote {
     let isWhole: Bool
     var isThere = false
     do throws(SystemError) {
-      // Opening a device can do something; of what is none, opening a FIFO could wait.
+      // Opening a device may have an effect, and opening a FIFO may wait.
       let kind = try FileSystem.status(id.rawValue, in: directory, following: false).kind
       guard kind == .regular else { throw SystemError(errno: Errno.invalid, call: "", subject: "") }
       isThere = true
@@ -99,7 +105,7 @@ package final class FolderRemote: WireRemote {
       guard status.kind == .regular else {
         throw SystemError(errno: Errno.invalid, call: "", subject: "")
       }
-      // One byte more than there is shows that nothing was added since.
+      // Reading one byte more than the size shows that nothing was added since.
       let room = Int(min(status.size, FolderRemote.readAhead)) + 1
       start = try file.read(room, at: 0)
       isWhole = start.count < room
@@ -109,7 +115,7 @@ package final class FolderRemote: WireRemote {
         try folder.check()
         return nil
       case Errno.invalid, Errno.tooManySymlinks: throw .invalid("\(name): not a regular file")
-      // One that another user left closed keeps the others from nobody.
+      // A file that another user made unreadable does not stop the retrieval of the others.
       case Errno.accessDenied where isThere: throw .invalid("\(name): may not be read")
       default: throw folder.translated(error)
       }
@@ -118,7 +124,7 @@ package final class FolderRemote: WireRemote {
     return input(name, start, then: file)
   }
 
-  /// The bytes of a long file, the first of which were read.
+  /// Returns an input of a long file, whose first bytes were read.
   private func input(_ name: String, _ start: [UInt8], then file: File) -> WireInput {
     var offset = 0
     let control = control
@@ -142,7 +148,7 @@ package final class FolderRemote: WireRemote {
     }
   }
 
-  /// One of the two directories; nil where it is not there.
+  /// Returns one of the two directories; nil if it is not there.
   private func directory(_ kind: WireKind) throws(StoreError) -> File? {
     if let known = directories.withLock({ $0[kind] }) { return known }
     let path = "\(path)/\(kind.rawValue)"
@@ -191,7 +197,7 @@ package final class FolderRemote: WireRemote {
     }
     for kind in WireKind.allCases { try folder.checkOwn("\(path)/\(kind.rawValue)") }
     do throws(SystemError) {
-      // What a send that ended badly left behind.
+      // The remains of a send that failed are removed.
       try FileSystem.removeTree(outgoing)
       try FileSystem.makeDirectory(outgoing)
       var (from, to) = ([WireKind: File](), [WireKind: File]())
@@ -210,6 +216,7 @@ package final class FolderRemote: WireRemote {
     try File(directory, [.read, .directory, .noFollow])
   }
 
+  /// Writes a version's file of a kind that no reader sees before ``publish(_:)``.
   package func write(
     _ kind: WireKind, _ id: Version.ID, _ body: (WireOutput) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -223,7 +230,7 @@ package final class FolderRemote: WireRemote {
       throw folder.translated(error)
     }
     var offset: UInt64 = 0
-    // The format has no word for zeros: a hole of a terabyte takes more than that here.
+    // The format cannot abbreviate zeros: a hole of a terabyte takes more than a terabyte here.
     let room = { [self] (length: UInt64) throws(StoreError) in
       do throws(SystemError) {
         guard try file.fileSystem().availableBytes < length else { return }
@@ -245,11 +252,14 @@ package final class FolderRemote: WireRemote {
     try output.flush()
   }
 
+  /// Makes versions whose files are written visible, durably: all changes first, then the
+  /// descriptions.
   package func publish(_ ids: [Version.ID]) throws(StoreError) {
     guard !ids.isEmpty else { return }
     let ready = try prepare()
     do throws(SystemError) {
-      // One sync for all files of the batch, whose bytes so come before their names.
+      // One sync for all files of the batch, so that their bytes are on the disk before their
+      // names.
       try ready.outgoing.syncFileSystem()
       for kind in [WireKind.changes, .version] {
         guard let from = ready.from[kind], let to = ready.to[kind] else { continue }
@@ -265,7 +275,7 @@ package final class FolderRemote: WireRemote {
     _ name: String, _ kind: WireKind, _ from: File, _ to: File
   ) throws(SystemError) {
     if kind == .changes {
-      // The version's file is not there, so nobody reads these yet: a torn list is made whole.
+      // Without the version's file no reader uses these changes yet: a torn file is replaced.
       try FileSystem.rename(name, in: from, to: name, in: to)
       return
     }
@@ -276,7 +286,7 @@ package final class FolderRemote: WireRemote {
       switch error.errno {
       case Errno.exists: try FileSystem.unlink(source)
       case Errno.invalid, Errno.notSupported, Errno.notImplemented:
-        // A file system without exclusive renames.
+        // This file system has no exclusive rename.
         if try FileSystem.exists("\(to.path)/\(name)") {
           try FileSystem.unlink(source)
         } else {
@@ -287,8 +297,10 @@ package final class FolderRemote: WireRemote {
     }
   }
 
+  /// Removes what was written and not published.
   package func abandon() {
-    // Also what an earlier send left behind; what cannot be removed is removed by the next.
+    // This also removes what an earlier send left behind; what cannot be removed now is removed by
+    // the next.
     try? FileSystem.removeTree(outgoing)
     ready.withLock { $0 = nil }
   }

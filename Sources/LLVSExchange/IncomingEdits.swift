@@ -1,9 +1,9 @@
 import LLVSCore
 
-/// What a version that came from elsewhere does to a map, in the map's order, one edit at a time.
+/// The edits by which a received version changes a map, in the map's order, one at a time.
 ///
-/// Attributes are read out of the metadata as they are needed: a peer's few bytes may unpack to a thousand
-/// times as many, of which so never more than one frame and one value's stand in memory.
+/// Attributes are read from the metadata when they are needed: a few bytes from a peer may unpack
+/// to a thousand times as many, so at most one frame and one value's attributes are in memory.
 ///
 /// - Concurrency: for one thread at a time.
 final class IncomingEdits {
@@ -21,7 +21,8 @@ final class IncomingEdits {
   /// The keys of the edits so far, each once.
   private(set) var keys: [Key] = []
 
-  /// Edits over a map by changes of its values and by the lists in a version's metadata.
+  /// Creates the edits of a map from changes of its values and from the lists in a version's
+  /// metadata.
   init(
     _ installer: VersionInstaller, _ changes: [Key: VersionInstaller.Change],
     _ metadata: Version.Metadata, over base: ValueMap, _ number: VersionNumber
@@ -39,9 +40,9 @@ final class IncomingEdits {
     try take(directory)
   }
 
-  /// The next edit; nil at the end.
+  /// Returns the next edit; nil at the end.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` that says what is wrong with the version.
+  /// - Throws: ``StoreError/invalid(_:)`` with the fault of the version.
   func next() throws(StoreError) -> MapEdit? {
     while let edit = try step() {
       guard let edit = edit.made else { continue }
@@ -51,7 +52,7 @@ final class IncomingEdits {
     return nil
   }
 
-  /// What came of a key: it may be nothing.
+  /// The result for a key; the edit may be nil.
   private struct Step {
     var made: MapEdit?
   }

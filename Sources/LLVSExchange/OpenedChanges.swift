@@ -1,20 +1,20 @@
 import LLVSCore
 
-/// What a version changes, as far as it could be read before the commit that takes it in began: the
-/// transaction then has less to do, and others wait for it less.
+/// The changes of a version, read before the commit that stores it if they are short: the
+/// transaction then has less to do, and other writers wait less.
 enum OpenedChanges<Changes: ChangeSource>: ChangeSource {
-  /// To be read while it is stored.
+  /// Changes to read while they are stored.
   case unread(Changes)
   case read([WireChange<ReadyValue>])
-  /// It was read, and this is wrong with it.
+  /// The changes were read, and have this fault.
   case malformed(StoreError)
 
-  /// Versions that take more bytes are read while they are stored.
+  /// Changes with more bytes are read while they are stored.
   static var limit: Int { 65_536 }
 
-  /// Reads changes that are short; nil where they turn out not to be.
+  /// Reads changes that are short; nil if they turn out to be long.
   ///
-  /// - Throws: what reading throws, but for what is wrong with the changes.
+  /// - Throws: the error of reading, except a fault in the changes.
   init?(reading changes: Changes, preparedBy contents: ContentStore) throws(StoreError) {
     let sink = ReadyValueSink(contents, atMost: Self.limit)
     var read: [WireChange<ReadyValue>] = []
@@ -46,7 +46,7 @@ enum OpenedChanges<Changes: ChangeSource>: ChangeSource {
   }
 }
 
-/// Hashes and packs values that come in pieces, while there is room.
+/// Hashes and packs values that come in pieces, up to a number of bytes.
 private final class ReadyValueSink: WireValueSink {
   private let contents: ContentStore
   private var room: Int
@@ -79,7 +79,7 @@ private final class ReadyValueSink: WireValueSink {
 }
 
 extension WireChange {
-  /// The same change with its value as a body has it.
+  /// Returns the same change with its value converted.
   func map<Other>(
     _ body: (Stored) throws(StoreError) -> Other
   ) throws(StoreError) -> WireChange<Other> {

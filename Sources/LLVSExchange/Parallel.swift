@@ -5,14 +5,14 @@ internal import Synchronization
 
 /// Work that two threads share.
 ///
-/// - Concurrency: what the bodies touch has to bear it; the caller waits for both.
+/// - Concurrency: the bodies must be able to run on two threads at once; the caller waits for both.
 enum Parallel {
   /// Runs two bodies at once; where both fail, the first's error is thrown.
   static func both<A, B>(
     _ first: @escaping () throws(StoreError) -> A, _ second: @escaping () throws(StoreError) -> B
   ) throws(StoreError) -> (A, B) {
     nonisolated(unsafe) let (first, second) = (first, second)
-    // Each variable is touched by one of the two until both are done.
+    // One thread uses each variable until both are done.
     nonisolated(unsafe) var a: Result<A, StoreError>?
     nonisolated(unsafe) var b: Result<B, StoreError>?
     DispatchQueue.concurrentPerform(iterations: 2) { index in
@@ -26,13 +26,13 @@ enum Parallel {
     return (try a.get(), try b.get())
   }
 
-  /// Runs a body that waits more than it computes on a thread of its own, and meanwhile another, which may
-  /// share its own work out; where both fail, the first's error is thrown.
+  /// Runs a body that mostly waits on a thread of its own and another one meanwhile, which may
+  /// share its own work out; if both fail, the first's error is thrown.
   static func beside<A, B>(
     _ first: @escaping () throws(StoreError) -> A, _ second: () throws(StoreError) -> B
   ) throws(StoreError) -> (A, B) {
     nonisolated(unsafe) let first = first
-    // Touched by that thread until it is joined, or by this one where there is none.
+    // The other thread uses it until it is joined, or this one if there is no other.
     nonisolated(unsafe) var a: Result<A, StoreError>?
     let thread: SystemThread
     do throws(SystemError) {
@@ -40,7 +40,7 @@ enum Parallel {
         a = Result { () throws(StoreError) in try first() }
       }
     } catch {
-      // No more threads: one after the other.
+      // The system allows no more threads: one after the other.
       return (try first(), try second())
     }
     let b = Result<B, StoreError> { () throws(StoreError) in try second() }
@@ -49,7 +49,8 @@ enum Parallel {
     return (try a.get(), try b.get())
   }
 
-  /// The results of a body for 0 to `count`, computed by two threads that take turns by sixteen.
+  /// Returns the results of a body for 0 to `count`, computed by two threads that take sixteen
+  /// indices at a time.
   static func map<Value>(
     _ count: Int, _ body: @escaping (Int) throws(StoreError) -> Value
   ) throws(StoreError) -> [Value] {
@@ -74,7 +75,7 @@ enum Parallel {
   }
 }
 
-/// Set once, from any thread.
+/// A flag that is set once, from any thread.
 final class Flag: Sendable {
   private let value = Atomic<Bool>(false)
 

@@ -1,13 +1,13 @@
 import LLVSCore
 internal import Platform
 
-/// The directory that a peer's address names, whatever form the versions in it have.
+/// The directory of a peer's address, for versions in any form.
 struct PeerFolder: Sendable {
   let path: String
 
-  /// Checks that the folder is there.
+  /// Checks that the folder exists.
   ///
-  /// - Throws: ``StoreError/unreachable(_:)`` where it is not.
+  /// - Throws: ``StoreError/unreachable(_:)`` if it does not.
   func check() throws(StoreError) {
     do throws(SystemError) {
       guard try FileSystem.status(path).kind == .directory else {
@@ -19,8 +19,8 @@ struct PeerFolder: Sendable {
     }
   }
 
-  /// Checks that a directory in the folder is one: a link leads to a place that nobody named as a peer,
-  /// which is neither read nor written.
+  /// Checks that a directory in the folder is not a link: a link leads to a directory that the user
+  /// did not name as a peer, and that is neither read nor written.
   ///
   /// - Throws: ``StoreError/unreachable(_:)``.
   func checkOwn(_ directory: String) throws(StoreError) {
@@ -33,7 +33,7 @@ struct PeerFolder: Sendable {
     guard kind == .directory else { throw .unreachable("\(directory) is no directory of its own") }
   }
 
-  /// What a failed call says of the peer.
+  /// Returns the store's error for a call on the peer's folder that failed.
   func translated(_ error: SystemError) -> StoreError {
     switch error.errno {
     case Errno.noSpace: .noSpace("\(path): \(error)")

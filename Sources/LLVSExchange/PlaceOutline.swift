@@ -1,20 +1,22 @@
 package import LLVSCore
 
-/// What versions a place holds and what they come from, read before anything of it is taken: a place that has
-/// nothing to do with a store would be in it for good.
+/// The ids and predecessors of the versions in a place, read before any is stored: versions that
+/// have nothing to do with a store would be in it for good.
 package struct PlaceOutline {
   private struct Entry {
     var predecessors: [Version.ID]
     var timestamp: Double
     var line: Branch?
-    /// Whether it says that it stores bytes.
+    /// True if it claims to store bytes.
     var storesBytes: Bool
   }
 
-  /// Whether something there is here too, or was made from something that is; the rest is not looked at then.
+  /// True if a version there is in the store, or is based on one that is; then the other versions
+  /// are not examined.
   package var isShared = false
   private var entries: [Version.ID: Entry] = [:]
 
+  /// Creates an outline without versions.
   package init() {}
 
   fileprivate mutating func add(_ version: Version) {
@@ -23,17 +25,17 @@ package struct PlaceOutline {
       line: version.line, storesBytes: version.valueDataSize ?? 0 > 0)
   }
 
-  /// Adds what the same place holds in another form.
+  /// Adds the outline of the same place's versions in another form.
   package mutating func add(_ other: PlaceOutline) {
     isShared = isShared || other.isShared
     entries.merge(other.entries) { mine, _ in mine }
   }
 
-  /// The newest version of a line there, where it is sure to come from something that is not here and holds
-  /// bytes; nil as a rule.
+  /// Returns the newest version of a line there, if it certainly has roots that are not in the
+  /// store and hold bytes; mostly nil.
   ///
-  /// What comes from versions that are not there yet may turn out to be of one history, and one that began
-  /// empty, as the original begins them, merges with another that did.
+  /// A version whose ancestors are not all there yet may turn out to share the store's history; and
+  /// histories that both began empty, as the original begins them, can be merged.
   package func stranger(onLine line: Branch?) -> Version.ID? {
     guard !isShared else { return nil }
     let own = entries.filter { $0.value.line == line }
@@ -52,7 +54,8 @@ package struct PlaceOutline {
     return holdsBytes ? newest : nil
   }
 
-  /// The version that an id, its name, or the beginning of either means, where only one begins so.
+  /// Returns the version that an id, its name, or a unique prefix of either of at least four bytes
+  /// denotes.
   package func version(meant word: String) -> Version.ID? {
     if entries[Version.ID(word)] != nil { return Version.ID(word) }
     guard word.utf8.count >= 4 else { return nil }
@@ -67,7 +70,7 @@ package struct PlaceOutline {
 }
 
 extension Store {
-  /// Looks at what a place holds; reads no more than its list where something of that is here.
+  /// Returns an outline of a place; reads only its list if one of the versions is in the store.
   ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   func outline(
@@ -88,7 +91,7 @@ extension Store {
         do throws(StoreError) {
           return try source.version(part[index])
         } catch {
-          // What breaks a rule is named when it is to be taken.
+          // A version that breaks a rule is reported when it is to be stored.
           guard case .invalid = error else { throw error }
           return nil
         }
@@ -105,7 +108,7 @@ extension Store {
     return outline
   }
 
-  /// The same of a folder of bundles.
+  /// Does the same for a folder of bundles.
   func outline(
     of folder: BundleFolder, control: ExchangeControl
   ) throws(StoreError) -> PlaceOutline {

@@ -1,20 +1,20 @@
 import LLVSCore
 
-/// Storing what came, in commits of many versions.
+/// Stores received versions, in commits of many versions.
 extension Retrieval {
-  /// How many versions one commit takes in, and how many bytes of values, and so how long others wait to
-  /// write.
+  /// The greatest number of versions and of bytes of values in one commit; they bound how long
+  /// other writers wait.
   private static var batchCount: Int { 1024 }
   private static var batchBytes: Int64 { 8 << 20 }
 
-  /// A version as it was opened.
+  /// The result of opening a version.
   private enum Opened {
     case whole(Version, OpenedChanges<Source.Changes>)
     case absent
     case refused(String)
   }
 
-  /// What a commit came to.
+  /// The result of storing a version.
   private enum Outcome {
     case taken(VersionNumber)
     case known
@@ -30,7 +30,8 @@ extension Retrieval {
     while !batch.isEmpty {
       let next = Retrieval.batch(of: order, from: batch.upperBound)
       let (current, ready, retrieval) = (order[batch], opened, self)
-      // Opened before the commit begins, so that others do not wait for the remote more than they must.
+      // The next batch is opened before its commit begins, so that other writers do not wait for
+      // the remote.
       let (outcomes, following) = try Parallel.both(
         { () throws(StoreError) in try retrieval.install(current, ready) },
         { () throws(StoreError) in try retrieval.open(order[next]) })
@@ -44,7 +45,7 @@ extension Retrieval {
     var end = start
     var bytes: Int64 = 0
     while end < order.count, end - start < batchCount, bytes < batchBytes {
-      // The original leaves the size out now and then, and a stranger's may be any.
+      // The original sometimes omits the size, and a peer may claim any size.
       bytes = bytes.addingReportingOverflow(order[end].size ?? 65_536).partialValue
       guard bytes >= 0 else { return start..<(end + 1) }
       end += 1
@@ -52,7 +53,7 @@ extension Retrieval {
     return start..<end
   }
 
-  /// Opens the files of some versions, and reads what is short.
+  /// Opens the files of some versions, and reads short ones.
   private func open(_ batch: ArraySlice<IncomingVersion>) throws(StoreError) -> [Opened] {
     var opened: [Opened] = []
     opened.reserveCapacity(batch.count)
@@ -74,7 +75,7 @@ extension Retrieval {
     return opened
   }
 
-  /// The changes of a version, read already where they are short; nil if they are not there.
+  /// Returns the changes of a version, already read if they are short; nil if they are not there.
   private func changes(
     of incoming: IncomingVersion
   ) throws(StoreError) -> OpenedChanges<Source.Changes>? {
@@ -82,11 +83,11 @@ extension Retrieval {
     guard incoming.size ?? 0 <= OpenedChanges<Source.Changes>.limit else { return .unread(changes) }
     let read = try OpenedChanges(reading: changes, preparedBy: store.contents)
     if let read { return read }
-    // Longer than it said: it is read anew.
+    // They are longer than claimed: they are read anew.
     return try source.changes(of: incoming.id).map { .unread($0) }
   }
 
-  /// Stores some versions in one commit and tells what became of each.
+  /// Stores some versions in one commit and returns the result for each.
   private func install(
     _ batch: ArraySlice<IncomingVersion>, _ opened: [Opened]
   ) throws(StoreError) -> [Outcome] {
@@ -122,7 +123,7 @@ extension Retrieval {
     case .absent: return .absent
     case .refused(let reason): return .refused(reason)
     case .whole(let version, let changes):
-      // Made here, or taken from another peer, since the listing.
+      // The version was made here, or retrieved from another peer, since the listing.
       guard try transaction.version(id) == nil else { return .known }
       do throws(StoreError) {
         return .taken(try installer.install(version, changes: changes))

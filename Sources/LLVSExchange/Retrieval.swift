@@ -1,10 +1,10 @@
 package import LLVSCore
 
 extension Store {
-  /// Takes in every version of a place that can be taken.
+  /// Stores every acceptable version of a place.
   ///
-  /// A version that breaks a rule is refused with its descendants and named; the others are taken.
-  /// Stopping keeps what was committed, which is whole versions.
+  /// A version that breaks a rule is refused with its descendants and reported; the others are
+  /// stored. What was committed before a cancellation, which is whole versions, stays.
   ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   package func retrieve(
@@ -14,7 +14,7 @@ extension Store {
     return try retrieval.run()
   }
 
-  /// The ids of versions that are not here, in the order given.
+  /// Returns the ids of versions that the store lacks, in the order given.
   func unknown(
     _ ids: [Version.ID], _ control: ExchangeControl
   ) throws(StoreError) -> [Version.ID] {
@@ -29,15 +29,16 @@ extension Store {
   }
 }
 
-/// One retrieval: versions that are there and not here are read, checked and stored, predecessors first.
+/// One retrieval: versions that the other side has and the store lacks are read, checked and
+/// stored, predecessors first.
 ///
-/// What is read next is read on another thread while this one stores.
+/// Another thread reads the next versions while this one stores.
 struct Retrieval<Source: VersionSource> {
   let store: Store
   let source: Source
   let control: ExchangeControl
   var report = ExchangeReport()
-  /// Versions that are not taken: true for those refused, false for those not there yet.
+  /// Versions that are not stored: true if refused, false if not there yet.
   var barred: [Version.ID: Bool] = [:]
 
   init(store: Store, source: Source, control: ExchangeControl) {
@@ -56,7 +57,7 @@ struct Retrieval<Source: VersionSource> {
     return report
   }
 
-  // MARK: Reading what the versions are
+  // MARK: Reading the descriptions of versions
 
   private mutating func read(
     _ ids: [Version.ID]
@@ -84,7 +85,7 @@ struct Retrieval<Source: VersionSource> {
     return found
   }
 
-  /// A version; nil where it is not there, a fault where it breaks a rule.
+  /// Returns a version; nil if it is not there, a fault if it breaks a rule.
   private static func read(
     _ id: Version.ID, from source: Source
   ) throws(StoreError) -> Result<IncomingVersion?, ExchangeReport.Fault> {
@@ -99,8 +100,9 @@ struct Retrieval<Source: VersionSource> {
 
   // MARK: The order
 
-  /// The versions in an order in which each follows its predecessors, oldest first where it is free;
-  /// those with a predecessor that is nowhere are waiting, those after a refused one refused.
+  /// Returns the versions in an order in which each follows its predecessors, the oldest first
+  /// among those that are free. Versions with a predecessor that is nowhere are waiting, those
+  /// after a refused one are refused.
   private mutating func arranged(
     _ found: [Version.ID: IncomingVersion]
   ) throws(StoreError) -> [IncomingVersion] {
@@ -108,7 +110,7 @@ struct Retrieval<Source: VersionSource> {
     var successors: [Version.ID: [Version.ID]] = [:]
     let refused = Set(report.refused.map(\.id))
     var absent: [(Version.ID, Version.ID, Bool)] = []
-    // The greatest comes first: the oldest.
+    // The oldest is the greatest, and comes first.
     var ready = PriorityQueue<IncomingVersion> { a, b in
       a.timestamp == b.timestamp ? b.id < a.id : b.timestamp < a.timestamp
     }
@@ -138,7 +140,7 @@ struct Retrieval<Source: VersionSource> {
         if count == 1, let next = found[id] { ready.push(next) }
       }
     }
-    // Whatever is left follows something that is barred, or itself.
+    // The versions that are left descend from a barred one, or from themselves.
     var seen: Set<Version.ID> = []
     absent.sort { ($0.2 ? 0 : 1, $0.0) < ($1.2 ? 0 : 1, $1.0) }
     for (first, cause, isRefused) in absent {
@@ -157,7 +159,7 @@ struct Retrieval<Source: VersionSource> {
     return order
   }
 
-  /// Notes a version that cannot be taken because of a predecessor.
+  /// Reports a version that cannot be stored because of a predecessor.
   mutating func note(_ id: Version.ID, after cause: Version.ID, isRefused: Bool) {
     let state = isRefused ? "was refused" : "is not there yet"
     let fault = ExchangeReport.Fault(
@@ -166,17 +168,17 @@ struct Retrieval<Source: VersionSource> {
   }
 }
 
-/// What has to be known of a version to put it in order.
+/// The facts about a version that its place in the order depends on.
 struct IncomingVersion {
-  /// Metadata over this is read again when its version is stored, and not kept until then.
+  /// A version with more bytes of metadata is not kept, but read again when it is stored.
   private static let keptMetadata = 16_384
 
   let id: Version.ID
   let predecessors: [Version.ID]
   let timestamp: Double
-  /// The bytes it says that it stores.
+  /// The bytes that it claims to store.
   let size: Int64?
-  /// Nil where its metadata is too long to be kept.
+  /// Nil if its metadata is too long to be kept.
   let version: Version?
 
   init(_ version: Version) {

@@ -1,12 +1,13 @@
 import LLVSCore
 internal import Platform
 
-/// Bytes that come in pieces: kept in memory while they are few, else in a file without a name, in which
-/// longer runs of zeros are holes: a peer may send a terabyte of them in a megabyte.
+/// Bytes that come in pieces: kept in memory while they are few, otherwise in a file without a
+/// name. Long runs of zeros are holes in the file: a peer may send a terabyte of them in a
+/// megabyte.
 ///
 /// - Concurrency: for one thread at a time.
 final class Spool {
-  /// The least run of zeros that stays a hole.
+  /// The shortest run of zeros that becomes a hole.
   private static let block = 65_536
 
   private let directory: String
@@ -38,7 +39,7 @@ final class Spool {
     bytes.removeAll(keepingCapacity: true)
   }
 
-  /// Writes what has gathered but for blocks of zeros.
+  /// Writes the bytes in memory except blocks of zeros.
   private func write(to file: File) throws(SystemError) {
     let start = length - UInt64(bytes.count)
     for range in dataRanges {
@@ -47,7 +48,7 @@ final class Spool {
     }
   }
 
-  /// What has gathered but for blocks of zeros.
+  /// The bytes in memory except blocks of zeros.
   private var dataRanges: [Range<Int>] {
     bytes.withUnsafeBytes { raw in
       var ranges: [Range<Int>] = []
@@ -72,7 +73,7 @@ final class Spool {
     return file
   }
 
-  /// Everything, in memory or in a file; the spool is empty again.
+  /// Returns everything, in memory or in a file, and empties the spool.
   func take() throws(StoreError) -> (bytes: [UInt8], file: File?, length: UInt64) {
     if let file {
       if !bytes.isEmpty { try spill() }
@@ -91,7 +92,7 @@ final class Spool {
   }
 }
 
-/// Stores values that come in pieces.
+/// Stores values that come in pieces, in a transaction.
 final class TransactionSink: WireValueSink {
   private let transaction: WriteTransaction
   private let spool: Spool
@@ -115,7 +116,7 @@ final class TransactionSink: WireValueSink {
     try transaction.write(value)
   }
 
-  /// Forgets a value that came in part.
+  /// Drops a value that came in part.
   func reset() throws(StoreError) {
     _ = try spool.take()
   }

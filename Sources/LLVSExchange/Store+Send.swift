@@ -1,15 +1,14 @@
 package import LLVSCore
 
-/// Sending: versions that are here and not there are written, predecessors first.
+/// Sends: versions that the store has and the other side lacks are written, predecessors first.
 extension Store {
-  /// Versions that become visible there at once.
+  /// The number of versions that become visible at once.
   private static let sendCount = 256
 
-  /// Writes every version that a remote lacks, but heads that others contain
-  /// (docs/merging.md, M5).
+  /// Writes every version that a remote lacks, except contained heads (docs/merging.md, M5).
   ///
-  /// Versions that need something damaged are left out with their descendants, which nobody would take
-  /// without them, and named in the report.
+  /// Versions with damaged data are left out and reported, with their descendants, which peers
+  /// would refuse without them.
   ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   package func send(
@@ -26,7 +25,7 @@ extension Store {
       var batch = try writeNext(&rest, to: remote, &unsent, control)
       while !batch.isEmpty || !rest.isEmpty {
         let (ids, left, barred) = (batch, rest, unsent)
-        // While a batch becomes durable, which is waiting for the most part, the next is written.
+        // Making a batch durable mostly waits; meanwhile the next one is written.
         let (_, next) = try Parallel.beside(
           { () throws(StoreError) in try remote.publish(ids) },
           { () throws(StoreError) in
@@ -46,17 +45,18 @@ extension Store {
     return report
   }
 
-  /// How many versions a remote with these ids lacks.
+  /// Returns how many versions a remote with these ids lacks.
   package func countToSend(without known: Set<Version.ID>) throws(StoreError) -> Int {
     try versionsToSend(ExchangeControl()) { known.contains($0.id) }.count
   }
 
-  /// The ancestors of all heads that no other contains, without those there, in order of number.
+  /// Returns the ancestors of all uncontained heads that are not there, in the order of their
+  /// numbers.
   func versionsToSend(
     _ control: ExchangeControl, isThere: (HistoryNode) -> Bool
   ) throws(StoreError) -> [VersionNumber] {
     var open: [VersionNumber] = []
-    // The unnamed line, and a line with an empty name, which no listing of lines goes on after.
+    // The unnamed line, and a line with an empty name, which no listing of lines returns.
     for line in [nil, Branch(rawValue: "")] {
       open += try graph.uncontainedHeads(ofLine: line).map(\.number)
     }
@@ -83,8 +83,8 @@ extension Store {
     return missing.sorted()
   }
 
-  /// Takes the next versions off a list, writes the two files of each, and returns the ids of those that
-  /// could be written.
+  /// Removes the next versions from a list, writes the two files of each, and returns the ids of
+  /// those that could be written.
   private func writeNext(
     _ numbers: inout ArraySlice<VersionNumber>, to remote: some WireRemote,
     _ unsent: inout UnsentVersions, _ control: ExchangeControl
@@ -94,7 +94,7 @@ extension Store {
     let failed = Flag()
     let written = try Parallel.map(batch.count) {
       (index) throws(StoreError) -> (VersionRecord, String?)? in
-      // The other thread has met a fault, which it throws.
+      // The other thread has failed, and throws its error.
       guard !failed.isSet else { return nil }
       do throws(StoreError) {
         try control.check()
@@ -105,7 +105,7 @@ extension Store {
       }
     }
     var ids: [Version.ID] = []
-    // What was written of those that are barred is not published, and forgotten.
+    // Files of barred versions are not published, and are removed.
     for case (let record, let damage)? in written
     where try !unsent.bars(record, damage, in: self) {
       ids.append(record.id)
@@ -113,7 +113,7 @@ extension Store {
     return ids
   }
 
-  /// Writes the two files of a version; or says what of it is damaged.
+  /// Writes the two files of a version; returns its damage as a sentence, nil if there is none.
   private func write(
     _ number: VersionNumber, to remote: some WireRemote
   ) throws(StoreError) -> (VersionRecord, String?) {
@@ -134,7 +134,7 @@ extension Store {
     return (record, nil)
   }
 
-  /// Writes the change list of a version: the recorded one, or what follows from the maps.
+  /// Writes the change list of a version: the recorded one, or the one that follows from the maps.
   package func writeChanges(
     of record: VersionRecord, to output: WireOutput
   ) throws(StoreError) {
@@ -143,7 +143,7 @@ extension Store {
     try writer.finish()
   }
 
-  /// Writes the changes of a version in whatever form.
+  /// Writes the changes of a version in any form.
   func writeChanges(
     of record: VersionRecord, to writer: inout some ChangeSink
   ) throws(StoreError) {
@@ -182,8 +182,8 @@ extension Store {
     }
   }
 
-  /// Writes what a merge changes of its first predecessor: `preserve` for what an ancestor stored
-  /// (docs/merging.md, M10).
+  /// Writes a merge's changes of its first predecessor's values: `preserve` for values that an
+  /// ancestor stored (docs/merging.md, M10).
   private func writeMerge(
     _ record: VersionRecord, _ map: ValueMap, to writer: inout some ChangeSink
   ) throws(StoreError) {
@@ -219,17 +219,17 @@ extension Store {
   }
 }
 
-/// The versions that cannot be sent: those that need something damaged, and what was made from them.
+/// The versions that cannot be sent: those with damaged data, and their descendants.
 struct UnsentVersions {
   private var numbers: Set<VersionNumber> = []
   private var damaged: [ExchangeReport.Fault] = []
   private var descendants: [ExchangeReport.Fault] = []
 
-  /// Why they cannot be sent, those in which something is damaged first.
+  /// The reasons why they cannot be sent; those with damaged data are first.
   var faults: [ExchangeReport.Fault] { damaged + descendants }
 
-  /// Whether a version cannot be sent, because of what is damaged in it or because one of its predecessors,
-  /// which were asked about before, cannot be; then it is noted.
+  /// Returns true, and records the version, if it cannot be sent: something in it is damaged, or
+  /// one of its predecessors, for which this was called before, cannot be sent.
   mutating func bars(
     _ record: VersionRecord, _ damage: String?, in store: Store
   ) throws(StoreError) -> Bool {
@@ -248,12 +248,12 @@ struct UnsentVersions {
     return true
   }
 
-  /// Whether a version was noted.
+  /// Returns true if a version was recorded.
   func isNoted(_ record: VersionRecord) -> Bool { numbers.contains(record.number) }
 }
 
 extension ContentStore {
-  /// Calls with the bytes of a key's value; what is damaged in it is told with the key.
+  /// Calls the body with the bytes of a key's value; damage is reported with the key.
   fileprivate func forEachPiece(
     of stored: StoredContent, named key: Key,
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -274,7 +274,7 @@ extension ContentStore {
     }
   }
 
-  /// Calls with the bytes of a value, piece by piece.
+  /// Calls the body with the bytes of a value, piece by piece.
   func forEachPiece(
     of stored: StoredContent, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -1,7 +1,7 @@
 package import LLVSCore
 
-/// Reading everything that a folder holds into a store that is thrown away afterwards: what is damaged, cut
-/// or missing there is a fault, also where a retrieval would wait for it.
+/// Reads everything in a folder into a store that is deleted afterwards: all that is damaged, cut
+/// off or missing is a fault, even if a retrieval would wait for it.
 extension Store {
   /// Reads both files of every version in a folder in the original's format.
   ///
@@ -12,7 +12,7 @@ extension Store {
     let ids = try remote.versionIDs()
     let new = Set(try unknown(ids, control))
     var report = try retrieve(from: remote, control: control)
-    // What came from somewhere else before is compared with what stands here.
+    // Versions that were retrieved from another place before are compared with the files here.
     let known = ids.filter { !new.contains($0) }
     report.refused += try verify(known, against: remote, control: control)
     report.refused += try remote.idsOfChangesAlone().map { id in
@@ -22,7 +22,7 @@ extension Store {
     return report
   }
 
-  /// Reads every bundle of a folder, and every copy of what stands in several.
+  /// Reads every bundle of a folder, and every copy of versions that are in several.
   ///
   /// - Throws: as ``retrieve(from:control:)``.
   func readAll(
@@ -40,7 +40,7 @@ extension Store {
       guard !copies.isEmpty else { continue }
       report.refused += try verify(copies, against: BundleVersions(bundle), control: control)
     }
-    // A bundle that its writer put together with others meanwhile is none that is missing.
+    // A bundle that its writer has combined with others meanwhile is not missing.
     let (whole, torn) = try folder.list()
     let there = Set(whole.map(\.text) + torn)
     let gone = Set(source.torn.map(\.id)).filter { !there.contains($0.rawValue) }
@@ -48,7 +48,7 @@ extension Store {
     return report
   }
 
-  /// Takes in versions of another store with their ancestors.
+  /// Stores versions of another store, with their ancestors.
   package func takeIn(
     _ ids: Set<Version.ID>, from other: Store, control: ExchangeControl
   ) throws(StoreError) {

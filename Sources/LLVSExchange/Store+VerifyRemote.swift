@@ -1,19 +1,18 @@
 package import LLVSCore
 
-/// Comparing: versions that are both here and there are read again and have to say the same
-/// (docs/merging.md, M2).
+/// Compares: versions that both sides have are read again and must be equal (docs/merging.md, M2).
 extension Store {
-  /// Compares every version of a remote that is here too, and names what differs.
+  /// Compares every version of a remote that the store has too, and returns the differences.
   ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
-  /// - Complexity: reads everything that both have.
+  /// - Complexity: reads everything that both sides have.
   package func verify(
     against remote: some VersionSource, control: ExchangeControl = ExchangeControl()
   ) throws(StoreError) -> [ExchangeReport.Fault] {
     try verify(remote.versionIDs(), against: remote, control: control)
   }
 
-  /// The same of some versions.
+  /// Does the same for some versions.
   func verify(
     _ ids: [Version.ID], against remote: some VersionSource, control: ExchangeControl
   ) throws(StoreError) -> [ExchangeReport.Fault] {
@@ -34,7 +33,7 @@ extension Store {
     return faults
   }
 
-  /// The versions up to a number that a send would write to a place that holds these.
+  /// Returns the versions up to a number that a send would write to a place that has these.
   package func versionsToSend(
     upTo last: UInt32, without known: Set<Version.ID>, control: ExchangeControl
   ) throws(StoreError) -> [VersionRecord] {
@@ -75,7 +74,7 @@ extension Store {
     guard let changes = try remote.changes(of: record.id) else { return "\(name): it is not there" }
     let map = map(of: record)
     var difference: String?
-    // What follows the first difference is read all the same: it may be malformed.
+    // The changes after the first difference are read as well, since they may be malformed.
     try changes.read(into: DigestSink()) { (change) throws(StoreError) in
       guard difference == nil, let what = try self.difference(of: change, map, record) else {
         return
@@ -94,7 +93,7 @@ extension Store {
     case .remove, .preserveRemoval:
       guard entry == nil else { return "it removes \(key.rawValue) there" }
     case .preserve(_, let id):
-      // A reference that no predecessor had was stored by the version itself
+      // A reference to a value that no predecessor had was stored by the version itself
       // (docs/merging.md, M10).
       guard let entry,
         try self.id(of: entry.storedVersion) == id || entry.storedVersion == record.number
@@ -111,7 +110,7 @@ extension Store {
   }
 }
 
-/// Keeps the hash of a value and its length instead of its bytes.
+/// Keeps the hash and the length of a value instead of its bytes.
 private final class DigestSink: WireValueSink {
   struct Seen: Equatable {
     let length: UInt64

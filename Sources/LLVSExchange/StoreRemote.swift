@@ -1,15 +1,16 @@
 package import LLVSCore
 
-/// Another store on this machine, seen as a place that holds versions in the original's format.
+/// Another store on this machine, as a place with versions in the original's format.
 ///
-/// It is read only: to send to a store, that store retrieves from this one.
+/// It is read-only: to send to a store, that store retrieves from this one.
 package final class StoreRemote: WireRemote {
   private let store: Store
   private let control: ExchangeControl
 
   private let scratch: String
 
-  /// Long files are put together in a directory that can be written, as a rule the retrieving store's.
+  /// Creates a remote of a store. Long files are put together in a directory that can be written,
+  /// mostly the retrieving store's.
   package init(
     _ store: Store, scratchDirectory: String, control: ExchangeControl = ExchangeControl()
   ) {
@@ -18,11 +19,12 @@ package final class StoreRemote: WireRemote {
     self.control = control
   }
 
-  /// Tells what another store, which retrieves from this one, would find, and takes nothing.
+  /// Returns the outline that another store gets when it retrieves from this one; stores nothing.
   package func outline(for other: Store) throws(StoreError) -> PlaceOutline {
     try other.outline(of: self, control: control)
   }
 
+  /// The ids of all versions of the store, in the order of their names.
   package func versionIDs() throws(StoreError) -> [Version.ID] {
     var ids: [Version.ID] = []
     var last: String?
@@ -35,6 +37,9 @@ package final class StoreRemote: WireRemote {
     }
   }
 
+  /// Makes a version's file of a kind; nil if the store lacks the version.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if the version is damaged.
   package func open(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> WireInput? {
     guard let record = try store.version(id) else { return nil }
     let name = "\(store.path): \(kind.rawValue)/\(id.rawValue)"
@@ -49,7 +54,7 @@ package final class StoreRemote: WireRemote {
       case .changes: try store.writeChanges(of: record, to: output)
       }
     } catch {
-      // What is damaged there keeps the others from nobody.
+      // A damaged version does not stop the retrieval of the others.
       guard error.isDamage else { throw error }
       throw .invalid("\(name): version \(record.name): \(error.message)")
     }
@@ -65,13 +70,16 @@ package final class StoreRemote: WireRemote {
     }
   }
 
+  /// Always throws ``StoreError/readOnly``.
   package func write(
     _ kind: WireKind, _ id: Version.ID, _ body: (WireOutput) throws(StoreError) -> Void
   ) throws(StoreError) {
     throw .readOnly
   }
 
+  /// Does nothing, as nothing can be written.
   package func publish(_ ids: [Version.ID]) throws(StoreError) {}
 
+  /// Does nothing, as nothing can be written.
   package func abandon() {}
 }

@@ -1,12 +1,12 @@
 import LLVSCore
 internal import Platform
 
-/// Stores versions that came from elsewhere, inside one transaction.
+/// Stores received versions, inside one transaction.
 ///
-/// INVARIANT: a version is added whole and checked, or not at all; what it had stored before a fault was
-/// found is named by nothing.
+/// INVARIANT I1: a version is added whole and checked, or not at all; nothing refers to records
+///   that were stored before a fault was found.
 ///
-/// - Concurrency: goes with its transaction.
+/// - Concurrency: used by its transaction's thread.
 final class VersionInstaller {
   let transaction: WriteTransaction
   private let store: Store
@@ -20,10 +20,10 @@ final class VersionInstaller {
     sink = TransactionSink(transaction)
   }
 
-  /// Adds a version, whose predecessors are here.
+  /// Adds a version whose predecessors are in the store.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` that says what is wrong with the version; another error is one
-  ///   of this store or of the way there.
+  /// - Throws: ``StoreError/invalid(_:)`` with the fault of the version; other errors are those of
+  ///   this store or of reading the other side.
   @discardableResult
   func install(
     _ version: Version, changes source: some ChangeSource
@@ -57,9 +57,9 @@ final class VersionInstaller {
     } else {
       let edits = try IncomingEdits(self, changes, version.metadata, over: base, number)
       map = try base.applying { () throws(StoreError) in try edits.next() }
-      // Each of them makes a difference: what is put has a revision of its own.
+      // Each edit makes a difference, since a new entry has a revision of its own.
       keys = edits.keys
-      // Kept for the next as large otherwise.
+      // Otherwise malloc would keep this memory for the next version as large.
       if edits.extendedLength >= 16 << 20 { SystemMemory.trim() }
     }
     try add(
@@ -78,14 +78,14 @@ final class VersionInstaller {
 
   typealias Change = WireChange<StoredContent>
 
-  /// The changes by key; of several for one key the last counts, as it does for the original.
+  /// Returns the changes by key; of several for one key the last counts, as in the original.
   private func read(_ source: some ChangeSource) throws(StoreError) -> [Key: Change] {
     var changes: [Key: Change] = [:]
     try source.read(into: sink) { changes[$0.key] = $0 }
     return changes
   }
 
-  /// What a change does to a map; nil for nothing.
+  /// Returns the edit that a change makes in a map; nil for none.
   func edit(
     of change: Change, over base: ValueMap, _ number: VersionNumber
   ) throws(StoreError) -> MapEdit? {
@@ -98,7 +98,7 @@ final class VersionInstaller {
       return old == nil ? nil : .remove(key, directory: false)
     case .preserve(_, let id):
       let source = try referred(key, id)
-      // The key has it already, or these are bytes that this version so stores anew
+      // The key has the value already; otherwise this version stores these bytes anew
       // (docs/merging.md, M10).
       if let old, old.storedVersion == source.storedVersion { return nil }
       return .put(try entry(key, source.stored, replacing: old, number))
@@ -109,7 +109,7 @@ final class VersionInstaller {
     _ key: Key, _ stored: StoredContent, replacing old: Entry?, _ number: VersionNumber
   ) throws(StoreError) -> Entry {
     var attributes = old?.attributes ?? Attributes()
-    // Bytes whose time nobody told: the version that stores them tells it
+    // The bytes come without a time: the time of the version that stores them is shown
     // (docs/merging.md, M14).
     attributes.mtime = nil
     attributes.device = nil
@@ -120,7 +120,7 @@ final class VersionInstaller {
       inode: inode, revision: try transaction.allotRevisions())
   }
 
-  /// The value that a version stored at a key.
+  /// Returns the value that a version stored at a key.
   private func referred(_ key: Key, _ id: Version.ID) throws(StoreError) -> Entry {
     if let record = try transaction.version(id),
       let entry = try store.map(of: record).entry(at: key), entry.storedVersion == record.number
@@ -130,7 +130,8 @@ final class VersionInstaller {
     throw .invalid("it preserves \(key.rawValue) of version \(id.rawValue), which has none")
   }
 
-  /// The changes of a merge as merging follows them, and as they are recorded to be sent on.
+  /// Returns the changes of a merge in the form that merging follows, and in the form that is
+  /// recorded for sending.
   private func resolve(
     _ changes: [Key: Change], _ predecessors: [VersionRecord], _ number: VersionNumber
   ) throws(StoreError) -> (
@@ -205,8 +206,8 @@ final class VersionInstaller {
         valueDataSize: version.valueDataSize, changedKeys: changedKeys))
   }
 
-  /// Whether the id is an automatic version's (docs/merging.md, M3); compressed metadata counts
-  /// unpacked.
+  /// Returns true if the id is that of an automatic version (docs/merging.md, M3); compressed
+  /// metadata counts unpacked.
   private func isAutomatic(_ version: Version, _ digest: Digest) -> Bool {
     guard version.id.mayBeAutomatic, let predecessors = version.predecessors,
       predecessors.idOfSecond.map({ predecessors.idOfFirst < $0 }) ?? true

@@ -1,47 +1,51 @@
 package import LLVSCore
 
-/// A place that versions are read from, whatever their form there.
+/// A place that versions are read from, in any form.
 ///
-/// What it holds is not trusted: it answers for transport and form alone, and a fault of what is there is
-/// ``StoreError/invalid(_:)`` that names file and reason.
+/// Its content is not trusted. A source is responsible for transport and form only; a fault of the
+/// content is ``StoreError/invalid(_:)`` with file and reason.
 ///
-/// - Concurrency: reading is done by several threads at once.
+/// - Concurrency: several threads read at once.
 package protocol VersionSource: AnyObject {
   /// The changes of a version, not read yet.
   associatedtype Changes: ChangeSource
 
-  /// The ids of what is there, in no order; names that cannot be a version's are left out.
+  /// Returns the ids of the versions there, in no order; names that cannot be those of versions are
+  /// left out.
   ///
-  /// - Throws: ``StoreError/unreachable(_:)`` if the place is not there.
+  /// - Throws: ``StoreError/unreachable(_:)`` if the place does not exist.
   func versionIDs() throws(StoreError) -> [Version.ID]
 
-  /// What a version is; nil if it is not there.
+  /// Returns a version; nil if it is not there.
   func version(_ id: Version.ID) throws(StoreError) -> Version?
 
-  /// What a version changes; nil if it is not there.
+  /// Returns the changes of a version; nil if they are not there.
   func changes(of id: Version.ID) throws(StoreError) -> Changes?
 
-  /// How faults call a version of this place.
+  /// Returns the name of a version in messages.
   func label(_ id: Version.ID) -> String
 
-  /// How faults call what a version changes.
+  /// Returns the name of a version's changes in messages.
   func changesLabel(_ id: Version.ID) -> String
 
-  /// Whether a fault names the file that it is in.
+  /// Returns true if the text of a fault contains the name of its file.
   func isNamed(_ reason: String) -> Bool
 }
 
 /// A list of changes, read once.
 package protocol ChangeSource {
-  /// Calls with each change in the order they were written; the bytes of values go into the sink before.
+  /// Calls the body with each change in the order of writing; the bytes of a value go into the sink
+  /// before.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` that names file and reason, or what sink and body throw.
+  /// - Throws: ``StoreError/invalid(_:)`` with file and reason, or an error of the sink or the
+  ///   body.
   func read<Sink: WireValueSink>(
     into sink: Sink, _ body: (WireChange<Sink.Stored>) throws(StoreError) -> Void
   ) throws(StoreError)
 }
 
 extension WireInput: ChangeSource {
+  /// Reads the file as a change list in JSON.
   package func read<Sink: WireValueSink>(
     into sink: Sink, _ body: (WireChange<Sink.Stored>) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -51,6 +55,9 @@ extension WireInput: ChangeSource {
 }
 
 extension WireRemote {
+  /// Reads the file `versions/ID`; nil if it is not there.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if it is malformed or has another id.
   package func version(_ id: Version.ID) throws(StoreError) -> Version? {
     guard let input = try open(.version, id) else { return nil }
     let version = try Version(reading: input)
@@ -60,13 +67,17 @@ extension WireRemote {
     return version
   }
 
+  /// Opens the file `changes/ID`; nil if it is not there.
   package func changes(of id: Version.ID) throws(StoreError) -> WireInput? {
     try open(.changes, id)
   }
 
+  /// Returns `versions/ID`.
   package func label(_ id: Version.ID) -> String { "versions/\(id.rawValue)" }
 
+  /// Returns `changes/ID`.
   package func changesLabel(_ id: Version.ID) -> String { "changes/\(id.rawValue)" }
 
+  /// Returns true if the text begins with a file of changes.
   package func isNamed(_ reason: String) -> Bool { reason.hasPrefix("changes/") }
 }

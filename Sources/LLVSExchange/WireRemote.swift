@@ -1,48 +1,55 @@
 package import LLVSCore
 internal import Synchronization
 
-/// The two kinds of files that an exchange consists of.
+/// The two kinds of files of the original's format.
 package enum WireKind: String, Sendable, CaseIterable {
   case version = "versions"
   case changes = "changes"
 }
 
-/// A place that holds versions in the original's format: a folder, a server, another store.
+/// A place with versions in the original's format: a folder, a server, another store.
 ///
-/// - Concurrency: files may be opened by several threads at once, and different files written by several,
-///   also while others are published; everything else is for one thread at a time.
+/// - Concurrency: several threads may open files at once, and write different files, also while
+///   others are published; everything else is for one thread at a time.
 package protocol WireRemote: VersionSource where Changes == WireInput {
   /// Opens a file for reading; nil if it is not there.
   func open(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> WireInput?
 
-  /// Writes a file that nobody sees before ``publish(_:)``.
+  /// Writes a file that no reader sees before ``publish(_:)``.
   func write(
     _ kind: WireKind, _ id: Version.ID, _ body: (WireOutput) throws(StoreError) -> Void
   ) throws(StoreError)
 
-  /// Makes versions of which both files were written visible, durably: all changes first, then the versions
-  /// in the order given.
+  /// Makes versions whose two files are written visible, durably: all changes first, then the
+  /// versions in the order given.
   func publish(_ ids: [Version.ID]) throws(StoreError)
 
-  /// Forgets what was written and not published.
+  /// Removes what was written and not published.
   func abandon()
 }
 
-/// How an exchange is told to stop, and tells how far it is.
+/// Lets an exchange be cancelled, and reports its progress.
 package struct ExchangeControl {
+  /// The progress of an exchange.
   package struct Progress: Hashable, Sendable {
+    /// The steps of an exchange.
     package enum Phase: Hashable, Sendable { case listing, reading, storing, sending }
 
+    /// The current step.
     package var phase: Phase
+    /// The number of versions that are done.
     package var done: Int
+    /// The number of all versions; 0 while it is unknown.
     package var total: Int
   }
 
-  /// Asked often, between and inside files, by one thread at a time.
+  /// Called often, between and inside files, by one thread at a time; true cancels the exchange.
   package let isCancelled: () -> Bool
+  /// Called with the progress.
   package let progress: (Progress) -> Void
   private let asking = Asking()
 
+  /// Creates a control; by default nothing is cancelled or reported.
   package init(
     isCancelled: @escaping () -> Bool = { false },
     progress: @escaping (Progress) -> Void = { _ in }
@@ -51,12 +58,13 @@ package struct ExchangeControl {
     self.progress = progress
   }
 
-  /// Throws ``StoreError/cancelled`` when the exchange is to stop; any thread may ask.
+  /// Throws ``StoreError/cancelled`` if the exchange is cancelled; callable from any thread.
   func check() throws(StoreError) {
     if asking.turn.withLock({ _ in isCancelled() }) { throw .cancelled }
   }
 
-  /// Sees to it that one thread asks at a time. A leaf lock but for what the closure takes.
+  /// Lets one thread at a time call `isCancelled`. A leaf lock, except for locks that the closure
+  /// acquires.
   private final class Asking: Sendable {
     let turn = Mutex(())
   }
@@ -66,40 +74,45 @@ package struct ExchangeControl {
   }
 }
 
-/// What an exchange came to.
+/// The result of an exchange.
 package struct ExchangeReport: Sendable {
-  /// A version that was not taken, and why.
+  /// A version that was not accepted, and the reason.
   package struct Fault: Hashable, Sendable, Error {
+    /// The version's id; for a bundle, the name of its file.
     package var id: Version.ID
+    /// The reason, as a clause without a period.
     package var reason: String
   }
 
-  /// Versions that are new here, predecessors first.
+  /// Versions that are new in the store, predecessors first.
   package var taken: [Version.ID] = []
   /// Their numbers.
   var takenNumbers: [VersionNumber] = []
-  /// Versions that break a rule, and their descendants; nothing of them is stored. Of a send, those that
-  /// were not sent because something of them is damaged, with their descendants.
+  /// Versions that break a rule, and their descendants; nothing of them is stored. Of a send, those
+  /// that were not sent because something in them is damaged, with their descendants.
   package var refused: [Fault] = []
-  /// Versions of which something is not there yet.
+  /// Versions that are incomplete on the other side.
   package var waiting: [Fault] = []
-  /// Versions that are not here, and of which nothing or a part only is there, though something there was made
-  /// from them or is the other part.
+  /// Versions that the store lacks and that are missing or incomplete on the other side, although
+  /// another version there is based on them or one of their two files is there.
   package var absent: Set<Version.ID> = []
-  /// Versions that are new there.
+  /// Versions that are new on the other side.
   package var sent: [Version.ID] = []
-  /// All that was there when the exchange began.
+  /// All versions that were on the other side when the exchange began.
   package var remoteIDs: [Version.ID] = []
 
+  /// Creates an empty report.
   package init() {}
 
-  /// What was sent, where that is all that was to be.
+  /// Returns the versions that were sent, if all that should be sent were.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` otherwise.
   func allSent() throws(StoreError) -> [Version.ID] {
     guard let fault = refused.first else { return sent }
     throw .corrupt("\(refused.count) versions cannot be sent: \(fault.reason)")
   }
 
-  /// Adds what another exchange of the same versions came to.
+  /// Adds the result of another exchange of the same versions.
   package mutating func add(_ other: ExchangeReport) {
     taken += other.taken
     takenNumbers += other.takenNumbers
@@ -107,7 +120,7 @@ package struct ExchangeReport: Sendable {
     refused += other.refused.filter { !refusals.contains($0) }
     waiting += other.waiting
     absent.formUnion(other.absent)
-    // What went out in two forms went out once.
+    // Versions that were sent in two forms count once.
     let (known, there) = (Set(sent), Set(remoteIDs))
     sent += other.sent.filter { !known.contains($0) }
     remoteIDs += other.remoteIDs.filter { !there.contains($0) }

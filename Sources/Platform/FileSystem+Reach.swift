@@ -7,8 +7,8 @@ internal import Glibc
 extension FileSystem {
   /// Runs `call` with a path that a system call accepts; errno is what `call` left.
   ///
-  /// - Throws: ``SystemError`` if a directory of a long path cannot be opened, with EINVAL for bytes
-  ///   that hold a NUL, which would cut them short.
+  /// - Throws: ``SystemError`` if a directory of a long path cannot be opened, with EINVAL for
+  ///   bytes that hold a NUL, which would cut them short.
   /// - Complexity: O(1) system calls for each 4,095 bytes.
   static func reaching<R>(_ path: [UInt8], _ call: ([CChar]) -> R) throws(SystemError) -> R {
     // The NUL counts.

@@ -1,8 +1,8 @@
 /// A type whose values are merged property by property.
 ///
-/// ``merged(withSubordinate:commonAncestor:)`` is written with a call of
-/// ``mergeProperty(_:_:_:)`` for each stored property; a ``MergeableArbiter`` calls it where both sides
-/// of a merge changed a value.
+/// ``merged(withSubordinate:commonAncestor:)`` is written with a call of ``mergeProperty(_:_:_:)``
+/// for each stored property; a ``MergeableArbiter`` calls it where both sides of a merge changed a
+/// value.
 public protocol Mergeable: Equatable {
   /// Returns the merge of this value and another that were both made from a common ancestor: a
   /// property that one of them changed is taken from that one, and a property that both changed is

@@ -1,5 +1,5 @@
-/// Finds which of many heads are contained in others (docs/merging.md, M5): in a few walks back from
-/// all of them, instead of one walk for each pair.
+/// Finds which of many heads are contained in others (docs/merging.md, M5): in a few walks back
+/// from all of them, instead of one walk for each pair.
 ///
 /// A version that only one head descends from, by automatic merges only, shows that nothing
 /// contains that head: the first walk finds such a version for nearly every head, and ends when all

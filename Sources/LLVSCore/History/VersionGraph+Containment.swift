@@ -1,9 +1,11 @@
-// Contained heads (docs/merging.md, M5) need no merge: all authored versions of a contained head are
-// in the history of another head. So replicas that merge at the same time do not merge for ever.
+// Contained heads (docs/merging.md, M5) need no merge: all authored versions of a contained head
+// are in the history of another head. So replicas that merge at the same time do not merge for
+// ever.
 
 extension VersionGraph {
-  /// Returns true if every authored version that `head` reaches over automatic merges only is `other`
-  /// or an ancestor of it; a head whose history holds only empty maps is contained in every other.
+  /// Returns true if every authored version that `head` reaches over automatic merges only is
+  /// `other` or an ancestor of it; a head whose history holds only empty maps is contained in every
+  /// other.
   package func isContained(
     _ head: HistoryNode, in other: HistoryNode
   ) throws(StoreError) -> Bool {

@@ -19,7 +19,8 @@ final class Counters: Sendable {
 
   private let catalog: Catalog
   private static let block: UInt64 = 65_536
-  // Held while a new block is committed, once in 65,536 numbers; order: before the catalog's writer.
+  // Held while a new block is committed, once in 65,536 numbers; order: before the catalog's
+  // writer.
   private let ranges: Mutex<[Kind: Range]>
 
   init(catalog: Catalog) throws(StoreError) {

@@ -9,8 +9,8 @@ extension Store {
   ///   - removedIds: keys whose values are removed.
   ///   - metadata: the version's metadata.
   /// - Returns: the version that was made.
-  /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` if the predecessor is
-  ///   not in the store.
+  /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` if the predecessor
+  ///   is not in the store.
   @discardableResult
   public func makeVersion(
     basedOnPredecessor version: Version.ID?, inserting insertedValues: [Value] = [],

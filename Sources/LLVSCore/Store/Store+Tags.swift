@@ -41,7 +41,8 @@ extension Store {
 extension WriteTransaction {
   /// Tags a committed version; moves the tag if another version has it.
   ///
-  /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` or what writing throws.
+  /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` or what writing
+  ///   throws.
   package func tag(
     _ version: VersionRecord, as name: String, author: String?
   ) throws(StoreError) -> VersionRecord {

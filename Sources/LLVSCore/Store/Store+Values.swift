@@ -63,7 +63,8 @@ extension Store {
     try value(id: reference.valueId, storedAt: reference.storedVersionId)
   }
 
-  /// Returns the reference of a value as it is at a version; nil if the version has none at that key.
+  /// Returns the reference of a value as it is at a version; nil if the version has none at that
+  /// key.
   public func valueReference(
     id: Value.ID, at version: Version.ID
   ) throws(StoreError) -> Value.Reference? {

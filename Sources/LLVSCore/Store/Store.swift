@@ -9,8 +9,8 @@ internal import Synchronization
 ///     STORE/index.sqlite  what can be rebuilt: where chunks stand, who changed which key
 ///     STORE/segments/     chunks and map nodes (``RecordStore``)
 ///
-/// - Concurrency: callable from any thread. Lock order: write lock, catalog's writer, record store's
-///   writer, published state; the last two are never held while calling out.
+/// - Concurrency: callable from any thread. Lock order: write lock, catalog's writer, record
+///   store's writer, published state; the last two are never held while calling out.
 public final class Store: Sendable {
   /// The kind of access: any number of readers, or one writer beside them.
   package enum Mode: Sendable { case reader, writer }

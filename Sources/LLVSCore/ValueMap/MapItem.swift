@@ -1,6 +1,7 @@
 // The items of a map node as bytes (all integers big-endian).
 //
-//   leaf:   u32 length of the item | u32 length of the content | content, as in digest 1 | local part
+//   leaf:   u32 length of the item | u32 length of the content | content, as in digest 1 | local
+//   part
 //           local part: u8 0 none, 1 inline (u8 count, bytes), 2 chunk, 3 tree (location);
 //           u32 storing version | u64 inode | u64 revision
 //   inner:  u32 length of the item | u32 key length | last key below | u8 1 if that is a directory

@@ -2,7 +2,8 @@ internal import Synchronization
 
 /// A node of a map: its bytes and the offset of each item; checked once, then read in place.
 ///
-/// Bytes: u8 format (1) | u8 level (0 leaf) | u16 items (1 to 256) | items in ascending order of key.
+/// Bytes: u8 format (1) | u8 level (0 leaf) | u16 items (1 to 256) | items in ascending order of
+/// key.
 ///
 /// - Concurrency: immutable.
 final class MapNode: Sendable {

@@ -4,8 +4,8 @@
 extension ValueMap {
   /// Returns the map with sorted edits applied.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` if the edits do not ascend strictly by (key, directory) or an
-  ///   entry cannot be stored.
+  /// - Throws: ``StoreError/invalid(_:)`` if the edits do not ascend strictly by (key, directory)
+  ///   or an entry cannot be stored.
   /// - Complexity: O(*k* log *n*) for *k* edits.
   package func applying(edits: [MapEdit]) throws(StoreError) -> ValueMap {
     var rest = edits.makeIterator()

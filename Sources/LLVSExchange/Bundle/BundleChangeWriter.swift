@@ -1,10 +1,10 @@
 import LLVSCore
 
-/// Writes the changes of a version as a bundle has them; equal changes give equal bytes.
+/// Writes the changes of a version in the form of a bundle; equal changes give equal bytes.
 struct BundleChangeWriter: ChangeSink {
   private let append: (UnsafeRawBufferPointer) throws(StoreError) -> Void
 
-  /// Hands the bytes on to a closure, in pieces.
+  /// Creates a writer that passes the bytes to a closure, piece by piece.
   init(_ append: @escaping (UnsafeRawBufferPointer) throws(StoreError) -> Void) {
     self.append = append
   }
@@ -49,7 +49,7 @@ struct BundleChangeWriter: ChangeSink {
   }
 
   private func start(_ tag: BundleFormat.Tag, _ key: Key) throws(StoreError) -> [UInt8] {
-    // The original's format cannot hold others, and both are to carry the same.
+    // The original's format cannot hold other keys, and both formats must carry the same versions.
     guard key.bytes.count <= ExchangeLimits.keyLength else {
       throw .invalid("a key of more than \(ExchangeLimits.keyLength) bytes cannot be exchanged")
     }

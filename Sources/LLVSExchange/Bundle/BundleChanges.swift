@@ -1,6 +1,6 @@
 import LLVSCore
 
-/// What a version in a bundle changes.
+/// The changes of a version in a bundle.
 final class BundleChanges: ChangeSource {
   /// Changes of up to this many bytes are unpacked when they are opened.
   private static let readAhead: UInt64 = 65_536
@@ -8,7 +8,7 @@ final class BundleChanges: ChangeSource {
   private let bundle: BundleReader
   private let label: String
   private let end: UInt64
-  /// Where `buffer` ends in the content.
+  /// The offset in the content at which `buffer` ends.
   private var offset: UInt64
   private var buffer: [UInt8] = []
   private var position = 0

@@ -16,7 +16,8 @@ extension [UInt8] {
     }
   }
 
-  /// Appends what a version is; `distance` tells how far before it a predecessor stands.
+  /// Appends the description of a version; `distance` returns how many places before it a
+  /// predecessor is.
   mutating func append(
     bundled version: Version, distance: (Version.ID) -> Int?
   ) throws(StoreError) {
@@ -41,7 +42,8 @@ extension [UInt8] {
 }
 
 extension Version.ID {
-  /// The 16 bytes of an id that is an upper-case UUID, as every id made here is.
+  /// The 16 bytes of an id that is an upper-case UUID, as every id made here is; nil for another
+  /// id.
   var uuidWords: (high: UInt64, low: UInt64)? {
     guard rawValue.utf8.count == 36 else { return nil }
     var (high, low): (UInt64, UInt64) = (0, 0)
@@ -79,7 +81,8 @@ extension ByteReader {
     return WireName.fault(of: id) == nil && id.uuidWords == nil ? id : nil
   }
 
-  /// What a version is; `before` gives the id of the version so far before it.
+  /// Reads the description of a version; `before` returns the id of the version so many places
+  /// before it.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` with the reason.
   mutating func bundledVersion(

@@ -3,38 +3,39 @@ public import LLVSCore
 
 /// Exchanges a store's versions through a folder of bundles: many versions in one compressed file.
 ///
-/// It carries the same versions with the same ids as ``FileSystemExchange``, much faster and in a fraction
-/// of the files; programs written for the original do not read it. Nothing in the folder is trusted, and
-/// nothing that is there is written again.
+/// It carries the same versions with the same ids as ``FileSystemExchange``, much faster and in a
+/// fraction of the files; programs written for the original do not read it. Nothing in the folder
+/// is trusted, and no file in it is written again.
 ///
-/// - Concurrency: callable from any thread; two exchanges of one store wait for each other where they
-///   commit.
+/// - Concurrency: callable from any thread; two exchanges of one store wait for each other when
+///   they commit.
 public final class BundleExchange: Exchange {
   /// The store.
   public let store: Store
   private let bundles: BundleFolder
-  /// Why nothing can be exchanged.
+  /// The reason why nothing can be exchanged; nil if it can.
   private let fault: StoreError?
   private let path: String
 
   /// The folder.
   public var rootDirectoryURL: URL { URL(fileURLWithPath: path, isDirectory: true) }
 
-  /// Creates an exchange through a folder, which is made if it is not there. With a URL that is no file's
-  /// every exchange throws ``StoreError/invalid(_:)``.
+  /// Creates an exchange through a folder, which is made if it is missing. If the URL is not a file
+  /// URL, every exchange throws ``StoreError/invalid(_:)``.
   ///
   /// - Parameters:
-  ///   - rootDirectoryURL: the folder; bundles are in `bundles` in it.
+  ///   - rootDirectoryURL: the folder; its bundles are in `bundles`.
   ///   - store: the store.
   public convenience init(rootDirectoryURL: URL, store: Store) {
-    // Where it cannot be made, the first exchange says so.
+    // If it cannot be made, the first exchange reports that.
     try? FileManager.default.createDirectory(
       at: rootDirectoryURL, withIntermediateDirectories: true)
     self.init(
       folder: rootDirectoryURL.path, store: store, fault: rootDirectoryURL.directoryFault)
   }
 
-  /// Creates an exchange through a folder that has to be there: an absent one is a stick not plugged in.
+  /// Creates an exchange through an existing folder: a missing one may be on a stick that is not
+  /// plugged in.
   package convenience init(existingFolder path: String, store: Store) {
     self.init(folder: path, store: store, fault: nil)
   }
@@ -51,38 +52,38 @@ public final class BundleExchange: Exchange {
     return bundles
   }
 
-  /// Takes in the versions that are in bundles and not here, and returns the ids of those in bundles that
-  /// had not been read before.
+  /// Stores the versions that are in bundles and not in the store, and returns the ids of all
+  /// versions in bundles that had not been read before.
   ///
   /// Versions that break a rule are left out with their descendants.
   public func retrieve() async throws -> [Version.ID] {
     try await ExchangeThread.run { [self] control in try retrieve(control: control).remoteIDs }
   }
 
-  /// Writes the versions that are here and in no bundle there.
+  /// Writes the versions that are in the store and in no bundle.
   ///
-  /// - Throws: ``StoreError/corrupt(_:)`` where some could not be written because something is damaged, when
-  ///   all others are there; else as ``Exchange/send()``.
+  /// - Throws: ``StoreError/corrupt(_:)`` if some could not be written because something in the
+  ///   store is damaged; all others are written then. Otherwise as ``Exchange/send()``.
   public func send() async throws -> [Version.ID] {
     try await ExchangeThread.run { [self] control in try send(control: control).allSent() }
   }
 
-  /// Takes in what is there, and tells what came, what was refused and why.
+  /// Retrieves, and reports which versions are new and which were refused, with the reasons.
   package func retrieve(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     try store.retrieve(from: folder(), control: control)
   }
 
-  /// Tells what is there, and takes nothing.
+  /// Returns an outline of the folder's versions; stores nothing.
   package func outline(control: ExchangeControl) throws(StoreError) -> PlaceOutline {
     try store.outline(of: folder(), control: control)
   }
 
-  /// Reads everything that is there into a store that holds nothing else.
+  /// Reads everything in the folder into an empty store.
   package func readAll(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     try store.readAll(of: folder(), control: control)
   }
 
-  /// Writes what is missing there.
+  /// Writes the versions that the folder lacks.
   package func send(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     try store.send(to: folder(), control: control)
   }

@@ -3,11 +3,12 @@ internal import Platform
 
 /// A folder of bundles.
 ///
-/// INVARIANT 1: a bundle appears under its name only when all its bytes are durable, and after the bundles
-/// with what its versions were made from.
-/// INVARIANT 2: none of another writer is ever changed or removed; one of this writer's only where its bytes
-/// are not those of its name, or after others that hold all of its versions are in place and were read again.
-/// INVARIANT 3: only regular files are opened, and never so that opening can block.
+/// INVARIANT B1: a bundle appears under its name only when all its bytes are durable, and after the
+///   bundles with the predecessors of its versions.
+/// INVARIANT B2: a bundle of another writer is never changed or removed. One of this writer is
+///   removed only if its bytes do not match its name, or after others that hold all its versions
+///   are in place and were read again.
+/// INVARIANT B3: only regular files are opened, and in a way that cannot block.
 ///
 /// - Concurrency: reading from any thread, writing from one at a time.
 final class BundleFolder: Sendable {
@@ -16,7 +17,7 @@ final class BundleFolder: Sendable {
   private let outgoing: String
   private let replica: String
 
-  /// A folder, which has to be there; `replica` is the name of this store as a writer.
+  /// Creates a folder, which must exist; `replica` is this store's name as a writer.
   init(path: String, replica: String) {
     folder = PeerFolder(path: path)
     self.replica = replica
@@ -26,8 +27,9 @@ final class BundleFolder: Sendable {
 
   // MARK: Reading
 
-  /// The names of the bundles that are there and as long as they say, by writer and in the order written,
-  /// and of those that are not; what has another name is none.
+  /// Returns the names of the bundles that have the length in their name, by writer and in the
+  /// order of writing, and the names of those that have another length. Files with other names are
+  /// not bundles.
   func list() throws(StoreError) -> (whole: [BundleName], torn: [String]) {
     guard try isThere() else { return ([], []) }
     do throws(SystemError) {
@@ -45,7 +47,7 @@ final class BundleFolder: Sendable {
     }
   }
 
-  /// Whether the folder has a directory of bundles, which is its own.
+  /// Returns true if the folder has a directory of bundles; throws if that is a link.
   private func isThere() throws(StoreError) -> Bool {
     try folder.check()
     do throws(SystemError) {
@@ -57,7 +59,7 @@ final class BundleFolder: Sendable {
     return true
   }
 
-  /// What stands under a name; nil where it is gone.
+  /// Returns the metadata of a name; nil if it is gone.
   private func status(_ name: String, in directory: File) throws(SystemError) -> FileStatus? {
     do throws(SystemError) {
       return try FileSystem.status(name, in: directory, following: false)
@@ -67,9 +69,9 @@ final class BundleFolder: Sendable {
     }
   }
 
-  /// Opens a bundle that was listed; nil where it is torn, or gone.
+  /// Opens a bundle that was listed; nil if it is torn or gone.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` that names the file if it is whole and no bundle.
+  /// - Throws: ``StoreError/invalid(_:)``, with the file's name, if it is whole and not a bundle.
   func open(
     _ name: BundleName, cache: BundleCache, control: ExchangeControl
   ) throws(StoreError) -> BundleReader? {
@@ -91,7 +93,7 @@ final class BundleFolder: Sendable {
   private func file(_ name: BundleName) throws(StoreError) -> File {
     let path = "\(directory)/\(name.text)"
     do throws(SystemError) {
-      // Opening a device can do something; of what is none, opening a FIFO could wait.
+      // Opening a device may have an effect, and opening a FIFO may wait.
       guard try FileSystem.status(path, following: false).kind == .regular else {
         throw SystemError(errno: Errno.noEntry, call: "open", subject: path)
       }
@@ -107,7 +109,7 @@ final class BundleFolder: Sendable {
 
   // MARK: Writing
 
-  /// Makes the folder ready for bundles, and removes what a send that ended badly left behind.
+  /// Prepares the folder for bundles, and removes the remains of a send that failed.
   func prepare() throws(StoreError) {
     guard BundleName.isWriter(replica) else {
       throw .invalid("\(replica) is no name for a writer of bundles")
@@ -120,7 +122,8 @@ final class BundleFolder: Sendable {
       }
       try FileSystem.removeTree(outgoing)
       try FileSystem.makeDirectory(outgoing)
-      // A file of this writer that is not what its name says: the versions in it are sent anew.
+      // A file of this writer that does not have the length in its name: its versions are sent
+      // anew.
       let open = try File(directory, [.read, .directory])
       for text in try FileSystem.list(directory) {
         guard let name = BundleName(text), name.writer == replica,
@@ -134,7 +137,7 @@ final class BundleFolder: Sendable {
     }
   }
 
-  /// A new file that nobody sees before it is published.
+  /// Creates a file that no reader sees before it is published.
   func create() throws(StoreError) -> File {
     do throws(SystemError) {
       return try File("\(outgoing)/bundle", [.readWrite, .create, .truncate])
@@ -154,17 +157,17 @@ final class BundleFolder: Sendable {
     }
   }
 
-  /// Whether this store wrote a bundle.
+  /// Returns true if this store wrote a bundle.
   func isOwn(_ name: BundleName) -> Bool { name.writer == replica }
 
-  /// Whether any of these bundles is not there as a file any more, though the folder is.
+  /// Returns true if one of these bundles is gone although the folder is there.
   func lacks(any names: [BundleName]) throws(StoreError) -> Bool {
     let (whole, torn) = try list()
     let there = Set(whole)
     return names.contains { !there.contains($0) && !torn.contains($0.text) }
   }
 
-  /// Removes bundles of this writer's own; those that are gone already count as removed.
+  /// Removes bundles of this writer; those that are gone already count as removed.
   func remove(_ names: [BundleName]) throws(StoreError) {
     for name in names where isOwn(name) {
       do throws(SystemError) {
@@ -176,14 +179,14 @@ final class BundleFolder: Sendable {
     }
   }
 
-  /// Gives a written file its name, durably, and returns it.
+  /// Publishes a written file under its name, durably, and returns the name.
   func publish(
     _ file: File, sequence: UInt64, length: UInt64, hash: Digest
   ) throws(StoreError) -> BundleName {
     let name = BundleName(writer: replica, sequence: sequence, length: length, hash: hash)
     do throws(SystemError) {
       try file.syncData()
-      // Where the name is there already, the bytes are the same.
+      // If the name exists already, its bytes are the same.
       try FileSystem.rename(file.path, to: "\(directory)/\(name.text)")
       try FileSystem.syncDirectory(directory)
     } catch {
@@ -192,15 +195,15 @@ final class BundleFolder: Sendable {
     return name
   }
 
-  /// The sequence of the next bundle of this writer.
+  /// Returns the sequence number of this writer's next bundle.
   func nextSequence(after names: [BundleName]) -> UInt64 {
     let last = names.filter { $0.writer == replica }.map(\.sequence).max()
     return last.map { BundleName.sequence(after: $0) } ?? 0
   }
 
-  /// Forgets what was written and not published.
+  /// Removes what was written and not published.
   func abandon() {
-    // What cannot be removed is removed by the next send.
+    // What cannot be removed now is removed by the next send.
     try? FileSystem.removeTree(outgoing)
   }
 }

@@ -3,50 +3,55 @@ internal import Platform
 
 /// A bundle: many versions in one compressed file that is written once.
 ///
-/// A folder of bundles holds them in `bundles/`. Version 1 of the format, frozen; integers are big-endian,
-/// a varint is an integer in groups of seven bits, lowest first, the high bit set in all but the last, in
-/// as few bytes as it takes and below 2^63:
+/// A folder of bundles holds them in `bundles/`. This is version 1 of the format, which must not
+/// change; integers are big-endian. A varint is an integer in groups of seven bits, lowest first,
+/// with the high bit set in all but the last, in the fewest bytes and below 2^63:
 ///
 ///     bundle    head | frames | index | tail
-///     head      "LLVSBDL" | format u8 = 1 | flags u32 = 0                                  12 bytes
+///     head      "LLVSBDL" | format u8 = 1 | flags u32 = 0                            12 bytes
 ///     frames    the content cut in pieces of at most 1 MiB, each packed by itself
 ///     index     packed:
-///                 varint frames | for each: varint bytes as it stands, varint bytes unpacked
-///                 varint versions | for each: id | varint offset, varint length of what it is
-///                                 | varint offset, varint length of its changes
-///     tail      index as it stands u32 | index unpacked u32 | "LLVSBDLE"                   16 bytes
-///     packed    one zstd frame; or the bytes themselves, where as it stands and unpacked are one length
+///                 varint frames | for each: varint bytes in the file, varint bytes unpacked
+///                 varint versions | for each: id
+///                   | varint offset, varint length of its description
+///                   | varint offset, varint length of its changes
+///     tail      index in the file u32 | index unpacked u32 | "LLVSBDLE"              16 bytes
+///     packed    one zstd frame; or the bytes themselves, if both lengths are equal
 ///     id        u8 0 | the 16 bytes of an upper-case UUID;  or u8 length, 1 to 200 | UTF-8
-///     what it is   u8 0 to 2 predecessors, each: varint 0 | id,  or varint n: the version n before this one
+///     description
+///               u8 0 to 2 predecessors, each: varint 0 | id,  or varint n: the version n before
 ///               | timestamp u64, the bits of the double | varint 0, or 1 + valueDataSize
-///               | varint pieces of metadata, ascending, each: varint length | key | varint length | data
+///               | varint pieces of metadata, ascending, each:
+///                   varint length | key | varint length | data
 ///     changes   until their length is used up: u8 kind | varint length | key, and for
 ///                 1 insert, 2 update: varint length | bytes
 ///                 3 remove, 5 preserve removal: nothing
 ///                 4 preserve: id
 ///
-/// Offsets count from the start of the unpacked content. A version follows its predecessors in a bundle, and
-/// those that are in none of the same bundle were there before it, in one of any writer; what a version is means what a file `versions/ID` of the original's format
-/// says, its changes what a file `changes/ID` says, and the same is checked of them. A program that finds
-/// another format or a flag (1 is kept for encrypted content) refuses the bundle by name.
+/// Offsets count from the start of the unpacked content. In a bundle a version follows its
+/// predecessors; predecessors that are not in the same bundle were in the folder before it, in a
+/// bundle of any writer. A description means the same as a file `versions/ID` of the original's
+/// format, changes the same as a file `changes/ID`, and both are checked alike. A program that
+/// finds another format or a flag (1 is reserved for encrypted content) refuses the bundle by name.
 ///
-/// A bundle's name is `WRITER-SEQUENCE-LENGTH-HASH.bundle`: the replica that wrote it, in letters and
-/// digits; how many it wrote before, as ten digits or more; the bytes of the file; the SHA-256 of them as
-/// 64 lower-case hex digits. So equal names are equal bytes, whoever writes them and how often, and a file
-/// that is not what its name says is torn and counts as absent.
+/// A bundle's name is `WRITER-SEQUENCE-LENGTH-HASH.bundle`: the replica that wrote it, in letters
+/// and digits; how many it wrote before, as ten digits or more; the length of the file; its SHA-256
+/// as 64 lower-case hexadecimal digits. So equal names mean equal bytes, whoever writes them and
+/// how often; a file that does not match its name is torn and counts as absent.
 enum BundleFormat {
   static let head = Array("LLVSBDL".utf8) + [1, 0, 0, 0, 0]
   static let tailMagic = Array("LLVSBDLE".utf8)
   static let tailLength = 16
   static let directory = "bundles"
 
-  /// Bytes of a frame, unpacked.
+  /// The greatest length of a frame, unpacked, in bytes.
   static let frameLength = 1 << 20
-  /// No bundle has more versions, nor an index more bytes, unpacked.
+  /// Bounds of a bundle: its versions, its frames, and the bytes of its index, unpacked.
   static let maximumVersions = 65_536
   static let maximumFrames = 1 << 20
   static let maximumIndex = 64 << 20
-  /// A bundle is closed when it has this many bytes, so that what is lost when a send is stopped is small.
+  /// The length at which a bundle is closed, in bytes, so that little is lost when a send is
+  /// stopped.
   static let closingLength: UInt64 = 32 << 20
 
   /// The kinds of changes.
@@ -79,7 +84,7 @@ struct BundleName: Hashable, Comparable {
     return "\(writer)-\(padding)\(digits)-\(length)-\(hash.hex)\(BundleName.suffix)"
   }
 
-  /// Reads a file's name; nil where it is none of a bundle, exactly as ``text`` spells it.
+  /// Reads a file's name; nil unless it is exactly as ``text`` spells it.
   init?(_ text: String) {
     guard text.utf8.count <= 255, text.hasSuffix(BundleName.suffix) else { return nil }
     let parts = text.dropLast(BundleName.suffix.count).split(
@@ -92,8 +97,8 @@ struct BundleName: Hashable, Comparable {
     guard self.text == text else { return nil }
   }
 
-  /// The sequence of what is written after another; names are told apart by their hashes where there is no
-  /// greater one, which only a peer's file could bring about.
+  /// Returns the sequence number after another; the greatest number stays, which only a peer's file
+  /// could have, and then the hashes make names differ.
   static func sequence(after sequence: UInt64) -> UInt64 {
     sequence == .max ? sequence : sequence + 1
   }
@@ -105,14 +110,14 @@ struct BundleName: Hashable, Comparable {
       }
   }
 
-  /// By writer, then in the order written.
+  /// Orders names by writer, then in the order of writing.
   static func < (a: BundleName, b: BundleName) -> Bool {
     (a.writer, a.sequence, a.hash) < (b.writer, b.sequence, b.hash)
   }
 }
 
 extension Digest {
-  /// Reads 64 lower-case hex digits.
+  /// Reads 64 lower-case hexadecimal digits; nil for anything else.
   fileprivate init?(hex text: some StringProtocol) {
     guard text.utf8.count == 64 else { return nil }
     var bytes: [UInt8] = []

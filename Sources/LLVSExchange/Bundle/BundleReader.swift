@@ -2,10 +2,10 @@ import LLVSCore
 internal import Platform
 internal import Synchronization
 
-/// One bundle that is whole: what is in it, and the way to each part.
+/// One whole bundle: its versions, and their changes.
 ///
-/// Everything is checked against the file's name before any of it is believed, and against the bounds of
-/// the format before memory is taken for it.
+/// Everything is checked against the file's name before it is used, and against the bounds of the
+/// format before memory is allocated for it.
 ///
 /// - Concurrency: any thread.
 final class BundleReader: Sendable {
@@ -16,7 +16,7 @@ final class BundleReader: Sendable {
   }
 
   private struct Frame {
-    /// Where it stands in the file, and where its bytes begin in the content.
+    /// The frame's offset in the file; `start` is its offset in the content.
     let offset: UInt64
     let packed: Int
     let start: UInt64
@@ -25,16 +25,16 @@ final class BundleReader: Sendable {
 
   let name: BundleName
   let entries: [Entry]
-  /// The file's name in messages.
+  /// The name of the file in messages.
   let label: String
   private let open: @Sendable () throws(StoreError) -> File
   private let frames: [Frame]
   private let cache: BundleCache
 
-  /// Opens a bundle; nil where the file is torn, so that it counts as absent.
+  /// Opens a bundle; nil if the file is torn, so that it counts as absent.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` if the bytes are those of the name and no bundle, or one of a
-  ///   newer format; otherwise what `open` throws, and of reading.
+  /// - Throws: ``StoreError/invalid(_:)`` if the bytes match the name and are not a bundle, or one
+  ///   of a newer format; otherwise an error of `open` or of reading.
   static func open(
     _ name: BundleName, cache: BundleCache, check: () throws(StoreError) -> Void,
     open: @escaping @Sendable () throws(StoreError) -> File
@@ -44,7 +44,7 @@ final class BundleReader: Sendable {
     return try BundleReader(name, file, cache: cache, open: open)
   }
 
-  /// Whether the bytes are those that the name tells of.
+  /// Returns true if length and hash of the bytes match the name.
   private static func isWhole(
     _ file: File, _ name: BundleName, _ check: () throws(StoreError) -> Void
   ) throws(StoreError) -> Bool {
@@ -62,7 +62,7 @@ final class BundleReader: Sendable {
       }
       let count = try outcome.get()
       offset += UInt64(count)
-      // A longer file than the name says is not read to its end, which may never come.
+      // A file longer than its name says is not read to its end, which might never come.
       guard offset <= name.length else { return false }
       buffer.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
       if count < buffer.count { break }
@@ -154,7 +154,7 @@ final class BundleReader: Sendable {
     else { return nil }
     var entries: [Entry] = []
     entries.reserveCapacity(Int(total))
-    // No part belongs to two versions, so that a short bundle does not stand for a long one.
+    // No byte may belong to two versions, so that a short bundle cannot unpack to a long one.
     var room = content
     var seen: Set<Version.ID> = []
     for _ in 0..<total {
@@ -178,10 +178,10 @@ final class BundleReader: Sendable {
 
   // MARK: Versions
 
-  /// How faults call a version.
+  /// Returns the name of a version in messages.
   func label(_ index: Int) -> String { "\(label): version \(entries[index].id.rawValue)" }
 
-  /// What a version is.
+  /// Returns a version.
   func version(_ index: Int) throws(StoreError) -> Version {
     let entry = entries[index]
     let room = ExchangeLimits.metadataLength + (ExchangeLimits.metadataCount + 1) * 4200
@@ -205,14 +205,14 @@ final class BundleReader: Sendable {
     }
   }
 
-  /// What a version changes.
+  /// Returns the changes of a version.
   func changes(_ index: Int) throws(StoreError) -> BundleChanges {
     try BundleChanges(self, entries[index].changes, label: label(index))
   }
 
   // MARK: Content
 
-  /// The bytes of a range of the content, all at once.
+  /// Returns the bytes of a range of the content, all at once.
   private func bytes(_ range: Range<UInt64>) throws(StoreError) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(range.count)
@@ -226,7 +226,8 @@ final class BundleReader: Sendable {
     return bytes
   }
 
-  /// Calls with the bytes from an offset on, as many as stand in one frame, and returns how many they were.
+  /// Calls the body with the bytes from an offset on, up to the end of their frame, and returns
+  /// their number.
   func withContent(
     at offset: UInt64, upTo end: UInt64, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(StoreError) -> Int {
@@ -235,7 +236,7 @@ final class BundleReader: Sendable {
       let middle = (low + high) / 2
       if frames[middle].start <= offset { low = middle + 1 } else { high = middle }
     }
-    // The range was checked to lie within the content.
+    // The caller has checked that the range is within the content.
     guard low > 0 else { throw .invalid("\(label): it has no content") }
     let frame = frames[low - 1]
     let bytes = try unpacked(low - 1)
@@ -260,7 +261,7 @@ final class BundleReader: Sendable {
   }
 }
 
-/// The frames that were unpacked last, of all bundles of an exchange.
+/// The frames of an exchange's bundles that were unpacked last.
 ///
 /// - Concurrency: any thread.
 final class BundleCache: Sendable {
@@ -292,7 +293,7 @@ final class BundleCache: Sendable {
 }
 
 extension Compression {
-  /// Bytes of a known length, packed or as they are; nil where they are neither.
+  /// Returns bytes of a known length, which are packed or not; nil if they are neither.
   fileprivate func unpacked(_ bytes: [UInt8], to length: Int) -> [UInt8]? {
     if bytes.count == length { return bytes }
     return bytes.withUnsafeBytes { raw in

@@ -1,22 +1,21 @@
 import LLVSCore
 
-/// The bundles of a folder that a store has not read before, as a place that versions are read from.
+/// The bundles of a folder that a store has not read before, as a source of versions.
 ///
-/// A version that stands in several bundles is taken from the first; where that copy is refused, from the
-/// next.
+/// If a version is in several bundles the first copy is used; if that is refused, the next.
 final class BundleSource: VersionSource {
   private struct Place {
     let bundle: Int
     let index: Int
   }
 
-  /// All bundles that are there and as long as their names say, read before or not.
+  /// All bundles that have the length in their name, read before or not.
   let names: [BundleName]
-  /// Those that were opened.
+  /// The bundles that were opened.
   let bundles: [BundleReader]
-  /// Files that are no bundles though they are whole.
+  /// The files that are whole and are not bundles.
   let faults: [ExchangeReport.Fault]
-  /// Files that are torn.
+  /// The files that are torn.
   let torn: [ExchangeReport.Fault]
   private var places: [Version.ID: [Place]] = [:]
 
@@ -93,7 +92,7 @@ final class BundleSource: VersionSource {
     reason.hasPrefix("\(BundleFormat.directory)/")
   }
 
-  /// Drops the copies of versions that were refused where there are others, and returns whether there were.
+  /// Drops the refused copies of versions that have others, and returns true if there were any.
   func turnToOtherCopies(of ids: [Version.ID]) -> Bool {
     var isAny = false
     for id in ids {

@@ -2,12 +2,12 @@ import LLVSCore
 
 /// Writes one bundle, version by version, predecessors first.
 ///
-/// The changes of a version go out as they come, in bounded memory; what the versions are is kept until
-/// the end.
+/// The changes of a version are written at once, in bounded memory; the descriptions of the
+/// versions are kept until the end.
 ///
 /// - Concurrency: for one thread at a time.
 final class BundleWriter {
-  /// Takes the next bytes of the file.
+  /// Receives the next bytes of the file.
   typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
 
   private struct Entry {
@@ -16,25 +16,25 @@ final class BundleWriter {
     var length: UInt64
   }
 
-  /// Nothing in a bundle is read by itself, so that it pays to look a little longer than for a chunk.
+  /// Frames are never read in part, so a higher level than for chunks pays.
   private static let level: Int32 = 3
 
   private let sink: Sink
   private let compression = Compression()
   private var hasher = SHA256Hasher()
-  /// Bytes of the file so far, and of the content.
+  /// The bytes of the file so far; `content` counts those of the content.
   private(set) var length: UInt64 = 0
   private var content: UInt64 = 0
   private var frame: [UInt8] = []
   private var frames: [(packed: Int, unpacked: Int)] = []
-  /// Where the changes of each version stand.
+  /// The ranges of the versions' changes in the content.
   private var entries: [Entry] = []
   private var positions: [Version.ID: Int] = [:]
-  /// What each version is, and how long that is.
+  /// The descriptions of the versions, and their lengths.
   private let versions: Spool
   private var versionLengths: [UInt64] = []
 
-  /// Begins a bundle; `scratch` is a directory for what is too long for memory.
+  /// Begins a bundle; `scratch` is a directory for descriptions that are too long for memory.
   init(
     scratch: String, sink: @escaping Sink
   ) throws(StoreError) {
@@ -44,10 +44,10 @@ final class BundleWriter {
     try emit(BundleFormat.head)
   }
 
-  /// How many versions are in it.
+  /// The number of versions in the bundle.
   var count: Int { entries.count }
 
-  /// Whether what follows belongs into another bundle.
+  /// True if the next version belongs into another bundle.
   var isFull: Bool {
     length + UInt64(frame.count) + versions.length >= BundleFormat.closingLength
       || entries.count >= BundleFormat.maximumVersions
@@ -56,7 +56,8 @@ final class BundleWriter {
 
   /// Adds a version; the body appends its changes, as ``BundleChangeWriter`` writes them.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` if the version is in the bundle already or cannot be written.
+  /// - Throws: ``StoreError/invalid(_:)`` if the version is in the bundle already or cannot be
+  ///   written.
   func add(
     _ version: Version, changes body: (@escaping Sink) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -73,7 +74,7 @@ final class BundleWriter {
     entries.append(Entry(id: version.id, offset: start, length: content - start))
   }
 
-  /// Ends the bundle and returns its length and hash, which its name has.
+  /// Ends the bundle and returns its length and its hash, which are in its name.
   func finish() throws(StoreError) -> (length: UInt64, hash: Digest) {
     let start = content
     try writeVersions()
@@ -152,7 +153,7 @@ final class BundleWriter {
 
   // MARK: The file
 
-  /// Writes bytes packed, or as they are where that saves nothing, and returns how many it were.
+  /// Writes bytes packed, or unpacked if packing saves nothing, and returns how many were written.
   private func emitPacked(_ bytes: [UInt8]) throws(StoreError) -> Int {
     let packed = bytes.withUnsafeBytes { raw in
       compression.frame(of: raw, level: BundleWriter.level, capacity: max(0, raw.count - 1))

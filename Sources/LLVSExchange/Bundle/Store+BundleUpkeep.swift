@@ -1,22 +1,22 @@
 import LLVSCore
 
-/// Keeping a writer's own bundles few and whole.
+/// Keeps the number of a writer's own bundles low, and checks that they are whole.
 extension Store {
-  /// So many bundles of about one size are put together, so that their number grows with the logarithm
-  /// of what is in them, and no version is written more often than that.
+  /// This many bundles of about the same size are combined, so that their number grows with the
+  /// logarithm of their content, and no version is written more often than that.
   private static let runLength = 16
   private static let checkedNote = "bundles.checked"
 
-  /// Reads one of this store's own bundles again, the next in turn, and removes it where its bytes are not
-  /// those that its name tells of: what was in it is then sent anew.
+  /// Reads the next of this store's own bundles again, and removes it if its bytes do not match its
+  /// name; its versions are then sent anew.
   ///
   /// - Returns: the bundles that are there afterwards.
   func checkOwnBundle(
     of names: [BundleName], in folder: BundleFolder, _ control: ExchangeControl
   ) throws(StoreError) -> [BundleName] {
     let own = names.filter(folder.isOwn).map(\.text)
-    // The one read last, and the one that was last when the round began: each send adds one, so that a round
-    // that took in new ones would never come to its end.
+    // The name that was read last, and the last name when the round began: each send adds a bundle,
+    // so a round that included new ones would never end.
     let noted = noted(Store.checkedNote).map { String(decoding: $0, as: UTF8.self) } ?? ""
     let parts = noted.split(separator: " ").map(String.init)
     var (last, end) = parts.count == 2 ? (parts[0], parts[1]) : ("", "")
@@ -41,8 +41,8 @@ extension Store {
     }
   }
 
-  /// Writes what is in many small bundles of this store's own into one, and removes them: the new one is in
-  /// place, and read again, before the first of them goes.
+  /// Combines many small bundles of this store into one, and removes them. The new bundle is in
+  /// place, and was read again, before the first of them is removed.
   ///
   /// `names` are all bundles that are there.
   func putBundlesTogether(
@@ -52,7 +52,8 @@ extension Store {
       return
     }
     let noted = try ownVersions(in: names, folder)
-    // Those that an earlier time left behind go first, so that nothing is put together twice.
+    // Bundles that an earlier call could not remove are removed first, so that none is combined
+    // twice.
     var left: [BundleName] = []
     for (name, numbers) in noted {
       let holder = noted.first {
@@ -82,19 +83,20 @@ extension Store {
       sequence = BundleName.sequence(after: sequence)
     }
     guard unsent.faults.isEmpty else {
-      // Something rotted here since it was sent: the small ones alone hold it.
+      // Something in the store was damaged since it was sent: only the small bundles hold it.
       return try folder.remove(kept.filter { !small.contains($0) })
     }
     try folder.remove(small.filter { !kept.contains($0) })
   }
 
-  /// What is in this store's own bundles; of one that was noted by nobody it is not known.
+  /// Returns the versions in this store's own small bundles; bundles whose versions were not
+  /// recorded are left out.
   private func ownVersions(
     in names: [BundleName], _ folder: BundleFolder
   ) throws(StoreError) -> [(name: BundleName, numbers: Set<VersionNumber>)] {
     try catalog.readView { (view) throws(StoreError) in
       var own: [(name: BundleName, numbers: Set<VersionNumber>)] = []
-      // What is large stays as it is.
+      // Large bundles stay as they are.
       for name in names where folder.isOwn(name) && Store.isSmall(name) {
         guard let runs = try catalog.versions(inBundle: name.hash, in: view) else { continue }
         var numbers: Set<VersionNumber> = []
@@ -109,7 +111,8 @@ extension Store {
     name.length < BundleFormat.closingLength / 2
   }
 
-  /// Those to put together: where as many as a run are of about one size, they and all that are smaller.
+  /// Returns the bundles to combine: if a whole run has about the same size, these and all smaller
+  /// ones.
   static func bundlesToPutTogether(_ own: [BundleName]) -> [BundleName] {
     // The size as a power of four.
     func size(_ name: BundleName) -> Int { (UInt64.bitWidth - name.length.leadingZeroBitCount) / 2 }

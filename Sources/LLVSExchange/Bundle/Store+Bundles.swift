@@ -1,17 +1,18 @@
 import LLVSCore
 
-/// Exchanging through a folder of bundles.
+/// Exchanges through a folder of bundles.
 extension Store {
-  /// Versions that are encoded before they are appended, two threads at a time.
+  /// The number of versions that two threads encode before they are appended.
   private static let runCount = 256
-  /// How often bundles are listed again because some of them went away meanwhile.
+  /// The number of times that bundles are listed again because some were removed meanwhile.
   private static let attempts = 4
-  /// The changes of a version that says it stores no more are put together in memory.
+  /// The changes of a version that claims to store no more bytes than this are encoded in memory.
   private static let shortVersion: Int64 = 65_536
 
-  /// Takes in every version that can be taken from the bundles that were not read before.
+  /// Stores every acceptable version from bundles that were not read before.
   ///
-  /// What is refused is named with its file; a bundle counts as read once all its versions are here.
+  /// Refused versions are reported with their file; a bundle counts as read when all its versions
+  /// are in the store.
   ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   func retrieve(
@@ -25,7 +26,8 @@ extension Store {
       do throws(StoreError) {
         return try retrieve(from: source, after: earlier, control: control)
       } catch {
-        // Its writer put bundles together: what was in those that are gone is in others by now.
+        // The writer has combined bundles: the versions of those that are gone are in others by
+        // now.
         guard case .unreachable = error, try folder.lacks(any: source.names) else { throw error }
         for id in source.versionIDs() {
           guard let record = try version(id), record.number.rawValue > newest else { continue }
@@ -57,8 +59,7 @@ extension Store {
     return report
   }
 
-  /// Writes every version that no bundle there holds, but heads that others contain
-  /// (docs/merging.md, M5).
+  /// Writes every version that no bundle holds, except contained heads (docs/merging.md, M5).
   ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
   func send(
@@ -76,11 +77,11 @@ extension Store {
     }
     var names = source.names
     var missing = try stillMissing(names)
-    // Also what an earlier send left behind.
+    // This also removes what an earlier send left behind.
     defer { folder.abandon() }
     guard !missing.isEmpty else { return report }
     try folder.prepare()
-    // Who has nothing to send reads nothing.
+    // A store that has nothing to send reads nothing.
     let whole = try checkOwnBundle(of: names, in: folder, control)
     if whole.count < names.count {
       names = whole
@@ -102,7 +103,7 @@ extension Store {
     do throws(StoreError) {
       try putBundlesTogether(names, in: folder, control)
     } catch {
-      // All that was to be sent is there, and the old ones are too: the next send tries again.
+      // All versions to send are there, and the old bundles are too: the next send tries again.
       switch error {
       case .unreachable, .system, .noSpace: break
       default: throw error
@@ -113,8 +114,8 @@ extension Store {
 
   // MARK: Sending
 
-  /// Writes one bundle with as many of the versions as belong into it, and takes them off the list, those
-  /// that cannot be sent too; nil where none is left that can.
+  /// Writes one bundle with as many of the versions as it may hold, and removes them from the list,
+  /// as well as those that cannot be sent; nil if no version that can be sent is left.
   func sendOne(
     _ rest: inout ArraySlice<VersionNumber>, to folder: BundleFolder, _ sequence: UInt64,
     _ unsent: inout UnsentVersions, _ control: ExchangeControl
@@ -140,8 +141,8 @@ extension Store {
     }
   }
 
-  /// Writes versions until the bundle is full, and takes them off the list; nil where it holds a part of one
-  /// that turned out to be damaged, so that it has to be written anew without that.
+  /// Writes versions until the bundle is full, and removes them from the list; nil if the bundle
+  /// contains a part of a version that is damaged, so that it has to be written anew without it.
   private func write(
     _ rest: inout ArraySlice<VersionNumber>, to writer: BundleWriter,
     _ unsent: inout UnsentVersions, _ control: ExchangeControl
@@ -196,11 +197,11 @@ extension Store {
     }
   }
 
-  /// A version on its way into a bundle.
+  /// A version that is about to be written into a bundle.
   private enum Encoded {
-    /// With its changes as a bundle has them.
+    /// The version and its changes in the form of a bundle.
     case short(Version, [UInt8])
-    /// Its changes are written as they are read.
+    /// A version whose changes are written while they are read.
     case long(Version)
     case damaged(String)
   }
@@ -223,7 +224,7 @@ extension Store {
 
   // MARK: What was read
 
-  /// The bundles that were not read before, or not all of whose versions were taken.
+  /// Returns the bundles that were not read before, or of which some version was not stored.
   func unread(_ names: [BundleName]) throws(StoreError) -> [BundleName] {
     try catalog.readView { (view) throws(StoreError) in
       var unread: [BundleName] = []
@@ -234,7 +235,7 @@ extension Store {
     }
   }
 
-  /// The versions that stand in bundles that were read or written here.
+  /// Returns the versions in bundles that were read or written here.
   private func versionsThere(_ names: [BundleName]) throws(StoreError) -> NumberSet {
     try catalog.readView { (view) throws(StoreError) in
       var numbers = NumberSet()
@@ -247,7 +248,7 @@ extension Store {
     }
   }
 
-  /// Notes the bundles all of whose versions are here.
+  /// Records the bundles all of whose versions are in the store.
   private func noteRead(
     _ bundles: [BundleReader], taken report: ExchangeReport
   ) throws(StoreError) {

@@ -1,32 +1,33 @@
-// The file changes/ID: [{"insert": {"id", "data", "storedVersionId"?}}, {"update": ...}, {"remove": id},
-// {"preserve": {"valueId", "storedVersionId"}}, {"preserveRemoval": id}]. It is read change by change;
-// the bytes of a value go into a sink while they are decoded.
+// The file changes/ID: [{"insert": {"id", "data", "storedVersionId"?}}, {"update": ...}, {"remove":
+// id}, {"preserve": {"valueId", "storedVersionId"}}, {"preserveRemoval": id}]. It is read change by
+// change; the bytes of a value go into a sink while they are decoded.
 
 package import LLVSCore
 
-/// Takes the bytes of one value after another.
+/// Receives the bytes of one value after another.
 package protocol WireValueSink: AnyObject {
-  /// What a value is once all its bytes came.
+  /// The type of a value whose bytes all came.
   associatedtype Stored
 
-  /// Takes the next bytes of the current value; they are valid during the call only.
+  /// Receives the next bytes of the current value; they are valid during the call only.
   func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
 
   /// Ends the current value.
   func finish() throws(StoreError) -> Stored
 
-  /// Takes a whole value that was hashed before.
+  /// Receives a whole value that was hashed before.
   func store(_ value: ReadyValue) throws(StoreError) -> Stored
 }
 
 extension WireValueSink {
+  /// Receives the value's bytes like any others.
   package func store(_ value: ReadyValue) throws(StoreError) -> Stored {
     try value.bytes.withPiece { (piece) throws(StoreError) in try append(piece) }
     return try finish()
   }
 }
 
-/// One change as the wire has it.
+/// One change in an exchange.
 package enum WireChange<Stored> {
   case insert(Key, Stored)
   case update(Key, Stored)
@@ -34,6 +35,7 @@ package enum WireChange<Stored> {
   case preserve(Key, Version.ID)
   case preserveRemoval(Key)
 
+  /// The key that the change is about.
   package var key: Key {
     switch self {
     case .insert(let key, _), .update(let key, _), .remove(let key), .preserve(let key, _),
@@ -46,7 +48,7 @@ package enum WireChange<Stored> {
 extension WireChange: Sendable where Stored: Sendable {}
 extension WireChange: Equatable where Stored: Equatable {}
 
-/// Reads a change list in the order it is written.
+/// Reads a change list in the order of writing.
 package struct ChangeReader<Sink: WireValueSink> {
   private enum Position { case before, within, after }
 
@@ -54,14 +56,15 @@ package struct ChangeReader<Sink: WireValueSink> {
   private let sink: Sink
   private var position = Position.before
 
+  /// Creates a reader at the beginning of a file.
   package init(_ input: WireInput, into sink: Sink) {
     self.input = input
     self.sink = sink
   }
 
-  /// The next change; nil at the end of a list that was whole.
+  /// Returns the next change; nil at the end of a complete list.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` that names file, reason and byte, or what the sink throws.
+  /// - Throws: ``StoreError/invalid(_:)`` with file, reason and byte, or an error of the sink.
   package mutating func next() throws(StoreError) -> WireChange<Sink.Stored>? {
     let isThere: Bool
     switch position {
@@ -146,15 +149,19 @@ package struct ChangeReader<Sink: WireValueSink> {
   }
 }
 
-/// Gathers values in memory, up to a bound.
+/// Collects values in memory, up to a bound.
 package final class MemorySink: WireValueSink {
   private var bytes: [UInt8] = []
   private let bound: Int
 
+  /// Creates a sink for values of at most `bound` bytes.
   package init(atMost bound: Int) {
     self.bound = bound
   }
 
+  /// Receives the next bytes of a value.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` beyond the bound.
   package func append(_ piece: UnsafeRawBufferPointer) throws(StoreError) {
     guard piece.count <= bound - bytes.count else {
       throw .invalid("a value of more than \(bound) bytes")
@@ -162,6 +169,7 @@ package final class MemorySink: WireValueSink {
     bytes.append(contentsOf: piece)
   }
 
+  /// Ends the value and returns its bytes.
   package func finish() -> [UInt8] {
     defer { bytes = [] }
     return bytes

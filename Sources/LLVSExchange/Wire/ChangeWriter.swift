@@ -1,6 +1,6 @@
 package import LLVSCore
 
-/// Writes a change list, change by change; equal lists give equal bytes.
+/// Writes a change list in JSON, change by change; equal lists give equal bytes.
 package struct ChangeWriter {
   /// Calls its argument with the bytes of a value, piece by piece.
   package typealias Pieces = (
@@ -18,21 +18,25 @@ package struct ChangeWriter {
     output.write("[")
   }
 
+  /// Writes the insertion of a value.
   package mutating func insert(_ key: Key, data: Pieces) throws(StoreError) {
     begin("{\"insert\":{\"id\":")
     try value(key, data)
   }
 
+  /// Writes the update of a value.
   package mutating func update(_ key: Key, data: Pieces) throws(StoreError) {
     begin("{\"update\":{\"id\":")
     try value(key, data)
   }
 
+  /// Writes the removal of a key.
   package mutating func remove(_ key: Key) throws(StoreError) {
     begin("{\"remove\":")
     try end(key)
   }
 
+  /// Writes that a merge preserves a value which another version stored.
   package mutating func preserve(_ key: Key, storedIn stored: Version.ID) throws(StoreError) {
     begin("{\"preserve\":{\"valueId\":")
     try output.string(key.bytes)
@@ -42,18 +46,19 @@ package struct ChangeWriter {
     try output.spill()
   }
 
+  /// Writes that a merge preserves the removal of a key.
   package mutating func preserveRemoval(_ key: Key) throws(StoreError) {
     begin("{\"preserveRemoval\":")
     try end(key)
   }
 
-  /// Ends the list and hands everything on.
+  /// Ends the list and passes everything on.
   package mutating func finish() throws(StoreError) {
     output.write("]")
     try output.flush()
   }
 
-  /// Says that a value of so many bytes comes next.
+  /// Announces a value of so many bytes.
   func expect(_ length: UInt64) throws(StoreError) { try output.expect(length) }
 
   private mutating func begin(_ text: StaticString) {

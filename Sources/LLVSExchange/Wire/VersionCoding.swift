@@ -1,13 +1,13 @@
 // The file versions/ID: {"version": {"identifier", "timestamp", "predecessors"?, "valueDataSize"?,
-// "metadata"?}}. Metadata is a flat array [key, {"data": base64}, key, ...], as the original's coder
-// writes a dictionary.
+// "metadata"?}}. Metadata is a flat array [key, {"data": base64}, key, ...], as the original's
+// coder writes a dictionary.
 
 package import LLVSCore
 
 extension Version {
   /// Reads a version's file.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` that names file, reason and byte.
+  /// - Throws: ``StoreError/invalid(_:)`` with file, reason and byte.
   package init(reading input: WireInput) throws(StoreError) {
     try input.skipByteOrderMark()
     var version: Version?
@@ -68,7 +68,7 @@ extension Version {
       }
       output.write("}")
     }
-    // A description is the shortest decimal that reads back to the same bits.
+    // The description of a double is the shortest decimal that reads back to the same bits.
     output.write(",\"timestamp\":")
     output.write("\(timestamp)")
     if let valueDataSize { output.write(",\"valueDataSize\":\(valueDataSize)") }

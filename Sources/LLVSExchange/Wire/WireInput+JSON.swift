@@ -1,9 +1,10 @@
-// JSON as RFC 8259 has it, strictly: one value per file, valid UTF-8, no lone surrogates, a bounded depth.
+// JSON strictly as RFC 8259 defines it: one value for each file, valid UTF-8, no lone surrogates, a
+// bounded depth.
 
 import LLVSCore
 
 extension WireInput {
-  /// The next byte that is not white space, not consumed.
+  /// Returns the next byte that is not white space, without consuming it.
   func peek() throws(StoreError) -> UInt8 {
     while try refill() {
       switch buffer[position] {
@@ -21,7 +22,7 @@ extension WireInput {
     position += 1
   }
 
-  /// Goes past a byte order mark, which other programs put before JSON.
+  /// Skips a byte order mark, which some programs write before JSON.
   func skipByteOrderMark() throws(StoreError) {
     guard try peek() == 0xEF else { return }
     guard try next() == 0xEF, try next() == 0xBB, try next() == 0xBF else {
@@ -62,7 +63,7 @@ extension WireInput {
     repeat { try body() } while try continuesArray()
   }
 
-  /// Goes into an array; false where it is empty, and then already past its end.
+  /// Enters an array; false if it is empty, and then its end is consumed.
   func beginArray() throws(StoreError) -> Bool {
     try skip(past: UInt8(ascii: "["))
     try enter()
@@ -72,7 +73,7 @@ extension WireInput {
     return false
   }
 
-  /// Goes past a comma, or past the end of the array and returns false.
+  /// Consumes a comma, or the end of the array and returns false.
   func continuesArray() throws(StoreError) -> Bool {
     if try continues(until: UInt8(ascii: "]")) { return true }
     depth -= 1
@@ -97,7 +98,7 @@ extension WireInput {
 
   // MARK: Values
 
-  /// Goes past `null`; false where something else stands here.
+  /// Consumes `null`; false if the next value is another.
   func null() throws(StoreError) -> Bool {
     guard try peek() == UInt8(ascii: "n") else { return false }
     try literal("null")
@@ -112,7 +113,7 @@ extension WireInput {
     }
   }
 
-  /// The text of a number, checked against JSON's grammar.
+  /// Returns the text of a number, checked against JSON's grammar.
   func number() throws(StoreError) -> String {
     _ = try peek()
     var text: [UInt8] = []
@@ -158,7 +159,7 @@ extension WireInput {
     return rest.isEmpty
   }
 
-  /// Goes past any value.
+  /// Skips any value.
   func skipValue() throws(StoreError) {
     switch try peek() {
     case UInt8(ascii: "{"): try object { (_) throws(StoreError) in try skipValue() }

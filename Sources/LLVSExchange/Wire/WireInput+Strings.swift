@@ -1,9 +1,9 @@
-// Strings in pieces: what stands unescaped in the buffer is handed on without copying.
+// Strings in pieces: unescaped text in the buffer is passed on without copying.
 
 import LLVSCore
 
 extension WireInput {
-  /// The UTF-8 of a string.
+  /// Returns the UTF-8 of a string.
   func string(atMost bound: Int) throws(StoreError) -> [UInt8] {
     var bytes: [UInt8] = []
     try stringPieces { (piece) throws(StoreError) in
@@ -18,7 +18,7 @@ extension WireInput {
     return bytes
   }
 
-  /// The bytes that a string holds as base64, handed on in pieces; returns how many there were.
+  /// Decodes a string of base64 and passes the bytes on in pieces; returns their number.
   @discardableResult
   func base64(
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -37,7 +37,8 @@ extension WireInput {
     return total
   }
 
-  /// Calls with the unescaped bytes of a string, piece by piece; they are not checked to be UTF-8.
+  /// Calls the body with the unescaped bytes of a string, piece by piece; they are not checked to
+  /// be UTF-8.
   func stringPieces(
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -1,20 +1,20 @@
 package import LLVSCore
 
-/// Bytes of a file on the wire, pulled piece by piece and read as JSON; never more than a piece in memory.
+/// Bytes of a file in an exchange, read piece by piece as JSON; only one piece is in memory.
 ///
-/// Every fault is ``StoreError/invalid(_:)`` that names the file, the reason and the byte.
+/// Every fault is ``StoreError/invalid(_:)`` with file, reason and byte.
 ///
 /// - Concurrency: for one thread at a time.
 package final class WireInput {
-  /// Fills a buffer from the start and returns how many bytes; 0 at the end.
+  /// Fills a buffer from its start and returns how many bytes; 0 at the end.
   package typealias Fill = (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
-  /// Every fault of what is read.
+  /// The type of every fault in the input.
   package typealias Failure = StoreError
 
-  /// Nothing that we or the original write nests deeper than six.
+  /// The greatest depth; no file that this program or the original writes nests deeper than six.
   static let maximumDepth = 32
 
-  /// The file's name in messages.
+  /// The name of the file in messages.
   let name: String
   private let fill: Fill
   var buffer: [UInt8]
@@ -24,13 +24,14 @@ package final class WireInput {
   private var isExhausted = false
   var depth = 0
 
+  /// Creates an input that calls `fill` for each piece.
   package init(name: String, pieceSize: Int = 65_536, fill: @escaping Fill) {
     self.name = name
     self.fill = fill
     buffer = [UInt8](repeating: 0, count: max(16, pieceSize))
   }
 
-  /// Reads bytes that are in memory, in place.
+  /// Creates an input of bytes in memory, read in place.
   package init(name: String, bytes: [UInt8]) {
     self.name = name
     fill = { _ in 0 }
@@ -38,7 +39,7 @@ package final class WireInput {
     end = bytes.count
   }
 
-  /// Reads bytes that are in memory in pieces of a size.
+  /// Creates an input of bytes in memory, read in pieces of a size.
   package convenience init(name: String, bytes: [UInt8], pieceSize: Int) {
     var offset = 0
     self.init(name: name, pieceSize: pieceSize) { out in
@@ -49,12 +50,12 @@ package final class WireInput {
     }
   }
 
-  /// A fault in what was read.
+  /// Returns the error for a fault at the current byte.
   func malformed(_ reason: String) -> StoreError {
     .invalid("\(name): \(reason) at byte \(consumed + UInt64(position))")
   }
 
-  /// Makes sure that a byte is in the buffer; false at the end of the file.
+  /// Ensures that a byte is in the buffer; false at the end of the file.
   func refill() throws(StoreError) -> Bool {
     if position < end { return true }
     if isExhausted { return false }
@@ -78,7 +79,7 @@ package final class WireInput {
 }
 
 extension [UInt8] {
-  /// The raw bytes, with the typed error of the body.
+  /// Calls a body with the raw bytes and keeps the type of its error.
   @inline(__always)
   func withPiece(
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void

@@ -1,11 +1,12 @@
 package import LLVSCore
 
-/// Version ids as names of files on the wire.
+/// Version ids as names of files in an exchange.
 package enum WireName {
-  /// The longest id that is taken, in bytes; it has to be a file's name with room for a temporary's.
+  /// The longest accepted id, in bytes; a file's name may be 255 bytes and needs space for a
+  /// temporary suffix.
   package static let maximumLength = 200
 
-  /// Why an id cannot be the name of a file; nil if it can.
+  /// Returns the reason why an id cannot be the name of a file; nil if it can.
   package static func fault(of id: Version.ID) -> String? {
     let bytes = id.rawValue.utf8
     if bytes.isEmpty { return "an empty version id" }

@@ -1,10 +1,10 @@
 package import LLVSCore
 
-/// Text on its way to a file on the wire, handed on in pieces.
+/// Text of a file in an exchange, passed on in pieces.
 ///
 /// - Concurrency: for one thread at a time.
 package final class WireOutput {
-  /// Takes the next bytes of the file.
+  /// Receives the next bytes of the file.
   package typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
 
   private let sink: Sink
@@ -12,7 +12,8 @@ package final class WireOutput {
   private var buffer: [UInt8] = []
   private static let pieceSize = 262_144
 
-  /// `room` is told how many bytes of a long value are to come, and throws where they would find no room.
+  /// Creates an output. `room` is called with the length of a long value before it is written, and
+  /// throws if there is no space for it.
   package init(room: ((UInt64) throws(StoreError) -> Void)? = nil, sink: @escaping Sink) {
     self.sink = sink
     self.room = room
@@ -28,21 +29,22 @@ package final class WireOutput {
     buffer.append(contentsOf: text.utf8)
   }
 
-  /// Says that so many bytes of a value come next.
+  /// Announces a value of so many bytes.
   ///
-  /// - Throws: ``StoreError`` where they would find no room: better before than when the disk is full.
+  /// - Throws: ``StoreError`` if there is no space for them, which is better known before the disk
+  ///   is full.
   func expect(_ length: UInt64) throws(StoreError) {
     guard length >= 16 << 20 else { return }
     try room?(length / 3 * 4)
   }
 
-  /// Hands on what has gathered, once it is worth a call.
+  /// Passes the collected text on if it is long enough to be worth a call.
   func spill() throws(StoreError) {
     guard buffer.count >= WireOutput.pieceSize else { return }
     try flush()
   }
 
-  /// Hands on everything.
+  /// Passes all collected text on.
   package func flush() throws(StoreError) {
     guard !buffer.isEmpty else { return }
     try buffer.withPiece(sink)
@@ -51,7 +53,7 @@ package final class WireOutput {
 
   /// Writes a string of JSON.
   ///
-  /// - Throws: ``StoreError/invalid(_:)`` where the bytes are not UTF-8, which JSON cannot hold.
+  /// - Throws: ``StoreError/invalid(_:)`` if the bytes are not UTF-8, which JSON cannot hold.
   func string(_ bytes: [UInt8]) throws(StoreError) {
     guard bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil else {
       throw .invalid("a text that is not UTF-8 cannot be written as JSON")
@@ -86,7 +88,7 @@ package final class WireOutput {
     try spill()
   }
 
-  /// Writes bytes that come in pieces: `read` calls its argument with each.
+  /// Writes bytes that come in pieces as base64: `read` calls its argument with each piece.
   func base64(
     pieces read: (_ take: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) ->
       Void
