@@ -1,11 +1,12 @@
 // Only in a build for the thread sanitizer (mount-scripts/tsan); otherwise this file is empty.
 //
-// Swift's `Mutex` takes a free lock with an atomic operation that the sanitizer sees. A lock that is
-// held is taken in libswiftSynchronization, which is not instrumented, so accesses of two threads that
-// contended for the lock look like a race. The functions here report the order to the sanitizer.
+// Swift's `Mutex` takes a free lock with an atomic operation that the sanitizer sees. A lock that
+// is held is taken in libswiftSynchronization, which is not instrumented, so accesses of two
+// threads that contended for the lock look like a race. The functions here report the order to the
+// sanitizer.
 //
-// The linker prefers a function of the program to one of the same name in a library, so these replace
-// the library's functions, and call them.
+// The linker prefers a function of the program to one of the same name in a library, so these
+// replace the library's functions, and call them.
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)

@@ -1,8 +1,8 @@
 // The watcher process, and the functions with which the watched process sends it messages;
 // ConnectionWatch.swift explains why it exists.
 //
-// The watcher is forked before there are threads. It uses only system calls and the memory that it had
-// at the fork, and allocates none.
+// The watcher is forked before there are threads. It uses only system calls and the memory that it
+// had at the fork, and allocates none.
 
 #define _GNU_SOURCE
 #include "CShims.h"
@@ -170,8 +170,8 @@ int llvs_hand_over(int words, int descriptor) {
 // MARK: - Crashes
 
 static int crash_words = -1;
-// Other handlers of crashes, such as that of Swift's runtime with SWIFT_BACKTRACE, run after the watcher
-// got its message.
+// Other handlers of crashes, such as that of Swift's runtime with SWIFT_BACKTRACE, run after the
+// watcher got its message.
 static struct sigaction crash_actions[32];
 
 static void crashed(int signal, siginfo_t *info, void *context) {
@@ -181,8 +181,9 @@ static void crashed(int signal, siginfo_t *info, void *context) {
   if (old->sa_handler == SIG_IGN && info->si_code == SI_USER) return;
   (void)send(crash_words, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   sigaction(signal, old, NULL);
-  // A faulting instruction runs again after the return and raises the signal again, with the same state.
-  // A signal that a process sent is not repeated, nor one that follows its instruction: raise those.
+  // A faulting instruction runs again after the return and raises the signal again, with the same
+  // state. A signal that a process sent is not repeated, nor one that follows its instruction:
+  // raise those.
   if (info->si_code <= 0 || signal == SIGTRAP || signal == SIGSYS) raise(signal);
 }
 

@@ -22,10 +22,12 @@ package protocol PeerExchanging: Sendable {
 }
 
 extension PeerExchanging {
+  /// The default: an empty outline.
   package func outline(
     for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> PlaceOutline { PlaceOutline() }
 
+  /// The default: retrieves into the temporary store.
   package func verify(
     into copy: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {

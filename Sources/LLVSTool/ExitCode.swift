@@ -6,6 +6,7 @@ import Platform
 
 /// The exit codes of the tool.
 package enum ExitCode: Int32, CaseIterable, Sendable {
+  /// Success.
   case done = 0
   /// New conflicts, with `--fail-on-conflict`; differences, with `diff --exit-code`.
   case conflict = 1
@@ -19,12 +20,14 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case unrelated = 5
   /// Another process holds a lock or file that is needed, or a change is not saved.
   case busy = 6
+  /// No space is left.
   case noSpace = 7
   /// Not permitted, read only, written by a newer program, or a store on a file system that is not
   /// safe for one.
   case notPermitted = 8
   /// The store is damaged.
   case damaged = 9
+  /// A signal interrupted the command.
   case interrupted = 10
   /// The name is in use already.
   case exists = 11

@@ -1,8 +1,8 @@
 #ifndef LLVS_CSHIMS_H
 #define LLVS_CSHIMS_H
 
-// The project's only C: wrappers of macros, of variadic functions, and of functions that glibc declares
-// for _GNU_SOURCE only, none of which Swift can import.
+// The project's only C: wrappers of macros, of variadic functions, and of functions that glibc
+// declares for _GNU_SOURCE only, none of which Swift can import.
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -18,8 +18,8 @@ static inline int llvs_openat(int directory, const char *path, int flags, unsign
   return openat(directory, path, flags, mode);
 }
 
-/// fcntl(2) with locks that belong to the open file description, on the whole file; type is F_RDLCK, F_WRLCK
-/// or F_UNLCK.
+/// fcntl(2) with locks that belong to the open file description, on the whole file; type is
+/// F_RDLCK, F_WRLCK or F_UNLCK.
 int llvs_lock(int fd, int type, int waiting);
 
 /// lseek(2) with SEEK_DATA and SEEK_HOLE.
@@ -46,7 +46,8 @@ struct llvs_statfs {
 int llvs_statfs(const char *path, struct llvs_statfs *out);
 int llvs_fstatfs(int fd, struct llvs_statfs *out);
 
-/// statx(2) of a path with the kernel's cached data: no request to the file system. Returns 0, or -1 and errno.
+/// statx(2) of a path with the kernel's cached data: no request to the file system. Returns 0, or
+/// -1 and errno.
 int llvs_cached_identity(const char *path, uint64_t *device, uint64_t *inode);
 
 /// prctl(2) is variadic: sets the name of the calling thread, at most 15 bytes.
@@ -64,7 +65,8 @@ ssize_t llvs_fuse_splice(int in, off_t *in_offset, int out, off_t *out_offset, s
 
 /// gettid(2).
 int llvs_thread_id(void);
-/// sched_setaffinity(2), whose sets are made by macros: binds a thread to a processor. Returns 0 or an errno.
+/// sched_setaffinity(2), whose sets are made by macros: binds a thread to a processor. Returns 0 or
+/// an errno.
 int llvs_keep_thread_on(int thread, int processor);
 /// Gives a thread the affinity of the thread `model`. Returns 0 or an errno.
 int llvs_let_thread_roam(int thread, int model);
@@ -100,18 +102,21 @@ int llvs_device_number(const char *path, unsigned *major_number, unsigned *minor
 /// syscall(2) is variadic: a raw system call, for programs that test the kernel's own answers.
 long llvs_syscall(long number, long a, long b, long c, long d, long e, long f);
 
-/// Forks the watcher of this process, which must have only one thread. The watcher ends the connections that
-/// it was passed when all descriptors of `life` are closed, or when a crash is reported on `words`. It writes
-/// its own name over the `length` bytes of arguments. Returns 0, or an errno.
+/// Forks the watcher of this process, which must have only one thread. The watcher ends the
+/// connections that it was passed when all descriptors of `life` are closed, or when a crash is
+/// reported on `words`. It writes its own name over the `length` bytes of arguments. Returns 0, or
+/// an errno.
 int llvs_start_watcher(size_t length, int *life, int *words);
-/// Gives the calling thread a descriptor table of its own with only this descriptor. Returns 0, or an errno.
+/// Gives the calling thread a descriptor table of its own with only this descriptor. Returns 0, or
+/// an errno.
 int llvs_keep_only(int descriptor);
 /// Passes a connection's descriptor to the watcher. Returns 0, or an errno.
 int llvs_hand_over(int words, int descriptor);
-/// Installs signal handlers that report a crash of this process to the watcher, before the kernel waits for
-/// its other threads.
+/// Installs signal handlers that report a crash of this process to the watcher, before the kernel
+/// waits for its other threads.
 void llvs_tell_of_crashes(int words);
-/// Opens the file that ends a FUSE connection when something is written to it; returns -1 and errno on failure.
+/// Opens the file that ends a FUSE connection when something is written to it; returns -1 and errno
+/// on failure.
 int llvs_open_connection(unsigned number);
 
 /// O_DIRECT, O_DIRECTORY and O_NOFOLLOW, whose values depend on the processor.

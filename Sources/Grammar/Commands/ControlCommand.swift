@@ -1,16 +1,24 @@
 /// A command to a store, as a line of its control file gives it.
 package enum ControlCommand: Hashable, Sendable {
+  /// Makes a version of all saved changes.
   case commit(message: String?)
   /// Without peers, all of them; the same holds for `send`, `exchange` and `sync`.
   case retrieve(peers: [String])
+  /// Writes versions to peers.
   case send(peers: [String])
+  /// Retrieves and sends.
   case exchange(peers: [String])
+  /// Merges heads into the working tree.
   case merge(Merge)
+  /// Commits, retrieves, merges and sends.
   case sync(peers: [String])
   /// Without paths, the whole tree.
   case restore(version: String, paths: [[UInt8]])
+  /// Goes back by one change of the head.
   case undo
+  /// Makes the change again that undo took back.
   case redo
+  /// Starts a named line.
   case branch(String)
   /// The target is a version, a branch, or `-` for the unnamed line.
   case switchTo(String, line: String?)
@@ -19,20 +27,27 @@ package enum ControlCommand: Hashable, Sendable {
   case tag(String, version: String?, moves: Bool = false)
   /// Lists the tags.
   case tags
+  /// Settles the conflicts at a path and below it.
   case settle(path: [UInt8], Settlement)
   /// Lists the open conflicts at a path and below it; all of them without a path.
   case conflicts(path: [UInt8]?)
+  /// Changes settings.
   case set([StoreSettings.Assignment])
   /// Lists the named settings; all of them without names.
   case settings([StoreSettings.Name])
+  /// Frees space by removing old history; not supported yet.
   case compact(Compact)
+  /// Removes a value from the history; not supported yet.
   case purge(path: [UInt8])
+  /// Checks every hash of the store, or of a peer.
   case verify(peer: String?)
+  /// Shows the state of the store.
   case status
   /// Lists the changes that are in no version yet.
   case pending
   /// The last lines of the log.
   case log(count: Int?)
+  /// Lists the commands.
   case help
 
   /// The arguments of `merge`.
@@ -72,10 +87,13 @@ package enum ControlCommand: Hashable, Sendable {
   package enum Settlement: Hashable, Sendable {
     /// The value that the tree holds now.
     case asIs
+    /// The working tree's side.
     case ours
     /// The n-th other side, counted from 1, as in the names in `conflicts`.
     case theirs(Int)
+    /// The common ancestor's value.
     case base
+    /// The value of a version.
     case version(String)
   }
 

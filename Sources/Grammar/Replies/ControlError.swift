@@ -7,18 +7,25 @@ package struct ControlError: Error, Hashable, Sendable {
     case grammar
     /// No such version, peer, branch or path.
     case notFound
+    /// A peer cannot be reached.
     case unreachable
+    /// A peer does not answer.
     case timedOut
     /// The histories have no common ancestor.
     case unrelated
+    /// The user or the store does not permit it.
     case notPermitted
+    /// A lock is held, or a change is not saved.
     case busy
+    /// No space is left.
     case noSpace
+    /// The store is open for reading only.
     case readOnly
     /// The caller interrupted the command.
     case interrupted
     /// An earlier command of this handle failed, and its reply has not been read.
     case refused
+    /// The command is too long.
     case tooLong
     /// The name is in use already.
     case exists

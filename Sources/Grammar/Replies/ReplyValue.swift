@@ -2,11 +2,17 @@ import LLVSCore
 
 /// A value of a reply for programs: one of the values of JSON.
 package enum ReplyValue: Hashable, Sendable {
+  /// No value.
   case null
+  /// A boolean.
   case flag(Bool)
+  /// A whole number.
   case number(Int64)
+  /// A string.
   case text(String)
+  /// An array.
   case list([ReplyValue])
+  /// An object; its fields keep their order.
   case record([ReplyField])
 
   /// The JSON of the value, on one line.

@@ -1,11 +1,16 @@
 /// An arbiter, with the names that users give.
 package enum ArbiterChoice: Hashable, Sendable {
+  /// Takes the value that was stored last.
   case mostRecentChange
+  /// Takes the value of the side whose head is newer.
   case mostRecentBranch
+  /// Merges texts by line.
   case text
+  /// Merges JSON by property.
   case json
   /// Keeps the lines of both sides.
   case union
+  /// Takes the value that was stored last, and keeps the other as a conflict.
   case keepBoth
   /// Only as an argument of a command, not as a setting.
   case ours
