@@ -30,6 +30,8 @@ void llvs_start_writeback(int descriptor, int64_t offset, int64_t count) {
   (void)sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE);
 }
 
+int llvs_pipe(int *ends) { return pipe2(ends, O_CLOEXEC); }
+
 int llvs_syncfs(int fd) { return syncfs(fd); }
 
 static int taken(int result, const struct statfs *raw, struct llvs_statfs *out) {

@@ -82,44 +82,17 @@ package struct ChildProcess: Sendable {
   package static func run(
     _ arguments: [String], patience: UInt64, isGivenUp: () -> Bool = { false }
   ) throws(SystemError) -> Ending {
-    guard let program = arguments.first else { return Ending(code: 0) }
-    var ends: [Int32] = [-1, -1]
-    guard unsafe pipe(&ends) == 0 else { throw SystemError(errno: errno, call: "pipe") }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    guard !arguments.isEmpty else { return Ending(code: 0) }
+    let ends = try makePipe()
     _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
     var writer = ends[1]
     defer {
       close(ends[0])
       if writer >= 0 { close(writer) }
     }
-    var attributes = posix_spawnattr_t()
-    var actions = unsafe posix_spawn_file_actions_t()
-    unsafe posix_spawnattr_init(&attributes)
-    unsafe posix_spawn_file_actions_init(&actions)
-    defer {
-      unsafe posix_spawnattr_destroy(&attributes)
-      unsafe posix_spawn_file_actions_destroy(&actions)
-    }
-    // The program must be able to get signals that this process blocks or ignores.
-    var signals = sigset_t()
-    unsafe sigemptyset(&signals)
-    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-    unsafe sigfillset(&signals)
-    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-    // spawn.h: POSIX_SPAWN_SETSID, _SETSIGMASK and _SETSIGDEF; the importer does not see the first.
-    unsafe posix_spawnattr_setflags(&attributes, 0x80 | 0x08 | 0x04)
-    unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-    unsafe posix_spawn_file_actions_adddup2(&actions, writer, 2)
-    var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
-    unsafe words.append(nil)
-    defer { unsafe words.forEach { unsafe free($0) } }
-    var process = pid_t()
-    let code = unsafe posix_spawnp(&process, program, &actions, &attributes, words, environ)
-    guard code == 0 else { throw SystemError(errno: code, call: "posix_spawnp", subject: program) }
+    let child = try spawn(arguments, errors: writer)
     close(writer)
     writer = -1
-    let child = ChildProcess(id: process)
     let end = SystemClock.monotonic() + patience
     var ending = Ending()
     var isSilent = false
@@ -136,7 +109,7 @@ package struct ChildProcess: Sendable {
       pause = min(pause * 2, 20)
     }
     // The process has not been reaped yet, so its id cannot belong to another.
-    kill(-process, SIGKILL)
+    kill(-child.id, SIGKILL)
     _ = try child.exitCode(waiting: true)
     _ = drain(ends[0], into: &ending.said)
     return ending

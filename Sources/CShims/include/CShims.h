@@ -36,6 +36,9 @@ void llvs_start_writeback(int descriptor, int64_t offset, int64_t count);
 int llvs_rename(int from_directory, const char *from, int to_directory, const char *to,
                 unsigned flags);
 
+/// pipe2(2) with O_CLOEXEC.
+int llvs_pipe(int *ends);
+
 /// syncfs(2).
 int llvs_syncfs(int fd);
 

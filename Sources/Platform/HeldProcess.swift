@@ -1,0 +1,120 @@
+internal import Glibc
+
+/// A program that runs as long as it is held: it is ended with the last reference, and when this process ends in
+/// whatever way.
+///
+/// - Concurrency: callable from any thread.
+package final class HeldProcess: Sendable {
+  /// The shell that waits for the end of this process, which it sees by the end of its input, and ends the
+  /// program then. The two have a session and a process group of their own, so that a number that another
+  /// program has by then is never signalled.
+  private static let guardScript = """
+    exec 3<&0 </dev/null
+    "$@" 3<&- &
+    exec >/dev/null 2>&1
+    read -r _ <&3
+    trap : TERM
+    kill -TERM 0
+    wait
+    """
+
+  private struct State {
+    var said: [UInt8] = []
+    var isOver = false
+  }
+
+  private let child: ChildProcess
+  /// The end of its input that this process has.
+  private let life: Int32
+  private let reader: Int32
+  private let state = Monitor(State())
+
+  /// The most that is kept of what it says.
+  private static let mostSaid = 1 << 16
+
+  /// Starts a program, found as execvp(3) finds it.
+  ///
+  /// - Parameters:
+  ///   - arguments: the program first.
+  ///   - environment: `NAME=VALUE` each.
+  /// - Throws: what pipe(2) and posix_spawn(3) say.
+  package init(_ arguments: [String], environment: [String]) throws(SystemError) {
+    let input = try ChildProcess.makePipe()
+    let output: [Int32]
+    do throws(SystemError) {
+      output = try ChildProcess.makePipe()
+    } catch {
+      for end in input { close(end) }
+      throw error
+    }
+    defer {
+      close(input[0])
+      close(output[1])
+    }
+    do throws(SystemError) {
+      child = try ChildProcess.spawn(
+        ["/bin/sh", "-c", Self.guardScript, "sh"] + arguments,
+        environment: environment, input: input[0], output: output[1], errors: output[1])
+    } catch {
+      close(input[1])
+      close(output[0])
+      throw error
+    }
+    life = input[1]
+    reader = output[0]
+    let (reader, state) = (reader, state)
+    do throws(SystemError) {
+      try SystemThread.detach(name: "llvs child") { Self.drain(reader, into: state) }
+    } catch {
+      // Nobody would read what it says.
+      close(reader)
+      state.withLock { $0.isOver = true }
+    }
+  }
+
+  deinit {
+    // The shell sees the end of its input.
+    close(life)
+    let end = SystemClock.monotonic() + 2_000_000_000
+    while SystemClock.monotonic() < end {
+      if let code = try? child.exitCode(), code >= 0 { return }
+      SystemClock.sleep(nanoseconds: 5_000_000)
+    }
+    // Not reaped yet, so the number is still this session's.
+    kill(-child.id, SIGKILL)
+    _ = try? child.exitCode(waiting: true)
+  }
+
+  private static func drain(_ pipe: Int32, into state: Monitor<State>) {
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = unsafe bytes.withUnsafeMutableBytes {
+        unsafe Glibc.read(pipe, $0.baseAddress, $0.count)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { break }
+      state.withLock { $0.said += bytes.prefix(min(count, mostSaid - $0.said.count)) }
+      state.broadcast()
+    }
+    close(pipe)
+    state.withLock { $0.isOver = true }
+    state.broadcast()
+  }
+
+  /// The first of what it said, both outputs together.
+  package var said: String { state.withLock { String(decoding: $0.said, as: UTF8.self) } }
+
+  /// Whether it has ended, or closed its outputs.
+  package var isOver: Bool { state.withLock { $0.isOver } }
+
+  /// Waits until `body` finds something in what it said so far.
+  ///
+  /// - Returns: what `body` gave; nil if the time was up, or the program over, first.
+  package func wait<R>(nanoseconds: UInt64, for body: (String) -> R?) -> R? {
+    let found: R?? = state.wait(nanoseconds: nanoseconds) { state in
+      let found = body(String(decoding: state.said, as: UTF8.self))
+      return found != nil || state.isOver ? .some(found) : nil
+    }
+    return found ?? nil
+  }
+}
