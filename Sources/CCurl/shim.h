@@ -34,10 +34,19 @@ static inline CURLcode llvs_curl_set_seek(CURL *handle, curl_seek_callback value
   return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, value);
 }
 
-static inline CURLcode llvs_curl_get_number(CURL *handle, CURLINFO info, long *value) {
-  return curl_easy_getinfo(handle, info, value);
+/// The socket that a request uses, -1 where there is none yet.
+static inline int llvs_curl_socket(CURL *handle) {
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &socket) == CURLE_OK ? (int)socket : -1;
 }
 
-static inline CURLcode llvs_curl_get_size(CURL *handle, CURLINFO info, curl_off_t *value) {
-  return curl_easy_getinfo(handle, info, value);
+// ioctl(2) is variadic too: the bytes that a socket was handed and the other side has not confirmed (tcp(7)); -1
+// where that cannot be told.
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+static inline int llvs_unsent_bytes(int socket) {
+  int count = 0;
+  return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;
 }

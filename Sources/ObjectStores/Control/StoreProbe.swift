@@ -10,6 +10,9 @@ package struct StoreProbe: Sendable {
     package var movesExclusively: Bool
   }
 
+  /// How often it is looked for what a put that broke off left, a tenth of a second apart.
+  private static let looks = 8
+
   /// A body whose second half cannot be read; large enough that its first reaches the server.
   private static func tornBody(_ directory: String) throws(RemoteError) -> ObjectBody {
     let bytes = [UInt8](repeating: 0x6C, count: 1 << 20)
@@ -29,14 +32,15 @@ package struct StoreProbe: Sendable {
   ///
   /// - Parameters:
   ///   - store: the back-end itself, so that what fails on purpose is not tried again.
+  ///   - control: is asked whether to go on.
   ///   - folder: where the objects it makes stand meanwhile; they are removed.
   ///   - temporary: a directory of this machine for a file of a megabyte.
   /// - Returns: what was seen.
   /// - Throws: ``RemoteError`` if the remote cannot be used at all.
   package static func run(
-    _ store: some ObjectStore, folder: String, temporary: String = "/tmp"
+    _ store: some ObjectStore, control: RemoteControl, folder: String, temporary: String = "/tmp"
   ) throws(RemoteError) -> Outcome {
-    let mark = ".llvs-probe-\(SystemRandom.hex(8))"
+    let mark = "llvs-probe-\(SystemRandom.hex(8))"
     func name(_ end: String) throws(RemoteError) -> ObjectName {
       guard let name = ObjectName(folder.isEmpty ? "\(mark)-\(end)" : "\(folder)/\(mark)-\(end)")
       else { throw RemoteError(.invalid, "\(folder) is no folder of a remote") }
@@ -54,8 +58,12 @@ package struct StoreProbe: Sendable {
       // Errors are the point; that nothing works at all is met below.
       if error.kind == .cancelled || error.kind == .denied { throw error }
     }
-    var outcome = Outcome(
-      leavesTornObjects: try isThere(torn, in: store), movesExclusively: false)
+    var outcome = Outcome(leavesTornObjects: false, movesExclusively: false)
+    for _ in 0..<looks where !outcome.leavesTornObjects {
+      // A server may be at work yet when its client is gone.
+      try control.pause(nanoseconds: RemoteControl.patience)
+      outcome.leavesTornObjects = try isThere(torn, in: store)
+    }
     guard store.abilities.contains(.move) else { return outcome }
     try store.put(first, ObjectBody([1]))
     try store.put(second, ObjectBody([2]))
@@ -78,10 +86,16 @@ package struct StoreProbe: Sendable {
     return outcome
   }
 
+  /// Whether there is such an object, also one that lists do not show.
   private static func isThere(
     _ name: ObjectName, in store: some ObjectStore
   ) throws(RemoteError) -> Bool {
-    guard let prefix = ObjectPrefix(name.text) else { return false }
-    return try store.all(prefix).contains { $0.name == name }
+    do throws(RemoteError) {
+      try store.get(name, range: 0..<1) { (_) throws(RemoteError) in false }
+      return true
+    } catch {
+      guard error.kind == .absent else { throw error }
+      return false
+    }
   }
 }

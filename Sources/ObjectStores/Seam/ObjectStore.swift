@@ -18,7 +18,8 @@ package protocol ObjectStore: Sendable {
 
   /// Lists objects of a folder, a page at a time.
   ///
-  /// A folder that is not there holds nothing. The order is the remote's own.
+  /// A folder that is not there holds nothing. The order is the remote's own. Names that begin with a dot may
+  /// not be shown: some servers hide them.
   ///
   /// - Parameters:
   ///   - prefix: which objects.

@@ -52,11 +52,15 @@ struct Place {
 
   /// Expects an error of a kind.
   func expect(
-    _ expected: RemoteError.Kind, at location: SourceLocation = #_sourceLocation,
-    _ body: () throws -> Void
+    _ expected: RemoteError.Kind, _ about: String = "",
+    at location: SourceLocation = #_sourceLocation, _ body: () throws -> Void
   ) {
-    let error = #expect(throws: RemoteError.self, sourceLocation: location) { try body() }
-    #expect(error?.kind == expected, "\(error.map { "\($0)" } ?? "")", sourceLocation: location)
+    let error = #expect(throws: RemoteError.self, "\(about)", sourceLocation: location) {
+      try body()
+    }
+    #expect(
+      error?.kind == expected, "\(about) \(error.map { "\($0)" } ?? "")",
+      sourceLocation: location)
   }
 }
 

@@ -9,9 +9,11 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
   /// How often a list may have to be asked until it shows what was done.
   var lists = 1
   /// Whether a put that breaks off leaves a part of the object. Nil where it may or may not.
-  var leavesTornObjects: Bool? = false
-  /// Names that this kind refuses, and says so.
+  var leavesTornObjects: Bool? = .some(false)
+  /// Names that this kind refuses, or takes for others.
   var refuses: @Sendable (String) -> Bool = { _ in false }
+  /// Names that this kind holds and does not list.
+  var hides: @Sendable (String) -> Bool = { _ in false }
   /// Opens it; `pageLength` is how many objects a page of a list has, where that can be asked for.
   let open: @Sendable (RemoteControl, _ pageLength: Int) throws -> any ObjectStore
 

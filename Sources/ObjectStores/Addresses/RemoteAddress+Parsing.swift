@@ -1,0 +1,172 @@
+extension RemoteAddress {
+  /// The longest address in bytes.
+  package static let longest = 4096
+
+  /// Reads an address.
+  ///
+  /// - Throws: ``RemoteError`` with `invalid`, whose words say what is wrong and what an address looks like.
+  package init(_ text: String) throws(RemoteError) {
+    guard text.utf8.count <= Self.longest else {
+      throw Self.wrong("an address has at most \(Self.longest) bytes")
+    }
+    guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+      throw Self.wrong("an address has no line ends and no other control characters")
+    }
+    if text.hasPrefix("bundle+") {
+      let rest = String(text.dropFirst("bundle+".count))
+      guard case .directory(let path, false) = try RemoteAddress(rest) else {
+        throw Self.wrong("bundle+ stands before a directory; other remotes hold bundles anyway")
+      }
+      self = .directory(path: path, isBundles: true)
+      return
+    }
+    if text.hasPrefix("/") {
+      self = try Self.readDirectory(text)
+      return
+    }
+    guard let colon = text.firstIndex(of: ":") else {
+      throw Self.wrong(
+        "\"\(text)\" is no address: a directory is written with its whole path, from / on")
+    }
+    let scheme = text[..<colon].lowercased()
+    let rest = text[text.index(after: colon)...]
+    switch scheme {
+    case "rclone": self = try Self.readRclone(String(rest))
+    case "file": self = try Self.file(rest)
+    case "s3": self = .s3(try Self.amazon(try URLParts(rest, "s3://BUCKET/PREFIX")))
+    case "s3+https", "s3+http":
+      self = .s3(
+        try Self.otherS3(
+          try URLParts(rest, "\(scheme)://HOST/BUCKET/PREFIX"), isEncrypted: scheme == "s3+https"))
+    case "https+webdav", "http+webdav":
+      self = .webDAV(
+        try Self.webDAV(
+          try URLParts(rest, "\(scheme)://HOST/PATH"), isEncrypted: scheme == "https+webdav"))
+    case "https", "http", "webdav", "webdavs", "dav", "davs":
+      throw Self.wrong("a folder of a WebDAV server is written https+webdav://HOST/PATH")
+    default:
+      throw Self.wrong(
+        "there is no kind of remote called \(scheme): addresses begin with /, s3://, s3+https://, "
+          + "https+webdav:// or rclone:")
+    }
+  }
+
+  static func wrong(_ words: String) -> RemoteError { RemoteError(.invalid, words) }
+
+  private static func readDirectory(_ path: String) throws(RemoteError) -> RemoteAddress {
+    guard path.utf8.contains(where: { $0 != UInt8(ascii: "/") }) else {
+      throw wrong("the top of all directories is no remote's place")
+    }
+    guard !path.utf8.contains(0) else { throw wrong("a path holds no NUL") }
+    return .directory(path: path, isBundles: false)
+  }
+
+  private static func file(_ rest: Substring) throws(RemoteError) -> RemoteAddress {
+    guard rest.hasPrefix("///"), let path = PercentCoding.decode(rest.dropFirst(2)) else {
+      throw wrong("a file address is written file:///PATH")
+    }
+    return try readDirectory(path)
+  }
+
+  private static func readRclone(_ place: String) throws(RemoteError) -> RemoteAddress {
+    // `:local:` and the like are remotes that need no configuration.
+    let start = place.hasPrefix(":") ? place.index(after: place.startIndex) : place.startIndex
+    guard let colon = place[start...].firstIndex(of: ":"), colon > start else {
+      throw wrong(
+        "a remote of rclone is written rclone:REMOTE:PATH, where REMOTE is a name of "
+          + "\"rclone listremotes\"")
+    }
+    let remote = place[start..<colon]
+    guard !remote.contains(where: { ",=/'\"".contains($0) }), !remote.hasPrefix("-") else {
+      throw wrong(
+        "options of a remote belong in rclone's own configuration (\"rclone config\"), not in an "
+          + "address")
+    }
+    return .rclone(place)
+  }
+
+  private static func amazon(_ url: URLParts) throws(RemoteError) -> S3Address {
+    guard url.port == nil else { throw wrong("a bucket has no port") }
+    var address = S3Address(S3Place(bucket: try bucket(url.host), prefix: try place(url.path)))
+    try take(url.query, into: &address)
+    return address
+  }
+
+  private static func otherS3(
+    _ url: URLParts, isEncrypted: Bool
+  ) throws(RemoteError) -> S3Address {
+    let path = try place(url.path)
+    let slash = path.firstIndex(of: "/") ?? path.endIndex
+    var address = S3Address(
+      S3Place(
+        isEncrypted: isEncrypted, host: url.host.lowercased(), port: url.port,
+        bucket: try bucket(String(path[..<slash])), prefix: String(path[slash...].dropFirst())))
+    try take(url.query, into: &address)
+    guard isEncrypted || address.certificates == nil else {
+      throw wrong("ca= is for s3+https://")
+    }
+    return address
+  }
+
+  private static func take(
+    _ query: [(name: String, value: String)], into address: inout S3Address
+  ) throws(RemoteError) {
+    for (name, value) in query {
+      switch name {
+      case "region": address.region = value
+      case "profile": address.profile = value
+      case "ca": address.certificates = try certificates(value)
+      default: throw unknown(name, "region, profile and ca")
+      }
+    }
+    // It becomes a part of the host's name.
+    guard let region = address.region else { return }
+    guard region.utf8.count <= 64, region.first != "-",
+      region.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") })
+    else { throw wrong("\"\(region)\" is no region") }
+  }
+
+  private static func webDAV(
+    _ url: URLParts, isEncrypted: Bool
+  ) throws(RemoteError) -> WebDAVAddress {
+    var address = WebDAVAddress(
+      WebDAVPlace(
+        isEncrypted: isEncrypted, host: url.host.lowercased(), port: url.port,
+        path: try place(url.path)))
+    for (name, value) in url.query {
+      switch (name, isEncrypted) {
+      case ("ca", true): address.certificates = try certificates(value)
+      case ("insecure", false) where value == "1": address.isInsecure = true
+      default: throw unknown(name, isEncrypted ? "ca" : "insecure=1")
+      }
+    }
+    return address
+  }
+
+  private static func unknown(_ name: String, _ known: String) -> RemoteError {
+    wrong("\"\(name)\" is nothing that can be said in this address; there is \(known)")
+  }
+
+  private static func certificates(_ path: String) throws(RemoteError) -> String {
+    guard path.hasPrefix("/") else { throw wrong("ca= takes the whole path of a file") }
+    return path
+  }
+
+  private static func bucket(_ name: String) throws(RemoteError) -> String {
+    guard !name.isEmpty, name.utf8.count <= 255, !name.hasPrefix("-"), !name.hasPrefix("."),
+      name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) })
+    else { throw wrong(name.isEmpty ? "the bucket is missing" : "\"\(name)\" is no bucket's name") }
+    return name
+  }
+
+  /// A path without slashes at its ends, which can begin the name of an object.
+  private static func place(_ path: String) throws(RemoteError) -> String {
+    var rest = path[...]
+    while rest.hasPrefix("/") { rest.removeFirst() }
+    while rest.hasSuffix("/") { rest.removeLast() }
+    guard rest.isEmpty || ObjectName.isUsable(String(rest)) else {
+      throw wrong("\"\(rest)\" is no path: it has an empty part, . or .., or is too long")
+    }
+    return String(rest)
+  }
+}

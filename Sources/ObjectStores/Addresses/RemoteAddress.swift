@@ -1,0 +1,82 @@
+/// Where a remote is, as people write it.
+///
+/// ```
+/// /path   file:///path   bundle+/path
+/// s3://BUCKET/PREFIX
+/// s3+https://HOST[:PORT]/BUCKET/PREFIX     s3+http://…
+/// https+webdav://HOST[:PORT]/PATH          http+webdav://…
+/// rclone:REMOTE:PATH
+/// ```
+///
+/// Printing one gives the same place in one form, which reads back as the same; it holds no secrets, since
+/// none can be written in an address.
+package enum RemoteAddress: Hashable, Sendable {
+  /// A directory, or another store; `isBundles` where bundles are to be kept in it.
+  case directory(path: String, isBundles: Bool)
+  case s3(S3Address)
+  case webDAV(WebDAVAddress)
+  /// A remote of rclone's own configuration and a path there, with a colon between them.
+  case rclone(String)
+}
+
+/// A bucket and how it is used.
+package struct S3Address: Hashable, Sendable {
+  package var place: S3Place
+  /// Nil for the environment's, or the profile's.
+  package var region: String?
+  /// The part of `~/.aws` with the keys; nil for the usual one.
+  package var profile: String?
+  /// A file of certificates that are trusted in place of the system's.
+  package var certificates: String?
+
+  /// Creates one.
+  package init(_ place: S3Place) { self.place = place }
+}
+
+/// A folder of a WebDAV server and how it is used.
+package struct WebDAVAddress: Hashable, Sendable {
+  package var place: WebDAVPlace
+  /// A file of certificates that are trusted in place of the system's.
+  package var certificates: String?
+  /// Whether a password may go over a connection that is not encrypted.
+  package var isInsecure = false
+
+  /// Creates one.
+  package init(_ place: WebDAVPlace) { self.place = place }
+}
+
+extension RemoteAddress: CustomStringConvertible {
+  /// The address as it is read.
+  package var description: String {
+    switch self {
+    case .directory(let path, let isBundles): return (isBundles ? "bundle+" : "") + path
+    case .rclone(let place): return "rclone:" + place
+    case .s3(let address):
+      let place = address.place
+      let path = place.prefix.isEmpty ? place.bucket : "\(place.bucket)/\(place.prefix)"
+      let start =
+        place.host.map { host in
+          "s3+\(place.scheme)://" + host + (place.port.map { ":\($0)" } ?? "") + "/"
+        } ?? "s3://"
+      return start + PercentCoding.encode(path, keepingSlashes: true)
+        + Self.query([
+          ("region", address.region), ("profile", address.profile), ("ca", address.certificates),
+        ])
+    case .webDAV(let address):
+      let place = address.place
+      let start = (place.isEncrypted ? "https" : "http") + "+webdav://" + place.host
+      return start + (place.port.map { ":\($0)" } ?? "") + "/"
+        + PercentCoding.encode(place.path, keepingSlashes: true)
+        + Self.query([
+          ("ca", address.certificates), ("insecure", address.isInsecure ? "1" : nil),
+        ])
+    }
+  }
+
+  private static func query(_ values: [(String, String?)]) -> String {
+    let pairs = values.compactMap { name, value in
+      value.map { "\(name)=\(PercentCoding.encode($0, keepingSlashes: true))" }
+    }
+    return pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")
+  }
+}

@@ -1,0 +1,87 @@
+/// Opens what an address names.
+package struct RemoteOpening: Sendable {
+  package var address: RemoteAddress
+  package var credentials: CredentialSources
+  package var control: RemoteControl
+  /// Nil for those of the kind of remote.
+  package var limits: RemoteLimits?
+  /// The name of this store's own directory for what is not whole yet, where the remote is a directory.
+  package var scratch: String
+  /// How many objects a page of a list has at most, where that can be asked for.
+  package var pageLength = 1000
+
+  /// Prepares to open; nothing is asked or read yet.
+  package init(
+    _ address: RemoteAddress, credentials: CredentialSources, control: RemoteControl,
+    scratch: String
+  ) {
+    self.address = address
+    self.credentials = credentials
+    self.control = control
+    self.scratch = scratch
+  }
+
+  /// Opens it, to be used: what fails is tried again.
+  ///
+  /// - Throws: ``RemoteError`` if there are no credentials, or the program that is needed.
+  package func open() throws(RemoteError) -> any ObjectStore {
+    Self.retrying(try openOnce(), limits ?? usualLimits, control)
+  }
+
+  private static func retrying(
+    _ store: some ObjectStore, _ limits: RemoteLimits, _ control: RemoteControl
+  ) -> any ObjectStore {
+    RetryingStore(store, limits: limits, control: control)
+  }
+
+  private var usualLimits: RemoteLimits {
+    switch address {
+    case .directory, .s3: RemoteLimits()
+    case .webDAV, .rclone: .forFewRequests
+    }
+  }
+
+  /// Opens the back-end alone, whose requests are made once.
+  ///
+  /// - Throws: as ``open()``.
+  package func openOnce() throws(RemoteError) -> any ObjectStore {
+    let limits = limits ?? usualLimits
+    switch address {
+    case .directory(let path, _):
+      return DirectoryStore(path: path, scratch: scratch, control: control)
+    case .s3(let s3):
+      let found = try credentials.find(for: s3, control: control)
+      return S3Store(
+        s3.place, region: try credentials.region(for: s3), credentials: found.credentials,
+        client: client(s3.certificates, limits), pageLength: pageLength)
+    case .webDAV(let webDAV):
+      let found = try credentials.find(for: webDAV, control: control)
+      if found != nil, !webDAV.place.isEncrypted, !webDAV.isInsecure,
+        !Self.isLoopback(webDAV.place.host)
+      {
+        throw RemoteError(
+          .invalid,
+          "the password would go over the network for all to read: use https+webdav://, or say "
+            + "?insecure=1 at the end of the address if the network is yours alone")
+      }
+      return WebDAVStore(
+        webDAV.place, credentials: found?.credentials, client: client(webDAV.certificates, limits))
+    case .rclone(let place):
+      return try RcloneStore(
+        place, program: credentials.environment("LLVS_RCLONE") ?? "rclone", limits: limits,
+        control: control)
+    }
+  }
+
+  private func client(_ certificates: String?, _ limits: RemoteLimits) -> HTTPClient {
+    var settings = HTTPClient.Settings(limits: limits)
+    settings.certificates = certificates
+    return HTTPClient(settings, control: control)
+  }
+
+  static func isLoopback(_ host: String) -> Bool {
+    let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+    return host == "localhost" || host == "[::1]"
+      || numbers.count == 4 && numbers[0] == 127 && !numbers.contains(nil)
+  }
+}

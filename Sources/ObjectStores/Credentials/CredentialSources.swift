@@ -1,0 +1,204 @@
+internal import Platform
+
+/// The places where the credentials for a remote are looked for: the first that has some is taken.
+///
+/// 1. a file of the store's own, which only its owner may read;
+/// 2. a file that systemd hands to a service (`LoadCredential=`);
+/// 3. for S3 the variables `AWS_*`, then a profile in `~/.aws`;
+/// 4. for WebDAV `~/.netrc`.
+package struct CredentialSources: Sendable {
+  /// The peer's name, by which the first two files are named.
+  package var peer: String
+  /// The directory of the store's own files of secrets; nil for none.
+  package var secrets: String?
+  /// The value of a variable of the environment.
+  package var environment: @Sendable (String) -> String?
+
+  private static let longestFile = 1 << 16
+  /// How long a command may take to give credentials, in nanoseconds.
+  private static let patience: UInt64 = 30_000_000_000
+
+  /// Creates one; `environment` is this process's unless another is given.
+  package init(
+    peer: String, secrets: String?,
+    environment: @escaping @Sendable (String) -> String? = { SystemProcess.environment($0) }
+  ) {
+    self.peer = peer
+    self.secrets = secrets
+    self.environment = environment
+  }
+
+  /// What was found, and where.
+  package struct Found: Sendable {
+    package var credentials: RemoteCredentials
+    /// The place, for messages.
+    package var place: String
+  }
+
+  /// The keys for a bucket.
+  ///
+  /// - Throws: ``RemoteError`` with `denied` where there are none: its words name all places that were
+  ///   looked at; `invalid` for a file that does not read.
+  package func find(
+    for address: S3Address, control: RemoteControl
+  ) throws(RemoteError) -> Found {
+    if let found = try own(control) { return try checked(found, forS3: true) }
+    if address.profile == nil, let key = variable("AWS_ACCESS_KEY_ID"),
+      let secret = variable("AWS_SECRET_ACCESS_KEY")
+    {
+      let credentials = RemoteCredentials(
+        accessKey: key, secretKey: secret, sessionToken: variable("AWS_SESSION_TOKEN"))
+      return Found(credentials: credentials, place: "AWS_ACCESS_KEY_ID")
+    }
+    let settings = try profile(address)
+    if let key = settings["aws_access_key_id"], let secret = settings["aws_secret_access_key"] {
+      let credentials = RemoteCredentials(
+        accessKey: key, secretKey: secret, sessionToken: settings["aws_session_token"])
+      return Found(credentials: credentials, place: "the profile \(profileName(address))")
+    }
+    throw RemoteError(.denied, "there are no keys for it: none in " + places(forS3: true))
+  }
+
+  /// The user and the password for a WebDAV server; nil where there are none, as some servers need none.
+  ///
+  /// - Throws: ``RemoteError`` with `invalid` for a file that does not read.
+  package func find(
+    for address: WebDAVAddress, control: RemoteControl
+  ) throws(RemoteError) -> Found? {
+    if let found = try own(control) { return try checked(found, forS3: false) }
+    guard let path = variable("NETRC") ?? variable("HOME").map({ $0 + "/.netrc" }),
+      let bytes = try read(path),
+      let credentials = CredentialText.netrc(bytes, host: address.place.host)
+    else { return nil }
+    return Found(credentials: credentials, place: path)
+  }
+
+  /// The places that are looked at, for a message that nothing is there.
+  package func places(forS3 isS3: Bool) -> String {
+    let own = secrets.map { "\($0)/\(peer)" } ?? "the store's secrets"
+    let others =
+      isS3
+      ? ["AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", "~/.aws/credentials"] : ["~/.netrc"]
+    return ([own, "$CREDENTIALS_DIRECTORY/llvs.\(peer)"] + others).joined(separator: ", ")
+  }
+
+  /// The region of a bucket: the address's, the environment's, the profile's, or `us-east-1`.
+  ///
+  /// - Throws: ``RemoteError`` for a profile that cannot be read.
+  package func region(for address: S3Address) throws(RemoteError) -> String {
+    if let region = address.region ?? variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") {
+      return region
+    }
+    return try profile(address)["region"] ?? "us-east-1"
+  }
+
+  private func variable(_ name: String) -> String? {
+    environment(name).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  // MARK: The store's own and systemd's
+
+  private func own(_ control: RemoteControl) throws(RemoteError) -> Found? {
+    // A name that leads out of the directory is no peer's.
+    guard !peer.contains("/"), peer != ".", peer != ".." else { return nil }
+    let directory = variable("CREDENTIALS_DIRECTORY")
+    for path in [secrets.map { "\($0)/\(peer)" }, directory.map { "\($0)/llvs.\(peer)" }] {
+      guard let path, let bytes = try read(path, isOwn: true) else { continue }
+      let lines = try CredentialText.lines(bytes, of: path)
+      guard let command = lines.command else {
+        return Found(credentials: lines.credentials, place: path)
+      }
+      return try run(command, from: path, control)
+    }
+    return nil
+  }
+
+  private func run(
+    _ command: String, from path: String, _ control: RemoteControl
+  ) throws(RemoteError) -> Found {
+    let code: Int32
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      (code, bytes) = try ChildProcess.output(
+        of: ["/bin/sh", "-c", command], atMost: Self.longestFile, patience: Self.patience,
+        isGivenUp: { control.isCancelled })
+    } catch {
+      if error.errno == Errno.cancelled { throw .cancelled }
+      throw RemoteError(.denied, "the command in \(path) gave no credentials: \(error)")
+    }
+    guard code == 0 else {
+      throw RemoteError(
+        .denied, "the command in \(path) gave no credentials: it ended with code \(code)")
+    }
+    let lines = try CredentialText.lines(bytes, of: "the output of the command in \(path)")
+    guard lines.command == nil else {
+      throw RemoteError(.invalid, "the command in \(path) names another command")
+    }
+    return Found(credentials: lines.credentials, place: "the command in \(path)")
+  }
+
+  private func checked(_ found: Found, forS3 isS3: Bool) throws(RemoteError) -> Found {
+    let has = found.credentials
+    let isWhole =
+      isS3 ? has.accessKey != nil && has.secretKey != nil : has.user != nil && has.password != nil
+    guard isWhole else {
+      throw RemoteError(
+        .invalid,
+        "\(found.place) has no "
+          + (isS3 ? "access_key= and secret_key=" : "user= and password=") + " in it")
+    }
+    return found
+  }
+
+  // MARK: ~/.aws
+
+  private func profileName(_ address: S3Address) -> String {
+    address.profile ?? variable("AWS_PROFILE") ?? "default"
+  }
+
+  private func profile(_ address: S3Address) throws(RemoteError) -> [String: String] {
+    let name = profileName(address)
+    let home = variable("HOME")
+    let files = [
+      (variable("AWS_CONFIG_FILE") ?? home.map { $0 + "/.aws/config" }, "profile \(name)"),
+      (variable("AWS_SHARED_CREDENTIALS_FILE") ?? home.map { $0 + "/.aws/credentials" }, name),
+    ]
+    var settings: [String: String] = [:]
+    for (path, section) in files {
+      guard let path, let bytes = try read(path) else { continue }
+      // The usual profile is called so in both files.
+      let names: Set = name == "default" ? [section, name] : [section]
+      settings.merge(CredentialText.section(names, of: bytes)) { $1 }
+    }
+    return settings
+  }
+
+  // MARK: Files
+
+  /// The bytes of a file; nil where there is none.
+  ///
+  /// - Throws: `denied` for a file of the store's own that others may read, or that cannot be read.
+  private func read(_ path: String, isOwn: Bool = false) throws(RemoteError) -> [UInt8]? {
+    do throws(SystemError) {
+      let file = try File(path, [.read, .nonBlocking])
+      let status = try file.status()
+      guard status.kind == .regular, status.size <= UInt64(Self.longestFile) else {
+        throw SystemError(errno: Errno.invalid, call: "open", subject: path)
+      }
+      let bytes = try file.read(Self.longestFile, at: 0)
+      guard !isOwn || status.mode & 0o077 == 0 else {
+        throw SystemError(errno: Errno.operationNotPermitted, call: "open", subject: path)
+      }
+      return bytes
+    } catch {
+      switch error.errno {
+      case Errno.noEntry, Errno.notDirectory: return nil
+      case Errno.operationNotPermitted where isOwn:
+        throw RemoteError(.denied, "\(path) can be read by others: chmod 600 it")
+      // The home of another user, as a service may see it, has nothing for us.
+      case Errno.accessDenied where !isOwn: return nil
+      default: throw RemoteError(.denied, "the credentials cannot be read: \(error)")
+      }
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/// What a remote knows somebody by.
+///
+/// INVARIANT: printing one, also as a part of something else, shows none of its secrets.
+package struct RemoteCredentials: Hashable, Sendable, CustomStringConvertible,
+  CustomDebugStringConvertible, CustomReflectable
+{
+  /// For servers that ask for a name and a password.
+  package var user: String?
+  package var password: String?
+  /// For S3.
+  package var accessKey: String?
+  package var secretKey: String?
+  package var sessionToken: String?
+
+  /// Creates some.
+  package init(
+    user: String? = nil, password: String? = nil, accessKey: String? = nil,
+    secretKey: String? = nil, sessionToken: String? = nil
+  ) {
+    self.user = user
+    self.password = password
+    self.accessKey = accessKey
+    self.secretKey = secretKey
+    self.sessionToken = sessionToken
+  }
+
+  package var description: String { "credentials" }
+  package var debugDescription: String { description }
+  package var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,53 @@
+internal import Platform
+
+/// What the statuses of answers mean, for every server that speaks HTTP.
+enum HTTPFailure {
+  /// Tells what an answer stands for.
+  ///
+  /// - Parameters:
+  ///   - response: one whose status is not what was hoped for.
+  ///   - object: what it is about.
+  ///   - words: what the server said, as far as it can be read; nil for the status alone.
+  /// - Returns: the error, which is transient where the server may answer otherwise a little later.
+  static func error(
+    _ response: HTTPResponse, _ object: String, _ words: String? = nil
+  ) -> RemoteError {
+    let status = response.status
+    let said = words.map { ": \(shown($0))" } ?? ""
+    func error(_ kind: RemoteError.Kind, _ text: String) -> RemoteError {
+      RemoteError(kind, text + said, object: object, status: status)
+    }
+    switch status {
+    case 401: return error(.denied, "the server asks for other credentials")
+    case 403: return error(.denied, "the server does not allow that")
+    case 404, 410: return error(.absent, "not there")
+    case 412: return error(.exists, "the name is taken")
+    case 413: return error(.noSpace, "too large for the server")
+    case 507: return error(.noSpace, "the server has no room left")
+    case 405, 501, 505: return error(.unsupported, "the server cannot do that")
+    case 408, 423, 425, 429, 500...:
+      var passing = error(.unreachable, "the server cannot do that now")
+      passing.isTransient = true
+      let now = response.head["date"].flatMap(ServerTime.http) ?? SystemClock.realtime().seconds
+      passing.retryAfter = response.head["retry-after"].flatMap {
+        ServerTime.retryAfter($0, now: now)
+      }
+      return passing
+    case 300..<400:
+      let place = response.head["location"].map { " to \(shown($0))" } ?? ""
+      return error(
+        .invalid, "the server sends us elsewhere\(place), which the address does not name")
+    case 400..<500: return error(.invalid, "the server refuses the request")
+    default: return error(.malformed, "the answer has a status that makes no sense")
+    }
+  }
+
+  /// Text from a server as a message may show it.
+  static func shown(_ text: String) -> String {
+    let line = text.unicodeScalars.prefix(200).map { scalar -> Character in
+      let isPlain = scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value)
+      return isPlain ? Character(scalar) : " "
+    }
+    return String(line)
+  }
+}

@@ -1,0 +1,67 @@
+/// A request.
+struct HTTPRequest {
+  var method: String
+  var url: String
+  /// Besides those that the client adds: Host, Content-Length, User-Agent and Accept-Encoding.
+  var headers: [(name: String, value: String)] = []
+  var body: Body?
+  /// What it is about, for messages.
+  var object: String
+  /// The most bytes of an answer that are kept where no sink takes them.
+  var bound = 1 << 16
+
+  /// What is sent with it.
+  enum Body {
+    case bytes([UInt8])
+    case object(ObjectBody)
+    /// An object with other bytes around it, as forms have it.
+    case wrapped([UInt8], ObjectBody, [UInt8])
+
+    var length: UInt64 {
+      switch self {
+      case .bytes(let bytes): UInt64(bytes.count)
+      case .object(let body): body.length
+      case .wrapped(let before, let body, let after):
+        UInt64(before.count) + body.length + UInt64(after.count)
+      }
+    }
+  }
+}
+
+/// The status and the headers of an answer.
+struct HTTPHead {
+  var status = 0
+  private var values: [String: String] = [:]
+
+  /// A header by its name in lower-case letters.
+  subscript(_ name: String) -> String? { values[name] }
+
+  /// Adds a line of an answer; one that begins with `HTTP/` begins anew, as after `100 Continue`.
+  ///
+  /// - Returns: false once there are more headers than anybody sends.
+  mutating func add(line: String) -> Bool {
+    if line.hasPrefix("HTTP/") {
+      let words = line.split(separator: " ", maxSplits: 2)
+      status = words.count > 1 ? Int(words[1]) ?? 0 : 0
+      values = [:]
+      return true
+    }
+    guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return true }
+    guard values.count < 200 else { return false }
+    let name = line[..<colon].lowercased()
+    let value = line[line.utf8.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+    values[name] = String(value)
+    return true
+  }
+}
+
+/// An answer, with its body where no sink took that.
+struct HTTPResponse {
+  var head: HTTPHead
+  var body: [UInt8] = []
+  /// Whether a sink took the body and wanted no more before its end.
+  var isCut = false
+
+  var status: Int { head.status }
+  var text: String { String(decoding: body, as: UTF8.self) }
+}

@@ -1,0 +1,69 @@
+/// Cuts a range out of an answer, whether the server gave the range or the whole object.
+struct RangeCut {
+  /// The range that is wanted, and the one that the server is asked for.
+  private let range: Range<UInt64>
+  private let asked: Range<UInt64>?
+  private var position: UInt64?
+  /// The bytes that were passed on.
+  private var count: UInt64 = 0
+
+  private init(_ range: Range<UInt64>?) {
+    self.range = range ?? 0..<UInt64.max
+    // HTTP has no range of nothing: the first byte says whether the object is there.
+    asked = range.map { $0.isEmpty ? 0..<1 : $0 }
+  }
+
+  /// The headers of a request for a range.
+  static func headers(_ range: Range<UInt64>?) -> [(name: String, value: String)] {
+    guard let asked = RangeCut(range).asked else { return [] }
+    let end = asked.upperBound == .max ? "" : "\(asked.upperBound - 1)"
+    return [(name: "Range", value: "bytes=\(asked.lowerBound)-\(end)")]
+  }
+
+  /// Has a request made whose answer goes through a cut into a sink.
+  ///
+  /// - Returns: how many bytes the sink was given.
+  static func run(
+    _ range: Range<UInt64>?, into sink: ObjectSink,
+    _ request: (@escaping HTTPClient.Sink) throws(RemoteError) -> Void
+  ) throws(RemoteError) -> UInt64 {
+    // The request is over when this ends.
+    try withoutActuallyEscaping(sink) { (sink) throws(RemoteError) in
+      var cut = RangeCut(range)
+      try request { (head, bytes) throws(RemoteError) in try cut.take(head, bytes, sink) }
+      return cut.count
+    }
+  }
+
+  /// Passes on what of some bytes is wanted.
+  ///
+  /// - Returns: whether more is.
+  /// - Throws: `malformed` for an answer that is some other range; what the sink throws.
+  private mutating func take(
+    _ head: HTTPHead, _ bytes: UnsafeRawBufferPointer, _ sink: ObjectSink
+  ) throws(RemoteError) -> Bool {
+    let start: UInt64
+    if let position { start = position } else { start = try self.start(head) }
+    let (end, overflows) = start.addingReportingOverflow(UInt64(bytes.count))
+    guard !overflows else { throw RemoteError(.malformed, "the answer has no end") }
+    position = end
+    let from = min(max(range.lowerBound, start), end)
+    let to = max(from, min(range.upperBound, end))
+    if to > from {
+      let wanted = bytes[Int(from - start)..<Int(to - start)]
+      count += UInt64(wanted.count)
+      guard try sink(UnsafeRawBufferPointer(rebasing: wanted)) else { return false }
+    }
+    return end < range.upperBound
+  }
+
+  private func start(_ head: HTTPHead) throws(RemoteError) -> UInt64 {
+    // RFC 9110 section 14.4: `bytes 5-9/10`. Some servers say so with a status of 200.
+    guard head.status == 206 || head["content-range"] != nil else { return 0 }
+    let words = (head["content-range"] ?? "").split(whereSeparator: { $0 == " " || $0 == "-" })
+    guard words.count >= 2, words[0] == "bytes", let start = UInt64(words[1]),
+      start == asked?.lowerBound
+    else { throw RemoteError(.malformed, "the server gives another range than was asked for") }
+    return start
+  }
+}

@@ -1,0 +1,36 @@
+/// Where a bucket is, and what of it is ours.
+package struct S3Place: Hashable, Sendable {
+  /// Whether the server is spoken to by TLS.
+  package var isEncrypted = true
+  /// The server; nil for Amazon's, which differs by region.
+  package var host: String?
+  /// Nil for the scheme's own.
+  package var port: UInt16?
+  package var bucket: String
+  /// Without slashes at its ends; empty for the whole bucket.
+  package var prefix: String
+
+  /// Creates one.
+  package init(
+    isEncrypted: Bool = true, host: String? = nil, port: UInt16? = nil, bucket: String,
+    prefix: String = ""
+  ) {
+    self.isEncrypted = isEncrypted
+    self.host = host
+    self.port = port
+    self.bucket = bucket
+    self.prefix = prefix
+  }
+
+  /// The Host header for a region.
+  func host(in region: String) -> String {
+    guard let host else {
+      // Amazon's own names for its partition in China end otherwise.
+      return "s3.\(region).amazonaws.com" + (region.hasPrefix("cn-") ? ".cn" : "")
+    }
+    let isUsual = port == nil || port == (isEncrypted ? 443 : 80)
+    return isUsual ? host : "\(host):\(port ?? 0)"
+  }
+
+  var scheme: String { isEncrypted ? "https" : "http" }
+}
