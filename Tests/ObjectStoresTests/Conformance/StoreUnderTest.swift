@@ -1,5 +1,6 @@
 import ObjectStoreSupport
 import ObjectStores
+import Platform
 import TestSupport
 import Testing
 
@@ -19,7 +20,14 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
-  static let all: [StoreUnderTest] = inside + TestServers.stores
+  /// All that are here, or the one that `LLVS_TEST_REMOTE` names.
+  static let all: [StoreUnderTest] = {
+    let all = inside + TestServers.stores
+    guard let name = SystemProcess.environment("LLVS_TEST_REMOTE"), name != "list" else {
+      return all
+    }
+    return all.filter { $0.name == name }
+  }()
 
   /// Those that need no server.
   static let inside: [StoreUnderTest] = [
