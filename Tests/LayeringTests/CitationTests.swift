@@ -57,6 +57,7 @@ private let samples = [
   Sample("// a head (M5)", 1),
   Sample("// as merging.md has it", 1),
   Sample("// section 4 of a book", 1),
+  Sample("// as RFC 9110 section 14.4 has it", 0),
   Sample("// a rule " + CitationCheck.absent[0], 1),
   Sample("let path = \"notes.md\"", 0),
 ]

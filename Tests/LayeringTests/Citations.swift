@@ -42,6 +42,8 @@ struct CitationCheck {
     for comment in comments {
       var rest = ""
       faults += check(comment, Self.cited, rest: &rest)
+      // A section of a public standard is one that whoever reads can find.
+      rest.replace(#/\bRFC \d+,? sections? [\d.]+/#, with: "")
       if let bare = try? #/\b[Rr]ules? \d+|\b[Ss]ections? \d+|\bM\d{1,2}\b/#.firstMatch(in: rest) {
         faults.append("\"\(bare.0)\" is cited without its page")
       }

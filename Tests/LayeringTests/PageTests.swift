@@ -20,7 +20,7 @@ func pagesNameFilesThatAreThere() throws {
     for match in text.matches(of: #/`(?:[A-Za-z]+\/)*([A-Za-z+]+\.swift)`/#) {
       #expect(names.contains(String(match.1)), "\(page): there is no \(match.1)")
     }
-    for match in text.matches(of: #/mount-scripts\/([a-z]+)/#) {
+    for match in text.matches(of: #/mount-scripts\/([a-z-]+)/#) {
       #expect(scripts.contains(String(match.1)), "\(page): there is no mount-scripts/\(match.1)")
     }
   }
