@@ -90,3 +90,18 @@ func modulesAreTold() throws {
   let told = Set(page.matches(of: #/(?m)^\| `([A-Za-z]+)` \|/#).map { String($0.1) })
   #expect(modules.subtracting(told).isEmpty, "the table leaves modules out")
 }
+
+@Test("The files that the page about architecture names for an invariant state it")
+func invariantsAreStated() throws {
+  let page = try #require(Repository.pages()["architecture.md"])
+  let rows = page.matches(of: #/(?m)^\| ([A-Z]\d[A-Z\d, to]*) \| (`[^|]+`) \|/#)
+  #expect(rows.count > 5, "the table was not found")
+  let sources = Repository.sources()
+  for row in rows {
+    let files = row.2.matches(of: #/`([A-Za-z+]+\.swift)`/#).map { String($0.1) }
+    let text = sources.filter { files.contains($0.name) }.map(\.text).joined()
+    for name in row.1.matches(of: #/[A-Z]\d+/#) {
+      #expect(text.contains("INVARIANT \(name.0)"), "\(name.0) is in none of \(files)")
+    }
+  }
+}
