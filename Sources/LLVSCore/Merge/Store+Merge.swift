@@ -147,6 +147,7 @@ extension WriteTransaction {
       writingTo: nodes)
     var metadata = given
     metadata[.digest] = Version.MetadataValue(result.map.contentDigest.hex)
+    metadata[.writer] = try writer(of: number, after: [first.number, second.number])
     if let fault = Version.fault(of: metadata) { throw .invalid(fault) }
     let version = Version(
       id: .random(), predecessors: .init(idOfFirst: first.id, idOfSecond: second.id),

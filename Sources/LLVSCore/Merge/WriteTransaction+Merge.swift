@@ -207,6 +207,7 @@ extension WriteTransaction {
       if let author { metadata[.author] = Version.MetadataValue(author) }
       if let message { metadata[.message] = Version.MetadataValue(message) }
       metadata[.digest] = Version.MetadataValue(result.map.contentDigest.hex)
+      metadata[.writer] = try writer(of: number, after: [live, other])
       let version = Version(
         id: .random(),
         predecessors: Version.Predecessors(idOfFirst: first.id, idOfSecond: second.id),

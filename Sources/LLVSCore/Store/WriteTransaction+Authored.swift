@@ -94,13 +94,15 @@ extension WriteTransaction {
     if let message = draft.message { metadata[.message] = Version.MetadataValue(message) }
     metadata[.digest] = Version.MetadataValue(draft.map.contentDigest.hex)
     guard let (keys, size) = try describe(draft, in: &metadata) else { return nil }
+    let predecessors = [draft.first, draft.second].compactMap { $0 }
+    metadata[.writer] = try writer(of: draft.number, after: predecessors)
     if isBounded, let fault = Version.fault(of: metadata) { throw .invalid(fault) }
     var flags: VersionRecord.Flags = .madeHere
     if draft.map.contentDigest == draft.base.contentDigest { flags.insert(.changedNothing) }
     return try add(
       NewVersion(
         number: draft.number, id: .random(), first: draft.first, second: draft.second,
-        timestamp: try timestamp(after: [draft.first, draft.second].compactMap { $0 }),
+        timestamp: try timestamp(after: predecessors),
         line: draft.line?.rawValue ?? VersionRecord.unnamedLine, flags: flags,
         metadata: metadata, map: draft.map.root, changes: draft.changes, valueDataSize: size,
         changedKeys: keys))

@@ -79,6 +79,7 @@ struct AcceptedVersionsTests {
       let names = [
         "", "llvs.attributes", "llvs.attributes.1", "llvs.attributes.+1", "llvs.attributes.x",
         "llvs.directories", "llvs.digest", "llvs.settled", "llvs.dropped", "llvs.author",
+        "llvs.writer",
         "llvs.message", "__llvs_branch", "__llvs_branch", "e\u{301}", "\u{e9}",
         String(repeating: "m", count: 4096), String(repeating: "m", count: 4097),
       ]
@@ -267,7 +268,8 @@ struct AcceptedVersionsTests {
           resolvingWith: MostRecentChangeFavoringArbiter(), metadata: metadata)
       }
     }
-    many[Version.MetadataKey("m0")] = nil
+    // Beside the digest and the writer.
+    for key in ["m0", "m1"] { many[Version.MetadataKey(key)] = nil }
     try store.makeVersion(basedOnPredecessor: root, storing: [], metadata: many)
   }
 }
