@@ -10,28 +10,52 @@ package final class Database {
   /// The way to open a file; `create` makes a file that is not there.
   package enum Mode: Sendable { case readWrite, create, readOnly }
 
-  /// The time that a call waits for another connection that has the database locked, in
-  /// milliseconds.
-  private static let patience: Int32 = 10_000
+  /// Where a database is, and how it is opened.
+  package struct Options: Sendable {
+    /// The time that a call waits for another connection that has the database locked, in
+    /// milliseconds.
+    package var patience: Int32 = 10_000
+    /// True for a document of the user's: links are followed, and the umask decides who can read a
+    /// new file.
+    package var isDocument = false
+
+    /// Creates the options of a file that belongs to this program alone.
+    package init() {}
+
+    /// Returns the options of a document.
+    package static func document(patience: Int32) -> Options {
+      var options = Options()
+      options.patience = patience
+      options.isDocument = true
+      return options
+    }
+  }
+
+  /// The path of a database that is in memory alone.
+  package static let memory = ":memory:"
 
   /// The path of the file.
   package let path: String
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
+  private let patience: Int32
   // Prepared statements by the address of their text: a StaticString keeps one address.
   private var statements: [UnsafeRawPointer: Statement] = [:]
+  var changeObserver: ChangeObserver?
   /// The number of frames in the write-ahead log after the last commit on this connection; see
   /// ``watchLog()``.
   package private(set) var logFrames = 0
 
   /// Opens a file, or makes one that only its owner can read.
   ///
-  /// - Throws: ``DatabaseError/system(_:)`` with ELOOP if the path is not a regular file; SQLite's
-  ///   errors.
-  package init(path: String, mode: Mode) throws(DatabaseError) {
-    do throws(SystemError) {
-      try Database.prepare(path, isMade: mode == .create)
-    } catch {
-      throw .system(error)
+  /// - Throws: ``DatabaseError/system(_:)`` with ELOOP if the path is not a regular file and the
+  ///   options do not say that it is a document; SQLite's errors.
+  package init(path: String, mode: Mode, options: Options = Options()) throws(DatabaseError) {
+    if !options.isDocument {
+      do throws(SystemError) {
+        try Database.prepare(path, isMade: mode == .create)
+      } catch {
+        throw .system(error)
+      }
     }
     var opened: OpaquePointer?
     let flags: Int32 =
@@ -48,8 +72,9 @@ package final class Database {
     }
     handle = opened
     self.path = path
+    patience = options.patience
     sqlite3_extended_result_codes(opened, 1)
-    sqlite3_busy_timeout(opened, Database.patience)
+    sqlite3_busy_timeout(opened, patience)
   }
 
   /// Refuses a path that is not a regular file, a link included, and makes a missing file so that
@@ -176,13 +201,19 @@ package final class Database {
     // If this fails, as on a full disk, everything is still in the log, and the next connection
     // reads it.
     let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
-    sqlite3_busy_timeout(handle, Database.patience)
+    sqlite3_busy_timeout(handle, patience)
     if code == SQLITE_OK { logFrames = 0 }
   }
 
   /// Copies the whole database, as it is now, into a new file; other connections may go on writing.
   package func copy(to target: String) throws(DatabaseError) {
-    let other = try Database(path: target, mode: .create)
+    try copy(into: try Database(path: target, mode: .create))
+  }
+
+  /// Replaces all that another database holds by what this one holds now.
+  ///
+  /// - Throws: ``DatabaseError/busy(_:)`` where one of both has a transaction open.
+  package func copy(into other: Database) throws(DatabaseError) {
     guard let backup = sqlite3_backup_init(other.handle, "main", handle, "main") else {
       throw other.failure(sqlite3_errcode(other.handle), "backup")
     }
@@ -224,6 +255,9 @@ package final class Database {
     case SQLITE_FULL:
       return .system(SystemError(errno: Errno.noSpace, call: "sqlite", subject: path))
     case SQLITE_READONLY: return .readOnly(path)
+    case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, SQLITE_TOOBIG,
+      SQLITE_MISUSE, SQLITE_AUTH:
+      return .refused(code: code, message: "\(path): \(words) (\(what))")
     default:
       let system = handle.map { sqlite3_system_errno($0) } ?? 0
       return .system(

@@ -8,6 +8,9 @@ package enum DatabaseError: Error, Sendable {
   case busy(String)
   /// The file, or the disk that it is on, is read-only; the file's path.
   case readOnly(String)
+  /// SQLite cannot do what a statement says: a fault of its text, a constraint, a value that is too large;
+  /// SQLite's extended result code and its words.
+  case refused(code: Int32, message: String)
   /// The system failed below SQLite, a full disk included.
   case system(SystemError)
 }

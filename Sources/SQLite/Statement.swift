@@ -2,7 +2,7 @@ internal import CSQLite
 
 /// A prepared statement of one connection.
 package final class Statement {
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
   // The connection owns its statements and finalizes them before it goes.
   private unowned let database: Database
 

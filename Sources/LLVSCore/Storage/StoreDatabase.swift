@@ -1,3 +1,4 @@
+internal import Platform
 internal import SQLite
 
 /// A connection to one of the store's SQLite files.
@@ -198,6 +199,8 @@ extension StoreError {
       case .corrupt(let why): .corrupt(why)
       case .busy(let why): .busy(why)
       case .readOnly: .readOnly
+      case .refused(_, let why):
+        .system(SystemError(errno: Errno.inputOutput, call: "sqlite (\(why))"))
       case .system(let error): .system(error)
       }
   }
