@@ -24,6 +24,7 @@ let package = Package(
   name: "llvs",
   products: [
     .library(name: "LLVS", targets: ["LLVS"]),
+    .library(name: "KeyValueCRDT", targets: ["KeyValueCRDT"]),
     .executable(name: "llvs", targets: ["llvs"]),
   ],
   targets: [
@@ -40,6 +41,7 @@ let package = Package(
       name: "Platform", dependencies: ["CShims"], swiftSettings: [.strictMemorySafety()]),
     .target(name: "ObjectStores", dependencies: ["Platform", "CCrypto", "CCurl"]),
     .target(name: "SQLite", dependencies: ["Platform", "CSQLite"]),
+    .target(name: "KeyValueCRDT", dependencies: ["SQLite", "Platform"]),
     .target(
       name: "LLVSCore",
       dependencies: ["Platform", "SQLite", "CShims", "CZstd", "CCrypto", "CXXHash"]),
@@ -58,7 +60,8 @@ let package = Package(
     .target(
       name: "LLVSTool",
       dependencies: store + tree + [
-        "LLVSMount", "Control", "HistoryTree", "FuseSession", "LLVS", "CZlib",
+        "LLVSMount", "Control", "HistoryTree", "FuseSession", "LLVS", "KeyValueCRDT", "SQLite",
+        "CZlib",
       ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
 
@@ -72,6 +75,10 @@ let package = Package(
       name: "ObjectStoresTests",
       dependencies: ["ObjectStores", "ObjectStoreSupport", "Platform", "TestSupport"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
+    .testTarget(
+      name: "KeyValueCRDTTests",
+      dependencies: ["KeyValueCRDT", "SQLite", "Platform", "TestSupport"],
+      resources: [.copy("Resources")]),
     .testTarget(
       name: "StoreTests", dependencies: store + ["LLVS", "SQLite", "TestSupport"],
       resources: [.copy("Resources")]),

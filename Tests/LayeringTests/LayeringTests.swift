@@ -8,6 +8,10 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   ("Platform", ["CShims"], "The system's calls know nothing of what they are called for."),
   ("SQLite", ["Platform", "CSQLite"], "A connection knows no table."),
   (
+    "KeyValueCRDT", ["SQLite", "Platform"],
+    "The library for documents is of use alone, without stores and trees."
+  ),
+  (
     "ObjectStores", ["Platform", "CCrypto", "CCurl"],
     "A remote keeps objects by name and knows nothing of versions."
   ),
@@ -47,7 +51,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "LLVSTool",
     [
       "LLVSMount", "Control", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "FuseSession",
-      "LLVS", "LLVSExchange", "LLVSCore", "Platform", "CZlib",
+      "LLVS", "LLVSExchange", "LLVSCore", "KeyValueCRDT", "SQLite", "Platform", "CZlib",
     ], "The tool stands on top of everything."
   ),
   ("llvs", ["LLVSTool", "Platform"], "The program is the tool's entry and nothing else."),
@@ -56,12 +60,12 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
 /// Modules from outside, and who may import them.
 private let outside: [String: Set<String>] = [
   "Glibc": ["Platform", "FuseSession"],
-  "Foundation": ["LLVSCore", "LLVSExchange", "LLVS", "LLVSTool", "ObjectStores"],
+  "Foundation": ["LLVSCore", "LLVSExchange", "LLVS", "LLVSTool", "ObjectStores", "KeyValueCRDT"],
   "FoundationXML": ["ObjectStores"],
-  "Dispatch": ["LLVSCore", "LLVSExchange"],
+  "Dispatch": ["LLVSCore", "LLVSExchange", "KeyValueCRDT"],
   "Synchronization": [
-    "Platform", "ObjectStores", "LLVSCore", "LLVSExchange", "LLVS", "TreeNames", "Grammar",
-    "WorkingTree", "HistoryTree", "Control", "FuseSession", "LLVSMount", "LLVSTool",
+    "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVS", "TreeNames",
+    "Grammar", "WorkingTree", "HistoryTree", "Control", "FuseSession", "LLVSMount", "LLVSTool",
   ],
 ]
 

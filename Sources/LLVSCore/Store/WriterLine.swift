@@ -1,7 +1,7 @@
 /// Who made a version, for everything that has to tell the writes of one from those of another: metadata
 /// `llvs.writer`, a JSON string `REPLICA.NUMBER`.
 ///
-/// INVARIANT: the authored versions with one writer are a line, each a descendant of the one before. So the
+/// INVARIANT W1: the authored versions with one writer are a line, each a descendant of the one before. So the
 /// newest of them that somebody knows says that he knows all of them. The number grows with the first
 /// version that does not descend from the last one of this store, and a store that was copied or restored
 /// has another replica id.

@@ -1,0 +1,136 @@
+internal import Platform
+internal import SQLite
+
+/// One connection to a database file, and what its open transaction has changed.
+///
+/// Unchecked: everything but the gate is used while the gate is held.
+final class Connection: @unchecked Sendable {
+  /// How long a call waits for others that hold the file, in milliseconds.
+  static let patience: Int32 = 5000
+
+  let gate = Gate()
+  let sqlite: SQLite.Database
+  /// Called after a transaction that changed something was committed, with the gate held.
+  var committed: ((Change) -> Void)?
+
+  /// The writer that it belongs to, by its place in their order.
+  var writer = 0
+
+  private var change = Change()
+  private var changesBefore: Int64 = 0
+  /// How many operations are under way that note the keys they change.
+  private var operations = 0
+  private var savepoints = 0
+  private var isReading = false
+  private var afterCommit: [() -> Void] = []
+
+  init(path: String, mode: SQLite.Database.Mode) throws {
+    sqlite = try SQLite.Database(
+      path: path, mode: mode, options: .document(patience: Self.patience))
+    // As the original has it: an entry's author is in the list of authors.
+    try sqlite.execute("PRAGMA foreign_keys = ON")
+    sqlite.onChange(of: "entry") { [unowned self] in
+      if operations == 0 { change.isUnknown = true }
+    }
+  }
+
+  // MARK: Transactions
+
+  /// Runs a body in a transaction of its own, or, if one is open, in a part of that which is undone alone.
+  func write<Result>(_ body: () throws -> Result) throws -> Result {
+    guard !sqlite.isInTransaction else { return try nested(body) }
+    try sqlite.prepared("BEGIN IMMEDIATE").run()
+    change = Change()
+    changesBefore = sqlite.totalChanges
+    afterCommit = []
+    let result: Result
+    do {
+      result = try body()
+      guard sqlite.isInTransaction else {
+        throw DatabaseError(.misuse, "the transaction was ended within the block that writes")
+      }
+      try sqlite.prepared("COMMIT").run()
+    } catch {
+      sqlite.rollBack()
+      throw error
+    }
+    for body in afterCommit { body() }
+    afterCommit = []
+    change.isAny = sqlite.totalChanges != changesBefore
+    if change.isAny { committed?(change) }
+    return result
+  }
+
+  private func nested<Result>(_ body: () throws -> Result) throws -> Result {
+    savepoints += 1
+    let name = "kvcrdt_\(savepoints)"
+    defer { savepoints -= 1 }
+    let before = change
+    try sqlite.execute("SAVEPOINT \(name)")
+    do {
+      let result = try body()
+      try sqlite.execute("RELEASE \(name)")
+      return result
+    } catch {
+      // Where the whole transaction is gone there is nothing to undo.
+      if sqlite.isInTransaction {
+        try sqlite.execute("ROLLBACK TO \(name)")
+        try sqlite.execute("RELEASE \(name)")
+      }
+      change = before
+      throw error
+    }
+  }
+
+  /// Runs a body that sees one state of the database throughout.
+  func read<Result>(_ body: () throws -> Result) throws -> Result {
+    guard !sqlite.isInTransaction else { return try body() }
+    try sqlite.prepared("BEGIN").run()
+    isReading = true
+    do {
+      let result = try body()
+      try endReading()
+      return result
+    } catch {
+      isReading = false
+      sqlite.rollBack()
+      throw error
+    }
+  }
+
+  /// Lets others write the file, before the body that reads it has ended.
+  func endReading() throws {
+    guard isReading else { return }
+    isReading = false
+    try sqlite.prepared("COMMIT").run()
+  }
+
+  // MARK: What changes
+
+  /// Runs a body that notes the keys whose entries it changes.
+  func operation<Result>(_ body: () throws -> Result) rethrows -> Result {
+    operations += 1
+    defer { operations -= 1 }
+    return try body()
+  }
+
+  /// Has a body run once the open transaction is committed; never, if it is undone.
+  func afterCommit(_ body: @escaping () -> Void) { afterCommit.append(body) }
+
+  func note(_ key: ScopedKey) { change.keys.insert(key) }
+}
+
+/// What a transaction changed.
+struct Change {
+  /// The keys whose versions changed.
+  var keys: Set<ScopedKey> = []
+  /// Whether entries changed and the keys are not known, all of them at least.
+  var isUnknown = false
+  /// Whether any table changed.
+  var isAny = false
+
+  /// Whether versions of a key may have changed that `isIncluded` takes.
+  func touches(_ isIncluded: (ScopedKey) -> Bool) -> Bool {
+    isUnknown || keys.contains(where: isIncluded)
+  }
+}

@@ -1,0 +1,65 @@
+internal import Platform
+internal import SQLite
+
+/// A database file with a write-ahead log and several connections: others read while one writes.
+public final class DatabasePool: DatabaseWriter, @unchecked Sendable {
+  /// When a transaction is on the disk.
+  public enum Synchronous: String, Sendable {
+    /// When it ends.
+    case full = "FULL"
+    /// Some time after it has ended: a power failure may take the last ones back, never a part of one.
+    case normal = "NORMAL"
+  }
+
+  private struct Readers {
+    var idle: [Connection] = []
+    var count = 0
+  }
+
+  private let readers = Monitor(Readers())
+  /// Further readers wait for one of these.
+  private static let mostReaders = 5
+
+  /// Opens a file, makes it if it is not there, and lets it have a write-ahead log from now on.
+  ///
+  /// - Throws: ``DatabaseError``; ``KeyValueCRDTError/databaseSchemaTooNew``.
+  public init(path: String, synchronous: Synchronous = .full) throws {
+    try super.init(path: path) { sqlite in
+      guard path != SQLite.Database.memory else {
+        throw DatabaseError(.misuse, "a database in memory has one connection: use DatabaseQueue")
+      }
+      try sqlite.execute("PRAGMA journal_mode = WAL")
+      try sqlite.execute("PRAGMA synchronous = \(synchronous.rawValue)")
+    }
+  }
+
+  override func reading<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    // A thread that is writing sees what it has written.
+    guard !writing.gate.isMine else { return try super.reading(body) }
+    let reader = try take()
+    defer {
+      readers.withLock { $0.idle.append(reader) }
+      readers.signal()
+    }
+    return try reader.gate.locked { try reader.read { try body(reader) } }
+  }
+
+  private func take() throws -> Connection {
+    let idle = readers.wait { readers -> Connection?? in
+      if let connection = readers.idle.popLast() { return .some(connection) }
+      guard readers.count < Self.mostReaders else { return nil }
+      readers.count += 1
+      return .some(nil)
+    }
+    if let connection = idle ?? nil { return connection }
+    do {
+      let connection = try Connection(path: path, mode: .readOnly)
+      connection.writer = order
+      return connection
+    } catch {
+      readers.withLock { $0.count -= 1 }
+      readers.signal()
+      throw error
+    }
+  }
+}

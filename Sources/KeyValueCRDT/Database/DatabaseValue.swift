@@ -1,0 +1,80 @@
+public import Foundation
+
+/// A value of a column, or of an argument, of an SQL statement.
+public enum DatabaseValue: Hashable, Sendable {
+  /// No value.
+  case null
+  /// A whole number.
+  case integer(Int64)
+  /// A number.
+  case real(Double)
+  /// Text.
+  case text(String)
+  /// Bytes.
+  case blob(Data)
+
+  /// The whole number, nil for other kinds.
+  public var integer: Int64? {
+    guard case .integer(let value) = self else { return nil }
+    return value
+  }
+
+  /// The number, whole or not; nil for other kinds.
+  public var real: Double? {
+    switch self {
+    case .real(let value): value
+    case .integer(let value): Double(value)
+    default: nil
+    }
+  }
+
+  /// The text, nil for other kinds.
+  public var text: String? {
+    guard case .text(let value) = self else { return nil }
+    return value
+  }
+
+  /// The bytes, nil for other kinds.
+  public var blob: Data? {
+    guard case .blob(let value) = self else { return nil }
+    return value
+  }
+}
+
+extension DatabaseValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByNilLiteral
+{
+  /// Creates text.
+  public init(stringLiteral value: String) { self = .text(value) }
+
+  /// Creates a whole number.
+  public init(integerLiteral value: Int64) { self = .integer(value) }
+
+  /// Creates a number.
+  public init(floatLiteral value: Double) { self = .real(value) }
+
+  /// Creates no value.
+  public init(nilLiteral: ()) { self = .null }
+}
+
+/// A row that an SQL statement gave.
+public struct Row: Sendable {
+  private let columns: [String]
+  private let values: [DatabaseValue]
+
+  init(columns: [String], values: [DatabaseValue]) {
+    self.columns = columns
+    self.values = values
+  }
+
+  /// The number of columns.
+  public var count: Int { values.count }
+
+  /// The value of a column, from 0.
+  public subscript(index: Int) -> DatabaseValue { values[index] }
+
+  /// The value of the first column of this name; null if there is none.
+  public subscript(name: String) -> DatabaseValue {
+    columns.firstIndex(of: name).map { values[$0] } ?? .null
+  }
+}

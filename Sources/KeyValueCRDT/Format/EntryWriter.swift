@@ -1,0 +1,93 @@
+internal import Foundation
+internal import SQLite
+
+/// Writes values of one author within one transaction.
+struct EntryWriter {
+  private let connection: Connection
+  private let author: UUID
+  private let usn: Int64
+  private let timestamp: String
+
+  /// Gives the author the next number, and notes it in the list of authors.
+  ///
+  /// The number is greater than that of the author's last write, which the caller remembers: the list may
+  /// have been replaced since, and no number is ever used twice.
+  ///
+  /// - Throws: ``DatabaseError``, with `mismatch` for a time that the format cannot have.
+  init(
+    _ connection: Connection, author: UUID, name: String, openedAt: Date, lastWrite: Int64,
+    timestamp: Date
+  ) throws {
+    guard let time = Timestamp.text(timestamp), let opening = Timestamp.text(openedAt) else {
+      throw DatabaseError(.mismatch, "a time must be in the years 0 to 9999")
+    }
+    self.connection = connection
+    self.author = author
+    self.timestamp = time
+    let known = try connection.sqlite.prepared("SELECT usn FROM author WHERE id = ?")
+      .bind(1, author)
+    let listed = try known.step() ? known.integer(0) : 0
+    known.reset()
+    usn = max(listed, lastWrite) + 1
+    try connection.sqlite.prepared(
+      """
+      INSERT INTO author (id, name, usn, timestamp) VALUES (?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET usn = excluded.usn
+      """
+    ).bind(1, author).bind(2, name).bind(3, usn).bind(4, opening).run()
+  }
+
+  /// The author's number for what is written.
+  var number: Int64 { usn }
+
+  /// Writes a value in place of all versions of a key that there are.
+  func write(_ value: Value, to key: ScopedKey) throws {
+    try connection.operation {
+      try removeOthers(key)
+      let statement = try connection.sqlite.prepared(
+        """
+        INSERT INTO entry
+          (scope, key, authorId, usn, timestamp, type, text, json, blobMimeType, blob)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (scope, key, authorId) DO UPDATE SET
+          usn = excluded.usn, timestamp = excluded.timestamp, type = excluded.type,
+          text = excluded.text, json = excluded.json, blobMimeType = excluded.blobMimeType,
+          blob = excluded.blob
+        """
+      ).bind(1, key.scope).bind(2, key.key).bind(3, author).bind(4, usn).bind(5, timestamp)
+        .bind(6, value.kind.rawValue)
+      switch value {
+      case .null: break
+      case .text(let text): statement.bind(7, text)
+      case .json(let text): statement.bind(8, text)
+      case .blob(let mimeType, let blob):
+        statement.bind(9, mimeType)
+        blob.withUnsafeBytes { _ = statement.bind(10, $0) }
+      }
+      // The value may be large: the statement does not keep it.
+      defer { statement.reset() }
+      try statement.run()
+    }
+    connection.note(key)
+  }
+
+  /// Removes the versions of other authors, and notes that this write has done so.
+  private func removeOthers(_ key: ScopedKey) throws {
+    let sqlite = connection.sqlite
+    let others = try sqlite.prepared(
+      "SELECT 1 FROM entry WHERE scope = ? AND key = ? AND authorId <> ?"
+    ).bind(1, key.scope).bind(2, key.key).bind(3, author)
+    let areThere = try others.step()
+    others.reset()
+    guard areThere else { return }
+    try sqlite.prepared(
+      """
+      INSERT INTO tombstone (scope, key, authorId, usn, deletingAuthorId, deletingUsn)
+      SELECT scope, key, authorId, usn, ?3, ?4 FROM entry
+      WHERE scope = ?1 AND key = ?2 AND authorId <> ?3
+      """
+    ).bind(1, key.scope).bind(2, key.key).bind(3, author).bind(4, usn).run()
+    try sqlite.prepared("DELETE FROM entry WHERE scope = ? AND key = ? AND authorId <> ?")
+      .bind(1, key.scope).bind(2, key.key).bind(3, author).run()
+  }
+}

@@ -1,0 +1,152 @@
+internal import SQLite
+
+/// The tables of a database file, and the steps by which older files come to have them.
+///
+/// The format is that of KeyValueCRDT 1.3.1, word for word, so that it reads our files and we read its: the
+/// text of every statement below is what `sqlite_master` shows of a file of the original. GRDB, which it is
+/// built on, notes each step that a file has made in `grdb_migrations`.
+///
+/// INVARIANT K1: a file that has made every step is opened and read without a change to it.
+/// INVARIANT K2: opening an older file and reading it changes no byte; the first write makes its steps, in
+/// the same transaction.
+enum Schema {
+  case current
+  /// Some steps are missing; the columns that they add must not be asked for.
+  case older(hasTimestamps: Bool, hasApplication: Bool)
+
+  var isOlder: Bool {
+    if case .older = self { return true }
+    return false
+  }
+
+  private static let initial = "initialSchema"
+  private static let tombstones = "noTombstonePrimarykey"
+  private static let timestamps = "authorTimestamp"
+  private static let application = "applicationIdentifier"
+  private static let steps = [initial, tombstones, timestamps, application]
+
+  /// Reads which steps a file has made, and makes all tables where it has made none.
+  ///
+  /// - Throws: ``KeyValueCRDTError/databaseSchemaTooNew`` if it has made steps that are not known here.
+  static func prepare(_ connection: Connection) throws -> Schema {
+    let sqlite = connection.sqlite
+    var made = try connection.read { try stepsMade(sqlite) }
+    if !made.contains(initial) {
+      try connection.write {
+        // Another process may have been faster.
+        made = try stepsMade(sqlite)
+        if !made.contains(initial) { try create(sqlite) }
+        made = try stepsMade(sqlite)
+      }
+    }
+    return schema(made)
+  }
+
+  private static func schema(_ made: Set<String>) -> Schema {
+    guard !steps.allSatisfy({ made.contains($0) }) else { return .current }
+    return .older(
+      hasTimestamps: made.contains(timestamps), hasApplication: made.contains(application))
+  }
+
+  private static func stepsMade(_ sqlite: SQLite.Database) throws -> Set<String> {
+    var made: Set<String> = []
+    guard
+      try sqlite.integer("SELECT 1 FROM sqlite_master WHERE name = 'grdb_migrations'") != nil
+    else { return made }
+    try sqlite.rows("SELECT identifier FROM grdb_migrations") { made.insert($0.string(0)) }
+    guard made.isSubset(of: steps) else { throw KeyValueCRDTError.databaseSchemaTooNew }
+    return made
+  }
+
+  /// Makes the steps that a file has not made, within a transaction.
+  static func migrate(_ sqlite: SQLite.Database) throws {
+    let made = try stepsMade(sqlite)
+    if !made.contains(tombstones) {
+      try sqlite.execute(
+        """
+        \(tombstoneTable(named: "tombstone_v2"));
+        INSERT INTO tombstone_v2 SELECT * FROM tombstone;
+        DROP TABLE tombstone;
+        ALTER TABLE tombstone_v2 RENAME TO tombstone;
+        \(tombstoneIndex)
+        """)
+    }
+    if !made.contains(timestamps) {
+      try sqlite.execute(#"ALTER TABLE "author" ADD COLUMN "timestamp" DATETIME"#)
+    }
+    if !made.contains(application) { try sqlite.execute(applicationTable) }
+    for step in steps where !made.contains(step) { try note(step, sqlite) }
+  }
+
+  private static func note(_ step: String, _ sqlite: SQLite.Database) throws {
+    try sqlite.execute("INSERT INTO grdb_migrations (identifier) VALUES ('\(step)')")
+  }
+
+  private static func create(_ sqlite: SQLite.Database) throws {
+    for statement in [
+      "CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)",
+      #"CREATE TABLE "author" ("id" TEXT PRIMARY KEY NOT NULL, "name" TEXT NOT NULL, "#
+        + #""usn" INTEGER NOT NULL, "timestamp" DATETIME)"#,
+      entryTable, fullText, insertion, deletion, update, tombstoneTable(named: "tombstone"),
+      tombstoneIndex, applicationTable,
+    ] {
+      try sqlite.execute(statement)
+    }
+    for step in steps { try note(step, sqlite) }
+  }
+
+  // MARK: The statements
+
+  private static let entryTable =
+    #"CREATE TABLE "entry" ("scope" TEXT NOT NULL, "key" TEXT NOT NULL, "authorId" TEXT NOT NULL "#
+    + #"REFERENCES "author"("id") ON DELETE RESTRICT, "usn" INTEGER NOT NULL, "#
+    + #""timestamp" DATETIME NOT NULL, "type" INTEGER NOT NULL, "text" TEXT, "json" TEXT, "#
+    + #""blobMimeType" TEXT, "blob" BLOB, PRIMARY KEY ("scope", "key", "authorId"))"#
+
+  private static let fullText =
+    #"CREATE VIRTUAL TABLE "entryFullText" USING "#
+    + #"fts5(text, tokenize='''porter'' ''unicode61''', content='entry')"#
+
+  /// The names of the triggers that keep the text index.
+  static let triggers = [
+    "__entryFullText_ad", "__entryFullText_ai", "__entryFullText_au",
+  ]
+
+  private static let insertion =
+    """
+    CREATE TRIGGER "__entryFullText_ai" AFTER INSERT ON "entry" BEGIN
+        INSERT INTO "entryFullText"("rowid", "text") VALUES (new."rowid", new."text");
+    END
+    """
+
+  private static let deletion =
+    """
+    CREATE TRIGGER "__entryFullText_ad" AFTER DELETE ON "entry" BEGIN
+        INSERT INTO "entryFullText"("entryFullText", "rowid", "text") \
+    VALUES('delete', old."rowid", old."text");
+    END
+    """
+
+  private static let update =
+    """
+    CREATE TRIGGER "__entryFullText_au" AFTER UPDATE ON "entry" BEGIN
+        INSERT INTO "entryFullText"("entryFullText", "rowid", "text") \
+    VALUES('delete', old."rowid", old."text");
+        INSERT INTO "entryFullText"("rowid", "text") VALUES (new."rowid", new."text");
+    END
+    """
+
+  private static func tombstoneTable(named name: String) -> String {
+    #"CREATE TABLE "\#(name)" ("scope" TEXT NOT NULL, "key" TEXT NOT NULL, "#
+      + #""authorId" TEXT NOT NULL REFERENCES "author"("id") ON DELETE RESTRICT, "#
+      + #""usn" INTEGER NOT NULL, "deletingAuthorId" TEXT NOT NULL "#
+      + #"REFERENCES "author"("id") ON DELETE RESTRICT, "deletingUsn" INTEGER NOT NULL)"#
+  }
+
+  private static let tombstoneIndex =
+    #"CREATE INDEX "tombstone_deletingAuthor" ON "tombstone"("deletingAuthorId", "deletingUsn")"#
+
+  private static let applicationTable =
+    #"CREATE TABLE "applicationIdentifier" ("id" TEXT PRIMARY KEY, "majorVersion" INTEGER NOT NULL, "#
+    + #""minorVersion" INTEGER NOT NULL, "applicationDescription" TEXT)"#
+}

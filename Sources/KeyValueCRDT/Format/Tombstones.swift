@@ -1,0 +1,114 @@
+internal import Foundation
+internal import SQLite
+
+/// The notes about removed versions that a merge leaves, for programs that use the original library.
+///
+/// Nothing here reads them. The original removes a version when it meets a note of a write that it does not
+/// know yet, so the notes are passed on, also those about versions that were never seen here; at most one
+/// for each author of a key, the one with the greatest number.
+struct Tombstones {
+  private struct Subject: Hashable {
+    var key: ScopedKey
+    var author: AuthorID
+  }
+
+  private struct Note {
+    var usn: Int64
+    var deleting: Dot
+  }
+
+  /// Notes that may be added.
+  private var notes: [Subject: Note] = [:]
+  /// The numbers of the versions that arrive: notes about older ones say nothing more.
+  private var arriving: [Subject: Int64] = [:]
+
+  /// Gathers the notes of a source that a receiver cannot have, those of versions that it removes, and
+  /// makes those that nobody has any more. The merge is not applied yet, and the vector is the receiver's
+  /// from before it.
+  ///
+  /// - Throws: ``DatabaseError``.
+  init(_ join: Join, _ vector: VersionVector, from source: Connection) throws {
+    var removed: [Subject: Int64] = [:]
+    for removal in join.removals {
+      removed[Subject(key: removal.key, author: removal.dot.author)] = removal.dot.usn
+    }
+    for arrival in join.arrivals {
+      arriving[Subject(key: arrival.key, author: arrival.dot.author)] = arrival.dot.usn
+    }
+    let statement = try source.sqlite.statement(
+      "SELECT scope, key, authorId, usn, deletingAuthorId, deletingUsn FROM tombstone")
+    defer { statement.close() }
+    while try statement.step() {
+      let deleting = Dot(author: try AuthorID(statement, 4), usn: statement.integer(5))
+      let isNew = !vector.covers(deleting)
+      guard isNew || !removed.isEmpty else { continue }
+      let subject = Subject(
+        key: statement.scopedKey(0, 1), author: try AuthorID(statement, 2))
+      guard isNew || removed[subject] != nil else { continue }
+      add(Note(usn: statement.integer(3), deleting: deleting), about: subject)
+    }
+    try addMissing(removed, from: source)
+  }
+
+  /// A version that the source has removed without a note was removed by a write of the same key.
+  private mutating func addMissing(_ removed: [Subject: Int64], from source: Connection) throws {
+    for (subject, usn) in removed where (notes[subject]?.usn ?? 0) < usn {
+      let statement = try source.sqlite.prepared(
+        "SELECT authorId, usn FROM entry WHERE scope = ? AND key = ? ORDER BY usn DESC"
+      ).bind(1, subject.key.scope).bind(2, subject.key.key)
+      defer { statement.reset() }
+      while try statement.step() {
+        let author = try AuthorID(statement, 0)
+        guard author != subject.author else { continue }
+        add(
+          Note(usn: usn, deleting: Dot(author: author, usn: statement.integer(1))), about: subject)
+        break
+      }
+    }
+  }
+
+  private mutating func add(_ note: Note, about subject: Subject) {
+    guard note.usn > (arriving[subject] ?? 0) || arriving[subject] == nil else { return }
+    guard note.usn > (notes[subject]?.usn ?? -1) else { return }
+    notes[subject] = note
+  }
+
+  /// Brings the receiver's notes up to date, after the entries.
+  func apply(to receiver: Connection) throws {
+    guard !notes.isEmpty || !arriving.isEmpty else { return }
+    var notes = notes
+    var obsolete: [Int64] = []
+    let present = try receiver.sqlite.statement(
+      "SELECT scope, key, authorId, usn, rowid FROM tombstone")
+    do {
+      defer { present.close() }
+      while try present.step() {
+        let subject = Subject(key: present.scopedKey(0, 1), author: try AuthorID(present, 2))
+        let usn = present.integer(3)
+        if let arrived = arriving[subject], usn < arrived {
+          obsolete.append(present.integer(4))
+        } else if let note = notes[subject] {
+          if note.usn > usn {
+            obsolete.append(present.integer(4))
+          } else {
+            notes[subject] = nil
+          }
+        }
+      }
+    }
+    for row in obsolete {
+      try receiver.sqlite.prepared("DELETE FROM tombstone WHERE rowid = ?").bind(1, row).run()
+    }
+    for (subject, note) in notes {
+      try receiver.sqlite.prepared(
+        """
+        INSERT INTO tombstone (scope, key, authorId, usn, deletingAuthorId, deletingUsn)
+        SELECT ?1, ?2, ?3, ?4, ?5, ?6
+        WHERE NOT EXISTS (
+          SELECT 1 FROM entry WHERE scope = ?1 AND key = ?2 AND authorId = ?3 AND usn > ?4)
+        """
+      ).bind(1, subject.key.scope).bind(2, subject.key.key).bind(3, subject.author)
+        .bind(4, note.usn).bind(5, note.deleting.author).bind(6, note.deleting.usn).run()
+    }
+  }
+}

@@ -1,0 +1,117 @@
+internal import SQLite
+
+extension KeyValueDatabase {
+  /// Publishes the versions of matching keys: now, and whenever one of them has changed.
+  ///
+  /// Where changes follow each other faster than they are taken, only the last state is delivered.
+  ///
+  /// - Parameters:
+  ///   - scope: the scope; nil for all.
+  ///   - key: the key; nil for all.
+  /// - Returns: a publication that fails where the database cannot be read any more.
+  public func readPublisher(
+    scope: String? = nil, key: String? = nil
+  ) -> Publication<[ScopedKey: [Version]], any Error> {
+    latest { connection in
+      try Self.bulkRead(on: connection, scope: scope, key: key)
+    } after: { change in
+      change.touches { $0.matches(scope: scope, key: key) }
+    }
+  }
+
+  /// Publishes the versions of all keys that begin with a text: now, and whenever one of them has changed.
+  ///
+  /// Where changes follow each other faster than they are taken, only the last state is delivered.
+  ///
+  /// - Returns: a publication that fails where the database cannot be read any more.
+  public func readPublisher(
+    keyPrefix: String
+  ) -> Publication<[ScopedKey: [Version]], any Error> {
+    latest { connection in
+      try Self.bulkRead(on: connection, keyPrefix: keyPrefix)
+    } after: { change in
+      change.touches { $0.key.utf8.starts(with: keyPrefix.utf8) }
+    }
+  }
+
+  /// Publishes what a function reads: now, and whenever anything in the file has changed.
+  ///
+  /// Where changes follow each other faster than they are taken, only the last state is delivered.
+  ///
+  /// - Parameter fetch: reads one state of the database; called on a queue of the subscription's own.
+  /// - Returns: a publication that fails with what the function throws.
+  @preconcurrency
+  public func valuePublisher<T: Sendable>(
+    _ fetch: @escaping @Sendable (Database) throws -> T
+  ) -> Publication<T, any Error> {
+    latest { connection in
+      let database = Database(connection, canWrite: false)
+      defer { database.close() }
+      return try fetch(database)
+    } after: {
+      $0.isAny
+    }
+  }
+
+  /// Publishes that matching keys have changed, once for each transaction, from now on.
+  ///
+  /// - Parameters:
+  ///   - scope: the scope; nil for all.
+  ///   - key: the key; nil for all.
+  /// - Returns: a publication of the database, to read with.
+  public func didChangePublisher(
+    scope: String? = nil, key: String? = nil
+  ) -> Publication<Database, any Error> {
+    Publication { [writer] receive in
+      writer.observers.add(writer) { change, _ in
+        guard change.touches({ $0.matches(scope: scope, key: key) }) else { return }
+        receive(.success(Database(over: writer)))
+      }
+    }
+  }
+
+  /// Publishes each key that changes, with all of its versions, from now on.
+  ///
+  /// It tells of all writes and merges through this file object, after they are committed, and of other
+  /// processes' within a second.
+  public var updatedValuesPublisher: Publication<(ScopedKey, [Version]), Never> {
+    Publication { [writer] receive in
+      // The gate is held, so that no commit falls between the first look and the first call.
+      writer.writing.gate.locked {
+        let watch = try? KeyWatch(writer.writing)
+        return writer.observers.add(writer) { change, connection in
+          // Where the file cannot be read there is nothing to tell; the next change is told again.
+          guard let keys = try? watch?.changed(change, connection) ?? change.keys else { return }
+          for key in keys.sorted() {
+            guard let versions = try? Self.versions(of: key, on: connection) else { continue }
+            receive(.success((key, versions)))
+          }
+        }
+      }
+    }
+  }
+
+  private func latest<Output: Sendable>(
+    _ fetch: @escaping @Sendable (Connection) throws -> Output,
+    after isDue: @escaping @Sendable (Change) -> Bool
+  ) -> Publication<Output, any Error> {
+    Publication { [writer] receive in
+      let latest = Latest(writer, fetch, receive)
+      let subscription = writer.observers.add(writer) { change, _ in
+        if isDue(change) { latest.schedule() }
+      }
+      latest.schedule()
+      return AnyCancellable {
+        latest.end()
+        subscription.cancel()
+      }
+    }
+  }
+}
+
+extension ScopedKey {
+  fileprivate func matches(scope: String?, key: String?) -> Bool {
+    (scope.map { Bytes.areEqual($0, self.scope) } ?? true)
+      && (key.map { Bytes.areEqual($0, self.key) } ?? true)
+  }
+}

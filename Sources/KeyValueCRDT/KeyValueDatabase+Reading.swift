@@ -1,0 +1,196 @@
+internal import Foundation
+internal import SQLite
+
+extension KeyValueDatabase {
+  /// Returns the versions of a key, oldest first, and at one time by author.
+  ///
+  /// - Returns: nothing if the key was never written; one version with ``Value/null`` if it was deleted;
+  ///   several where it was written apart.
+  /// - Throws: ``DatabaseError``.
+  public func read(key: String, scope: String = "") throws -> [Version] {
+    try writer.read { (connection: Connection) in
+      try Self.versions(of: ScopedKey(scope: scope, key: key), on: connection)
+    }
+  }
+
+  /// Returns the versions of all keys, those in one scope, those of one name, or one key; deleted keys
+  /// included.
+  ///
+  /// - Throws: ``DatabaseError``.
+  /// - Complexity: O(*n*) in the entries; with a scope, in those of the scope.
+  public func bulkRead(
+    scope: String? = nil, key: String? = nil
+  ) throws -> [ScopedKey: [Version]] {
+    try writer.read { (connection: Connection) in
+      try Self.bulkRead(on: connection, scope: scope, key: key)
+    }
+  }
+
+  /// Returns what ``bulkRead(scope:key:)`` does, within a block of ``read(block:)`` or ``write(block:)``.
+  ///
+  /// - Throws: ``DatabaseError``, also if the block has ended or belongs to another database.
+  public func bulkRead(
+    database: Database, scope: String? = nil, key: String? = nil
+  ) throws -> [ScopedKey: [Version]] {
+    let connection = try database.connection(of: writer, toWrite: false)
+    return try DatabaseError.wrapping {
+      try Self.bulkRead(on: connection, scope: scope, key: key)
+    }
+  }
+
+  /// Returns the versions of some keys, in whatever scopes they are.
+  ///
+  /// - Throws: ``DatabaseError``.
+  /// - Complexity: O(*n*) in the entries.
+  public func bulkRead(keys: [String]) throws -> [ScopedKey: [Version]] {
+    let wanted = Set(keys.map { Array($0.utf8) })
+    return try writer.read { (connection: Connection) in
+      try Self.gather(
+        connection, whole: "SELECT scope, key FROM entry ORDER BY scope, key"
+      ) { wanted.contains(Array($0.utf8(1))) }
+    }
+  }
+
+  /// Returns the versions of all keys that begin with a text, in whatever scopes they are.
+  ///
+  /// The text is compared byte by byte; nothing in it is a wildcard.
+  ///
+  /// - Throws: ``DatabaseError``.
+  /// - Complexity: O(*n*) in the entries.
+  public func bulkReadAllScopes(keyPrefix: String) throws -> [ScopedKey: [Version]] {
+    try writer.read { (connection: Connection) in
+      try Self.bulkRead(on: connection, keyPrefix: keyPrefix)
+    }
+  }
+
+  /// Returns the versions of all keys that a function takes, which is given scope and key.
+  ///
+  /// - Throws: ``DatabaseError``.
+  /// - Complexity: O(*n*) in the entries; values of other keys are not read.
+  public func bulkRead(isIncluded: (String, String) -> Bool) throws -> [ScopedKey: [Version]] {
+    try writer.read { (connection: Connection) in
+      try Self.bulkRead(on: connection, isIncluded: isIncluded)
+    }
+  }
+
+  /// Returns what ``bulkRead(isIncluded:)`` does, within a block of ``read(block:)`` or ``write(block:)``.
+  ///
+  /// - Throws: ``DatabaseError``, also if the block has ended or belongs to another database.
+  public func bulkRead(
+    database: Database, isIncluded: (String, String) -> Bool
+  ) throws -> [ScopedKey: [Version]] {
+    let connection = try database.connection(of: writer, toWrite: false)
+    return try DatabaseError.wrapping {
+      try Self.bulkRead(on: connection, isIncluded: isIncluded)
+    }
+  }
+
+  // MARK: On a connection
+
+  static func versions(of key: ScopedKey, on connection: Connection) throws -> [Version] {
+    let statement = try connection.sqlite.prepared(
+      """
+      SELECT authorId, timestamp, text, json, blobMimeType, blob
+      FROM entry WHERE scope = ? AND key = ?
+      """
+    ).bind(1, key.scope).bind(2, key.key)
+    // The row may hold a large value: the statement does not stay at it.
+    defer { statement.reset() }
+    var versions: [Version] = []
+    while try statement.step() { versions.append(try statement.version(from: 0, of: key)) }
+    return versions.count < 2 ? versions : versions.sorted(by: Version.precedes)
+  }
+
+  static func bulkRead(
+    on connection: Connection, scope: String?, key: String?
+  ) throws -> [ScopedKey: [Version]] {
+    let sqlite = connection.sqlite
+    let statement: Statement =
+      switch (scope, key) {
+      case (nil, nil):
+        try sqlite.prepared(
+          """
+          SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key FROM entry
+          """)
+      case (let scope?, nil):
+        try sqlite.prepared(
+          """
+          SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key FROM entry
+          WHERE scope = ?
+          """
+        ).bind(1, scope)
+      case (nil, let key?):
+        try sqlite.prepared(
+          """
+          SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key FROM entry
+          WHERE key = ?
+          """
+        ).bind(1, key)
+      case (let scope?, let key?):
+        try sqlite.prepared(
+          """
+          SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key FROM entry
+          WHERE scope = ? AND key = ?
+          """
+        ).bind(1, scope).bind(2, key)
+      }
+    return try gather(statement)
+  }
+
+  static func bulkRead(
+    on connection: Connection, keyPrefix: String
+  ) throws -> [ScopedKey: [Version]] {
+    // Bytes are compared where LIKE would fold case and take % and _ for wildcards.
+    let statement = try connection.sqlite.prepared(
+      """
+      SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key FROM entry
+      WHERE substr(CAST(key AS BLOB), 1, ?1) = CAST(?2 AS BLOB)
+      """
+    ).bind(1, Int64(keyPrefix.utf8.count)).bind(2, keyPrefix)
+    return try gather(statement)
+  }
+
+  private static func bulkRead(
+    on connection: Connection, isIncluded: (String, String) -> Bool
+  ) throws -> [ScopedKey: [Version]] {
+    try gather(connection, whole: "SELECT scope, key FROM entry ORDER BY scope, key") {
+      isIncluded($0.string(0), $0.string(1))
+    }
+  }
+
+  /// The versions of the keys that a function takes, asked once for each.
+  ///
+  /// The statement is not a kept one: the function may read the database itself.
+  private static func gather(
+    _ connection: Connection, whole sql: String, isIncluded: (Statement) throws -> Bool
+  ) throws -> [ScopedKey: [Version]] {
+    let statement = try connection.sqlite.statement(sql)
+    defer { statement.close() }
+    var found: [ScopedKey: [Version]] = [:]
+    var last: ScopedKey?
+    while try statement.step() {
+      let key = statement.scopedKey(0, 1)
+      guard key != last else { continue }
+      last = key
+      if try isIncluded(statement) { found[key] = try versions(of: key, on: connection) }
+    }
+    return found
+  }
+
+  private static func gather(_ statement: Statement) throws -> [ScopedKey: [Version]] {
+    defer { statement.reset() }
+    var found: [ScopedKey: [Version]] = [:]
+    var several: Set<ScopedKey> = []
+    while try statement.step() {
+      let key = statement.scopedKey(6, 7)
+      let version = try statement.version(from: 0, of: key)
+      if found[key]?.append(version) == nil {
+        found[key] = [version]
+      } else {
+        several.insert(key)
+      }
+    }
+    for key in several { found[key]?.sort(by: Version.precedes) }
+    return found
+  }
+}

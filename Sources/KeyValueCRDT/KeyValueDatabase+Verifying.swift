@@ -1,0 +1,121 @@
+internal import Foundation
+internal import SQLite
+
+extension KeyValueDatabase {
+  /// Checks the whole database: the file, the text index, the authors and every entry.
+  ///
+  /// - Returns: what is wrong; nothing in a sound database.
+  /// - Throws: ``DatabaseError`` where the check itself fails.
+  /// - Complexity: O(*n*) in the size of the file.
+  public func verify() throws -> [DatabaseFault] {
+    try DatabaseError.wrapping {
+      try writer.writing.gate.locked {
+        let connection = writer.writing
+        var faults: [DatabaseFault] = []
+        try connection.read {
+          faults += try connection.sqlite.integrityCheck().map { .damaged($0) }
+          guard faults.isEmpty else { return }
+          faults += try Self.badEntries(connection)
+          faults += try Self.badAuthors(connection)
+        }
+        if faults.allSatisfy({ $0.isOfOneKey }) { faults += try textIndexFaults(connection) }
+        return faults
+      }
+    }
+  }
+
+  private static func badEntries(_ connection: Connection) throws -> [DatabaseFault] {
+    let statement = try connection.sqlite.statement(
+      """
+      SELECT authorId, timestamp, text, json, blobMimeType, blob, scope, key, type, usn FROM entry
+      """)
+    defer { statement.close() }
+    var faults: [DatabaseFault] = []
+    while try statement.step() {
+      let key = statement.scopedKey(6, 7)
+      for words in fault(in: statement) { faults.append(.badEntry(key, words)) }
+    }
+    return faults
+  }
+
+  private static func fault(in entry: Statement) -> [String] {
+    var faults: [String] = []
+    for (column, name) in [(Int32(6), "scope"), (7, "key"), (2, "text"), (3, "JSON text")] {
+      guard entry.kind(column) != .null else { continue }
+      if entry.kind(column) != .text
+        || String(validating: entry.utf8(column), as: UTF8.self) == nil
+      {
+        faults.append("the \(name) is not UTF-8")
+      }
+    }
+    if entry.kind(0) != .blob || entry.blob(0).count != 16 {
+      faults.append("the author's id is not 16 bytes long")
+    }
+    if entry.date(1) == nil { faults.append("the time cannot be read") }
+    if entry.kind(9) != .integer || entry.integer(9) < 1 {
+      faults.append("the number of the write is not a positive number")
+    }
+    let values = [entry.kind(2), entry.kind(3), entry.kind(5)].map { $0 != .null }
+    let expected: [Bool]? =
+      switch entry.integer(8) {
+      case 0: [false, false, false]
+      case 1: [true, false, false]
+      case 2: [false, true, false]
+      case 3: [false, false, true]
+      default: nil
+      }
+    if values != expected { faults.append("the type does not fit the value") }
+    if values[1], !JSONText.isValid(entry.string(3)) { faults.append("the JSON text is not valid") }
+    return faults
+  }
+
+  private static func badAuthors(_ connection: Connection) throws -> [DatabaseFault] {
+    var faults: [DatabaseFault] = []
+    let unlisted = try connection.sqlite.statement(
+      """
+      SELECT scope, key, authorId FROM entry LEFT JOIN author ON author.id = entry.authorId
+      WHERE author.usn IS NULL OR entry.usn > author.usn
+      """)
+    defer { unlisted.close() }
+    while try unlisted.step() {
+      guard let author = UUID(bytes: unlisted.blob(2)) else { continue }
+      faults.append(.unlistedWrite(unlisted.scopedKey(0, 1), author: author))
+    }
+    let removed = try connection.sqlite.statement(
+      """
+      SELECT DISTINCT entry.scope, entry.key, entry.authorId FROM tombstone
+      JOIN entry USING (scope, key, authorId) WHERE entry.usn <= tombstone.usn
+      """)
+    defer { removed.close() }
+    while try removed.step() {
+      guard let author = UUID(bytes: removed.blob(2)) else { continue }
+      faults.append(.removedVersion(removed.scopedKey(0, 1), author: author))
+    }
+    return faults
+  }
+
+  /// The check is a statement that writes, though it changes nothing: a file that cannot be written goes
+  /// without it.
+  private func textIndexFaults(_ connection: Connection) throws -> [DatabaseFault] {
+    guard !connection.sqlite.isReadOnly else { return [] }
+    do {
+      try connection.write {
+        try connection.sqlite.execute(
+          "INSERT INTO entryFullText (entryFullText, rank) VALUES ('integrity-check', 1)")
+      }
+      return []
+    } catch SQLite.DatabaseError.corrupt(let words) {
+      return [.textIndex(words)]
+    }
+  }
+}
+
+extension DatabaseFault {
+  /// Whether it is about one key, and the rest of the file can be looked at.
+  var isOfOneKey: Bool {
+    switch self {
+    case .unlistedWrite, .removedVersion, .badEntry: true
+    case .damaged, .textIndex: false
+    }
+  }
+}

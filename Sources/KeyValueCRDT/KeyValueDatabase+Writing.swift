@@ -1,0 +1,115 @@
+public import Foundation
+internal import SQLite
+internal import Synchronization
+
+extension KeyValueDatabase {
+  /// Writes text, in place of all versions that the key has here.
+  ///
+  /// - Parameters:
+  ///   - text: any text, also with NUL in it; ``searchText(for:)`` finds its words.
+  ///   - key: the key.
+  ///   - scope: the scope that the key is in.
+  ///   - timestamp: the time to note with the value, in the years 0 to 9999.
+  /// - Returns: the number of the write, counted from 1 for each author.
+  /// - Throws: ``DatabaseError``.
+  @discardableResult
+  public func writeText(
+    _ text: String, to key: String, scope: String = "", timestamp: Date = Date()
+  ) throws -> Int {
+    try bulkWrite([ScopedKey(scope: scope, key: key): .text(text)], timestamp: timestamp)
+  }
+
+  /// Writes a JSON text, in place of all versions that the key has here. It is kept byte for byte.
+  ///
+  /// - Returns: the number of the write, counted from 1 for each author.
+  /// - Throws: ``KeyValueCRDTError/invalidJSON`` if it is no JSON text (RFC 8259); ``DatabaseError``.
+  @discardableResult
+  public func writeJson(
+    _ json: String, to key: String, scope: String = "", timestamp: Date = Date()
+  ) throws -> Int {
+    try bulkWrite([ScopedKey(scope: scope, key: key): .json(json)], timestamp: timestamp)
+  }
+
+  /// Writes bytes, in place of all versions that the key has here.
+  ///
+  /// - Returns: the number of the write, counted from 1 for each author.
+  /// - Throws: ``DatabaseError``; a value has at most 1,000,000,000 bytes.
+  @discardableResult
+  public func writeBlob(
+    _ blob: Data, to key: String, scope: String = "",
+    mimeType: String = "application/octet-stream", timestamp: Date = Date()
+  ) throws -> Int {
+    try bulkWrite(
+      [ScopedKey(scope: scope, key: key): .blob(mimeType: mimeType, blob: blob)],
+      timestamp: timestamp)
+  }
+
+  /// Deletes a key. That is a write like any other: where another copy has changed the key meanwhile, both
+  /// are there after a merge.
+  ///
+  /// - Returns: the number of the write, counted from 1 for each author.
+  /// - Throws: ``DatabaseError``.
+  @discardableResult
+  public func delete(key: String, scope: String = "", timestamp: Date = Date()) throws -> Int {
+    try bulkWrite([ScopedKey(scope: scope, key: key): .null], timestamp: timestamp)
+  }
+
+  /// Writes many values in one transaction: all of them or none.
+  ///
+  /// - Returns: the number of the write, one for all values.
+  /// - Throws: ``KeyValueCRDTError/invalidJSON`` if a JSON value is none; ``DatabaseError``.
+  @discardableResult
+  public func bulkWrite(_ values: [ScopedKey: Value], timestamp: Date = Date()) throws -> Int {
+    try Self.check(values)
+    return try writer.write { (connection: Connection) in
+      Int(try write(values, timestamp: timestamp, on: connection))
+    }
+  }
+
+  /// Writes many values within a block of ``write(block:)``.
+  ///
+  /// - Parameters:
+  ///   - database: what the block was given.
+  ///   - values: the values.
+  ///   - timestamp: the time to note with the values.
+  /// - Throws: ``KeyValueCRDTError/invalidJSON`` if a JSON value is none; ``DatabaseError``, also if the
+  ///   block has ended or belongs to another database.
+  public func bulkWrite(
+    database: Database, values: [ScopedKey: Value], timestamp: Date = Date()
+  ) throws {
+    try Self.check(values)
+    let connection = try database.connection(of: writer, toWrite: true)
+    try DatabaseError.wrapping {
+      // All of them or none, also where the block goes on after an error.
+      _ = try connection.write { try write(values, timestamp: timestamp, on: connection) }
+    }
+  }
+
+  private static func check(_ values: [ScopedKey: Value]) throws {
+    for value in values.values {
+      guard let json = value.json else { continue }
+      guard JSONText.isValid(json) else { throw KeyValueCRDTError.invalidJSON }
+    }
+  }
+
+  private func write(
+    _ values: [ScopedKey: Value], timestamp: Date, on connection: Connection
+  ) throws -> Int64 {
+    let writes = try EntryWriter(
+      connection, author: instanceID, name: authorDescription, openedAt: openedAt,
+      lastWrite: lastWrite.withLock { $0 }, timestamp: timestamp)
+    try TextIndex.writing(values.count, on: connection) {
+      // In the order of the table: neighbours are in one page.
+      for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+        try writes.write(value, to: key)
+      }
+    }
+    noteLastWrite(writes.number, on: connection)
+    return writes.number
+  }
+
+  /// Remembers a number once it is committed: it is not used again, even if the list of authors is replaced.
+  func noteLastWrite(_ number: Int64, on connection: Connection) {
+    connection.afterCommit { [self] in lastWrite.withLock { $0 = max($0, number) } }
+  }
+}

@@ -1,0 +1,68 @@
+internal import Foundation
+internal import SQLite
+internal import Synchronization
+
+/// Finds the keys whose versions changed in a commit of which that is not known.
+final class KeyWatch: Sendable {
+  private struct State: Sendable {
+    /// A number for the versions of each key.
+    var versions: [ScopedKey: Int] = [:]
+  }
+
+  private let state: Mutex<State>
+
+  /// Notes which versions each key has; the connection's gate is held.
+  init(_ connection: Connection) throws {
+    state = Mutex(State(versions: try Self.versions(connection)))
+  }
+
+  /// The keys that a commit has changed.
+  func changed(_ change: Change, _ connection: Connection) throws -> Set<ScopedKey> {
+    guard change.isUnknown else {
+      let now = try change.keys.map { ($0, try Self.versions(of: $0, connection)) }
+      state.withLock { state in
+        for (key, number) in now { state.versions[key] = number }
+      }
+      return change.keys
+    }
+    let now = try Self.versions(connection)
+    return state.withLock { state in
+      var changed = change.keys
+      for (key, number) in now where state.versions[key] != number { changed.insert(key) }
+      for key in state.versions.keys where now[key] == nil { changed.insert(key) }
+      state.versions = now
+      return changed
+    }
+  }
+
+  private static func versions(_ connection: Connection) throws -> [ScopedKey: Int] {
+    let statement = try connection.sqlite.statement(
+      "SELECT scope, key, authorId, usn, timestamp, type FROM entry")
+    defer { statement.close() }
+    var found: [ScopedKey: Int] = [:]
+    while try statement.step() {
+      found[statement.scopedKey(0, 1), default: 0] ^= number(statement, 2)
+    }
+    return found
+  }
+
+  private static func versions(of key: ScopedKey, _ connection: Connection) throws -> Int? {
+    let statement = try connection.sqlite.prepared(
+      "SELECT authorId, usn, timestamp, type FROM entry WHERE scope = ? AND key = ?"
+    ).bind(1, key.scope).bind(2, key.key)
+    defer { statement.reset() }
+    var found: Int?
+    while try statement.step() { found = (found ?? 0) ^ number(statement, 0) }
+    return found
+  }
+
+  /// The order of a key's versions makes no difference to the sum of their numbers.
+  private static func number(_ statement: Statement, _ column: Int32) -> Int {
+    var hasher = Hasher()
+    hasher.combine(bytes: statement.blob(column))
+    hasher.combine(statement.integer(column + 1))
+    hasher.combine(bytes: UnsafeRawBufferPointer(statement.utf8(column + 2)))
+    hasher.combine(statement.integer(column + 3))
+    return hasher.finalize()
+  }
+}

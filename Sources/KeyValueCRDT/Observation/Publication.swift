@@ -1,0 +1,124 @@
+internal import Dispatch
+internal import Synchronization
+
+/// Values that a database publishes when it changes, for `sink` or for `for await`.
+///
+/// Each `sink` and each iteration is a subscription of its own, which ends when its ``AnyCancellable`` is
+/// cancelled or goes, or when the iteration ends. A failed publication ends after its error.
+public struct Publication<Output: Sendable, Failure: Error>: Sendable {
+  /// How a publication ends.
+  public enum Completion: Sendable {
+    /// Nothing more comes.
+    case finished
+    /// It has failed.
+    case failure(Failure)
+  }
+
+  /// Takes what a subscription delivers; called on any thread, one call after the other.
+  typealias Receiver = @Sendable (Result<Output, Failure>) -> Void
+
+  private let subscribe: @Sendable (@escaping Receiver) -> AnyCancellable
+
+  init(_ subscribe: @escaping @Sendable (@escaping Receiver) -> AnyCancellable) {
+    self.subscribe = subscribe
+  }
+
+  /// Calls a function with each value, on a queue of the subscription's own, one after the other.
+  ///
+  /// - Parameters:
+  ///   - receiveCompletion: called once after the last value, if the publication ends by itself.
+  ///   - receiveValue: called with each value.
+  /// - Returns: what ends the subscription; keep it as long as values are wanted.
+  @preconcurrency
+  public func sink(
+    receiveCompletion: @escaping @Sendable (Completion) -> Void,
+    receiveValue: @escaping @Sendable (Output) -> Void
+  ) -> AnyCancellable {
+    let queue = DispatchQueue(label: "KeyValueCRDT.sink")
+    let state = SinkState()
+    let source = subscribe { result in
+      queue.async {
+        guard state.isOpen(endsNow: result.isFailure) else { return }
+        switch result {
+        case .success(let value): receiveValue(value)
+        case .failure(let error): receiveCompletion(.failure(error))
+        }
+      }
+    }
+    return AnyCancellable {
+      state.close()
+      source.cancel()
+    }
+  }
+
+  /// The values, to iterate over: the publication itself.
+  public var values: Publication { self }
+}
+
+extension Publication where Failure == Never {
+  /// Calls a function with each value, on a queue of the subscription's own, one after the other.
+  ///
+  /// - Returns: what ends the subscription; keep it as long as values are wanted.
+  @preconcurrency
+  public func sink(receiveValue: @escaping @Sendable (Output) -> Void) -> AnyCancellable {
+    sink(receiveCompletion: { _ in }, receiveValue: receiveValue)
+  }
+}
+
+extension Publication: AsyncSequence {
+  /// A value.
+  public typealias Element = Output
+
+  /// The state of one iteration.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    private var results: AsyncStream<Result<Output, Failure>>.AsyncIterator
+
+    fileprivate init(_ publication: Publication) {
+      let (stream, continuation) = AsyncStream<Result<Output, Failure>>.makeStream()
+      results = stream.makeAsyncIterator()
+      let subscription = publication.subscribe { result in
+        continuation.yield(result)
+        if result.isFailure { continuation.finish() }
+      }
+      // When the iterator goes, or the task is cancelled that waits for a value.
+      continuation.onTermination = { _ in subscription.cancel() }
+    }
+
+    /// Waits for the next value; nil after the last, and when the task is cancelled.
+    public mutating func next(
+      isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(Failure) -> Output? {
+      guard let result = await results.next(isolation: actor) else { return nil }
+      return try result.get()
+    }
+
+    /// Waits for the next value; nil after the last, and when the task is cancelled.
+    public mutating func next() async throws(Failure) -> Output? {
+      guard let result = await results.next() else { return nil }
+      return try result.get()
+    }
+  }
+
+  /// Begins a subscription.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+}
+
+extension Result {
+  fileprivate var isFailure: Bool {
+    if case .failure = self { return true }
+    return false
+  }
+}
+
+/// Whether a sink still wants what comes.
+private final class SinkState: Sendable {
+  private let isOpen = Atomic<Bool>(true)
+
+  func close() { isOpen.store(false, ordering: .sequentiallyConsistent) }
+
+  func isOpen(endsNow: Bool) -> Bool {
+    endsNow
+      ? isOpen.exchange(false, ordering: .sequentiallyConsistent)
+      : isOpen.load(ordering: .sequentiallyConsistent)
+  }
+}

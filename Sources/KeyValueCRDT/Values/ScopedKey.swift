@@ -1,0 +1,75 @@
+/// A key and the scope that it is in.
+///
+/// Both are any text. They are compared by their bytes in UTF-8, as SQLite compares them: two spellings of
+/// "é" are two keys.
+public struct ScopedKey: Sendable {
+  /// The scope; the empty string is a scope like any other.
+  public let scope: String
+  /// The key within the scope.
+  public let key: String
+
+  /// Creates a key in a scope; in the empty scope where none is given.
+  public init(scope: String = "", key: String) {
+    self.scope = scope
+    self.key = key
+  }
+}
+
+extension ScopedKey: ExpressibleByStringLiteral {
+  /// Creates a key in the empty scope.
+  public init(stringLiteral: String) {
+    self.init(key: stringLiteral)
+  }
+}
+
+extension ScopedKey: Hashable {
+  /// Whether both have the same bytes.
+  public static func == (left: ScopedKey, right: ScopedKey) -> Bool {
+    Bytes.areEqual(left.key, right.key) && Bytes.areEqual(left.scope, right.scope)
+  }
+
+  /// Hashes the bytes.
+  public func hash(into hasher: inout Hasher) {
+    Bytes.hash(scope, into: &hasher)
+    Bytes.hash(key, into: &hasher)
+  }
+}
+
+extension ScopedKey: Comparable {
+  /// The order of the bytes, scope first.
+  public static func < (left: ScopedKey, right: ScopedKey) -> Bool {
+    Bytes.areEqual(left.scope, right.scope)
+      ? Bytes.isLess(left.key, right.key) : Bytes.isLess(left.scope, right.scope)
+  }
+}
+
+extension ScopedKey: CustomStringConvertible {
+  /// The scope, if there is one, a slash, and the key.
+  public var description: String { scope.isEmpty ? key : "\(scope)/\(key)" }
+}
+
+/// Comparison of strings by their bytes in UTF-8, where `String` compares what they look like.
+enum Bytes {
+  static func areEqual(_ left: String, _ right: String) -> Bool {
+    // Strings that differ in nothing but spelling are equal to `String`; those that differ to it have
+    // different bytes.
+    left == right && left.utf8.elementsEqual(right.utf8)
+  }
+
+  static func isLess(_ left: String, _ right: String) -> Bool {
+    left.utf8.lexicographicallyPrecedes(right.utf8)
+  }
+
+  static func hash(_ text: String, into hasher: inout Hasher) {
+    let isHashed =
+      text.utf8.withContiguousStorageIfAvailable {
+        hasher.combine(bytes: UnsafeRawBufferPointer($0))
+        return true
+      } ?? false
+    if !isHashed {
+      for byte in text.utf8 { hasher.combine(byte) }
+    }
+    // No text has this byte: what follows is another text.
+    hasher.combine(UInt8.max)
+  }
+}

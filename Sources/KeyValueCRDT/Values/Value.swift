@@ -1,0 +1,76 @@
+public import Foundation
+
+/// A value of a key.
+///
+/// A value is read as the type it was written with, and never converted.
+public enum Value: Hashable, Sendable {
+  /// No value: the key was deleted.
+  case null
+  /// Text, which ``KeyValueDatabase/searchText(for:)`` finds.
+  case text(String)
+  /// A JSON text (RFC 8259), kept byte for byte.
+  case json(String)
+  /// Bytes and their media type.
+  case blob(mimeType: String, blob: Data)
+
+  /// The text of a text, nil for other types.
+  public var text: String? {
+    guard case .text(let text) = self else { return nil }
+    return text
+  }
+
+  /// The text of a JSON value, nil for other types.
+  public var json: String? {
+    guard case .json(let json) = self else { return nil }
+    return json
+  }
+
+  /// The bytes of a blob, nil for other types.
+  public var blob: Data? {
+    guard case .blob(_, let blob) = self else { return nil }
+    return blob
+  }
+
+  /// Whether both are of one type and have the same bytes.
+  public static func == (left: Value, right: Value) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.text(let one), .text(let other)), (.json(let one), .json(let other)):
+      Bytes.areEqual(one, other)
+    case (.blob(let mimeType, let blob), .blob(let otherType, let other)):
+      Bytes.areEqual(mimeType, otherType) && blob == other
+    default: false
+    }
+  }
+
+  /// Hashes the type and the bytes.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(kind)
+    switch self {
+    case .null: break
+    case .text(let text), .json(let text): Bytes.hash(text, into: &hasher)
+    case .blob(let mimeType, let blob):
+      Bytes.hash(mimeType, into: &hasher)
+      hasher.combine(blob)
+    }
+  }
+
+  /// The number that the column `type` has for it.
+  enum Kind: Int64 { case null, text, json, blob }
+
+  var kind: Kind {
+    switch self {
+    case .null: .null
+    case .text: .text
+    case .json: .json
+    case .blob: .blob
+    }
+  }
+}
+
+extension Value: ExpressibleByStringLiteral {
+  /// Creates a text.
+  public init(stringLiteral: String) {
+    self = .text(stringLiteral)
+  }
+}

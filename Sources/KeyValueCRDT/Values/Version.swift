@@ -1,0 +1,71 @@
+public import Foundation
+
+/// One version of a key: what one author wrote, and when.
+public struct Version: Equatable, Sendable {
+  /// The author, as ``KeyValueDatabase/authors`` lists it.
+  public let authorID: UUID
+  /// The time that was given with the write, in milliseconds; no merge looks at it.
+  public let timestamp: Date
+  /// The value that was written.
+  public let value: Value
+
+  init(authorID: UUID, timestamp: Date, value: Value) {
+    self.authorID = authorID
+    self.timestamp = timestamp
+    self.value = value
+  }
+
+  /// The order in which versions are read: oldest first, and at one time by author.
+  static func precedes(_ left: Version, _ right: Version) -> Bool {
+    guard left.timestamp == right.timestamp else { return left.timestamp < right.timestamp }
+    return left.authorID.bytes.lexicographicallyPrecedes(right.authorID.bytes)
+  }
+}
+
+extension [Version] {
+  /// The text of the only version; nil if there is none, or if it is of another type.
+  ///
+  /// - Throws: ``KeyValueCRDTError/versionConflict`` if there are several.
+  public var text: String? {
+    get throws { try only?.value.text }
+  }
+
+  /// The JSON text of the only version; nil if there is none, or if it is of another type.
+  ///
+  /// - Throws: ``KeyValueCRDTError/versionConflict`` if there are several.
+  public var json: String? {
+    get throws { try only?.value.json }
+  }
+
+  /// The bytes of the only version; nil if there is none, or if it is of another type.
+  ///
+  /// - Throws: ``KeyValueCRDTError/versionConflict`` if there are several.
+  public var blob: Data? {
+    get throws { try only?.value.blob }
+  }
+
+  /// Whether the key was deleted; false if it was never written.
+  ///
+  /// - Throws: ``KeyValueCRDTError/versionConflict`` if there are several versions.
+  public var isDeleted: Bool {
+    get throws { try only?.value == .null }
+  }
+
+  private var only: Version? {
+    get throws {
+      guard count < 2 else { throw KeyValueCRDTError.versionConflict }
+      return first
+    }
+  }
+}
+
+extension UUID {
+  /// The 16 bytes, first to last.
+  var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
+
+  /// Creates an id of 16 bytes; nil if there are more or fewer.
+  init?(bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == 16 else { return nil }
+    self.init(uuid: bytes.loadUnaligned(as: uuid_t.self))
+  }
+}
