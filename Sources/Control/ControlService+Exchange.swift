@@ -18,7 +18,7 @@ extension ControlService {
     var failures = ArbiterTrials().field
     var failure: ControlError?
 
-    mutating func note(_ merged: CommandResult) {
+    mutating func add(_ merged: CommandResult) {
       conflicts = merged.fields.first { $0.name == conflicts.name } ?? conflicts
       failures = merged.fields.first { $0.name == failures.name } ?? failures
     }
@@ -44,7 +44,7 @@ extension ControlService {
       let merged = try mergeHeads(
         context, standardArbitration(context), refusingUnrelated: false)
       if merged.text != "nothing to merge" { outcome.lines.append(merged.text) }
-      outcome.note(merged)
+      outcome.add(merged)
     }
     return try reply(outcome)
   }
@@ -65,7 +65,7 @@ extension ControlService {
       if makesVersions, !context.isAutomatic || settings.automerge {
         let merged = try mergeHeads(context, standardArbitration(context))
         outcome.lines.append(merged.text)
-        outcome.note(merged)
+        outcome.add(merged)
       }
     } catch {
       guard error.kind != .interrupted else { throw error }
@@ -148,10 +148,10 @@ extension ControlService {
         case .send: try remote.send(from: store, control)
         }
       }
-      note(half, report, with: peer, newest: newest)
+      record(half, report, with: peer, newest: newest)
       return report
     } catch {
-      if error.kind != .interrupted { note(error, with: peer) }
+      if error.kind != .interrupted { record(error, with: peer) }
       throw error
     }
   }
@@ -167,11 +167,11 @@ extension ControlService {
     defer { release(key) }
     let remote = try opener.open(address, store)
     let control = ExchangeControl(
-      isCancelled: context.isCancelled, progress: { Self.tell($0, of: peer, context) })
+      isCancelled: context.isCancelled, progress: { Self.report($0, of: peer, context) })
     return try translating { () throws(StoreError) in try body(remote, control) }
   }
 
-  private static func tell(
+  private static func report(
     _ progress: ExchangeControl.Progress, of peer: Peer, _ context: CommandContext
   ) {
     let what =
@@ -208,7 +208,7 @@ extension ControlService {
   /// with every exchange.
   private static let faultsLogged = 50
 
-  private func note(_ half: Half, _ report: ExchangeReport, with peer: Peer, newest: UInt32) {
+  private func record(_ half: Half, _ report: ExchangeReport, with peer: Peer, newest: UInt32) {
     let text =
       half == .retrieve ? "\(report.taken.count) retrieved" : "\(report.sent.count) sent"
     if !report.taken.isEmpty || !report.sent.isEmpty {
@@ -239,7 +239,7 @@ extension ControlService {
     }
   }
 
-  func note(_ error: ControlError, with peer: Peer) {
+  func record(_ error: ControlError, with peer: Peer) {
     update(peer) { state in
       state.failed = TimestampText.now()
       state.message = error.message
@@ -279,7 +279,7 @@ extension ControlService {
         return state.refusedPeer.map { $0 == (name, address) } ?? false
       }
       if !isKnown { log.add("error", "peers/\(name): \(error.message)") }
-      noteFailure(of: "peers/\(name)", error)
+      recordFailure(of: "peers/\(name)", error)
       throw error
     }
     state.withLock { $0.refusedPeer = nil }

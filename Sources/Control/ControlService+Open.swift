@@ -25,7 +25,7 @@ extension ControlService {
     for fault in state.mended + faults + recovery.losses { log.add("error", fault) }
     let service = ControlService(
       versioner: Versioner(tree: tree, log: log) { _ in }, log: log, opener: opener)
-    service.noteOpening(state.mended + recovery.losses)
+    service.recordOpening(state.mended + recovery.losses)
     return service
   }
 }

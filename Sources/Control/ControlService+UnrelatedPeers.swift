@@ -28,7 +28,7 @@ extension ControlService {
         continue
       }
       let error = Self.stranger(found)
-      note(error, with: peer)
+      record(error, with: peer)
       outcome.fail(ControlError(error.kind, "\(peer.name): \(error.message)"))
     }
     return known

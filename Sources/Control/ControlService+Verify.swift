@@ -78,10 +78,10 @@ extension ControlService {
     }
     for fault in faults { log.add("error", "\(name): \(fault)") }
     if !faults.isEmpty {
-      let told = faults.prefix(Self.faultsTold).joined(separator: "; ")
-      let more = faults.count - Self.faultsTold
+      let shown = faults.prefix(Self.faultsShown).joined(separator: "; ")
+      let more = faults.count - Self.faultsShown
       throw ControlError(
-        .damaged, "\(name): \(told)\(more > 0 ? " (and \(more) more, in the log)" : "")")
+        .damaged, "\(name): \(shown)\(more > 0 ? " (and \(more) more, in the log)" : "")")
     }
     return CommandResult(
       "\(name) is sound: \(report.taken.count) versions, \(compared) the same here",
@@ -91,7 +91,7 @@ extension ControlService {
       ])
   }
 
-  private static let faultsTold = 5
+  private static let faultsShown = 5
 
   /// Reads the peer's versions; if some that this store has are missing there, reads again with
   /// those added.

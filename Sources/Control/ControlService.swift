@@ -74,30 +74,30 @@ package final class ControlService: Sendable {
     do throws(ControlError) {
       try context.check()
       let result = try execute(command, context)
-      if !command.onlyTells { note("ok \(command.title): \(result.text)") }
+      if !command.isQuery { record("ok \(command.title): \(result.text)") }
       return result
     } catch {
-      noteFailure(of: command.title, error)
+      recordFailure(of: command.title, error)
       throw error
     }
   }
 
   /// Records a failure for the status and the log; without a title it is a line that could not be
   /// parsed.
-  func noteFailure(of title: String?, _ error: ControlError) {
+  func recordFailure(of title: String?, _ error: ControlError) {
     let subject = title.map { error.message.hasPrefix($0) ? "" : "\($0): " } ?? ""
-    note("error: \(subject)\(error.message)")
+    record("error: \(subject)\(error.message)")
     if error.kind != .grammar && error.kind != .interrupted && error.kind != .refused {
       log.add("error", "\(subject)\(error.message)")
     }
   }
 
   /// Records the faults that were found when the store was opened, for the status.
-  package func noteOpening(_ faults: [String]) {
-    if let first = faults.first { note("error: \(first)") }
+  package func recordOpening(_ faults: [String]) {
+    if let first = faults.first { record("error: \(first)") }
   }
 
-  private func note(_ text: String) {
+  private func record(_ text: String) {
     let line = text.split(separator: "\n").first.map(String.init) ?? text
     state.withLock { $0.last = (line, TimestampText.now()) }
   }

@@ -125,7 +125,7 @@ package final class ControlSession: Sendable {
     do throws(ControlError) {
       return try script.next()
     } catch {
-      service.noteFailure(of: nil, error)
+      service.recordFailure(of: nil, error)
       fail(error, nil)
       throw error
     }
@@ -138,7 +138,7 @@ package final class ControlSession: Sendable {
     do throws(ControlError) {
       let result = try service.run(command, context: context)
       guard !inJSON else { return say(result.json + "\n") }
-      say(command.onlyTells ? "\(result.text)\n" : "ok \(result.text)\n")
+      say(command.isQuery ? "\(result.text)\n" : "ok \(result.text)\n")
     } catch {
       fail(error, command.title)
       throw error

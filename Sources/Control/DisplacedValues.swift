@@ -15,7 +15,7 @@ final class DisplacedValues: Sendable {
     var keys: [Key]
   }
 
-  private static let note = "displaced"
+  private static let indexName = "displaced"
 
   private let known = Mutex<Known?>(nil)
 
@@ -29,7 +29,7 @@ final class DisplacedValues: Sendable {
     let view = TreeView(map: store.map(record.map))
     let keys: [Key]
     var start = before
-    if start == nil { start = try Self.noted(in: store) }
+    if start == nil { start = try Self.stored(in: store) }
     if let start, let old = try store.version(start.head) {
       keys = try view.valuesBehindDirectories(knowing: start.keys, of: store.map(old.map))
     } else {
@@ -41,13 +41,13 @@ final class DisplacedValues: Sendable {
     writer.put(counted: Array(record.id.rawValue.utf8))
     writer.put(UInt32(truncatingIfNeeded: keys.count))
     for key in keys { writer.put(counted: key.bytes) }
-    store.note(Self.note, writer.bytes)
+    store.note(Self.indexName, writer.bytes)
     return keys
   }
 
   /// Returns the result in the index; nil if it is about no version of this store.
-  private static func noted(in store: Store) throws(StoreError) -> Known? {
-    guard let bytes = store.noted(note), let (known, id) = try? decode(bytes),
+  private static func stored(in store: Store) throws(StoreError) -> Known? {
+    guard let bytes = store.noted(indexName), let (known, id) = try? decode(bytes),
       try store.version(known.head)?.id == id
     else { return nil }
     return known

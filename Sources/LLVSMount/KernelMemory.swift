@@ -79,18 +79,18 @@ final class KernelMemory: Sendable {
   }
 
   /// The number of nodes of history in memory, in both file systems.
-  var hiddenNodeCount: Int { hidden.nodeCount + (history?.tree.hidden.nodeCount ?? 0) }
+  var metaNodeCount: Int { hidden.nodeCount + (history?.tree.hidden.nodeCount ?? 0) }
 
   /// Starts the thread; ``stop()`` must follow.
   func start() throws(SystemError) {
     tree.tellCrowd(
-      isCrowded: { [weak self] in self?.note { $0.isCrowded = true } },
-      isThinned: { [weak self] in self?.note { $0.isThinned = true } })
+      isCrowded: { [weak self] in self?.update { $0.isCrowded = true } },
+      isThinned: { [weak self] in self?.update { $0.isThinned = true } })
     _ = watch()
     thread.withLock { $0 = true }
     do throws(SystemError) {
       try SystemThread.detach(name: "llvs-memory") { [self] in
-        while let work = next() { work.isCrowded ? makeRoom() : giveBack() }
+        while let work = next() { work.isCrowded ? forgetColdNames() : returnFreedMemory() }
         thread.withLock { $0 = false }
         thread.broadcast()
       }
@@ -102,11 +102,11 @@ final class KernelMemory: Sendable {
 
   /// Ends the thread after its current work.
   func stop() {
-    note { $0.isOver = true }
+    update { $0.isOver = true }
     thread.wait { $0 ? nil : () }
   }
 
-  private func note(_ body: (inout State) -> Void) {
+  private func update(_ body: (inout State) -> Void) {
     monitor.withLock(body)
     monitor.broadcast()
   }
@@ -138,22 +138,22 @@ final class KernelMemory: Sendable {
   /// Registers for a notice when there are too many names somewhere; returns the largest current
   /// number.
   private func watch() -> Int {
-    let tell: @Sendable () -> Void = { [weak self] in self?.note { $0.isCrowded = true } }
+    let signal: @Sendable () -> Void = { [weak self] in self?.update { $0.isCrowded = true } }
     var most = tree.watchCrowd(limit: limit)
-    most = max(most, hidden.watchCrowd(limit: limit, isCrowded: tell))
+    most = max(most, hidden.watchCrowd(limit: limit, isCrowded: signal))
     if let history {
-      most = max(most, history.tree.hidden.watchCrowd(limit: limit, isCrowded: tell))
+      most = max(most, history.tree.hidden.watchCrowd(limit: limit, isCrowded: signal))
     }
     return most
   }
 
   // MARK: - Forgetting
 
-  private var count: Int { tree.nodeCount + hiddenNodeCount }
+  private var count: Int { tree.nodeCount + metaNodeCount }
 
   /// Makes the kernel forget the names that are used least, until a quarter of the limit is free
   /// again.
-  private func makeRoom() {
+  private func forgetColdNames() {
     let goal = limit - limit / 4
     let before = count
     let use = kernelUse()
@@ -252,7 +252,7 @@ final class KernelMemory: Sendable {
   // MARK: - Freed memory
 
   /// Returns freed memory once no more is being freed.
-  private func giveBack() {
+  private func returnFreedMemory() {
     var last = -1
     for _ in 0..<20 {
       let freed = tree.freedCount

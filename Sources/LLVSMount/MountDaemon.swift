@@ -84,7 +84,7 @@ package final class MountDaemon: Sendable {
     }
     control = ControlService(
       versioner: versioner, log: log, opener: .outside(mountPoint: mountPoint))
-    control.noteOpening(mended + recovery.losses)
+    control.recordOpening(mended + recovery.losses)
     autosaver = Autosaver(control)
     autosync = Autosync(control)
     var options = MountOptions(source: request.source ?? store.path)
@@ -191,7 +191,7 @@ package final class MountDaemon: Sendable {
   }
 
   /// The number of nodes of history in memory.
-  package var hiddenNodeCount: Int { memory.hiddenNodeCount }
+  package var metaNodeCount: Int { memory.metaNodeCount }
 
   /// Waits until history is mounted as a separate file system, if that was requested.
   ///

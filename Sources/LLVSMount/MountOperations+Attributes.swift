@@ -27,7 +27,7 @@ extension MountOperations {
   ) {
     do throws(FSError) {
       if Self.isHidden(node) {
-        let open = file.flatMap { OpenObject.object($0.handle) as? OpenHiddenFile }
+        let open = file.flatMap { OpenObject.object($0.handle) as? OpenMetaFile }
         let status = try hidden.setattr(
           node.rawValue, changes.change, through: open?.file)
         return reply.attributes(status.attributes, timeout: 0)

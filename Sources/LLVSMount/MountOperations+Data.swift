@@ -182,7 +182,7 @@ extension MountOperations {
     _ node: NodeID, file: OpenFile, offset: Int64, whence: Int32, reply: consuming OffsetReply
   ) {
     guard !Self.isHidden(node) else {
-      let open = OpenObject.object(file.handle) as? OpenHiddenFile
+      let open = OpenObject.object(file.handle) as? OpenMetaFile
       return answers.seek(open?.file, offset: offset, whence: whence, reply: reply)
     }
     guard whence == SeekFlags.data || whence == SeekFlags.hole else {

@@ -24,7 +24,7 @@ extension MountOperations {
   func readdir(
     _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply
   ) {
-    if let open = OpenObject.object(file.handle) as? OpenHiddenDirectory {
+    if let open = OpenObject.object(file.handle) as? OpenMetaDirectory {
       return hiddenReaddir(open.directory, offset: offset, reply: reply)
     }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
@@ -46,7 +46,7 @@ extension MountOperations {
   func readdirplus(
     _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryPlusReply
   ) {
-    if let open = OpenObject.object(file.handle) as? OpenHiddenDirectory {
+    if let open = OpenObject.object(file.handle) as? OpenMetaDirectory {
       return hiddenReaddirplus(open.directory, offset: offset, reply: reply)
     }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }

@@ -35,7 +35,7 @@ extension MountOperations {
   func hiddenOpendir(_ node: NodeID, reply: consuming OpenReply) {
     do throws(FSError) {
       let directory = try hidden.openDirectory(node.rawValue)
-      let number = OpenHiddenDirectory(directory).number()
+      let number = OpenMetaDirectory(directory).number()
       let options: OpenOptions = directory.isLasting ? [.cacheReaddir, .keepCache] : []
       if !reply.opened(number, options) { OpenObject.close(number) }
     } catch {
@@ -78,10 +78,10 @@ extension MountOperations {
         object = OpenControl(ControlSession(control, pool: pool))
         options = .directIO
       case .value:
-        object = OpenHiddenFile(file)
+        object = OpenMetaFile(file)
         options = [.keepCache, .noFlush]
       case .generated, .writable:
-        object = OpenHiddenFile(file)
+        object = OpenMetaFile(file)
         options = .directIO
       }
       let number = object.number()
@@ -99,7 +99,7 @@ extension MountOperations {
   ) {
     do throws(FSError) {
       let (entry, file) = try hidden.create(parent.rawValue, name, mode: mode)
-      let number = OpenHiddenFile(file).number()
+      let number = OpenMetaFile(file).number()
       if !reply.created(entry.fuseEntry, number, .directIO) {
         file.release()
         hidden.forget(entry.status.inode, count: 1)
@@ -114,7 +114,7 @@ extension MountOperations {
     _ file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
   ) {
     switch OpenObject.object(file.handle) {
-    case let open as OpenHiddenFile:
+    case let open as OpenMetaFile:
       answers.read(open.file, offset: offset, count: count, reply: reply)
     case let open as OpenControl:
       controlRead(open.session, offset: offset, count: count, reply: reply)
@@ -127,7 +127,7 @@ extension MountOperations {
     _ file: OpenFile, offset: Int64, bytes: UnsafeRawBufferPointer, reply: consuming WriteReply
   ) {
     switch OpenObject.object(file.handle) {
-    case let open as OpenHiddenFile:
+    case let open as OpenMetaFile:
       do throws(FSError) {
         try open.file.write(at: UInt64(offset), bytes)
         reply.wrote(bytes.count)
@@ -143,7 +143,7 @@ extension MountOperations {
 
   func hiddenFlush(_ file: OpenFile, reply: consuming EmptyReply) {
     // Commands run in WRITE, never here: every inherited descriptor that is closed sends a flush.
-    let hidden = (OpenObject.object(file.handle) as? OpenHiddenFile)?.file
+    let hidden = (OpenObject.object(file.handle) as? OpenMetaFile)?.file
     guard let hidden, hidden.changesStore else {
       return answer(reply) { () throws(FSError) in try hidden?.flush() }
     }
@@ -167,7 +167,7 @@ extension MountOperations {
   }
 
   func hiddenRelease(_ file: OpenFile, reply: consuming EmptyReply) {
-    if let hidden = (OpenObject.object(file.handle) as? OpenHiddenFile)?.file {
+    if let hidden = (OpenObject.object(file.handle) as? OpenMetaFile)?.file {
       if hidden.changesStore { pool.run { hidden.release() } } else { hidden.release() }
     }
     reply.done()

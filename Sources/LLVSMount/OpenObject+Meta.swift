@@ -4,7 +4,7 @@ import HistoryTree
 import WorkingTree
 
 /// An open directory of the meta tree.
-final class OpenHiddenDirectory: OpenObject {
+final class OpenMetaDirectory: OpenObject {
   let directory: MetaDirectory
 
   init(_ directory: MetaDirectory) {
@@ -13,7 +13,7 @@ final class OpenHiddenDirectory: OpenObject {
 }
 
 /// An open file of the meta tree.
-final class OpenHiddenFile: OpenObject {
+final class OpenMetaFile: OpenObject {
   let file: MetaFile
 
   init(_ file: MetaFile) {

@@ -34,8 +34,8 @@ struct MergeTool {
       String(decoding: $0, as: UTF8.self)
     }
     guard !split.isEmpty else { throw ControlError(.grammar, "no merge tool is named") }
-    let isTold = split.contains { word in Self.places.contains { Self.replaces($0, in: word) } }
-    words = isTold ? split : split + Self.places
+    let namesFiles = split.contains { word in Self.places.contains { Self.replaces($0, in: word) } }
+    words = namesFiles ? split : split + Self.places
   }
 
   /// Finds an installed tool; one with windows only if there is a display.

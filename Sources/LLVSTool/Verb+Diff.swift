@@ -26,7 +26,7 @@ extension Verb {
     console.page(line)
     if let place {
       let live = try LiveDifferences(
-        store, place, paths: operands.paths.isEmpty ? site.seen : operands.paths)
+        store, place, paths: operands.paths.isEmpty ? site.shownPaths : operands.paths)
       try live.forEach(from: operands.versions.first, findingRenames: !line.has("no-renames")) {
         try writer.write($0)
       }

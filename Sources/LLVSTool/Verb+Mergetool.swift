@@ -17,7 +17,7 @@ extension Verb {
     let tool = try chosenTool(line, place.store, console)
     var open: [ControlService.OpenConflict] = []
     for word in line.bytes.isEmpty ? [[]] : line.bytes {
-      let path = word.isEmpty ? site.seen.first ?? [] : try site.path(word)
+      let path = word.isEmpty ? site.shownPaths.first ?? [] : try site.path(word)
       let found = try ControlService.openConflicts(in: place.store, below: path)
       if found.isEmpty, !path.isEmpty {
         throw ControlError(.notFound, "there is no conflict at \(PrintableText.text(word))")

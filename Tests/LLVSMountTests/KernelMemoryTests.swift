@@ -111,18 +111,18 @@ extension Mounted {
         let count = try served.run(walk)
         #expect(count == "3000\n")
         #expect(try served.run(walk) == count)
-        #expect(eventually { served.daemon.hiddenNodeCount <= Self.limit })
+        #expect(eventually { served.daemon.metaNodeCount <= Self.limit })
         // Who works in a version stays there.
         let said = try served.run(
           "cd .llvs/head/d; (cd '\(served.path)'; \(walk); \(walk)); /bin/pwd -P; cat 7 | wc -l"
         ).split(separator: "\n")
         #expect(said.count == 4 && said[0] == "3000" && said[3] == "31", "\(said)")
         #expect(said[2].hasPrefix(served.path) && said[2].hasSuffix("/d"), "\(said)")
-        #expect(eventually { served.daemon.hiddenNodeCount <= Self.limit })
+        #expect(eventually { served.daemon.metaNodeCount <= Self.limit })
         #expect(try served.run(walk) == count)
         if hurries {
           #expect(try served.run("umount .llvs/versions; echo done") == "done\n")
-          #expect(eventually { served.daemon.hiddenNodeCount < 100 })
+          #expect(eventually { served.daemon.metaNodeCount < 100 })
           #expect(try served.run(walk) == count)
         }
       }

@@ -40,7 +40,7 @@ extension ControlCommand {
   }
 
   /// True if the command only shows something; the status goes on naming the command before it.
-  package var onlyTells: Bool {
+  package var isQuery: Bool {
     switch self {
     case .status, .pending, .log, .help, .conflicts, .tags, .settings: true
     default: false

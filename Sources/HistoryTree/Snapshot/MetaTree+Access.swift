@@ -32,7 +32,7 @@ extension MetaTree {
         by: Permissions(uid: now.uid, gid: now.gid, mode: now.mode))
     }
     let known = try recorded(path)
-    guard !known.isOwners else {
+    guard !known.isOwnerOnly else {
       return Permissions(uid: live.defaults.uid, gid: live.defaults.gid, mode: 0o500)
     }
     for above in known.above { permissions = permissions.narrowed(bySearchOf: above) }
@@ -46,8 +46,8 @@ extension MetaTree {
     if let known = historyAccess.withLock({ $0.use(path) }), known.last == last { return known }
     var known = KnownAccess(last: last)
     let versions = try revisionVersions(of: path)
-    known.isOwners = versions.count > Self.revisionLimit
-    if !known.isOwners {
+    known.isOwnerOnly = versions.count > Self.revisionLimit
+    if !known.isOwnerOnly {
       for version in versions {
         snapshots.remember(version)
         try known.above.formUnion(permissions(above: path, in: version.number))
@@ -94,7 +94,7 @@ struct KnownAccess: Sendable {
   var last: UInt32
   var above: Set<Permissions> = []
   /// There are too many versions to examine; only the user who mounted has access.
-  var isOwners = false
+  var isOwnerOnly = false
 
   init(last: UInt32) { self.last = last }
 }

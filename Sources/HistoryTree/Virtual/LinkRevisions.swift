@@ -23,7 +23,7 @@ final class LinkRevisions: Sendable {
   /// least revision among those names; nil if it is not known.
   func contents(of file: File) -> [Entry]? { known.withLock { $0[file] } }
 
-  func note(_ contents: [Entry], of file: File) {
+  func add(_ contents: [Entry], of file: File) {
     known.withLock { known in
       if known.count >= Self.limit { known = [:] }
       known[file] = contents

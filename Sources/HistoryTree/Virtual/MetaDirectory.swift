@@ -101,7 +101,7 @@ package final class MetaDirectory: Sendable {
 
   /// True if a listed name's attributes cost too much for a plain listing.
   package func isCostly(_ item: Item) -> Bool {
-    guard tree.sized != nil, item.kind == .regular, case .snapshotHidden = node.content else {
+    guard tree.sized != nil, item.kind == .regular, case .snapshotMeta = node.content else {
       return false
     }
     return true
@@ -153,7 +153,7 @@ extension MetaTree {
 
   func source(of node: MetaNode) throws(FSError) -> MetaDirectory.Source {
     switch node.content {
-    case .hidden(let root): return .list(try hiddenNames(of: root))
+    case .meta(let root): return .list(try metaNames(of: root))
     case .heads:
       return .list(try uncontainedHeads().map { MetaListing.Name(link: Array($0.name.utf8)) })
     case .branches:
@@ -170,7 +170,7 @@ extension MetaTree {
     case .directory(let number, let path, let base):
       let view = try snapshots.snapshot(number).view
       return .snapshot(MetaListing.OfSnapshot(view, number, path, base))
-    case .snapshotHidden:
+    case .snapshotMeta:
       return .list([
         MetaListing.Name("info", .regular), MetaListing.Name("parents", .directory),
         MetaListing.Name("changes", .regular),
@@ -182,10 +182,10 @@ extension MetaTree {
     }
   }
 
-  private func hiddenNames(of root: UInt64) throws(FSError) -> [MetaListing.Name] {
+  private func metaNames(of root: UInt64) throws(FSError) -> [MetaListing.Name] {
     var names: [MetaListing.Name] = []
     for name in MetaName.allCases where name != .ignore {
-      guard let found = try hiddenChild(of: root, name) else { continue }
+      guard let found = try metaChild(of: root, name) else { continue }
       // Each look-up of `control` makes a new node, so the listing shows an inode number that no
       // node has.
       let numbering = found.numbering == .fresh ? .other : found.numbering

@@ -20,7 +20,7 @@ package struct MetaEntry: Sendable {
 /// The content of a node below `.llvs`.
 enum MetaContent: Hashable, Sendable {
   /// `.llvs` of a directory of the working tree, given by its inode number.
-  case hidden(root: UInt64)
+  case meta(root: UInt64)
   case heads
   case branches
   case tags
@@ -44,7 +44,7 @@ enum MetaContent: Hashable, Sendable {
   /// A value of a version.
   case value(VersionNumber, key: Key)
   /// `.llvs` of a version's directory.
-  case snapshotHidden(VersionNumber, path: [UInt8], base: Int)
+  case snapshotMeta(VersionNumber, path: [UInt8], base: Int)
   case info(VersionNumber, path: [UInt8])
   case changes(VersionNumber, path: [UInt8])
   case parents(VersionNumber, path: [UInt8], base: Int)
@@ -53,9 +53,9 @@ enum MetaContent: Hashable, Sendable {
 
   var kind: EntryKind {
     switch self {
-    case .hidden, .heads, .branches, .tags, .versions, .times, .peers, .history, .conflicts,
+    case .meta, .heads, .branches, .tags, .versions, .times, .peers, .history, .conflicts,
       .directory,
-      .snapshotHidden, .parents:
+      .snapshotMeta, .parents:
       .directory
     case .link: .symlink
     default: .regular
@@ -66,7 +66,7 @@ enum MetaContent: Hashable, Sendable {
   var pathLength: Int {
     switch self {
     case .history(let path), .conflicts(let path), .directory(_, let path, _),
-      .snapshotHidden(_, let path, _), .info(_, let path), .changes(_, let path),
+      .snapshotMeta(_, let path, _), .info(_, let path), .changes(_, let path),
       .parents(_, let path, _):
       path.count
     case .value(_, let key): key.bytes.count
@@ -77,7 +77,7 @@ enum MetaContent: Hashable, Sendable {
   /// True if the content is part of history, where every change fails with EROFS.
   var isHistory: Bool {
     switch self {
-    case .directory, .value, .snapshotHidden, .info, .changes, .parents, .history, .versions: true
+    case .directory, .value, .snapshotMeta, .info, .changes, .parents, .history, .versions: true
     default: false
     }
   }
@@ -112,7 +112,7 @@ final class MetaNode: @unchecked Sendable {
   var root: UInt64 {
     var node = self
     while true {
-      if case .hidden(let root) = node.content { return root }
+      if case .meta(let root) = node.content { return root }
       guard let parent = node.parent else { return LiveTree.rootInode }
       node = parent
     }

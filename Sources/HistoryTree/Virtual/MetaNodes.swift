@@ -197,7 +197,7 @@ final class MetaNodes: Sendable {
       state.crowd.noteCount(state.count)
       if let parent = node.parent, !node.name.isEmpty {
         remove(Place(parent: parent.inode, name: node.name), node, &state)
-      } else if case .hidden(let root) = node.content {
+      } else if case .meta(let root) = node.content {
         remove(Place(parent: root, name: node.name), node, &state)
       }
       guard let parent = node.parent else { return }
@@ -233,7 +233,9 @@ final class MetaNodes: Sendable {
   ///
   /// - Complexity: O(*d* · depth + *d* log *d*) for *d* directories in memory, with the lock held.
   func coldNames(toFree wanted: Int, sparing use: KernelUse) -> [KernelName] {
-    let isMountedOn = use.mounts.contains { $0.split(separator: 0x2F).contains(Self.hidden[...]) }
+    let isMountedOn = use.mounts.contains { path in
+      path.split(separator: 0x2F).contains { $0.elementsEqual(ReservedName.bytes) }
+    }
     guard use.isKnown, !isMountedOn, wanted > 0 else { return [] }
     return state.withLock { state in
       var warmth: [UInt64: UInt32] = [:]
@@ -267,5 +269,4 @@ final class MetaNodes: Sendable {
     }
   }
 
-  private static let hidden = ReservedName.bytes
 }

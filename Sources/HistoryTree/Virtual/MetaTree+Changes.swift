@@ -40,7 +40,7 @@ extension MetaTree {
       guard name == WritablePlace.mergedName || !Self.isOwnName(name) else { throw .readOnly }
       guard let place = try mergedPlace(of: path) else { throw refusal(of: directory) }
       return place
-    case .hidden where !Self.reserved.contains(name): return ignoreFiles
+    case .meta where !Self.reserved.contains(name): return ignoreFiles
     default: throw refusal(of: directory)
     }
   }

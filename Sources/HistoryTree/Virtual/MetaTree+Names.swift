@@ -41,7 +41,7 @@ extension MetaTree {
   /// Looks up a name in a directory; nil if nothing is there.
   func child(of directory: MetaNode, named name: [UInt8]) throws(FSError) -> Found? {
     switch directory.content {
-    case .hidden(let root): return try hiddenChild(of: root, named: name)
+    case .meta(let root): return try metaChild(of: root, named: name)
     case .heads, .branches, .tags, .versions, .times:
       return try versionChild(of: directory, named: name)
     case .peers:
@@ -51,7 +51,7 @@ extension MetaTree {
     case .conflicts(let path): return try conflictChild(of: path, named: name)
     case .directory(let number, let path, let base):
       return try snapshotChild(number, path, base, named: name)
-    case .snapshotHidden(let number, let path, let base):
+    case .snapshotMeta(let number, let path, let base):
       switch name {
       case Self.information:
         return Found(content: .info(number, path: path), numbering: .other)
@@ -71,16 +71,16 @@ extension MetaTree {
     }
   }
 
-  private func hiddenChild(of root: UInt64, named name: [UInt8]) throws(FSError) -> Found? {
+  private func metaChild(of root: UInt64, named name: [UInt8]) throws(FSError) -> Found? {
     guard let known = MetaName(name) else {
       guard let file = try ignoreFiles.find(name) else { return nil }
       return Found(
         content: .writable(file), numbering: .given(file.inode))
     }
-    return try hiddenChild(of: root, known)
+    return try metaChild(of: root, known)
   }
 
-  func hiddenChild(of root: UInt64, _ name: MetaName) throws(FSError) -> Found? {
+  func metaChild(of root: UInt64, _ name: MetaName) throws(FSError) -> Found? {
     switch name {
     case .readme: return Found(content: .readme, numbering: .other)
     case .control: return Found(content: .control, numbering: .fresh)
@@ -131,7 +131,7 @@ extension MetaTree {
   ) throws(FSError) -> Found? {
     if name == ReservedName.bytes {
       return Found(
-        content: .snapshotHidden(number, path: path, base: base), numbering: .directory)
+        content: .snapshotMeta(number, path: path, base: base), numbering: .directory)
     }
     let view = try snapshots.snapshot(number).view
     let found = try reading { () throws(StoreError) in try view.child(of: path, named: name) }
@@ -158,7 +158,7 @@ extension MetaTree {
       contents = known
     } else {
       contents = try linkContents(id, in: view)
-      links.note(contents, of: file)
+      links.add(contents, of: file)
     }
     var (shared, own) = (entry, entry)
     own.key = Key(bytes: [])

@@ -23,10 +23,10 @@ extension MetaTree {
       // At the top of a subdirectory's view, the path is that of a directory that can be renamed.
       path.count > base || node.root == LiveTree.rootInode
     case .value: true
-    case .snapshotHidden: true
+    case .snapshotMeta: true
     // Every path into history begins here: if these were not cached, they would cost two round
     // trips each time.
-    case .hidden, .versions: node.root == LiveTree.rootInode
+    case .meta, .versions: node.root == LiveTree.rootInode
     // A version's own texts never change; but if their size is not shown, they are read each time.
     case .info, .changes: sized != nil
     default: false
@@ -36,14 +36,14 @@ extension MetaTree {
   /// True if the names in a directory never change.
   func isFixed(_ node: MetaNode) -> Bool {
     switch node.content {
-    case .hidden, .versions: false
+    case .meta, .versions: false
     default: isLasting(node)
     }
   }
 
   func status(of node: MetaNode, _ known: Entry?) throws(FSError) -> NodeStatus {
     switch node.content {
-    case .hidden: return own(node, .directory, mode: 0o755)
+    case .meta: return own(node, .directory, mode: 0o755)
     case .peers, .conflicts: return own(node, .directory, mode: 0o700)
     case .heads, .branches, .tags, .versions, .times:
       return own(node, .directory, mode: 0o555)
@@ -79,7 +79,7 @@ extension MetaTree {
       }
       // The top of a subdirectory's view.
       return base > 0 && path.count == base ? try narrowed(stored, number, path) : stored
-    case .snapshotHidden(let number, _, _), .parents(let number, _, _):
+    case .snapshotMeta(let number, _, _), .parents(let number, _, _):
       return own(node, .directory, mode: 0o555, time: try snapshots.time(of: number))
     case .info(let number, _), .changes(let number, _):
       return own(

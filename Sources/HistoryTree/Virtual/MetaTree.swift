@@ -107,7 +107,7 @@ package final class MetaTree: Sendable {
     if Self.owns(directory) { return try lookup(directory, ReservedName.bytes) }
     guard try live.getattr(directory).kind == .directory else { throw .notDirectory }
     guard live.path(of: directory) != nil else { throw .noEntry }
-    let content = MetaContent.hidden(root: directory)
+    let content = MetaContent.meta(root: directory)
     let node = nodes.adopt(
       content, numbering: .directory, under: directory, nil, name: ReservedName.bytes)
     return try entry(of: node)
@@ -162,7 +162,7 @@ package final class MetaTree: Sendable {
   /// Returns the parent directory, for `..`.
   package func parent(of inode: UInt64) throws(FSError) -> UInt64 {
     let node = try nodes.node(inode)
-    if case .hidden(let root) = node.content { return root }
+    if case .meta(let root) = node.content { return root }
     return node.parent?.inode ?? LiveTree.rootInode
   }
 

@@ -24,7 +24,7 @@ extension WritablePlace {
     try apply(name, bytes)
     state.withLock { state in
       guard file.name == name else { return }
-      state.hidden.remove(name)
+      state.masked.remove(name)
       guard file.state.bytes == bytes else { return }
       file.isDirty = false
       file.isInEffect = true
@@ -85,11 +85,11 @@ extension WritablePlace {
     let abandoned = state.withLock { state -> [UInt8]? in
       if state.files[name] === file { state.files[name] = nil }
       file.name = nil
-      state.hidden.remove(name)
+      state.masked.remove(name)
       // An editor removes its backup: if no new file replaced the one that was backed up, that one
       // is removed too.
-      guard let former = file.movedFrom, state.hidden.contains(former) else { return nil }
-      state.hidden.remove(former)
+      guard let former = file.movedFrom, state.masked.contains(former) else { return nil }
+      state.masked.remove(former)
       return state.files[former] == nil ? former : nil
     }
     if let abandoned { try remove(stored: abandoned) }
@@ -123,14 +123,14 @@ extension WritablePlace {
       file.name = to
       state.files[to] = file
       if takesEffect {
-        state.hidden.remove(to)
+        state.masked.remove(to)
         file.isInEffect = !bytes.isEmpty || !emptySaysNothing
         file.isDirty = !file.isInEffect
         file.movedFrom = nil
       } else {
         file.isInEffect = false
         if wasStored {
-          state.hidden.insert(from)
+          state.masked.insert(from)
           file.movedFrom = from
         }
       }

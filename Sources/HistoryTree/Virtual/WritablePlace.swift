@@ -36,7 +36,7 @@ final class WritablePlace: Sendable {
     var files: [[UInt8]: WritableFile] = [:]
     /// Names whose file an editor moved away or replaced, while the text that they had is still in
     /// force.
-    var hidden: Set<[UInt8]> = []
+    var masked: Set<[UInt8]> = []
     /// The head whose sides the last opener of an effective name was shown.
     var seen: VersionNumber?
   }
@@ -103,12 +103,12 @@ final class WritablePlace: Sendable {
   }
 
   func find(_ name: [UInt8]) throws(FSError) -> WritableFile? {
-    let (known, isHidden, mayBeStored) = state.withLock { state in
+    let (known, isMasked, mayBeStored) = state.withLock { state in
       let file = state.files[name]
-      return (file, state.hidden.contains(name), file.map { $0.isInEffect && !$0.isDirty } ?? true)
+      return (file, state.masked.contains(name), file.map { $0.isInEffect && !$0.isDirty } ?? true)
     }
-    guard !isHidden || known != nil else { return nil }
-    guard mayBeStored, !isHidden else { return known }
+    guard !isMasked || known != nil else { return nil }
+    guard mayBeStored, !isMasked else { return known }
     let bytes = try stored(name)
     return state.withLock { state in
       if let file = state.files[name] {
@@ -125,7 +125,7 @@ final class WritablePlace: Sendable {
         file.name = nil
         return nil
       }
-      guard let bytes, !state.hidden.contains(name) else { return nil }
+      guard let bytes, !state.masked.contains(name) else { return nil }
       let file = WritableFile(
         place: self, inode: allot(), name: name, bytes: bytes, isInEffect: true,
         mtime: LiveTree.now())
@@ -148,7 +148,7 @@ final class WritablePlace: Sendable {
     case .merged: all.insert(Self.mergedName)
     }
     state.withLock { state in
-      all.subtract(state.hidden)
+      all.subtract(state.masked)
       all.formUnion(state.files.keys)
     }
     var names: [(name: [UInt8], inode: UInt64)] = []
@@ -165,7 +165,7 @@ final class WritablePlace: Sendable {
   func leave() {
     state.withLock { state in
       state.files = [:]
-      state.hidden = []
+      state.masked = []
     }
   }
 

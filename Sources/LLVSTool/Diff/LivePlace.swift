@@ -30,8 +30,8 @@ enum LivePlace {
     in store: Store
   ) throws -> [(change: LiveTree.PendingPath.Change, path: [UInt8])] {
     switch self {
-    case .mount(let seen):
-      let reply = try CommandTarget.mounted(seen, store: store.path).run(["pending"]).text
+    case .mount(let view):
+      let reply = try CommandTarget.mounted(view, store: store.path).run(["pending"]).text
       return reply.split(separator: "\n").compactMap { line in
         guard let mark = line.utf8.first, let change = LiveTree.PendingPath.Change(rawValue: mark),
           line.utf8.dropFirst().first == 0x20
@@ -53,7 +53,7 @@ enum LivePlace {
   /// Reads the file at a path; nil if there is none.
   func image(_ path: [UInt8]) throws -> FileImage? {
     switch self {
-    case .mount(let seen): try FileImage(live: try seen.place(path))
+    case .mount(let view): try FileImage(live: try view.place(path))
     case .tree(let tree): try Self.status(path, in: tree).map { try FileImage($0, of: tree) }
     }
   }
@@ -63,8 +63,8 @@ enum LivePlace {
     let own = Array("user.llvs.state".utf8)
     func isTaken(_ state: [UInt8]?) -> Bool { state?.elementsEqual("scratch".utf8) != true }
     switch self {
-    case .mount(let seen):
-      let directory = try seen.place(path)
+    case .mount(let view):
+      let directory = try view.place(path)
       guard let status = try? FileSystem.status(directory), status.kind == .directory else {
         return []
       }
@@ -89,7 +89,7 @@ enum LivePlace {
   /// True if there is a file at a path.
   func has(_ path: [UInt8]) throws -> Bool {
     switch self {
-    case .mount(let seen): try FileSystem.exists(try seen.place(path))
+    case .mount(let view): try FileSystem.exists(try view.place(path))
     case .tree(let tree): try Self.status(path, in: tree) != nil
     }
   }

@@ -105,7 +105,7 @@ struct Operands {
 
 extension CommandTarget {
   /// The paths of the tree that the mount shows; empty if it shows all.
-  var seen: [[UInt8]] {
+  var shownPaths: [[UInt8]] {
     guard case .mounted(let tree, _) = self, tree.isPart else { return [] }
     return [tree.part]
   }

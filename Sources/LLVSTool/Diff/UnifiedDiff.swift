@@ -24,7 +24,7 @@ struct UnifiedDiff {
   /// Writes one difference.
   func write(_ difference: TreeDifference) throws {
     var out: [UInt8] = []
-    note(difference, &out)
+    remarks(difference, &out)
     let (old, new) = (difference.old, difference.new)
     let (hadBytes, hasBytes) = (old?.hasBytes ?? false, new?.hasBytes ?? false)
     if let old, let new, hadBytes, hasBytes, old.kind != new.kind {
@@ -208,7 +208,7 @@ struct UnifiedDiff {
 
   // MARK: - Differences that patches cannot express
 
-  private func note(_ difference: TreeDifference, _ out: inout [UInt8]) {
+  private func remarks(_ difference: TreeDifference, _ out: inout [UInt8]) {
     let path = GitName.quoted(difference.path)
     let (old, new) = (difference.old, difference.new)
     if let image = new ?? old, !image.hasBytes || !(old?.hasBytes ?? true) {

@@ -27,7 +27,7 @@ struct LogQuery {
 
   private let store: Store
   private let limits: Limits
-  private let sieve: Sieve
+  private let filter: LogFilter
   private var walk: HistoryWalk
 
   init(
@@ -35,12 +35,12 @@ struct LogQuery {
   ) throws {
     self.store = store
     self.limits = limits
-    let sieve = Sieve(store: store, limits: limits)
-    self.sieve = sieve
+    let filter = LogFilter(store: store, limits: limits)
+    self.filter = filter
     var starts: [VersionNumber] = []
-    for number in numbers where try !sieve.isKnown(number) { starts.append(number) }
+    for number in numbers where try !filter.isKnown(number) { starts.append(number) }
     walk = try HistoryWalk(store.graph, from: starts, order: order) {
-      (node) throws(StoreError) in try sieve.ways(node)
+      (node) throws(StoreError) in try filter.ways(node)
     }
   }
 
@@ -50,8 +50,8 @@ struct LogQuery {
     guard node.timestamp >= limits.since ?? -.infinity,
       node.timestamp <= limits.until ?? .infinity
     else { return false }
-    _ = try sieve.ways(node)
-    return sieve.isShown(record.number)
+    _ = try filter.ways(node)
+    return filter.isShown(record.number)
   }
 
   /// Returns the next step; nil at the end.
@@ -60,7 +60,7 @@ struct LogQuery {
   mutating func next() throws -> Step? {
     guard let (node, predecessors) = try walk.nextStep() else { return nil }
     let isMeant =
-      sieve.isShown(node.number) && node.timestamp >= limits.since ?? -.infinity
+      filter.isShown(node.number) && node.timestamp >= limits.since ?? -.infinity
       && node.timestamp <= limits.until ?? .infinity
     guard isMeant, let record = try store.version(node.number) else {
       return .passed(node.number, to: predecessors.first)
@@ -73,7 +73,7 @@ struct LogQuery {
 /// something at the paths.
 ///
 /// Unchecked: one thread uses it, together with its walk.
-private final class Sieve: @unchecked Sendable {
+private final class LogFilter: @unchecked Sendable {
   private let store: Store
   private let limits: LogQuery.Limits
   private var known: Ancestors?

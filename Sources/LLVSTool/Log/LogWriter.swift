@@ -37,7 +37,7 @@ struct LogWriter {
       lines = [try story.line(of: record, style)]
     } else {
       lines = try story.heading(of: record, style)
-      if changes == nil { lines += ["", "    \(try story.told(of: record))"] }
+      if changes == nil { lines += ["", "    \(try story.changesText(of: record))"] }
     }
     guard var graph else {
       if !isShort, !isFirst { console.stream(line: "") }

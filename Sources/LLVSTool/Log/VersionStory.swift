@@ -93,11 +93,11 @@ struct VersionStory {
       return "\(name) \(Self.clean(first))"
     }
     let merge = record.second == nil ? "" : "merge: "
-    return "\(name) \(merge)\(try told(of: record))"
+    return "\(name) \(merge)\(try changesText(of: record))"
   }
 
   /// Describes the changes of a version, or says that it begins a branch.
-  func told(of record: VersionRecord) throws -> String {
+  func changesText(of record: VersionRecord) throws -> String {
     let summary = try summary(of: record)
     guard summary.new + summary.changed + summary.removed == 0, record.second == nil,
       let parent = try record.first.map({ try store.version($0) }) ?? nil,

@@ -18,8 +18,8 @@ final class Console: Sendable {
     self.isQuiet = isQuiet
     showsProgress = !isQuiet && StandardStream.error.isTerminal
     isTerminal = StandardStream.output.isTerminal
-    let told = SystemProcess.environment("COLUMNS").flatMap { Int($0) }
-    columns = min(max(told ?? StandardStream.output.columns ?? 80, 40), 1000)
+    let given = SystemProcess.environment("COLUMNS").flatMap { Int($0) }
+    columns = min(max(given ?? StandardStream.output.columns ?? 80, 40), 1000)
   }
 
   /// Returns the colours that a command line requests.
@@ -43,8 +43,8 @@ final class Console: Sendable {
     guard isTerminal, !line.has("no-pager"), SystemProcess.environment("TERM") != "dumb" else {
       return
     }
-    let told = SystemProcess.environment("LLVS_PAGER") ?? SystemProcess.environment("PAGER")
-    let command = told ?? "less"
+    let given = SystemProcess.environment("LLVS_PAGER") ?? SystemProcess.environment("PAGER")
+    let command = given ?? "less"
     guard !command.isEmpty, command != "cat" else { return }
     output.page(command)
   }
