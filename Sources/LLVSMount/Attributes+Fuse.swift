@@ -88,3 +88,17 @@ extension SetAttributes {
     }
   }
 }
+
+extension AccessRules {
+  /// The rules of a mount with these options.
+  init(_ flags: MountFlags) {
+    let files: Rule =
+      switch flags.accessTimes {
+      case _ where flags.isReadOnly: .never
+      case .never: .never
+      case .relative: .relative
+      case .strict: .always
+      }
+    self.init(files: files, directories: flags.sparesDirectories ? .never : files)
+  }
+}

@@ -32,6 +32,7 @@ package final class MountDaemon: Sendable {
   private let session: FuseSession
   private let memory: KernelMemory
   private let history: HistoryMount?
+  private let watch: MountWatch
   private let mountPoint: String
   private let isEnding = Monitor(false)
   /// Held through the last cut, so that a second caller finds it done.
@@ -65,6 +66,7 @@ package final class MountDaemon: Sendable {
     }
     for loss in recovery.losses { log.add("error", loss) }
     if let obstacle = recovery.obstacle { log.add("error", obstacle) }
+    watch = MountWatch { [tree] in tree.setAccessRules(AccessRules($0)) }
     let reference = SessionReference()
     versioner = Versioner(tree: tree, log: log) { told in
       guard let session = reference.value else { return }
@@ -90,6 +92,7 @@ package final class MountDaemon: Sendable {
     var options = MountOptions(source: request.source ?? store.path)
     options.allowOther = request.allowsOthers
     options.flags = request.flags
+    tree.setAccessRules(AccessRules(request.flags))
     options.others = request.others
     var connection = ConnectionOptions()
     connection.staysAwake = !request.savesPower
@@ -114,6 +117,7 @@ package final class MountDaemon: Sendable {
       try session.mount(at: mountPoint)
       if let entry = try MountTable().mount(at: Array(mountPoint.utf8)) {
         store.announceMount(device: entry.device)
+        watch.follow(entry)
       }
     } catch {
       throw .session(error)
@@ -215,6 +219,12 @@ package final class MountDaemon: Sendable {
       throw .store(.system(error))
     }
     defer { memory.stop() }
+    do throws(FuseError) {
+      try watch.start()
+    } catch {
+      throw .session(error)
+    }
+    defer { watch.stop() }
     // Its mount point is looked up through this mount, so its thread waits until this is served.
     history?.start()
     defer {

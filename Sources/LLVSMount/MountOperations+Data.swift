@@ -34,7 +34,10 @@ extension MountOperations {
     do throws(FSError) {
       if clearsSetIDs { try clearSetIDs(of: node, reply.request) }
       let thread = Self.caller(reply).process
-      let handle = try tree.open(node.rawValue, mode: Self.mode(flags), thread: thread)
+      let handle = try tree.open(
+        node.rawValue, mode: Self.mode(flags), thread: thread,
+        accessing: flags & OpenFlags.noAccessTime == 0)
+      if handle.hasMovedAccessTime { session.value?.notifier.invalidateAttributesAtOnce(node) }
       let number = OpenLiveFile(handle).number()
       // Only this mount changes bytes, and a merge notifies the kernel of those that it replaces:
       // cached pages stay valid.
@@ -88,7 +91,9 @@ extension MountOperations {
     withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
       do throws(FSError) {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-        let got = try tree.read(node.rawValue, at: UInt64(offset), into: room)
+        let got = try tree.read(
+          node.rawValue, at: UInt64(offset), into: room,
+          accessing: file.flags & OpenFlags.noAccessTime == 0)
         pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
       } catch {
         pending.take()?.error(errno(of: error))
@@ -260,6 +265,7 @@ enum OpenFlags {
   static let exclusive: Int32 = 0o200
   static let truncate: Int32 = 0o1000
   static let append: Int32 = 0o2000
+  static let noAccessTime: Int32 = 0o1000000
 }
 
 /// The modes of fallocate(2), with Linux's numbers.

@@ -15,7 +15,8 @@ extension MountOperations {
     let number = OpenLiveDirectory(inode: node.rawValue).number()
     tree.openDirectory(node.rawValue)
     // The kernel keeps the listing until it changes a name itself or is notified of a change.
-    if !reply.opened(number, [.cacheReaddir, .keepCache]) {
+    let options: OpenOptions = tree.countsListings ? [] : [.cacheReaddir, .keepCache]
+    if !reply.opened(number, options) {
       OpenObject.close(number)
       tree.closeDirectory(node.rawValue)
     }
@@ -29,6 +30,7 @@ extension MountOperations {
     }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
     var reply = reply
+    tree.noteListing(node.rawValue)
     do throws(FSError) {
       for item in try directory.names(tree, from: offset).items(after: offset) {
         guard
@@ -52,6 +54,7 @@ extension MountOperations {
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
     var reply = reply
     var given: [UInt64] = []
+    tree.noteListing(node.rawValue)
     do throws(FSError) {
       for item in try directory.names(tree, from: offset).items(after: offset) {
         if item.offset <= 2 {

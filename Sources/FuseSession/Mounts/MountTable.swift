@@ -12,6 +12,8 @@ package struct MountEntry: Hashable, Sendable {
   package let root: [UInt8]
   /// The path of the mount point.
   package let path: [UInt8]
+  /// The options of the mount, as `rw` and `noatime`, with commas between.
+  package let options: [UInt8]
   /// The file system type, for example `ext4` or `fuse.llvs`.
   package let type: String
   /// The first column of mount(8)'s list; for `fuse.llvs` it is the store's path.
@@ -57,6 +59,7 @@ package struct MountTable: Sendable {
     return MountEntry(
       id: id, parent: parent, device: String(decoding: words[2], as: UTF8.self),
       root: unescaped(words[3]), path: unescaped(words[4]),
+      options: Array(words[5]),
       type: String(decoding: unescaped(words[dash + 1]), as: UTF8.self),
       source: unescaped(words[dash + 2]), user: user(words[(dash + 3)...]))
   }

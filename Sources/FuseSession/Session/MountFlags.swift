@@ -35,6 +35,18 @@ package struct MountFlags: Hashable, Sendable {
   /// Creates the default flags.
   package init() {}
 
+  /// Reads the options that the kernel shows of a mount (``MountEntry/options``).
+  init(of entry: MountEntry) {
+    let words = entry.options.split(separator: UInt8(ascii: ",")).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    for word in words { _ = take(word) }
+    allowsDevices = !words.contains("nodev")
+    allowsSetIDs = !words.contains("nosuid")
+    // The kernel has no word for `strictatime`.
+    if accessTimes == .relative, !words.contains("relatime") { accessTimes = .strict }
+  }
+
   /// Sets the flag of one word of `-o`, as mount(8) defines it.
   ///
   /// A later word overrides an earlier one. Words without effect here (`silent`, `iversion`, and

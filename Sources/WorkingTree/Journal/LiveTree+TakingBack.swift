@@ -93,7 +93,7 @@ struct AttributesBefore: ChangedState {
     node.attributesChanged = attributesChanged
     node.explicitTime = explicitTime
     node.ctime = ctime
-    node.atime = atime
+    tree.accessTimes[node.inode] = atime
     node.stamp = stamp
     if let fileExplicitTime { node.file?.explicitTime = fileExplicitTime }
     if let saved {

@@ -29,6 +29,8 @@ package final class LiveHandle: @unchecked Sendable {
   var seenBefore: UInt64?
   /// The kernel must drop what it holds of the file: it may be of bytes before, or hide what is read.
   package internal(set) var dropsPages = false
+  /// The open updated the access time, so the kernel's cached attributes are out of date.
+  package internal(set) var hasMovedAccessTime = false
   /// The newest save that this handle made.
   var lastSave: SavedState?
   /// Wrote or resized since its last flush.

@@ -51,14 +51,13 @@ final class LiveNode {
     var furtherNames = NodeNames()
     var entry: Entry?
     var attributes: Attributes?
-    var atime: Attributes.Time?
     var zeroBytes: UInt64 = 0
     var kernelID: UInt64?
     var storedExtended: StoredExtended?
     var baseExtended: StoredExtended?
 
     var isEmpty: Bool {
-      furtherNames.isEmpty && entry == nil && attributes == nil && atime == nil && zeroBytes == 0
+      furtherNames.isEmpty && entry == nil && attributes == nil && zeroBytes == 0
         && kernelID == nil && storedExtended == nil && baseExtended == nil
     }
   }
@@ -169,11 +168,6 @@ final class LiveNode {
   var zeroBytes: UInt64 {
     get { extra?.rare?.zeroBytes ?? 0 }
     set { if newValue != 0 || extra?.rare != nil { madeRare.zeroBytes = newValue } }
-  }
-
-  var atime: Attributes.Time? {
-    get { extra?.rare?.atime }
-    set { if newValue != nil || extra?.rare != nil { madeRare.atime = newValue } }
   }
 
   /// What the kernel names it by: the inode number, unless a merge gave its name other bytes while the

@@ -207,6 +207,7 @@ extension LiveTree {
     if parent.explicitTime || parent.attributes.mtime != nil {
       parent.attributesChanged = parent.attributesChanged || parent.recordsTime
     }
+    keepAccessTime(of: parent)
     parent.attributes.mtime = time
     parent.explicitTime = false
     parent.stamp = stamp
@@ -332,6 +333,7 @@ extension LiveTree {
     file.explicitTime = false
     node.explicitTime = false
     file.lastWriteTick = tick
+    keepAccessTime(of: node)
     node.attributes.mtime = time
     node.ctime = time
     node.stamp = stamp

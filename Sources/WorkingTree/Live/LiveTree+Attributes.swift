@@ -27,8 +27,12 @@ extension LiveTree {
       let resize = try resizing(node, change, through: handle, process, at: now)
       let setting = try attributing(node, change, at: now)
       let changes = [resize, setting].compactMap { $0 }
-      let atime = node.atime
-      node.atime = change.atime ?? atime
+      let atime = accessTimes[inode]
+      if let time = change.atime {
+        accessTimes[node.inode] = time
+      } else if change.mtime != nil || change.size != nil {
+        keepAccessTime(of: node)
+      }
       guard !changes.isEmpty else { return (self.status(of: node), [], nil) }
       if change.size != nil {
         handle?.wroteSinceFlush = true
@@ -102,7 +106,7 @@ extension LiveTree {
     _ attributes: Attributes, of node: LiveNode, by process: Int32
   ) -> (Journal.Position, AttributesBefore) {
     ensureJournaled(node)
-    var before = AttributesBefore(node, atime: node.atime)
+    var before = AttributesBefore(node, atime: accessTimes[node.inode])
     let position = perform(
       .setAttributes(
         inode: node.inode, attributes: attributes, keepsExtended: false, time: Self.now(),

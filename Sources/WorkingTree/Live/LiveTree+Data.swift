@@ -17,12 +17,13 @@ extension LiveTree {
   ///
   /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, ``FSError/system(_:)``.
   package func open(
-    _ inode: UInt64, mode: LiveHandle.Mode, thread: Int32 = 0
+    _ inode: UInt64, mode: LiveHandle.Mode, thread: Int32 = 0, accessing: Bool = true
   ) throws(FSError) -> LiveHandle {
     if mode.contains(.truncate) {
       guard mode.contains(.write) else {
         _ = try resize(inode, to: 0, through: nil, thread: thread)
-        return try open(inode, mode: mode.subtracting(.truncate), thread: thread)
+        return try open(
+          inode, mode: mode.subtracting(.truncate), thread: thread, accessing: accessing)
       }
       try withRoom { () throws(FSError) in try journal.reserve(1024, isRemoval: true) }
     }
@@ -41,6 +42,8 @@ extension LiveTree {
       }
       node.handles += 1
       if mode.contains(.write) { node.writers += 1 }
+      // Reads from the page cache send no request, so an open for reading alone counts as a read.
+      if accessing, mode == .read { handle.hasMovedAccessTime = noteAccess(of: node) }
       return (handle, done)
     }
     guard let (position, before) = done else { return handle }

@@ -6,18 +6,21 @@ package import TreeNames
 // is in a version by the store.
 
 extension LiveTree {
-  /// Reads bytes and says how many; fewer than asked only at the end of the file.
+  /// Reads bytes and says how many; fewer than asked only at the end of the file. Moves the access time where the rules
+  /// say so and somebody is ``accessing`` the file.
   ///
   /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, ``FSError/store(_:)`` with
   ///   ``StoreError/corrupt(_:)`` where bytes are not what was written, which the log tells of.
   package func read(
-    _ inode: UInt64, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+    _ inode: UInt64, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer,
+    accessing: Bool = true
   ) throws(FSError) -> Int {
     var last: FileContent?
     while true {
       let content = try lock.withLock { _ throws(FSError) in
         let node = try node(inode)
         guard node.kind != .directory else { throw .isDirectory }
+        if accessing, last == nil { noteAccess(of: node) }
         return node.content
       }
       do throws(FSError) {
@@ -96,6 +99,7 @@ extension LiveTree {
     let content = try lock.withLock { _ throws(FSError) in
       let node = try node(inode)
       guard node.kind == .symlink else { throw .invalid }
+      noteAccess(of: node)
       return node.content
     }
     let size = Int(min(content.size, 4095))

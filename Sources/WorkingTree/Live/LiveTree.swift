@@ -94,6 +94,8 @@ package final class LiveTree: @unchecked Sendable {
   var shownTimes: [UInt64: Attributes.Time] = [:]
   /// Files in memory to which an install may have given more names; see `completeLinks`.
   var grownLinks: Set<UInt64> = []
+  var accessTimes = AccessTimes()
+  var accessRules = AccessRules()
   /// Room that files were given and do not use.
   var allocations = Allocations()
   /// Replay's difference between the monotonic clock and the time of day; nil in a live tree.
@@ -240,7 +242,7 @@ package final class LiveTree: @unchecked Sendable {
       stored: node.kind == .directory
         ? 4096 : node.storedSize + allocations.bytes(of: node.inode), mtime: mtime,
       ctime: node.ctime,
-      atime: node.atime ?? mtime)
+      atime: accessTimes[node.inode] ?? mtime)
     status.node = node.kernelID
     return status
   }

@@ -80,7 +80,7 @@ extension LiveTree {
     (old.storedExtended, old.baseExtended) = (node.storedExtended, node.baseExtended)
     old.born = node.born
     old.zeroBytes = node.zeroBytes
-    old.atime = node.atime
+    accessTimes[old.inode] = accessTimes[node.inode]
     old.kernelID = node.kernelID
     old.lookups = node.lookups
     remember(old)

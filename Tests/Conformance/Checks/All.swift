@@ -15,6 +15,7 @@ func everyCheck() -> Suite {
   addOwnerChecks(&suite)
   addPermissionChecks(&suite)
   addTimeChecks(&suite)
+  addAccessTimeChecks(&suite)
   addNodeChecks(&suite)
   addSizeChecks(&suite)
   addSparseChecks(&suite)

@@ -109,9 +109,6 @@ struct LiveNodeTests {
           plain.ctime = Self.time(&random)
           node.ctime = plain.ctime
         case 7:
-          plain.atime = random.next() % 2 == 0 ? nil : Self.time(&random)
-          node.atime = plain.atime
-        case 8:
           plain.zeroBytes = random.next() % 2 == 0 ? 0 : random.next()
           node.zeroBytes = plain.zeroBytes
         default:
@@ -132,7 +129,6 @@ struct LiveNodeTests {
         #expect(node.stands(at: plain.name, of: parent))
         #expect(node.path == Array("p/".utf8) + plain.name)
         #expect(node.ctime == plain.ctime)
-        #expect(node.atime == plain.atime)
         #expect(node.zeroBytes == plain.zeroBytes)
         #expect(node.handles == plain.handles)
       }
@@ -169,13 +165,11 @@ struct LiveNodeTests {
         content: .chunk(Location(segment: 1, offset: 2, length: 3))),
       storedVersion: VersionNumber(1), inode: 42, revision: 9)
     node.handles += 1
-    node.atime = time
     node.ctime = Attributes.Time(seconds: 8, nanoseconds: 0)
     node.file = LiveFile(content: FileContent())
     node.stamp = 3
     #expect(!node.isPlain)
     node.file = nil
-    node.atime = nil
     node.entry = entry
     node.handles -= 1
     #expect(node.isPlain)

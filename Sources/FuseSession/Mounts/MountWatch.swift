@@ -1,0 +1,103 @@
+import Glibc
+import Platform
+
+/// Follows the options that a mount has in the kernel: mount(8) changes them with `remount`, and the
+/// kernel does not tell the file system.
+///
+/// - Concurrency: callable from any thread.
+package final class MountWatch: Sendable {
+  private struct State {
+    /// The mount and the options that it had last.
+    var entry: MountEntry?
+    /// The end of a pipe that ends the thread when something is written to it.
+    var end: Int32?
+    var isRunning = false
+  }
+
+  private let state = Monitor(State())
+  private let changed: @Sendable (MountFlags) -> Void
+
+  /// Prepares to follow a mount; each change of its options calls `changed`, on a separate thread.
+  package init(changed: @escaping @Sendable (MountFlags) -> Void) { self.changed = changed }
+
+  /// Sets the mount and the options that it has now.
+  package func follow(_ entry: MountEntry) { state.withLock { $0.entry = entry } }
+
+  /// Starts the thread; ``stop()`` must follow.
+  ///
+  /// - Throws: ``FuseError/system(call:errno:)``.
+  package func start() throws(FuseError) {
+    let table = unsafe open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
+    guard table >= 0 else { throw .system(call: "open /proc/self/mountinfo", errno: errno) }
+    var ends: [Int32] = [-1, -1]
+    guard unsafe pipe(&ends) == 0 else {
+      let code = errno
+      close(table)
+      throw .system(call: "pipe", errno: code)
+    }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let (end, mine) = (ends[0], ends[1])
+    state.withLock { ($0.end, $0.isRunning) = (mine, true) }
+    do throws(SystemError) {
+      try SystemThread.detach(name: "llvs-options") { [self] in
+        watch(table, until: end)
+        close(table)
+        close(end)
+        finish()
+      }
+    } catch {
+      close(table)
+      close(end)
+      close(mine)
+      state.withLock { ($0.end, $0.isRunning) = (nil, false) }
+      throw .system(call: error.call, errno: error.errno)
+    }
+  }
+
+  /// Ends the thread and waits for that.
+  package func stop() {
+    let end = state.withLock { state -> Int32? in
+      defer { state.end = nil }
+      return state.end
+    }
+    if let end {
+      var byte: UInt8 = 0
+      // The empty pipe has room, and the thread keeps the other end open until it ends.
+      _ = unsafe write(end, &byte, 1)
+      close(end)
+    }
+    state.wait { $0.isRunning ? nil : () }
+  }
+
+  private func finish() {
+    state.withLock { $0.isRunning = false }
+    state.broadcast()
+  }
+
+  /// proc_pid_mounts(5): the table's file is ready (POLLERR) when mounts have changed.
+  private func watch(_ table: Int32, until end: Int32) {
+    var waits = [
+      pollfd(fd: table, events: Int16(POLLPRI), revents: 0),
+      pollfd(fd: end, events: Int16(POLLIN), revents: 0),
+    ]
+    while true {
+      look()
+      let count = unsafe poll(&waits, 2, -1)
+      if count < 0, errno != EINTR { return }
+      if count > 0, waits[1].revents != 0 { return }
+    }
+  }
+
+  /// Reports the options if they changed.
+  private func look() {
+    guard let table = try? MountTable() else { return }
+    let now = state.withLock { state -> MountEntry? in
+      guard let known = state.entry, let now = table.entries.first(where: { $0.id == known.id }),
+        now.options != known.options
+      else { return nil }
+      state.entry = now
+      return now
+    }
+    if let now { changed(MountFlags(of: now)) }
+  }
+}
