@@ -112,10 +112,25 @@ extension MountOperations {
     if flags & 2 != 0 { mode.insert(.replace) }
     guard flags & ~3 == 0 else { return reply.error(Errno.invalid) }
     let thread = Self.caller(reply).process
+    let request = reply.request
     answer(reply) { () throws(FSError) in
+      let name = Self.bytes(name)
+      let isMode = name == ExtendedName.accessACL
+      let lost = isMode ? try groupBitLost(of: node, request) : 0
       try tree.setxattr(
-        node.rawValue, Self.bytes(name), Array(value), mode: mode, thread: thread)
+        node.rawValue, name, Array(value), mode: mode, thread: thread, lostSetIDs: lost)
+      // The kernel believes the mode that it knows. Those that serve lists ask again by themselves.
+      if isMode { session.value?.notifier.invalidateAttributesAtOnce(node) }
     }
+  }
+
+  /// The set-group-ID bit, where somebody gives a file a mode by its access control list who could not do that by
+  /// chmod(2) without losing it.
+  private func groupBitLost(
+    of node: NodeID, _ request: RequestPointer
+  ) throws(FSError) -> UInt32 {
+    guard request.caller.uid != 0 else { return 0 }
+    return request.isCallerMember(of: try tree.getattr(node.rawValue).gid) ? 0 : 0o2000
   }
 
   func removexattr(

@@ -58,6 +58,7 @@ extension MountOperations {
     reply: consuming CreateReply
   ) {
     guard !Self.isHidden(parent) else {
+      let mode = mode & ~Self.caller(reply).umask
       return hiddenCreate(Self.bytes(name), in: parent, mode: mode, reply: reply)
     }
     let caller = Self.caller(reply)

@@ -46,7 +46,8 @@ final class MountOperations: FuseOperations {
 
   static func caller(_ reply: borrowing some FuseReply & ~Copyable) -> WorkingTree.Caller {
     let caller = reply.caller
-    return WorkingTree.Caller(uid: caller.uid, gid: caller.gid, process: caller.pid)
+    return WorkingTree.Caller(
+      uid: caller.uid, gid: caller.gid, process: caller.pid, umask: caller.umask)
   }
 }
 

@@ -60,8 +60,8 @@ extension FileSystem {
     return (major, minor)
   }
 
-  /// Returns the names of the extended attributes that begin with `user.`; none if the file system
-  /// has no extended attributes.
+  /// Returns the names of the extended attributes that are kept (``ExtendedName``); none if the file
+  /// system has no extended attributes.
   package static func extendedNames(_ path: [UInt8]) throws(SystemError) -> [[UInt8]] {
     while true {
       let size = try reaching(path) { unsafe llvs_list_extended($0, nil, 0) }
@@ -79,7 +79,7 @@ extension FileSystem {
         throw SystemError(errno: errno, call: "llistxattr", subject: text(path))
       }
       return buffer[..<Int(count)].split(separator: 0).map { $0.map { UInt8(bitPattern: $0) } }
-        .filter { $0.starts(with: "user.".utf8) }
+        .filter(ExtendedName.isKept)
     }
   }
 

@@ -15,6 +15,10 @@ struct Skipped: Error {
 enum Feature: String, CaseIterable {
   case fallocate
   case direct
+  /// Access control lists.
+  case acl
+  /// Handles that open a file by its number.
+  case handles
   /// Of subdirectories, in the links of a directory.
   case counts
 

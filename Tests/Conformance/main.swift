@@ -2,7 +2,7 @@ import Glibc
 
 // conformance DIRECTORY [--verbose] [--list] [--must=FEATURE,...] [--read-only] [NAME...]: makes the checks in a directory, prints what
 // fails by name and the totals; exits with 1 if anything failed. What a file system may leave out
-// (fallocate, direct, counts) is skipped where it is left out, unless it is named as what must be there. With
+// (fallocate, direct, acl, handles, counts) is skipped where it is left out, unless it is named as what must be there. With
 // --read-only the directory is one that cannot be written, with the names that ReadOnly.swift tells. Calls at
 // random have --seeds (4) checks of a size, from --seed (1) on, of --calls (600) each; in a mount of llvs, whose
 // top --versions names, versions made in between must hold the bytes of that moment.

@@ -7,7 +7,7 @@ extension MemoryFileSystem {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, device: UInt64,
     reply: consuming EntryReply
   ) {
-    switch add("mknod", name, in: parent, mode: mode, device: device) {
+    switch add("mknod", name, in: parent, mode: mode & ~reply.caller.umask, device: device) {
     case .success(let entry): reply.entry(entry)
     case .failure(let error): reply.error(error.code)
     }
@@ -16,7 +16,7 @@ extension MemoryFileSystem {
   func mkdir(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, reply: consuming EntryReply
   ) {
-    switch add("mkdir", name, in: parent, mode: 0o040000 | mode) {
+    switch add("mkdir", name, in: parent, mode: 0o040000 | mode & ~reply.caller.umask) {
     case .success(let entry): reply.entry(entry)
     case .failure(let error): reply.error(error.code)
     }
@@ -37,7 +37,7 @@ extension MemoryFileSystem {
     reply: consuming CreateReply
   ) {
     let options = state.withLock { $0.openOptions }
-    switch add("create", name, in: parent, mode: mode) {
+    switch add("create", name, in: parent, mode: mode & ~reply.caller.umask) {
     case .success(let entry): reply.created(entry, HandleID(entry.node.rawValue), options)
     case .failure(let error): reply.error(error.code)
     }

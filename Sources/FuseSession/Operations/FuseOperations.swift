@@ -29,8 +29,10 @@ package protocol FuseOperations: AnyObject, Sendable {
   /// Answers with the target of a symbolic link.
   func readlink(_ node: NodeID, reply: consuming DataReply)
 
-  /// Makes a file that is no directory and no link. `device` has the form of `makedev`; the umask
-  /// is already applied to the mode.
+  /// Makes a file that is no directory and no link. `device` has the form of `makedev`.
+  ///
+  /// The mode is the caller's: this method, `mkdir` and `create` apply ``Caller/umask``, except in a
+  /// directory with a default access control list.
   func mknod(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, device: UInt64,
     reply: consuming EntryReply)

@@ -24,6 +24,9 @@ extension ConnectionOptions {
     want(FUSE_CAP_AUTO_INVAL_DATA, comparesTimes)
     want(FUSE_CAP_EXPLICIT_INVAL_DATA, explicitInvalidation && !comparesTimes)
     want(FUSE_CAP_EXPIRE_ONLY)
+    // An umask does not count where a directory has a default access control list.
+    want(FUSE_CAP_DONT_MASK)
+    want(FUSE_CAP_POSIX_ACL, enforcesACLs)
     want(FUSE_CAP_NO_OPEN_SUPPORT, withoutOpens)
     want(FUSE_CAP_NO_OPENDIR_SUPPORT, withoutOpens)
     let capable = connection.capable

@@ -62,6 +62,8 @@ package struct ConnectionOptions: Sendable {
   /// Cached data, including a directory's cached listing, is dropped when attributes changed.
   /// Overrides ``explicitInvalidation``.
   package var comparesTimes = false
+  /// The kernel asks for access control lists and enforces them.
+  package var enforcesACLs = false
   /// ENOSYS as the answer to an OPEN or OPENDIR ends all of them for the session.
   package var withoutOpens = false
   /// The most requests that the kernel sends in the background (readahead, direct I/O).

@@ -1,4 +1,5 @@
 import LLVSCore
+import Platform
 package import TreeNames
 package import WorkingTree
 
@@ -139,8 +140,16 @@ extension MetaTree {
 
   /// Returns an extended attribute: one that a version's file has, or one of `user.llvs.*`.
   ///
-  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.`.
+  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.` but for access control
+  ///   lists.
   package func getxattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
+    if ExtendedName.isACL(name) {
+      guard let entry = try recorded(try nodes.node(inode)),
+        let value = entry.attributes.shownACL(
+          name, of: entry.kind, mode: live.defaults.mode(entry.attributes, of: entry.kind))
+      else { throw .noData }
+      return value
+    }
     guard name.starts(with: Self.userPrefix) else {
       if name.starts(with: Array("security.".utf8)) { throw .noData }
       throw .notSupported

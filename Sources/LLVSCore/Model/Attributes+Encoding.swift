@@ -1,3 +1,5 @@
+import Platform
+
 // The encoding of attributes in digest 1: fields of tag u8, u32 length, bytes, in ascending order
 // of tags. Each tag occurs at most once, except that of extended attributes, which ascend by name.
 // Equal attributes have one encoding. See docs/formats.md, "Digest 1".
@@ -88,7 +90,7 @@ extension Attributes {
     var last: [UInt8] = []
     for attribute in extended {
       guard Self.isName(attribute.name), last.lexicographicallyPrecedes(attribute.name) else {
-        return "extended attributes with names out of order or not in user."
+        return "extended attributes with names out of order or that are not kept"
       }
       guard attribute.value.count <= Self.maximumValueLength else {
         return "an extended attribute over \(Self.maximumValueLength) bytes"
@@ -102,8 +104,7 @@ extension Attributes {
   }
 
   private static func isName(_ name: some Collection<UInt8>) -> Bool {
-    name.count > 5 && name.count <= maximumNameLength && name.starts(with: "user.".utf8)
-      && !name.contains(0)
+    name.count <= maximumNameLength && ExtendedName.isKept(name) && !name.contains(0)
   }
 
   /// Reads fields that fill all of `bytes`; nil for anything but the one encoding of some

@@ -33,7 +33,8 @@ public struct Attributes: Hashable, Sendable {
     }
   }
 
-  /// An extended attribute in the `user.` name space.
+  /// An extended attribute: one in the `user.` name space, or a POSIX access control list
+  /// (`system.posix_acl_access`, `system.posix_acl_default`) as getxattr(2) gives it.
   public struct Extended: Hashable, Sendable {
     /// The name, prefix included; at most 255 bytes.
     public var name: [UInt8]

@@ -19,13 +19,12 @@ extension LiveTree {
     guard change.size != nil || change.changesAttributes else { return try getattr(inode) }
     let process = try prepare(change, of: inode, through: handle, thread)
     let setter = change.changesAttributes ? threads.process(of: thread) : 0
-    let (status, records, before) = try lock.withLock {
-      _ throws(FSError) -> (NodeStatus, [Journal.Position], StatusBefore?) in
-      let node = try node(inode)
+    let (status, records, before) = try withAttributes(inode, whole: change.mode != nil) {
+      (node, whole) throws(FSError) -> (NodeStatus, [Journal.Position], StatusBefore?) in
       let now = Self.now()
       // All that can be refused is, before anything changes.
       let resize = try resizing(node, change, through: handle, process, at: now)
-      let setting = try attributing(node, change, at: now)
+      let setting = try attributing(node, whole, change, at: now)
       let changes = [resize, setting].compactMap { $0 }
       let atime = accessTimes[inode]
       if let time = change.atime {
@@ -71,20 +70,25 @@ extension LiveTree {
 
   /// The change of a node's attributes, if there is one; call with the lock held.
   private func attributing(
-    _ node: LiveNode, _ change: StatusChange, at time: Attributes.Time
+    _ node: LiveNode, _ whole: Attributes, _ change: StatusChange, at time: Attributes.Time
   ) throws(FSError) -> Change? {
     guard change.changesAttributes else { return nil }
-    var attributes = node.attributes
+    var attributes = whole
     if let mode = change.mode { attributes.mode = mode & 0o7777 }
     if let mode = attributes.mode { attributes.mode = mode & ~change.lostSetIDs }
     try give(change, &attributes)
     defaults.nameOwner(in: &attributes, of: node.kind)
     if change.size != nil { attributes.mtime = time }
     if let mtime = change.mtime { attributes.mtime = mtime }
-    // The extended ones stay as they are, wherever they are.
-    attributes.extended = []
+    var changesList = false
+    if let mode = change.mode, let acl = attributes.acl(ExtendedName.accessACL) {
+      attributes.set(acl.changed(to: mode), ExtendedName.accessACL)
+      changesList = true
+    }
+    // Else the extended ones stay as they are, wherever they are.
+    if !changesList { attributes.extended = [] }
     return .setAttributes(
-      inode: node.inode, attributes: attributes, keepsExtended: true, time: time,
+      inode: node.inode, attributes: attributes, keepsExtended: !changesList, time: time,
       explicitTime: change.mtime != nil)
   }
 
@@ -124,6 +128,7 @@ extension LiveTree {
 
   private func checkExtended(_ name: [UInt8]) throws(FSError) {
     guard name.count <= 255 else { throw .outOfRange }
+    guard !ExtendedName.isACL(name) else { return }
     guard name.starts(with: Self.userPrefix) else { throw .notSupported }
     // As ext4: a name space without a name.
     guard name.count > Self.userPrefix.count else { throw .invalid }
@@ -154,11 +159,41 @@ extension LiveTree {
     }
   }
 
+  /// Runs `body` with the lock held, a node, and its attributes: those that only a version has too, or maybe not.
+  private func withAttributes<R>(
+    _ inode: UInt64, whole: Bool, _ body: (LiveNode, Attributes) throws(FSError) -> R
+  ) throws(FSError) -> R {
+    if whole { return try withWhole(inode, body) }
+    return try lock.withLock { _ throws(FSError) in
+      let node = try node(inode)
+      return try body(node, node.attributes)
+    }
+  }
+
+  /// What is made in a directory gets; nil where that has no list for it.
+  func defaultACL(of inode: UInt64) throws(FSError) -> PosixACL? {
+    let mayHave = try lock.withLock { _ throws(FSError) in
+      let node = try directory(inode)
+      return node.storedExtended != nil || !node.attributes.extended.isEmpty
+    }
+    guard mayHave else { return nil }
+    return try withWhole(inode) { $1.acl(ExtendedName.defaultACL) }
+  }
+
   /// The value of an extended attribute.
   ///
-  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.`,
-  ///   ``FSError/store(_:)`` where it cannot be read.
+  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.` but for access control
+  ///   lists, ``FSError/store(_:)`` where it cannot be read.
   package func getxattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
+    if ExtendedName.isACL(name) {
+      return try withWhole(inode) { (node, attributes) throws(FSError) in
+        let mode = defaults.mode(attributes, of: node.kind)
+        guard let value = attributes.shownACL(name, of: node.kind, mode: mode) else {
+          throw .noData
+        }
+        return value
+      }
+    }
     guard name.starts(with: Self.userPrefix) else {
       // Asked on every write; the answer must not cost a look at anything.
       if name.starts(with: Array("security.".utf8)) { throw .noData }
@@ -198,7 +233,8 @@ extension LiveTree {
   ///
   /// - Throws: ``FSError/exists``, ``FSError/noData``, ``FSError/tooBig``, ``FSError/notSupported``.
   package func setxattr(
-    _ inode: UInt64, _ name: [UInt8], _ value: [UInt8], mode: ExtendedMode, thread: Int32 = 0
+    _ inode: UInt64, _ name: [UInt8], _ value: [UInt8], mode: ExtendedMode, thread: Int32 = 0,
+    lostSetIDs: UInt32 = 0
   ) throws(FSError) {
     try checkExtended(name)
     guard value.count <= Self.extendedValueLimit else { throw .tooBig }
@@ -207,19 +243,17 @@ extension LiveTree {
     try withRoom { () throws(FSError) in try journal.reserve(4096 + value.count) }
     let done = try withWhole(inode) {
       (node, attributes) throws(FSError) -> (Journal.Position, AttributesBefore)? in
+      let known = attributes.extended.first { $0.name == name }
+      if ExtendedName.isACL(name) {
+        let changed = try setting(name, to: value, of: node, attributes, lostSetIDs)
+        return changed == attributes ? nil : record(changed, of: node, by: process)
+      }
       guard node.kind == .regular || node.kind == .directory else { throw .notPermitted }
       var attributes = attributes
-      let index = attributes.extended.firstIndex { !$0.name.lexicographicallyPrecedes(name) }
-      let present = index.map { attributes.extended[$0].name == name } ?? false
-      if mode.contains(.create), present { throw .exists }
-      if mode.contains(.replace), !present { throw .noData }
-      let item = Attributes.Extended(name: name, value: value)
-      if present, let index {
-        if attributes.extended[index].value == value { return nil }
-        attributes.extended[index] = item
-      } else {
-        attributes.extended.insert(item, at: index ?? attributes.extended.count)
-      }
+      if mode.contains(.create), known != nil { throw .exists }
+      if mode.contains(.replace), known == nil { throw .noData }
+      if known?.value == value { return nil }
+      attributes.setExtended(value, name)
       // What no version could hold is refused now.
       guard attributes.fault == nil else { throw .noSpace }
       return record(attributes, of: node, by: process)
@@ -227,7 +261,28 @@ extension LiveTree {
     if let (position, before) = done { try commit([position], orRestore: before) }
   }
 
-  /// Removes an extended attribute.
+  /// A node's attributes with an access control list; the mode goes with it, and where the mode says all of it, the
+  /// mode alone stays. Call with the lock held.
+  private func setting(
+    _ name: [UInt8], to value: [UInt8], of node: LiveNode, _ attributes: Attributes,
+    _ lostSetIDs: UInt32
+  ) throws(FSError) -> Attributes {
+    guard node.kind != .symlink else { throw .notSupported }
+    guard let acl = PosixACL(value) else { throw .invalid }
+    var attributes = attributes
+    if name == ExtendedName.accessACL {
+      attributes.set(acl.isMode ? nil : acl, name)
+      let old = defaults.mode(attributes, of: node.kind)
+      attributes.mode = (old & 0o7000 | acl.mode) & ~lostSetIDs
+    } else {
+      guard node.kind == .directory else { throw .accessDenied }
+      attributes.set(acl, name)
+    }
+    guard attributes.fault == nil else { throw .noSpace }
+    return attributes
+  }
+
+  /// Removes an extended attribute; that there was no access control list is no error.
   package func removexattr(
     _ inode: UInt64, _ name: [UInt8], thread: Int32 = 0
   ) throws(FSError) {
@@ -235,16 +290,17 @@ extension LiveTree {
     guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
     let process = threads.process(of: thread)
     try withRoom { () throws(FSError) in try journal.reserve(4096) }
-    let (position, before) = try withWhole(inode) {
-      (node, attributes) throws(FSError) -> (Journal.Position, AttributesBefore) in
-      var attributes = attributes
-      guard let index = attributes.extended.firstIndex(where: { $0.name == name }) else {
+    let done = try withWhole(inode) {
+      (node, attributes) throws(FSError) -> (Journal.Position, AttributesBefore)? in
+      guard attributes.extended.contains(where: { $0.name == name }) else {
+        if ExtendedName.isACL(name) { return nil }
         throw .noData
       }
-      attributes.extended.remove(at: index)
+      var attributes = attributes
+      attributes.setExtended(nil, name)
       return record(attributes, of: node, by: process)
     }
-    try commit([position], orRestore: before)
+    if let (position, before) = done { try commit([position], orRestore: before) }
   }
 
   /// `user.llvs.key`, `.state`, `.version` and `.revisions`: answered, never listed.

@@ -10,11 +10,14 @@ package struct Caller: Sendable {
   package var gid: UInt32
   /// The thread that asks; 0 if nobody knows.
   package var process: Int32
+  /// Permissions that what it makes does not get, unless the directory has a default access control list.
+  package var umask: UInt32
 
-  package init(uid: UInt32, gid: UInt32, process: Int32) {
+  package init(uid: UInt32, gid: UInt32, process: Int32, umask: UInt32 = 0) {
     self.uid = uid
     self.gid = gid
     self.process = process
+    self.umask = umask & 0o777
   }
 }
 
@@ -59,13 +62,14 @@ extension LiveTree {
     let inode = try newInode()
     let process = threads.process(of: caller.process)
     confirm(process, parent, name)
+    let given = try permissions(kind, mode & 0o7777, in: parent, caller)
     let (result, position) = try withChild(parent, name) {
       (directory, child) throws(FSError) -> ((NodeStatus, LiveHandle?), Journal.Position) in
       guard child == nil else { throw .exists }
       guard directory.inode == Self.rootInode || directory.parent != nil else { throw .noEntry }
       try checkReach(name, in: directory)
       let now = Self.now()
-      var attributes = Attributes(mode: kind == .symlink ? nil : mode & 0o7777)
+      var attributes = given
       attributes.mtime = kind == .directory ? nil : now
       attributes.device = device
       if defaults.keepsOwners, caller.uid != defaults.uid { attributes.uid = caller.uid }
@@ -104,6 +108,21 @@ extension LiveTree {
       throw error
     }
     return result
+  }
+
+  /// The mode and the access control lists that a new node gets.
+  private func permissions(
+    _ kind: EntryKind, _ mode: UInt32, in parent: UInt64, _ caller: Caller
+  ) throws(FSError) -> Attributes {
+    guard kind != .symlink else { return Attributes() }
+    guard let inherited = try defaultACL(of: parent) else {
+      return Attributes(mode: mode & ~caller.umask)
+    }
+    let (acl, common) = inherited.inherited(with: mode)
+    var attributes = Attributes(mode: common)
+    if !acl.isMode { attributes.set(acl, ExtendedName.accessACL) }
+    if kind == .directory { attributes.set(inherited, ExtendedName.defaultACL) }
+    return attributes
   }
 
   /// Takes away a name that could not be recorded: whoever made it was told that it is not there.

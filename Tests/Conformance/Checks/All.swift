@@ -28,5 +28,6 @@ func everyCheck() -> Suite {
   addMountChecks(&suite)
   addNameChecks(&suite)
   addExtendedChecks(&suite)
+  addAccessListChecks(&suite)
   return suite
 }
