@@ -60,6 +60,7 @@ package final class HistoryMount: Sendable {
     self.options = options
     var connection = connection
     connection.withoutOpens = true
+    connection.findsNumbers = false
     connection.comparesTimes = true
     connection.threads = Self.threads
     self.connection = connection

@@ -97,6 +97,7 @@ package final class MountDaemon: Sendable {
     var connection = ConnectionOptions()
     connection.staysAwake = !request.savesPower
     connection.watch = request.watch
+    connection.findsNumbers = true
     // Only root can give files away, so only in root's mount owners mean something to others.
     connection.enforcesACLs = request.allowsOthers && SystemProcess.effectiveUser == 0
     let hidden = MetaTree(

@@ -12,6 +12,9 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EntryReply
   ) {
     let name = Self.bytes(name)
+    if name == [0x2E] || name == [0x2E, 0x2E] {
+      return lookup(parent, above: name.count == 2, reply: reply)
+    }
     guard !Self.isHidden(parent), name != ReservedName.bytes else {
       return hiddenLookup(name, in: parent, reply: reply)
     }
@@ -21,6 +24,26 @@ extension MountOperations {
     } catch .noEntry {
       // The kernel caches that there is no such name; a merge that brings one notifies it.
       reply.entry(.absent(timeout: EntryAttributes.forever))
+    } catch {
+      reply.error(errno(of: error))
+    }
+  }
+
+  /// Answers with a node, or the directory above it, by its number: asked for handles (open_by_handle_at(2)), also
+  /// such as the kernel has forgotten.
+  private func lookup(_ node: NodeID, above: Bool, reply: consuming EntryReply) {
+    do throws(FSError) {
+      let isHidden = Self.isHidden(node)
+      let number = above && isHidden ? try hidden.parent(of: node.rawValue) : node.rawValue
+      guard !Self.isHidden(NodeID(number)) else {
+        return answers.lookup(reply: reply) { () throws(FSError) in
+          try hidden.lookup(number: number)
+        }
+      }
+      // All of the head may have to be looked through.
+      session.value?.aboutToBlock()
+      let status = try tree.lookup(number: number, above: above && !isHidden)
+      if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
     } catch {
       reply.error(errno(of: error))
     }

@@ -12,7 +12,7 @@ extension Mounted {
     }
 
     /// What the README says is there, so that its absence is no reason to skip.
-    private static let features = "--must=fallocate,direct,counts"
+    private static let features = "--must=fallocate,direct,acl,handles,counts"
 
     @Test(
       "Every check of what POSIX and Linux promise passes in a mount", .timeLimit(.minutes(4)),
@@ -37,7 +37,10 @@ extension Mounted {
           reasons.insert("other users are not let in (mount with allow_other)")
         }
         // In a container root may not be one who mounts, and kernels before 6.6 have no fchmodat2.
-        reasons.formUnion(["no mounts can be made", "the kernel has no fchmodat2"])
+        reasons.formUnion([
+          "no mounts can be made", "the kernel has no fchmodat2",
+          "root may not open files by handles here", "the kernel's caches cannot be dropped",
+        ])
       }
       let skipped = lines.filter { $0.hasPrefix("skipped ") }.compactMap {
         $0.split(separator: ":", maxSplits: 1).last?.drop { $0 == " " }

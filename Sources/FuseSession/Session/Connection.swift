@@ -27,6 +27,7 @@ extension ConnectionOptions {
     // An umask does not count where a directory has a default access control list.
     want(FUSE_CAP_DONT_MASK)
     want(FUSE_CAP_POSIX_ACL, enforcesACLs)
+    want(FUSE_CAP_EXPORT_SUPPORT, findsNumbers)
     want(FUSE_CAP_NO_OPEN_SUPPORT, withoutOpens)
     want(FUSE_CAP_NO_OPENDIR_SUPPORT, withoutOpens)
     let capable = connection.capable

@@ -64,6 +64,8 @@ package struct ConnectionOptions: Sendable {
   package var comparesTimes = false
   /// The kernel asks for access control lists and enforces them.
   package var enforcesACLs = false
+  /// LOOKUP of `.` and `..` is answered, also for nodes that the kernel has forgotten.
+  package var findsNumbers = false
   /// ENOSYS as the answer to an OPEN or OPENDIR ends all of them for the session.
   package var withoutOpens = false
   /// The most requests that the kernel sends in the background (readahead, direct I/O).

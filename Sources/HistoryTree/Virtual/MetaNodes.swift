@@ -65,6 +65,17 @@ final class MetaNodes: Sendable {
     return node
   }
 
+  /// Raises the look-up count of a node by one, and returns the node.
+  ///
+  /// - Throws: ``FSError/stale`` if no node has the number.
+  func again(_ inode: UInt64) throws(FSError) -> MetaNode {
+    try state.withLock { state throws(FSError) in
+      guard let node = state.nodes[inode] else { throw .stale }
+      node.lookups += 1
+      return node
+    }
+  }
+
   /// Returns a number that was never used.
   func allot() -> UInt64 { state.withLock { Self.allot(.other, &$0) } }
 

@@ -153,6 +153,13 @@ package final class MetaTree: Sendable {
     }
   }
 
+  /// Raises the look-up count of the node of a number by one, and returns its entry.
+  ///
+  /// - Throws: ``FSError/stale`` for a node that the kernel has forgotten: numbers here do not last.
+  package func lookup(number inode: UInt64) throws(FSError) -> MetaEntry {
+    try entry(of: try nodes.again(inode))
+  }
+
   /// Lowers the look-up count of a node by `count`.
   package func forget(_ inode: UInt64, count: UInt64) {
     guard let last = nodes.forget(inode, count: count) else { return }

@@ -26,31 +26,6 @@ package struct AccessRules: Hashable, Sendable {
   }
 }
 
-/// Access times that are not the mtime.
-///
-/// Bounded: of the files whose time was set long ago, while those of hundreds of thousands of others were, the mtime is
-/// shown again.
-struct AccessTimes {
-  /// So many are kept at least.
-  private static let limit = 1 << 18
-
-  private var recent: [UInt64: Attributes.Time] = [:]
-  private var older: [UInt64: Attributes.Time] = [:]
-
-  /// The access time of an inode; nil where none is known.
-  subscript(inode: UInt64) -> Attributes.Time? {
-    get { recent[inode] ?? (older.isEmpty ? nil : older[inode]) }
-    set {
-      if !older.isEmpty { older[inode] = nil }
-      if recent.count >= Self.limit, newValue != nil, recent[inode] == nil {
-        older = recent
-        recent = [:]
-      }
-      recent[inode] = newValue
-    }
-  }
-}
-
 extension LiveTree {
   /// The age, in seconds, at which `relatime` updates an access time in any case.
   private static let day: Int64 = 86_400

@@ -94,8 +94,13 @@ package final class LiveTree: @unchecked Sendable {
   var shownTimes: [UInt64: Attributes.Time] = [:]
   /// Files in memory to which an install may have given more names; see `completeLinks`.
   var grownLinks: Set<UInt64> = []
-  var accessTimes = AccessTimes()
+  /// Access times that differ from the mtime. The oldest notes are dropped; such files show their mtime.
+  var accessTimes = RecentTable<Attributes.Time>(limit: 1 << 18)
   var accessRules = AccessRules()
+  /// A program opened a file by a number that the kernel had forgotten.
+  var isExported = false
+  /// The paths of nodes that were dropped from memory, once ``isExported`` is true.
+  var whereabouts = RecentTable<[UInt8]>(limit: 1 << 16)
   /// Room that files were given and do not use.
   var allocations = Allocations()
   /// Replay's difference between the monotonic clock and the time of day; nil in a live tree.
@@ -204,6 +209,7 @@ package final class LiveTree: @unchecked Sendable {
     while node.lookups == 0, node.handles == 0, node.pins == 0, !node.isTouched,
       node.inode != Self.rootInode, detachedNodes[node.inode] == nil
     {
+      if isExported { whereabouts[node.inode] = node.path }
       nodes.remove(node.inode)
       if node.kernelID != node.inode { identified[node.kernelID] = nil }
       if node.kind == .directory { directories.remove(node.inode) }

@@ -25,6 +25,7 @@ func everyCheck() -> Suite {
   addMappingChecks(&suite)
   addRandomChecks(&suite)
   addLockChecks(&suite)
+  addFileHandleChecks(&suite)
   addMountChecks(&suite)
   addNameChecks(&suite)
   addExtendedChecks(&suite)
