@@ -119,13 +119,13 @@ extension MountOperations {
       let lost = isMode ? try groupBitLost(of: node, request) : 0
       try tree.setxattr(
         node.rawValue, name, Array(value), mode: mode, thread: thread, lostSetIDs: lost)
-      // The kernel believes the mode that it knows. Those that serve lists ask again by themselves.
+      // The kernel caches the mode, which the list has changed.
       if isMode { session.value?.notifier.invalidateAttributesAtOnce(node) }
     }
   }
 
-  /// The set-group-ID bit, where somebody gives a file a mode by its access control list who could not do that by
-  /// chmod(2) without losing it.
+  /// Returns the set-group-ID bit if the caller must not keep it when an access control list changes
+  /// the mode: chmod(2) has the same rule.
   private func groupBitLost(
     of node: NodeID, _ request: RequestPointer
   ) throws(FSError) -> UInt32 {

@@ -29,8 +29,8 @@ extension MountOperations {
     }
   }
 
-  /// Answers with a node, or the directory above it, by its number: asked for handles (open_by_handle_at(2)), also
-  /// such as the kernel has forgotten.
+  /// Answers with the node of a number, or the directory above it, for open_by_handle_at(2): the
+  /// kernel may have forgotten the node.
   private func lookup(_ node: NodeID, above: Bool, reply: consuming EntryReply) {
     do throws(FSError) {
       let isHidden = Self.isHidden(node)
@@ -40,7 +40,7 @@ extension MountOperations {
           try hidden.lookup(number: number)
         }
       }
-      // All of the head may have to be looked through.
+      // The search may read all of the head.
       session.value?.aboutToBlock()
       let status = try tree.lookup(number: number, above: above && !isHidden)
       if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }

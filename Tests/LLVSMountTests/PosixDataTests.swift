@@ -115,7 +115,10 @@ extension Mounted {
               except OSError as error: assert error.errno in (errno.ENOSPC, errno.E2BIG) and size > 4000, (size, error)
               else: same(os.getxattr('f', 'user.size'), value)
           raises(errno.E2BIG, os.setxattr, 'f', 'user.size', bytes(65537))
-          raises(errno.EOPNOTSUPP, os.setxattr, 'f', 'system.posix_acl_access', struct.pack('<I', 2))
+          raises(errno.EOPNOTSUPP, os.setxattr, 'f', 'system.posix_acl', struct.pack('<I', 2))
+          # An empty list is none.
+          os.setxattr('f', 'system.posix_acl_access', struct.pack('<I', 2))
+          raises(errno.ENODATA, os.getxattr, 'f', 'system.posix_acl_access')
           raises(errno.ENODATA, os.getxattr, 'f', 'security.capability')
           os.symlink('f', 's'); raises(errno.EPERM, os.setxattr, 's', 'user.a', b'', 0, follow_symlinks=False)
           # What answers but is in no listing.

@@ -24,7 +24,7 @@ extension ConnectionOptions {
     want(FUSE_CAP_AUTO_INVAL_DATA, comparesTimes)
     want(FUSE_CAP_EXPLICIT_INVAL_DATA, explicitInvalidation && !comparesTimes)
     want(FUSE_CAP_EXPIRE_ONLY)
-    // An umask does not count where a directory has a default access control list.
+    // A directory's default access control list replaces the umask.
     want(FUSE_CAP_DONT_MASK)
     want(FUSE_CAP_POSIX_ACL, enforcesACLs)
     want(FUSE_CAP_EXPORT_SUPPORT, findsNumbers)

@@ -140,11 +140,11 @@ extension MetaTree {
 
   /// Returns an extended attribute: one that a version's file has, or one of `user.llvs.*`.
   ///
-  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.` but for access control
-  ///   lists.
+  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` for a name that is neither
+  ///   in `user.` nor an access control list's.
   package func getxattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
     if ExtendedName.isACL(name) {
-      guard let entry = try recorded(try nodes.node(inode)),
+      guard let entry = try recorded(try nodes.node(inode), isShort: true),
         let value = entry.attributes.shownACL(
           name, of: entry.kind, mode: live.defaults.mode(entry.attributes, of: entry.kind))
       else { throw .noData }
@@ -172,9 +172,12 @@ extension MetaTree {
     return entry?.attributes.extended.flatMap { $0.name + [0] } ?? []
   }
 
-  private func recorded(_ node: MetaNode) throws(FSError) -> Entry? {
+  /// Returns the entry of a node, shortened if that is enough; nil if nothing records one.
+  private func recorded(
+    _ node: MetaNode, isShort: Bool = false
+  ) throws(FSError) -> Entry? {
     switch node.content {
-    case .value(let number, let key): return try entry(number, key)
+    case .value(let number, let key): return try entry(number, key, isShort: isShort)
     case .directory(let number, let path, _): return try directoryEntry(number, path)
     default: return nil
     }

@@ -195,9 +195,12 @@ package final class MetaTree: Sendable {
     }
   }
 
-  func entry(_ number: VersionNumber, _ key: Key) throws(FSError) -> Entry {
+  func entry(
+    _ number: VersionNumber, _ key: Key, isShort: Bool = false
+  ) throws(FSError) -> Entry {
     let view = try snapshots.snapshot(number).view
-    guard let entry = try reading({ () throws(StoreError) in try view.map.entry(at: key) }) else {
+    let map = isShort ? view.map.shortened : view.map
+    guard let entry = try reading({ () throws(StoreError) in try map.entry(at: key) }) else {
       throw .stale
     }
     return entry

@@ -146,8 +146,9 @@ extension Attributes {
     }
   }
 
-  /// Returns the offset of the first extended attribute in fields that were checked, and the number
-  /// of bytes of all names and values; nil if there are none.
+  /// Returns the offset of the first extended attribute that a shortened entry lacks, in fields that
+  /// were checked, and the number of bytes of all names and values from there on; nil if there are
+  /// none.
   static func extendedPart(
     of fields: UnsafeRawBufferPointer
   ) -> (offset: Int, length: Int)? {
@@ -156,14 +157,19 @@ extension Attributes {
     while reader.remaining > 0 {
       let offset = reader.offset
       guard let tag = reader.integer(UInt8.self), let length = reader.integer(UInt32.self),
-        reader.take(Int(length)) != nil
+        let field = reader.take(Int(length))
       else { return nil }
-      if tag == Tag.extended {
+      if tag == Tag.extended, found != nil || !staysInShortened(field) {
         // The two bytes of the name's length are not counted.
         found = (found?.offset ?? offset, (found?.length ?? 0) + Int(length) - 2)
       }
     }
     return found
+  }
+
+  private static func staysInShortened(_ field: UnsafeRawBufferPointer) -> Bool {
+    let length = Int(field.bigEndian(UInt16.self, at: 0))
+    return staysInShortened(field.part(2, length), valueLength: field.count - 2 - length)
   }
 
   private mutating func take(_ tag: UInt8, _ field: UnsafeRawBufferPointer) -> Bool {

@@ -1,3 +1,5 @@
+import Platform
+
 /// The recorded attributes of a value or directory; a field that is nil was never recorded.
 public struct Attributes: Hashable, Sendable {
   /// A point in time as a file system keeps it.
@@ -77,9 +79,24 @@ public struct Attributes: Hashable, Sendable {
     self.extended = extended
   }
 
-  /// True if names and values of extended attributes exceed ``Entry/longAttributes`` bytes.
+  /// The longest access control list that the kernel accepts, in bytes: a page.
+  package static let longestACL = 4096
+
+  /// Returns true for an access control list that the kernel accepts by its length: shortened
+  /// entries keep these, because the kernel asks for them with every file that it shows.
+  static func staysInShortened(_ name: some Collection<UInt8>, valueLength: Int) -> Bool {
+    valueLength <= longestACL && ExtendedName.isACL(name)
+  }
+
+  /// The extended attributes that a shortened entry keeps; they come first in the order of names.
+  package var extendedInShortened: [Extended] {
+    Array(extended.prefix { Self.staysInShortened($0.name, valueLength: $0.value.count) })
+  }
+
+  /// True if names and values of the other extended attributes exceed ``Entry/longAttributes`` bytes.
   package var hasLongExtended: Bool {
     guard !extended.isEmpty else { return false }
-    return extended.reduce(0) { $0 + $1.name.count + $1.value.count } > Entry.longAttributes
+    return extended.drop { Self.staysInShortened($0.name, valueLength: $0.value.count) }
+      .reduce(0) { $0 + $1.name.count + $1.value.count } > Entry.longAttributes
   }
 }

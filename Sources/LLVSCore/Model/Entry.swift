@@ -72,11 +72,12 @@ package struct Entry: Hashable, Sendable {
   /// Extended attributes with more bytes than this count as long.
   package static let longAttributes = 512
 
-  /// The entry without its extended attributes if they are long; otherwise the entry itself.
+  /// The entry without its extended attributes, except access control lists, if they are long;
+  /// otherwise the entry itself.
   package var shortened: Entry {
     guard attributes.hasLongExtended else { return self }
     var short = self
-    short.attributes.extended = []
+    short.attributes.extended = attributes.extendedInShortened
     short.isShortened = true
     return short
   }

@@ -271,6 +271,10 @@ final class LiveNode {
     }
   }
 
+  /// True if ``attributes`` have extended attributes. Access control lists are always among them, also
+  /// where ``storedExtended`` has the others.
+  var hasACL: Bool { extra?.rare?.attributes?.extended.isEmpty == false }
+
   /// Where its extended attributes are, which are long and in a version; nil where they are in
   /// ``attributes``.
   var storedExtended: StoredExtended? {

@@ -19,7 +19,8 @@ extension LiveTree {
     guard change.size != nil || change.changesAttributes else { return try getattr(inode) }
     let process = try prepare(change, of: inode, through: handle, thread)
     let setter = change.changesAttributes ? threads.process(of: thread) : 0
-    let (status, records, before) = try withAttributes(inode, whole: change.mode != nil) {
+    let isListed = change.mode != nil && lock.withLock { _ in known(inode)?.hasACL == true }
+    let (status, records, before) = try withAttributes(inode, whole: isListed) {
       (node, whole) throws(FSError) -> (NodeStatus, [Journal.Position], StatusBefore?) in
       let now = Self.now()
       // All that can be refused is, before anything changes.
@@ -85,7 +86,7 @@ extension LiveTree {
       attributes.set(acl.changed(to: mode), ExtendedName.accessACL)
       changesList = true
     }
-    // Else the extended ones stay as they are, wherever they are.
+    // Otherwise the extended attributes do not change.
     if !changesList { attributes.extended = [] }
     return .setAttributes(
       inode: node.inode, attributes: attributes, keepsExtended: !changesList, time: time,
@@ -159,7 +160,7 @@ extension LiveTree {
     }
   }
 
-  /// Runs `body` with the lock held, a node, and its attributes: those that only a version has too, or maybe not.
+  /// Runs `body` with the lock held, a node, and its attributes, with all extended ones if `whole`.
   private func withAttributes<R>(
     _ inode: UInt64, whole: Bool, _ body: (LiveNode, Attributes) throws(FSError) -> R
   ) throws(FSError) -> R {
@@ -170,23 +171,24 @@ extension LiveTree {
     }
   }
 
-  /// What is made in a directory gets; nil where that has no list for it.
+  /// Returns the access control list that new files in a directory inherit; nil if there is none.
   func defaultACL(of inode: UInt64) throws(FSError) -> PosixACL? {
-    let mayHave = try lock.withLock { _ throws(FSError) in
+    try lock.withLock { _ throws(FSError) in
       let node = try directory(inode)
-      return node.storedExtended != nil || !node.attributes.extended.isEmpty
+      return node.hasACL ? node.attributes.acl(ExtendedName.defaultACL) : nil
     }
-    guard mayHave else { return nil }
-    return try withWhole(inode) { $1.acl(ExtendedName.defaultACL) }
   }
 
   /// The value of an extended attribute.
   ///
-  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` outside `user.` but for access control
-  ///   lists, ``FSError/store(_:)`` where it cannot be read.
+  /// - Throws: ``FSError/noData`` if there is none, ``FSError/notSupported`` for a name that is neither
+  ///   in `user.` nor an access control list's, ``FSError/store(_:)`` if it cannot be read.
   package func getxattr(_ inode: UInt64, _ name: [UInt8]) throws(FSError) -> [UInt8] {
     if ExtendedName.isACL(name) {
-      return try withWhole(inode) { (node, attributes) throws(FSError) in
+      return try lock.withLock { _ throws(FSError) in
+        let node = try node(inode)
+        guard node.hasACL else { throw .noData }
+        let attributes = node.attributes
         let mode = defaults.mode(attributes, of: node.kind)
         guard let value = attributes.shownACL(name, of: node.kind, mode: mode) else {
           throw .noData
@@ -239,6 +241,9 @@ extension LiveTree {
     try checkExtended(name)
     guard value.count <= Self.extendedValueLimit else { throw .tooBig }
     guard !name.starts(with: Self.ownPrefix) else { throw .notPermitted }
+    if ExtendedName.isACL(name), PosixACL.isNone(value) {
+      return try removexattr(inode, name, thread: thread)
+    }
     let process = threads.process(of: thread)
     try withRoom { () throws(FSError) in try journal.reserve(4096 + value.count) }
     let done = try withWhole(inode) {
@@ -261,8 +266,8 @@ extension LiveTree {
     if let (position, before) = done { try commit([position], orRestore: before) }
   }
 
-  /// A node's attributes with an access control list; the mode goes with it, and where the mode says all of it, the
-  /// mode alone stays. Call with the lock held.
+  /// Returns a node's attributes with an access control list and the mode that follows from it. A list
+  /// that a mode can express is not kept. Call with the lock held.
   private func setting(
     _ name: [UInt8], to value: [UInt8], of node: LiveNode, _ attributes: Attributes,
     _ lostSetIDs: UInt32
@@ -282,7 +287,7 @@ extension LiveTree {
     return attributes
   }
 
-  /// Removes an extended attribute; that there was no access control list is no error.
+  /// Removes an extended attribute. An access control list that does not exist is no error.
   package func removexattr(
     _ inode: UInt64, _ name: [UInt8], thread: Int32 = 0
   ) throws(FSError) {

@@ -10,7 +10,8 @@ package struct Caller: Sendable {
   package var gid: UInt32
   /// The thread that asks; 0 if nobody knows.
   package var process: Int32
-  /// Permissions that what it makes does not get, unless the directory has a default access control list.
+  /// The permissions that new files do not get, unless the directory has a default access control
+  /// list.
   package var umask: UInt32
 
   package init(uid: UInt32, gid: UInt32, process: Int32, umask: UInt32 = 0) {

@@ -42,7 +42,7 @@ extension LiveTree {
       }
       node.handles += 1
       if mode.contains(.write) { node.writers += 1 }
-      // What is read of what the kernel holds nobody tells of: who opens a file for reading alone reads it.
+      // Reads from the page cache send no request, so an open for reading alone counts as a read.
       if accessing, mode == .read { handle.hasMovedAccessTime = noteAccess(of: node) }
       return (handle, done)
     }

@@ -6,8 +6,8 @@ package import TreeNames
 // is in a version by the store.
 
 extension LiveTree {
-  /// Reads bytes and says how many; fewer than asked only at the end of the file. Moves the access time where the rules
-  /// say so and somebody is ``accessing`` the file.
+  /// Reads bytes and says how many; fewer than asked only at the end of the file. If `accessing`, it
+  /// updates the access time as the rules say.
   ///
   /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, ``FSError/store(_:)`` with
   ///   ``StoreError/corrupt(_:)`` where bytes are not what was written, which the log tells of.

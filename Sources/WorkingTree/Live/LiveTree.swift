@@ -95,7 +95,7 @@ package final class LiveTree: @unchecked Sendable {
   /// Files in memory to which an install may have given more names; see `completeLinks`.
   var grownLinks: Set<UInt64> = []
   /// Access times that differ from the mtime. The oldest notes are dropped; such files show their mtime.
-  var accessTimes = RecentTable<Attributes.Time>(limit: 1 << 18)
+  var accessTimes = RecentTable<Attributes.Time>(limit: 1 << 16)
   var accessRules = AccessRules()
   /// A program opened a file by a number that the kernel had forgotten.
   var isExported = false

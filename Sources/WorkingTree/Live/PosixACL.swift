@@ -1,10 +1,10 @@
 package import LLVSCore
 import Platform
 
-/// An access control list as Linux hands it to file systems: the value of `system.posix_acl_access` or
-/// `system.posix_acl_default` (linux/posix_acl_xattr.h; acl(5) tells what it means).
+/// A POSIX access control list: the value of `system.posix_acl_access` or `system.posix_acl_default`
+/// (linux/posix_acl_xattr.h for the format, acl(5) for the meaning).
 ///
-/// Only a list that the kernel takes can be made.
+/// Every value of this type is a list that the kernel accepts: valid, and no longer than a page.
 struct PosixACL: Hashable {
   private enum Tag: UInt16 {
     case owner = 1
@@ -17,7 +17,7 @@ struct PosixACL: Hashable {
 
   private struct Entry: Hashable {
     let tag: Tag
-    /// Of read (4), write (2) and execute (1).
+    /// The sum of read (4), write (2) and execute (1).
     var permissions: UInt16
     let id: UInt32
   }
@@ -28,9 +28,10 @@ struct PosixACL: Hashable {
 
   private var entries: [Entry] = []
 
-  /// Reads a list; nil for bytes that are none, or one that lacks what acl(5) demands or has it out of order.
+  /// Reads a list; nil if the bytes are no list, or one that is not valid by acl(5).
   init?(_ bytes: [UInt8]) {
-    guard bytes.count > Self.headerSize, (bytes.count - Self.headerSize) % Self.entrySize == 0,
+    guard bytes.count > Self.headerSize, bytes.count <= Attributes.longestACL,
+      (bytes.count - Self.headerSize) % Self.entrySize == 0,
       Self.integer(bytes, 0, 4) == Self.version
     else { return nil }
     for start in stride(from: Self.headerSize, to: bytes.count, by: Self.entrySize) {
@@ -44,12 +45,17 @@ struct PosixACL: Hashable {
     guard isValid else { return nil }
   }
 
+  /// Returns true for the bytes of a list without entries: setting it removes the list.
+  static func isNone(_ bytes: [UInt8]) -> Bool {
+    bytes.count == headerSize && integer(bytes, 0, headerSize) == version
+  }
+
   private static func integer(_ bytes: [UInt8], _ start: Int, _ count: Int) -> UInt32 {
     (0..<count).reduce(0) { $0 | UInt32(bytes[start + $1]) << UInt32(8 * $1) }
   }
 
-  /// The owner first, then named users, the owning group, named groups, the mask, which is there where anybody is
-  /// named, and all others last.
+  /// True if the entries are in order: the owner, named users, the owning group, named groups, the mask,
+  /// which is there if anybody is named, and the others.
   private var isValid: Bool {
     var last: UInt16 = 0
     for entry in entries {
@@ -57,7 +63,7 @@ struct PosixACL: Hashable {
       guard entry.tag.rawValue > last || entry.tag.rawValue == last && mayRepeat else {
         return false
       }
-      // An id that is no one's.
+      // This number is no id.
       guard !mayRepeat || entry.id != .max else { return false }
       last = entry.tag.rawValue
     }
@@ -66,7 +72,7 @@ struct PosixACL: Hashable {
       && (tags.contains(.mask) || tags.isDisjoint(with: [.user, .group]))
   }
 
-  /// The list as it is stored and handed to programs.
+  /// The encoded list.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     func append(_ value: UInt32, _ count: Int) {
@@ -81,10 +87,10 @@ struct PosixACL: Hashable {
     return bytes
   }
 
-  /// Whether a mode says all that it says.
+  /// True if a mode can express the list.
   var isMode: Bool { entries.count == 3 }
 
-  /// The nine bits that chmod(2) knows: the group's are the mask's where there is one.
+  /// The nine permission bits of the mode; those of the group are the mask's, if there is a mask.
   var mode: UInt32 {
     UInt32(self[.owner]) << 6 | UInt32(self[groupClass]) << 3 | UInt32(self[.other])
   }
@@ -108,7 +114,8 @@ struct PosixACL: Hashable {
     return result
   }
 
-  /// What is made with a mode in a directory whose default list this is gets: nobody more than both allow.
+  /// Returns the list and the mode of a file that is created with a mode in a directory with this
+  /// default list: both restrict the permissions.
   func inherited(with mode: UInt32) -> (acl: PosixACL, mode: UInt32) {
     let common = self.mode & mode & 0o777
     return (changed(to: common), mode & ~0o777 | common)
@@ -116,15 +123,15 @@ struct PosixACL: Hashable {
 }
 
 extension Attributes {
-  /// The list under a name; nil where there is none that the kernel would take.
+  /// Returns the list of a name; nil if there is none, or none that the kernel accepts.
   func acl(_ name: [UInt8]) -> PosixACL? {
     extended.first { $0.name == name }.flatMap { PosixACL($0.value) }
   }
 
-  /// Gives the list under a name, or takes it away.
+  /// Sets or removes the list of a name.
   mutating func set(_ acl: PosixACL?, _ name: [UInt8]) { setExtended(acl?.bytes, name) }
 
-  /// Gives an extended attribute a value, or takes it away; they stay in the order of their names.
+  /// Sets or removes an extended attribute, and keeps the order of names.
   mutating func setExtended(_ value: [UInt8]?, _ name: [UInt8]) {
     let index =
       extended.firstIndex { !$0.name.lexicographicallyPrecedes(name) } ?? extended.count
@@ -134,9 +141,10 @@ extension Attributes {
       index..<(isThere ? index + 1 : index), with: item.map { [$0] } ?? [])
   }
 
-  /// The value that getxattr(2) shows of an access control list; nil where there is none.
+  /// Returns the value of an access control list for getxattr(2); nil if there is none.
   ///
-  /// The mode goes before the list, since either may have come by a merge without the other.
+  /// The list agrees with `mode`: after a merge the mode may be from one side and the list from the
+  /// other, and then the mode has priority.
   package func shownACL(_ name: [UInt8], of kind: EntryKind, mode: UInt32) -> [UInt8]? {
     guard kind != .symlink, let acl = acl(name) else { return nil }
     switch name {

@@ -155,7 +155,7 @@ extension LiveNode {
   fileprivate func shed(_ extended: StoredExtended?) {
     guard let short = entry?.shortened else { return }
     (storedExtended, baseExtended) = (extended, extended)
-    attributes.extended = []
+    attributes.extended = short.attributes.extended
     entry = short
     compact()
   }

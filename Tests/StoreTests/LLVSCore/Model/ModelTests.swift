@@ -52,6 +52,10 @@ struct ModelTests {
       if Bool.random(using: &random) { attributes.gid = UInt32.random(in: 0...9, using: &random) }
       if Bool.random(using: &random) { attributes.device = .init(major: 1, minor: 3) }
       if Bool.random(using: &random) { attributes.linkID = Array(repeating: 7, count: 16) }
+      for name in ["system.posix_acl_access", "system.posix_acl_default"]
+      where Bool.random(using: &random) {
+        attributes.extended.append(.init(name: Array(name.utf8), value: [2, 0, 0, 0]))
+      }
       for number in 0..<Int.random(in: 0..<4, using: &random) {
         attributes.extended.append(
           .init(name: Array("user.\(number)".utf8), value: Array(repeating: 1, count: number * 9)))
@@ -67,6 +71,40 @@ struct ModelTests {
         #expect(other.encoded == bytes)
       }
     }
+  }
+
+  @Test(
+    "other names of extended attributes are refused",
+    arguments: ["user.", "user", "system.posix_acl", "system.posix_acl_access2", "trusted.a", ""])
+  func otherNames(name: String) {
+    var attributes = Attributes()
+    attributes.extended = [.init(name: Array(name.utf8), value: [1])]
+    #expect(attributes.fault != nil)
+    let bytes = attributes.encoded
+    #expect(bytes.withUnsafeBytes { Attributes(decoding: $0) } == nil)
+  }
+
+  @Test("a shortened entry keeps access control lists, unless no kernel would take them")
+  func shortenedLists() throws {
+    func entry(_ extended: [(String, Int)]) -> Entry {
+      Entry(
+        key: Key("f"), kind: .regular,
+        attributes: Attributes(
+          extended: extended.map {
+            .init(name: Array($0.0.utf8), value: Array(repeating: 7, count: $0.1))
+          }),
+        stored: StoredContent(length: 0, digest: .ofNothing, content: .none),
+        storedVersion: VersionNumber(1), inode: 2, revision: 3)
+    }
+    func kept(_ extended: [(String, Int)]) -> [String] {
+      entry(extended).shortened.attributes.extended.map { String(decoding: $0.name, as: UTF8.self) }
+    }
+    let (access, inherited) = ("system.posix_acl_access", "system.posix_acl_default")
+    #expect(kept([(access, 4000), (inherited, 4000)]) == [access, inherited])
+    #expect(!entry([(access, 4000), (inherited, 4000)]).shortened.isShortened)
+    #expect(kept([(access, 44), (inherited, 44), ("user.a", 9999)]) == [access, inherited])
+    #expect(kept([(access, 5000), (inherited, 44), ("user.a", 9)]) == [])
+    #expect(kept([(access, 44), ("user.a", 9)]) == [access, "user.a"])
   }
 
   @Test("paths and their keys are a bijection")
