@@ -106,9 +106,9 @@ package final class FolderRemote: WireRemote {
         throw SystemError(errno: Errno.invalid, call: "", subject: "")
       }
       // Reading one byte more than the size shows that nothing was added since.
-      let room = Int(min(status.size, FolderRemote.readAhead)) + 1
-      start = try file.read(room, at: 0)
-      isWhole = start.count < room
+      let longest = Int(min(status.size, FolderRemote.readAhead)) + 1
+      start = try file.read(longest, at: 0)
+      isWhole = start.count < longest
     } catch {
       switch error.errno {
       case Errno.noEntry:
@@ -231,7 +231,7 @@ package final class FolderRemote: WireRemote {
     }
     var offset: UInt64 = 0
     // The format cannot abbreviate zeros: a hole of a terabyte takes more than a terabyte here.
-    let room = { [self] (length: UInt64) throws(StoreError) in
+    let checkSpace = { [self] (length: UInt64) throws(StoreError) in
       do throws(SystemError) {
         guard try file.fileSystem().availableBytes < length else { return }
         throw SystemError(errno: Errno.noSpace, call: "write \(length) bytes", subject: file.path)
@@ -239,7 +239,7 @@ package final class FolderRemote: WireRemote {
         throw folder.translated(error)
       }
     }
-    let output = WireOutput(room: room) { [self] (bytes) throws(StoreError) in
+    let output = WireOutput(checkSpace: checkSpace) { [self] (bytes) throws(StoreError) in
       try control.check()
       do throws(SystemError) {
         try file.write(bytes, at: offset)

@@ -36,8 +36,8 @@ final class IncomingEdits {
     directories = AttributeReader(.directories, of: metadata)
     value = try values.next()
     directory = try directories.next()
-    try take(value)
-    try take(directory)
+    try countExtended(value)
+    try countExtended(directory)
   }
 
   /// Returns the next edit; nil at the end.
@@ -80,7 +80,7 @@ final class IncomingEdits {
     }
     guard let item = value, item.key == key else { return edit }
     value = try values.next()
-    try take(value)
+    try countExtended(value)
     let found: Entry?
     switch edit {
     case .put(let entry): found = entry
@@ -101,7 +101,7 @@ final class IncomingEdits {
 
   private func edit(ofDirectory item: AttributeItem) throws(StoreError) -> MapEdit? {
     directory = try directories.next()
-    try take(directory)
+    try countExtended(directory)
     let old = try base.entry(at: item.key, directory: true)
     guard item.kind != nil else {
       return old == nil ? nil : .remove(item.key, directory: true)
@@ -117,7 +117,7 @@ final class IncomingEdits {
         revision: try transaction.allotRevisions()))
   }
 
-  private func take(_ item: AttributeItem?) throws(StoreError) {
+  private func countExtended(_ item: AttributeItem?) throws(StoreError) {
     guard let attributes = item?.attributes, !attributes.extended.isEmpty else { return }
     extendedLength += attributes.extendedLength
     guard extendedLength <= AttributeList.maximumExtended else {

@@ -20,7 +20,7 @@ enum OpenedChanges<Changes: ChangeSource>: ChangeSource {
     var read: [WireChange<ReadyValue>] = []
     do throws(StoreError) {
       try changes.read(into: sink) { (change) throws(StoreError) in
-        try sink.take(change.key.bytes.count + 64)
+        try sink.count(change.key.bytes.count + 64)
         read.append(change)
       }
     } catch {
@@ -49,26 +49,26 @@ enum OpenedChanges<Changes: ChangeSource>: ChangeSource {
 /// Hashes and packs values that come in pieces, up to a number of bytes.
 private final class ReadyValueSink: WireValueSink {
   private let contents: ContentStore
-  private var room: Int
+  private var space: Int
   private var bytes: [UInt8] = []
   private(set) var isFull = false
 
-  init(_ contents: ContentStore, atMost room: Int) {
+  init(_ contents: ContentStore, atMost space: Int) {
     self.contents = contents
-    self.room = room
+    self.space = space
   }
 
   /// Counts bytes that are kept.
-  func take(_ count: Int) throws(StoreError) {
-    room -= count
-    guard room >= 0 else {
+  func count(_ count: Int) throws(StoreError) {
+    space -= count
+    guard space >= 0 else {
       isFull = true
       throw .invalid("more than is read ahead")
     }
   }
 
   func append(_ piece: UnsafeRawBufferPointer) throws(StoreError) {
-    try take(piece.count)
+    try count(piece.count)
     bytes.append(contentsOf: piece)
   }
 

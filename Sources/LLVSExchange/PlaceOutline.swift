@@ -43,13 +43,13 @@ package struct PlaceOutline {
       ($0.value.timestamp, $0.key.rawValue) < ($1.value.timestamp, $1.key.rawValue)
     }
     guard let newest = newest?.key else { return nil }
-    var seen: Set<Version.ID> = [newest]
+    var visited: Set<Version.ID> = [newest]
     var open = [newest]
     var holdsBytes = false
     while let id = open.popLast() {
       guard let entry = entries[id] else { return nil }
       if entry.predecessors.isEmpty, entry.storesBytes { holdsBytes = true }
-      for id in entry.predecessors where seen.insert(id).inserted { open.append(id) }
+      for id in entry.predecessors where visited.insert(id).inserted { open.append(id) }
     }
     return holdsBytes ? newest : nil
   }

@@ -53,7 +53,7 @@ struct Retrieval<Source: VersionSource> {
     let order = try arranged(try read(try store.unknown(report.remoteIDs, control)))
     for fault in report.waiting { barred[fault.id] = false }
     for fault in report.refused { barred[fault.id] = true }
-    try take(order)
+    try storeAll(order)
     return report
   }
 
@@ -141,17 +141,17 @@ struct Retrieval<Source: VersionSource> {
       }
     }
     // The versions that are left descend from a barred one, or from themselves.
-    var seen: Set<Version.ID> = []
+    var visited: Set<Version.ID> = []
     absent.sort { ($0.2 ? 0 : 1, $0.0) < ($1.2 ? 0 : 1, $1.0) }
     for (first, cause, isRefused) in absent {
       var open = [(first, cause)]
       while let (id, cause) = open.popLast() {
-        guard seen.insert(id).inserted else { continue }
-        note(id, after: cause, isRefused: isRefused)
+        guard visited.insert(id).inserted else { continue }
+        record(id, after: cause, isRefused: isRefused)
         for successor in successors[id] ?? [] { open.append((successor, id)) }
       }
     }
-    for id in missing.keys.sorted() where !seen.contains(id) {
+    for id in missing.keys.sorted() where !visited.contains(id) {
       report.refused.append(
         ExchangeReport.Fault(
           id: id, reason: "\(source.label(id)): it is among its own ancestors"))
@@ -160,7 +160,7 @@ struct Retrieval<Source: VersionSource> {
   }
 
   /// Reports a version that cannot be stored because of a predecessor.
-  mutating func note(_ id: Version.ID, after cause: Version.ID, isRefused: Bool) {
+  mutating func record(_ id: Version.ID, after cause: Version.ID, isRefused: Bool) {
     let state = isRefused ? "was refused" : "is not there yet"
     let fault = ExchangeReport.Fault(
       id: id, reason: "\(source.label(id)): its predecessor \(cause.rawValue) \(state)")

@@ -74,7 +74,7 @@ final class Spool {
   }
 
   /// Returns everything, in memory or in a file, and empties the spool.
-  func take() throws(StoreError) -> (bytes: [UInt8], file: File?, length: UInt64) {
+  func drain() throws(StoreError) -> (bytes: [UInt8], file: File?, length: UInt64) {
     if let file {
       if !bytes.isEmpty { try spill() }
       do throws(SystemError) {
@@ -107,7 +107,7 @@ final class TransactionSink: WireValueSink {
   }
 
   func finish() throws(StoreError) -> StoredContent {
-    let (bytes, file, length) = try spool.take()
+    let (bytes, file, length) = try spool.drain()
     guard let file else { return try transaction.write(bytes) }
     return try transaction.write(FileSource(file, length: length))
   }
@@ -118,6 +118,6 @@ final class TransactionSink: WireValueSink {
 
   /// Drops a value that came in part.
   func reset() throws(StoreError) {
-    _ = try spool.take()
+    _ = try spool.drain()
   }
 }

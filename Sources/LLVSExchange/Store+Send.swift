@@ -69,14 +69,14 @@ extension Store {
         open += try graph.uncontainedHeads(ofLine: Branch(rawValue: line)).map(\.number)
       }
     }
-    var seen = Set(open)
+    var visited = Set(open)
     var missing: [VersionNumber] = []
     while let number = open.popLast() {
       try control.check()
       let node = try graph.node(number)
       if !isThere(node) { missing.append(number) }
       for predecessor in [node.first, node.second].compactMap(\.self)
-      where seen.insert(predecessor).inserted {
+      where visited.insert(predecessor).inserted {
         open.append(predecessor)
       }
     }
@@ -107,7 +107,7 @@ extension Store {
     var ids: [Version.ID] = []
     // Files of barred versions are not published, and are removed.
     for case (let record, let damage)? in written
-    where try !unsent.bars(record, damage, in: self) {
+    where try !unsent.excludes(record, damage, in: self) {
       ids.append(record.id)
     }
     return ids
@@ -230,7 +230,7 @@ struct UnsentVersions {
 
   /// Returns true, and records the version, if it cannot be sent: something in it is damaged, or
   /// one of its predecessors, for which this was called before, cannot be sent.
-  mutating func bars(
+  mutating func excludes(
     _ record: VersionRecord, _ damage: String?, in store: Store
   ) throws(StoreError) -> Bool {
     func fault(_ reason: String) -> ExchangeReport.Fault {
@@ -249,7 +249,7 @@ struct UnsentVersions {
   }
 
   /// Returns true if a version was recorded.
-  func isNoted(_ record: VersionRecord) -> Bool { numbers.contains(record.number) }
+  func contains(_ record: VersionRecord) -> Bool { numbers.contains(record.number) }
 }
 
 extension ContentStore {
@@ -258,18 +258,18 @@ extension ContentStore {
     of stored: StoredContent, named key: Key,
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
-    var taken: StoreError?
+    var bodyError: StoreError?
     do throws(StoreError) {
       try forEachPiece(of: stored) { (piece) throws(StoreError) in
         do throws(StoreError) {
           try body(piece)
         } catch {
-          taken = error
+          bodyError = error
           throw error
         }
       }
     } catch {
-      guard taken == nil, error.isDamage else { throw error }
+      guard bodyError == nil, error.isDamage else { throw error }
       throw .corrupt("\(key.rawValue): \(error.message)")
     }
   }

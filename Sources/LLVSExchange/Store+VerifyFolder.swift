@@ -56,14 +56,14 @@ extension Store {
     for id in ids {
       if let record = try other.version(id) { open.append(record.number) }
     }
-    var seen = Set(open)
+    var visited = Set(open)
     var wanted: [Version.ID] = []
     while let number = open.popLast() {
       let node = try other.graph.node(number)
       if try version(node.id) != nil { continue }
       wanted.append(node.id)
       for predecessor in [node.first, node.second].compactMap(\.self)
-      where seen.insert(predecessor).inserted {
+      where visited.insert(predecessor).inserted {
         open.append(predecessor)
       }
     }

@@ -58,7 +58,7 @@ package final class StoreRemote: WireRemote {
       guard error.isDamage else { throw error }
       throw .invalid("\(name): version \(record.name): \(error.message)")
     }
-    let (bytes, file, length) = try spool.take()
+    let (bytes, file, length) = try spool.drain()
     guard let file else { return WireInput(name: name, bytes: bytes) }
     let source = FileSource(file, length: length)
     var offset: UInt64 = 0

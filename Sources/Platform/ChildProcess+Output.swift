@@ -9,8 +9,8 @@ extension ChildProcess {
   ///   - patience: how long it may take in nanoseconds; then it is ended.
   ///   - isGivenUp: asked often whether it is not wanted any more.
   /// - Returns: its exit code, and what it wrote.
-  /// - Throws: E2BIG if it wrote more, ETIMEDOUT if it took longer, ECANCELED if it was given up; what
-  ///   pipe(2) and posix_spawn(3) say.
+  /// - Throws: E2BIG if it wrote more, ETIMEDOUT if it took longer, ECANCELED if it was given up;
+  ///   what pipe(2) and posix_spawn(3) say.
   package static func output(
     of arguments: [String], atMost bound: Int, patience: UInt64, isGivenUp: () -> Bool = { false }
   ) throws(SystemError) -> (code: Int32, bytes: [UInt8]) {

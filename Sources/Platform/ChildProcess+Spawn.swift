@@ -2,7 +2,8 @@ internal import CShims
 internal import Glibc
 
 extension ChildProcess {
-  /// The two ends of a new pipe, the one to read from first; programs that are started have neither.
+  /// The two ends of a new pipe, the one to read from first; programs that are started have
+  /// neither.
   static func makePipe() throws(SystemError) -> [Int32] {
     var ends: [Int32] = [-1, -1]
     guard unsafe llvs_pipe(&ends) == 0 else { throw SystemError(errno: errno, call: "pipe2") }

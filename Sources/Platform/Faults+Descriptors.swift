@@ -31,7 +31,7 @@ extension Faults {
       return nil
     }
     let result = body()
-    if result == 0 { for path in paths { tell(.sync, path, .after(path)) } }
+    if result == 0 { for path in paths { notify(.sync, path, .after(path)) } }
     return result
   }
 

@@ -82,7 +82,7 @@ package enum Faults {
   private struct Armed {
     var id: Int
     var plan: Plan
-    var seen = 0
+    var counted = 0
   }
 
   private struct State {
@@ -111,9 +111,9 @@ package enum Faults {
   package static func disarm(_ token: Token) -> Int {
     state.withLock { state in
       guard let index = state.armed.firstIndex(where: { $0.id == token.id }) else { return 0 }
-      let seen = state.armed.remove(at: index).seen
-      settle(state)
-      return seen
+      let counted = state.armed.remove(at: index).counted
+      updateArmed(state)
+      return counted
     }
   }
 
@@ -135,11 +135,11 @@ package enum Faults {
   package static func unwatch(_ token: Token) {
     state.withLock { state in
       state.watchers.removeAll { $0.id == token.id }
-      settle(state)
+      updateArmed(state)
     }
   }
 
-  private static func settle(_ state: State) {
+  private static func updateArmed(_ state: State) {
     let isOn = !state.armed.isEmpty || !state.watchers.isEmpty
     isArmed.store(isOn, ordering: .sequentiallyConsistent)
   }
@@ -148,10 +148,10 @@ package enum Faults {
   @inline(__always)
   static func passed(_ call: SystemCall, _ path: String, _ descriptor: Int32) {
     guard isArmed.load(ordering: .relaxed) else { return }
-    tell(call, path, .after("/proc/self/fd/\(descriptor)"))
+    notify(call, path, .after("/proc/self/fd/\(descriptor)"))
   }
 
-  static func tell(_ call: SystemCall, _ path: String, _ phase: Phase) {
+  static func notify(_ call: SystemCall, _ path: String, _ phase: Phase) {
     let found = state.withLock { state in
       state.watchers.filter { path.hasPrefix($0.below) }
     }
@@ -165,7 +165,7 @@ package enum Faults {
   @inline(__always)
   static func pass(_ call: SystemCall, _ name: StaticString, _ path: String) throws(SystemError) {
     guard isArmed.load(ordering: .relaxed) else { return }
-    switch meet(call, path) {
+    switch match(call, path) {
     case nil, .short: return
     case .fail(let code): throw SystemError(errno: code, call: "\(name)", subject: path)
     case .die, .dieAfter: die()
@@ -177,7 +177,7 @@ package enum Faults {
     _ call: SystemCall, _ name: StaticString, _ path: String
   ) throws(SystemError) -> Bool {
     guard isArmed.load(ordering: .relaxed) else { return false }
-    switch meet(call, path) {
+    switch match(call, path) {
     case nil, .short: return false
     case .fail(let code): throw SystemError(errno: code, call: "\(name)", subject: path)
     case .dieAfter: return true
@@ -189,7 +189,7 @@ package enum Faults {
   @inline(__always)
   package static func replying(_ what: StaticString, of path: String) {
     guard isArmed.load(ordering: .relaxed) else { return }
-    tell(.reply, "\(path)/\(what)", .before)
+    notify(.reply, "\(path)/\(what)", .before)
   }
 
   /// Applies the fault to a write; returns how many bytes it may transfer and whether the process
@@ -199,7 +199,7 @@ package enum Faults {
     _ name: StaticString, _ path: String, _ count: Int
   ) throws(SystemError) -> (count: Int, dies: Bool) {
     guard isArmed.load(ordering: .relaxed) else { return (count, false) }
-    switch meet(.write, path) {
+    switch match(.write, path) {
     case nil: return (count, false)
     case .short(let most): return (min(count, max(1, most)), false)
     case .dieAfter(let most): return (min(count, most), true)
@@ -211,8 +211,8 @@ package enum Faults {
   /// Ends the process without running anything, as kill -9 would.
   static func die() -> Never { _exit(137) }
 
-  private static func meet(_ call: SystemCall, _ path: String) -> Action? {
-    tell(call, path, .before)
+  private static func match(_ call: SystemCall, _ path: String) -> Action? {
+    notify(call, path, .before)
     return state.withLock { state in
       var action: Action?
       for index in state.armed.indices {
@@ -220,9 +220,10 @@ package enum Faults {
         guard plan.calls.contains(call), path.hasPrefix(plan.below),
           !(plan.sparing.map { path.hasPrefix($0) } ?? false)
         else { continue }
-        state.armed[index].seen += 1
-        let seen = state.armed[index].seen
-        if seen >= plan.nth, seen - plan.nth < plan.times, action == nil { action = plan.action }
+        state.armed[index].counted += 1
+        let counted = state.armed[index].counted
+        guard action == nil, counted >= plan.nth, counted - plan.nth < plan.times else { continue }
+        action = plan.action
       }
       return action
     }

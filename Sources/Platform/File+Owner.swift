@@ -47,7 +47,7 @@ extension File {
     do throws(SystemError) {
       let file = try File(path, mode.union(.exclusive), permissions: permissions)
       do throws(SystemError) {
-        try file.give(toOwnerOf: FileSystem.directory(of: path))
+        try file.changeOwner(toOwnerOf: FileSystem.directory(of: path))
       } catch {
         try? FileSystem.unlink(path)
         throw error
@@ -59,7 +59,7 @@ extension File {
     }
   }
 
-  fileprivate func give(toOwnerOf directory: String) throws(SystemError) {
+  fileprivate func changeOwner(toOwnerOf directory: String) throws(SystemError) {
     let owner = try FileSystem.status(directory)
     guard owner.uid != 0 else { return }
     guard fchown(descriptor, owner.uid, owner.gid) == 0 else { throw failed("fchown", errno) }
@@ -73,6 +73,6 @@ extension FileSystem {
   ) throws(SystemError) {
     try makeDirectory(path, permissions: permissions)
     guard SystemProcess.effectiveUser == 0 else { return }
-    try File(path, [.read, .directory, .noFollow]).give(toOwnerOf: directory(of: path))
+    try File(path, [.read, .directory, .noFollow]).changeOwner(toOwnerOf: directory(of: path))
   }
 }

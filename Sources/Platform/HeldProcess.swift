@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// A program that runs as long as it is held: it is ended with the last reference, and when this process ends in
-/// whatever way.
+/// A program that runs as long as it is held: it is ended with the last reference, and when this
+/// process ends in whatever way.
 ///
 /// - Concurrency: callable from any thread.
 package final class HeldProcess: Sendable {
-  /// The shell that waits for the end of this process, which it sees by the end of its input, and ends the
-  /// program then. The two have a session and a process group of their own, so that a number that another
-  /// program has by then is never signalled.
+  /// The shell that waits for the end of this process, which it sees by the end of its input, and
+  /// ends the program then. The two have a session and a process group of their own, so that a
+  /// number that another program has by then is never signalled.
   private static let guardScript = """
     exec 3<&0 </dev/null
     "$@" 3<&- &

@@ -22,15 +22,15 @@ package final class ServiceThread: Sendable {
     do throws(SystemError) {
       try SystemThread.detach { [self] in
         body()
-        noteEnd()
+        markEnded()
       }
     } catch {
-      noteEnd()
+      markEnded()
       throw error
     }
   }
 
-  private func noteEnd() {
+  private func markEnded() {
     state.withLock { $0.isRunning = false }
     state.broadcast()
   }

@@ -89,8 +89,8 @@ package enum Signals {
     var set = sigset_t()
     unsafe sigemptyset(&set)
     for signal in signals { unsafe sigaddset(&set, signal) }
-    var taken: Int32 = 0
-    while unsafe sigwait(&set, &taken) != 0 {}
-    return taken
+    var received: Int32 = 0
+    while unsafe sigwait(&set, &received) != 0 {}
+    return received
   }
 }

@@ -54,7 +54,7 @@ extension VersionGraph {
     of number: VersionNumber, _ marks: inout AncestorMarks
   ) throws(StoreError) -> [HistoryNode] {
     var found: [HistoryNode] = []
-    var seen: Set<VersionNumber> = [number]
+    var visited: Set<VersionNumber> = [number]
     // Versions are visited in order of generation, so that no more is marked than necessary.
     var open = PriorityQueue<HistoryNode> { $0.generation < $1.generation }
     open.push(try node(number))
@@ -64,7 +64,7 @@ extension VersionGraph {
         continue
       }
       try next.forEachPredecessor { predecessor throws(StoreError) in
-        if seen.insert(predecessor).inserted { open.push(try node(predecessor)) }
+        if visited.insert(predecessor).inserted { open.push(try node(predecessor)) }
       }
     }
     return try withoutAncestors(found).sorted(by: HistoryNode.mergesBefore)

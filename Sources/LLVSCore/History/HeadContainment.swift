@@ -104,9 +104,9 @@ struct HeadContainment {
     for suspect in suspects { counts[suspect] = 0 }
     let (groups, rows) = (Self.groups(of: columns), Self.groups(of: suspects))
     for row in rows {
-      let held = held(by: row)
+      let reached = reached(by: row)
       for group in groups {
-        let found = containers(of: row, holding: held, among: group)
+        let found = containers(of: row, reaching: reached, among: group)
         let asked = group.enumerated().reduce(UInt64(0)) {
           heads[$1.element].isVoid ? $0 : $0 | 1 << $1.offset
         }
@@ -115,9 +115,9 @@ struct HeadContainment {
     }
     var contained: Set<Int> = []
     for row in rows {
-      let held = held(by: row)
+      let reached = reached(by: row)
       for group in groups {
-        let found = containers(of: row, holding: held, among: group)
+        let found = containers(of: row, reaching: reached, among: group)
         for (suspect, mask) in zip(row, found) where !contained.contains(suspect) {
           let givesWay = group.enumerated().contains { bit, column in
             guard mask & (1 << bit) != 0, column != suspect else { return false }
@@ -140,26 +140,26 @@ struct HeadContainment {
 
   /// Returns the authored versions that the heads of a group reach over automatic merges only, each
   /// with the bits of the heads that reach it.
-  private func held(by group: ArraySlice<Int>) -> [(place: Int, holders: UInt64)] {
+  private func reached(by group: ArraySlice<Int>) -> [(place: Int, holders: UInt64)] {
     var bits = [UInt64](repeating: 0, count: steps.count)
     for (bit, head) in group.enumerated() { bits[head] |= 1 << bit }
-    var held: [(place: Int, holders: UInt64)] = []
+    var reached: [(place: Int, holders: UInt64)] = []
     for place in order where bits[Int(place)] != 0 {
       let (step, mask) = (steps[Int(place)], bits[Int(place)])
       guard step.isAutomatic else {
-        held.append((Int(place), mask))
+        reached.append((Int(place), mask))
         continue
       }
       if step.first >= 0 { bits[Int(step.first)] |= mask }
       if step.second >= 0 { bits[Int(step.second)] |= mask }
     }
-    return held
+    return reached
   }
 
   /// Returns for each suspect of a group a bit for each head of another group that is, or descends
   /// from, every authored version that the suspect reaches over automatic merges only.
   private func containers(
-    of row: ArraySlice<Int>, holding held: [(place: Int, holders: UInt64)],
+    of row: ArraySlice<Int>, reaching reached: [(place: Int, holders: UInt64)],
     among group: ArraySlice<Int>
   ) -> [UInt64] {
     var bits = [UInt64](repeating: 0, count: steps.count)
@@ -171,7 +171,7 @@ struct HeadContainment {
     }
     let all = group.count == UInt64.bitWidth ? .max : (UInt64(1) << group.count) - 1
     var found = [UInt64](repeating: all, count: row.count)
-    for (place, holders) in held {
+    for (place, holders) in reached {
       var left = holders
       while left != 0 {
         found[left.trailingZeroBitCount] &= bits[place]

@@ -28,7 +28,7 @@ extension VersionGraph {
   /// Returns the first authored versions on all ways back from a version, itself included.
   func authoredFrontier(of head: HistoryNode) throws(StoreError) -> [VersionNumber] {
     var found: [VersionNumber] = []
-    var seen: Set<VersionNumber> = [head.number]
+    var visited: Set<VersionNumber> = [head.number]
     var open = [head]
     while let node = open.popLast() {
       guard node.isAutomatic else {
@@ -36,7 +36,7 @@ extension VersionGraph {
         continue
       }
       try node.forEachPredecessor { number throws(StoreError) in
-        if seen.insert(number).inserted { open.append(try self.node(number)) }
+        if visited.insert(number).inserted { open.append(try self.node(number)) }
       }
     }
     return found

@@ -57,12 +57,12 @@ package final class VersionGraph: Sendable {
     guard node.number == number, isInOrder else {
       throw .corrupt("version number \(number.rawValue) has a predecessor that is not before it")
     }
-    note(node)
+    remember(node)
     return node
   }
 
   /// Keeps the node of a committed version.
-  func note(_ node: HistoryNode) {
+  func remember(_ node: HistoryNode) {
     cache.withLock { cache in
       if cache.recent.count >= limit {
         cache.old = cache.recent
@@ -87,7 +87,7 @@ package final class VersionGraph: Sendable {
     guard try node(number).generation > generation else { return false }
     let known = cache.withLock { $0.descents[ancestor] }
     var open = [number]
-    var seen: Set<VersionNumber> = [number]
+    var visited: Set<VersionNumber> = [number]
     var found = false
     searching: while let next = open.popLast() {
       if next == known?.number {
@@ -102,7 +102,7 @@ package final class VersionGraph: Sendable {
           found = true
           break searching
         }
-        if ancestor < predecessor, seen.insert(predecessor).inserted { open.append(predecessor) }
+        if ancestor < predecessor, visited.insert(predecessor).inserted { open.append(predecessor) }
       }
     }
     cache.withLock { [found] cache in
@@ -121,14 +121,14 @@ package final class VersionGraph: Sendable {
   ) throws(StoreError) -> Set<VersionNumber> {
     guard let oldest = wanted.min() else { return [] }
     var open = [number]
-    var seen: Set<VersionNumber> = [number]
+    var visited: Set<VersionNumber> = [number]
     while let next = open.popLast() {
       guard oldest < next else { continue }
       try node(next).forEachPredecessor { predecessor throws(StoreError) in
-        if oldest <= predecessor, seen.insert(predecessor).inserted { open.append(predecessor) }
+        if oldest <= predecessor, visited.insert(predecessor).inserted { open.append(predecessor) }
       }
     }
-    return seen.intersection(wanted)
+    return visited.intersection(wanted)
   }
 
   /// Returns the latest common ancestors, which may be the versions themselves: those that are not

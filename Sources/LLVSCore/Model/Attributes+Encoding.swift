@@ -123,7 +123,7 @@ extension Attributes {
 
   private init?(
     _ bytes: UnsafeRawBufferPointer,
-    _ takeExtended: (inout Attributes, UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+    _ addExtended: (inout Attributes, UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
   ) {
     self.init()
     guard bytes.count <= Self.maximumEncodedLength else { return nil }
@@ -137,9 +137,9 @@ extension Attributes {
       else { return nil }
       if tag == Tag.extended {
         guard let (name, value) = Self.extended(field, after: lastName) else { return nil }
-        takeExtended(&self, name, value)
+        addExtended(&self, name, value)
         lastName = name
-      } else if !take(tag, field) {
+      } else if !setField(tag, field) {
         return nil
       }
       lastTag = tag
@@ -172,7 +172,7 @@ extension Attributes {
     return staysInShortened(field.part(2, length), valueLength: field.count - 2 - length)
   }
 
-  private mutating func take(_ tag: UInt8, _ field: UnsafeRawBufferPointer) -> Bool {
+  private mutating func setField(_ tag: UInt8, _ field: UnsafeRawBufferPointer) -> Bool {
     switch (tag, field.count) {
     case (Tag.mode, 4):
       let value = field.bigEndian(UInt32.self, at: 0)

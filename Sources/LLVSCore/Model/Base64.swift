@@ -32,7 +32,7 @@ package enum Base64 {
       out.reserveCapacity(out.count + text.count / 4 * 3 + 3)
       var index = 0
       while inGroup != 0 || padding != 0, index < text.count {
-        guard take(text[index], into: &out) else { return false }
+        guard decodeOne(text[index], into: &out) else { return false }
         index += 1
       }
       let whole = Base64.values.withUnsafeBufferPointer { values in
@@ -40,7 +40,7 @@ package enum Base64 {
       }
       index += whole
       while index < text.count {
-        guard take(text[index], into: &out) else { return false }
+        guard decodeOne(text[index], into: &out) else { return false }
         index += 1
       }
       return true
@@ -73,7 +73,7 @@ package enum Base64 {
       return done * 4
     }
 
-    private mutating func take(_ character: UInt8, into out: inout [UInt8]) -> Bool {
+    private mutating func decodeOne(_ character: UInt8, into out: inout [UInt8]) -> Bool {
       if character == UInt8(ascii: "=") {
         padding += 1
         guard inGroup >= 2, inGroup + padding <= 4 else { return false }
@@ -111,7 +111,7 @@ package enum Base64 {
 
   /// Turns bytes into text.
   package struct Encoder {
-    private var held: [UInt8] = []
+    private var pending: [UInt8] = []
 
     /// Creates an encoder at the beginning of some bytes.
     package init() {}
@@ -119,13 +119,13 @@ package enum Base64 {
     /// Appends the text of all whole groups.
     package mutating func encode(_ bytes: UnsafeRawBufferPointer, into out: inout [UInt8]) {
       var index = 0
-      while !held.isEmpty, held.count < 3, index < bytes.count {
-        held.append(bytes[index])
+      while !pending.isEmpty, pending.count < 3, index < bytes.count {
+        pending.append(bytes[index])
         index += 1
       }
-      if held.count == 3 {
-        Encoder.append(held[0], held[1], held[2], to: &out)
-        held.removeAll(keepingCapacity: true)
+      if pending.count == 3 {
+        Encoder.append(pending[0], pending[1], pending[2], to: &out)
+        pending.removeAll(keepingCapacity: true)
       }
       guard index < bytes.count else { return }
       let groups = (bytes.count - index) / 3
@@ -143,17 +143,17 @@ package enum Base64 {
           }
           used = groups * 4
         })
-      held.append(contentsOf: bytes[(index + groups * 3)...])
+      pending.append(contentsOf: bytes[(index + groups * 3)...])
     }
 
     /// Appends the text of the remaining one or two bytes, padded.
     package mutating func finish(into out: inout [UInt8]) {
-      guard !held.isEmpty else { return }
+      guard !pending.isEmpty else { return }
       let start = out.count
-      Encoder.append(held[0], held.count > 1 ? held[1] : 0, 0, to: &out)
+      Encoder.append(pending[0], pending.count > 1 ? pending[1] : 0, 0, to: &out)
       out[start + 3] = UInt8(ascii: "=")
-      if held.count == 1 { out[start + 2] = UInt8(ascii: "=") }
-      held.removeAll(keepingCapacity: true)
+      if pending.count == 1 { out[start + 2] = UInt8(ascii: "=") }
+      pending.removeAll(keepingCapacity: true)
     }
 
     private static func append(_ a: UInt8, _ b: UInt8, _ c: UInt8, to out: inout [UInt8]) {

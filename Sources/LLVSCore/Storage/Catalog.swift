@@ -15,7 +15,7 @@ package final class Catalog: Sendable {
     /// For the writer's connection: true while a transaction that only reads is open on it.
     var isViewing = false
     /// For the writer's connection: zeros ahead of the end of its log.
-    var logRoom: WALPreallocation?
+    var preallocation: WALPreallocation?
   }
 
   let path: String
@@ -86,8 +86,8 @@ package final class Catalog: Sendable {
     hasSums = true
     database.watchLog()
     let pageSize = Int(try database.integer("PRAGMA page_size") ?? 4096)
-    let logRoom = WALPreallocation(database: path, pageSize: pageSize)
-    let loan = Loan(database: database, logRoom: logRoom)
+    let preallocation = WALPreallocation(database: path, pageSize: pageSize)
+    let loan = Loan(database: database, preallocation: preallocation)
     writer.withLock { $0 = loan }
   }
 
@@ -211,7 +211,7 @@ package final class Catalog: Sendable {
         guard let database = loan?.database else { throw StoreError.readOnly }
         let result = try database.transaction { () throws(StoreError) in try body(database) }
         if database.logFrames >= WALPreallocation.checkpoint { database.checkpoint() }
-        loan?.logRoom?.committed(database.logFrames)
+        loan?.preallocation?.committed(database.logFrames)
         return Unchecked(value: result)
       }
     }
@@ -226,7 +226,7 @@ package final class Catalog: Sendable {
       guard let database = loan?.database else { return }
       database.emptyLog()
       // The zeros ahead of its end are gone as well.
-      if database.logFrames == 0 { loan?.logRoom?.emptied() }
+      if database.logFrames == 0 { loan?.preallocation?.emptied() }
     }
   }
 

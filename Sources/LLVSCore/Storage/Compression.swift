@@ -34,15 +34,15 @@ package final class Compression: Sendable {
     return frame(of: bytes, level: level, capacity: bytes.count - bytes.count / 8)
   }
 
-  private func takeCompressing() -> OpaquePointer? {
-    let taken = contexts.withLock { Loan(pointer: $0.compressing.popLast()) }
-    return taken.pointer ?? ZSTD_createCCtx()
+  private func acquireCompressor() -> OpaquePointer? {
+    let acquired = contexts.withLock { Loan(pointer: $0.compressing.popLast()) }
+    return acquired.pointer ?? ZSTD_createCCtx()
   }
 
-  private func give(compressing context: OpaquePointer) {
-    let given = Loan(pointer: context)
+  private func release(compressor context: OpaquePointer) {
+    let released = Loan(pointer: context)
     let isKept = contexts.withLock { contexts in
-      guard contexts.compressing.count < Compression.kept, let context = given.pointer else {
+      guard contexts.compressing.count < Compression.kept, let context = released.pointer else {
         return false
       }
       contexts.compressing.append(context)
@@ -57,11 +57,11 @@ package final class Compression: Sendable {
   func delta(
     _ bytes: UnsafeRawBufferPointer, from base: [UInt8], capacity: Int, after head: [UInt8]
   ) -> [UInt8]? {
-    guard capacity > 0, let context = takeCompressing() else { return nil }
+    guard capacity > 0, let context = acquireCompressor() else { return nil }
     defer {
       // Later frames must not depend on the base.
       ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters)
-      give(compressing: context)
+      release(compressor: context)
     }
     let window = Int32(max(10, Int.bitWidth - (bytes.count + base.count).leadingZeroBitCount))
     // Beyond this zstd does not look back, and would not find the common bytes.
@@ -92,13 +92,13 @@ package final class Compression: Sendable {
   /// explicit blocks, of which this is one. Bytes that they do not cover are stored uncompressed if
   /// `isPlain`.
   func delta(
-    _ bytes: UnsafeRawBufferPointer, told sequences: [ZSTD_Sequence], capacity: Int,
+    _ bytes: UnsafeRawBufferPointer, sequences: [ZSTD_Sequence], capacity: Int,
     after head: [UInt8], isPlain: Bool
   ) -> [UInt8]? {
-    guard capacity > 0, let context = takeCompressing() else { return nil }
+    guard capacity > 0, let context = acquireCompressor() else { return nil }
     defer {
       ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters)
-      give(compressing: context)
+      release(compressor: context)
     }
     // Nothing is searched for, so the smallest tables are enough.
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1)
@@ -111,10 +111,10 @@ package final class Compression: Sendable {
     }
     var isWhole = false
     // zstd writes its last bytes in words, which need space.
-    let room = capacity + 32
-    let result = [UInt8](unsafeUninitializedCapacity: head.count + room) { buffer, used in
+    let space = capacity + 32
+    let result = [UInt8](unsafeUninitializedCapacity: head.count + space) { buffer, used in
       let size = ZSTD_compressSequences(
-        context, buffer.baseAddress.map { $0 + head.count }, room, sequences, sequences.count,
+        context, buffer.baseAddress.map { $0 + head.count }, space, sequences, sequences.count,
         bytes.baseAddress, bytes.count)
       isWhole = ZSTD_isError(size) == 0 && size <= capacity
       guard isWhole else { return }
@@ -127,10 +127,10 @@ package final class Compression: Sendable {
   /// Returns the `length` bytes of a frame that ``delta(_:from:capacity:after:)`` made with this
   /// base; nil if the frame does not unpack to so many.
   func undelta(_ frame: ArraySlice<UInt8>, from base: [UInt8], length: Int) -> [UInt8]? {
-    guard let context = takeDecompressing() else { return nil }
+    guard let context = acquireDecompressor() else { return nil }
     defer {
       ZSTD_DCtx_reset(context, ZSTD_reset_session_and_parameters)
-      give(decompressing: context)
+      release(decompressor: context)
     }
     var isWhole = false
     let result = [UInt8](unsafeUninitializedCapacity: length) { buffer, used in
@@ -150,8 +150,8 @@ package final class Compression: Sendable {
   /// Returns one frame of at most `capacity` bytes; nil if it would be longer or there is no
   /// memory.
   package func frame(of bytes: UnsafeRawBufferPointer, level: Int32, capacity: Int) -> [UInt8]? {
-    guard let context = takeCompressing() else { return nil }
-    defer { give(compressing: context) }
+    guard let context = acquireCompressor() else { return nil }
+    defer { release(compressor: context) }
     var isWhole = false
     let result = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, used in
       let size = ZSTD_compressCCtx(
@@ -184,22 +184,22 @@ package final class Compression: Sendable {
   private func decompressed(
     _ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer
   ) -> Int? {
-    guard let context = takeDecompressing() else { return nil }
-    defer { give(decompressing: context) }
+    guard let context = acquireDecompressor() else { return nil }
+    defer { release(decompressor: context) }
     let size = ZSTD_decompressDCtx(
       context, out.baseAddress, out.count, bytes.baseAddress, bytes.count)
     return ZSTD_isError(size) == 0 ? size : nil
   }
 
-  private func takeDecompressing() -> OpaquePointer? {
-    let taken = contexts.withLock { Loan(pointer: $0.decompressing.popLast()) }
-    return taken.pointer ?? ZSTD_createDCtx()
+  private func acquireDecompressor() -> OpaquePointer? {
+    let acquired = contexts.withLock { Loan(pointer: $0.decompressing.popLast()) }
+    return acquired.pointer ?? ZSTD_createDCtx()
   }
 
-  private func give(decompressing context: OpaquePointer) {
-    let given = Loan(pointer: context)
+  private func release(decompressor context: OpaquePointer) {
+    let released = Loan(pointer: context)
     let isKept = contexts.withLock { contexts in
-      guard contexts.decompressing.count < Compression.kept, let context = given.pointer else {
+      guard contexts.decompressing.count < Compression.kept, let context = released.pointer else {
         return false
       }
       contexts.decompressing.append(context)

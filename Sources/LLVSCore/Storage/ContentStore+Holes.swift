@@ -60,10 +60,10 @@ extension ContentStore {
 
   /// Returns an item with its number of zeros, if the node below it records that and is in memory:
   /// the program that changes a value has read it before.
-  func telling(_ item: ValueNode.Item) -> ValueNode.Item {
+  func withKnownZeros(_ item: ValueNode.Item) -> ValueNode.Item {
     guard item.zeros == nil, let location = item.location else { return item }
-    var told = item
-    told.zerosBelow = remembered(location)?.zeros
-    return told
+    var known = item
+    known.zerosBelow = remembered(location)?.zeros
+    return known
   }
 }

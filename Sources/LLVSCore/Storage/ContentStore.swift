@@ -13,14 +13,14 @@ package final class ContentStore: Sendable {
   private let nodes = GenerationCache<Location, ValueNode>(budget: 16 << 20)
   private let chunks = GenerationCache<Location, [UInt8]>(budget: 64 << 20)
   /// True if damaged records may be written again.
-  let heals: Bool
+  let repairs: Bool
   /// The locations of damaged bytes that were found, by their digests; a leaf lock.
   let unreadable = Mutex<[Digest: Location]>([:])
 
-  init(records: RecordStore, index: Index, heals: Bool) {
+  init(records: RecordStore, index: Index, repairs: Bool) {
     self.records = records
     self.index = index
-    self.heals = heals
+    self.repairs = repairs
   }
 
   // MARK: Reading
@@ -141,7 +141,7 @@ package final class ContentStore: Sendable {
     do throws(StoreError) {
       return try self.known(location)
     } catch {
-      if let digest, error.isDamage { note(unreadable: digest, at: location) }
+      if let digest, error.isDamage { remember(unreadable: digest, at: location) }
       throw error
     }
   }
@@ -234,7 +234,7 @@ package final class ContentStore: Sendable {
     guard source.length <= UInt64(ValueChunking.singleChunk) else {
       var writer = try ContentWriter(source: source, store: self, transaction: transaction)
       let stored = try writer.run()
-      try mendNodes(of: stored)
+      try repairNodes(of: stored)
       return stored
     }
     return try write(try bytes(of: source), in: transaction)
@@ -332,9 +332,9 @@ package final class ContentStore: Sendable {
     _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord?,
     in transaction: WriteTransaction
   ) throws(StoreError) -> Location {
-    if let mended = mended(.chunk, bytes, digest) { return mended }
+    if let repaired = repaired(.chunk, bytes, digest) { return repaired }
     let location = try records.append(.chunk, bytes, packed: packed)
-    if bytes.count >= ContentStore.sharedFrom { transaction.note(chunk: digest, at: location) }
+    if bytes.count >= ContentStore.sharedFrom { transaction.remember(chunk: digest, at: location) }
     return location
   }
 
@@ -359,7 +359,7 @@ package final class ContentStore: Sendable {
     do throws(StoreError) {
       return try records.read(.chunk, at: location).withUnsafeBytes { $0.compare(to: bytes) == 0 }
     } catch {
-      if error.isDamage { note(unreadable: digest, at: location) }
+      if error.isDamage { remember(unreadable: digest, at: location) }
       return false
     }
   }

@@ -92,7 +92,7 @@ struct ContentWriter<Source: ContentSource> {
       if itemStart == position, item.kind != .zeros, builder.mayAdd(level: level),
         isSettled(end: itemStart + item.length, unchanged, base.stored.length)
       {
-        try builder.add(store.telling(item), level: level)
+        try builder.add(store.withKnownZeros(item), level: level)
         return item.length
       }
       guard item.kind == .node else { return nil }
@@ -254,8 +254,8 @@ struct ContentWriter<Source: ContentSource> {
     windowStart = position
     filled = kept
     // With a base, the bytes behind may not have to be read at all.
-    let room = base == nil ? window.count : ContentWriter.lookahead
-    let target = Int(min(length - position, UInt64(room)))
+    let ahead = base == nil ? window.count : ContentWriter.lookahead
+    let target = Int(min(length - position, UInt64(ahead)))
     while filled < target {
       let offset = windowStart + UInt64(filled)
       let extent = try source.extent(at: offset)

@@ -32,7 +32,7 @@ struct DeltaFrame {
 
   enum Outcome {
     /// `head`, then the frame.
-    case told([UInt8])
+    case frame([UInt8])
     /// The frame would be longer than `capacity`, and a search would not find a shorter one.
     case tooLong
     /// One of the two is not a node or is too long, or a search may find a shorter frame.
@@ -57,9 +57,9 @@ struct DeltaFrame {
     // The last literals, which end the only block.
     frame.sequences.append(
       ZSTD_Sequence(offset: 0, litLength: UInt32(frame.run), matchLength: 0, rep: 0))
-    let told = compression.delta(
-      bytes, told: frame.sequences, capacity: capacity, after: head, isPlain: areDigests)
-    return told.map { .told($0) } ?? (areDigests ? .tooLong : .unknown)
+    let encoded = compression.delta(
+      bytes, sequences: frame.sequences, capacity: capacity, after: head, isPlain: areDigests)
+    return encoded.map { .frame($0) } ?? (areDigests ? .tooLong : .unknown)
   }
 
   // MARK: Comparing
@@ -83,20 +83,20 @@ struct DeltaFrame {
         continue
       }
       guard let length = DeltaFrame.length(of: bytes, at: position) else { return false }
-      var isTold = false
+      var isEncoded = false
       if other < base.count {
         guard let otherLength = DeltaFrame.length(of: base, at: other),
           let order = DeltaFrame.order(bytes, position, length, base, other, otherLength, level)
         else { return false }
         if order >= 0 {
           if order == 0 { compare(position, length, in: base, at: other, otherLength) }
-          isTold = order == 0
+          isEncoded = order == 0
           other += otherLength
           // The node lacks the base's item; the next item of the base may have this key.
-          if !isTold { continue }
+          if !isEncoded { continue }
         }
       }
-      if !isTold {
+      if !isEncoded {
         // A new item resembles its neighbour.
         if let previous {
           compare(position, length, in: bytes, at: previous.start, previous.length)
@@ -166,21 +166,21 @@ struct DeltaFrame {
     }
     let offset = base.count + start - shift - other
     let end = min(common, length - tail)
-    var (index, told) = (0, 0)
+    var (index, encoded) = (0, 0)
     while index < end {
       let equal = DeltaFrame.equal(
         bytes, from: start + index, and: source, from: other + index, atMost: end - index)
-      if equal >= DeltaFrame.shortestMatch || equal > 0 && told == index && continues(offset) {
-        append(index - told)
+      if equal >= DeltaFrame.shortestMatch || equal > 0 && encoded == index && continues(offset) {
+        append(index - encoded)
         match(equal, offset: offset)
-        told = index + equal
+        encoded = index + equal
       }
       // Skips the byte that differs and those after it: of two digests nearly all bytes differ.
       index += equal + 1
       index += DeltaFrame.different(
         bytes, from: start + index, and: source, from: other + index, atMost: end - index)
     }
-    append(length - tail - told)
+    append(length - tail - encoded)
     guard tail > 0 else { return }
     guard tail >= DeltaFrame.shortestMatch else { return append(tail) }
     match(tail, offset: base.count + start + length - shift - other - otherLength)

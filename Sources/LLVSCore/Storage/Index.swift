@@ -186,12 +186,12 @@ final class Index: Sendable {
   }
 
   /// Keeps bytes under a name, in place of older ones; they are written later.
-  func note(_ name: String, _ bytes: [UInt8]) {
+  func keep(_ name: String, _ bytes: [UInt8]) {
     keep { $0.notes[name] = bytes }
   }
 
   /// Returns the bytes kept under a name, if they can be read.
-  func noted(_ name: String) -> [UInt8]? {
+  func kept(_ name: String) -> [UInt8]? {
     if let waiting = pending.withLock({ $0.notes[name] }) { return waiting }
     return try? read { (database) throws(StoreError) -> [UInt8]? in
       let statement = try database.prepared("SELECT bytes FROM notes WHERE name = ?")
@@ -245,7 +245,7 @@ final class Index: Sendable {
   // MARK: Filling
 
   /// Keeps the additions of a commit; they are written later.
-  func note(chunks: [Digest: Location], changes: [(VersionNumber, [Key])]) {
+  func add(chunks: [Digest: Location], changes: [(VersionNumber, [Key])]) {
     guard isWritable, !chunks.isEmpty || !changes.isEmpty else { return }
     let isDue = pending.withLock { pending in
       for (digest, place) in chunks {
@@ -267,29 +267,29 @@ final class Index: Sendable {
   func flush() {
     // One thread at a time: each removes from the front what it wrote.
     writer.withLock { loan in
-      let taken = pending.withLock { pending in
+      let batch = pending.withLock { pending in
         pending.isScheduled = false
         return (
           pending.chunks, pending.changes, pending.lastVersion, pending.conflicts, pending.notes
         )
       }
       guard
-        !taken.0.isEmpty || !taken.1.isEmpty || taken.2 > 0 || taken.3 != nil || !taken.4.isEmpty,
+        !batch.0.isEmpty || !batch.1.isEmpty || batch.2 > 0 || batch.3 != nil || !batch.4.isEmpty,
         let database = loan?.database
       else { return }
       // Additions that could not be written stay for the next flush; the next open adds them
       // otherwise.
-      guard (try? Index.write(taken.0, taken.1, taken.2, taken.3, taken.4, to: database)) != nil
+      guard (try? Index.write(batch.0, batch.1, batch.2, batch.3, batch.4, to: database)) != nil
       else {
         return
       }
       pending.withLock { pending in
-        for (hash, place) in taken.0 where pending.chunks[hash] == place {
+        for (hash, place) in batch.0 where pending.chunks[hash] == place {
           pending.chunks[hash] = nil
         }
-        pending.changes.removeFirst(min(taken.1.count, pending.changes.count))
-        if pending.conflicts?.known.head == taken.3?.known.head { pending.conflicts = nil }
-        for (name, bytes) in taken.4 where pending.notes[name] == bytes {
+        pending.changes.removeFirst(min(batch.1.count, pending.changes.count))
+        if pending.conflicts?.known.head == batch.3?.known.head { pending.conflicts = nil }
+        for (name, bytes) in batch.4 where pending.notes[name] == bytes {
           pending.notes[name] = nil
         }
       }

@@ -26,20 +26,20 @@ extension RecordStore {
     let capacity = min(Int(base.location.length), bytes.count) / RecordStore.most
     var head: [UInt8] = []
     head.append(base.location)
-    let room = capacity - head.count
+    let space = capacity - head.count
     let made = base.bytes.withUnsafeBytes {
-      DeltaFrame.make(bytes, from: $0, capacity: room, after: head, compression)
+      DeltaFrame.make(bytes, from: $0, capacity: space, after: head, compression)
     }
     let delta: [UInt8]? =
       switch made {
-      case .told(let frame): frame
+      case .frame(let frame): frame
       // A search would find little more than the comparison by keys.
       case .tooLong: nil
-      case .unknown: compression.delta(bytes, from: base.bytes, capacity: room, after: head)
+      case .unknown: compression.delta(bytes, from: base.bytes, capacity: space, after: head)
       }
     guard let packed = delta else {
       let location = try append(.mapNode, bytes)
-      bases.note(location, restsOn: location)
+      bases.record(location, base: location)
       return location
     }
     let location = try packed.withRawBytes { (payload) throws(StoreError) in
@@ -48,7 +48,7 @@ extension RecordStore {
           kind: .mapNode, flags: SegmentFormat.isCompressed | SegmentFormat.isDelta,
           payload: payload, rawLength: bytes.count), payload)
     }
-    bases.note(location, restsOn: base.location)
+    bases.record(location, base: base.location)
     return location
   }
 
@@ -61,7 +61,7 @@ extension RecordStore {
     let (header, payload) = try readPacked(at: prior)
     guard header.isDelta else { return (prior, try bytes(ofBase: prior, header, payload)) }
     let place = try baseLocation(payload, of: prior)
-    bases.note(prior, restsOn: place)
+    bases.record(prior, base: place)
     return (place, try bytes(ofBase: place))
   }
 
@@ -91,7 +91,7 @@ extension RecordStore {
     guard let raw = compression.undelta(frame, from: base, length: header.rawLength) else {
       throw damage(location, "does not decompress")
     }
-    bases.note(location, restsOn: place)
+    bases.record(location, base: place)
     return raw
   }
 
@@ -114,7 +114,7 @@ extension RecordStore {
     guard header.kind == .mapNode, !header.isDelta else {
       throw damage(place, "is no record that others rest on")
     }
-    bases.note(place, restsOn: place)
+    bases.record(place, base: place)
     if let node = mapNodes.node(at: place) { return node.bytes }
     let bytes = try unpacked(header, payload, at: place)
     bases.keep(bytes, of: place)
@@ -132,7 +132,7 @@ final class DeltaBases: Sendable {
 
   func base(of location: Location) -> Location? { places.value(location) }
 
-  func note(_ location: Location, restsOn base: Location) {
+  func record(_ location: Location, base: Location) {
     places.insert(location, base, cost: 1)
   }
 

@@ -2,7 +2,7 @@ internal import Platform
 internal import Synchronization
 
 /// The append-only segments: records are written once, checked at every read, and never changed; a
-/// damaged record may be repaired (`RecordStore+Mending.swift`, S7).
+/// damaged record may be repaired (`RecordStore+Repair.swift`, S7).
 ///
 /// INVARIANT S1 (this half of it here, the other in `Store+Write.swift`): a record is durable
 ///   before anything refers to it. ``sync()`` returns only when every record appended so far is
@@ -29,10 +29,10 @@ final class RecordStore: NodeStorage, Sendable {
   static let bufferSize = 1 << 20
   /// Small commits are written over zeros: a sync that changes neither the file's size nor its
   /// blocks takes about half the time.
-  private static let room = 256 << 10
+  private static let preallocated = 256 << 10
   private static let smallCommit = 64 << 10
   /// After this many small commits in a segment more of them are expected.
-  private static let commitsForRoom = 4
+  private static let commitsBeforePreallocation = 4
 
   private struct Writer {
     var segment: UInt32 = 0
@@ -166,9 +166,9 @@ final class RecordStore: NodeStorage, Sendable {
   ///
   /// - Throws: ``StoreError/system(_:)``; then nothing may ever refer to these records.
   func sync() throws(StoreError) {
-    let (taken, directoryIsDue) = try takeDirty().get()
+    let (dirty, directoryIsDue) = try collectDirty().get()
     do throws(SystemError) {
-      for file in taken { try file.syncData() }
+      for file in dirty { try file.syncData() }
       if directoryIsDue { try FileSystem.syncDirectory(files.directory) }
     } catch {
       abandon()
@@ -177,17 +177,17 @@ final class RecordStore: NodeStorage, Sendable {
   }
 
   /// Flushes, and returns the files to sync, so that the lock is not held during the sync.
-  private func takeDirty() -> Result<([File], Bool), StoreError> {
+  private func collectDirty() -> Result<([File], Bool), StoreError> {
     writer.withLock { writer in
       Result { () throws(StoreError) in
         try flushCommit(&writer)
-        var taken = writer.filled
-        if writer.isDirty, let file = writer.file { taken.append(file) }
+        var dirty = writer.filled
+        if writer.isDirty, let file = writer.file { dirty.append(file) }
         let directoryIsDue = writer.isNew
         writer.filled = []
         writer.isDirty = false
         writer.isNew = false
-        return (taken, directoryIsDue)
+        return (dirty, directoryIsDue)
       }
     }
   }
@@ -196,7 +196,7 @@ final class RecordStore: NodeStorage, Sendable {
   private func flushCommit(_ writer: inout Writer) throws(StoreError) {
     let isSmall = !writer.buffer.isEmpty && writer.buffer.count < RecordStore.smallCommit
     try flush(&writer)
-    if isSmall { makeRoom(&writer) }
+    if isSmall { preallocate(&writer) }
   }
 
   /// Closes the open segment for good: after an error nothing more is written to it.
@@ -258,12 +258,13 @@ final class RecordStore: NodeStorage, Sendable {
   }
 
   /// Writes zeros ahead of the next small commits; they are synced with this one.
-  private func makeRoom(_ writer: inout Writer) {
+  private func preallocate(_ writer: inout Writer) {
     writer.smallCommits += 1
-    guard writer.smallCommits > RecordStore.commitsForRoom,
+    guard writer.smallCommits > RecordStore.commitsBeforePreallocation,
       writer.flushed + UInt64(RecordStore.smallCommit / 2) > writer.end, let file = writer.file
     else { return }
-    let (from, to) = (max(writer.flushed, writer.end), writer.flushed + UInt64(RecordStore.room))
+    let from = max(writer.flushed, writer.end)
+    let to = writer.flushed + UInt64(RecordStore.preallocated)
     guard file.makeRoom(from: from, to: to) else {
       // Some commits later there may be space; records do not depend on the zeros.
       writer.smallCommits = 0
@@ -309,7 +310,7 @@ final class RecordStore: NodeStorage, Sendable {
       throw damage(location, "holds a record of another kind")
     }
     if header.isDelta { return try readDelta(header, payload, at: location) }
-    if kind == .mapNode { bases.note(location, restsOn: location) }
+    if kind == .mapNode { bases.record(location, base: location) }
     return try unpacked(header, payload, at: location)
   }
 
@@ -376,9 +377,9 @@ final class RecordStore: NodeStorage, Sendable {
 
   /// Returns true if a record is not in the write buffer any more.
   func isWritten(_ location: Location) -> Bool {
-    let seen = frontier.load(ordering: .acquiring)
-    return UInt32(truncatingIfNeeded: seen >> 40) != location.segment
-      || location.offset < seen & (1 << 40 - 1)
+    let published = frontier.load(ordering: .acquiring)
+    return UInt32(truncatingIfNeeded: published >> 40) != location.segment
+      || location.offset < published & (1 << 40 - 1)
   }
 
   /// Returns where the bytes of a record are in its file if they are uncompressed, for splice.

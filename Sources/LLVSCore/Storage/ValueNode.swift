@@ -32,7 +32,7 @@ final class ValueNode: Sendable {
   }
 
   /// The tag of a node with a known number of zeros.
-  private static let toldNode: UInt8 = 3
+  private static let nodeWithZeros: UInt8 = 3
 
   static let shortest = 16
   static let longest = 256
@@ -68,7 +68,7 @@ final class ValueNode: Sendable {
       items.reserveCapacity(Int(count))
       for _ in 0..<count {
         guard let tag = reader.integer(UInt8.self),
-          let kind = tag == ValueNode.toldNode ? .node : Kind(rawValue: tag),
+          let kind = tag == ValueNode.nodeWithZeros ? .node : Kind(rawValue: tag),
           let length = reader.integer(UInt64.self)
         else { return nil }
         if kind == .zeros {
@@ -80,7 +80,7 @@ final class ValueNode: Sendable {
           kind == .node || length <= UInt64(ValueChunking.maximum)
         else { return nil }
         var item = Item(kind: kind, length: length, digest: digest, location: location)
-        if tag == ValueNode.toldNode {
+        if tag == ValueNode.nodeWithZeros {
           guard let zeros = reader.integer(UInt64.self), zeros <= length else { return nil }
           item.zerosBelow = zeros
         }
@@ -97,7 +97,7 @@ final class ValueNode: Sendable {
     bytes.reserveCapacity(3 + items.count * 65)
     bytes.append(bigEndian: UInt16(items.count))
     for item in items {
-      bytes.append(item.zerosBelow == nil ? item.kind.rawValue : ValueNode.toldNode)
+      bytes.append(item.zerosBelow == nil ? item.kind.rawValue : ValueNode.nodeWithZeros)
       bytes.append(bigEndian: item.length)
       if let digest = item.digest, let location = item.location {
         bytes.append(digest)

@@ -20,7 +20,7 @@ struct WALPreallocation {
   /// many.
   private static let smallCommit = 16
   /// After this many small commits more of them are expected.
-  private static let commitsForRoom = 4
+  private static let commitsBeforeStart = 4
   private static let step: UInt64 = 256 << 10
 
   private let path: String
@@ -45,8 +45,8 @@ struct WALPreallocation {
     commits += 1
     let used = WALPreallocation.header + UInt64(count) * frame
     let next = used + UInt64(WALPreallocation.smallCommit) * frame
-    guard commits > WALPreallocation.commitsForRoom, next > end else { return }
-    guard makeRoom(used: used, next: next) else {
+    guard commits > WALPreallocation.commitsBeforeStart, next > end else { return }
+    guard preallocate(used: used, next: next) else {
       // Some commits later there may be space.
       commits = 0
       return
@@ -58,7 +58,7 @@ struct WALPreallocation {
     (frames, commits, end) = (0, 0, 0)
   }
 
-  private mutating func makeRoom(used: UInt64, next: UInt64) -> Bool {
+  private mutating func preallocate(used: UInt64, next: UInt64) -> Bool {
     do throws(SystemError) {
       if file == nil { file = try File.regular(path, .readWrite) }
       guard let file else { return false }

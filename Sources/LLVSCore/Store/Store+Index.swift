@@ -41,10 +41,10 @@ extension Store {
 
   /// Keeps bytes under a name in the index, which may lose them: for data that can be computed
   /// again.
-  package func note(_ name: String, _ bytes: [UInt8]) { index.note(name, bytes) }
+  package func note(_ name: String, _ bytes: [UInt8]) { index.keep(name, bytes) }
 
   /// Returns the bytes kept under a name in the index; nil if they are gone.
-  package func noted(_ name: String) -> [UInt8]? { index.noted(name) }
+  package func noted(_ name: String) -> [UInt8]? { index.kept(name) }
 
   /// Adds to the index what a crash kept out of it.
   ///
@@ -67,7 +67,7 @@ extension Store {
             "version number \(next) is left out of index.sqlite: \(error.message)")
         }
       }
-      index.note(chunks: [:], changes: [(number, keys)])
+      index.add(chunks: [:], changes: [(number, keys)])
       next += 1
     }
   }

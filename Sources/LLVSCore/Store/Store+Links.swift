@@ -22,7 +22,7 @@ extension Store {
   /// Fills the table of links for a head that was set by a program that did not know the table.
   ///
   /// - Complexity: O(*n*), once for a store that is older than the table.
-  func learnLinks() throws(StoreError) {
+  func addMissingLinks() throws(StoreError) {
     let isKnown = try catalog.read { (database) throws(StoreError) in
       try catalog.property(Catalog.linksProperty, in: database) != nil
     }
@@ -54,8 +54,8 @@ extension WriteTransaction {
 
   /// Returns the keys of ``Store/keys(linkedBy:)`` and those that this transaction recorded.
   package func keys(linkedBy id: [UInt8]) throws(StoreError) -> [Key] {
-    let noted = linkedKeys.filter { $0.id == id }.map(\.key)
-    return Set(try store.keys(linkedBy: id) + noted).sorted()
+    let recorded = linkedKeys.filter { $0.id == id }.map(\.key)
+    return Set(try store.keys(linkedBy: id) + recorded).sorted()
   }
 }
 

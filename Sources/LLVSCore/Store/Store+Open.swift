@@ -26,7 +26,7 @@ extension Store {
         path: path, mode: mode, create: create, isForced: isForced, makeRoom: makeRoom))
     if mode == .writer {
       try store.catchUpIndex()
-      try store.learnLinks()
+      try store.addMissingLinks()
     }
     return store
   }
@@ -53,7 +53,7 @@ extension Store {
     let (lockFile, canWrite) =
       try mode == .writer ? (writerLock(path), true) : readerLock(path, isTrusted: isTrusted)
     let directoryLock = try mode == .writer ? lockedDirectory(path) : nil
-    let (copy, logFaults) = try readiedLog(of: path, mode: mode, canWrite: canWrite)
+    let (copy, logFaults) = try examinedLog(of: path, mode: mode, canWrite: canWrite)
     let databases = copy?.path ?? path
     // A reader promises nothing in the name of the replica, and a backup has no lock yet.
     let identity = try mode == .writer ? identity(of: lockFile, in: path) : []
@@ -244,19 +244,19 @@ extension Store {
   ///
   /// The text is a hint for people and waiting processes; only the lock itself counts.
   package func announceFinishing() {
-    noteHolder(" finishing\n")
+    writeHolder(" finishing\n")
   }
 
   /// Writes the result of the session into the lock file, for processes that wait for it: on a full
   /// disk these bytes may still be written.
   package func announceEnd(_ end: LastWriterStatus) {
-    noteHolder(" finishing\n\(end.text)")
+    writeHolder(" finishing\n\(end.text)")
   }
 
   /// Writes into the lock file the device on which this process mounts the store, so that a mount
   /// can be matched with the store under whatever name it is listed.
   package func announceMount(device: String) {
-    noteHolder("\n\(Self.deviceMark)\(device)\n")
+    writeHolder("\n\(Self.deviceMark)\(device)\n")
   }
 
   /// Returns the device that a text of the file `lock` names; nil if it names none.
@@ -267,7 +267,7 @@ extension Store {
 
   private static var deviceMark: String { "device " }
 
-  private func noteHolder(_ words: String) {
+  private func writeHolder(_ words: String) {
     let text = Array("\(SystemProcess.id)\(words)".utf8)
     guard (try? lockFile.write(text, at: 0)) != nil else { return }
     try? lockFile.truncate(to: UInt64(text.count))

@@ -33,9 +33,9 @@ extension Store {
     var verifier = Verifier(store: self)
     try verifier.verifyCatalog()
     // The index is read before the catalog: another process may go on writing.
-    let noted = index.newestVersion(after: try state().lastNumber)
+    let indexed = index.newestVersion(after: try state().lastNumber)
     let total = Int(try state().lastNumber)
-    if let noted, noted > total, let lost = Store.lostVersions(index, UInt32(total)) {
+    if let indexed, indexed > total, let lost = Store.lostVersions(index, UInt32(total)) {
       verifier.report.damage.append(lost)
     }
     for number in 1...max(1, total) where total > 0 {
@@ -59,8 +59,8 @@ extension Store {
 private struct Verifier {
   let store: Store
   var report = VerifyReport()
-  private var seenNodes: Set<Location> = []
-  private var seenValues: Set<Location> = []
+  private var checkedNodes: Set<Location> = []
+  private var checkedValues: Set<Location> = []
 
   init(store: Store) {
     self.store = store
@@ -94,9 +94,9 @@ private struct Verifier {
   }
 
   mutating func verify(_ root: MapRoot, called name: String) {
-    var (nodes, values, report) = (seenNodes, seenValues, report)
+    var (nodes, values, report) = (checkedNodes, checkedValues, report)
     // Moved out, not copied: the sets may be large.
-    (seenNodes, seenValues) = ([], [])
+    (checkedNodes, checkedValues) = ([], [])
     do throws(StoreError) {
       try store.map(root).verify(seen: &nodes) { (entry) throws(StoreError) in
         report.entries += 1
@@ -109,7 +109,7 @@ private struct Verifier {
     } catch {
       report.damage.append("\(name): \(error.message)")
     }
-    (seenNodes, seenValues, self.report) = (nodes, values, report)
+    (checkedNodes, checkedValues, self.report) = (nodes, values, report)
   }
 }
 
@@ -189,7 +189,7 @@ extension ContentStore {
     do throws(StoreError) {
       raw = try records.read(.chunk, at: location)
     } catch {
-      if error.isDamage { note(unreadable: digest, at: location) }
+      if error.isDamage { remember(unreadable: digest, at: location) }
       throw error
     }
     count += UInt64(raw.count)

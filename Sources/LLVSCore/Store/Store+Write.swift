@@ -27,7 +27,7 @@ extension Store {
       }
     }
     let (result, adds) = try outcome.get().value
-    if adds { tellOfVersions() }
+    if adds { notifyOfVersions() }
     return result
   }
 
@@ -93,8 +93,8 @@ extension Store {
     if let last = transaction.added.last { latest = last }
     transaction.confirmBases()
     // The next version is mostly based on one of these.
-    for record in transaction.added.suffix(16) { graph.note(HistoryNode(record)) }
-    index.note(chunks: transaction.newChunks, changes: transaction.changedKeys)
+    for record in transaction.added.suffix(16) { graph.remember(HistoryNode(record)) }
+    index.add(chunks: transaction.newChunks, changes: transaction.changedKeys)
     return (result, !transaction.added.isEmpty)
   }
 

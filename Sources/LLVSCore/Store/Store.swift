@@ -110,7 +110,7 @@ public final class Store: Sendable {
     copy = parts.copy
     nodeCache = parts.records.mapNodes
     contents = ContentStore(
-      records: parts.records, index: parts.index, heals: parts.mode == .writer)
+      records: parts.records, index: parts.index, repairs: parts.mode == .writer)
     history = StoreHistory(catalog: parts.catalog, nodes: parts.records, cache: nodeCache)
     graph = VersionGraph(source: history)
     published = Mutex(parts.state)
@@ -150,7 +150,7 @@ public final class Store: Sendable {
     versionListener.withLock { $0 = listener }
   }
 
-  func tellOfVersions() { versionListener.withLock { $0 }?() }
+  func notifyOfVersions() { versionListener.withLock { $0 }?() }
 
   static func loadState(_ catalog: Catalog, _ database: StoreDatabase) throws(StoreError) -> State {
     let newest = try catalog.newestHead(in: database).entry

@@ -30,8 +30,8 @@ package final class WriteTransaction {
   private var names: Set<String> = []
   private(set) var newChunks: [Digest: Location] = [:]
   /// Committed versions that were read: a version's predecessors are needed several times.
-  private var met: [VersionNumber: VersionRecord] = [:]
-  private static let mostMet = 64
+  private var known: [VersionNumber: VersionRecord] = [:]
+  private static let mostKnown = 64
   private var bases: KnownBases?
   /// The version that was committed last; mostly the next one is based on it.
   private let latest: VersionRecord?
@@ -86,17 +86,17 @@ package final class WriteTransaction {
       return index < added.count ? added[index] : nil
     }
     if let latest, latest.number == number { return latest }
-    if let known = met[number] { return known }
-    return noted(
+    if let known = known[number] { return known }
+    return remember(
       try store.catalog.lookUp { (database) throws(StoreError) in
         try store.catalog.version(number, in: database)
       })
   }
 
-  private func noted(_ record: VersionRecord?) -> VersionRecord? {
+  private func remember(_ record: VersionRecord?) -> VersionRecord? {
     guard let record else { return nil }
-    if met.count >= Self.mostMet { met = [:] }
-    met[record.number] = record
+    if known.count >= Self.mostKnown { known = [:] }
+    known[record.number] = record
     return record
   }
 
@@ -104,7 +104,7 @@ package final class WriteTransaction {
   package func version(_ id: Version.ID) throws(StoreError) -> VersionRecord? {
     if let index = addedByID[id] { return added[index] }
     if let latest, latest.id == id { return latest }
-    return noted(
+    return remember(
       try store.catalog.lookUp { (database) throws(StoreError) in
         try store.catalog.version(id, in: database)
       })
@@ -219,5 +219,5 @@ package final class WriteTransaction {
   /// Returns the location of a chunk that this transaction stored; nil if it did not.
   func newChunk(_ digest: Digest) -> Location? { newChunks[digest] }
 
-  func note(chunk digest: Digest, at location: Location) { newChunks[digest] = location }
+  func remember(chunk digest: Digest, at location: Location) { newChunks[digest] = location }
 }

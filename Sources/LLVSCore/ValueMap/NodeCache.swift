@@ -84,7 +84,7 @@ package final class NodeCache: Sendable {
   func insert(passing node: MapNode, at location: Location) {
     let (cost, share) = (Self.cost(node), budget / Self.passingShare)
     guard node.level == 0, cost <= share,
-      shard(location).passing.withLock({ $0.take(node, at: location, cost: cost, budget: share) })
+      shard(location).passing.withLock({ $0.insert(node, at: location, cost: cost, budget: share) })
     else { return insert(node, at: location) }
   }
 

@@ -28,7 +28,7 @@ struct ProbationQueue {
   /// Inserts a node that is not there, and drops the oldest ones.
   ///
   /// - Returns: false, and inserts nothing, for a node that was dropped three times recently.
-  mutating func take(
+  mutating func insert(
     _ node: MapNode, at location: Location, cost: Int, budget: Int
   ) -> Bool {
     guard nodes[location] == nil else { return true }

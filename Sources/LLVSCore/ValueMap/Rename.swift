@@ -44,7 +44,7 @@ package struct Rename: Hashable, Sendable {
   /// - Complexity: O(*k* log *k*) for *k* changes; memory for those that insert or remove.
   package static func all(in changes: some Sequence<MapChange>) -> [Rename] {
     var ends: [Unit: Ends] = [:]
-    for change in changes { note(change, in: &ends, among: nil) }
+    for change in changes { add(change, in: &ends, among: nil) }
     return ends.values.compactMap(rename).sorted { $0.old.key < $1.old.key }
   }
 
@@ -56,12 +56,12 @@ package struct Rename: Hashable, Sendable {
   ) throws(StoreError) -> [Key: Rename] {
     var ends: [Unit: Ends] = [:]
     guard !wanted.isEmpty else { return [:] }
-    try ValueMap.diff(from: old, to: new) { note($0, in: &ends, among: wanted) }
+    try ValueMap.diff(from: old, to: new) { add($0, in: &ends, among: wanted) }
     let found = ends.values.compactMap(rename)
     return Dictionary(found.map { ($0.old.key, $0) }) { $1 }
   }
 
-  private static func note(
+  private static func add(
     _ change: MapChange, in ends: inout [Unit: Ends], among wanted: Set<Unit>?
   ) {
     let (entry, isRemoval): (Entry, Bool)

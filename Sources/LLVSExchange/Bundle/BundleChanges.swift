@@ -50,7 +50,7 @@ final class BundleChanges: ChangeSource {
     guard count <= UInt64(ExchangeLimits.keyLength) else {
       throw malformed("a key of more than \(ExchangeLimits.keyLength) bytes")
     }
-    let bytes = try take(Int(count))
+    let bytes = try readBytes(Int(count))
     guard bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil else {
       throw malformed("a key is not UTF-8")
     }
@@ -73,7 +73,7 @@ final class BundleChanges: ChangeSource {
 
   private func id() throws(StoreError) -> Version.ID {
     let tag = try byte()
-    let bytes = [tag] + (try take(tag == 0 ? 16 : Int(tag)))
+    let bytes = [tag] + (try readBytes(tag == 0 ? 16 : Int(tag)))
     let id = bytes.withUnsafeBytes { raw in
       var reader = ByteReader(raw)
       return reader.bundledID()
@@ -104,7 +104,7 @@ final class BundleChanges: ChangeSource {
     return buffer[position]
   }
 
-  private func take(_ count: Int) throws(StoreError) -> [UInt8] {
+  private func readBytes(_ count: Int) throws(StoreError) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {
       guard try !isAtEnd() else { throw malformed("its changes end too early") }

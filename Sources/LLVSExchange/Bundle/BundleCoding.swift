@@ -123,16 +123,16 @@ extension ByteReader {
       throw .invalid("more than \(ExchangeLimits.metadataCount) pieces of metadata")
     }
     var metadata: Version.Metadata = [:]
-    var room = ExchangeLimits.metadataLength
+    var space = ExchangeLimits.metadataLength
     var last: Version.MetadataKey?
     for _ in 0..<count {
       guard let name = counted(atMost: ExchangeLimits.metadataKeyLength),
-        let text = String(validating: name, as: UTF8.self), let data = counted(atMost: room)
+        let text = String(validating: name, as: UTF8.self), let data = counted(atMost: space)
       else { throw .invalid("its metadata is malformed") }
       let key = Version.MetadataKey(text)
       guard last.map({ $0 < key }) ?? true else { throw .invalid("its metadata is out of order") }
       last = key
-      room -= data.count
+      space -= data.count
       metadata[key] = Version.MetadataValue(data: Array(data))
     }
     return metadata

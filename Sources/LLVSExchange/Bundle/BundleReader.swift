@@ -155,15 +155,15 @@ final class BundleReader: Sendable {
     var entries: [Entry] = []
     entries.reserveCapacity(Int(total))
     // No byte may belong to two versions, so that a short bundle cannot unpack to a long one.
-    var room = content
-    var seen: Set<Version.ID> = []
+    var unassigned = content
+    var known: Set<Version.ID> = []
     for _ in 0..<total {
-      guard let id = reader.bundledID(), seen.insert(id).inserted,
+      guard let id = reader.bundledID(), known.insert(id).inserted,
         let version = range(&reader, within: content),
         let changes = range(&reader, within: content),
-        UInt64(version.count) + UInt64(changes.count) <= room
+        UInt64(version.count) + UInt64(changes.count) <= unassigned
       else { return nil }
-      room -= UInt64(version.count) + UInt64(changes.count)
+      unassigned -= UInt64(version.count) + UInt64(changes.count)
       entries.append(Entry(id: id, version: version, changes: changes))
     }
     return reader.remaining == 0 ? (frames, entries) : nil
@@ -184,9 +184,9 @@ final class BundleReader: Sendable {
   /// Returns a version.
   func version(_ index: Int) throws(StoreError) -> Version {
     let entry = entries[index]
-    let room = ExchangeLimits.metadataLength + (ExchangeLimits.metadataCount + 1) * 4200
-    guard entry.version.upperBound - entry.version.lowerBound <= UInt64(room) else {
-      throw .invalid("\(label(index)): what it is takes more than \(room) bytes")
+    let longest = ExchangeLimits.metadataLength + (ExchangeLimits.metadataCount + 1) * 4200
+    guard entry.version.upperBound - entry.version.lowerBound <= UInt64(longest) else {
+      throw .invalid("\(label(index)): its description takes more than \(longest) bytes")
     }
     let bytes = try bytes(entry.version)
     let outcome = bytes.withUnsafeBytes { raw in

@@ -67,8 +67,8 @@ final class BundleSource: VersionSource {
   }
 
   func versionIDs() -> [Version.ID] {
-    var seen: Set<Version.ID> = []
-    return bundles.flatMap(\.entries).map(\.id).filter { seen.insert($0).inserted }
+    var listed: Set<Version.ID> = []
+    return bundles.flatMap(\.entries).map(\.id).filter { listed.insert($0).inserted }
   }
 
   func version(_ id: Version.ID) throws(StoreError) -> Version? {
@@ -93,7 +93,7 @@ final class BundleSource: VersionSource {
   }
 
   /// Drops the refused copies of versions that have others, and returns true if there were any.
-  func turnToOtherCopies(of ids: [Version.ID]) -> Bool {
+  func useOtherCopies(of ids: [Version.ID]) -> Bool {
     var isAny = false
     for id in ids {
       guard let known = places[id], known.count > 1 else { continue }

@@ -92,7 +92,7 @@ final class BundleWriter {
   }
 
   private func writeVersions() throws(StoreError) {
-    let (bytes, file, length) = try versions.take()
+    let (bytes, file, length) = try versions.drain()
     guard let file else { return try append(bytes) }
     let source = FileSource(file, length: length)
     var offset: UInt64 = 0

@@ -5,7 +5,7 @@ extension Store {
   /// This many bundles of about the same size are combined, so that their number grows with the
   /// logarithm of their content, and no version is written more often than that.
   private static let runLength = 16
-  private static let checkedNote = "bundles.checked"
+  private static let lastChecked = "bundles.checked"
 
   /// Reads the next of this store's own bundles again, and removes it if its bytes do not match its
   /// name; its versions are then sent anew.
@@ -17,14 +17,14 @@ extension Store {
     let own = names.filter(folder.isOwn).map(\.text)
     // The name that was read last, and the last name when the round began: each send adds a bundle,
     // so a round that included new ones would never end.
-    let noted = noted(Store.checkedNote).map { String(decoding: $0, as: UTF8.self) } ?? ""
-    let parts = noted.split(separator: " ").map(String.init)
+    let kept = noted(Store.lastChecked).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    let parts = kept.split(separator: " ").map(String.init)
     var (last, end) = parts.count == 2 ? (parts[0], parts[1]) : ("", "")
     if !own.contains(where: { $0 > last && $0 <= end }) { (last, end) = ("", own.last ?? "") }
     guard let text = own.first(where: { $0 > last }), let next = BundleName(text) else {
       return names
     }
-    note(Store.checkedNote, Array("\(text) \(end)".utf8))
+    note(Store.lastChecked, Array("\(text) \(end)".utf8))
     guard try !isWhole(next, in: folder, control) else { return names }
     try folder.remove([next])
     return names.filter { $0 != next }
@@ -45,26 +45,26 @@ extension Store {
   /// place, and was read again, before the first of them is removed.
   ///
   /// `names` are all bundles that are there.
-  func putBundlesTogether(
+  func combineBundles(
     _ names: [BundleName], in folder: BundleFolder, _ control: ExchangeControl
   ) throws(StoreError) {
     guard names.count(where: { folder.isOwn($0) && Store.isSmall($0) }) >= Store.runLength else {
       return
     }
-    let noted = try ownVersions(in: names, folder)
+    let recorded = try ownVersions(in: names, folder)
     // Bundles that an earlier call could not remove are removed first, so that none is combined
     // twice.
     var left: [BundleName] = []
-    for (name, numbers) in noted {
-      let holder = noted.first {
+    for (name, numbers) in recorded {
+      let holder = recorded.first {
         $0.name.sequence > name.sequence && $0.numbers.isSuperset(of: numbers)
       }
       guard let holder, try isWhole(holder.name, in: folder, control) else { continue }
       left.append(name)
     }
     try folder.remove(left)
-    let own = noted.filter { !left.contains($0.name) }
-    let small = Set(Store.bundlesToPutTogether(own.map(\.name)))
+    let own = recorded.filter { !left.contains($0.name) }
+    let small = Set(Store.bundlesToCombine(own.map(\.name)))
     guard small.count > 1 else { return }
     var numbers: Set<VersionNumber> = []
     for bundle in own where small.contains(bundle.name) { numbers.formUnion(bundle.numbers) }
@@ -113,7 +113,7 @@ extension Store {
 
   /// Returns the bundles to combine: if a whole run has about the same size, these and all smaller
   /// ones.
-  static func bundlesToPutTogether(_ own: [BundleName]) -> [BundleName] {
+  static func bundlesToCombine(_ own: [BundleName]) -> [BundleName] {
     // The size as a power of four.
     func size(_ name: BundleName) -> Int { (UInt64.bitWidth - name.length.leadingZeroBitCount) / 2 }
     let counts = Dictionary(grouping: own, by: size).mapValues(\.count)

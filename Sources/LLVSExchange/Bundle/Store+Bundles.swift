@@ -44,14 +44,14 @@ extension Store {
     from source: BundleSource, after earlier: ExchangeReport, control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
     var report = try retrieve(from: source, control: control)
-    while source.turnToOtherCopies(of: report.refused.map(\.id)) {
+    while source.useOtherCopies(of: report.refused.map(\.id)) {
       let again = try retrieve(from: source, control: control)
       report.taken += again.taken
       report.takenNumbers += again.takenNumbers
       report.refused = again.refused
       report.waiting = again.waiting
     }
-    try noteRead(source.bundles, taken: report)
+    try recordRead(source.bundles, taken: report)
     report.refused = source.faults + report.refused
     report.waiting = source.torn + report.waiting
     report.taken = earlier.taken + report.taken
@@ -101,7 +101,7 @@ extension Store {
     }
     report.refused = unsent.faults
     do throws(StoreError) {
-      try putBundlesTogether(names, in: folder, control)
+      try combineBundles(names, in: folder, control)
     } catch {
       // All versions to send are there, and the old bundles are too: the next send tries again.
       switch error {
@@ -156,15 +156,15 @@ extension Store {
       }
       for (record, encoded) in zip(records, encoded) where !writer.isFull {
         rest.removeFirst()
-        if unsent.isNoted(record) { continue }
+        if unsent.contains(record) { continue }
         switch encoded {
-        case .damaged(let damage): _ = try unsent.bars(record, damage, in: self)
+        case .damaged(let damage): _ = try unsent.excludes(record, damage, in: self)
         case .short(let version, let bytes):
-          if try unsent.bars(record, nil, in: self) { continue }
+          if try unsent.excludes(record, nil, in: self) { continue }
           try writer.add(version) { (append) throws(StoreError) in try bytes.withPiece(append) }
           sent.append(record)
         case .long(let version):
-          if try unsent.bars(record, nil, in: self) { continue }
+          if try unsent.excludes(record, nil, in: self) { continue }
           do throws(StoreError) {
             try writer.add(version) { (append) throws(StoreError) in
               var changes = BundleChangeWriter(append)
@@ -172,7 +172,7 @@ extension Store {
             }
           } catch {
             guard error.isDamage else { throw error }
-            _ = try unsent.bars(record, error.message, in: self)
+            _ = try unsent.excludes(record, error.message, in: self)
             return nil
           }
           sent.append(record)
@@ -249,7 +249,7 @@ extension Store {
   }
 
   /// Records the bundles all of whose versions are in the store.
-  private func noteRead(
+  private func recordRead(
     _ bundles: [BundleReader], taken report: ExchangeReport
   ) throws(StoreError) {
     guard mode == .writer, !bundles.isEmpty else { return }

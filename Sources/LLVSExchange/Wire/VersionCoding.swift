@@ -27,11 +27,11 @@ extension Version {
     var predecessors: Predecessors?
     var size: Int64?
     var metadata: Metadata?
-    var seen: Set<String> = []
+    var found: Set<String> = []
     try input.object { (name) throws(StoreError) in
       guard ["identifier", "timestamp", "predecessors", "valueDataSize", "metadata"].contains(name)
       else { return try input.skipValue() }
-      guard seen.insert(name).inserted else { throw input.malformed("\(name) stands twice") }
+      guard found.insert(name).inserted else { throw input.malformed("\(name) stands twice") }
       switch name {
       case "identifier": id = try input.versionID()
       case "timestamp": timestamp = try input.timestamp()
@@ -134,7 +134,7 @@ extension WireInput {
 
   fileprivate func metadata() throws(StoreError) -> Version.Metadata {
     var metadata: Version.Metadata = [:]
-    var room = ExchangeLimits.metadataLength
+    var space = ExchangeLimits.metadataLength
     var key: Version.MetadataKey?
     try array { () throws(StoreError) in
       guard let current = key else {
@@ -148,10 +148,10 @@ extension WireInput {
         guard data == nil else { throw malformed("data stands twice") }
         var bytes: [UInt8] = []
         try base64 { (piece) throws(StoreError) in
-          guard piece.count <= room else {
+          guard piece.count <= space else {
             throw malformed("metadata of more than \(ExchangeLimits.metadataLength) bytes")
           }
-          room -= piece.count
+          space -= piece.count
           bytes.append(contentsOf: piece)
         }
         data = bytes

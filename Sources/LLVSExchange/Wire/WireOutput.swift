@@ -8,15 +8,15 @@ package final class WireOutput {
   package typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
 
   private let sink: Sink
-  private let room: ((UInt64) throws(StoreError) -> Void)?
+  private let checkSpace: ((UInt64) throws(StoreError) -> Void)?
   private var buffer: [UInt8] = []
   private static let pieceSize = 262_144
 
-  /// Creates an output. `room` is called with the length of a long value before it is written, and
-  /// throws if there is no space for it.
-  package init(room: ((UInt64) throws(StoreError) -> Void)? = nil, sink: @escaping Sink) {
+  /// Creates an output. `checkSpace` is called with the length of a long value before it is
+  /// written, and throws if there is no space for it.
+  package init(checkSpace: ((UInt64) throws(StoreError) -> Void)? = nil, sink: @escaping Sink) {
     self.sink = sink
-    self.room = room
+    self.checkSpace = checkSpace
     buffer.reserveCapacity(8192)
   }
 
@@ -35,7 +35,7 @@ package final class WireOutput {
   ///   is full.
   func expect(_ length: UInt64) throws(StoreError) {
     guard length >= 16 << 20 else { return }
-    try room?(length / 3 * 4)
+    try checkSpace?(length / 3 * 4)
   }
 
   /// Passes the collected text on if it is long enough to be worth a call.

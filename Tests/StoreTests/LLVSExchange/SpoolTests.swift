@@ -16,7 +16,7 @@ import Testing
       try piece.withUnsafeBytes { try spool.append($0) }
       sent += piece
     }
-    let (rest, file, length) = try spool.take()
+    let (rest, file, length) = try spool.drain()
     #expect(rest.isEmpty && length == UInt64(sent.count))
     let stored = try #require(file)
     #expect(try stored.read(sent.count + 1, at: 0) == sent)

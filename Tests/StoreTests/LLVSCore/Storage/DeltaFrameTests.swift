@@ -35,7 +35,7 @@ struct DeltaFrameTests {
         DeltaFrame.make(node, from: $0, capacity: capacity, after: head, compression)
       }
     }
-    guard case .told(let made) = made else { return nil }
+    guard case .frame(let made) = made else { return nil }
     #expect(made.starts(with: head) && made.count - 3 <= capacity)
     let read = compression.undelta(made.dropFirst(3), from: base, length: bytes.count)
     try #require(read == bytes)

@@ -19,6 +19,7 @@ struct BundleExchangeTests {
     try FolderFormat.bundles.retrieve(into: store, folder)
   }
 
+  @discardableResult
   private func send(_ store: Store) throws -> ExchangeReport {
     try FolderFormat.bundles.send(store, folder)
   }

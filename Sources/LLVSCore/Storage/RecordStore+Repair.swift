@@ -13,7 +13,7 @@ extension RecordStore {
   ///   held these bytes.
   /// - Concurrency: any thread of the process that writes; several threads would write the same
   ///   bytes.
-  func mend(
+  func repair(
     _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, at location: Location
   ) -> Bool {
     let packed = packed(kind, bytes)

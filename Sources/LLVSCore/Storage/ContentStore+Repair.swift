@@ -7,7 +7,7 @@ extension ContentStore {
   private static let mostUnreadable = 4096
 
   /// Remembers that the bytes with a digest cannot be read at a location.
-  func note(unreadable digest: Digest, at location: Location) {
+  func remember(unreadable digest: Digest, at location: Location) {
     unreadable.withLock { unreadable in
       guard unreadable.count < ContentStore.mostUnreadable else { return }
       unreadable[digest] = location
@@ -16,30 +16,30 @@ extension ContentStore {
 
   /// Writes bytes that are about to be stored over their damaged record, and returns its location;
   /// nil if they have to be stored anew.
-  func mended(
+  func repaired(
     _ kind: RecordKind, _ bytes: UnsafeRawBufferPointer, _ digest: Digest
   ) -> Location? {
     guard let place = unreadable.withLock({ $0.removeValue(forKey: digest) }),
-      records.mend(kind, bytes, at: place)
+      records.repair(kind, bytes, at: place)
     else { return nil }
     return place
   }
 
   /// Repairs damaged nodes of an older value with the same bytes as the one that was just stored.
-  func mendNodes(of stored: StoredContent) throws(StoreError) {
+  func repairNodes(of stored: StoredContent) throws(StoreError) {
     guard case .tree(let location) = stored.content, !unreadable.withLock({ $0.isEmpty }) else {
       return
     }
-    try mendNodes(location, stored.digest)
+    try repairNodes(location, stored.digest)
   }
 
-  private func mendNodes(_ location: Location, _ digest: Digest) throws(StoreError) {
+  private func repairNodes(_ location: Location, _ digest: Digest) throws(StoreError) {
     let bytes = try records.read(.valueNode, at: location)
-    _ = bytes.withUnsafeBytes { mended(.valueNode, $0, digest) }
+    _ = bytes.withUnsafeBytes { repaired(.valueNode, $0, digest) }
     guard let node = ValueNode(bytes: bytes) else { return }
     for item in node.items where item.kind == .node {
       guard let location = item.location, let digest = item.digest else { continue }
-      try mendNodes(location, digest)
+      try repairNodes(location, digest)
     }
   }
 
@@ -52,10 +52,10 @@ extension ContentStore {
       guard let place = index.chunk(digest), place != location,
         let bytes = try? records.read(.chunk, at: place), Digest.of(bytes) == digest
       else {
-        note(unreadable: digest, at: location)
+        remember(unreadable: digest, at: location)
         throw error
       }
-      if heals { _ = bytes.withUnsafeBytes { records.mend(.chunk, $0, at: location) } }
+      if repairs { _ = bytes.withUnsafeBytes { records.repair(.chunk, $0, at: location) } }
       return bytes
     }
   }
@@ -82,7 +82,7 @@ extension ContentStore {
     } catch {
       guard error.isDamage else { throw error }
       return try records.read(.chunk, at: now).withUnsafeBytes {
-        records.mend(.chunk, $0, at: before)
+        records.repair(.chunk, $0, at: before)
       }
     }
   }
@@ -95,7 +95,7 @@ extension ContentStore {
       old = ValueNode(bytes: try records.read(.valueNode, at: before))
     } catch {
       guard error.isDamage else { throw error }
-      return bytes.withUnsafeBytes { records.mend(.valueNode, $0, at: before) }
+      return bytes.withUnsafeBytes { records.repair(.valueNode, $0, at: before) }
     }
     guard let old, let new = ValueNode(bytes: bytes), old.items.count == new.items.count else {
       return false

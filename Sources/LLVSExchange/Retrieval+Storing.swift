@@ -24,7 +24,7 @@ extension Retrieval {
   }
 
   /// Stores versions that are in order.
-  mutating func take(_ order: [IncomingVersion]) throws(StoreError) {
+  mutating func storeAll(_ order: [IncomingVersion]) throws(StoreError) {
     var batch = Retrieval.batch(of: order, from: 0)
     var opened = try open(order[batch])
     while !batch.isEmpty {
@@ -35,7 +35,7 @@ extension Retrieval {
       let (outcomes, following) = try Parallel.both(
         { () throws(StoreError) in try retrieval.install(current, ready) },
         { () throws(StoreError) in try retrieval.open(order[next]) })
-      for (incoming, outcome) in zip(current, outcomes) { note(incoming.id, outcome) }
+      for (incoming, outcome) in zip(current, outcomes) { record(incoming.id, outcome) }
       (batch, opened) = (next, following)
       control.report(.storing, batch.lowerBound, of: order.count)
     }
@@ -134,7 +134,7 @@ extension Retrieval {
     }
   }
 
-  private mutating func note(_ id: Version.ID, _ outcome: Outcome) {
+  private mutating func record(_ id: Version.ID, _ outcome: Outcome) {
     switch outcome {
     case .taken(let number):
       report.taken.append(id)
@@ -145,7 +145,7 @@ extension Retrieval {
       report.refused.append(ExchangeReport.Fault(id: id, reason: reason))
     case .barred(let cause, let isRefused):
       barred[id] = isRefused
-      note(id, after: cause, isRefused: isRefused)
+      record(id, after: cause, isRefused: isRefused)
     case .absent:
       barred[id] = false
       report.absent.insert(id)
