@@ -149,7 +149,7 @@ struct StoreDamageTests {
       let columns =
         "number,id,name,first,second,timestamp,bits,generation,line,flags,map,data_size,"
         + "stored_at,metadata,changes"
-      let database = try Database(path: path + "/store.sqlite", mode: .readWrite)
+      let database = try StoreDatabase(path: path + "/store.sqlite", mode: .readWrite)
       try database.execute("UPDATE versions SET sum = llvs_sum_negative(\(columns))")
       #expect(try database.integer("SELECT sum IS llvs_sum(\(columns)) FROM versions") == 0)
     }
