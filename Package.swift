@@ -4,6 +4,9 @@ import PackageDescription
 // FUZZ=1 builds everything for libFuzzer and adds its program: see mount-scripts/fuzz.
 let isFuzzing = Context.environment["FUZZ"] == "1"
 
+// LLVS_STRICT=1 makes every warning an error: see mount-scripts/check.
+let isStrict = Context.environment["LLVS_STRICT"] == "1"
+
 // Why each library is here:
 //   fuse3    the kernel's file system interface (libfuse 3.14, low-level API).
 //   sqlite3  what changes or is looked up by something else: versions, heads, settings, the log of heads.
@@ -57,11 +60,12 @@ let package = Package(
     .target(name: "Control", dependencies: store + tree + ["HistoryTree"]),
     .target(
       name: "LLVSMount", dependencies: store + tree + ["Control", "HistoryTree", "FuseSession"]),
+    .target(name: "Reports", dependencies: store + tree + ["HistoryTree", "CZlib"]),
     .target(
       name: "LLVSTool",
       dependencies: store + tree + [
-        "LLVSMount", "Control", "HistoryTree", "FuseSession", "LLVS", "KeyValueCRDT", "SQLite",
-        "CZlib",
+        "Reports", "LLVSMount", "Control", "HistoryTree", "FuseSession", "LLVS", "KeyValueCRDT",
+        "SQLite",
       ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
 
@@ -96,7 +100,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "LLVSToolTests",
-      dependencies: store + tree + ["llvs", "LLVS", "LLVSTool", "TestSupport"]),
+      dependencies: store + tree + ["llvs", "LLVS", "LLVSTool", "Reports", "TestSupport"]),
     .testTarget(name: "LayeringTests", dependencies: []),
     // Not a test of ours but of any directory: what POSIX and Linux promise, check by check.
     .executableTarget(name: "conformance", dependencies: ["CShims"], path: "Tests/Conformance"),
@@ -134,6 +138,9 @@ for target in package.targets where target.type != .system {
       // Members come from modules that the file itself imports.
       .enableUpcomingFeature("MemberImportVisibility"),
     ]
+  if isStrict {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
+  }
   if isFuzzing {
     target.swiftSettings =
       (target.swiftSettings ?? []) + [

@@ -2,6 +2,7 @@ import Grammar
 import HistoryTree
 import LLVSCore
 import Platform
+import Reports
 import TreeNames
 
 extension Verb {

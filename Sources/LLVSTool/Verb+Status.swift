@@ -3,6 +3,7 @@ import Foundation
 import Grammar
 import LLVSCore
 import Platform
+import Reports
 
 extension Verb {
   /// Shows the status in words, or the fields of `status.json` with --json.
@@ -85,7 +86,9 @@ struct StatusText {
       lines.append("Little space is free: no versions are made by themselves.")
     }
     if let last = fields["last"] as? String, last.hasPrefix("error: ") {
-      let time = (fields["lastTime"] as? Int).map { LocalTime.ago(Int64($0) / 1_000_000_000) }
+      let time = (fields["lastTime"] as? Int).map {
+        TimestampText.ago(seconds: Int64($0) / 1_000_000_000)
+      }
       lines.append("The last error\(time.map { " was \($0)" } ?? ""): \(last.dropFirst(7)).")
     }
     return lines
@@ -98,7 +101,7 @@ struct StatusText {
       return [line == VersionRecord.unnamedLine ? "No version yet." : "\(place), no version yet."]
     }
     let record = try store.version(named: name)
-    let age = record.map { ", made \(LocalTime.ago(VersionStory.seconds($0)))" } ?? ""
+    let age = record.map { ", made \(TimestampText.ago(seconds: VersionStory.seconds($0)))" } ?? ""
     return ["\(place), at \(name)\(age)."]
   }
 
@@ -170,11 +173,13 @@ struct StatusText {
           (peer[name] as? Int).map { Int64($0) / 1_000_000_000 }
         }
         if let failed = time("failed") {
-          parts.append("failed \(LocalTime.ago(failed)): \(peer["message"] as? String ?? "")")
-          if let ok = time("lastOK") { parts.append("last well \(LocalTime.ago(ok))") }
+          parts.append(
+            "failed \(TimestampText.ago(seconds: failed)): \(peer["message"] as? String ?? "")")
+          if let ok = time("lastOK") { parts.append("last well \(TimestampText.ago(seconds: ok))") }
         } else if let ok = time("lastOK") {
           let isWhole = peer["refused"] as? Int ?? 0 == 0
-          parts.append("\(isWhole ? "in step" : "exchanged with") \(LocalTime.ago(ok))")
+          parts.append(
+            "\(isWhole ? "in step" : "exchanged with") \(TimestampText.ago(seconds: ok))")
         } else {
           parts.append("never exchanged with")
         }

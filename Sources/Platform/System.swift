@@ -25,21 +25,6 @@ package enum SystemClock {
     // nanosleep(2) writes what is left when a signal wakes it.
     while unsafe nanosleep(&rest, &left) != 0, errno == EINTR { rest = left }
   }
-
-  /// Returns the UTC date and time of a number of seconds since 1970; nil outside the years 0 to
-  /// 9999.
-  package static func utc(
-    _ seconds: Int64
-  ) -> (year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int)? {
-    guard seconds >= -62_167_219_200, seconds < 253_402_300_800 else { return nil }
-    var time = time_t(seconds)
-    var parts = unsafe tm()
-    guard unsafe gmtime_r(&time, &parts) != nil else { return nil }
-    return unsafe (
-      Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday), Int(parts.tm_hour),
-      Int(parts.tm_min), Int(parts.tm_sec)
-    )
-  }
 }
 
 /// Random numbers from the kernel.

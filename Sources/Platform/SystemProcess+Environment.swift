@@ -3,7 +3,7 @@ internal import Glibc
 extension SystemProcess {
   /// The arguments of the process, the program's name first, byte for byte.
   package static var arguments: [[UInt8]] {
-    unsafe (0..<Int(CommandLine.argc)).compactMap { index in
+    (0..<Int(CommandLine.argc)).compactMap { index in
       guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
       return unsafe Array(UnsafeRawBufferPointer(start: word, count: strlen(word)))
     }

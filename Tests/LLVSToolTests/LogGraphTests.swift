@@ -2,6 +2,8 @@ import LLVSTool
 import TestSupport
 import Testing
 
+@testable import Reports
+
 /// Reads a drawn graph as one reads it on paper: follows lines by their characters alone.
 private struct GraphReader {
   /// A line that is followed downwards: which versions it comes from, and whether it came from the right.

@@ -48,10 +48,15 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     ], "Only the mount knows both the kernel and the tree."
   ),
   (
+    "Reports",
+    ["HistoryTree", "WorkingTree", "Grammar", "TreeNames", "LLVSCore", "Platform", "CZlib"],
+    "What a log or a difference says is found without a terminal to print it on."
+  ),
+  (
     "LLVSTool",
     [
-      "LLVSMount", "Control", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "FuseSession",
-      "LLVS", "LLVSExchange", "LLVSCore", "KeyValueCRDT", "SQLite", "Platform", "CZlib",
+      "Reports", "LLVSMount", "Control", "HistoryTree", "WorkingTree", "Grammar", "TreeNames",
+      "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "KeyValueCRDT", "SQLite", "Platform",
     ], "The tool stands on top of everything."
   ),
   ("llvs", ["LLVSTool", "Platform"], "The program is the tool's entry and nothing else."),
@@ -65,7 +70,8 @@ private let outside: [String: Set<String>] = [
   "Dispatch": ["LLVSCore", "LLVSExchange", "KeyValueCRDT"],
   "Synchronization": [
     "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVS", "TreeNames",
-    "Grammar", "WorkingTree", "HistoryTree", "Control", "FuseSession", "LLVSMount", "LLVSTool",
+    "Grammar", "WorkingTree", "HistoryTree", "Control", "Reports", "FuseSession", "LLVSMount",
+    "LLVSTool",
   ],
 ]
 

@@ -166,9 +166,10 @@ struct FileTests {
     #expect(SystemRandom.bytes(13).count == 13)
     #expect(SystemProcess.isRunning(SystemProcess.id))
     #expect(try SystemProcess.bootID().utf8.count == 36)
-    let utc = try #require(SystemClock.utc(1_778_307_200))
-    #expect(utc == (2026, 5, 9, 6, 13, 20))
-    #expect(SystemClock.utc(.max) == nil)
+    let utc = try #require(CalendarTime(utc: 1_778_307_200))
+    #expect(
+      [utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second] == [2026, 5, 9, 6, 13, 20])
+    #expect(CalendarTime(utc: .max) == nil)
     #expect(try FileSystem.fileSystem(of: directory.path).availableBytes > 0)
   }
 }

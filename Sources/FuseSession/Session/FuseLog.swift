@@ -1,7 +1,7 @@
 import CShims
 import Synchronization
 
-/// The destination of libfuse's own messages.
+/// Keeps the last error that libfuse reported, which tells why a session could not be made.
 ///
 /// There is one for the process, as in libfuse.
 ///
@@ -16,19 +16,12 @@ package enum FuseLog {
   }
 
   private struct State {
-    var sink: (@Sendable (Level, String) -> Void)?
     var lastError = ""
     /// The text of a line that has not ended yet.
     var beginning = ""
   }
 
   private static let state = Mutex(State())
-
-  /// Sends libfuse's messages to `sink` instead of to standard error.
-  package static func setSink(_ sink: @escaping @Sendable (Level, String) -> Void) {
-    state.withLock { $0.sink = sink }
-    install()
-  }
 
   static func install() {
     unsafe llvs_fuse_set_log_sink { level, text in
@@ -46,14 +39,12 @@ package enum FuseLog {
   }
 
   private static func take(_ level: Level, _ message: String) {
-    let (sink, text) = state.withLock { state -> ((@Sendable (Level, String) -> Void)?, String) in
+    state.withLock { state in
       // libfuse prints some sentences in pieces; the last piece ends the line.
       var text = (state.beginning + message)[...]
       state.beginning = message.last == "\n" ? "" : String(text)
       while text.last == "\n" { text.removeLast() }
       if level <= .error { state.lastError = String(text) }
-      return (state.beginning.isEmpty ? state.sink : nil, String(text))
     }
-    sink?(level, text)
   }
 }

@@ -168,10 +168,10 @@ final class RequestLoop: Sendable {
   ) -> Bool {
     let body = MemoryLayout<fuse_in_header>.size
     guard header.opcode == FUSE_READ.rawValue,
-      unsafe request.count >= body + MemoryLayout<fuse_read_in>.size
+      request.count >= body + MemoryLayout<fuse_read_in>.size
     else { return false }
-    return unsafe request.loadUnaligned(fromByteOffset: body, as: fuse_read_in.self).size
-      >= largeRead
+    let read = unsafe request.loadUnaligned(fromByteOffset: body, as: fuse_read_in.self)
+    return read.size >= largeRead
   }
 
   /// Waits for a request; returns false at the end.

@@ -1,3 +1,5 @@
+import Platform
+
 /// Parses a point in time, as users name it below `at/`.
 ///
 /// A user asks for the tree as it was at that time, so a name that is not exact means the end of
@@ -44,10 +46,7 @@ package struct TimeExpression: Sendable {
   /// The name of the local day that an instant lies in.
   package func day(of instant: Instant) -> String {
     let seconds = TimeExpression.seconds(instant)
-    let days = TimeExpression.floored(seconds + calendar.offset(seconds), 86_400)
-    let (year, month, day) = CivilDate.date(days: days)
-    return "\(TimeExpression.padded(year, 4))-\(TimeExpression.padded(Int64(month), 2))-"
-      + TimeExpression.padded(Int64(day), 2)
+    return CalendarTime(utc: seconds + calendar.offset(seconds))?.date ?? "?"
   }
 
   // MARK: Parts
@@ -85,7 +84,7 @@ package struct TimeExpression: Sendable {
     var fields = Fields(text.utf8)
     guard let year = fields.number(4), fields.skip("-"), let month = fields.number(2),
       fields.skip("-"), let day = fields.number(2),
-      let days = CivilDate.days(year: year, month: Int(month), day: Int(day))
+      let days = CalendarTime.days(year: year, month: month, day: day)
     else { return nil }
     if fields.isAtEnd { return endOfDay(days) }
     guard fields.skip("T") || fields.skip(" "), let hour = fields.number(2), hour < 24,
@@ -124,11 +123,6 @@ package struct TimeExpression: Sendable {
     let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     let (difference, borrows) = instant.subtractingReportingOverflow(product)
     return overflows || borrows ? .min : difference
-  }
-
-  private static func padded(_ value: Int64, _ width: Int) -> String {
-    let text = String(value)
-    return String(repeating: "0", count: max(0, width - text.count)) + text
   }
 }
 

@@ -1,6 +1,6 @@
 import Platform
 
-/// Formats times as replies show them.
+/// Times as replies, logs and reports show them.
 package enum TimestampText {
   /// The current time, in nanoseconds since 1970.
   package static func now() -> Int64 {
@@ -8,21 +8,59 @@ package enum TimestampText {
     return now.seconds * 1_000_000_000 + Int64(now.nanoseconds)
   }
 
-  private static func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+  // MARK: UTC
 
-  /// Formats an instant in UTC, to the minute: `2026-04-30T18:02Z`.
+  /// Formats an instant, in nanoseconds since 1970: `2026-04-30T18:02Z`; `?` outside the years 0 to 9999.
   package static func utc(_ instant: Int64) -> String {
-    guard let utc = SystemClock.utc(instant / 1_000_000_000) else { return "?" }
-    return "\(utc.year)-\(two(utc.month))-\(two(utc.day))T\(two(utc.hour)):\(two(utc.minute))Z"
+    guard let utc = CalendarTime(utc: instant / 1_000_000_000) else { return "?" }
+    return "\(utc.date)T\(utc.minutes)Z"
   }
 
-  /// Formats an instant of today as its local time of day; any other as ``utc(_:)`` does.
+  /// Formats seconds since 1970: `2026-04-30T18:02:31Z`; `?` outside the years 0 to 9999.
+  package static func utc(seconds: Int64) -> String {
+    guard let utc = CalendarTime(utc: seconds) else { return "?" }
+    return "\(utc.date)T\(utc.time)Z"
+  }
+
+  // MARK: Local
+
+  /// Formats an instant of today, in nanoseconds since 1970, as its local time of day; any other as
+  /// ``utc(_:)`` does.
   package static func short(_ instant: Int64, now: Int64 = now()) -> String {
-    let (seconds, today) = (instant / 1_000_000_000, now / 1_000_000_000)
-    guard let local = SystemClock.utc(seconds + SystemClock.localOffset(at: seconds)),
-      let current = SystemClock.utc(today + SystemClock.localOffset(at: today)),
-      (local.year, local.month, local.day) == (current.year, current.month, current.day)
+    guard let local = CalendarTime(local: instant / 1_000_000_000),
+      let today = CalendarTime(local: now / 1_000_000_000), local.date == today.date
     else { return utc(instant) }
-    return "\(two(local.hour)):\(two(local.minute)):\(two(local.second))"
+    return local.time
+  }
+
+  /// Formats seconds since 1970 in local time: `2026-05-01 12:22:31 +0200`; `?` outside the years 0 to
+  /// 9999.
+  package static func local(seconds: Int64) -> String {
+    guard let local = CalendarTime(local: seconds) else { return "?" }
+    let offset = SystemClock.localOffset(at: seconds)
+    let minutes = Int(offset.magnitude / 60)
+    return "\(local.date) \(local.time) \(offset < 0 ? "-" : "+")"
+      + CalendarTime.digits(minutes / 60) + CalendarTime.digits(minutes % 60)
+  }
+
+  /// Formats seconds since 1970 by their distance from now: `3 hours ago`; as local date and time if that
+  /// is over a month ago, or in the future.
+  package static func ago(
+    seconds: Int64, now: Int64 = SystemClock.realtime().seconds
+  ) -> String {
+    let past = now - seconds
+    func some(_ count: Int64, _ unit: String) -> String {
+      "\(count) \(unit)\(count == 1 ? "" : "s") ago"
+    }
+    switch past {
+    case 0..<5: return "just now"
+    case 5..<90: return some(past, "second")
+    case 90..<5400: return some(past / 60, "minute")
+    case 5400..<129_600: return some(past / 3600, "hour")
+    case 129_600..<2_592_000: return some(past / 86_400, "day")
+    default:
+      guard let local = CalendarTime(local: seconds) else { return "?" }
+      return "\(local.date) \(local.minutes)"
+    }
   }
 }

@@ -1,3 +1,4 @@
+import Grammar
 import LLVSCore
 import Platform
 import Synchronization
@@ -68,10 +69,7 @@ extension MetaTree {
 
   private static func text(_ timestamp: Double) -> String {
     let time = Attributes.Time(referenceTimestamp: timestamp)
-    guard let utc = SystemClock.utc(time.seconds) else { return "?" }
-    func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
-    return "\(utc.year)-\(two(utc.month))-\(two(utc.day))T\(two(utc.hour)):\(two(utc.minute)):"
-      + "\(two(utc.second))Z"
+    return TimestampText.utc(seconds: time.seconds)
   }
 
   /// Returns the changes of a version below a path, compared with its first predecessor.

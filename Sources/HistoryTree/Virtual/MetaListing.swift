@@ -1,5 +1,6 @@
 import Grammar
 import LLVSCore
+import Platform
 import TreeNames
 import WorkingTree
 
@@ -171,13 +172,8 @@ enum MetaListing {
       let found = local >= 0 ? local / 86_400 : (local + 1) / 86_400 - 1
       // A clock that was set back across midnight could give the same day twice.
       let day = min(found, position == 0 ? found : before - 1)
-      let (year, month, dayOfMonth) = CivilDate.date(days: day)
-      guard year >= 0, year <= 9999, day < Self.lastDay else { return nil }
-      func digits(_ value: Int64, _ count: Int) -> String {
-        let text = String(value)
-        return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
-      }
-      return ("\(digits(year, 4))-\(digits(Int64(month), 2))-\(digits(Int64(dayOfMonth), 2))", day)
+      guard day < Self.lastDay, let date = CalendarTime(utc: day * 86_400)?.date else { return nil }
+      return (date, day)
     }
   }
 

@@ -38,13 +38,6 @@ package struct UnsettledDrop: Hashable, Sendable {
   package let side: MergeSide
 }
 
-/// The unsettled drops of one head, from which those of its descendants follow.
-package struct KnownDrops: Hashable, Sendable {
-  package let head: VersionNumber
-  /// In ascending order of (key, version).
-  package let drops: [UnsettledDrop]
-}
-
 /// What conflicts are computed from, beside the history and the maps.
 package protocol ConflictSource: AnyObject, Sendable {
   func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata

@@ -8,19 +8,8 @@ extension Version.MetadataValue {
 
   /// Creates a piece of metadata that is the JSON of a text.
   public init(_ text: String) {
-    var bytes: [UInt8] = [UInt8(ascii: "\"")]
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        bytes.append(UInt8(ascii: "\\"))
-        bytes.append(byte)
-      case 0..<32:
-        let digits = Array("0123456789abcdef".utf8)
-        bytes += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      default: bytes.append(byte)
-      }
-    }
-    bytes.append(UInt8(ascii: "\""))
+    var bytes: [UInt8] = []
+    JSONString.append(text.utf8, to: &bytes)
     self.init(data: bytes)
   }
 

@@ -19,7 +19,7 @@ package final class Catalog: Sendable {
   }
 
   let path: String
-  let mode: Store.Mode
+  let mode: AccessMode
   /// True if this object created the database.
   let isNew: Bool
   /// True if there is a table of bundles: a reader does not add it to an older store.
@@ -37,7 +37,7 @@ package final class Catalog: Sendable {
   /// `witness` is a file that only a store with a catalog has: if it is given, a catalog without
   /// tables is damaged.
   init(
-    path: String, mode: Store.Mode, creating properties: [String: [UInt8]]?, witness: String? = nil
+    path: String, mode: AccessMode, creating properties: [String: [UInt8]]?, witness: String? = nil
   ) throws(StoreError) {
     self.path = path
     self.mode = mode
@@ -81,7 +81,7 @@ package final class Catalog: Sendable {
         try database.execute("PRAGMA user_version=\(Catalog.formatVersion)")
       }
     }
-    Store.takeSharedMemory(of: database, version: Catalog.formatVersion)
+    database.takeSharedMemory(version: Catalog.formatVersion)
     hasBundles = true
     hasSums = true
     database.watchLog()

@@ -1,4 +1,4 @@
-package import Platform
+import Platform
 internal import Synchronization
 
 /// The bytes of values: cut, hashed and stored once when written, verified and cached when read.
@@ -193,43 +193,11 @@ package final class ContentStore: Sendable {
     }
   }
 
-  /// Returns the file, offset and length of bytes that are stored uncompressed, for splice; nil for
-  /// others.
-  package func plainRun(
-    _ stored: StoredContent, at offset: UInt64
-  ) throws(StoreError) -> (file: File, offset: UInt64, length: Int)? {
-    guard offset < stored.length else { return nil }
-    switch stored.content {
-    case .none, .inline: return nil
-    case .chunk(let location): return try plainRun(location, from: offset)
-    case .tree(let location):
-      var node = try node(location)
-      var offset = offset
-      var index = node.index(of: offset)
-      while node.items[index].kind == .node {
-        offset -= node.starts[index]
-        node = try child(of: node, at: index)
-        index = node.index(of: offset)
-      }
-      guard let chunk = node.items[index].location else { return nil }
-      return try plainRun(chunk, from: offset - node.starts[index])
-    }
-  }
-
-  private func plainRun(
-    _ location: Location, from offset: UInt64
-  ) throws(StoreError) -> (file: File, offset: UInt64, length: Int)? {
-    guard let run = try records.plainBytes(at: location), offset < UInt64(run.length) else {
-      return nil
-    }
-    return (run.file, run.offset + offset, run.length - Int(offset))
-  }
-
   // MARK: Writing
 
   /// Stores a value's bytes, in bounded memory for any length.
   package func write(
-    _ source: some ContentSource, in transaction: WriteTransaction
+    _ source: some ContentSource, in transaction: any ChunkTransaction
   ) throws(StoreError) -> StoredContent {
     guard source.length <= UInt64(ValueChunking.singleChunk) else {
       var writer = try ContentWriter(source: source, store: self, transaction: transaction)
@@ -256,7 +224,7 @@ package final class ContentStore: Sendable {
 
   /// Stores a value in memory.
   package func write(
-    _ bytes: [UInt8], in transaction: WriteTransaction
+    _ bytes: [UInt8], in transaction: any ChunkTransaction
   ) throws(StoreError) -> StoredContent {
     guard bytes.count <= ValueChunking.singleChunk else {
       return try write(BytesSource(bytes), in: transaction)
@@ -293,7 +261,7 @@ package final class ContentStore: Sendable {
 
   /// Stores a value that is hashed and perhaps compressed.
   package func write(
-    _ value: ReadyValue, in transaction: WriteTransaction
+    _ value: ReadyValue, in transaction: any ChunkTransaction
   ) throws(StoreError) -> StoredContent {
     let (bytes, digest) = (value.bytes, value.digest)
     guard bytes.count <= ValueChunking.singleChunk else {
@@ -320,7 +288,7 @@ package final class ContentStore: Sendable {
   /// Stores a chunk, or returns the location of the same bytes.
   func writeChunk(
     _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord? = nil,
-    in transaction: WriteTransaction
+    in transaction: any ChunkTransaction
   ) throws(StoreError) -> Location {
     if let known = newChunk(bytes, digest, in: transaction) ?? storedChunk(bytes, digest) {
       return known
@@ -330,7 +298,7 @@ package final class ContentStore: Sendable {
 
   private func append(
     _ bytes: UnsafeRawBufferPointer, _ digest: Digest, packed: PackedRecord?,
-    in transaction: WriteTransaction
+    in transaction: any ChunkTransaction
   ) throws(StoreError) -> Location {
     if let repaired = repaired(.chunk, bytes, digest) { return repaired }
     let location = try records.append(.chunk, bytes, packed: packed)
@@ -340,7 +308,7 @@ package final class ContentStore: Sendable {
 
   /// Returns the location of a chunk that this transaction stored.
   private func newChunk(
-    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, in transaction: WriteTransaction
+    _ bytes: UnsafeRawBufferPointer, _ digest: Digest, in transaction: any ChunkTransaction
   ) -> Location? {
     guard bytes.count >= ContentStore.sharedFrom else { return nil }
     return transaction.newChunk(digest).flatMap { holds($0, bytes, digest) ? $0 : nil }
@@ -368,7 +336,7 @@ package final class ContentStore: Sendable {
 
   /// Packs metadata: up to 4,096 bytes into the version's row, more is stored as a value.
   func pack(
-    _ metadata: Version.Metadata, in transaction: WriteTransaction
+    _ metadata: Version.Metadata, in transaction: any ChunkTransaction
   ) throws(StoreError) -> [UInt8] {
     let bytes = Version.encode(metadata)
     if bytes.count <= 4096 { return [0] + bytes }

@@ -8,7 +8,7 @@
 struct ContentWriter<Source: ContentSource> {
   private let source: Source
   private let store: ContentStore
-  private let transaction: WriteTransaction
+  private let transaction: any ChunkTransaction
   private let length: UInt64
   private let base: (stored: StoredContent, top: ValueNode)?
   private var builder: ValueTreeBuilder
@@ -26,7 +26,7 @@ struct ContentWriter<Source: ContentSource> {
   /// its last byte.
   private static var lookahead: Int { ValueChunking.maximum + ValueChunking.zeroRun }
 
-  init(source: Source, store: ContentStore, transaction: WriteTransaction) throws(StoreError) {
+  init(source: Source, store: ContentStore, transaction: any ChunkTransaction) throws(StoreError) {
     self.source = source
     self.store = store
     self.transaction = transaction

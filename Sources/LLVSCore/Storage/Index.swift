@@ -16,7 +16,7 @@ final class Index: Sendable {
     var chunks: [Int64: Location] = [:]
     var changes: [(key: Int64, version: UInt32)] = []
     var lastVersion: UInt32 = 0
-    var conflicts: (known: KnownDrops, head: Version.ID)?
+    var conflicts: (drops: [UInt8], head: Version.ID)?
     /// Small pieces of data, by name.
     var notes: [String: [UInt8]] = [:]
     var isScheduled = false
@@ -35,7 +35,7 @@ final class Index: Sendable {
   private let readers = Mutex<[Loan]>([])
   private let writer = Mutex<Loan?>(nil)
 
-  init(path: String, mode: Store.Mode, storeID: [UInt8]) throws(StoreError) {
+  init(path: String, mode: AccessMode, storeID: [UInt8]) throws(StoreError) {
     self.path = path
     isWritable = mode == .writer
     guard isWritable else { return }
@@ -91,7 +91,7 @@ final class Index: Sendable {
       throw .corrupt("\(path) belongs to another store")
     }
     statement.reset()
-    Store.takeSharedMemory(of: database, version: formatVersion)
+    database.takeSharedMemory(version: formatVersion)
     return database
   }
 
@@ -167,22 +167,22 @@ final class Index: Sendable {
     try outcome.get()
   }
 
-  /// Returns the unsettled drops that were kept last, and their head.
-  func conflicts() -> (known: KnownDrops, id: Version.ID)? {
+  /// Returns the unsettled drops that were kept last, encoded, and their head.
+  func conflicts() -> (drops: [UInt8], head: Version.ID)? {
     // If they cannot be read they are computed again.
-    try? read { (database) throws(StoreError) -> (KnownDrops, Version.ID)? in
+    try? read { (database) throws(StoreError) -> ([UInt8], Version.ID)? in
       let statement = try database.prepared("SELECT head, drops FROM conflicts")
       defer { statement.reset() }
-      guard try statement.step(), let known = KnownDrops(encoded: statement.bytes(1)) else {
-        return nil
-      }
-      return (known, Version.ID(String(decoding: statement.bytes(0), as: UTF8.self)))
+      guard try statement.step() else { return nil }
+      return (
+        statement.bytes(1), Version.ID(String(decoding: statement.bytes(0), as: UTF8.self))
+      )
     }
   }
 
-  /// Keeps the unsettled drops of a head; they are written later.
-  func note(conflicts known: KnownDrops, of head: Version.ID) {
-    keep { $0.conflicts = (known, head) }
+  /// Keeps the unsettled drops of a head, encoded; they are written later.
+  func keep(conflicts drops: [UInt8], of head: Version.ID) {
+    keep { $0.conflicts = (drops, head) }
   }
 
   /// Keeps bytes under a name, in place of older ones; they are written later.
@@ -288,7 +288,7 @@ final class Index: Sendable {
           pending.chunks[hash] = nil
         }
         pending.changes.removeFirst(min(batch.1.count, pending.changes.count))
-        if pending.conflicts?.known.head == batch.3?.known.head { pending.conflicts = nil }
+        if pending.conflicts?.head == batch.3?.head { pending.conflicts = nil }
         for (name, bytes) in batch.4 where pending.notes[name] == bytes {
           pending.notes[name] = nil
         }
@@ -298,7 +298,7 @@ final class Index: Sendable {
 
   private static func write(
     _ chunks: [Int64: Location], _ changes: [(key: Int64, version: UInt32)], _ last: UInt32,
-    _ conflicts: (known: KnownDrops, head: Version.ID)?, _ notes: [String: [UInt8]],
+    _ conflicts: (drops: [UInt8], head: Version.ID)?, _ notes: [String: [UInt8]],
     to database: StoreDatabase
   ) throws(StoreError) {
     try database.transaction { () throws(StoreError) in
@@ -316,7 +316,7 @@ final class Index: Sendable {
       if let conflicts {
         try database.execute("DELETE FROM conflicts")
         try database.prepared("INSERT INTO conflicts VALUES(?, ?)")
-          .bind(1, Array(conflicts.head.rawValue.utf8)).bind(2, conflicts.known.encoded).run()
+          .bind(1, Array(conflicts.head.rawValue.utf8)).bind(2, conflicts.drops).run()
       }
       for (name, bytes) in notes {
         try database.prepared("INSERT OR REPLACE INTO notes VALUES(?, ?)")

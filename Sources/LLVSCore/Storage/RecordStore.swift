@@ -294,9 +294,6 @@ final class RecordStore: NodeStorage, Sendable {
     frontier.store(UInt64(writer.segment) << 40 | writer.flushed, ordering: .releasing)
   }
 
-  /// The number of the next segment, for the catalog and statistics.
-  var nextSegment: UInt32 { writer.withLock { $0.next } }
-
   // MARK: Reading
 
   func readNode(at location: Location) throws(StoreError) -> [UInt8] {
@@ -380,18 +377,6 @@ final class RecordStore: NodeStorage, Sendable {
     let published = frontier.load(ordering: .acquiring)
     return UInt32(truncatingIfNeeded: published >> 40) != location.segment
       || location.offset < published & (1 << 40 - 1)
-  }
-
-  /// Returns where the bytes of a record are in its file if they are uncompressed, for splice.
-  ///
-  /// This call verifies them; the file's bytes may change before the caller reads them.
-  func plainBytes(at location: Location) throws(StoreError) -> (
-    file: File, offset: UInt64, length: Int
-  )? {
-    let file = try files.file(location.segment)
-    let (header, _) = try readPacked(at: location)
-    guard !header.isCompressed else { return nil }
-    return (file, location.offset + UInt64(SegmentFormat.recordHeaderSize), header.payloadLength)
   }
 
   /// Returns the bytes of a record that is still in the write buffer; nil once it is in the file.

@@ -10,7 +10,7 @@ package enum VersionName {
   package static func time(_ timestamp: Double) -> String {
     let bounded = timestamp.isNaN ? 0 : min(max(timestamp, -6.3e10), 2.5e11)
     let seconds = Int64(bounded.rounded(.down)) + referenceEpoch
-    guard let utc = SystemClock.utc(seconds) else { return "0000-01-01T000000Z" }
+    guard let utc = CalendarTime(utc: seconds) else { return "0000-01-01T000000Z" }
     func digits(_ value: Int, _ count: Int) -> String {
       let text = String(value)
       return String(repeating: "0", count: max(0, count - text.utf8.count)) + text

@@ -9,7 +9,7 @@ extension Store {
   /// A reader leaves the store as it is. It must not even open a damaged log in place: the last
   /// process to close a database empties its log, and everything behind the damage would be lost.
   static func examinedLog(
-    of path: String, mode: Mode, canWrite: Bool
+    of path: String, mode: AccessMode, canWrite: Bool
   ) throws(StoreError) -> (copy: ReadableCopy?, faults: [String]) {
     do throws(SystemError) {
       if mode == .writer {

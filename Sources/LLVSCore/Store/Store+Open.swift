@@ -18,7 +18,7 @@ extension Store {
   /// or user-space file system as a disk. If the disk is too full to open a store for writing,
   /// `makeRoom` is called, with the store's path and its lock held, to free what can be spared.
   package static func open(
-    path: String, mode: Mode = .writer, create: Bool = false, isForced: Bool = false,
+    path: String, mode: AccessMode = .writer, create: Bool = false, isForced: Bool = false,
     makeRoom: ((String) -> Void)? = nil
   ) throws(StoreError) -> Store {
     let store = Store(
@@ -32,7 +32,7 @@ extension Store {
   }
 
   static func parts(
-    path given: String, mode: Mode, create: Bool, isForced: Bool,
+    path given: String, mode: AccessMode, create: Bool, isForced: Bool,
     makeRoom: ((String) -> Void)? = nil
   ) throws(StoreError) -> Parts {
     let isMade = create ? try makeDirectory(given) : false
@@ -159,7 +159,7 @@ extension Store {
   /// Returns true if locks on the file system exclude all other processes.
   ///
   /// - Throws: ``StoreError/unreliable(_:)`` if they do not and the store is opened for writing.
-  private static func isReliable(_ path: String, _ mode: Mode) throws(StoreError) -> Bool {
+  private static func isReliable(_ path: String, _ mode: AccessMode) throws(StoreError) -> Bool {
     let unreliable: String?
     do throws(SystemError) {
       unreliable = try FileSystem.fileSystem(of: path).unreliableKind

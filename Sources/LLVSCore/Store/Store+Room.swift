@@ -8,10 +8,6 @@ internal import Platform
 extension Store {
   /// The initial shared memory of two logs, 32 KiB each, and their first frames.
   private static let neededSize: UInt64 = 96 << 10
-  /// On a disk with smaller blocks a full disk can kill the process.
-  private static let mappedBlock: UInt64 = 4096
-  /// A disk with less available space is nearly full.
-  private static let tightBytes: UInt64 = 16 << 20
 
   /// Checks that the disk has the space that opening a store's databases allocates.
   ///
@@ -25,7 +21,7 @@ extension Store {
   ) throws(StoreError) {
     do throws(SystemError) {
       let disk = try FileSystem.fileSystem(of: path)
-      guard disk.availableBytes < tightBytes else { return }
+      guard disk.availableBytes < DiskSpace.tightBytes else { return }
       do throws(SystemError) {
         try probeRoom(path)
       } catch {
@@ -35,7 +31,7 @@ extension Store {
           try probeRoom(path)
         } catch {
           // SQLite may need less, and reports an error otherwise.
-          guard isFull(error), disk.blockSize >= mappedBlock else { throw error }
+          guard isFull(error), disk.blockSize >= DiskSpace.mappedBlock else { throw error }
         }
       }
     } catch {
@@ -65,17 +61,5 @@ extension Store {
     }
     // Nor may this space be available before the file system's own journal is written.
     try File(path, [.read, .directory]).syncFileSystem()
-  }
-
-  /// Writes a value that a database has already if the disk is nearly full: the first transaction
-  /// that writes touches all of the log's shared memory, for which there may be no space later.
-  static func takeSharedMemory(of database: StoreDatabase, version: Int64) {
-    guard let disk = try? FileSystem.fileSystem(of: database.path),
-      disk.availableBytes < tightBytes, disk.blockSize < mappedBlock
-    else { return }
-    // If there is no space for the log, this is an error now and later.
-    try? database.transaction { () throws(StoreError) in
-      try database.execute("PRAGMA user_version=\(version)")
-    }
   }
 }

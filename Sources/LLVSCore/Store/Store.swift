@@ -12,9 +12,6 @@ internal import Synchronization
 /// - Concurrency: callable from any thread. Lock order: write lock, catalog's writer, record
 ///   store's writer, published state; the last two are never held while calling out.
 public final class Store: Sendable {
-  /// The kind of access: any number of readers, or one writer beside them.
-  package enum Mode: Sendable { case reader, writer }
-
   /// The committed state, as every thread sees it.
   package struct State: Sendable {
     /// The version that the live tree continues from.
@@ -34,7 +31,7 @@ public final class Store: Sendable {
   /// The store's directory, with symbolic links resolved.
   package let path: String
   /// The kind of access.
-  package let mode: Mode
+  package let mode: AccessMode
   /// 16 bytes that name the store; copies share them.
   package let storeID: [UInt8]
   /// The id of this copy of the store: `cp -a` makes a copy with another.
@@ -81,7 +78,7 @@ public final class Store: Sendable {
   /// The parts of an opened store.
   struct Parts {
     var path: String
-    var mode: Mode
+    var mode: AccessMode
     var storeID: [UInt8]
     var replicaID: String
     var catalog: Catalog

@@ -1,7 +1,7 @@
 /// All changes that one commit makes visible at once; see ``Store/write(_:)``.
 ///
 /// - Concurrency: used by the thread that runs the body, and only while it runs.
-package final class WriteTransaction {
+package final class WriteTransaction: ChunkTransaction {
   enum PeerChange {
     case set(Peer)
     case remove(String)
@@ -217,7 +217,9 @@ package final class WriteTransaction {
   }
 
   /// Returns the location of a chunk that this transaction stored; nil if it did not.
-  func newChunk(_ digest: Digest) -> Location? { newChunks[digest] }
+  package func newChunk(_ digest: Digest) -> Location? { newChunks[digest] }
 
-  func remember(chunk digest: Digest, at location: Location) { newChunks[digest] = location }
+  package func remember(chunk digest: Digest, at location: Location) {
+    newChunks[digest] = location
+  }
 }

@@ -58,21 +58,7 @@ package final class WireOutput {
     guard bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil else {
       throw .invalid("a text that is not UTF-8 cannot be written as JSON")
     }
-    let hex = Array("0123456789abcdef".utf8)
-    buffer.append(UInt8(ascii: "\""))
-    for byte in bytes {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        buffer.append(UInt8(ascii: "\\"))
-        buffer.append(byte)
-      case 0..<0x20:
-        buffer.append(contentsOf: "\\u00".utf8)
-        buffer.append(hex[Int(byte >> 4)])
-        buffer.append(hex[Int(byte & 15)])
-      default: buffer.append(byte)
-      }
-    }
-    buffer.append(UInt8(ascii: "\""))
+    JSONString.append(bytes, to: &buffer)
   }
 
   func string(_ text: String) throws(StoreError) {

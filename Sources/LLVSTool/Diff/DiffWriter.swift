@@ -1,5 +1,6 @@
 import Grammar
 import LLVSCore
+import Reports
 
 /// Writes differences in the form that a command line requests.
 struct DiffWriter {

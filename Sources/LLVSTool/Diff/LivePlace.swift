@@ -2,11 +2,12 @@ import Control
 import Grammar
 import LLVSCore
 import Platform
+import Reports
 import TreeNames
 import WorkingTree
 
 /// Access to a working tree: through its mount, or directly if its store is not mounted.
-enum LivePlace {
+enum LivePlace: ComparedTree {
   case mount(MountView)
   case tree(LiveTree)
 

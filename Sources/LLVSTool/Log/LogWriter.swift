@@ -1,11 +1,12 @@
 import Grammar
 import LLVSCore
+import Reports
 
 /// Writes versions in the form that a command line requests, with or without a graph.
 struct LogWriter {
   private let line: CommandLine
   private let console: Console
-  private let style: Style
+  private let style: TextStyle
   private let changes: DiffWriter.Form?
   var story: VersionStory
   private var graph: LogGraph<VersionNumber>?

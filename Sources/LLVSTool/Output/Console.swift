@@ -1,5 +1,6 @@
 import Control
 import Platform
+import Reports
 import TreeNames
 
 /// The tool's output: results on standard output, errors and progress on standard error.
@@ -25,15 +26,15 @@ final class Console: Sendable {
   /// Returns the colours that a command line requests.
   ///
   /// - Throws: ``UsageError`` unless the option is always, never or auto.
-  func style(_ line: CommandLine) throws -> Style {
+  func style(_ line: CommandLine) throws -> TextStyle {
     switch line.options["color"] ?? "auto" {
-    case "always": return Style(isOn: true)
-    case "never": return Style(isOn: false)
+    case "always": return TextStyle(isOn: true)
+    case "never": return TextStyle(isOn: false)
     case "auto":
       let isPlain =
         SystemProcess.environment("NO_COLOR").map { !$0.isEmpty } ?? false
         || SystemProcess.environment("TERM") == "dumb"
-      return Style(isOn: isTerminal && !isPlain && !line.isJSON)
+      return TextStyle(isOn: isTerminal && !isPlain && !line.isJSON)
     case let other: throw UsageError("--color is always, never or auto, not \(other)")
     }
   }

@@ -43,13 +43,9 @@ enum ServerTime {
 
   /// A time as S3 signs it: `19941106T084937Z`.
   static func basic(_ seconds: Int64) -> String {
-    let time = SystemClock.utc(seconds) ?? (1970, 1, 1, 0, 0, 0)
-    func padded(_ number: Int, _ width: Int) -> String {
-      let digits = String(number)
-      return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-    let date = padded(time.year, 4) + padded(time.month, 2) + padded(time.day, 2)
-    return date + "T" + padded(time.hour, 2) + padded(time.minute, 2) + padded(time.second, 2) + "Z"
+    guard let time = CalendarTime(utc: seconds) else { return "19700101T000000Z" }
+    let text = "\(time.date)T\(time.time)Z"
+    return text.filter { $0 != "-" && $0 != ":" }
   }
 
   /// How long a `Retry-After` asks to wait, in nanoseconds: seconds, or a time (RFC 9110 section 10.2.3).

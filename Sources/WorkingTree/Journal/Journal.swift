@@ -234,11 +234,6 @@ package final class Journal: Sendable {
     }
   }
 
-  /// Writes everything appended so far to the kernel.
-  func commitAll() throws(FSError) {
-    try commit(through: state.withLock { $0.appended })
-  }
-
   /// Waits until extents' bytes are with the kernel: those of earlier files and staging files are.
   func commit(_ extents: [Extent]) throws(FSError) {
     guard extents.contains(where: { $0.source != Extent.base }) else { return }

@@ -359,7 +359,10 @@ struct EditBuilder {
       guard let base = state.entry else { return nil }
       stored = base.stored
       if !state.explicitTime { attributes.mtime = base.attributes.mtime }
-      if base.key != key { keepShownTime(of: base, in: &attributes) }
+      // All names of a file have one time, so one that stays records it with one that is new.
+      if base.key != key || attributes.linkID != nil {
+        keepShownTime(of: base, in: &attributes)
+      }
     }
     var storedVersion = number
     if let old, old.kind == state.kind, old.stored.digest == stored.digest,

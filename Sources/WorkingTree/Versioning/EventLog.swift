@@ -1,3 +1,4 @@
+import Grammar
 import LLVSCore
 import Platform
 package import TreeNames
@@ -52,11 +53,7 @@ package final class EventLog: Sendable {
   }
 
   private static func time() -> String {
-    let now = SystemClock.realtime()
-    guard let utc = SystemClock.utc(now.seconds) else { return "?" }
-    func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
-    return "\(utc.year)-\(two(utc.month))-\(two(utc.day))T\(two(utc.hour)):\(two(utc.minute)):"
-      + "\(two(utc.second))Z"
+    TimestampText.utc(seconds: SystemClock.realtime().seconds)
   }
 
   /// How long the log is now.

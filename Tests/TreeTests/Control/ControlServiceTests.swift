@@ -265,7 +265,7 @@ struct ControlServiceTests {
     try space.run("commit")
     let second = try #require(try space.head)
     try space.write("a", "3")
-    let count = try space.store.lastNumber
+    let count = space.store.lastNumber
     #expect(
       try refusal("tag one \(second)", space)
         == "one is \(first); \"tag --force one \(second)\" moves it")

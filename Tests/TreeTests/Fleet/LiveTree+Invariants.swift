@@ -54,12 +54,14 @@ extension LiveTree {
         case nil: nil
         }
       if case .value(let entry)? = try view.child(of: path, named: name),
-        var shown = lock.withLock({ _ in node.isTouched ? nil : node.entry?.shortened }),
-        // Of a file of several names a node has the entry of any.
-        case let _ = shown.key = entry.key, !shown.hasSameContent(as: entry.shortened)
+        var shown = lock.withLock({ _ in node.isTouched ? nil : node.entry?.shortened })
       {
-        return "\(node.kind) \(node.inode) at \(String(decoding: path, as: UTF8.self))/"
-          + "\(String(decoding: name, as: UTF8.self)) shows \(shown), and the base has \(entry)"
+        // Of a file of several names a node has the entry of any.
+        shown.key = entry.key
+        if !shown.hasSameContent(as: entry.shortened) {
+          return "\(node.kind) \(node.inode) at \(String(decoding: path, as: UTF8.self))/"
+            + "\(String(decoding: name, as: UTF8.self)) shows \(shown), and the base has \(entry)"
+        }
       }
       // What a number stands for in memory already has another there.
       let isImplied = lock.withLock { _ in impliedInodes.values.contains(node.inode) }

@@ -16,7 +16,8 @@ import Testing
   func finished() {
     #expect(LastWriterStatus(of: 17, inLock: "17 finishing\nend\n") == LastWriterStatus())
     #expect(
-      LastWriterStatus(of: 17, inLock: "17 finishing\nend\nfailure no space\ndamaged a, b\nunsaved c\n")
+      LastWriterStatus(
+        of: 17, inLock: "17 finishing\nend\nfailure no space\ndamaged a, b\nunsaved c\n")
         == LastWriterStatus(failure: "no space", damaged: "a, b", unsaved: "c"))
   }
 

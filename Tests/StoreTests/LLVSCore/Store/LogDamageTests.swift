@@ -51,7 +51,7 @@ struct LogDamageTests {
     }.map { $0 + Self.frame }
   }
 
-  func versions(_ mode: Store.Mode = .writer) throws -> (count: Int, damage: [String]) {
+  func versions(_ mode: AccessMode = .writer) throws -> (count: Int, damage: [String]) {
     let store = try Store.open(path: path, mode: mode)
     let report = try store.verify()
     return (report.versions, report.damage)
@@ -119,7 +119,7 @@ struct LogDamageTests {
       if !keepsIndex { try FileSystem.unlink(path + "/index.sqlite-wal") }
       let middle = try commits()[8]
       try File(log, .readWrite).write([UInt8](repeating: 0xA5, count: 512), at: middle + 1000)
-      for mode in [Store.Mode.reader, .writer] {
+      for mode in [AccessMode.reader, .writer] {
         // Without an index only a writer, who makes it anew, can be asked; nor does that change what is named.
         let found = try versions(mode)
         #expect(found.count < 12 && found.count > 2)

@@ -89,7 +89,7 @@ struct StoreDamageTests {
     bare[100] = 13
     bare[105] = 0x10
     try FileSystem.replace(path + "/store.sqlite", with: bare, permissions: 0o600)
-    for (mode, creates) in [(Store.Mode.writer, true), (.writer, false), (.reader, false)] {
+    for (mode, creates) in [(AccessMode.writer, true), (.writer, false), (.reader, false)] {
       do {
         _ = try Store.open(path: path, mode: mode, create: creates)
         Issue.record("it was opened")
@@ -156,7 +156,7 @@ struct StoreDamageTests {
     try check()
     // Another sum is damage still.
     do {
-      let database = try Database(path: path + "/store.sqlite", mode: .readWrite)
+      let database = try StoreDatabase(path: path + "/store.sqlite", mode: .readWrite)
       try database.execute("UPDATE versions SET sum = sum + 1")
     }
     #expect(try !Store.open(path: path).verify().isSound)

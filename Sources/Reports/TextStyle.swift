@@ -1,5 +1,5 @@
 /// The colours of a terminal; none if they are off.
-package struct Style: Sendable {
+package struct TextStyle: Sendable {
   /// A colour or weight, as its code in an escape sequence.
   package enum Paint: String, Sendable {
     case bold = "1"
@@ -16,7 +16,7 @@ package struct Style: Sendable {
   /// Creates a style, with or without colours.
   package init(isOn: Bool) { self.isOn = isOn }
 
-  func paint(_ text: String, _ paint: Paint) -> String {
+  package func paint(_ text: String, _ paint: Paint) -> String {
     isOn && !text.isEmpty ? "\u{1B}[\(paint.rawValue)m\(text)\u{1B}[m" : text
   }
 

@@ -1,3 +1,4 @@
+import Grammar
 import LLVSCore
 import TreeNames
 
@@ -52,6 +53,8 @@ enum AttributeChanges {
 
   /// Formats a time, with nanoseconds if only they differ.
   private static func time(_ time: Attributes.Time?, _ isClose: Bool) -> String {
-    time.map { LocalTime.text($0.seconds) + (isClose ? " and \($0.nanoseconds) ns" : "") } ?? "none"
+    time.map {
+      TimestampText.local(seconds: $0.seconds) + (isClose ? " and \($0.nanoseconds) ns" : "")
+    } ?? "none"
   }
 }

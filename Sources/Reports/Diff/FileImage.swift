@@ -1,10 +1,10 @@
-import LLVSCore
-import Platform
+package import LLVSCore
+package import Platform
 import TreeNames
-import WorkingTree
+package import WorkingTree
 
 /// A file as it is on one side of a difference.
-struct FileImage {
+package struct FileImage {
   private enum Source {
     case stored(StoredContent, Store)
     /// A file of the working tree, by its path in the mount.
@@ -22,7 +22,7 @@ struct FileImage {
   let length: UInt64
   private let source: Source
 
-  init(_ entry: Entry, in store: Store) {
+  package init(_ entry: Entry, in store: Store) {
     kind = entry.kind
     let attributes = entry.attributes
     mode = attributes.mode ?? (entry.isDirectory ? 0o755 : 0o644)
@@ -35,7 +35,7 @@ struct FileImage {
   }
 
   /// Reads the file at a path of a mount; nil if there is none.
-  init?(live path: [UInt8]) throws(SystemError) {
+  package init?(live path: [UInt8]) throws(SystemError) {
     let status: FileStatus
     do throws(SystemError) {
       status = try FileSystem.status(path)
@@ -65,7 +65,7 @@ struct FileImage {
   }
 
   /// Reads a node of a working tree.
-  init(_ status: NodeStatus, of tree: LiveTree) throws(StoreError) {
+  package init(_ status: NodeStatus, of tree: LiveTree) throws(StoreError) {
     kind = status.kind
     mode = status.mode
     owner = (nil, nil)

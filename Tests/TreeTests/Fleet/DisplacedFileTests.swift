@@ -8,7 +8,7 @@ import WorkingTree
 
 /// What random fleets have found, one by one.
 @Suite(.timeLimit(.minutes(2)))
-struct FleetFindingsTests {
+struct DisplacedFileTests {
   private let directory: TemporaryDirectory
   private let a: FleetMember
   private let b: FleetMember

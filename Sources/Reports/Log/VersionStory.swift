@@ -1,23 +1,31 @@
-import Grammar
-import LLVSCore
+package import Grammar
+package import LLVSCore
 import TreeNames
 import WorkingTree
 
 /// Describes a version: author, time, message and changes.
-struct VersionStory {
-  let store: Store
-  var labels: VersionLabels
+package struct VersionStory {
+  /// The store of the versions.
+  package let store: Store
+  /// The names that versions have.
+  package var labels: VersionLabels
+
+  /// Describes versions of a store.
+  package init(store: Store, labels: VersionLabels) {
+    self.store = store
+    self.labels = labels
+  }
 
   /// The changes of a version compared with its first predecessor.
-  struct Summary {
-    var new = 0
-    var changed = 0
-    var removed = 0
+  package struct Summary {
+    package var new = 0
+    package var changed = 0
+    package var removed = 0
     /// The first few paths of files; if there are fewer, of directories too.
-    var names: [String] = []
+    package var names: [String] = []
 
     /// For example `2 changed, 1 new: a, b, c`.
-    var text: String {
+    package var text: String {
       var counts: [String] = []
       if changed > 0 { counts.append("\(changed) changed") }
       if new > 0 { counts.append("\(new) new") }
@@ -33,7 +41,7 @@ struct VersionStory {
   /// Counts the changes of a version.
   ///
   /// - Complexity: O(*k* log *n*) for *k* changes.
-  func summary(of record: VersionRecord) throws -> Summary {
+  package func summary(of record: VersionRecord) throws -> Summary {
     var summary = Summary()
     let parent = try record.first.map { try store.version($0) } ?? nil
     let views = (
@@ -64,29 +72,33 @@ struct VersionStory {
     return summary
   }
 
-  struct Words {
-    var author: String?
-    var message: String?
+  /// The words that a version carries.
+  package struct Words {
+    package var author: String?
+    package var message: String?
   }
 
-  func words(of record: VersionRecord) throws -> Words {
+  /// Reads the author and the message of a version.
+  ///
+  /// - Throws: ``StoreError`` if the metadata cannot be read.
+  package func words(of record: VersionRecord) throws -> Words {
     let metadata = try store.metadata(of: record)
     return Words(author: metadata[.author]?.value(), message: metadata[.message]?.value())
   }
 
   /// Escapes bytes that would move a terminal's cursor.
-  static func clean(_ text: String) -> String {
+  package static func clean(_ text: String) -> String {
     PrintableText.harmless(
       String(decoding: PrintableText.visible(Array(text.utf8), sparing: 0x5C), as: UTF8.self))
   }
 
-  static func seconds(_ record: VersionRecord) -> Int64 {
+  package static func seconds(_ record: VersionRecord) -> Int64 {
     let time = Attributes.Time(referenceTimestamp: record.timestamp)
     return time.seconds
   }
 
   /// Formats a version on one line: its name, labels, and message, or its changes if it has none.
-  func line(of record: VersionRecord, _ style: Style) throws -> String {
+  package func line(of record: VersionRecord, _ style: TextStyle) throws -> String {
     let name = style.paint(record.name, .yellow) + labels.text(record.number, style)
     if let message = try words(of: record).message, !message.isEmpty {
       let first = message.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
@@ -97,7 +109,7 @@ struct VersionStory {
   }
 
   /// Describes the changes of a version, or says that it begins a branch.
-  func changesText(of record: VersionRecord) throws -> String {
+  package func changesText(of record: VersionRecord) throws -> String {
     let summary = try summary(of: record)
     guard summary.new + summary.changed + summary.removed == 0, record.second == nil,
       let parent = try record.first.map({ try store.version($0) }) ?? nil,
@@ -108,7 +120,7 @@ struct VersionStory {
   }
 
   /// Formats author, time and message, in several lines.
-  func heading(of record: VersionRecord, _ style: Style) throws -> [String] {
+  package func heading(of record: VersionRecord, _ style: TextStyle) throws -> [String] {
     let words = try words(of: record)
     var lines = [
       style.paint("version \(record.name)", .yellow) + labels.text(record.number, style)
@@ -118,7 +130,8 @@ struct VersionStory {
     }
     if let author = words.author { lines.append("author  \(Self.clean(author))") }
     let seconds = Self.seconds(record)
-    lines.append("date    \(LocalTime.text(seconds)) (\(LocalTime.ago(seconds)))")
+    lines.append(
+      "date    \(TimestampText.local(seconds: seconds)) (\(TimestampText.ago(seconds: seconds)))")
     if record.second != nil {
       let names = try record.predecessors.compactMap { try store.version($0)?.name }
       lines.append("merge   \(names.joined(separator: " "))")
@@ -133,7 +146,7 @@ struct VersionStory {
   }
 
   /// The fields of the JSON output.
-  func fields(of record: VersionRecord, withChanges: Bool = false) throws -> [ReplyField] {
+  package func fields(of record: VersionRecord, withChanges: Bool = false) throws -> [ReplyField] {
     let words = try words(of: record)
     let parents = try record.predecessors.compactMap { try store.version($0) }
     let mine = labels[record.number]

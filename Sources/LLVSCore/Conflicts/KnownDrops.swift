@@ -1,3 +1,10 @@
+/// The unsettled drops of one head, from which those of its descendants follow.
+package struct KnownDrops: Hashable, Sendable {
+  package let head: VersionNumber
+  /// In ascending order of (key, version).
+  package let drops: [UnsettledDrop]
+}
+
 extension KnownDrops {
   /// The form kept in the index; numbers are those of the store it belongs to.
   var encoded: [UInt8] {

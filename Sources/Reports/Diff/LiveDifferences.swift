@@ -1,4 +1,4 @@
-import LLVSCore
+package import LLVSCore
 import Platform
 import TreeNames
 import WorkingTree
@@ -8,13 +8,13 @@ import WorkingTree
 /// The pending paths are read before the head: a version that is made in between leaves more paths
 /// to compare than necessary, never fewer. Only pending paths, and paths at which the version
 /// differs from the head, are compared.
-struct LiveDifferences {
+package struct LiveDifferences {
   private let store: Store
-  private let place: LivePlace
+  private let place: any ComparedTree
   private let paths: [[UInt8]]
   private let pending: [(change: LiveTree.PendingPath.Change, path: [UInt8])]
 
-  init(_ store: Store, _ place: LivePlace, paths: [[UInt8]]) throws {
+  package init(_ store: Store, _ place: any ComparedTree, paths: [[UInt8]]) throws {
     self.store = store
     self.place = place
     self.paths = paths
@@ -24,7 +24,7 @@ struct LiveDifferences {
   /// Calls `body` with each difference from a version, by default the head, in order of path.
   ///
   /// - Complexity: O(*k* log *n*) for *k* changes and pending names, besides reading their bytes.
-  func forEach(
+  package func forEach(
     from old: VersionRecord?, findingRenames: Bool, _ body: (TreeDifference) throws -> Void
   ) throws {
     let head = try store.state().head.map { try store.version($0) } ?? nil
@@ -181,8 +181,8 @@ struct LiveDifferences {
 }
 
 /// Parses names that ``PrintableText/text(_:)`` wrote.
-enum VisibleName {
-  static func bytes(_ text: some Collection<UInt8>) -> [UInt8] {
+package enum VisibleName {
+  package static func bytes(_ text: some Collection<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text)[...]
     while let byte = rest.popFirst() {

@@ -4,7 +4,7 @@ import LLVSCore
 ///
 /// Names and counts are aligned by the first ``held`` files; the lines of later files are printed
 /// at once.
-struct DiffStat {
+package struct DiffStat {
   private static let held = 2000
 
   private struct Row {
@@ -18,7 +18,7 @@ struct DiffStat {
     }
   }
 
-  private let style: Style
+  private let style: TextStyle
   private let columns: Int
   private let indent: String
   private let emit: (String) -> Void
@@ -28,14 +28,16 @@ struct DiffStat {
   private var added = 0
   private var removed = 0
 
-  init(style: Style, columns: Int, indent: String = "", emit: @escaping (String) -> Void) {
+  package init(
+    style: TextStyle, columns: Int, indent: String = "", emit: @escaping (String) -> Void
+  ) {
     self.style = style
     self.columns = columns
     self.indent = indent
     self.emit = emit
   }
 
-  mutating func add(_ difference: TreeDifference) throws {
+  package mutating func add(_ difference: TreeDifference) throws {
     let image = difference.new ?? difference.old
     let hasBytes = image?.hasBytes ?? false
     // A directory that contains other differences needs no line.
@@ -59,7 +61,7 @@ struct DiffStat {
   }
 
   /// Writes the held lines and the line with the totals.
-  mutating func finish() {
+  package mutating func finish() {
     release()
     guard files > 0 else { return }
     var text = " \(files) file\(files == 1 ? "" : "s") changed"

@@ -4,16 +4,16 @@ import LLVSCore
 ///
 /// Differences that these two cannot express are on lines of their own between files, which both
 /// skip: extended attributes, owners, empty directories, nodes that are no regular files.
-struct UnifiedDiff {
-  private let style: Style
+package struct UnifiedDiff {
+  private let style: TextStyle
   private let context: Int
   /// True if bytes that are no text are written too, in git's format; otherwise they are only
   /// reported to differ.
   private let writesBytes: Bool
   private let emit: ([UInt8]) -> Void
 
-  init(
-    style: Style, context: Int, writesBytes: Bool = false, emit: @escaping ([UInt8]) -> Void
+  package init(
+    style: TextStyle, context: Int, writesBytes: Bool = false, emit: @escaping ([UInt8]) -> Void
   ) {
     self.style = style
     self.context = context
@@ -22,7 +22,7 @@ struct UnifiedDiff {
   }
 
   /// Writes one difference.
-  func write(_ difference: TreeDifference) throws {
+  package func write(_ difference: TreeDifference) throws {
     var out: [UInt8] = []
     remarks(difference, &out)
     let (old, new) = (difference.old, difference.new)
@@ -108,7 +108,7 @@ struct UnifiedDiff {
     GitBinaryPatch.write(from: a ?? [], to: b ?? [], into: &out)
   }
 
-  private func line(_ text: String, _ paint: Style.Paint?, _ out: inout [UInt8]) {
+  private func line(_ text: String, _ paint: TextStyle.Paint?, _ out: inout [UInt8]) {
     out += (paint.map { style.paint(text, $0) } ?? text).utf8
     out.append(0x0A)
   }
@@ -166,7 +166,7 @@ struct UnifiedDiff {
   }
 
   private func write(
-    _ mark: Unicode.Scalar, _ text: TextLines, _ lines: Range<Int>, _ paint: Style.Paint?,
+    _ mark: Unicode.Scalar, _ text: TextLines, _ lines: Range<Int>, _ paint: TextStyle.Paint?,
     _ out: inout [UInt8]
   ) {
     for number in lines {

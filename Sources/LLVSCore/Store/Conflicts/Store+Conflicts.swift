@@ -1,38 +1,3 @@
-internal import Synchronization
-
-/// Unsettled drops of the heads asked about last, in memory; those of the newest also in the index.
-final class ConflictCache: Sendable {
-  private struct State {
-    var known: [KnownDrops] = []
-    var hasRead = false
-  }
-
-  private static let limit = 8
-  // A leaf lock.
-  private let state = Mutex(State())
-
-  /// Whether what the index holds is still to be read; true once.
-  func beginReading() -> Bool {
-    state.withLock { state in
-      defer { state.hasRead = true }
-      return !state.hasRead
-    }
-  }
-
-  /// What is known of heads, newest first.
-  func candidates(upTo head: VersionNumber) -> [KnownDrops] {
-    state.withLock { $0.known }.filter { $0.head <= head }.sorted { $1.head < $0.head }
-  }
-
-  func insert(_ known: KnownDrops) {
-    state.withLock { state in
-      state.known.removeAll { $0.head == known.head }
-      if state.known.count >= Self.limit { state.known.removeFirst() }
-      state.known.append(known)
-    }
-  }
-}
-
 extension Store: ConflictSource {
   package func metadata(
     ofVersion number: VersionNumber
@@ -79,9 +44,10 @@ extension Store {
     at head: VersionNumber, _ finder: ConflictFinder
   ) throws(StoreError) -> KnownDrops {
     if conflictCache.beginReading(), let stored = index.conflicts(),
-      let record = try version(stored.known.head), record.id == stored.id
+      let known = KnownDrops(encoded: stored.drops), let record = try version(known.head),
+      record.id == stored.head
     {
-      conflictCache.insert(stored.known)
+      conflictCache.insert(known)
     }
     var ancestor: KnownDrops?
     for known in conflictCache.candidates(upTo: head) where ancestor == nil {
@@ -90,7 +56,7 @@ extension Store {
     }
     let known = try finder.unsettledDrops(at: head, knowing: ancestor)
     conflictCache.insert(known)
-    index.note(conflicts: known, of: try history.record(head).id)
+    index.keep(conflicts: known.encoded, of: try history.record(head).id)
     return known
   }
 }

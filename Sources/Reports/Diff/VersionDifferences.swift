@@ -1,9 +1,9 @@
 import HistoryTree
-import LLVSCore
+package import LLVSCore
 import TreeNames
 
 /// The differences between two versions, at and below given paths or anywhere, one at a time.
-struct VersionDifferences {
+package struct VersionDifferences {
   /// The most added names, and the most removed names, among which renames are searched: each
   /// candidate is held in memory.
   static let renameLimit = 100_000
@@ -16,7 +16,7 @@ struct VersionDifferences {
   private var renames: [Key: Rename] = [:]
   private var left: Set<Key> = []
 
-  init(
+  package init(
     _ store: Store, from old: MapRoot, to new: MapRoot, paths: [[UInt8]] = [],
     findingRenames: Bool = false
   ) throws {
@@ -57,7 +57,7 @@ struct VersionDifferences {
   /// Calls `body` with each difference.
   ///
   /// - Complexity: O(*k* log *n*) for *k* changes, besides the work of `body`.
-  func forEach(_ body: (TreeDifference) throws -> Void) throws {
+  package func forEach(_ body: (TreeDifference) throws -> Void) throws {
     var diff = try TreeDiff(from: old, to: new, paths: paths)
     while let (path, change) = try diff.next() {
       var difference = TreeDifference(

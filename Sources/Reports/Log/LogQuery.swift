@@ -1,28 +1,33 @@
 import HistoryTree
-import LLVSCore
+package import LLVSCore
 import TreeNames
 
 /// The versions of a log, one at a time.
 ///
 /// If paths are given, a version that has the same contents there as one of its predecessors is
 /// skipped, and only that predecessor is followed.
-struct LogQuery {
+package struct LogQuery {
   /// One step of the walk.
-  enum Step {
+  package enum Step {
     /// A version to show, and the predecessors that the walk follows.
     case shown(VersionRecord, predecessors: [VersionNumber])
     /// A version to skip, and the version to which a graph redirects its column.
     case passed(VersionNumber, to: VersionNumber?)
   }
 
-  struct Limits {
-    var paths: [[UInt8]] = []
+  /// The versions that a log is limited to.
+  package struct Limits {
+    /// Paths of which a version must have changed one; none for all versions.
+    package var paths: [[UInt8]]
     /// Seconds since 2001; older versions are not shown, nor are their ancestors.
-    var since: Double?
+    package var since: Double?
     /// Seconds since 2001; newer versions are not shown.
-    var until: Double?
+    package var until: Double?
     /// This version and its ancestors are not shown.
-    var notBefore: VersionNumber?
+    package var notBefore: VersionNumber?
+
+    /// Limits a log to versions that changed one of these paths; none for all versions.
+    package init(paths: [[UInt8]] = []) { self.paths = paths }
   }
 
   private let store: Store
@@ -30,7 +35,10 @@ struct LogQuery {
   private let filter: LogFilter
   private var walk: HistoryWalk
 
-  init(
+  /// Begins at some versions.
+  ///
+  /// - Throws: ``StoreError`` if the history cannot be read.
+  package init(
     _ store: Store, from numbers: [VersionNumber], limits: Limits, order: HistoryWalk.Order
   ) throws {
     self.store = store
@@ -45,7 +53,7 @@ struct LogQuery {
   }
 
   /// True if the limits permit a version, wherever it is in the history.
-  func isMeant(_ record: VersionRecord) throws -> Bool {
+  package func isMeant(_ record: VersionRecord) throws -> Bool {
     let node = try store.graph.node(record.number)
     guard node.timestamp >= limits.since ?? -.infinity,
       node.timestamp <= limits.until ?? .infinity
@@ -57,7 +65,7 @@ struct LogQuery {
   /// Returns the next step; nil at the end.
   ///
   /// - Complexity: O(log *n*) for each path and version.
-  mutating func next() throws -> Step? {
+  package mutating func next() throws -> Step? {
     guard let (node, predecessors) = try walk.nextStep() else { return nil }
     let isMeant =
       filter.isShown(node.number) && node.timestamp >= limits.since ?? -.infinity

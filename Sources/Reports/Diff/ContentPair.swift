@@ -1,7 +1,7 @@
-import LLVSCore
+package import LLVSCore
 
 /// The bytes of both sides of a difference, prepared for a comparison by line.
-enum ContentPair {
+package enum ContentPair {
   /// The bytes are equal: only attributes or names differ.
   case same
   case texts(TextLines, TextLines)
@@ -11,7 +11,7 @@ enum ContentPair {
   /// Reads both sides.
   ///
   /// - Complexity: O(bytes); at most 8 MiB of each side are held.
-  init(_ old: FileImage?, _ new: FileImage?) throws {
+  package init(_ old: FileImage?, _ new: FileImage?) throws {
     if let old, let new, try old.hasSameBytes(as: new) {
       self = .same
       return
@@ -31,7 +31,7 @@ enum ContentPair {
   }
 
   /// The number of lines that differ.
-  var counts: LineCounts {
+  package var counts: LineCounts {
     switch self {
     case .same: return .lines(added: 0, removed: 0)
     case .binary: return .binary

@@ -8,7 +8,7 @@ import Testing
 
 /// What random lives under way have found, one by one.
 @Suite(.timeLimit(.minutes(2)))
-struct UnderWayFindingsTests {
+struct UnderWayTransitionTests {
   private let directory: TemporaryDirectory
   private let member: FleetMember
 

@@ -1,8 +1,8 @@
 import HistoryTree
-import LLVSCore
+package import LLVSCore
 
 /// The labels of versions: head, branches, tags.
-struct VersionLabels {
+package struct VersionLabels {
   struct Label {
     enum Kind { case head, branch, tag }
     var kind: Kind
@@ -14,7 +14,7 @@ struct VersionLabels {
   /// Reads the labels of a store.
   ///
   /// - Complexity: O(branches + tags).
-  init(_ store: Store) throws {
+  package init(_ store: Store) throws {
     if let head = try store.state().head { labels[head] = [Label(kind: .head, name: "head")] }
     let names = try store.lineNames()
     for branch in names.branches {
@@ -31,7 +31,7 @@ struct VersionLabels {
 
   /// Formats the labels as ` (head, work, tag v1)`; empty for none. The unnamed line is not
   /// mentioned.
-  func text(_ number: VersionNumber, _ style: Style) -> String {
+  package func text(_ number: VersionNumber, _ style: TextStyle) -> String {
     let texts = self[number].compactMap { label -> String? in
       let name = VersionStory.clean(label.name)
       switch label.kind {

@@ -1,17 +1,29 @@
-import Grammar
+package import Grammar
 import LLVSCore
 import TreeNames
 
 /// A path at which two trees differ.
-struct TreeDifference {
+package struct TreeDifference {
   /// The path; for a removed file, its former path.
-  var path: [UInt8]
+  package var path: [UInt8]
   /// The former path of a renamed file.
-  var renamedFrom: [UInt8]?
-  var old: FileImage?
-  var new: FileImage?
+  package var renamedFrom: [UInt8]?
+  /// The older side; nil if there was nothing.
+  package var old: FileImage?
+  /// The newer side; nil if there is nothing.
+  package var new: FileImage?
   /// A directory that was added or removed with its contents: their differences show it already.
-  var isFull = false
+  package var isFull = false
+
+  /// Describes one difference.
+  package init(
+    path: [UInt8], renamedFrom: [UInt8]? = nil, old: FileImage? = nil, new: FileImage? = nil
+  ) {
+    self.path = path
+    self.renamedFrom = renamedFrom
+    self.old = old
+    self.new = new
+  }
 
   /// `+` new, `-` removed, `*` changed, `R` renamed.
   var mark: String {
@@ -21,17 +33,17 @@ struct TreeDifference {
   var isDirectory: Bool { (new ?? old)?.isDirectory ?? false }
 
   /// The path for people, on one line.
-  var shownPath: String {
+  package var shownPath: String {
     let from = renamedFrom.map { "\(Self.shown($0)) -> " } ?? ""
     return from + Self.shown(path) + (isDirectory ? "/" : "")
   }
 
   private static func shown(_ path: [UInt8]) -> String { PrintableText.text(path) }
 
-  var text: String { "\(mark) \(shownPath)" }
+  package var text: String { "\(mark) \(shownPath)" }
 
   /// The fields of the JSON output.
-  func fields(counts: LineCounts?) -> [ReplyField] {
+  package func fields(counts: LineCounts?) -> [ReplyField] {
     var fields = [ReplyField("change", mark)] + ReplyField.path("path", path)
     if let from = renamedFrom { fields += ReplyField.path("from", from) }
     fields += [
@@ -55,7 +67,7 @@ struct TreeDifference {
 }
 
 /// The number of lines of a file that differ.
-enum LineCounts {
+package enum LineCounts {
   case lines(added: Int, removed: Int)
   /// Bytes that are no text, or more than are compared by line.
   case binary
