@@ -6,7 +6,7 @@ extension ChildProcess {
   /// - Parameters:
   ///   - arguments: the program first, found as execvp(3) finds it.
   ///   - bound: the most bytes that it may write.
-  ///   - patience: how long it may take in nanoseconds; then it is ended.
+  ///   - patience: the longest run time in nanoseconds; then the program is killed.
   ///   - isGivenUp: asked often whether it is not wanted any more.
   /// - Returns: its exit code, and what it wrote.
   /// - Throws: E2BIG if it wrote more, ETIMEDOUT if it took longer, ECANCELED if it was given up;

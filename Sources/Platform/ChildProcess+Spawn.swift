@@ -10,16 +10,16 @@ extension ChildProcess {
     return ends
   }
 
-  /// Starts a program in a session of its own, whose signals are as nobody changed them.
+  /// Starts a program in a session of its own, with the default signal mask and handlers.
   ///
   /// - Parameters:
   ///   - arguments: the program first, found as execvp(3) finds it.
   ///   - environment: `NAME=VALUE` each; nil for this process's.
   ///   - input: a descriptor; -1 for nothing to read.
-  ///   - output: a descriptor; -1 for one that nobody reads.
-  ///   - errors: the same for what it says of errors.
+  ///   - output: a descriptor; -1 to discard the output.
+  ///   - errors: a descriptor for standard error; -1 to discard it.
   /// - Returns: the process, which has to be waited for.
-  /// - Throws: what posix_spawn(3) says.
+  /// - Throws: the error of posix_spawn(3).
   static func spawn(
     _ arguments: [String], environment: [String]? = nil, input: Int32 = -1, output: Int32 = -1,
     errors: Int32 = -1

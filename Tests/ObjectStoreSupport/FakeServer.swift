@@ -17,7 +17,7 @@ package final class FakeServer: Sendable {
     package var path: String { String(target.prefix { $0 != "?" }) }
   }
 
-  /// What happens to a request.
+  /// The response to a request, or a fault in place of one.
   package struct Answer: Sendable {
     package var status = 200
     package var headers: [(String, String)] = []
@@ -197,7 +197,7 @@ package final class FakeServer: Sendable {
 }
 
 extension [UInt8] {
-  /// Where some bytes stand for the first time.
+  /// The first range that holds these bytes.
   fileprivate func firstRange(of bytes: [UInt8]) -> Range<Int>? {
     guard count >= bytes.count else { return nil }
     for start in 0...(count - bytes.count) where self[start] == bytes[0] {

@@ -3,7 +3,7 @@ import Platform
 import Synchronization
 import TestSupport
 
-/// What goes wrong with a remote, and how often: each number is a chance from 0 to 1.
+/// The faults of a remote. Each number is a probability from 0 to 1.
 package struct StoreFaults: Sendable {
   /// A request fails before it did anything.
   package var fails = 0.0
@@ -23,7 +23,7 @@ package struct StoreFaults: Sendable {
   package var lag = 0
   /// Lists come in another order each time.
   package var shuffles = false
-  /// How long a request takes, in nanoseconds.
+  /// The duration of a request, in nanoseconds.
   package var delay: ClosedRange<UInt64> = 0...0
 
   /// Nothing goes wrong.
@@ -35,7 +35,7 @@ package final class FaultyStore<Base: ObjectStore>: ObjectStore {
   private struct Change {
     /// The lists that it is hidden from yet.
     var left: Int
-    /// What stood there before; nil for nothing.
+    /// The object that stood there before; nil if there was none.
     var before: ListedObject?
   }
 
@@ -47,20 +47,20 @@ package final class FaultyStore<Base: ObjectStore>: ObjectStore {
   }
 
   private let base: Base
-  private let control: RemoteControl
+  private let control: TransferControl
   private let faults: StoreFaults
   private let state: Mutex<State>
 
   /// Puts faults before `base`.
-  package init(_ base: Base, _ faults: StoreFaults, seed: UInt64, control: RemoteControl) {
+  package init(_ base: Base, _ faults: StoreFaults, seed: UInt64, control: TransferControl) {
     self.base = base
     self.faults = faults
     self.control = control
     state = Mutex(State(random: SeededRandom(seed: seed)))
   }
 
-  package var abilities: StoreAbilities {
-    faults.tears > 0 ? base.abilities.subtracting(.wholePuts) : base.abilities
+  package var capabilities: StoreCapabilities {
+    faults.tears > 0 ? base.capabilities.subtracting(.wholePuts) : base.capabilities
   }
 
   private func happens(_ chance: Double) -> Bool {
@@ -135,7 +135,7 @@ package final class FaultyStore<Base: ObjectStore>: ObjectStore {
     }
   }
 
-  /// What a list shows of an object now.
+  /// The entry of an object in a list of the remote now.
   private func shown(_ name: ObjectName) throws(RemoteError) -> ListedObject? {
     guard let prefix = ObjectPrefix(name.text) else { return nil }
     return try base.all(prefix).first { $0.name == name }

@@ -9,20 +9,20 @@ package final class MemoryStore: ObjectStore {
     var modified: Int64
   }
 
-  private let control: RemoteControl
+  private let control: TransferControl
   private let pageLength: Int
   private let objects = Mutex<[ObjectName: Stored]>([:])
   private let clock = Atomic<Int64>(1_700_000_000)
-  package let abilities: StoreAbilities
+  package let capabilities: StoreCapabilities
 
-  /// An empty one that lists `pageLength` objects at a time; `abilities` says what it may do.
+  /// An empty one that lists `pageLength` objects at a time; `capabilities` says what it may do.
   package init(
-    control: RemoteControl, pageLength: Int = 1000,
-    abilities: StoreAbilities = [.wholePuts, .move, .emptyObjects]
+    control: TransferControl, pageLength: Int = 1000,
+    capabilities: StoreCapabilities = [.wholePuts, .move, .emptyObjects]
   ) {
     self.control = control
     self.pageLength = pageLength
-    self.abilities = abilities
+    self.capabilities = capabilities
   }
 
   package func prepare(_ folders: [String]) throws(RemoteError) { try control.check() }
@@ -89,7 +89,7 @@ package final class MemoryStore: ObjectStore {
 
   package func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError) {
     try control.check()
-    guard abilities.contains(.move) else { throw RemoteError(.unsupported, "it cannot move") }
+    guard capabilities.contains(.move) else { throw RemoteError(.unsupported, "it cannot move") }
     let failure: RemoteError? = objects.withLock { objects in
       guard let object = objects[name] else {
         return RemoteError(.absent, "not there", object: name.text)

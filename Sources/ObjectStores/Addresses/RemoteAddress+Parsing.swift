@@ -33,15 +33,17 @@ extension RemoteAddress {
     switch scheme {
     case "rclone": self = try Self.readRclone(String(rest))
     case "file": self = try Self.file(rest)
-    case "s3": self = .s3(try Self.amazon(try URLParts(rest, "s3://BUCKET/PREFIX")))
+    case "s3": self = .s3(try Self.amazon(try AddressComponents(rest, "s3://BUCKET/PREFIX")))
     case "s3+https", "s3+http":
       self = .s3(
         try Self.otherS3(
-          try URLParts(rest, "\(scheme)://HOST/BUCKET/PREFIX"), isEncrypted: scheme == "s3+https"))
+          try AddressComponents(rest, "\(scheme)://HOST/BUCKET/PREFIX"),
+          isEncrypted: scheme == "s3+https"))
     case "https+webdav", "http+webdav":
       self = .webDAV(
         try Self.webDAV(
-          try URLParts(rest, "\(scheme)://HOST/PATH"), isEncrypted: scheme == "https+webdav"))
+          try AddressComponents(rest, "\(scheme)://HOST/PATH"),
+          isEncrypted: scheme == "https+webdav"))
     case "https", "http", "webdav", "webdavs", "dav", "davs":
       throw Self.wrong("a folder of a WebDAV server is written https+webdav://HOST/PATH")
     default:
@@ -85,20 +87,20 @@ extension RemoteAddress {
     return .rclone(place)
   }
 
-  private static func amazon(_ url: URLParts) throws(RemoteError) -> S3Address {
+  private static func amazon(_ url: AddressComponents) throws(RemoteError) -> S3Address {
     guard url.port == nil else { throw wrong("a bucket has no port") }
-    var address = S3Address(S3Place(bucket: try bucket(url.host), prefix: try place(url.path)))
+    var address = S3Address(S3Location(bucket: try bucket(url.host), prefix: try place(url.path)))
     try take(url.query, into: &address)
     return address
   }
 
   private static func otherS3(
-    _ url: URLParts, isEncrypted: Bool
+    _ url: AddressComponents, isEncrypted: Bool
   ) throws(RemoteError) -> S3Address {
     let path = try place(url.path)
     let slash = path.firstIndex(of: "/") ?? path.endIndex
     var address = S3Address(
-      S3Place(
+      S3Location(
         isEncrypted: isEncrypted, host: url.host.lowercased(), port: url.port,
         bucket: try bucket(String(path[..<slash])), prefix: String(path[slash...].dropFirst())))
     try take(url.query, into: &address)
@@ -127,10 +129,10 @@ extension RemoteAddress {
   }
 
   private static func webDAV(
-    _ url: URLParts, isEncrypted: Bool
+    _ url: AddressComponents, isEncrypted: Bool
   ) throws(RemoteError) -> WebDAVAddress {
     var address = WebDAVAddress(
-      WebDAVPlace(
+      WebDAVLocation(
         isEncrypted: isEncrypted, host: url.host.lowercased(), port: url.port,
         path: try place(url.path)))
     for (name, value) in url.query {

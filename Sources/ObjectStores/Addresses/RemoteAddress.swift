@@ -1,4 +1,4 @@
-/// Where a remote is, as people write it.
+/// The address of a remote, as users write it.
 ///
 /// ```
 /// /path   file:///path   bundle+/path
@@ -21,7 +21,7 @@ package enum RemoteAddress: Hashable, Sendable {
 
 /// A bucket and how it is used.
 package struct S3Address: Hashable, Sendable {
-  package var place: S3Place
+  package var place: S3Location
   /// Nil for the environment's, or the profile's.
   package var region: String?
   /// The part of `~/.aws` with the keys; nil for the usual one.
@@ -30,19 +30,19 @@ package struct S3Address: Hashable, Sendable {
   package var certificates: String?
 
   /// Creates one.
-  package init(_ place: S3Place) { self.place = place }
+  package init(_ place: S3Location) { self.place = place }
 }
 
 /// A folder of a WebDAV server and how it is used.
 package struct WebDAVAddress: Hashable, Sendable {
-  package var place: WebDAVPlace
+  package var place: WebDAVLocation
   /// A file of certificates that are trusted in place of the system's.
   package var certificates: String?
-  /// Whether a password may go over a connection that is not encrypted.
+  /// True if a password may be sent over a connection that is not encrypted.
   package var isInsecure = false
 
   /// Creates one.
-  package init(_ place: WebDAVPlace) { self.place = place }
+  package init(_ place: WebDAVLocation) { self.place = place }
 }
 
 extension RemoteAddress: CustomStringConvertible {

@@ -3,26 +3,26 @@ internal import Platform
 /// A remote that is asked again where that may help, and not too much at a time.
 ///
 /// The one place where requests are counted and tried again: every back-end is used through it. A get that
-/// breaks off goes on behind the bytes that came, so objects have to be such as nobody writes anew with
-/// other bytes, or the reader checks what he got.
+/// breaks off goes on behind the bytes that came, so an object must not be rewritten with other
+/// bytes, or the reader must check its hash.
 package final class RetryingStore<Base: ObjectStore>: ObjectStore {
   private let base: Base
   private let limits: RemoteLimits
-  private let control: RemoteControl
+  private let control: TransferControl
   private let free: Monitor<Int>
 
   /// Bytes that make an attempt count as progress: the next failure is the first again.
   private static var progress: UInt64 { 1 << 20 }
 
   /// Puts it before a back-end.
-  package init(_ base: Base, limits: RemoteLimits = RemoteLimits(), control: RemoteControl) {
+  package init(_ base: Base, limits: RemoteLimits = RemoteLimits(), control: TransferControl) {
     self.base = base
     self.limits = limits
     self.control = control
     free = Monitor(max(1, limits.requests))
   }
 
-  package var abilities: StoreAbilities { base.abilities }
+  package var capabilities: StoreCapabilities { base.capabilities }
 
   package func prepare(_ folders: [String]) throws(RemoteError) {
     try attempt { (_) throws(RemoteError) in try base.prepare(folders) }
@@ -132,7 +132,7 @@ package final class RetryingStore<Base: ObjectStore>: ObjectStore {
   ) throws(RemoteError) -> Result {
     while true {
       try control.check()
-      let isMine: Bool? = free.wait(nanoseconds: RemoteControl.patience) { free in
+      let isMine: Bool? = free.wait(nanoseconds: TransferControl.patience) { free in
         guard free > 0 else { return nil }
         free -= 1
         return true

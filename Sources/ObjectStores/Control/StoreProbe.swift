@@ -2,15 +2,15 @@ internal import Platform
 
 /// Finds out what a remote does, by trying it, when it is attached.
 package struct StoreProbe: Sendable {
-  /// What was seen.
+  /// The result of the probe.
   package struct Outcome: Hashable, Sendable {
-    /// Whether a put that broke off left a part of the object under its name.
+    /// True if an interrupted put left a part of the object under its name.
     package var leavesTornObjects: Bool
-    /// Whether objects can be moved, and a move onto a name that is taken is refused.
+    /// True if objects can be moved, and a move onto a name that is taken is refused.
     package var movesExclusively: Bool
   }
 
-  /// How often it is looked for what a put that broke off left, a tenth of a second apart.
+  /// The number of looks for the rest of an interrupted put, a tenth of a second apart.
   private static let looks = 8
 
   /// A body whose second half cannot be read; large enough that its first reaches the server.
@@ -21,8 +21,8 @@ package struct StoreProbe: Sendable {
       let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
       try FileSystem.unlink(path)
       try file.write(bytes, at: 0)
-      // Nobody can read more than there is: the put ends in the middle.
-      return ObjectBody(file, length: 2 << 20, hash: ObjectHash.of(bytes))
+      // The file is half as long as the body says, so the put breaks off in the middle.
+      return ObjectBody(file, length: 2 << 20, hash: SHA256Digest.of(bytes))
     } catch {
       throw RemoteError(error)
     }
@@ -33,12 +33,12 @@ package struct StoreProbe: Sendable {
   /// - Parameters:
   ///   - store: the back-end itself, so that what fails on purpose is not tried again.
   ///   - control: is asked whether to go on.
-  ///   - folder: where the objects it makes stand meanwhile; they are removed.
+  ///   - folder: a folder for the objects that the probe makes and removes.
   ///   - temporary: a directory of this machine for a file of a megabyte.
-  /// - Returns: what was seen.
+  /// - Returns: the result.
   /// - Throws: ``RemoteError`` if the remote cannot be used at all.
   package static func run(
-    _ store: some ObjectStore, control: RemoteControl, folder: String, temporary: String = "/tmp"
+    _ store: some ObjectStore, control: TransferControl, folder: String, temporary: String = "/tmp"
   ) throws(RemoteError) -> Outcome {
     let mark = "llvs-probe-\(SystemRandom.hex(8))"
     func name(_ end: String) throws(RemoteError) -> ObjectName {
@@ -49,7 +49,7 @@ package struct StoreProbe: Sendable {
     let (torn, first, second) = (try name("torn"), try name("1"), try name("2"))
     try store.prepare([folder])
     defer {
-      // What cannot be removed now is 1 MiB under a name that nobody asks for.
+      // An object that cannot be removed takes 1 MiB and does no other harm.
       for name in [torn, first, second] { try? store.delete(name) }
     }
     do throws(RemoteError) {
@@ -61,10 +61,10 @@ package struct StoreProbe: Sendable {
     var outcome = Outcome(leavesTornObjects: false, movesExclusively: false)
     for _ in 0..<looks where !outcome.leavesTornObjects {
       // A server may be at work yet when its client is gone.
-      try control.pause(nanoseconds: RemoteControl.patience)
+      try control.pause(nanoseconds: TransferControl.patience)
       outcome.leavesTornObjects = try isThere(torn, in: store)
     }
-    guard store.abilities.contains(.move) else { return outcome }
+    guard store.capabilities.contains(.move) else { return outcome }
     try store.put(first, ObjectBody([1]))
     try store.put(second, ObjectBody([2]))
     do throws(RemoteError) {
@@ -86,7 +86,7 @@ package struct StoreProbe: Sendable {
     return outcome
   }
 
-  /// Whether there is such an object, also one that lists do not show.
+  /// True if there is such an object, also if lists do not show it.
   private static func isThere(
     _ name: ObjectName, in store: some ObjectStore
   ) throws(RemoteError) -> Bool {

@@ -15,7 +15,7 @@ package struct CredentialSources: Sendable {
   package var environment: @Sendable (String) -> String?
 
   private static let longestFile = 1 << 16
-  /// How long a command may take to give credentials, in nanoseconds.
+  /// The longest run time of a command that prints credentials, in nanoseconds.
   private static let patience: UInt64 = 30_000_000_000
 
   /// Creates one; `environment` is this process's unless another is given.
@@ -28,7 +28,7 @@ package struct CredentialSources: Sendable {
     self.environment = environment
   }
 
-  /// What was found, and where.
+  /// Credentials, and the place where they were found.
   package struct Found: Sendable {
     package var credentials: RemoteCredentials
     /// The place, for messages.
@@ -40,7 +40,7 @@ package struct CredentialSources: Sendable {
   /// - Throws: ``RemoteError`` with `denied` where there are none: its words name all places that were
   ///   looked at; `invalid` for a file that does not read.
   package func find(
-    for address: S3Address, control: RemoteControl
+    for address: S3Address, control: TransferControl
   ) throws(RemoteError) -> Found {
     if let found = try own(control) { return try checked(found, forS3: true) }
     if address.profile == nil, let key = variable("AWS_ACCESS_KEY_ID"),
@@ -63,7 +63,7 @@ package struct CredentialSources: Sendable {
   ///
   /// - Throws: ``RemoteError`` with `invalid` for a file that does not read.
   package func find(
-    for address: WebDAVAddress, control: RemoteControl
+    for address: WebDAVAddress, control: TransferControl
   ) throws(RemoteError) -> Found? {
     if let found = try own(control) { return try checked(found, forS3: false) }
     guard let path = variable("NETRC") ?? variable("HOME").map({ $0 + "/.netrc" }),
@@ -98,7 +98,7 @@ package struct CredentialSources: Sendable {
 
   // MARK: The store's own and systemd's
 
-  private func own(_ control: RemoteControl) throws(RemoteError) -> Found? {
+  private func own(_ control: TransferControl) throws(RemoteError) -> Found? {
     // A name that leads out of the directory is no peer's.
     guard !peer.contains("/"), peer != ".", peer != ".." else { return nil }
     let directory = variable("CREDENTIALS_DIRECTORY")
@@ -114,7 +114,7 @@ package struct CredentialSources: Sendable {
   }
 
   private func run(
-    _ command: String, from path: String, _ control: RemoteControl
+    _ command: String, from path: String, _ control: TransferControl
   ) throws(RemoteError) -> Found {
     let code: Int32
     let bytes: [UInt8]

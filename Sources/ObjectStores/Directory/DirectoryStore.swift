@@ -4,14 +4,14 @@ internal import Synchronization
 /// A directory as a remote: an object is a regular file.
 ///
 /// INVARIANT 1: an object appears under its name only when all its bytes are durable.
-/// INVARIANT 2: what is written stands in a directory of this writer's own until it has its name, so whoever
-/// reads every name in a folder finds whole objects only.
+/// INVARIANT 2: a file is written in a directory of this writer's own and then renamed, so a program that reads
+/// every name in a folder finds whole objects only.
 /// INVARIANT 3: only regular files are opened, never through a link in the store, and never so that opening
 /// can block.
 package final class DirectoryStore: ObjectStore {
   private let path: String
   private let scratch: String
-  private let control: RemoteControl
+  private let control: TransferControl
   private let number = Atomic<UInt64>(0)
   private let isPrepared = Atomic<Bool>(false)
 
@@ -21,26 +21,26 @@ package final class DirectoryStore: ObjectStore {
   ///
   /// - Parameters:
   ///   - path: absolute.
-  ///   - scratch: the name of a directory in it for what is not whole yet; nobody else's.
+  ///   - scratch: the name of a directory in it for unfinished files, which only this writer uses.
   ///   - control: is asked and told by all that is done.
-  package init(path: String, scratch: String, control: RemoteControl) {
+  package init(path: String, scratch: String, control: TransferControl) {
     self.path = path
     self.scratch = "\(path)/\(scratch)"
     self.control = control
   }
 
   deinit {
-    // What cannot be removed is removed by the next who uses the same name.
+    // A file that cannot be removed now is removed by the next use of the same directory.
     try? FileSystem.removeTree(scratch)
   }
 
-  package var abilities: StoreAbilities { [.wholePuts, .move, .emptyObjects] }
+  package var capabilities: StoreCapabilities { [.wholePuts, .move, .emptyObjects] }
 
   package func prepare(_ folders: [String]) throws(RemoteError) {
     try control.check()
     try checkPlace()
     do throws(SystemError) {
-      // What an earlier use that ended badly left behind; later there may be puts under way.
+      // Removes the files of an earlier use that crashed. Only once: later there may be puts under way.
       if !isPrepared.exchange(true, ordering: .relaxed) { try FileSystem.removeTree(scratch) }
     } catch {
       throw translated(error)
@@ -248,7 +248,7 @@ package final class DirectoryStore: ObjectStore {
 
   /// A folder, open; nil where it is not there.
   ///
-  /// - Throws: `denied` for a link: it leads to a place that nobody named as a remote.
+  /// - Throws: `denied` for a link: it leads to a place that is not the remote's.
   private func folder(_ folder: String) throws(RemoteError) -> File? {
     var directory: File
     do throws(SystemError) {

@@ -36,14 +36,14 @@ final class CurlHandle: @unchecked Sendable {
   // MARK: A request
 
   func perform(
-    _ request: HTTPRequest, _ settings: HTTPClient.Settings, _ control: RemoteControl,
+    _ request: HTTPRequest, _ settings: HTTPClient.Settings, _ control: TransferControl,
     into sink: HTTPClient.Sink?
   ) throws(RemoteError) -> HTTPResponse {
     let transfer = try CurlTransfer(request, control, sink)
     var list: UnsafeMutablePointer<curl_slist>?
     defer { curl_slist_free_all(list) }
     for (name, value) in request.headers { try append("\(name): \(value)", to: &list) }
-    // Nothing may arrive packed, and nobody is asked for leave to send.
+    // Responses must not be compressed, and requests do not wait for `100 Continue`.
     for line in ["Accept-Encoding: identity", "Expect:", "User-Agent: llvs"] {
       try append(line, to: &list)
     }
@@ -64,7 +64,7 @@ final class CurlHandle: @unchecked Sendable {
   private func append(
     _ line: String, to list: inout UnsafeMutablePointer<curl_slist>?
   ) throws(RemoteError) {
-    // A line end would begin a header of somebody else's choice.
+    // A line end in a value would begin another header.
     guard !line.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw RemoteError(.invalid, "a value that is to be sent has a control character in it")
     }
@@ -80,7 +80,7 @@ final class CurlHandle: @unchecked Sendable {
     llvs_curl_set_number(easy, CURLOPT_FOLLOWLOCATION, 0)
     llvs_curl_set_number(easy, CURLOPT_PATH_AS_IS, 1)
     llvs_curl_set_number(easy, CURLOPT_NOSIGNAL, 1)
-    // A name that is being looked up when somebody stops is not waited for.
+    // A cancelled request does not wait for the end of its name lookup.
     llvs_curl_set_number(easy, CURLOPT_QUICK_EXIT, 1)
     // A connection has one request at a time, where HTTP/2 gains nothing.
     llvs_curl_set_number(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
@@ -105,7 +105,7 @@ final class CurlHandle: @unchecked Sendable {
 
   /// Works until the request is answered, has failed, has stalled or is not wanted any more.
   private func wait(
-    for transfer: CurlTransfer, _ settings: HTTPClient.Settings, _ control: RemoteControl
+    for transfer: CurlTransfer, _ settings: HTTPClient.Settings, _ control: TransferControl
   ) -> CurlTransfer.Ending {
     var unsent: Int32 = 0
     while true {
@@ -119,14 +119,14 @@ final class CurlHandle: @unchecked Sendable {
         return .failed(message.pointee.data.result)
       }
       if control.isCancelled { return .cancelled }
-      // What libcurl was given may still be on its way out of the machine.
+      // Bytes that libcurl handed to the kernel may still be on their way out.
       let now = unsentBytes()
       if now != unsent {
         unsent = now
         transfer.noteMove()
       }
       if SystemClock.monotonic() - transfer.lastMove > settings.stall { return .stalled }
-      curl_multi_poll(multi, nil, 0, Int32(RemoteControl.patience / 1_000_000), nil)
+      curl_multi_poll(multi, nil, 0, Int32(TransferControl.patience / 1_000_000), nil)
     }
   }
 

@@ -1,9 +1,9 @@
 internal import CCurl
 internal import Platform
 
-/// What libcurl's callbacks work on while one request is under way.
+/// The state of one request, which libcurl's callbacks work on.
 final class CurlTransfer {
-  /// How a request ended.
+  /// The way in which a request ended.
   enum Ending {
     /// With libcurl's word, which may be that it went well.
     case failed(CURLcode)
@@ -12,7 +12,7 @@ final class CurlTransfer {
   }
 
   private let request: HTTPRequest
-  private let control: RemoteControl
+  private let control: TransferControl
   private let sink: HTTPClient.Sink?
   private var outgoing: Outgoing?
   private var head = HTTPHead()
@@ -22,7 +22,7 @@ final class CurlTransfer {
   private(set) var lastMove = SystemClock.monotonic()
   private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-  init(_ request: HTTPRequest, _ control: RemoteControl, _ sink: HTTPClient.Sink?)
+  init(_ request: HTTPRequest, _ control: TransferControl, _ sink: HTTPClient.Sink?)
     throws(RemoteError)
   {
     self.request = request

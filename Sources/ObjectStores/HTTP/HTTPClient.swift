@@ -8,17 +8,17 @@ internal import Synchronization
 ///
 /// - Concurrency: callable from any thread; each request has a connection to itself.
 final class HTTPClient: Sendable {
-  /// How a server is reached.
+  /// The settings of the connections to a server.
   struct Settings: Sendable {
     /// A file of certificates that are trusted in place of the system's.
     var certificates: String?
     /// A unix socket that leads to the server, whatever the URL's host.
     var socket: String?
-    /// Whether the environment's proxies are used.
+    /// True if the proxies of the environment are used.
     var usesProxies = true
-    /// How long a connection may take, in nanoseconds.
+    /// The longest time for connecting, in nanoseconds.
     var connect: UInt64
-    /// How long no byte may come or go, in nanoseconds.
+    /// The longest time without a byte in either direction, in nanoseconds.
     var stall: UInt64
 
     init(limits: RemoteLimits) {
@@ -31,11 +31,11 @@ final class HTTPClient: Sendable {
   typealias Sink = (HTTPHead, UnsafeRawBufferPointer) throws(RemoteError) -> Bool
 
   let settings: Settings
-  let control: RemoteControl
-  /// Handles that nobody uses at the moment. A leaf lock.
+  let control: TransferControl
+  /// Handles that no request uses at the moment. A leaf lock.
   private let idle = Mutex<[CurlHandle]>([])
 
-  init(_ settings: Settings, control: RemoteControl) {
+  init(_ settings: Settings, control: TransferControl) {
     self.settings = settings
     self.control = control
   }
@@ -43,7 +43,7 @@ final class HTTPClient: Sendable {
   /// Makes a request and waits for the answer, whatever its status.
   ///
   /// - Parameters:
-  ///   - request: what to ask.
+  ///   - request: the request.
   ///   - sink: takes the body of an answer whose status is 200, 206 or 207; that of any other is kept, up to
   ///     the request's bound.
   /// - Returns: the answer, with its body where no sink took that.
@@ -61,7 +61,7 @@ final class HTTPClient: Sendable {
       idle.withLock { $0.append(handle) }
       return response
     } catch {
-      // Its connection is in a state that nobody knows.
+      // The handle is dropped, since the state of its connection is unknown.
       throw error.about(request.object)
     }
   }

@@ -5,12 +5,12 @@ struct HTTPRequest {
   /// Besides those that the client adds: Host, Content-Length, User-Agent and Accept-Encoding.
   var headers: [(name: String, value: String)] = []
   var body: Body?
-  /// What it is about, for messages.
+  /// The object or folder that messages name.
   var object: String
   /// The most bytes of an answer that are kept where no sink takes them.
   var bound = 1 << 16
 
-  /// What is sent with it.
+  /// The body of a request.
   enum Body {
     case bytes([UInt8])
     case object(ObjectBody)
@@ -38,7 +38,7 @@ struct HTTPHead {
 
   /// Adds a line of an answer; one that begins with `HTTP/` begins anew, as after `100 Continue`.
   ///
-  /// - Returns: false once there are more headers than anybody sends.
+  /// - Returns: false once there are more headers than servers send.
   mutating func add(line: String) -> Bool {
     if line.hasPrefix("HTTP/") {
       let words = line.split(separator: " ", maxSplits: 2)
@@ -59,7 +59,7 @@ struct HTTPHead {
 struct HTTPResponse {
   var head: HTTPHead
   var body: [UInt8] = []
-  /// Whether a sink took the body and wanted no more before its end.
+  /// True if a sink took a part of the body and wanted no more.
   var isCut = false
 
   var status: Int { head.status }

@@ -48,7 +48,7 @@ enum ServerTime {
     return text.filter { $0 != "-" && $0 != ":" }
   }
 
-  /// How long a `Retry-After` asks to wait, in nanoseconds: seconds, or a time (RFC 9110 section 10.2.3).
+  /// The wait that a `Retry-After` asks for, in nanoseconds: it holds seconds or a time (RFC 9110 10.2.3).
   static func retryAfter(_ text: String, now: Int64) -> UInt64? {
     let seconds: Int64
     if let number = number(text) {

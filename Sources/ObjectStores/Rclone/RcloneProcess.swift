@@ -7,11 +7,11 @@ internal import Platform
 final class RcloneProcess: Sendable {
   private static let patience: UInt64 = 15_000_000_000
 
-  private let process: HeldProcess
+  private let process: OwnedProcess
   /// The directory of the socket; nil where there is none.
   private let directory: String?
   let socket: String?
-  /// What URLs begin with.
+  /// The scheme, host and port of every URL.
   let origin: String
   let user: String
   let password: String
@@ -19,7 +19,7 @@ final class RcloneProcess: Sendable {
   /// Starts `program` and waits until it listens.
   ///
   /// - Throws: ``RemoteError`` with `unsupported` if there is no such program, or it does not start.
-  init(program: String, control: RemoteControl) throws(RemoteError) {
+  init(program: String, control: TransferControl) throws(RemoteError) {
     let version = try Self.version(of: program, control)
     user = SystemRandom.hex(8)
     password = SystemRandom.hex(24)
@@ -59,9 +59,9 @@ final class RcloneProcess: Sendable {
 
   /// Waits until it answers.
   ///
-  /// - Throws: `unsupported` if it ends before that, or takes too long; what `ask` throws besides that nobody
-  ///   answers yet.
-  func wait(control: RemoteControl, _ ask: () throws(RemoteError) -> Void) throws(RemoteError) {
+  /// - Throws: `unsupported` if it ends before that, or takes too long; the error of `ask`,
+  ///   unless it is that there is no connection yet.
+  func wait(control: TransferControl, _ ask: () throws(RemoteError) -> Void) throws(RemoteError) {
     let end = SystemClock.monotonic() + Self.patience
     while true {
       do throws(RemoteError) {
@@ -77,20 +77,20 @@ final class RcloneProcess: Sendable {
   }
 
   deinit {
-    // What cannot be removed is an empty directory.
+    // An empty directory that cannot be removed does no harm.
     if let directory { try? FileSystem.removeTree(directory) }
   }
 
   private static func failed(_ said: String) -> RemoteError {
     let last = said.split(whereSeparator: \.isNewline).last.map(String.init) ?? "it said nothing"
-    return RemoteError(.unsupported, "rclone does not start: \(HTTPFailure.shown(last))")
+    return RemoteError(.unsupported, "rclone does not start: \(HTTPStatusError.shown(last))")
   }
 
   private static func start(
     _ arguments: [String], _ environment: [String]
-  ) throws(RemoteError) -> HeldProcess {
+  ) throws(RemoteError) -> OwnedProcess {
     do throws(SystemError) {
-      return try HeldProcess(arguments, environment: environment)
+      return try OwnedProcess(arguments, environment: environment)
     } catch {
       throw RemoteError(error)
     }
@@ -110,7 +110,7 @@ final class RcloneProcess: Sendable {
   }
 
   private static func version(
-    of program: String, _ control: RemoteControl
+    of program: String, _ control: TransferControl
   ) throws(RemoteError) -> (Int, Int) {
     guard SystemProcess.isInstalled(program) else {
       throw RemoteError(

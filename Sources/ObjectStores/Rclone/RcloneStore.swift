@@ -27,8 +27,8 @@ package final class RcloneStore: ObjectStore {
   private let process: RcloneProcess
   private let authorization: String
   private let client: HTTPClient
-  private let control: RemoteControl
-  package let abilities: StoreAbilities
+  private let control: TransferControl
+  package let capabilities: StoreCapabilities
 
   private static let longestList = 1 << 26
 
@@ -42,7 +42,7 @@ package final class RcloneStore: ObjectStore {
   /// - Throws: ``RemoteError`` with `unsupported` where rclone is not installed, `noPlace` where it knows no
   ///   such remote.
   package init(
-    _ place: String, program: String = "rclone", limits: RemoteLimits, control: RemoteControl
+    _ place: String, program: String = "rclone", limits: RemoteLimits, control: TransferControl
   ) throws(RemoteError) {
     guard !place.contains("]") else {
       throw RemoteError(.invalid, "rclone serves no path with a ] in it")
@@ -67,7 +67,7 @@ package final class RcloneStore: ObjectStore {
     let info = try Self.decoded(Info.self, answer, object: place)
     // Without either, rclone would fetch the bytes and send them again.
     let moves = info.Features.Move == true || info.Features.Copy == true
-    abilities = moves ? [.move] : []
+    capabilities = moves ? [.move] : []
   }
 
   // MARK: Calls
@@ -107,7 +107,7 @@ package final class RcloneStore: ObjectStore {
     }
   }
 
-  /// What rclone says of a failure: a status that is mostly 500, and words of the cloud's.
+  /// Translates a failure of rclone: its status is mostly 500, so its words decide.
   private static func error(_ response: HTTPResponse, _ object: String) -> RemoteError {
     let failure = try? JSONDecoder().decode(Failure.self, from: Data(response.body))
     let said = failure?.error ?? response.text
@@ -115,7 +115,7 @@ package final class RcloneStore: ObjectStore {
     func has(_ words: String...) -> Bool { words.contains { lower.contains($0) } }
     func error(_ kind: RemoteError.Kind, _ words: String) -> RemoteError {
       RemoteError(
-        kind, "\(words): \(HTTPFailure.shown(said))", object: object, status: response.status)
+        kind, "\(words): \(HTTPStatusError.shown(said))", object: object, status: response.status)
     }
     if response.status == 404 || has("object not found", "directory not found") {
       return error(.absent, "not there")
@@ -129,7 +129,7 @@ package final class RcloneStore: ObjectStore {
     if has("permission denied", "forbidden", "unauthorized", "access denied", "accessdenied") {
       return error(.denied, "the remote does not allow that")
     }
-    return HTTPFailure.error(response, object, said)
+    return HTTPStatusError.error(response, object, said)
   }
 
   // MARK: Objects
@@ -178,9 +178,9 @@ package final class RcloneStore: ObjectStore {
     let path = "[\(place)]/\(name.text)"
     let request = HTTPRequest(
       method: "GET", url: process.origin + "/" + PercentCoding.encode(path, keepingSlashes: true),
-      headers: RangeCut.headers(range) + [(name: "Authorization", value: authorization)],
+      headers: RangeFilter.headers(range) + [(name: "Authorization", value: authorization)],
       object: name.text)
-    return try RangeCut.run(range, into: sink) { (take) throws(RemoteError) in
+    return try RangeFilter.run(range, into: sink) { (take) throws(RemoteError) in
       let response = try client.send(request, into: take)
       guard [200, 206, 416].contains(response.status) else {
         throw Self.error(response, name.text)
@@ -224,7 +224,7 @@ package final class RcloneStore: ObjectStore {
 
   package func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError) {
     try control.check()
-    guard abilities.contains(.move) else {
+    guard capabilities.contains(.move) else {
       throw RemoteError(.unsupported, "this remote of rclone's cannot move", object: name.text)
     }
     // rclone would replace what stands there: of two who move at once, one may win.

@@ -12,13 +12,13 @@ struct S3Signature {
   ///   - method: `GET`, `PUT` and so on.
   ///   - host: with the port where it is not the scheme's own, as the Host header has it.
   ///   - path: encoded, from the first slash.
-  ///   - query: encoded by whoever sends it in the same order, by ``text(_:)``.
+  ///   - query: not encoded yet. The URL must hold the result of ``text(_:)``.
   ///   - hash: of the body.
   ///   - time: in seconds since 1970.
   /// - Returns: the headers that sign it; Host is one of them.
   /// - Throws: ``RemoteError`` with `denied` where a key is missing.
   func headers(
-    method: String, host: String, path: String, query: [(String, String)], hash: ObjectHash,
+    method: String, host: String, path: String, query: [(String, String)], hash: SHA256Digest,
     time: Int64
   ) throws(RemoteError) -> [(name: String, value: String)] {
     guard let accessKey = credentials.accessKey, let secretKey = credentials.secretKey else {
@@ -39,12 +39,12 @@ struct S3Signature {
       "\(hash)",
     ].joined(separator: "\n")
     let scope = "\(day)/\(region)/s3/aws4_request"
-    let text = "AWS4-HMAC-SHA256\n\(stamp)\n\(scope)\n\(ObjectHash.of(Array(request.utf8)))"
+    let text = "AWS4-HMAC-SHA256\n\(stamp)\n\(scope)\n\(SHA256Digest.of(Array(request.utf8)))"
     var key = Array("AWS4\(secretKey)".utf8)
     for part in [day, region, "s3", "aws4_request"] {
-      key = ObjectHash.authentication(of: part, key: key)
+      key = SHA256Digest.authentication(of: part, key: key)
     }
-    let signature = ObjectHash.authentication(of: text, key: key).hex
+    let signature = SHA256Digest.authentication(of: text, key: key).hex
     signed.append(
       (
         name: "Authorization",

@@ -5,27 +5,27 @@ internal import Synchronization
 ///
 /// The bucket's name stands in the path, so that no name has to be resolved for it. An object is one PUT.
 package final class S3Store: ObjectStore {
-  /// What was learnt from the server.
+  /// Facts that the server's responses told.
   private struct Learnt {
     var region: String
     /// Seconds that the server's clock is ahead.
     var skew: Int64 = 0
   }
 
-  private let place: S3Place
+  private let place: S3Location
   private let credentials: RemoteCredentials
   private let client: HTTPClient
-  private let control: RemoteControl
+  private let control: TransferControl
   private let pageLength: Int
   // A leaf lock.
   private let learnt: Mutex<Learnt>
 
   /// The largest object that one PUT may be.
   private static let largest: UInt64 = 5 << 30
-  private static let nothing = ObjectHash.of([])
+  private static let nothing = SHA256Digest.of([])
 
   init(
-    _ place: S3Place, region: String, credentials: RemoteCredentials, client: HTTPClient,
+    _ place: S3Location, region: String, credentials: RemoteCredentials, client: HTTPClient,
     pageLength: Int = 1000
   ) {
     self.place = place
@@ -36,7 +36,7 @@ package final class S3Store: ObjectStore {
     learnt = Mutex(Learnt(region: region))
   }
 
-  package var abilities: StoreAbilities { [.wholePuts, .emptyObjects] }
+  package var capabilities: StoreCapabilities { [.wholePuts, .emptyObjects] }
 
   package func prepare(_ folders: [String]) throws(RemoteError) {
     // A bucket has no folders; that it is there and may be listed is seen by a list.
@@ -65,7 +65,7 @@ package final class S3Store: ObjectStore {
     let response = try send(
       "GET", nil, query: query, object: "\(prefix)", expecting: [200], bound: 16 << 20)
     let start = Array(key("").utf8)
-    return try S3Answer.list(response.body) { key in
+    return try S3Response.list(response.body) { key in
       guard key.utf8.starts(with: start),
         let name = ObjectName(String(decoding: key.utf8.dropFirst(start.count), as: UTF8.self)),
         name.folder == prefix.folder, prefix.name(of: name.last) == name
@@ -78,9 +78,9 @@ package final class S3Store: ObjectStore {
   package func get(
     _ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink
   ) throws(RemoteError) -> UInt64 {
-    try RangeCut.run(range, into: sink) { (take) throws(RemoteError) in
+    try RangeFilter.run(range, into: sink) { (take) throws(RemoteError) in
       _ = try send(
-        "GET", name, headers: RangeCut.headers(range), object: name.text,
+        "GET", name, headers: RangeFilter.headers(range), object: name.text,
         expecting: [200, 206, 416], into: take)
     }
   }
@@ -133,7 +133,7 @@ package final class S3Store: ObjectStore {
       if let body { request.body = .object(body) }
       let response = try client.send(request, into: sink)
       if expecting.contains(response.status) { return response }
-      let failure = S3Answer.failure(response)
+      let failure = S3Response.failure(response)
       if !hasMoved, let region = otherRegion(response, failure, than: now.region) {
         hasMoved = true
         learnt.withLock { $0.region = region }
@@ -154,7 +154,7 @@ package final class S3Store: ObjectStore {
 
   /// The region that an answer sends us to; nil where it does not, or names what cannot be one.
   private func otherRegion(
-    _ response: HTTPResponse, _ failure: S3Answer.Failure, than region: String
+    _ response: HTTPResponse, _ failure: S3Response.Failure, than region: String
   ) -> String? {
     guard [301, 307, 400, 403].contains(response.status), let named = failure.region,
       named != region, !named.isEmpty, named.utf8.count <= 64,
@@ -171,10 +171,10 @@ package final class S3Store: ObjectStore {
   }
 
   private func error(
-    _ response: HTTPResponse, _ failure: S3Answer.Failure, _ object: String
+    _ response: HTTPResponse, _ failure: S3Response.Failure, _ object: String
   ) -> RemoteError {
     let words = [failure.code, failure.message].filter { !$0.isEmpty }.joined(separator: ", ")
-    let usual = HTTPFailure.error(response, object, words.isEmpty ? nil : words)
+    let usual = HTTPStatusError.error(response, object, words.isEmpty ? nil : words)
     func other(_ kind: RemoteError.Kind, _ words: String, isTransient: Bool = false) -> RemoteError
     {
       RemoteError(
@@ -184,12 +184,12 @@ package final class S3Store: ObjectStore {
     case "NoSuchBucket":
       return other(.noPlace, "there is no bucket \(place.bucket): make it, or mend the address")
     case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
-      return other(.denied, "the server does not know these keys: \(HTTPFailure.shown(words))")
+      return other(.denied, "the server does not know these keys: \(HTTPStatusError.shown(words))")
     case "QuotaExceeded", "EntityTooLarge":
-      return other(.noSpace, HTTPFailure.shown(words))
+      return other(.noSpace, HTTPStatusError.shown(words))
     case "RequestTimeout", "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody":
       // The bytes were right when they were read, so they changed or were lost on the way.
-      return other(.unreachable, HTTPFailure.shown(words), isTransient: true)
+      return other(.unreachable, HTTPStatusError.shown(words), isTransient: true)
     default: return usual
     }
   }

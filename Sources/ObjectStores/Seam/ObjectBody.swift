@@ -11,22 +11,22 @@ package struct ObjectBody: Sendable {
   private let source: Source
   /// In bytes.
   package let length: UInt64
-  package let hash: ObjectHash
+  package let hash: SHA256Digest
 
   /// Bytes in memory.
   package init(_ bytes: [UInt8]) {
-    self.init(bytes, length: UInt64(bytes.count), hash: ObjectHash.of(bytes))
+    self.init(bytes, length: UInt64(bytes.count), hash: SHA256Digest.of(bytes))
   }
 
   /// Bytes in memory that are to have a length and a hash.
-  package init(_ bytes: [UInt8], length: UInt64, hash: ObjectHash) {
+  package init(_ bytes: [UInt8], length: UInt64, hash: SHA256Digest) {
     source = .bytes(bytes)
     self.length = length
     self.hash = hash
   }
 
-  /// What stands in a file from an offset on; nobody may write there meanwhile.
-  package init(_ file: File, from offset: UInt64 = 0, length: UInt64, hash: ObjectHash) {
+  /// A range of a file from an offset on. The file must not be written to meanwhile.
+  package init(_ file: File, from offset: UInt64 = 0, length: UInt64, hash: SHA256Digest) {
     source = .file(file, from: offset)
     self.length = length
     self.hash = hash
@@ -42,11 +42,11 @@ package struct ObjectBody: Sendable {
   struct Reader {
     private let body: ObjectBody
     private var done: UInt64 = 0
-    private var run = HashRun()
+    private var run = SHA256Hashing()
 
     fileprivate init(_ body: ObjectBody) { self.body = body }
 
-    /// How many bytes are still to come.
+    /// The number of bytes that are still to come.
     var rest: UInt64 { body.length - done }
 
     /// Checks what has no bytes to hand out.
@@ -90,7 +90,7 @@ package struct ObjectBody: Sendable {
       }
     }
 
-    /// Whether bytes in memory go on behind the length that was said. A file may hold other things there.
+    /// True if there are more bytes in memory than the stated length. A file may hold other data there.
     private func isLonger() throws(RemoteError) -> Bool {
       guard case .bytes(let bytes) = body.source else { return false }
       return UInt64(bytes.count) > body.length

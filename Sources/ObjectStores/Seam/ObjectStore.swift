@@ -9,7 +9,7 @@
 /// - Concurrency: every call blocks, and may be made from any number of threads.
 package protocol ObjectStore: Sendable {
   /// Abilities in which kinds of remotes differ, before anything was tried; ``StoreProbe`` tries.
-  var abilities: StoreAbilities { get }
+  var capabilities: StoreCapabilities { get }
 
   /// Makes the folders that objects are going to stand in, and those above them, where a remote has such.
   ///
@@ -24,7 +24,7 @@ package protocol ObjectStore: Sendable {
   /// - Parameters:
   ///   - prefix: which objects.
   ///   - after: names up to this one are left out.
-  ///   - page: where the page before said to go on; nil for the first.
+  ///   - page: the `next` of the page before; nil for the first page.
   /// - Returns: the page, and where the next begins.
   /// - Throws: ``RemoteError``.
   func list(
@@ -37,7 +37,7 @@ package protocol ObjectStore: Sendable {
   ///   - name: the object.
   ///   - range: the bytes wanted, nil for all. Fewer come where the object ends before.
   ///   - sink: takes the bytes in order, in pieces of the remote's choice.
-  /// - Returns: how many bytes the sink was given.
+  /// - Returns: the number of bytes that the sink was given.
   /// - Throws: ``RemoteError``, with `absent` if there is no such object; what the sink throws.
   @discardableResult
   func get(_ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink) throws(RemoteError)
@@ -57,24 +57,24 @@ package protocol ObjectStore: Sendable {
   /// Gives an object another name, under which nothing may stand.
   ///
   /// - Throws: ``RemoteError``, with `absent` if there is no such object, `exists` if something has the new
-  ///   name, `unsupported` where ``abilities`` has no `move`.
+  ///   name, `unsupported` where ``capabilities`` has no `move`.
   func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError)
 }
 
 /// Takes bytes of an object as they come; false once it wants no more.
 package typealias ObjectSink = (UnsafeRawBufferPointer) throws(RemoteError) -> Bool
 
-/// What a remote can do besides what all can.
-package struct StoreAbilities: OptionSet, Hashable, Sendable {
+/// Optional capabilities of a remote.
+package struct StoreCapabilities: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// An object appears whole or not at all, whatever happens to the put.
-  package static let wholePuts = StoreAbilities(rawValue: 1)
+  package static let wholePuts = StoreCapabilities(rawValue: 1)
   /// Objects can be given another name.
-  package static let move = StoreAbilities(rawValue: 2)
+  package static let move = StoreCapabilities(rawValue: 2)
   /// Objects may be empty.
-  package static let emptyObjects = StoreAbilities(rawValue: 4)
+  package static let emptyObjects = StoreCapabilities(rawValue: 4)
 }
 
 /// An object as a list shows it.
@@ -95,7 +95,7 @@ package struct ListedObject: Hashable, Sendable {
 
 /// A part of a list.
 package struct ListPage: Sendable {
-  /// Where the next page begins, in words of the remote's.
+  /// The start of the next page, as a token that only the remote understands.
   package struct Next: Hashable, Sendable {
     package let token: String
 
@@ -104,7 +104,7 @@ package struct ListPage: Sendable {
   }
 
   package var objects: [ListedObject]
-  /// What the next page is asked with; nil for the last.
+  /// The argument for requesting the next page; nil on the last page.
   package var next: Next?
 
   /// Creates a page.
@@ -168,6 +168,6 @@ extension ObjectStore {
 }
 
 extension Range<UInt64> {
-  /// How many numbers it has, also where `Int` could not hold that.
+  /// The number of elements, also where `Int` could not hold it.
   var length: UInt64 { upperBound - lowerBound }
 }

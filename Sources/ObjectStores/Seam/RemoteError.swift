@@ -2,13 +2,13 @@ package import Platform
 
 /// Something that a remote, or the way to it, did not do.
 package struct RemoteError: Error, Sendable, CustomStringConvertible {
-  /// What to make of it.
+  /// The kind of an error, which decides what to do about it.
   package enum Kind: Hashable, Sendable {
     /// No answer, an answer that says the server cannot now, or one that cannot be trusted (TLS).
     case unreachable
     /// The connection is there and no byte came for too long.
     case stalled
-    /// Who asks is not known or may not do that.
+    /// The credentials are wrong, or do not allow the request.
     case denied
     /// There is no such object.
     case absent
@@ -33,15 +33,15 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
   }
 
   package let kind: Kind
-  /// What happened, and what to do where that is known.
+  /// A sentence about the failure and, if known, about what to do.
   package let words: String
   /// The object or folder it was about.
   package var object: String?
   /// The answer's status, where HTTP is spoken.
   package var status: Int?
-  /// Whether the same request may succeed a little later.
+  /// True if the same request may succeed a little later.
   package var isTransient: Bool
-  /// How long the server asks to be left alone, in nanoseconds.
+  /// The time that the server asks to wait before the next request, in nanoseconds.
   package var retryAfter: UInt64?
 
   /// Creates an error.

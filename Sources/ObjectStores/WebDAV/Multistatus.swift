@@ -33,7 +33,7 @@ struct Multistatus {
   /// Prefixes are the server's choice, so elements are known by their namespace. Properties whose status is
   /// not 200 are not there.
   static func read(
-    _ answer: AnswerSpool, _ take: (Entry) throws(RemoteError) -> Void
+    _ answer: ResponseSpool, _ take: (Entry) throws(RemoteError) -> Void
   ) throws(RemoteError) {
     var entry = Entry()
     var (found, status) = (Entry(), "")

@@ -6,16 +6,16 @@ internal import Platform
 /// Servers differ in nearly everything: what is relied on is PUT, GET, DELETE, MKCOL level by level, MOVE with
 /// `Overwrite: F`, and PROPFIND of depth 1 with names and lengths.
 package final class WebDAVStore: ObjectStore {
-  private let place: WebDAVPlace
+  private let place: WebDAVLocation
   private let authorization: String?
   private let client: HTTPClient
-  private let control: RemoteControl
+  private let control: TransferControl
 
   /// Objects that a folder may have.
   private static let mostObjects = 1 << 20
   private static let mostRedirects = 5
 
-  init(_ place: WebDAVPlace, credentials: RemoteCredentials?, client: HTTPClient) {
+  init(_ place: WebDAVLocation, credentials: RemoteCredentials?, client: HTTPClient) {
     self.place = place
     self.client = client
     control = client.control
@@ -26,7 +26,7 @@ package final class WebDAVStore: ObjectStore {
     }
   }
 
-  package var abilities: StoreAbilities { [.move, .emptyObjects] }
+  package var capabilities: StoreCapabilities { [.move, .emptyObjects] }
 
   // MARK: Folders
 
@@ -60,7 +60,7 @@ package final class WebDAVStore: ObjectStore {
     case 405, 409, 301, 302: guard try !isThere(parts) else { return }
     default: break
     }
-    throw HTTPFailure.error(response, object)
+    throw HTTPStatusError.error(response, object)
   }
 
   private func isThere(_ parts: [String], isFolder: Bool = true) throws(RemoteError) -> Bool {
@@ -75,7 +75,7 @@ package final class WebDAVStore: ObjectStore {
       throw RemoteError(
         .noPlace, "\(place.origin) does not speak WebDAV there", object: object,
         status: response.status)
-    default: throw HTTPFailure.error(response, object)
+    default: throw HTTPStatusError.error(response, object)
     }
   }
 
@@ -85,7 +85,7 @@ package final class WebDAVStore: ObjectStore {
     _ prefix: ObjectPrefix, after: ObjectName?, page: ListPage.Next?
   ) throws(RemoteError) -> ListPage {
     let parts = parts(prefix.folder)
-    let spool = AnswerSpool()
+    let spool = ResponseSpool()
     let response = try send(
       "PROPFIND", path(parts, isFolder: true), headers: [(name: "Depth", value: "1")],
       body: .bytes(Multistatus.question), object: "\(prefix)"
@@ -98,7 +98,7 @@ package final class WebDAVStore: ObjectStore {
       if !prefix.folder.isEmpty, try isThere(self.parts("")) { return ListPage(objects: []) }
       throw RemoteError(.noPlace, "\(place.path) is not there on the server", object: place.path)
     }
-    guard response.status == 207 else { throw HTTPFailure.error(response, "\(prefix)") }
+    guard response.status == 207 else { throw HTTPStatusError.error(response, "\(prefix)") }
     let folder = "/" + parts.joined(separator: "/")
     var objects: [ListedObject] = []
     try Multistatus.read(spool) { (entry) throws(RemoteError) in
@@ -132,12 +132,12 @@ package final class WebDAVStore: ObjectStore {
   package func get(
     _ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink
   ) throws(RemoteError) -> UInt64 {
-    try RangeCut.run(range, into: sink) { (take) throws(RemoteError) in
+    try RangeFilter.run(range, into: sink) { (take) throws(RemoteError) in
       let response = try send(
-        "GET", path(parts(name.text)), headers: RangeCut.headers(range), object: name.text,
+        "GET", path(parts(name.text)), headers: RangeFilter.headers(range), object: name.text,
         into: take)
       guard [200, 206, 416].contains(response.status) else {
-        throw HTTPFailure.error(response, name.text)
+        throw HTTPStatusError.error(response, name.text)
       }
     }
   }
@@ -152,7 +152,7 @@ package final class WebDAVStore: ObjectStore {
         object: name.text)
     }
     guard [200, 201, 204].contains(response.status) else {
-      throw HTTPFailure.error(response, name.text)
+      throw HTTPStatusError.error(response, name.text)
     }
   }
 
@@ -160,7 +160,7 @@ package final class WebDAVStore: ObjectStore {
     let response = try send("DELETE", path(parts(name.text)), object: name.text)
     // 409: a server's word for a folder that is not there.
     guard [200, 202, 204, 404, 409, 410].contains(response.status) else {
-      throw HTTPFailure.error(response, name.text)
+      throw HTTPStatusError.error(response, name.text)
     }
   }
 
@@ -175,11 +175,11 @@ package final class WebDAVStore: ObjectStore {
     }
     switch response.status {
     case 200, 201, 204: return
-    case 412: throw HTTPFailure.error(response, target.text)
+    case 412: throw HTTPStatusError.error(response, target.text)
     // A server's word for what is not there.
     case 403 where try !isThere(parts(name.text), isFolder: false):
       throw RemoteError(.absent, "not there", object: name.text, status: 403)
-    default: throw HTTPFailure.error(response, name.text)
+    default: throw HTTPStatusError.error(response, name.text)
     }
   }
 
@@ -221,7 +221,7 @@ package final class WebDAVStore: ObjectStore {
     throw RemoteError(.malformed, "the server sends us round in a circle", object: object)
   }
 
-  /// Where a redirect leads; nil for another host, port or scheme, which would be shown our password.
+  /// The target of a redirect; nil for another host, port or scheme, which must not get the password.
   private func here(_ location: String, from url: String) -> String? {
     let origin = place.origin
     if location.hasPrefix("/"), !location.hasPrefix("//") { return origin + location }

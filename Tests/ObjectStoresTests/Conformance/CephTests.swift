@@ -22,12 +22,12 @@ struct CephTests {
       .split(whereSeparator: \.isWhitespace)
     let disk = try #require(words.first.flatMap { Int32($0) })
     #expect(SystemProcess.isRunning(disk))
-    let store = try TestServers.opening(server, RemoteControl()).open()
+    let store = try TestServers.opening(server, TransferControl()).open()
     let folder = "killed-\(SystemRandom.hex(6))"
     let failures = Mutex<[String]>([])
     let count = Atomic<Int>(0)
     let threads = try (0..<8).map { thread in
-      try Joined {
+      try TestThread {
         for round in 0..<60 {
           guard let name = ObjectName("\(folder)/\(thread)-\(round)") else { return }
           do {

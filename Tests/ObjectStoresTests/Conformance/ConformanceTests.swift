@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What every remote does, whatever stands behind it.
+/// The behaviour that every remote must show.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct ConformanceTests {
   @Test("what is put is listed with its length and comes back", arguments: StoreUnderTest.all)
@@ -109,7 +109,7 @@ struct ConformanceTests {
   @Test("an object may be empty, or large and from a part of a file", arguments: StoreUnderTest.all)
   func sizes(_ kind: StoreUnderTest) throws {
     let place = try Place(kind)
-    if place.store.abilities.contains(.emptyObjects) {
+    if place.store.capabilities.contains(.emptyObjects) {
       try place.put("empty", [])
       #expect(try place.bytes("empty") == [])
       #expect(try place.bytes("empty", 0..<10) == [])
@@ -125,7 +125,7 @@ struct ConformanceTests {
     try file.write(bytes, at: 3)
     try file.write([4, 5], at: 3 + UInt64(bytes.count))
     let body = ObjectBody(
-      file, from: 3, length: UInt64(bytes.count), hash: ObjectHash.of(bytes))
+      file, from: 3, length: UInt64(bytes.count), hash: SHA256Digest.of(bytes))
     try place.store.put(try place.name("large"), body)
     try place.expectList(["large": 9_000_001])
     #expect(try place.bytes("large") == bytes)
@@ -147,7 +147,7 @@ struct ConformanceTests {
     #expect(try place.bytes("object", 300_000..<300_010) == [])
     #expect(try place.bytes("object", 1 << 40..<1 << 41) == [])
     #expect(try place.bytes("object", 7..<7) == [])
-    // Whoever has enough says so.
+    // A reader that has enough stops the get.
     var taken = 0
     let name = try place.name("object")
     try place.store.get(name, range: nil) { (piece) throws(RemoteError) in
@@ -178,15 +178,15 @@ struct ConformanceTests {
   func mismatches(_ kind: StoreUnderTest) throws {
     let place = try Place(kind)
     let bytes = [UInt8].random(seed: 5, 700_000)
-    let other = ObjectHash.of([9])
-    let right = ObjectHash.of(bytes)
+    let other = SHA256Digest.of([9])
+    let right = SHA256Digest.of(bytes)
     let count = UInt64(bytes.count)
     let wrong: [(String, ObjectBody)] = [
       ("hash", ObjectBody(bytes, length: count, hash: other)),
       ("short", ObjectBody(bytes, length: count + 1, hash: right)),
       ("long", ObjectBody(bytes, length: count - 1, hash: right)),
       ("empty", ObjectBody([], length: 0, hash: other)),
-      ("few", ObjectBody([1], length: 0, hash: ObjectHash.of([]))),
+      ("few", ObjectBody([1], length: 0, hash: SHA256Digest.of([]))),
     ]
     for (last, body) in wrong {
       let name = try place.name(last)
@@ -210,7 +210,7 @@ struct ConformanceTests {
     let outcome = try open(place)
     if let leaves = kind.leavesTornObjects, kind.lists == 1, !kind.name.hasPrefix("memory that") {
       #expect(outcome.leavesTornObjects == leaves)
-      #expect(outcome.movesExclusively == place.store.abilities.contains(.move))
+      #expect(outcome.movesExclusively == place.store.capabilities.contains(.move))
     }
     try place.expectList([:])
   }
@@ -228,7 +228,7 @@ struct ConformanceTests {
     try place.put("old name", [1, 2, 3])
     try place.store.prepare(["\(place.folder)/to"])
     let (old, new) = (try place.name("old name"), try place.name("to/n\u{E9}w+name"))
-    guard place.store.abilities.contains(.move) else {
+    guard place.store.capabilities.contains(.move) else {
       place.expect(.unsupported) { try place.store.move(old, to: new) }
       return
     }
@@ -248,10 +248,10 @@ struct ConformanceTests {
     let store = place.store
     let folder = place.folder
     let failures = Mutex<[String]>([])
-    var threads: [Joined] = []
+    var threads: [TestThread] = []
     for thread in 0..<8 {
       threads.append(
-        try Joined {
+        try TestThread {
           for round in 0..<6 {
             do {
               let bytes = [UInt8].random(seed: UInt64(thread * 100 + round), 3000 + round)

@@ -7,12 +7,12 @@ import Testing
 struct Place {
   let store: any ObjectStore
   let kind: StoreUnderTest
-  let control: RemoteControl
+  let control: TransferControl
   let folder: String
 
   init(_ kind: StoreUnderTest, pageLength: Int = 1000) throws {
     self.kind = kind
-    control = RemoteControl()
+    control = TransferControl()
     store = try kind.open(control, pageLength)
     folder = "t-\(SystemRandom.hex(6))"
     try store.prepare([folder])

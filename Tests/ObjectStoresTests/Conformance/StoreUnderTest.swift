@@ -7,16 +7,16 @@ import Testing
 /// A kind of remote that the suite is run over.
 struct StoreUnderTest: Sendable, CustomTestStringConvertible {
   let name: String
-  /// How often a list may have to be asked until it shows what was done.
+  /// The most lists until a change is shown.
   var lists = 1
-  /// Whether a put that breaks off leaves a part of the object. Nil where it may or may not.
+  /// True if an interrupted put leaves a part of the object; nil if it may or may not.
   var leavesTornObjects: Bool? = .some(false)
   /// Names that this kind refuses, or takes for others.
   var refuses: @Sendable (String) -> Bool = { _ in false }
   /// Names that this kind holds and does not list.
   var hides: @Sendable (String) -> Bool = { _ in false }
   /// Opens it; `pageLength` is how many objects a page of a list has, where that can be asked for.
-  let open: @Sendable (RemoteControl, _ pageLength: Int) throws -> any ObjectStore
+  let open: @Sendable (TransferControl, _ pageLength: Int) throws -> any ObjectStore
 
   var testDescription: String { name }
 
@@ -29,7 +29,7 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
     return all.filter { $0.name == name }
   }()
 
-  /// Those that need no server.
+  /// The kinds that need no server.
   static let inside: [StoreUnderTest] = [
     StoreUnderTest(name: "memory") { MemoryStore(control: $0, pageLength: $1) },
     StoreUnderTest(name: "memory, patiently") { control, pageLength in
@@ -79,7 +79,7 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
   }
 
   /// Tries often and waits little, as tests do.
-  static func retrying(_ store: some ObjectStore, _ control: RemoteControl) -> any ObjectStore {
+  static func retrying(_ store: some ObjectStore, _ control: TransferControl) -> any ObjectStore {
     var limits = RemoteLimits()
     limits.attempts = 40
     limits.firstWait = 10_000

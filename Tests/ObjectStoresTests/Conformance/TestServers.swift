@@ -1,3 +1,4 @@
+import Glibc
 import ObjectStores
 import Platform
 
@@ -18,7 +19,12 @@ enum TestServers {
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ").map(String.init)
       guard words.count == 4, let address = try? RemoteAddress(words[1]) else { return nil }
-      return Server(name: words[0], address: address, user: words[2], password: words[3])
+      let server = Server(name: words[0], address: address, user: words[2], password: words[3])
+      // The configuration of rclone, which its child processes inherit.
+      if case .rclone = address, server.password != "-" {
+        setenv("RCLONE_CONFIG", server.password, 1)
+      }
+      return server
     }
   }()
 
@@ -32,23 +38,24 @@ enum TestServers {
     }
     switch server.name {
     case "rclone-webdav": store.leavesTornObjects = true
-    // What it wrote is seen until it has noticed and removed it.
-    case "localbucket", "rclone", "rclone-new": store.leavesTornObjects = nil
+    case "localbucket": store.leavesTornObjects = nil
     // It has one object for the two ways to encode an accent.
     case "rclone-s3": store.refuses = { $0.unicodeScalars.contains("\u{301}") }
     // Its module leaves out what a directory list of Unix leaves out.
     case "nginx": store.hides = { $0.hasPrefix(".") }
     default: store.leavesTornObjects = false
     }
+    // A torn object is visible until rclone has noticed and removed it.
+    if case .rclone = server.address { store.leavesTornObjects = nil }
     return store
   }
 
-  static func opening(_ server: Server, _ control: RemoteControl) -> RemoteOpening {
+  static func opening(_ server: Server, _ control: TransferControl) -> RemoteConnector {
     let place = secrets(server)
     let sources = CredentialSources(peer: server.name, secrets: place) { name in
       name == "LLVS_RCLONE" && server.name.hasPrefix("rclone") ? server.user : nil
     }
-    return RemoteOpening(
+    return RemoteConnector(
       server.address, credentials: sources, control: control, scratch: ".llvs-outgoing-test")
   }
 

@@ -7,17 +7,17 @@ import Testing
 
 /// A remote that answers as a test says, and counts.
 private final class ScriptedStore: ObjectStore {
-  let abilities: StoreAbilities = [.move]
+  let capabilities: StoreCapabilities = [.move]
   let calls = Atomic<Int>(0)
   let underWay = Atomic<Int>(0)
   let most = Atomic<Int>(0)
   private let answer: @Sendable (Int) -> RemoteError?
-  private let control: RemoteControl
+  private let control: TransferControl
   private let delay: UInt64
   let moved = Atomic<Bool>(false)
 
   init(
-    control: RemoteControl = RemoteControl(), delay: UInt64 = 0,
+    control: TransferControl = TransferControl(), delay: UInt64 = 0,
     _ answer: @escaping @Sendable (Int) -> RemoteError?
   ) {
     self.answer = answer
@@ -78,7 +78,7 @@ struct RetryingStoreTests {
 
   @Test("what may pass is tried five times, what may not once")
   func attempts() throws {
-    let control = RemoteControl()
+    let control = TransferControl()
     let busy = ScriptedStore { _ in passing }
     let error = #expect(throws: RemoteError.self) {
       try RetryingStore(busy, limits: limits(), control: control).put(name, ObjectBody([1]))
@@ -107,7 +107,7 @@ struct RetryingStoreTests {
     let store = ScriptedStore { _ in passing }
     let begun = SystemClock.monotonic()
     #expect(throws: RemoteError.self) {
-      try RetryingStore(store, limits: limits, control: RemoteControl()).delete(name)
+      try RetryingStore(store, limits: limits, control: TransferControl()).delete(name)
     }
     let took = SystemClock.monotonic() - begun
     // 1 + 2 + 9 times 4 ms if each were the longest; the machine may be busy.
@@ -123,12 +123,12 @@ struct RetryingStoreTests {
     asks.retryAfter = 300_000_000
     let store = ScriptedStore { [asks] in $0 == 1 ? asks : nil }
     let begun = SystemClock.monotonic()
-    try RetryingStore(store, limits: limits, control: RemoteControl()).delete(name)
+    try RetryingStore(store, limits: limits, control: TransferControl()).delete(name)
     #expect(SystemClock.monotonic() - begun >= 300_000_000)
     asks.retryAfter = 2_000_000_000
     let far = ScriptedStore { [asks] _ in asks }
     #expect(throws: RemoteError.self) {
-      try RetryingStore(far, limits: limits, control: RemoteControl()).delete(name)
+      try RetryingStore(far, limits: limits, control: TransferControl()).delete(name)
     }
     #expect(far.calls.load(ordering: .relaxed) == 1)
   }
@@ -138,9 +138,9 @@ struct RetryingStoreTests {
     var asks = passing
     asks.retryAfter = 60_000_000_000
     let store = ScriptedStore { [asks] _ in asks }
-    let control = RemoteControl()
+    let control = TransferControl()
     let begun = SystemClock.monotonic()
-    let thread = try Joined {
+    let thread = try TestThread {
       SystemClock.sleep(nanoseconds: 200_000_000)
       control.cancel()
     }
@@ -156,11 +156,11 @@ struct RetryingStoreTests {
   func requests() throws {
     var limits = limits()
     limits.requests = 3
-    let control = RemoteControl()
+    let control = TransferControl()
     let base = ScriptedStore(control: control, delay: 20_000_000) { _ in nil }
     let store = RetryingStore(base, limits: limits, control: control)
     let name = name
-    let threads = try (0..<9).map { _ in try Joined { try? store.delete(name) } }
+    let threads = try (0..<9).map { _ in try TestThread { try? store.delete(name) } }
     for thread in threads { thread.join() }
     #expect(base.calls.load(ordering: .relaxed) == 9)
     #expect(base.most.load(ordering: .relaxed) == 3)
@@ -169,11 +169,11 @@ struct RetryingStoreTests {
   @Test("a move whose answer was lost is seen to be done")
   func lostMove() throws {
     let base = ScriptedStore { $0 == 1 ? passing : nil }
-    let store = RetryingStore(base, limits: limits(), control: RemoteControl())
+    let store = RetryingStore(base, limits: limits(), control: TransferControl())
     try store.move(name, to: try #require(ObjectName("new")))
     let other = RetryingStore(
-      ScriptedStore { $0 == 1 ? passing : nil }, limits: limits(), control: RemoteControl())
-    // What stands under another name does not count.
+      ScriptedStore { $0 == 1 ? passing : nil }, limits: limits(), control: TransferControl())
+    // An object under another name does not count.
     #expect(throws: RemoteError.self) {
       try other.move(name, to: try #require(ObjectName("newer")))
     }
@@ -181,7 +181,7 @@ struct RetryingStoreTests {
 
   @Test("a get that breaks off goes on behind the bytes that came")
   func resuming() throws {
-    let control = RemoteControl()
+    let control = TransferControl()
     var faults = StoreFaults()
     faults.breaks = 0.7
     let memory = MemoryStore(control: control)
@@ -200,7 +200,7 @@ struct RetryingStoreTests {
   @Test("bytes go no faster than the limit")
   func bandwidth() throws {
     let directory = try TemporaryDirectory()
-    let control = RemoteControl(bytesPerSecond: 1_000_000)
+    let control = TransferControl(bytesPerSecond: 1_000_000)
     let store = DirectoryStore(path: directory.path, scratch: ".scratch", control: control)
     let begun = SystemClock.monotonic()
     try store.put(name, ObjectBody([UInt8](repeating: 1, count: 300_000)))

@@ -13,8 +13,8 @@ struct CredentialTests {
 
   init() throws {
     directory = try TemporaryDirectory()
-    s3 = S3Address(S3Place(bucket: "bucket"))
-    webDAV = WebDAVAddress(WebDAVPlace(host: "server.example"))
+    s3 = S3Address(S3Location(bucket: "bucket"))
+    webDAV = WebDAVAddress(WebDAVLocation(host: "server.example"))
     try FileSystem.makeDirectory(directory.file("secrets"))
     try FileSystem.makeDirectory(directory.file("home"))
     try FileSystem.makeDirectory(directory.file("home/.aws"))
@@ -34,7 +34,8 @@ struct CredentialTests {
   private func keys(_ address: S3Address? = nil, _ variables: [String: String] = [:]) throws
     -> String?
   {
-    try sources(variables).find(for: address ?? s3, control: RemoteControl()).credentials.accessKey
+    try sources(variables).find(for: address ?? s3, control: TransferControl()).credentials
+      .accessKey
   }
 
   @Test(
@@ -53,7 +54,7 @@ struct CredentialTests {
     try write("secrets/peer", "# mine\n\naccess_key=store\nsecret_key=a = b\n")
     #expect(try keys(nil, all) == "store")
     #expect(
-      try sources().find(for: s3, control: RemoteControl()).credentials.secretKey == "a = b")
+      try sources().find(for: s3, control: TransferControl()).credentials.secretKey == "a = b")
   }
 
   @Test("a profile is that of the address, else of the environment, else the usual one")
@@ -77,7 +78,7 @@ struct CredentialTests {
     #expect(try keys() == "usual")
     #expect(try keys(work) == "work")
     #expect(try keys(nil, ["AWS_PROFILE": "work"]) == "work")
-    // Who names a profile wants that one.
+    // A profile that the address names comes before the environment.
     #expect(
       try keys(work, ["AWS_ACCESS_KEY_ID": "e", "AWS_SECRET_ACCESS_KEY": "s"]) == "work")
     #expect(try sources().region(for: s3) == "eu-north-1")
@@ -121,18 +122,18 @@ struct CredentialTests {
     "a command gives such lines; one that fails, hangs on to others or says too much gives none")
   func commands() throws {
     try write("secrets/peer", "command=printf 'user=me\\npassword=p w\\n'\n")
-    let found = try sources().find(for: webDAV, control: RemoteControl())
+    let found = try sources().find(for: webDAV, control: TransferControl())
     #expect(found?.credentials.password == "p w")
     for command in ["false", "echo password=SECRETWORD; exit 3", "yes", "echo command=true"] {
       try write("secrets/peer", "command=\(command)\n")
       let error = #expect(throws: RemoteError.self, "\(command)") {
-        try sources().find(for: webDAV, control: RemoteControl())
+        try sources().find(for: webDAV, control: TransferControl())
       }
       #expect(error?.words.contains("SECRETWORD") == false)
     }
     try write("secrets/peer", "command=sleep 60\n")
-    let control = RemoteControl()
-    let thread = try Joined {
+    let control = TransferControl()
+    let thread = try TestThread {
       SystemClock.sleep(nanoseconds: 200_000_000)
       control.cancel()
     }
@@ -164,9 +165,9 @@ struct CredentialTests {
     #expect(CredentialText.netrc(bytes, host: "third.example")?.user == "d")
     #expect(CredentialText.netrc(Array("machine h login x".utf8), host: "h") == nil)
     try write("home/.netrc", text)
-    let found = try sources().find(for: webDAV, control: RemoteControl())
+    let found = try sources().find(for: webDAV, control: TransferControl())
     #expect(found?.credentials.user == "me")
-    #expect(try sources(["NETRC": "/none"]).find(for: webDAV, control: RemoteControl()) == nil)
+    #expect(try sources(["NETRC": "/none"]).find(for: webDAV, control: TransferControl()) == nil)
   }
 
   @Test("a peer's name leads to no file outside the directory of secrets")
@@ -174,7 +175,7 @@ struct CredentialTests {
     try write("outside", "user=me\npassword=p\n")
     for peer in ["../outside", ".", "..", "a/b"] {
       let sources = CredentialSources(peer: peer, secrets: directory.file("secrets")) { _ in nil }
-      #expect(try sources.find(for: webDAV, control: RemoteControl()) == nil)
+      #expect(try sources.find(for: webDAV, control: TransferControl()) == nil)
     }
   }
 }

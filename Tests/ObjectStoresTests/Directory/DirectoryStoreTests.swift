@@ -11,7 +11,7 @@ struct DirectoryStoreTests {
   init() throws {
     directory = try TemporaryDirectory()
     store = DirectoryStore(
-      path: directory.path, scratch: ".scratch", control: RemoteControl())
+      path: directory.path, scratch: ".scratch", control: TransferControl())
   }
 
   private func name(_ text: String) throws -> ObjectName { try #require(ObjectName(text)) }
@@ -32,13 +32,13 @@ struct DirectoryStoreTests {
         if (try? disk.image(at: target, rest)) != nil { taken.withLock { $0.append(target) } }
       }
     }
-    let store = DirectoryStore(path: place.path, scratch: ".scratch", control: RemoteControl())
+    let store = DirectoryStore(path: place.path, scratch: ".scratch", control: TransferControl())
     try store.prepare(["folder"])
     try store.put(try name("folder/object"), ObjectBody(bytes))
     try store.move(try name("folder/object"), to: try name("folder/moved"))
     disk.stop()
     for path in taken.withLock({ $0 }) {
-      let left = DirectoryStore(path: path, scratch: ".scratch", control: RemoteControl())
+      let left = DirectoryStore(path: path, scratch: ".scratch", control: TransferControl())
       for object in try left.all(try #require(ObjectPrefix("folder/"))) {
         #expect(try left.bytes(of: object.name, atMost: 100_000) == bytes, "\(path) \(object)")
         count += 1
@@ -47,7 +47,7 @@ struct DirectoryStoreTests {
     #expect(count > 5, "no image had the object")
     let images2 = try TemporaryDirectory(inMemory: true)
     try PowerDisk(place.path) { _, _, _ in }.image(at: images2.file("end"), .nothing)
-    let end = DirectoryStore(path: images2.file("end"), scratch: ".s", control: RemoteControl())
+    let end = DirectoryStore(path: images2.file("end"), scratch: ".s", control: TransferControl())
     #expect(try end.bytes(of: try name("folder/moved"), atMost: 100_000) == bytes)
   }
 
@@ -56,15 +56,15 @@ struct DirectoryStoreTests {
     let place = try TemporaryDirectory(inMemory: true)
     let images = try TemporaryDirectory(inMemory: true)
     let disk = try PowerDisk(place.path) { _, _, _ in }
-    let store = DirectoryStore(path: place.path, scratch: ".scratch", control: RemoteControl())
+    let store = DirectoryStore(path: place.path, scratch: ".scratch", control: TransferControl())
     try store.put(try name("a/b/object"), ObjectBody([1, 2, 3]))
     try disk.image(at: images.file("1"), .nothing)
     try store.delete(try name("a/b/object"))
     try disk.image(at: images.file("2"), .nothing)
     disk.stop()
-    let first = DirectoryStore(path: images.file("1"), scratch: ".s", control: RemoteControl())
+    let first = DirectoryStore(path: images.file("1"), scratch: ".s", control: TransferControl())
     #expect(try first.bytes(of: try name("a/b/object"), atMost: 10) == [1, 2, 3])
-    let second = DirectoryStore(path: images.file("2"), scratch: ".s", control: RemoteControl())
+    let second = DirectoryStore(path: images.file("2"), scratch: ".s", control: TransferControl())
     #expect(throws: RemoteError.self) {
       try second.bytes(of: try name("a/b/object"), atMost: 10)
     }
@@ -93,7 +93,7 @@ struct DirectoryStoreTests {
   @Test("a directory that is not there is told from an empty one")
   func noPlace() throws {
     let gone = DirectoryStore(
-      path: directory.file("gone"), scratch: ".scratch", control: RemoteControl())
+      path: directory.file("gone"), scratch: ".scratch", control: TransferControl())
     for body in [
       { _ = try gone.all(try #require(ObjectPrefix(""))) },
       { try gone.put(try self.name("object"), ObjectBody([1])) },
@@ -112,7 +112,7 @@ struct DirectoryStoreTests {
     let bytes = [UInt8].random(seed: 6, 3_000_000)
     for nth in 1... {
       let place = try TemporaryDirectory(inMemory: true)
-      let store = DirectoryStore(path: place.path, scratch: ".scratch", control: RemoteControl())
+      let store = DirectoryStore(path: place.path, scratch: ".scratch", control: TransferControl())
       let code = nth % 2 == 0 ? Errno.noSpace : Errno.inputOutput
       let token = Faults.arm(
         Faults.Plan(below: place.path, nth: nth, times: 1, action: .fail(code)))

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What servers do wrong, and what comes of it.
+/// Faults of servers, and their effect.
 @Suite(.timeLimit(.minutes(1)))
 struct HTTPFaultTests {
   private let name: ObjectName
@@ -157,10 +157,10 @@ struct HTTPFaultTests {
       { store, _ in try store.prepare(["a"]) },
     ]
     for call in calls {
-      let control = RemoteControl()
+      let control = TransferControl()
       let store = try kind.open(server, control: control)
       let told = Mutex<UInt64>(0)
-      let thread = try Joined {
+      let thread = try TestThread {
         SystemClock.sleep(nanoseconds: 150_000_000)
         told.withLock { $0 = SystemClock.monotonic() }
         control.cancel()
@@ -174,15 +174,15 @@ struct HTTPFaultTests {
 
   @Test("a host that takes no connection is given up at once when it is told to stop")
   func connecting() throws {
-    // RFC 5737: an address for documentation, where nobody is.
+    // RFC 5737: an address for documentation, which no host has.
     let address = try RemoteAddress("s3+http://192.0.2.1/bucket")
-    let control = RemoteControl()
-    let thread = try Joined {
+    let control = TransferControl()
+    let thread = try TestThread {
       SystemClock.sleep(nanoseconds: 300_000_000)
       control.cancel()
     }
     let sources = CredentialSources(peer: "p", secrets: nil) { $0.hasPrefix("AWS_") ? "x" : nil }
-    let store = try RemoteOpening(
+    let store = try RemoteConnector(
       address, credentials: sources, control: control, scratch: ".scratch"
     ).open()
     let begun = SystemClock.monotonic()

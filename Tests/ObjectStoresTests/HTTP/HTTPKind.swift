@@ -14,12 +14,12 @@ struct HTTPKind: Sendable, CustomTestStringConvertible {
 
   /// Opens it with short waits.
   func open(
-    _ server: FakeServer, control: RemoteControl = RemoteControl(), attempts: Int = 5
+    _ server: FakeServer, control: TransferControl = TransferControl(), attempts: Int = 5
   ) throws -> any ObjectStore {
     let directory = try KeptDirectory.make()
     let lines = "user=me\npassword=secret word\naccess_key=AKID\nsecret_key=SECRET\n"
     try FileSystem.replace("\(directory)/peer", with: Array(lines.utf8), permissions: 0o600)
-    var opening = RemoteOpening(
+    var opening = RemoteConnector(
       try RemoteAddress(address(server.port)),
       credentials: CredentialSources(peer: "peer", secrets: directory) { _ in nil },
       control: control, scratch: ".scratch")

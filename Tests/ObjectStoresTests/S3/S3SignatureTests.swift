@@ -17,7 +17,7 @@ struct S3SignatureTests {
     func signed(_ query: [(String, String)]) throws -> String? {
       try signature().headers(
         method: "GET", host: "examplebucket.s3.amazonaws.com", path: "/", query: query,
-        hash: ObjectHash.of([UInt8]()), time: 1_369_353_600
+        hash: SHA256Digest.of([UInt8]()), time: 1_369_353_600
       ).last?.value
     }
     let start =
@@ -43,7 +43,7 @@ struct S3SignatureTests {
     var signature = signature()
     signature.credentials.sessionToken = "TOKEN"
     let headers = try signature.headers(
-      method: "GET", host: "h", path: "/", query: [], hash: ObjectHash.of([UInt8]()), time: 0)
+      method: "GET", host: "h", path: "/", query: [], hash: SHA256Digest.of([UInt8]()), time: 0)
     #expect(headers.contains { $0.name == "x-amz-security-token" && $0.value == "TOKEN" })
     #expect(headers.last?.value.contains("x-amz-security-token") == true)
     #expect(!headers.contains { $0.value.contains("wJalr") })

@@ -24,7 +24,7 @@ struct S3StoreTests {
     #expect(request.headers["host"] == "127.0.0.1:\(server.port)")
     #expect(request.headers["expect"] == nil)
     #expect(request.headers["content-length"] == "3")
-    #expect(request.headers["x-amz-content-sha256"] == "\(ObjectHash.of([1, 2, 3]))")
+    #expect(request.headers["x-amz-content-sha256"] == "\(SHA256Digest.of([1, 2, 3]))")
   }
 
   @Test("a region that the server names is used from then on")
@@ -68,7 +68,7 @@ struct S3StoreTests {
     }
     defer { server.stop() }
     let said = Mutex<[String]>([])
-    let control = RemoteControl(say: { sentence in said.withLock { $0.append(sentence) } })
+    let control = TransferControl(say: { sentence in said.withLock { $0.append(sentence) } })
     let store = try kind.open(server, control: control)
     #expect(try store.bytes(of: name, atMost: 9) == [7])
     #expect(try store.bytes(of: name, atMost: 9) == [7])
@@ -144,7 +144,7 @@ struct S3StoreTests {
     let file = try File(directory.file("f"), [.readWrite, .create])
     let error = #expect(throws: RemoteError.self) {
       try kind.open(server).put(
-        name, ObjectBody(file, length: (5 << 30) + 1, hash: ObjectHash.of([UInt8]())))
+        name, ObjectBody(file, length: (5 << 30) + 1, hash: SHA256Digest.of([UInt8]())))
     }
     #expect(error?.kind == .noSpace)
     #expect(server.seen.isEmpty)

@@ -1,7 +1,7 @@
 internal import CCrypto
 
 /// A SHA-256.
-package struct ObjectHash: Hashable, Sendable, CustomStringConvertible {
+package struct SHA256Digest: Hashable, Sendable, CustomStringConvertible {
   /// The 32 bytes, in order.
   package let bytes: [UInt8]
 
@@ -14,8 +14,8 @@ package struct ObjectHash: Hashable, Sendable, CustomStringConvertible {
   fileprivate init(finished bytes: [UInt8]) { self.bytes = bytes }
 
   /// The hash of some bytes.
-  package static func of(_ bytes: some Sequence<UInt8>) -> ObjectHash {
-    var run = HashRun()
+  package static func of(_ bytes: some Sequence<UInt8>) -> SHA256Digest {
+    var run = SHA256Hashing()
     let whole: Void? = bytes.withContiguousStorageIfAvailable {
       run.add(UnsafeRawBufferPointer($0))
     }
@@ -37,7 +37,7 @@ package struct ObjectHash: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A SHA-256 of bytes that come in pieces.
-package struct HashRun {
+package struct SHA256Hashing {
   private var context = SHA256_CTX()
 
   /// Begins.
@@ -50,11 +50,11 @@ package struct HashRun {
   }
 
   /// The hash of all that was added; more may follow.
-  package func finish() -> ObjectHash {
+  package func finish() -> SHA256Digest {
     var copy = context
     var out = [UInt8](repeating: 0, count: 32)
     SHA256_Final(&out, &copy)
-    return ObjectHash(finished: out)
+    return SHA256Digest(finished: out)
   }
 }
 

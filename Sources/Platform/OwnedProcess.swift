@@ -4,10 +4,10 @@ internal import Glibc
 /// process ends in whatever way.
 ///
 /// - Concurrency: callable from any thread.
-package final class HeldProcess: Sendable {
-  /// The shell that waits for the end of this process, which it sees by the end of its input, and
-  /// ends the program then. The two have a session and a process group of their own, so that a
-  /// number that another program has by then is never signalled.
+package final class OwnedProcess: Sendable {
+  /// The shell that waits for the end of this process, which it sees by the end of its input, and ends the
+  /// program then. The two have a session and a process group of their own, so that a number that another
+  /// program has by then is never signalled.
   private static let guardScript = """
     exec 3<&0 </dev/null
     "$@" 3<&- &
@@ -37,7 +37,7 @@ package final class HeldProcess: Sendable {
   /// - Parameters:
   ///   - arguments: the program first.
   ///   - environment: `NAME=VALUE` each.
-  /// - Throws: what pipe(2) and posix_spawn(3) say.
+  /// - Throws: the error of pipe(2) or posix_spawn(3).
   package init(_ arguments: [String], environment: [String]) throws(SystemError) {
     let input = try ChildProcess.makePipe()
     let output: [Int32]
@@ -66,7 +66,7 @@ package final class HeldProcess: Sendable {
     do throws(SystemError) {
       try SystemThread.detach(name: "llvs child") { Self.drain(reader, into: state) }
     } catch {
-      // Nobody would read what it says.
+      // Without the thread no output is read.
       close(reader)
       state.withLock { $0.isOver = true }
     }
@@ -104,12 +104,12 @@ package final class HeldProcess: Sendable {
   /// The first of what it said, both outputs together.
   package var said: String { state.withLock { String(decoding: $0.said, as: UTF8.self) } }
 
-  /// Whether it has ended, or closed its outputs.
+  /// True if the program has ended, or has closed its outputs.
   package var isOver: Bool { state.withLock { $0.isOver } }
 
   /// Waits until `body` finds something in what it said so far.
   ///
-  /// - Returns: what `body` gave; nil if the time was up, or the program over, first.
+  /// - Returns: the result of `body`; nil if the time was up, or the program ended, first.
   package func wait<R>(nanoseconds: UInt64, for body: (String) -> R?) -> R? {
     let found: R?? = state.wait(nanoseconds: nanoseconds) { state in
       let found = body(String(decoding: state.said, as: UTF8.self))

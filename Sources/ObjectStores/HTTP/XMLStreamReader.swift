@@ -4,7 +4,7 @@ internal import FoundationXML
 /// Reads an XML answer element by element, without holding the whole.
 ///
 /// Servers are not trusted: declarations, deep nesting and long texts end the reading.
-final class XMLReading: NSObject, XMLParserDelegate {
+final class XMLStreamReader: NSObject, XMLParserDelegate {
   /// An element's name without its prefix, and whether its namespace is WebDAV's.
   typealias Start = (_ name: String, _ isDAV: Bool) -> Void
   /// The same at its end, with the text that stood in it.
@@ -48,7 +48,7 @@ final class XMLReading: NSObject, XMLParserDelegate {
     // Both are called while this runs and not after.
     try withoutActuallyEscaping(start) { (start) throws(RemoteError) in
       try withoutActuallyEscaping(end) { (end) throws(RemoteError) in
-        let reading = XMLReading(start: start, end: end)
+        let reading = XMLStreamReader(start: start, end: end)
         parser.delegate = reading
         parser.shouldProcessNamespaces = true
         parser.shouldResolveExternalEntities = false
@@ -103,7 +103,7 @@ final class XMLReading: NSObject, XMLParserDelegate {
     }
   }
 
-  /// How far a declaration is looked for; it stands before the first element.
+  /// The number of bytes that are searched for a declaration, which stands before the first element.
   static let startLength = 1 << 16
 
   /// Refuses declarations of entities, which libxml2 would expand: no server needs any.

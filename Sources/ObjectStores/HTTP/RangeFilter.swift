@@ -1,5 +1,5 @@
 /// Cuts a range out of an answer, whether the server gave the range or the whole object.
-struct RangeCut {
+struct RangeFilter {
   /// The range that is wanted, and the one that the server is asked for.
   private let range: Range<UInt64>
   private let asked: Range<UInt64>?
@@ -15,21 +15,21 @@ struct RangeCut {
 
   /// The headers of a request for a range.
   static func headers(_ range: Range<UInt64>?) -> [(name: String, value: String)] {
-    guard let asked = RangeCut(range).asked else { return [] }
+    guard let asked = RangeFilter(range).asked else { return [] }
     let end = asked.upperBound == .max ? "" : "\(asked.upperBound - 1)"
     return [(name: "Range", value: "bytes=\(asked.lowerBound)-\(end)")]
   }
 
   /// Has a request made whose answer goes through a cut into a sink.
   ///
-  /// - Returns: how many bytes the sink was given.
+  /// - Returns: the number of bytes that the sink was given.
   static func run(
     _ range: Range<UInt64>?, into sink: ObjectSink,
     _ request: (@escaping HTTPClient.Sink) throws(RemoteError) -> Void
   ) throws(RemoteError) -> UInt64 {
     // The request is over when this ends.
     try withoutActuallyEscaping(sink) { (sink) throws(RemoteError) in
-      var cut = RangeCut(range)
+      var cut = RangeFilter(range)
       try request { (head, bytes) throws(RemoteError) in try cut.take(head, bytes, sink) }
       return cut.count
     }
@@ -37,7 +37,7 @@ struct RangeCut {
 
   /// Passes on what of some bytes is wanted.
   ///
-  /// - Returns: whether more is.
+  /// - Returns: true if more bytes are wanted.
   /// - Throws: `malformed` for an answer that is some other range; what the sink throws.
   private mutating func take(
     _ head: HTTPHead, _ bytes: UnsafeRawBufferPointer, _ sink: ObjectSink

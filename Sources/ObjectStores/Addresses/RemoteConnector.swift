@@ -1,18 +1,18 @@
 /// Opens what an address names.
-package struct RemoteOpening: Sendable {
+package struct RemoteConnector: Sendable {
   package var address: RemoteAddress
   package var credentials: CredentialSources
-  package var control: RemoteControl
+  package var control: TransferControl
   /// Nil for those of the kind of remote.
   package var limits: RemoteLimits?
   /// The name of this store's own directory for what is not whole yet, where the remote is a directory.
   package var scratch: String
-  /// How many objects a page of a list has at most, where that can be asked for.
+  /// The most objects in a page of a list, for remotes that can be asked for that.
   package var pageLength = 1000
 
   /// Prepares to open; nothing is asked or read yet.
   package init(
-    _ address: RemoteAddress, credentials: CredentialSources, control: RemoteControl,
+    _ address: RemoteAddress, credentials: CredentialSources, control: TransferControl,
     scratch: String
   ) {
     self.address = address
@@ -29,7 +29,7 @@ package struct RemoteOpening: Sendable {
   }
 
   private static func retrying(
-    _ store: some ObjectStore, _ limits: RemoteLimits, _ control: RemoteControl
+    _ store: some ObjectStore, _ limits: RemoteLimits, _ control: TransferControl
   ) -> any ObjectStore {
     RetryingStore(store, limits: limits, control: control)
   }

@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
-struct HeldProcessTests {
+struct OwnedProcessTests {
   @Test("a program runs as long as it is held, and what it says is heard")
   func holding() throws {
     let directory = try TemporaryDirectory()
     let script = "echo $$ >\(directory.file("id")); echo ready; sleep 100"
-    var held: HeldProcess? = try HeldProcess(
+    var held: OwnedProcess? = try OwnedProcess(
       ["/bin/sh", "-c", script], environment: SystemProcess.environment)
     let found = held?.wait(nanoseconds: 10_000_000_000) { $0.contains("ready") ? true : nil }
     #expect(found == true)
@@ -22,12 +22,12 @@ struct HeldProcessTests {
 
   @Test("one that ends by itself, or that ignores being asked to, is noticed and ended")
   func endings() throws {
-    let over = try HeldProcess(["/bin/sh", "-c", "echo gone"], environment: [])
+    let over = try OwnedProcess(["/bin/sh", "-c", "echo gone"], environment: [])
     #expect(eventually { over.isOver })
     #expect(over.said == "gone\n")
     #expect(over.wait(nanoseconds: 1_000_000_000) { _ -> Bool? in nil } == nil)
     let directory = try TemporaryDirectory()
-    var stubborn: HeldProcess? = try HeldProcess(
+    var stubborn: OwnedProcess? = try OwnedProcess(
       ["/bin/sh", "-c", "trap '' TERM; echo $$ >\(directory.file("id")); echo ready; sleep 100"],
       environment: SystemProcess.environment)
     _ = stubborn?.wait(nanoseconds: 10_000_000_000) { $0.contains("ready") ? true : nil }
@@ -43,7 +43,7 @@ struct HeldProcessTests {
     let directory = try TemporaryDirectory()
     let path = directory.file("id")
     await #expect(processExitsWith: .failure) { [path = path as String] in
-      let held = try HeldProcess(
+      let held = try OwnedProcess(
         ["/bin/sh", "-c", "echo $$ >\(path); echo ready; sleep 100"],
         environment: SystemProcess.environment)
       _ = held.wait(nanoseconds: 10_000_000_000) { $0.contains("ready") ? true : nil }

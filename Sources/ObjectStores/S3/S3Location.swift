@@ -1,6 +1,6 @@
-/// Where a bucket is, and what of it is ours.
-package struct S3Place: Hashable, Sendable {
-  /// Whether the server is spoken to by TLS.
+/// The location of a bucket, and the part of it that belongs to this remote.
+package struct S3Location: Hashable, Sendable {
+  /// True if the connection uses TLS.
   package var isEncrypted = true
   /// The server; nil for Amazon's, which differs by region.
   package var host: String?

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
-struct RemoteOpeningTests {
+struct RemoteConnectorTests {
   private func open(
     _ address: String, _ lines: String? = nil, _ variables: [String: String] = [:]
   ) throws -> any ObjectStore {
@@ -13,10 +13,10 @@ struct RemoteOpeningTests {
     if let lines {
       try FileSystem.replace("\(directory)/peer", with: Array(lines.utf8), permissions: 0o600)
     }
-    return try RemoteOpening(
+    return try RemoteConnector(
       try RemoteAddress(address),
       credentials: CredentialSources(peer: "peer", secrets: directory) { variables[$0] },
-      control: RemoteControl(), scratch: ".scratch"
+      control: TransferControl(), scratch: ".scratch"
     ).open()
   }
 
@@ -49,7 +49,7 @@ struct RemoteOpeningTests {
     }
   }
 
-  @Test("a certificate that nobody vouches for is refused, one of the file that is named taken")
+  @Test("an unknown certificate is refused, and one of the file in ca= is taken")
   func certificates() throws {
     let directory = try TemporaryDirectory()
     let made = try shell(
@@ -65,7 +65,7 @@ struct RemoteOpeningTests {
     let holder = try FakeServer { _, _ in .init(200) }
     let port = holder.port
     holder.stop()
-    let server = try HeldProcess(
+    let server = try OwnedProcess(
       [
         "openssl", "s_server", "-accept", "127.0.0.1:\(port)", "-key", directory.file("key"),
         "-cert", directory.file("certificate"), "-WWW", "-quiet",

@@ -1,13 +1,13 @@
 internal import Platform
 
-/// What the statuses of answers mean, for every server that speaks HTTP.
-enum HTTPFailure {
+/// Translates statuses of HTTP to errors.
+enum HTTPStatusError {
   /// Tells what an answer stands for.
   ///
   /// - Parameters:
   ///   - response: one whose status is not what was hoped for.
-  ///   - object: what it is about.
-  ///   - words: what the server said, as far as it can be read; nil for the status alone.
+  ///   - object: the object or folder that the message names.
+  ///   - words: the server's own explanation; nil if there is none.
   /// - Returns: the error, which is transient where the server may answer otherwise a little later.
   static func error(
     _ response: HTTPResponse, _ object: String, _ words: String? = nil

@@ -1,12 +1,12 @@
 internal import Platform
 internal import Synchronization
 
-/// What those who use a remote tell those who do the work, and hear from them: to stop, how fast to go, how
-/// far they are, and what a user should know.
+/// Connects a transfer with its caller: the caller cancels it and limits its speed, and the transfer reports its
+/// bytes and messages for the user.
 ///
 /// - Concurrency: callable from any thread; its locks are leaves, and none is held while it calls out.
-package final class RemoteControl: Sendable {
-  /// How often somebody who waits asks whether to go on, in nanoseconds.
+package final class TransferControl: Sendable {
+  /// The longest time between two checks for cancellation, in nanoseconds.
   package static let patience: UInt64 = 100_000_000
 
   private struct Pace {
@@ -45,7 +45,7 @@ package final class RemoteControl: Sendable {
     pace.broadcast()
   }
 
-  /// Whether to stop.
+  /// True once the work should stop.
   package var isCancelled: Bool {
     if isCancelledFlag.load(ordering: .relaxed) { return true }
     guard isStopped() else { return false }

@@ -1,5 +1,5 @@
-/// What S3 says in XML.
-enum S3Answer {
+/// Reads the XML of S3's responses.
+enum S3Response {
   /// An error as it is told: `<Error>` with a code, a message and sometimes a region.
   struct Failure {
     var code = ""
@@ -10,7 +10,7 @@ enum S3Answer {
   /// Reads an error; an empty one where it is not told in XML, as by a proxy in between.
   static func failure(_ response: HTTPResponse) -> Failure {
     var failure = Failure()
-    try? XMLReading.read(response.body) { (name, _, text) in
+    try? XMLStreamReader.read(response.body) { (name, _, text) in
       switch name {
       case "Code": failure.code = text
       case "Message": failure.message = text
@@ -31,7 +31,7 @@ enum S3Answer {
     var token: String?
     var (key, length, modified) = ("", UInt64?.none, Int64?.none)
     var found: [(String, UInt64, Int64?)] = []
-    try XMLReading.read(
+    try XMLStreamReader.read(
       bytes,
       start: { element, _ in
         if element == "Contents" { (key, length, modified) = ("", nil, nil) }

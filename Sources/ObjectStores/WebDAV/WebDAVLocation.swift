@@ -1,6 +1,6 @@
-/// Where a WebDAV server is, and what of it is ours.
-package struct WebDAVPlace: Hashable, Sendable {
-  /// Whether the server is spoken to by TLS.
+/// The location of a folder on a WebDAV server.
+package struct WebDAVLocation: Hashable, Sendable {
+  /// True if the connection uses TLS.
   package var isEncrypted = true
   package var host: String
   /// Nil for the scheme's own.

@@ -2,7 +2,7 @@ package import Platform
 import Synchronization
 
 /// A thread of a test, which is waited for.
-package final class Joined: Sendable {
+package final class TestThread: Sendable {
   private let isDone = Monitor(false)
 
   /// Starts it.

@@ -1,5 +1,5 @@
 /// The parts of an address in the form of a URL, decoded.
-struct URLParts {
+struct AddressComponents {
   var host: String
   var port: UInt16?
   /// From the first slash on; empty where there is none.

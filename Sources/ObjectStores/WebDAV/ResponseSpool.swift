@@ -2,7 +2,7 @@ internal import Platform
 
 /// An answer on its way from a connection to the reader of XML: in memory as long as it is short, else in a
 /// file that has no name.
-final class AnswerSpool {
+final class ResponseSpool {
   private static let inMemory = 1 << 20
   private static let most: UInt64 = 1 << 30
 
@@ -33,15 +33,15 @@ final class AnswerSpool {
     length += UInt64(piece.count)
   }
 
-  func read(start: XMLReading.Start, end: XMLReading.End) throws(RemoteError) {
-    guard let file else { return try XMLReading.read(bytes, start: start, end: end) }
+  func read(start: XMLStreamReader.Start, end: XMLStreamReader.End) throws(RemoteError) {
+    guard let file else { return try XMLStreamReader.read(bytes, start: start, end: end) }
     let beginning: [UInt8]
     do throws(SystemError) {
-      beginning = try file.read(XMLReading.startLength, at: 0)
+      beginning = try file.read(XMLStreamReader.startLength, at: 0)
     } catch {
       throw RemoteError(error)
     }
-    try XMLReading.read(
+    try XMLStreamReader.read(
       file: "/proc/self/fd/\(file.descriptor)", beginning: beginning, start: start, end: end)
   }
 }
