@@ -44,6 +44,7 @@ struct RangeFilter {
   ) throws(RemoteError) -> Bool {
     let start: UInt64
     if let position { start = position } else { start = try self.start(head) }
+    guard start < range.upperBound else { return false }
     let (end, overflows) = start.addingReportingOverflow(UInt64(bytes.count))
     guard !overflows else { throw RemoteError(.malformed, "the answer has no end") }
     position = end
@@ -64,6 +65,8 @@ struct RangeFilter {
     guard words.count >= 2, words[0] == "bytes", let start = UInt64(words[1]),
       start == asked?.lowerBound
     else { throw RemoteError(.malformed, "the server gives another range than was asked for") }
-    return start
+    // A server that has no such range may still send bytes; they are from elsewhere in the object.
+    let total = words.last?.split(separator: "/").last.flatMap { UInt64($0) }
+    return total.map { start >= $0 } == true ? range.upperBound : start
   }
 }
