@@ -37,14 +37,11 @@ extension ControlService {
       throw ControlError(.notFound, "there are no peers; write an address to .llvs/peers/NAME")
     }
     var outcome = ExchangeOutcome()
-    for half in halves {
-      try run(half, with: peers, context, &outcome)
-      guard half == .retrieve, settings.automerge else { continue }
-      // Heads that cannot be merged automatically wait until a user gives a merge command.
-      let merged = try mergeHeads(
-        context, standardArbitration(context), refusingUnrelated: false)
-      if merged.text != "nothing to merge" { outcome.lines.append(merged.text) }
-      outcome.add(merged)
+    for half in halves { try run(half, with: peers, context, &outcome) }
+    // Whoever retrieves looks first and merges then.
+    let waiting = halves.contains(.retrieve) ? try countToMerge() : 0
+    if waiting > 0 {
+      outcome.lines.append("\(waiting) head\(waiting == 1 ? "" : "s") to merge")
     }
     return try reply(outcome)
   }
@@ -283,7 +280,7 @@ extension ControlService {
       throw error
     }
     state.withLock { $0.refusedPeer = nil }
-    try translating { () throws(StoreError) in
+    let before = try translating { () throws(StoreError) in
       try store.write { (transaction) throws(StoreError) in
         let known = try store.peers().first { $0.name == name }
         // The state belongs to the address: another address starts without any.
@@ -291,15 +288,31 @@ extension ControlService {
           known?.address == address
             ? Peer(name: name, address: address, state: known?.state)
             : Peer(name: name, address: address))
+        return known?.address
       }
     }
+    guard before != address else { return }
+    log.add("peer", "\(name): \(before == nil ? "added" : "changed"), \(Self.shown(address))")
   }
 
   /// Removes a peer; does nothing if there is none.
   package func removePeer(_ name: String) throws(ControlError) {
-    try translating { () throws(StoreError) in
-      try store.write { (transaction) throws(StoreError) in transaction.removePeer(name) }
+    let known = try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        transaction.removePeer(name)
+        return try store.peers().first { $0.name == name }
+      }
     }
+    if let known { log.add("peer", "\(name): forgotten, it was \(Self.shown(known.address))") }
+  }
+
+  /// An address as the log has it: without what stands before an `@`, which may be a password.
+  private static func shown(_ address: [UInt8]) -> String {
+    let text = String(decoding: address.prefix { $0 != 0x0A }.prefix(400), as: UTF8.self)
+    guard let start = text.firstRange(of: "://"),
+      let end = text[start.upperBound...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
+    else { return text }
+    return text[..<start.upperBound] + "..." + text[end...]
   }
 
   /// Returns all peers, by name.

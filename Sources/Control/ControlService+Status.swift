@@ -94,15 +94,7 @@ extension ControlService {
       ]
       return
     }
-    let (heads, others) = try translating { () throws(StoreError) in
-      let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(head.line))
-      let own = try store.graph.node(head.number)
-      var others = 0
-      for other in heads where other.number != own.number {
-        if try !store.graph.isContained(other, in: own) { others += 1 }
-      }
-      return (heads.count, others)
-    }
+    let (heads, others) = try countHeads(beside: head)
     var note = heads == 1 ? "1 head" : "\(heads) heads"
     if others > 0 { note += ", \(others) to merge" }
     let line =
@@ -114,6 +106,29 @@ extension ControlService {
       ReplyField("line", head.line), ReplyField("heads", heads), ReplyField("toMerge", others),
     ]
     describeClock(head, &lines, &fields)
+  }
+
+  /// How many heads the head's line has, and how many of them it does not hold.
+  private func countHeads(
+    beside head: VersionRecord
+  ) throws(ControlError) -> (all: Int, others: Int) {
+    try translating { () throws(StoreError) in
+      let heads = try store.graph.uncontainedHeads(ofLine: Self.branch(head.line))
+      let own = try store.graph.node(head.number)
+      var others = 0
+      for other in heads where other.number != own.number {
+        if try !store.graph.isContained(other, in: own) { others += 1 }
+      }
+      return (heads.count, others)
+    }
+  }
+
+  /// How many heads a merge of this line would take in.
+  func countToMerge() throws(ControlError) -> Int {
+    if let head = try headRecord() { return try countHeads(beside: head).others }
+    return try translating { () throws(StoreError) in
+      try store.graph.uncontainedHeads(ofLine: nil).count
+    }
   }
 
   /// Reports a head whose time is far ahead: new versions do not take their time from it

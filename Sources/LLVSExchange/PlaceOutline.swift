@@ -61,9 +61,8 @@ package struct PlaceOutline {
     guard word.utf8.count >= 4 else { return nil }
     let found = entries.filter { (id, entry) in
       if id.rawValue.hasPrefix(word) { return true }
-      let name =
-        "\(VersionName.time(entry.timestamp))-\(String(decoding: VersionName.escaped(id), as: UTF8.self))"
-      return name.hasPrefix(word)
+      let time = VersionName.text(VersionName.milliseconds(entry.timestamp))
+      return "\(time)-\(String(decoding: VersionName.escaped(id), as: UTF8.self))".hasPrefix(word)
     }
     return found.count == 1 ? found.first?.key : nil
   }

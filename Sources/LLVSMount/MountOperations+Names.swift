@@ -138,8 +138,9 @@ extension MountOperations {
   ) {
     if Self.isHidden(parent) {
       let name = Self.bytes(name)
+      let process = Self.process(of: reply)
       return later(reply) { [hidden] () throws(FSError) in
-        try hidden.unlink(parent.rawValue, name)
+        try hidden.unlink(parent.rawValue, name, by: process)
       }
     }
     let thread = Self.caller(reply).process
@@ -153,9 +154,10 @@ extension MountOperations {
   ) {
     if Self.isHidden(parent) {
       let name = Self.bytes(name)
-      // Removing a directory may settle a conflict.
+      let process = Self.process(of: reply)
+      // It may settle a conflict.
       return later(reply) { [hidden] () throws(FSError) in
-        try hidden.removeDirectory(parent.rawValue, name)
+        try hidden.removeDirectory(parent.rawValue, name, by: process)
       }
     }
     answer(reply) { () throws(FSError) in
@@ -194,7 +196,13 @@ extension MountOperations {
     }
   }
 
-  /// Answers with success or with the error's errno.
+  /// The process that asks: all threads of a file manager are one.
+  private static func process(of reply: borrowing EmptyReply) -> Int32 {
+    let thread = caller(reply).process
+    return SystemProcess.group(ofThread: thread) ?? thread
+  }
+
+  /// Answers with success or the error's number.
   func answer(_ reply: consuming EmptyReply, _ body: () throws(FSError) -> Void) {
     do throws(FSError) {
       try body()

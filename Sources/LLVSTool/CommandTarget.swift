@@ -136,12 +136,17 @@ extension CommandTarget {
     var text = text[...]
     while let last = text.last, last <= 0x20 { text.removeLast() }
     text = text.drop { $0 == 0x0A || $0 == 0x0D }
-    guard text.contains(0x0A) else { return Array(text) }
     let quote = UInt8(ascii: "\"")
+    var end = [quote]
+    if !text.contains(0x0A) {
+      // A quote that has no end is refused, unless it stands in a message of lines.
+      guard let first = text.first, first == quote || first == UInt8(ascii: "'"),
+        !text.dropFirst().contains(first)
+      else { return Array(text) }
+      end = [0x0A, quote]
+    }
     let special = [quote] + Array("\\$`".utf8)
-    return [quote] + text.flatMap { special.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] } + [
-      quote
-    ]
+    return [quote] + text.flatMap { special.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] } + end
   }
 
   /// Formats words as a line of the control file.

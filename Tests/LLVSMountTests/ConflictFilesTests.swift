@@ -36,6 +36,27 @@ extension Mounted {
       }
     }
 
+    @Test("rm -r .llvs changes nothing: peers stay, and no conflict is settled")
+    func tidied() throws {
+      try MountedStore.with { store in
+        try clashed("a b", store)
+        try store.run(
+          """
+          echo /media/usb > .llvs/peers/usb
+          ! rm -rf .llvs 2> ../said
+          grep -q 'README' ../said
+          ! rm -rf .llvs/* 2> /dev/null
+          test "$(cat .llvs/peers/usb)" = /media/usb
+          test "$(ls .llvs/conflicts | tr '\\n' ' ')" = 'a b '
+          rm .llvs/peers/usb
+          rm -r .llvs/conflicts/a
+          test "$(ls .llvs/conflicts)" = b
+          test -z "$(ls .llvs/peers)"
+          grep -q ' peer usb: forgotten' .llvs/log
+          """)
+      }
+    }
+
     /// The bytes that stand were stored by a version before the attribute was set.
     @Test("Looking at a conflict changes nothing of what versions show")
     func lookedAt() throws {

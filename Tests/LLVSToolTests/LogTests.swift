@@ -25,7 +25,7 @@ struct LogTests {
     let tool = try prepared()
     let log = try tool.run("llvs log --oneline --store s").output.split(separator: "\n")
     try #require(log.count == 6, "\(log)")
-    let name = #"^20\d\d-\d\d-\d\dT\d{6}Z-[0-9A-F]{8,}"#
+    let name = #"^20\d\d-\d\d-\d\dT\d{6}\.\d{3}Z-[0-9A-F]{8,}"#
     for line in log {
       #expect(line.range(of: name, options: .regularExpression) != nil, "\(line)")
     }

@@ -5,8 +5,9 @@
 /// line; a backslash keeps the next byte. Nothing is expanded. A quoted newline is part of its
 /// word. The message of `commit` is the rest of its line, unchanged. One pair of quotes around all
 /// of it is removed; if a quote begins the message and ends in a later line, the message has
-/// several lines. `json` before a command asks for its reply as JSON. Empty lines and lines that
-/// begin with `#` are skipped.
+/// several lines. A quote that begins the message and has no end is refused: bash's `echo` writes
+/// each line by itself. `json` before a command asks for its reply as JSON. Empty lines and lines
+/// that begin with `#` are skipped.
 package struct ControlScript: Sendable {
   /// The longest write that is accepted, in bytes.
   package static let maximumLength = 65_536
@@ -98,6 +99,14 @@ package struct ControlScript: Sendable {
     text = text.drop { $0 <= UInt8(ascii: " ") }
     while let last = text.last, last <= UInt8(ascii: " ") { text.removeLast() }
     guard !text.isEmpty else { return .some(nil) }
+    if let quote = text.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
+      !text.dropFirst().contains(quote)
+    {
+      throw ControlError(
+        .grammar,
+        "the quote that begins the message has no end: bash writes each line of echo by itself; "
+          + "/bin/echo, printf %s and llvs commit -m write them together")
+    }
     return try ControlScript.message(ControlScript.unquoted(text) ?? Array(text))
   }
 

@@ -48,11 +48,17 @@ extension MetaTree {
 
   /// Removes a name: a peer is removed, a scratch file is dropped.
   ///
-  /// - Concurrency: may change the store or make a version, and so wait for a command or the
-  ///   kernel; not to be called on a thread that the kernel waits for.
-  /// - Throws: ``FSError/noEntry``; ``FSError/readOnly`` in history, ``FSError/notPermitted``
-  ///   elsewhere.
-  package func unlink(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
+  /// - Parameters:
+  ///   - parent: the directory.
+  ///   - name: the name in it.
+  ///   - process: who asks, so that `rm -r .llvs` changes nothing; nil for nobody who could do that.
+  /// - Concurrency: may change the store or make a version, and so wait for a command, or the kernel: not for
+  ///   a thread that the kernel waits for.
+  /// - Throws: ``FSError/noEntry``; ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere, and
+  ///   everywhere for ten seconds to a process that was refused a fixed name.
+  package func unlink(
+    _ parent: UInt64, _ name: [UInt8], by process: Int32? = nil
+  ) throws(FSError) {
     let directory = try nodes.node(parent)
     if case .conflicts(let path) = directory.content {
       guard let found = try conflictChild(of: path, named: name) else { throw .noEntry }
@@ -61,24 +67,50 @@ extension MetaTree {
       // Other files disappear with their directory.
       return
     }
-    try place(of: directory, changing: name).unlink(name)
+    try noting(process) { () throws(FSError) in
+      let place = try place(of: directory, changing: name)
+      if case .peers = directory.content, let process { try removals.check(process) }
+      try place.unlink(name)
+    }
   }
 
   /// Removes a directory: below `conflicts` this settles the conflict; everywhere else it is
   /// refused.
   ///
-  /// - Concurrency: as ``unlink(_:_:)``.
-  package func removeDirectory(_ parent: UInt64, _ name: [UInt8]) throws(FSError) {
+  /// - Concurrency: as ``unlink(_:_:by:)``.
+  package func removeDirectory(
+    _ parent: UInt64, _ name: [UInt8], by process: Int32? = nil
+  ) throws(FSError) {
     let directory = try nodes.node(parent)
     guard let found = try child(of: directory, named: name) else { throw .noEntry }
     guard found.content.kind == .directory else { throw .notDirectory }
     guard case .conflicts = directory.content, case .conflicts(let path) = found.content else {
-      throw refusal(of: directory)
+      let refusal = refusal(of: directory)
+      try noting(process) { () throws(FSError) in throw refusal }
+      return
+    }
+    try noting(process) { () throws(FSError) in
+      if let process { try removals.check(process) }
     }
     try settle(path)
   }
 
-  /// Refuses to make anything but a regular file: mkdir, mknod, symlink, link.
+  /// Does what is refused where a name is fixed, and remembers whom it was refused.
+  private func noting(
+    _ process: Int32?, _ body: () throws(FSError) -> Void
+  ) throws(FSError) {
+    do throws(FSError) {
+      try body()
+    } catch {
+      switch error {
+      case .notPermitted, .readOnly: if let process { removals.note(process) }
+      default: break
+      }
+      throw error
+    }
+  }
+
+  /// Refuses to make anything but a file: mkdir, mknod, symlink, link.
   package func refuseToMake(_ parent: UInt64, _ name: [UInt8]) throws(FSError) -> Never {
     let directory = try nodes.node(parent)
     guard name.count <= 255 else { throw .nameTooLong }
@@ -88,9 +120,9 @@ extension MetaTree {
 
   /// Renames within a writable place.
   ///
-  /// - Concurrency: as ``unlink(_:_:)``.
-  /// - Throws: ``FSError/readOnly`` in, into or out of history and between the trees;
-  ///   ``FSError/crossDevice`` between places.
+  /// - Concurrency: as ``unlink(_:_:by:)``.
+  /// - Throws: ``FSError/readOnly`` into, out of or in history and between the trees; between places,
+  ///   ``FSError/crossDevice``.
   package func rename(
     _ fromParent: UInt64, _ from: [UInt8], _ toParent: UInt64, _ to: [UInt8],
     mode: LiveTree.RenameMode

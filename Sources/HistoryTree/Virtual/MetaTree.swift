@@ -28,6 +28,7 @@ package final class MetaTree: Sendable {
   let conflicts: ConflictDirectories
   /// The ignore patterns, and the files that editors leave beside them.
   let ignoreFiles: WritablePlace
+  let removals: RemovalGuard
   /// The time at which this was made: shown for nodes without a time.
   let born: Attributes.Time
   /// The texts that are made while they are read, if their true size must be shown, for which they
@@ -55,6 +56,7 @@ package final class MetaTree: Sendable {
     peerFiles = WritablePlace(.peers, services: services, live: live) { nodes.allot() }
     ignoreFiles = WritablePlace(.ignore, services: services, live: live) { nodes.allot() }
     conflicts = ConflictDirectories()
+    removals = RemovalGuard()
     born = LiveTree.now()
     sized = nil
   }
@@ -72,6 +74,7 @@ package final class MetaTree: Sendable {
     peerFiles = other.peerFiles
     ignoreFiles = other.ignoreFiles
     conflicts = other.conflicts
+    removals = other.removals
     born = other.born
     sized = SizedTexts()
   }

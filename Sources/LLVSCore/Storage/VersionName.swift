@@ -1,22 +1,70 @@
 internal import Platform
 
-/// Names of versions: `2026-05-01T102231Z-3f9c2a1b`.
+/// Names of versions: `2026-05-01T102231.482Z-3F9C2A1B`.
+///
+/// Names sort as history went: the time in a name is later than those in the names of its predecessors,
+/// whose times may be the same, and whose names may be of stores that wrote whole seconds.
 package enum VersionName {
   /// Seconds from 1970 to 2001.
   static let referenceEpoch: Int64 = 978_307_200
   static let shortest = 8
 
-  /// Returns the name's part for the time; times outside the years 0 to 9999 are limited to them.
-  package static func time(_ timestamp: Double) -> String {
+  /// A timestamp in milliseconds since 1970; times that no calendar here spells are cut to the years 0
+  /// to 9999.
+  package static func milliseconds(_ timestamp: Double) -> Int64 {
     let bounded = timestamp.isNaN ? 0 : min(max(timestamp, -6.3e10), 2.5e11)
-    let seconds = Int64(bounded.rounded(.down)) + referenceEpoch
-    guard let utc = CalendarTime(utc: seconds) else { return "0000-01-01T000000Z" }
+    // What was meant, where no double says it exactly: 0.482 s is a little less than 482 ms.
+    let microseconds = Int64((bounded * 1_000_000).rounded())
+    let rest = microseconds % 1000
+    return (microseconds - (rest < 0 ? rest + 1000 : rest)) / 1000 + referenceEpoch * 1000
+  }
+
+  /// The time part of a name.
+  package static func text(_ milliseconds: Int64) -> String {
+    let part = milliseconds % 1000
+    let rest = part < 0 ? part + 1000 : part
+    guard let utc = CalendarTime(utc: (milliseconds - rest) / 1000) else {
+      return "0000-01-01T000000.000Z"
+    }
     func digits(_ value: Int, _ count: Int) -> String {
       let text = String(value)
       return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
     }
-    return
-      "\(digits(utc.year, 4))-\(digits(utc.month, 2))-\(digits(utc.day, 2))T\(digits(utc.hour, 2))\(digits(utc.minute, 2))\(digits(utc.second, 2))Z"
+    let day = "\(digits(utc.year, 4))-\(digits(utc.month, 2))-\(digits(utc.day, 2))"
+    let time = "\(digits(utc.hour, 2))\(digits(utc.minute, 2))\(digits(utc.second, 2))"
+    return "\(day)T\(time).\(digits(Int(rest), 3))Z"
+  }
+
+  /// The last millisecond that a name can mean: of whole seconds, the last of that second; nil for what is
+  /// no name.
+  static func milliseconds(in name: String) -> Int64? {
+    let bytes = Array(name.utf8.prefix(22))
+    func number(_ range: Range<Int>) -> Int64? {
+      guard range.upperBound <= bytes.count else { return nil }
+      return Int64(String(decoding: bytes[range], as: UTF8.self))
+    }
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+      let hour = number(11..<13), let minute = number(13..<15), let second = number(15..<17),
+      1...12 ~= month, bytes.count > 17
+    else { return nil }
+    var part: Int64 = 999
+    if bytes[17] == UInt8(ascii: ".") {
+      guard let given = number(18..<21) else { return nil }
+      part = given
+    }
+    let days = days(year, month, day)
+    return ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + part
+  }
+
+  /// Days since 1970 in the Gregorian calendar, counted from March, so that leap days come last.
+  private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let years = month > 2 ? year : year - 1
+    let months = month > 2 ? month - 3 : month + 9
+    func floored(_ value: Int64, _ divisor: Int64) -> Int64 {
+      value >= 0 ? value / divisor : (value - divisor + 1) / divisor
+    }
+    let leaps = floored(years, 4) - floored(years, 100) + floored(years, 400)
+    return 365 * years + leaps + (153 * months + 2) / 5 + day - 1 - 719_468
   }
 
   /// Returns an id in the form for names: other bytes than `A-Za-z0-9_-` become `%XX`.
@@ -35,11 +83,19 @@ package enum VersionName {
     return bytes
   }
 
-  /// Returns the names to try, shortest first; the last one ends with the version's number.
+  /// The names to try, shortest first; the last is told apart by the version's number.
+  ///
+  /// - Parameters:
+  ///   - timestamp: the version's own.
+  ///   - predecessors: the names of its predecessors.
+  ///   - id: its id.
+  ///   - number: its number.
+  /// - Returns: the names, as they are asked for.
   static func candidates(
-    timestamp: Double, id: Version.ID, number: VersionNumber
+    timestamp: Double, after predecessors: [String], id: Version.ID, number: VersionNumber
   ) -> some Sequence<String> {
-    let time = time(timestamp)
+    let last = predecessors.compactMap { milliseconds(in: $0) }.max()
+    let time = text(max(milliseconds(timestamp), last.map { $0 + 1 } ?? .min))
     let id = escaped(id)
     // A component of a path has at most 255 bytes; versions with longer ids have their number in
     // the name.

@@ -131,6 +131,7 @@ package final class WriteTransaction: ChunkTransaction {
     }
     var generation: UInt32 = 0
     var inherited: VersionRecord.Flags = [.isVoid, .hasEmptyRoots]
+    var names: [String] = []
     if version.map.count > 0 { inherited.remove(.isVoid) }
     if version.first == nil && version.map.count > 0 { inherited.remove(.hasEmptyRoots) }
     for number in [version.first, version.second].compactMap({ $0 }) {
@@ -138,26 +139,30 @@ package final class WriteTransaction: ChunkTransaction {
         throw .attemptToAddVersionWithNonexistingPredecessors(version.id)
       }
       generation = max(generation, predecessor.generation)
+      names.append(predecessor.name)
       inherited.formIntersection(predecessor.flags)
     }
     let record = VersionRecord(
-      number: version.number, id: version.id, name: try name(for: version), first: version.first,
+      number: version.number, id: version.id, name: try name(for: version, after: names),
+      first: version.first,
       second: version.second, timestamp: version.timestamp, generation: generation + 1,
       line: version.line, flags: version.flags.union(inherited), map: version.map,
       valueDataSize: version.valueDataSize, storedAt: Store.now(),
       packedMetadata: try store.contents.pack(version.metadata, in: self),
       changes: version.changes)
     addedByID[record.id] = added.count
-    names.insert(record.name)
+    self.names.insert(record.name)
     added.append(record)
     changedKeys.append(
       (version.number, version.changedKeys + Version.settledKeys(version.metadata)))
     return record
   }
 
-  private func name(for version: NewVersion) throws(StoreError) -> String {
+  private func name(
+    for version: NewVersion, after predecessors: [String]
+  ) throws(StoreError) -> String {
     let candidates = VersionName.candidates(
-      timestamp: version.timestamp, id: version.id, number: version.number)
+      timestamp: version.timestamp, after: predecessors, id: version.id, number: version.number)
     for name in candidates where !names.contains(name) {
       let taken = try store.catalog.lookUp { (database) throws(StoreError) in
         try store.catalog.version(named: name, in: database)

@@ -156,7 +156,13 @@ final class StoreLife {
       "name a peer",
       { try $0.opened().setPeer("usb", address: Array(($0.folder + "\n").utf8)) }
     ),
-    ("retrieve", { try $0.command("retrieve") }),
+    (
+      "retrieve",
+      {
+        try $0.command("retrieve")
+        try $0.command("merge")
+      }
+    ),
     (
       "save",
       {

@@ -225,6 +225,7 @@ struct CommandArbiterTests {
     let reply = try space.run("merge")
     #expect(reply.text.contains("nothing to merge"))
     try space.run("retrieve")
+    try space.run("merge")
     let lines = errors(space)
     #expect(lines.count == 4, "\(lines)")
     #expect(lines.filter { $0.contains(": /nowhere/driver ended with 127: ") }.count == 2)

@@ -117,7 +117,7 @@ struct ControlScriptTests {
     }
   }
 
-  @Test("a message in quotes has several lines; a quote that ends nowhere is a part of its line")
+  @Test("a message in quotes has several lines; a quote that ends nowhere is refused with its line")
   func linesOfMessage() throws {
     let read = try parse(
       #"""
@@ -126,19 +126,21 @@ struct ControlScriptTests {
       and \$more"
       json commit 'it was
       so'
-      commit "begun
-      undo
-      commit 'twas brief
+      commit "quoted" and more
       sync
       """#)
     #expect(
       read == [
         .commit(message: "first \"line\"\n\nand $more"), .commit(message: "it was\nso"),
-        .commit(message: "\"begun"), .undo, .commit(message: "'twas brief"), .sync(peers: []),
+        .commit(message: "\"quoted\" and more"), .sync(peers: []),
       ])
-    // What follows the quote makes it no message of lines.
-    var script = try ControlScript(path("commit \"a\nb\" c\nundo"))
-    #expect(try script.next() == .commit(message: "\"a"))
+    // As bash writes it: a line at a time. The last has what follows behind the quote that ends it.
+    for line in ["commit \"first line\n", "commit 'twas brief", "commit \"a\nb\" c"] {
+      var script = try ControlScript(path(line + "\nundo"))
+      #expect(throws: ControlError.self) { try script.next() }
+      if line.hasSuffix("c") { #expect(throws: ControlError.self) { try script.next() } }
+      #expect(try script.next() == .undo)
+    }
   }
 
   @Test("settings are told where none is given a value, and json before a command is no part of it")

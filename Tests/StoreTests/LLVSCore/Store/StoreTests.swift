@@ -55,7 +55,7 @@ struct StoreTests {
     let root = try #require(try store.version(Version.ID("ROOT")))
     #expect(try store.metadata(of: root) == metadata)
     #expect(
-      root.name == "2026-05-09T061320Z-ROOT"
+      root.name == "2026-05-09T061320.000Z-ROOT"
     )
     #expect(try store.headLog(limit: 10).map(\.reason) == ["test"])
   }
@@ -101,7 +101,7 @@ struct StoreTests {
     let first = try addVersion(to: store, id: "3F9C2A1B-0000-4000-8000-000000000001")
     let second = try addVersion(to: store, id: "3F9C2A1B-0000-4000-8000-000000000002")
     let foreign = try addVersion(to: store, id: "../a b", timestamp: 800_000_001)
-    #expect(first.name == "2026-05-09T061320Z-3F9C2A1B")
+    #expect(first.name == "2026-05-09T061320.000Z-3F9C2A1B")
     #expect(second.name.hasSuffix("Z-3F9C2A1B-"))
     #expect(foreign.name.hasSuffix("Z-%2E%2E%2"))
     #expect(try store.resolve(first.name).id == first.id)

@@ -28,6 +28,31 @@ struct WritablePlaceTests {
     #expect(try peers(space).isEmpty)
     #expect(try space.names("peers").isEmpty)
     #expect(fault { try space.unlink("usb", in: "peers") } == "noEntry")
+    let log = EventLog(directory: space.store.path).lastLines(10).filter { $0.contains(" peer ") }
+    let told = ["added, /media/usb", "changed, /media/other", "forgotten, it was /media/other"]
+    #expect(log.count == 3 && zip(log, told).allSatisfy { $0.hasSuffix(" peer usb: \($1)") })
+    // The same again is no change.
+    try space.save("peers/usb", "/media/usb\n")
+    try space.save("peers/usb", "/media/usb\n")
+    #expect(
+      EventLog(directory: space.store.path).lastLines(10).count { $0.contains(" peer ") } == 4)
+  }
+
+  @Test("whoever just failed to remove a fixed name removes no peer; others do")
+  func tidied() throws {
+    let space = try HiddenWorkspace()
+    try space.save("peers/usb", "/media/usb")
+    let top = try space.find("").status.inode
+    let peers = try space.find("peers").status.inode
+    for name in ["README", "ignore"] {
+      #expect(fault { try space.hidden.unlink(top, Array(name.utf8), by: 7) } == "notPermitted")
+    }
+    #expect(fault { try space.hidden.unlink(peers, Array("usb".utf8), by: 7) } == "notPermitted")
+    #expect(
+      fault { try space.hidden.removeDirectory(top, Array("peers".utf8), by: 7) } == "notPermitted")
+    #expect(try self.peers(space).count == 1)
+    try space.hidden.unlink(peers, Array("usb".utf8), by: 8)
+    #expect(try self.peers(space).isEmpty)
   }
 
   @Test("text that is no address is refused at close, kept as a draft, and changes nothing")

@@ -1,0 +1,33 @@
+import Platform
+import Synchronization
+import TreeNames
+
+/// Keeps `rm -r .llvs` from doing anything: whoever just failed to remove what cannot be removed there is
+/// about to remove all that can.
+///
+/// - Concurrency: any thread; its lock is a leaf.
+final class RemovalGuard: Sendable {
+  /// So long after a refusal nothing of a process is removed; in nanoseconds.
+  static let time: UInt64 = 10_000_000_000
+  private static let limit = 256
+
+  /// Processes, and until when they remove nothing.
+  private let barred = Mutex<[Int32: UInt64]>([:])
+
+  /// Notes that a process failed to remove a fixed name.
+  func note(_ process: Int32) {
+    let now = SystemClock.monotonic()
+    barred.withLock { barred in
+      if barred.count >= Self.limit { barred = barred.filter { $0.value > now } }
+      if barred.count < Self.limit { barred[process] = now + Self.time }
+    }
+  }
+
+  /// Refuses a removal by a process that just failed at another.
+  ///
+  /// - Throws: ``FSError/notPermitted``.
+  func check(_ process: Int32) throws(FSError) {
+    let now = SystemClock.monotonic()
+    if barred.withLock({ ($0[process] ?? 0) > now }) { throw .notPermitted }
+  }
+}
