@@ -56,34 +56,16 @@ extension ControlService {
     var lines: [String] = []
     var fields: [ReplyValue] = []
     for item in open {
-      var names: [String] = []
-      var theirs: [ReplyValue] = []
-      if item.conflict.base != nil { names.append("base") }
-      names.append(item.conflict.ours == nil ? "ours (removed)" : "ours")
-      for (index, revision) in item.conflict.theirs.enumerated() {
-        let name = ConflictTexts.name(ofTheirs: index)
-        names.append(revision.entry == nil ? "\(name) (removed)" : name)
-        let record = try translating { () throws(StoreError) in
-          try store.version(revision.version.number)
-        }
-        theirs.append(
-          .record([
-            ReplyField("name", name), ReplyField("version", record?.name ?? ""),
-            ReplyField("isRemoval", .flag(revision.entry == nil)),
-          ]))
+      let sides = try translating { () throws(StoreError) in
+        try ConflictSides(item.conflict, in: store)
       }
-      let path = String(decoding: item.path, as: UTF8.self)
-      var record = ReplyField.path("path", item.path)
-      record += [
-        ReplyField("hasBase", .flag(item.conflict.base != nil)),
-        ReplyField("hasOurs", .flag(item.conflict.ours != nil)),
-        ReplyField("theirs", .list(theirs)),
-      ]
+      var line = "\(String(decoding: item.path, as: UTF8.self)): \(sides.text)"
+      var record = Self.record(item, sides)
       if let directory = directories[item.conflict.key] {
-        names.append("the file \(directory), whose name a directory has")
+        line += "; the file \(directory), whose name a directory has"
         record.append(ReplyField("directory", directory))
       }
-      lines.append("\(path): \(names.joined(separator: ", "))")
+      lines.append(line)
       fields.append(.record(record))
     }
     let clashed = Set(open.map(\.conflict.key))
@@ -103,4 +85,44 @@ extension ControlService {
       [ReplyField("conflicts", .list(fields))])
   }
 
+  /// A conflict for programs.
+  private static func record(_ item: OpenConflict, _ sides: ConflictSides) -> [ReplyField] {
+    let theirs = sides.dropped.enumerated().map { index, side in
+      ReplyValue.record([ReplyField("name", ConflictTexts.name(ofTheirs: index))] + side.fields)
+    }
+    return ReplyField.path("path", item.path) + [
+      ReplyField("hasBase", .flag(item.conflict.base != nil)),
+      ReplyField("hasOurs", .flag(item.conflict.ours != nil)),
+      ReplyField("kept", sides.kept.map { .record($0.fields) } ?? .null),
+      ReplyField("theirs", .list(theirs)),
+    ]
+  }
+
+  /// So many conflicts are told with who, where and when by a command that is about other things.
+  static let conflictsTold = 5
+
+  /// Who made the sides of the first conflicts at some paths; a path that has none is left out.
+  func sides(of paths: [[UInt8]]) throws(ControlError) -> [(
+    item: OpenConflict, sides: ConflictSides
+  )] {
+    var told: [(item: OpenConflict, sides: ConflictSides)] = []
+    for path in paths.prefix(Self.conflictsTold) {
+      guard let item = try openConflicts(below: path).first(where: { $0.path == path }) else {
+        continue
+      }
+      told.append(
+        (
+          item,
+          try translating { () throws(StoreError) in try ConflictSides(item.conflict, in: store) }
+        ))
+    }
+    return told
+  }
+
+  /// Conflicts for programs, in the replies of other commands.
+  static func field(
+    _ told: [(item: OpenConflict, sides: ConflictSides)]
+  ) -> ReplyField {
+    ReplyField("conflictSides", .list(told.map { .record(record($0.item, $0.sides)) }))
+  }
 }

@@ -14,12 +14,15 @@ extension ControlService {
     var fields: [ReplyValue] = []
     /// The paths on which merges clashed.
     var conflicts = ReplyField("conflicts", [])
+    /// Who made their sides.
+    var sides = ControlService.field([])
     /// The failures of arbiter commands.
     var failures = ArbiterTrials().field
     var failure: ControlError?
 
     mutating func add(_ merged: CommandResult) {
       conflicts = merged.fields.first { $0.name == conflicts.name } ?? conflicts
+      sides = merged.fields.first { $0.name == sides.name } ?? sides
       failures = merged.fields.first { $0.name == failures.name } ?? failures
     }
 
@@ -50,6 +53,8 @@ extension ControlService {
     _ names: [String], _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
     let all = try peers(named: names)
+    let before = try headRecord()
+    defer { if !all.isEmpty { noteSync(from: before) } }
     var outcome = ExchangeOutcome()
     let makesVersions = !context.isAutomatic || !isBelowReserve
     if makesVersions {
@@ -78,7 +83,8 @@ extension ControlService {
       outcome.lines.joined(separator: "; "),
       [
         ReplyField("head", try headRecord().map { .text($0.name) } ?? .null),
-        ReplyField("peers", .list(outcome.fields)), outcome.conflicts, outcome.failures,
+        ReplyField("peers", .list(outcome.fields)), outcome.conflicts, outcome.sides,
+        outcome.failures,
         ReplyField("openConflicts", try countOpenConflicts()),
       ])
   }

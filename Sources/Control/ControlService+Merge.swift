@@ -18,6 +18,8 @@ struct MergeSummary {
   private(set) var displaced: [[UInt8]] = []
   /// The record of the commands that were asked to decide.
   var trials = ArbiterTrials()
+  /// Who made the sides of the first conflicts, where and when, by path.
+  var sides: [[UInt8]: String] = [:]
 
   mutating func add(_ report: MergeReport) {
     values += report.changedCount
@@ -52,10 +54,17 @@ struct MergeSummary {
     var text = "\(count(heads, "head")), \(count(values, "value"))"
     for (paths, word) in [(settled, "clash settled"), (conflicts, "conflict")] where !paths.isEmpty
     {
-      text += ", \(count(paths.count, word)): \(ControlService.names(paths))"
+      text += ", \(count(paths.count, word)): \(names(paths))"
     }
     if let failures = trials.text { text += "; \(failures)" }
     return text
+  }
+
+  private func names(_ paths: [[UInt8]]) -> String {
+    let shown = paths.prefix(ControlService.conflictsTold).map { path in
+      PrintableText.text(path) + (sides[path].map { " (\($0))" } ?? "")
+    }
+    return shown.joined(separator: ", ") + (paths.count > shown.count ? " ..." : "")
   }
 }
 
@@ -288,6 +297,8 @@ extension ControlService {
         log.add("error", "which files directories keep from their names is not known: \(error)")
       }
     }
+    let told = toldConflicts(summary)
+    for (item, sides) in told { summary.sides[item.path] = sides.text }
     let name = outcome.head?.name ?? "-"
     let text: String
     if summary.heads > 0 {
@@ -304,9 +315,23 @@ extension ControlService {
       [
         ReplyField("version", hasMoved ? .text(name) : .null), ReplyField("heads", summary.heads),
         ReplyField("values", summary.values),
-        ReplyField("conflicts", summary.conflicts), ReplyField("settled", summary.settled),
+        ReplyField("conflicts", summary.conflicts), Self.field(told),
+        ReplyField("settled", summary.settled),
         summary.trials.field,
         ReplyField("unsaved", outcome.allUnsaved),
       ])
+  }
+
+  /// Who made the sides of what clashed, as far as that can be read: the merge is made all the same.
+  private func toldConflicts(
+    _ summary: MergeSummary
+  ) -> [(item: OpenConflict, sides: ConflictSides)] {
+    guard summary.heads > 0, !summary.isSettled, !summary.conflicts.isEmpty else { return [] }
+    do throws(ControlError) {
+      return try sides(of: summary.conflicts)
+    } catch {
+      log.add("error", "who made the sides of a conflict is not known: \(error.message)")
+      return []
+    }
   }
 }

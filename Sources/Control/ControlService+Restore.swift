@@ -30,10 +30,15 @@ extension ControlService {
   }
 
   /// Makes a version with the contents of another, of the whole tree or at some paths.
+  ///
+  /// With `withConflicts`, the conflicts that were open at that version are opened again, and the
+  /// conflicts that were settled there are settled again.
   func restore(
-    _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: String, _ context: CommandContext
+    _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: String, withConflicts: Bool = false,
+    _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
     var count = 0
+    let conflicts = withConflicts ? try conflictMetadata(of: source) : [:]
     let outcome = try move(reason, context) { (transaction, head) throws(StoreError) in
       guard let head, let record = try transaction.version(head) else {
         // The tree has no version yet: it continues from the restored version itself.
@@ -45,29 +50,46 @@ extension ControlService {
         store: self.store, transaction: transaction, number: number, paths: paths,
         isCancelled: context.isCancelled)
       let edits = try restoration.edits(from: base, to: self.store.map(source.map))
-      guard !edits.isEmpty else { return head }
+      guard !edits.isEmpty || !conflicts.isEmpty else { return head }
       count = edits.count
       let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
         .applying(edits: edits)
       return try transaction.add(
         AuthoredVersion(
           number: try transaction.reserveVersion(), first: head, base: base, map: map,
-          line: Self.branch(record.line), author: self.author, message: reason)
+          line: Self.branch(record.line), author: self.author, message: reason,
+          metadata: conflicts)
       ).number
     }
-    guard count > 0 else {
+    guard count > 0 || !conflicts.isEmpty else {
       return CommandResult(
         "nothing to restore: the tree is as \(source.name)",
         [ReplyField("version", .null), ReplyField("changed", 0)])
     }
     let name = outcome.head?.name ?? "-"
-    log.add("restore", "\(name) \(count) changed, as \(source.name)")
+    let opened = conflicts[.reopened] == nil ? "" : ", conflicts are open again"
+    log.add("restore", "\(name) \(count) changed, as \(source.name)\(opened)")
     return CommandResult(
-      "\(name) as \(source.name), \(count) changed",
+      "\(name) as \(source.name), \(count) changed\(opened)",
       [
         ReplyField("version", name), ReplyField("source", source.name),
         ReplyField("changed", count), ReplyField("unsaved", outcome.allUnsaved),
       ])
+  }
+
+  /// What a version made on the head says of conflicts, so that they are open as at another.
+  private func conflictMetadata(
+    of source: VersionRecord
+  ) throws(ControlError) -> Version.Metadata {
+    try translating { () throws(StoreError) in
+      guard let head = try store.state().head else { return [:] }
+      let opened = try store.settledDrops(at: head, since: source.number)
+      let closed = try store.settledDrops(at: source.number, since: head)
+      var metadata: Version.Metadata = [:]
+      if !opened.isEmpty { metadata[.reopened] = Version.MetadataValue(reopened: opened) }
+      if !closed.isEmpty { metadata[.settled] = Version.MetadataValue(keys: closed.map(\.key)) }
+      return metadata
+    }
   }
 }
 

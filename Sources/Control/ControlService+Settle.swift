@@ -20,7 +20,7 @@ extension ControlService {
     // Changes that were written already may have settled it.
     try cut()
     let open = try openConflicts(below: path)
-    let shown = String(decoding: path, as: UTF8.self)
+    let shown = path.isEmpty ? "all" : String(decoding: path, as: UTF8.self)
     guard !open.isEmpty else { throw try noConflict(at: path) }
     for item in open {
       guard case .theirs(let number) = settlement else { continue }
@@ -66,7 +66,8 @@ extension ControlService {
   private func noConflict(at path: [UInt8]) throws(ControlError) -> ControlError {
     let shown = String(decoding: path, as: UTF8.self)
     guard let value = try displacedValues(below: path).first else {
-      return ControlError(.notFound, "there is no conflict at \(shown)")
+      return ControlError(
+        .notFound, path.isEmpty ? "there are no conflicts" : "there is no conflict at \(shown)")
     }
     let directory = String(decoding: value.directory, as: UTF8.self)
     return ControlError(

@@ -30,8 +30,12 @@ extension ControlService {
     try describe("peers", &lines, &fields, describePeers)
     try describe("conflicts", &lines, &fields) { (lines, fields) throws(ControlError) in
       let conflicts = try countOpenConflicts()
-      lines.append(("conflicts", "\(conflicts)"))
-      fields.append(ReplyField("conflicts", conflicts))
+      let told = conflicts == 0 ? [] : try firstConflicts()
+      let names = told.map { item, sides in "\(PrintableText.text(item.path)) (\(sides.text))" }
+      let more = conflicts > names.count && !names.isEmpty ? " ..." : ""
+      let text = names.isEmpty ? "" : ": \(names.joined(separator: ", "))\(more)"
+      lines.append(("conflicts", "\(conflicts)\(text)"))
+      fields += [ReplyField("conflicts", conflicts), Self.field(told)]
     }
     describeArbiter(&lines, &fields)
     describeReserve(&lines, &fields)
@@ -210,6 +214,20 @@ extension ControlService {
         ]))
     }
     fields.append(ReplyField("peers", .list(values)))
+  }
+
+  /// Who made the sides of the first open conflicts.
+  private func firstConflicts() throws(ControlError) -> [(item: OpenConflict, sides: ConflictSides)]
+  {
+    let paths = try translating { () throws(StoreError) in
+      guard let head = try store.state().head, let record = try store.version(head) else {
+        return [[UInt8]]()
+      }
+      let view = TreeView(map: store.map(record.map))
+      return try store.openConflictKeys(at: head).prefix(Self.conflictsTold)
+        .map { (key) throws(StoreError) in try view.path(of: key) }
+    }
+    return try sides(of: paths)
   }
 
   /// Reports the failures of arbiter commands in the newest merge.

@@ -26,7 +26,9 @@ extension ControlService {
       }
       return record
     }
-    guard step.isMove else { return try restore(target, reason: reason, context) }
+    guard step.isMove else {
+      return try restore(target, reason: reason, withConflicts: true, context)
+    }
     let destination = try place(of: target)
     let outcome = try move(reason, context) { (_, _) throws(StoreError) in destination.number }
     return moved(outcome, "on \(destination.line)")

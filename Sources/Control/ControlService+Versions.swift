@@ -72,10 +72,8 @@ extension ControlService {
     line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
   }
 
-  var author: String? {
-    let author = settings.author
-    return author.isEmpty ? nil : author
-  }
+  /// Who makes versions here, by the settings.
+  var author: Author { settings.maker }
 
   // MARK: - Lines
 

@@ -19,6 +19,8 @@ package final class ControlService: Sendable {
   package let log: EventLog
   let opener: PeerOpener
   let displaced = DisplacedValues()
+  /// Runs what the settings say is to be run when something happened.
+  package let hooks: HookRunner
 
   struct State {
     var settings: StoreSettings
@@ -55,6 +57,8 @@ package final class ControlService: Sendable {
     self.opener = opener
     let tree = versioner.tree
     state = Monitor(State(settings: tree.lock.withLock { _ in tree.settings }))
+    hooks = HookRunner(store: tree.store.path, log: log)
+    versioner.listen { [weak self] in self?.noteTransition($0) }
   }
 
   /// Ends running commands, as Ctrl-C does, and refuses new ones, before the mount or program ends.

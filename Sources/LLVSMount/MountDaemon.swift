@@ -309,6 +309,7 @@ package final class MountDaemon: Sendable {
       autosync.stop()
       autosaver.stop()
       let end = cut()
+      control.hooks.finish()
       do throws(FSError) {
         try tree.sync()
       } catch {

@@ -103,6 +103,8 @@ extension CommandTarget {
     case .store:
       let command = try ControlCommand(words: words)
       let service = try ControlService.open(try writer())
+      // Nobody is left to run them once this process has ended.
+      defer { service.hooks.finish() }
       let result = try service.run(command, context: console?.context ?? CommandContext())
       return Answer(
         text: result.text, json: result.json, hasConflicts: Self.conflicts(result.fields))

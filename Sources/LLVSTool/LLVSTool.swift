@@ -41,7 +41,9 @@ package enum LLVSTool {
         console.tell(verb.description)
         return ExitCode.done.rawValue
       }
-      return try verb.run(line, console).rawValue
+      let code = try verb.run(line, console)
+      ConflictNotice.tell(line, console)
+      return code.rawValue
     } catch {
       let failure = Failure(error)
       console.complain(failure.sentence)

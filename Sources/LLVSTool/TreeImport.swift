@@ -1,4 +1,5 @@
 import Control
+import Grammar
 import LLVSCore
 import Platform
 import TreeNames
@@ -114,7 +115,8 @@ struct TreeImport {
       map = try map.applying(edits: displaced)
     }
     guard map.contentDigest != base.contentDigest else { return nil }
-    let author = try store.state().settings["author"].map { String(decoding: $0, as: UTF8.self) }
+    var faults: [String] = []
+    let author = try StoreSettings(of: store, faults: &faults).maker
     return try transaction.add(
       AuthoredVersion(
         number: try transaction.reserveVersion(), first: head, base: base, map: map,

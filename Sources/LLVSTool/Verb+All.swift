@@ -93,10 +93,23 @@ extension Verb {
       A name that another version has is refused; -f takes it from there, and says from which.
       """,
       [VerbOption("f", help: "move the name, as --force does here too")], .versions),
-    command("settle", "Closes a conflict.", [], .paths),
     command(
-      "conflicts", "Lists values of which concurrent ones were dropped and none was settled.", [],
-      .paths),
+      "settle",
+      """
+      Closes conflicts at a path and below it, or all.
+      Without a further word the tree stays as it is, as with ours. theirs takes what was dropped (theirs.2 the
+      one before, as "llvs conflicts" names them), base what both sides came from, VERSION what that has. So
+      "llvs settle notes.txt theirs" takes the dropped side of one file, and "llvs settle --all" keeps
+      everything. "llvs undo" opens them again.
+      """,
+      [VerbOption("all", help: "all conflicts, wherever they are")], .paths),
+    command(
+      "conflicts",
+      """
+      Lists files that were changed on two sides and are not settled.
+      Of each it tells what was kept and what was dropped: on which machine, by whom and when. The files are
+      in .llvs/conflicts.
+      """, [], .paths),
     Verb(
       name: "mergetool", usage: "llvs mergetool [PATH...] [--tool TOOL]",
       help: """
@@ -116,9 +129,12 @@ extension Verb {
       "set",
       """
       Changes settings of this store; without a value it tells them, all or those named.
-      settle=2s, autosync=off or 5m, automerge=on, arbiter=ARBITER, author=NAME, mtime=stored or now,
-      reserve=256M, mergetool=TOOL. An empty value goes back to what is usual. ARBITER may depend on the
+      settle=2s, autosync=off or 5m, automerge=on, arbiter=ARBITER, author=NAME, machine=NAME, mtime=stored or
+      now, reserve=256M, mergetool=TOOL. An empty value goes back to what is usual. ARBITER may depend on the
       path: arbiter=*.log:union,*.cfg:most-recent-change; "llvs help merge" says what each does.
+      on-version, on-conflict and on-sync name a command that is run when a version was made, when files come
+      to be in conflict, and after each sync, with the paths of what changed or clashed behind its words:
+      on-conflict='notify-send "llvs: conflicts"'. It has a minute; LLVS_VERSION and LLVS_STORE say more.
       """),
     command("compact", "Is to reclaim space; not supported yet."),
     command("purge", "Is to remove a value from history here; not supported yet.", [], .paths),

@@ -9,6 +9,7 @@ extension Verb {
   @Sendable static func control(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let site = try CommandTarget(line)
     var words = [Array(line.verb.utf8)] + (try site.commandWords(line))
+    if line.verb == "settle", line.has("all") { words.insert(Array("--all".utf8), at: 1) }
     if line.verb == "commit", let message = line.options["message"] {
       words.append(Array(message.utf8))
     }
@@ -135,6 +136,7 @@ extension CommandTarget {
   /// the tree.
   fileprivate func commandWords(_ line: CommandLine) throws -> [[UInt8]] {
     guard let first = Verb.firstPath(of: line.verb) else { return line.bytes }
+    if line.verb == "settle", line.has("all") { return line.bytes }
     return try line.bytes.enumerated().map { index, word in
       // The word after the one path of `settle` is the side to take.
       guard index >= first, line.verb != "settle" || index == first else { return word }

@@ -196,6 +196,7 @@ extension Verb {
             ReplyField(
               "bytes", entry.map { .number(Int64(clamping: $0.stored.length)) } ?? .null),
             ReplyField("author", words.author.map { .text($0) } ?? .null),
+            ReplyField("machine", words.machine.map { .text($0) } ?? .null),
             ReplyField("message", words.message.map { .text($0) } ?? .null),
           ]).json)
         continue

@@ -24,8 +24,21 @@ extension ChildProcess {
     _ arguments: [String], environment: [String]? = nil, input: Int32 = -1, output: Int32 = -1,
     errors: Int32 = -1
   ) throws(SystemError) -> ChildProcess {
-    guard let program = arguments.first else {
+    try spawn(
+      bytes: arguments.map { Array($0.utf8) }, environment: environment, input: input,
+      output: output, errors: errors)
+  }
+
+  /// The same with arguments of any bytes but NUL.
+  static func spawn(
+    bytes arguments: [[UInt8]], environment: [String]? = nil, input: Int32 = -1,
+    output: Int32 = -1, errors: Int32 = -1
+  ) throws(SystemError) -> ChildProcess {
+    guard let program = arguments.first.map({ FileSystem.text($0) }) else {
       throw SystemError(errno: EINVAL, call: "posix_spawnp")
+    }
+    let texts = try arguments.map { argument throws(SystemError) in
+      try FileSystem.terminated(argument)
     }
     var attributes = posix_spawnattr_t()
     var actions = unsafe posix_spawn_file_actions_t()
@@ -51,7 +64,7 @@ extension ChildProcess {
           &actions, Int32(number), "/dev/null", number == 0 ? O_RDONLY : O_WRONLY, 0)
       }
     }
-    var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
+    var words: [UnsafeMutablePointer<CChar>?] = unsafe texts.map { unsafe strdup($0) }
     unsafe words.append(nil)
     defer { unsafe words.forEach { unsafe free($0) } }
     var variables: [UnsafeMutablePointer<CChar>?] = unsafe (environment ?? []).map {

@@ -82,6 +82,14 @@ package struct ChildProcess: Sendable {
   package static func run(
     _ arguments: [String], patience: UInt64, isGivenUp: () -> Bool = { false }
   ) throws(SystemError) -> Ending {
+    try run(
+      bytes: arguments.map { Array($0.utf8) }, patience: patience, isGivenUp: isGivenUp)
+  }
+
+  /// The same with arguments of any bytes but NUL.
+  package static func run(
+    bytes arguments: [[UInt8]], patience: UInt64, isGivenUp: () -> Bool = { false }
+  ) throws(SystemError) -> Ending {
     guard !arguments.isEmpty else { return Ending(code: 0) }
     let ends = try makePipe()
     _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
@@ -90,7 +98,7 @@ package struct ChildProcess: Sendable {
       close(ends[0])
       if writer >= 0 { close(writer) }
     }
-    let child = try spawn(arguments, errors: writer)
+    let child = try spawn(bytes: arguments, errors: writer)
     close(writer)
     writer = -1
     let end = SystemClock.monotonic() + patience

@@ -153,7 +153,7 @@ extension MountedStore {
       find . -type f | while IFS= read -r file; do dirname "$file"; done | cut -c3- | LC_ALL=C sort -u
       """
     ).split(separator: "\n").map(String.init)
-    let count = try run("grep ^conflicts .llvs/control | tr -dc 0-9")
+    let count = try run(#"sed -n 's/^conflicts *\([0-9]*\).*/\1/p' .llvs/control | tr -d '\n'"#)
     #expect(count == "\(listed.count)", "\(listed)")
     return listed
   }

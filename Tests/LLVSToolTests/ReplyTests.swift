@@ -29,7 +29,7 @@ struct ReplyTests {
     #expect(replies[3]["conflicts"] as? [String] == [] && replies[3]["head"] as? String == version)
     #expect(replies[4]["author"] as? String == "A \"B\" {}")
     let all = try #require(replies[5]["settings"] as? [[String: Any]])
-    #expect(all.map { $0["name"] as? String }.contains("reserve") && all.count == 8)
+    #expect(all.map { $0["name"] as? String }.contains("reserve") && all.count == 12)
     #expect(all.filter { $0["isSet"] as? Bool == true }.count == 2, "\(all)")
     let one = try #require(replies[6]["settings"] as? [[String: Any]])
     #expect(one.count == 1 && one[0]["value"] as? String == "1h", "\(one)")
@@ -88,7 +88,8 @@ struct ReplyTests {
     let tool = try Tool()
     let result = try tool.run(
       """
-      llvs init s -q; llvs set autosync=5m --store s -q; llvs set --store s -q; echo --
+      llvs init s -q; llvs set autosync=5m author=A machine=M --store s -q
+      llvs set --store s -q; echo --
       llvs set reserve autosync --store s; llvs set nothing --store s; echo $?
       llvs set autosync= --store s -q; llvs set autosync --store s
       """)
@@ -98,14 +99,18 @@ struct ReplyTests {
         autosync=5m   set here
         automerge=on  as usual
         arbiter=      as usual
-        author=       as usual
+        author=A      set here
+        machine=M     set here
         mtime=stored  as usual
         reserve=256M  as usual
         mergetool=    as usual
+        on-version=   as usual
+        on-conflict=  as usual
+        on-sync=      as usual
         --
         reserve=256M  as usual
         autosync=5m   set here
-        llvs: no setting "nothing": settle, autosync, automerge, arbiter, author, mtime, reserve, mergetool.
+        llvs: no setting "nothing": settle, autosync, automerge, arbiter, author, machine, mtime, reserve, mergetool, on-version, on-conflict, on-sync.
         2
         autosync=off  as usual
 

@@ -13,7 +13,7 @@ extension ControlCommand {
     ("branch", "branch NAME"),
     ("switch", "switch VERSION|BRANCH|- [as NAME]"),
     ("tag", "tag [NAME [VERSION] [--force]]"),
-    ("settle", "settle PATH [ours|theirs|theirs.N|base|VERSION]"),
+    ("settle", "settle PATH|--all [ours|theirs|theirs.N|base|VERSION]"),
     ("conflicts", "conflicts [PATH]"),
     ("set", "set [NAME...|NAME=VALUE...]"),
     ("compact", "compact [AGE] [--dry-run]"),
@@ -58,8 +58,12 @@ extension ControlCommand {
     case "switch": self = try ControlCommand.switching(&arguments)
     case "tag": self = try ControlCommand.tagging(&arguments)
     case "settle":
-      let path = try arguments.path()
-      self = .settle(path: path, try Settlement(try arguments.textIfAny()))
+      // The top of the tree stands for all that is below it.
+      let isAll = arguments.rest.first?.elementsEqual("--all".utf8) ?? false
+      guard let path = try arguments.pathIfAny() else {
+        throw arguments.misused("a path is missing")
+      }
+      self = .settle(path: isAll ? [] : path, try Settlement(try arguments.textIfAny()))
     case "conflicts": self = .conflicts(path: try arguments.pathIfAny())
     case "set": self = try ControlCommand.setting(&arguments)
     case "compact": self = .compact(try ControlCommand.compact(&arguments))

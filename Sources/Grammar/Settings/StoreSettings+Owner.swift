@@ -31,7 +31,8 @@ extension StoreSettings {
   }
 
   private var runsPrograms: Bool {
-    arbiters.contains { $0.arbiter.runsProgram } || !mergetool.isEmpty
+    arbiters.contains { $0.arbiter.runsProgram }
+      || Name.commands.contains { !text(of: $0).isEmpty }
   }
 
   /// Withholds the settings that run programs, except the confirmed ones.
@@ -47,9 +48,15 @@ extension StoreSettings {
       arbiters.removeAll { $0.arbiter.runsProgram }
       withheld.append(.arbiter)
     }
-    if !mergetool.isEmpty, !isConfirmed(.mergetool) {
-      mergetool = ""
-      withheld.append(.mergetool)
+    for name in Name.commands where !text(of: name).isEmpty && !isConfirmed(name) {
+      switch name {
+      case .mergetool: mergetool = ""
+      case .onVersion: onVersion = ""
+      case .onConflict: onConflict = ""
+      case .onSync: onSync = ""
+      default: continue
+      }
+      withheld.append(name)
     }
   }
 }

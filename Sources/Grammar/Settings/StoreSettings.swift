@@ -1,3 +1,6 @@
+package import LLVSCore
+import Platform
+
 /// The settings of a store. They are kept in the store and are not exchanged.
 package struct StoreSettings: Hashable, Sendable {
   /// The mtime of a file that a merge, switch or restore replaces: the stored one, or the current
@@ -8,7 +11,13 @@ package struct StoreSettings: Hashable, Sendable {
 
   /// The names of the settings.
   package enum Name: String, Hashable, Sendable, CaseIterable {
-    case settle, autosync, automerge, arbiter, author, mtime, reserve, mergetool
+    case settle, autosync, automerge, arbiter, author, machine, mtime, reserve, mergetool
+    case onVersion = "on-version"
+    case onConflict = "on-conflict"
+    case onSync = "on-sync"
+
+    /// Those that name a program to run.
+    static let commands: [Name] = [.mergetool, .onVersion, .onConflict, .onSync]
 
     init(word: String) throws(ControlError) {
       guard let known = Name(rawValue: word) else {
@@ -27,14 +36,20 @@ package struct StoreSettings: Hashable, Sendable {
   package var automerge = true
   /// The arbiter rules; empty for the engine's own choice.
   package var arbiters: [ArbiterRule] = []
-  /// The author of new versions; empty for none.
-  package var author = ""
+  /// The author of new versions; the user's name unless it is set.
+  package var author = SystemProcess.userName
+  /// The machine on which versions are made; the host's name unless it is set.
+  package var machine = SystemProcess.hostName
   /// The mtime of a file that a merge, switch or restore replaces.
   package var mtime = ReplacedTime.stored
   /// Automatic versions stop while fewer bytes than this are free.
   package var reserve: UInt64 = 256 << 20
   /// The program that `llvs mergetool` opens; empty for one that is installed.
   package var mergetool = ""
+  /// Commands that are run after an event; empty for none.
+  package var onVersion = ""
+  package var onConflict = ""
+  package var onSync = ""
   /// Settings that the store holds and that are not in force, since another user chose the programs
   /// that they run.
   package internal(set) var withheld: [Name] = []
@@ -90,6 +105,17 @@ package struct StoreSettings: Hashable, Sendable {
     func refused(_ expected: String) -> ControlError {
       ControlError(.grammar, "\(assignment.name.rawValue)=\(value) is not \(expected)")
     }
+    func isLine(upTo length: Int) -> Bool {
+      value.utf8.count <= length && !value.unicodeScalars.contains { $0.value < 0x20 }
+    }
+    func name(or standard: String) throws(ControlError) -> String {
+      guard isLine(upTo: 1024) else { throw refused("a name of one line, up to 1024 bytes") }
+      return value.isEmpty ? standard : value
+    }
+    func command() throws(ControlError) -> String {
+      guard isLine(upTo: 4096) else { throw refused("a command of one line, up to 4096 bytes") }
+      return value
+    }
     switch assignment.name {
     case .settle:
       guard !value.isEmpty else {
@@ -116,10 +142,8 @@ package struct StoreSettings: Hashable, Sendable {
       default: throw refused("on or off")
       }
     case .arbiter: arbiters = value.isEmpty ? [] : try ArbiterRule.list(value)
-    case .author:
-      guard value.utf8.count <= 1024, !value.unicodeScalars.contains(where: { $0.value < 0x20 })
-      else { throw refused("a name of one line, up to 1024 bytes") }
-      author = value
+    case .author: author = try name(or: standard.author)
+    case .machine: machine = try name(or: standard.machine)
     case .mtime:
       guard !value.isEmpty else {
         mtime = standard.mtime
@@ -136,10 +160,10 @@ package struct StoreSettings: Hashable, Sendable {
         throw refused("a size, such as 1G")
       }
       reserve = size
-    case .mergetool:
-      guard value.utf8.count <= 4096, !value.unicodeScalars.contains(where: { $0.value < 0x20 })
-      else { throw refused("a command of one line, up to 4096 bytes") }
-      mergetool = value
+    case .mergetool: mergetool = try command()
+    case .onVersion: onVersion = try command()
+    case .onConflict: onConflict = try command()
+    case .onSync: onSync = try command()
     }
   }
 
@@ -151,9 +175,19 @@ package struct StoreSettings: Hashable, Sendable {
     case .automerge: automerge ? "on" : "off"
     case .arbiter: arbiters.map(\.text).joined(separator: ",")
     case .author: author
+    case .machine: machine
     case .mtime: mtime.rawValue
     case .reserve: Measure.text(size: reserve)
     case .mergetool: mergetool
+    case .onVersion: onVersion
+    case .onConflict: onConflict
+    case .onSync: onSync
     }
+  }
+
+  /// Who makes versions here.
+  package var maker: Author {
+    Author(
+      name: author.isEmpty ? nil : author, machine: machine.isEmpty ? nil : machine)
   }
 }

@@ -22,7 +22,24 @@ package enum TimestampText {
     return "\(utc.date)T\(utc.time)Z"
   }
 
+  /// Formats an instant, in nanoseconds since 1970: `2026-04-30T18:02:09.120Z`; `?` outside the years 0
+  /// to 9999.
+  package static func iso(_ instant: Int64) -> String {
+    let rest = instant % 1_000_000_000
+    let part = rest < 0 ? rest + 1_000_000_000 : rest
+    guard let utc = CalendarTime(utc: (instant - part) / 1_000_000_000) else { return "?" }
+    return "\(utc.date)T\(utc.time).\(CalendarTime.digits(Int(part / 1_000_000), 3))Z"
+  }
+
   // MARK: Local
+
+  /// Formats an instant, in nanoseconds since 1970, as local hour and minute; of another day than today with
+  /// the date: `2026-04-30 18:02`.
+  package static func minute(_ instant: Int64, now: Int64 = now()) -> String {
+    guard let local = CalendarTime(local: instant / 1_000_000_000) else { return "?" }
+    let today = CalendarTime(local: now / 1_000_000_000)
+    return local.date == today?.date ? local.minutes : "\(local.date) \(local.minutes)"
+  }
 
   /// Formats an instant of today, in nanoseconds since 1970, as its local time of day; any other as
   /// ``utc(_:)`` does.

@@ -18,7 +18,9 @@ extension MetaTree {
       ("version", record.name), ("id", record.id.rawValue), ("time", Self.text(record.timestamp)),
       ("line", record.line),
     ]
-    if let author: String = metadata[.author]?.value() { lines.append(("author", author)) }
+    let author = Author(metadata)
+    if let name = author.name { lines.append(("author", name)) }
+    if let machine = author.machine { lines.append(("machine", machine)) }
     if let message: String = metadata[.message]?.value() { lines.append(("message", message)) }
     for predecessor in record.predecessors {
       lines.append(("predecessor", try snapshots.snapshot(predecessor).record.name))

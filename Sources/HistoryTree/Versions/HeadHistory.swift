@@ -48,8 +48,9 @@ package struct HeadHistory {
         let step = Step(change: change, target: target)
         if step.isMove { return step }
         if try content(of: target) != content(of: change) { return step }
-        // That change had no visible effect, like settling, or a change that another store made and
-        // undid. Go one position further, or undo would stop here for good.
+        if try hasSettled(change, since: target) { return step }
+        // That change had no visible effect, like a change that another store made and undid. Go one
+        // position further, or undo would stop here for good.
         change = target
       }
       before = min(entry.sequence, target.sequence)
@@ -85,6 +86,17 @@ package struct HeadHistory {
       entry = next
     }
     return entry
+  }
+
+  /// Whether conflicts were closed between two heads, or opened again.
+  private func hasSettled(
+    _ change: HeadLogEntry, since target: HeadLogEntry
+  ) throws(StoreError) -> Bool {
+    guard let new = change.version, let old = target.version,
+      try store.graph.isAncestorOrSelf(old, of: new)
+    else { return false }
+    if try !store.settledDrops(at: new, since: old).isEmpty { return true }
+    return try !store.settledDrops(at: old, since: new).isEmpty
   }
 
   /// Returns the digest of a head's contents; nil for no head.

@@ -20,7 +20,7 @@ extension MetaTree {
     let merged = WritablePlace.MergedText(
       text: { [weak self] () throws(FSError) in try self?.mergedText(of: path) },
       put: { [weak self] (bytes, seen) throws(FSError) in
-        try self?.put(bytes, at: path, seen: seen)
+        try self?.put(bytes, at: path, seen: seen) ?? false
       })
     let nodes = self.nodes
     let place = WritablePlace(
@@ -74,19 +74,20 @@ extension MetaTree {
 
   /// Settles with a text that contains no markers.
   ///
-  /// - Throws: ``FSError/invalid`` while there are markers.
+  /// - Returns: false, and nothing is done, while there are markers: people save between two clashes.
   private func put(
     _ bytes: [UInt8], at path: [UInt8], seen: VersionNumber?
-  ) throws(FSError) {
+  ) throws(FSError) -> Bool {
     let shown = try shownConflicts(atOrBelow: path).first { $0.path == path }
     if let shown {
       let texts = try reading { () throws(StoreError) in
         try ConflictTexts(shown.conflict, in: store)
       }
       if texts?.areMarkersLeft(in: bytes) ?? TextMerge.holdsMarkers(bytes, besides: []) {
-        throw .invalid
+        return false
       }
     }
     try services.settleWith(path, bytes, seen)
+    return true
   }
 }

@@ -12,8 +12,10 @@ extension WritablePlace {
   ///
   /// An empty file changes nothing: a shell truncates a file, and flushes it, before it writes.
   ///
-  /// - Throws: ``FSError/invalid`` for an invalid address, or for a merge with markers; the file
-  ///   keeps its text, and the former text stays in force.
+  /// A merge with markers is kept as a draft, and the conflict stays open.
+  ///
+  /// - Throws: ``FSError/invalid`` for an invalid address; the file keeps its text, and the former
+  ///   text stays in force.
   func save(_ file: WritableFile) throws(FSError) {
     let saved = state.withLock { _ -> ([UInt8], [UInt8])? in
       guard file.isDirty, let name = file.name else { return nil }
@@ -21,13 +23,13 @@ extension WritablePlace {
     }
     guard let (name, bytes) = saved, isEffective(name) else { return }
     if bytes.isEmpty, emptySaysNothing { return }
-    try apply(name, bytes)
+    let isInEffect = try apply(name, bytes)
     state.withLock { state in
       guard file.name == name else { return }
-      state.masked.remove(name)
+      if isInEffect { state.masked.remove(name) }
       guard file.state.bytes == bytes else { return }
       file.isDirty = false
-      file.isInEffect = true
+      file.isInEffect = isInEffect
     }
   }
 
@@ -37,16 +39,18 @@ extension WritablePlace {
     return true
   }
 
-  private func apply(_ name: [UInt8], _ bytes: [UInt8]) throws(FSError) {
+  /// Puts a text in force; false where it is none yet.
+  private func apply(_ name: [UInt8], _ bytes: [UInt8]) throws(FSError) -> Bool {
     switch kind {
     case .ignore: try services.setIgnore(bytes)
-    case .merged(let merged): try merged.put(bytes, state.withLock { $0.seen })
+    case .merged(let merged): return try merged.put(bytes, state.withLock { $0.seen })
     case .peers:
       var address = bytes
       while let last = address.last, last == 0x0A || last == 0x0D { address.removeLast() }
       try services.setPeer(
         MetaServices.Peer(name: String(decoding: name, as: UTF8.self), address: address))
     }
+    return true
   }
 
   private func remove(stored name: [UInt8]) throws(FSError) {
@@ -108,7 +112,10 @@ extension WritablePlace {
     let takesEffect = isEffective(to)
     // A backup that is renamed back holds the text that is in force.
     let isReturning = state.withLock { _ in file.movedFrom == to && !file.isDirty }
-    if takesEffect, !isReturning, !(bytes.isEmpty && emptySaysNothing) { try apply(to, bytes) }
+    var isApplied = true
+    if takesEffect, !isReturning, !(bytes.isEmpty && emptySaysNothing) {
+      isApplied = try apply(to, bytes)
+    }
     var wasStored = false
     if isEffective(from) { wasStored = try stored(from) != nil }
     // A peer that is renamed to another valid name stays a peer; one that is renamed to a scratch
@@ -124,8 +131,8 @@ extension WritablePlace {
       state.files[to] = file
       if takesEffect {
         state.masked.remove(to)
-        file.isInEffect = !bytes.isEmpty || !emptySaysNothing
-        file.isDirty = !file.isInEffect
+        file.isInEffect = isApplied && (!bytes.isEmpty || !emptySaysNothing)
+        file.isDirty = isApplied && !file.isInEffect
         file.movedFrom = nil
       } else {
         file.isInEffect = false

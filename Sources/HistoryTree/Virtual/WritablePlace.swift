@@ -20,8 +20,9 @@ final class WritablePlace: Sendable {
   struct MergedText: Sendable {
     /// Returns the merge with markers; nil if there is no conflict, or it is not about texts.
     var text: @Sendable () throws(FSError) -> [UInt8]?
-    /// Settles with the saved text, which was made from the sides at a head.
-    var put: @Sendable ([UInt8], _ seen: VersionNumber?) throws(FSError) -> Void
+    /// Settles with the saved text, which was made from the sides at a head; false, and the text is a
+    /// draft, while it holds markers.
+    var put: @Sendable ([UInt8], _ seen: VersionNumber?) throws(FSError) -> Bool
   }
 
   static let countLimit = 64

@@ -68,6 +68,9 @@ package struct ConflictFinder: Sendable {
         }
       }
     }
+    for drop in try reopened(by: new) where table[DropID(drop)] == nil {
+      if try !isSettled(drop, at: head, among: nil) { table[DropID(drop)] = drop }
+    }
     let drops = table.values.sorted {
       $0.key == $1.key
         ? ($0.version, $0.isRemoval ? 1 : 0) < ($1.version, $1.isRemoval ? 1 : 0) : $0.key < $1.key
@@ -90,6 +93,25 @@ package struct ConflictFinder: Sendable {
       keys.formUnion(try source.keys(touchedBy: node.number))
     }
     return keys
+  }
+
+  /// What versions among these open again, as far as the merges that they name dropped it.
+  private func reopened(
+    by versions: [VersionNumber: HistoryNode]
+  ) throws(StoreError) -> [UnsettledDrop] {
+    var found: [UnsettledDrop] = []
+    for node in versions.values where !node.isAutomatic {
+      for named in Version.reopenedDrops(try source.metadata(ofVersion: node.number)) {
+        guard let number = try source.number(ofVersion: named.merge), number < node.number,
+          let version = try source.number(ofVersion: named.version),
+          try graph.isAncestorOrSelf(number, of: node.number)
+        else { continue }
+        let merge = try graph.node(number)
+        guard merge.second != nil else { continue }
+        found += try drops(of: merge).filter { $0.key == named.key && $0.version == version }
+      }
+    }
+    return found
   }
 
   /// The head and its ancestors without another's, which is among them.
@@ -189,14 +211,36 @@ package struct ConflictFinder: Sendable {
   ) throws(StoreError) -> Bool {
     if let new, new.isEmpty { return false }
     let candidates = try source.versions(touching: drop.key, upTo: head)
+    var reopening: [VersionNumber] = []
     for number in candidates.reversed() where drop.version < number {
+      if try opensAgain(number, drop), try graph.isAncestorOrSelf(number, of: head) {
+        reopening.append(number)
+        continue
+      }
       if let new, new[number] == nil { continue }
       let node = try graph.node(number)
       guard !node.isAutomatic, try graph.isAncestorOrSelf(drop.version, of: number) else {
         continue
       }
       if new == nil, try !graph.isAncestorOrSelf(number, of: head) { continue }
-      if try touches(node, drop) { return true }
+      guard try touches(node, drop) else { continue }
+      // Taken back by a version that was made on it, a settling counts no more.
+      var isTakenBack = false
+      for later in reopening where !isTakenBack {
+        isTakenBack = try graph.isAncestorOrSelf(number, of: later)
+      }
+      if !isTakenBack { return true }
+    }
+    return false
+  }
+
+  /// Whether a version says that it opens a dropped revision again.
+  private func opensAgain(
+    _ number: VersionNumber, _ drop: UnsettledDrop
+  ) throws(StoreError) -> Bool {
+    let named = Version.reopenedDrops(try source.metadata(ofVersion: number))
+    for other in named where other.key == drop.key {
+      if try source.number(ofVersion: other.version) == drop.version { return true }
     }
     return false
   }
@@ -236,7 +280,8 @@ package struct ConflictFinder: Sendable {
       let group = rest.prefix { $0.key == key }
       rest = rest.dropFirst(group.count)
       guard isWanted(key) else { continue }
-      if let conflict = try conflict(key, Array(group), ours: try held.entry(at: key)) {
+      let ours = try held.entry(at: key)
+      if let conflict = try conflict(key, Array(group), ours: ours, at: known.head) {
         conflicts.append(conflict)
       }
     }
@@ -257,7 +302,7 @@ package struct ConflictFinder: Sendable {
   }
 
   private func conflict(
-    _ key: Key, _ drops: [UnsettledDrop], ours: Entry?
+    _ key: Key, _ drops: [UnsettledDrop], ours: Entry?, at head: VersionNumber
   ) throws(StoreError) -> ValueConflict? {
     var theirs: [ValueConflict.Revision] = []
     var oldest: HistoryNode?
@@ -265,8 +310,11 @@ package struct ConflictFinder: Sendable {
       let merge = try graph.node(drop.merge)
       let entry = drop.isRemoval ? nil : try map(drop.side, of: merge)?.entry(at: key)
       guard !isSame(entry, ours) else { continue }
+      let version = try graph.node(drop.version)
       theirs.append(
-        ValueConflict.Revision(version: try graph.node(drop.version), entry: entry))
+        ValueConflict.Revision(
+          version: version, entry: entry,
+          maker: try entry.map { (entry) throws(StoreError) in try maker(of: entry) }))
       if oldest.map({ HistoryNode.isOlder(merge, $0) }) ?? true { oldest = merge }
     }
     guard let oldest, let first = oldest.first, let second = oldest.second else { return nil }
@@ -279,7 +327,27 @@ package struct ConflictFinder: Sendable {
     let bases = try graph.commonAncestors(first, second)
     let map = try merger.maps.valueMap(ofVersion: first)
     let base = try merger.baseMap(bases.map(\.number), like: map).entry(at: key)
-    return ValueConflict(key: key, base: base, ours: ours, theirs: shown)
+    let kept =
+      if let ours { try maker(of: ours) } else {
+        try graph.node(try versionRemoving(key, of: head))
+      }
+    return ValueConflict(key: key, base: base, ours: ours, kept: kept, theirs: shown)
+  }
+
+  /// The version that made what an entry holds; of what merges made of both sides, that of the newer one.
+  private func maker(of entry: Entry) throws(StoreError) -> HistoryNode {
+    var node = try graph.node(entry.storedVersion)
+    while node.second != nil {
+      var newest: HistoryNode?
+      for side in [MergeSide.first, .second] {
+        guard let held = try map(side, of: node)?.entry(at: entry.key) else { continue }
+        let stored = try graph.node(held.storedVersion)
+        if newest.map({ HistoryNode.isOlder($0, stored) }) ?? true { newest = stored }
+      }
+      guard let newest, newest.number < node.number else { break }
+      node = newest
+    }
+    return node
   }
 
   private func isSame(_ a: Entry?, _ b: Entry?) -> Bool {

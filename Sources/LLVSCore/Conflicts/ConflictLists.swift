@@ -3,12 +3,17 @@
 // `llvs.settled`, in authored versions: a JSON array of keys, ascending, whose conflicts the version
 // closes without changing their values.
 //
+// `llvs.reopened`, in versions that take a settling back: a JSON array of triples, ascending: a key, the id of
+// the version that stored or removed what was dropped there, and the id of the merge that dropped it.
+//
 // `llvs.dropped`, in merges: a JSON array of two arrays of keys, ascending: those of whose value in the
 // first, and in the second, predecessor something was dropped when the merge made bytes of its own.
 
 extension Version.MetadataKey {
   /// Carries the keys that the version settles.
   package static let settled = Version.MetadataKey("llvs.settled")
+  /// Carries what the version opens again that was settled.
+  package static let reopened = Version.MetadataKey("llvs.reopened")
   /// Carries the keys of which the merge dropped something without taking a side.
   package static let dropped = Version.MetadataKey("llvs.dropped")
 }
@@ -27,6 +32,18 @@ extension Version.MetadataValue {
     self.init(data: Self.list([keys(.first), keys(.second)]))
   }
 
+  /// A list of dropped revisions that are open again.
+  package init(reopened: [ReopenedDrop]) {
+    self.init(
+      data: Self.list(
+        Set(reopened).sorted().map { drop in
+          Self.list(
+            [drop.key.rawValue, drop.version.rawValue, drop.merge.rawValue].map {
+              Version.MetadataValue($0).data
+            })
+        }))
+  }
+
   private static func list(_ items: [[UInt8]]) -> [UInt8] {
     [UInt8(ascii: "[")] + items.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
   }
@@ -39,12 +56,47 @@ extension Version {
     return (texts ?? []).map { Key($0) }
   }
 
+  /// What a version's metadata opens again; none where it cannot be read.
+  package static func reopenedDrops(_ metadata: Metadata) -> [ReopenedDrop] {
+    guard let value = metadata[.reopened] else { return [] }
+    let triples: [[String]] = value.value() ?? []
+    return triples.compactMap { words in
+      guard words.count == 3 else { return nil }
+      return ReopenedDrop(
+        key: Key(words[0]), version: Version.ID(words[1]), merge: Version.ID(words[2]))
+    }
+  }
+
+  /// The keys that a version settles, or opens again.
+  static func namedKeys(_ metadata: Metadata) -> [Key] {
+    settledKeys(metadata) + reopenedDrops(metadata).map(\.key)
+  }
+
   /// The keys of which a merge's metadata says that it dropped something, by predecessor.
   static func droppedKeys(_ metadata: Metadata) -> [(MergeSide, Key)] {
     guard let value = metadata[.dropped] else { return [] }
     let lists: [[String]] = value.value() ?? []
     guard lists.count == 2 else { return [] }
     return lists[0].map { (.first, Key($0)) } + lists[1].map { (.second, Key($0)) }
+  }
+}
+
+/// A dropped revision that was settled and is open again, as versions name it.
+package struct ReopenedDrop: Hashable, Comparable, Sendable {
+  package let key: Key
+  /// The version that stored what was dropped, or removed it.
+  package let version: Version.ID
+  /// The merge that dropped it.
+  package let merge: Version.ID
+
+  package init(key: Key, version: Version.ID, merge: Version.ID) {
+    self.key = key
+    self.version = version
+    self.merge = merge
+  }
+
+  package static func < (a: ReopenedDrop, b: ReopenedDrop) -> Bool {
+    (a.key, a.version, a.merge) < (b.key, b.version, b.merge)
   }
 }
 

@@ -6,6 +6,14 @@ package struct ValueConflict: Hashable, Sendable {
     package let version: HistoryNode
     /// Nil for a removal.
     package let entry: Entry?
+    /// Who made it: the same version, or of what a merge made of both sides that of the newer one.
+    package let maker: HistoryNode
+
+    package init(version: HistoryNode, entry: Entry?, maker: HistoryNode? = nil) {
+      self.version = version
+      self.entry = entry
+      self.maker = maker ?? version
+    }
   }
 
   package let key: Key
@@ -13,13 +21,19 @@ package struct ValueConflict: Hashable, Sendable {
   package let base: Entry?
   /// What the tree holds; nil for nothing.
   package let ours: Entry?
+  /// Who made what was kept: the version that stored it or removed it, of what a merge made of both sides
+  /// that of the newer one.
+  package let kept: HistoryNode?
   /// What was dropped, newest first; none of a value that lost only its name.
   package let theirs: [Revision]
 
-  package init(key: Key, base: Entry?, ours: Entry?, theirs: [Revision]) {
+  package init(
+    key: Key, base: Entry?, ours: Entry?, kept: HistoryNode? = nil, theirs: [Revision]
+  ) {
     self.key = key
     self.base = base
     self.ours = ours
+    self.kept = kept
     self.theirs = theirs
   }
 }
@@ -42,9 +56,12 @@ package struct UnsettledDrop: Hashable, Sendable {
 package protocol ConflictSource: AnyObject, Sendable {
   func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata
 
-  /// Versions up to a number, those among them that wrote, removed or settled a key; ascending.
+  /// The version of an id; nil where there is none.
+  func number(ofVersion id: Version.ID) throws(StoreError) -> VersionNumber?
+
+  /// Versions up to a number, those among them that wrote, removed, settled or opened a key again; ascending.
   func versions(touching key: Key, upTo last: VersionNumber) throws(StoreError) -> [VersionNumber]
 
-  /// The keys that a version wrote, removed or settled, or a few more.
+  /// The keys that a version wrote, removed, settled or opened again, or a few more.
   func keys(touchedBy number: VersionNumber) throws(StoreError) -> [Key]
 }

@@ -81,6 +81,6 @@ extension Store {
       (change) throws(StoreError) in
       if !change.isDirectory { keys.append(change.key) }
     }
-    return keys + Version.settledKeys(try metadata(of: record))
+    return keys + Version.namedKeys(try metadata(of: record))
   }
 }

@@ -44,7 +44,7 @@ extension WriteTransaction {
   /// - Throws: ``StoreError/attemptToAddVersionWithNonexistingPredecessors(_:)`` or what writing
   ///   throws.
   package func tag(
-    _ version: VersionRecord, as name: String, author: String?
+    _ version: VersionRecord, as name: String, author: Author?
   ) throws(StoreError) -> VersionRecord {
     let number = try reserveVersion()
     var metadata: Version.Metadata = [
@@ -52,7 +52,7 @@ extension WriteTransaction {
       .message: Version.MetadataValue("tag \(name)"),
       .digest: Version.MetadataValue(version.map.digest.hex),
     ]
-    if let author { metadata[.author] = Version.MetadataValue(author) }
+    author?.add(to: &metadata)
     // Later than the version that carried the tag, whose clock may be ahead of this one.
     let before = try store.tagNumber(name)
     return try add(

@@ -12,8 +12,8 @@ package struct AuthoredVersion {
   package var map: ValueMap
   /// The name of its line; nil for the unnamed one.
   package var line: Branch?
-  /// The name of its author; nil for none.
-  package var author: String?
+  /// Its author; nil for none.
+  package var author: Author?
   /// The author's message; nil for none.
   package var message: String?
   /// The other metadata.
@@ -29,7 +29,7 @@ package struct AuthoredVersion {
   /// Creates a draft.
   package init(
     number: VersionNumber, first: VersionNumber?, second: VersionNumber? = nil, base: ValueMap,
-    map: ValueMap, line: Branch? = nil, author: String? = nil, message: String? = nil,
+    map: ValueMap, line: Branch? = nil, author: Author? = nil, message: String? = nil,
     metadata: Version.Metadata = [:], changes: StoredContent? = nil
   ) {
     self.number = number
@@ -46,8 +46,6 @@ package struct AuthoredVersion {
 }
 
 extension Version.MetadataKey {
-  /// The author of the version: a JSON string.
-  package static let author = Version.MetadataKey("llvs.author")
   /// The author's message: a JSON string.
   package static let message = Version.MetadataKey("llvs.message")
 }
@@ -90,7 +88,7 @@ extension WriteTransaction {
   ) throws(StoreError) -> VersionRecord? {
     var metadata = draft.metadata
     if let line = draft.line { metadata[.branch] = Version.MetadataValue(line.rawValue) }
-    if let author = draft.author { metadata[.author] = Version.MetadataValue(author) }
+    draft.author?.add(to: &metadata)
     if let message = draft.message { metadata[.message] = Version.MetadataValue(message) }
     metadata[.digest] = Version.MetadataValue(draft.map.contentDigest.hex)
     guard let (keys, size) = try describe(draft, in: &metadata) else { return nil }

@@ -154,7 +154,7 @@ package final class WriteTransaction: ChunkTransaction {
     self.names.insert(record.name)
     added.append(record)
     changedKeys.append(
-      (version.number, version.changedKeys + Version.settledKeys(version.metadata)))
+      (version.number, version.changedKeys + Version.namedKeys(version.metadata)))
     return record
   }
 

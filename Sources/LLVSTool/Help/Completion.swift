@@ -78,6 +78,7 @@ struct Completion {
     guard let verb else { return Verb.all.map(\.name) }
     if verb.name == "merge", before.last == "using" { return ArbiterChoice.allNames + ["exec"] }
     if verb.name == "set" { return settings() }
+    if verb.name == "settle", operands > 0 { return ["ours", "theirs", "base"] + versions() }
     return values(verb.operands, operands)
   }
 

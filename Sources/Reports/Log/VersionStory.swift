@@ -75,6 +75,7 @@ package struct VersionStory {
   /// The words that a version carries.
   package struct Words {
     package var author: String?
+    package var machine: String?
     package var message: String?
   }
 
@@ -83,7 +84,9 @@ package struct VersionStory {
   /// - Throws: ``StoreError`` if the metadata cannot be read.
   package func words(of record: VersionRecord) throws -> Words {
     let metadata = try store.metadata(of: record)
-    return Words(author: metadata[.author]?.value(), message: metadata[.message]?.value())
+    let author = Author(metadata)
+    return Words(
+      author: author.name, machine: author.machine, message: metadata[.message]?.value())
   }
 
   /// Escapes bytes that would move a terminal's cursor.
@@ -128,7 +131,12 @@ package struct VersionStory {
     if record.line != VersionRecord.unnamedLine {
       lines.append("branch  \(Self.clean(record.line))")
     }
-    if let author = words.author { lines.append("author  \(Self.clean(author))") }
+    if let author = words.author {
+      let place = words.machine.map { " on \($0)" } ?? ""
+      lines.append("author  \(Self.clean(author + place))")
+    } else if let machine = words.machine {
+      lines.append("machine \(Self.clean(machine))")
+    }
     let seconds = Self.seconds(record)
     lines.append(
       "date    \(TimestampText.local(seconds: seconds)) (\(TimestampText.ago(seconds: seconds)))")
@@ -158,6 +166,7 @@ package struct VersionStory {
       ReplyField("line", record.line),
       ReplyField("secondsSince1970", .text("\(record.timestamp + 978_307_200)")),
       ReplyField("author", words.author.map { .text($0) } ?? .null),
+      ReplyField("machine", words.machine.map { .text($0) } ?? .null),
       ReplyField("message", words.message.map { .text($0) } ?? .null),
       ReplyField("predecessors", .list(parents.map { .text($0.name) })),
       ReplyField("isHead", .flag(mine.contains { $0.kind == .head })),

@@ -351,12 +351,12 @@ struct CutVersions {
     }
     // Nothing of the store is read once this has returned.
     defer { _ = counted.wait() }
-    let author = tree.lock.withLock { _ in tree.settings.author }
+    let author = tree.lock.withLock { _ in tree.settings.maker }
     let version = try transaction.add(
       AuthoredVersion(
         number: try transaction.reserveVersion(), first: predecessor, base: base, map: map,
         line: place.line == VersionRecord.unnamedLine ? nil : Branch(rawValue: place.line),
-        author: author.isEmpty ? nil : author, message: message))
+        author: author, message: message))
     made.summary.add(try counted.wait().get())
     made.newest = version
     if side == plan.ownSide {

@@ -20,6 +20,10 @@ package final class Versioner: Sendable {
     package var cut: VersionRecord?
     /// The head afterwards.
     package var head: VersionRecord?
+    /// The head before.
+    package var before: VersionNumber?
+    /// Whether the head afterwards was made by this.
+    package var isNew = false
     /// Files that were left out because they are not saved.
     package var unsaved: [[UInt8]] = []
     /// The same of files that merges or switches took their names from.
@@ -42,6 +46,8 @@ package final class Versioner: Sendable {
   private let notify: @Sendable ([Invalidation]) -> Void
   private let log: EventLog
   private let serial = Monitor(Turn())
+  /// Told of what each transition did.
+  private let listener = Monitor<(@Sendable (Outcome) -> Void)?>(nil)
 
   /// Whose turn it is: transitions are made one at a time.
   private struct Turn {
@@ -65,6 +71,11 @@ package final class Versioner: Sendable {
       s.healing.healer = { [weak self] in self?.healIfIdle() }
       s.renewer = { [weak self] in self?.renewIfIdle() ?? false }
     }
+  }
+
+  /// Has somebody told of what each transition did, while the next ones wait for their turn.
+  package func listen(_ body: @escaping @Sendable (Outcome) -> Void) {
+    listener.withLock { $0 = body }
   }
 
   /// Has a cut that waits for quiet go on at once, and every later one: the end is near.
@@ -207,6 +218,7 @@ package final class Versioner: Sendable {
           if outcome.summary.count >= Self.largeCut || outcome.hasLongAttributes {
             SystemMemory.trim()
           }
+          listener.withLock { $0 }?(outcome)
           return outcome
         } catch {
           // One file that cannot be read does not keep the others out of versions: again, if need be
@@ -301,6 +313,7 @@ package final class Versioner: Sendable {
     let store = tree.store
     let state = try LiveState(of: store)
     return try store.write { (transaction) throws(StoreError) -> Commit in
+      let first = transaction.nextVersion
       for (inode, time) in plan.directoryTimes { transaction.noteTime(time, ofDirectory: inode) }
       for path in plan.numbered { transaction.forgetImplied(path) }
       transaction.moveImplied(plan.moves)
@@ -311,6 +324,8 @@ package final class Versioner: Sendable {
         cut: made.newest, unsaved: plan.unsaved, unsavedDetached: plan.unsavedDetached,
         unreadable: plan.unreadable, summary: made.summary)
       let head = try goOn(transaction, made.head)
+      outcome.before = plan.head
+      outcome.isNew = head.map { $0 >= first } ?? false
       outcome.head = try head.flatMap { (number) throws(StoreError) in
         try transaction.version(number)
       }

@@ -85,13 +85,18 @@ struct MergeUndoTests {
     try a.run("sync")
     try b.run("sync")
     try b.run("settle both")
+    // What is seen of settling is that the conflict is gone.
+    try b.run("undo")
+    #expect(try b.read("own") == "2" && b.run("conflicts").text.hasPrefix("both: "))
     try b.run("undo")
     #expect(try b.read("own") == "1")
     try b.run("undo")
     #expect(try b.read("own") == nil)
     try b.run("redo")
     try b.run("redo")
-    #expect(try b.read("own") == "2")
+    #expect(try b.read("own") == "2" && b.run("conflicts").text.hasPrefix("both: "))
+    try b.run("redo")
+    #expect(try b.run("conflicts").text == "no conflicts")
     #expect(try b.failure("redo") == .notFound)
   }
 
@@ -177,8 +182,9 @@ struct MergeUndoTests {
     #expect(sided.text.contains(", 1 clash settled: both, 1 conflict: name\n"))
     #expect(sided.json.contains(#""conflicts":["name"],"settled":["both"]"#))
     let merge = try a.run("merge")
-    #expect(merge.text.contains("2 conflicts: both, name"))
-    #expect(merge.json.contains(#""conflicts":["both","name"],"settled":[]"#))
+    #expect(merge.text.contains("2 conflicts: both (kept: ") && merge.text.hasSuffix("), name"))
+    #expect(merge.json.contains(#""conflicts":["both","name"],"conflictSides":[{"path":"both","#))
+    #expect(merge.json.contains(#""settled":[]"#))
     // Those that were there before are not told again.
     try b.write("more", "of b")
     try b.run("sync")

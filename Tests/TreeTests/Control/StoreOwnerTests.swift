@@ -30,6 +30,25 @@ struct StoreOwnerTests {
     try body(try ControlService.open(try Store.open(path: path, mode: .writer)))
   }
 
+  @Test("A command that runs when something happens is not in force there either")
+  func hooks() throws {
+    let mark = directory.file("mark")
+    try opened { service in
+      try run("set 'on-version=touch \(mark)' on-sync=true on-conflict=true", service)
+    }
+    try FileSystem.setOwner(Array(path.utf8), uid: Self.stranger, gid: Self.stranger)
+    try opened { service in
+      #expect(service.settings.withheld == [.onVersion, .onConflict, .onSync])
+      try run("branch other", service)
+      service.hooks.drain()
+      #expect(try !FileSystem.exists(mark))
+      try run("set 'on-version=touch \(mark)'", service)
+      try run("branch another", service)
+      service.hooks.drain()
+      #expect(try FileSystem.exists(mark))
+    }
+  }
+
   @Test(
     "What runs programs is not in force there, is named, and is once it is set again",
     arguments: ["", "/store.sqlite"])

@@ -5,6 +5,10 @@ extension Store: ConflictSource {
     try metadata(of: try history.record(number))
   }
 
+  package func number(ofVersion id: Version.ID) throws(StoreError) -> VersionNumber? {
+    try version(id)?.number
+  }
+
   package func versions(
     touching key: Key, upTo last: VersionNumber
   ) throws(StoreError) -> [VersionNumber] {
@@ -32,6 +36,32 @@ extension Store {
   ) throws(StoreError) -> [ValueConflict] {
     let finder = ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
     return try finder.conflicts(try unsettledDrops(at: head, finder), where: isWanted)
+  }
+
+  /// What is settled at one head of what is open at another, as a version made on the first names it to open
+  /// it again: drops of merges that the first came from.
+  ///
+  /// - Complexity: as ``openConflicts(at:where:)`` of both.
+  package func settledDrops(
+    at head: VersionNumber, since other: VersionNumber
+  ) throws(StoreError) -> [ReopenedDrop] {
+    let finder = ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
+    struct Revision: Hashable {
+      let key: Key
+      let version: VersionNumber
+    }
+    let open = Set(
+      try unsettledDrops(at: head, finder).drops.map { Revision(key: $0.key, version: $0.version) })
+    var settled: [ReopenedDrop] = []
+    for drop in try unsettledDrops(at: other, finder).drops
+    where !open.contains(Revision(key: drop.key, version: drop.version)) {
+      guard try graph.isAncestorOrSelf(drop.merge, of: head) else { continue }
+      settled.append(
+        ReopenedDrop(
+          key: drop.key, version: try graph.node(drop.version).id,
+          merge: try graph.node(drop.merge).id))
+    }
+    return settled
   }
 
   /// The keys of the conflicts open at a head, ascending: what ``openConflicts(at:where:)`` finds.

@@ -181,7 +181,7 @@ extension WriteTransaction {
   /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories, unless `allowingUnrelated`.
   package func merge(
     _ other: VersionNumber, into live: VersionNumber, allowingUnrelated: Bool = false,
-    line: Branch?, keepingLine: Bool = false, settling: Bool = false, author: String? = nil,
+    line: Branch?, keepingLine: Bool = false, settling: Bool = false, author: Author? = nil,
     message: String? = nil, merger: Merger? = nil,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
   ) throws(StoreError) -> MergeReport {
@@ -204,7 +204,7 @@ extension WriteTransaction {
         metadata[.settled] = Version.MetadataValue(keys: result.dropped.map(\.key))
       }
       if let line { metadata[.branch] = Version.MetadataValue(line.rawValue) }
-      if let author { metadata[.author] = Version.MetadataValue(author) }
+      author?.add(to: &metadata)
       if let message { metadata[.message] = Version.MetadataValue(message) }
       metadata[.digest] = Version.MetadataValue(result.map.contentDigest.hex)
       metadata[.writer] = try writer(of: number, after: [live, other])

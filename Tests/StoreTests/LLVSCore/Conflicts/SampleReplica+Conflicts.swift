@@ -26,6 +26,8 @@ extension SampleReplica: ConflictSource {
     records.map(\.node.number).filter { $0 <= last }
   }
 
+  func number(ofVersion id: Version.ID) throws(StoreError) -> VersionNumber? { number(of: id) }
+
   func keys(touchedBy number: VersionNumber) throws(StoreError) -> [Key] {
     let record = try record(number)
     return record.changes.keys + Version.settledKeys(record.version.metadata)

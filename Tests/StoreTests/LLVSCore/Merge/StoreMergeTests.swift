@@ -150,7 +150,7 @@ struct StoreMergeTests {
     #expect(dry?.dropped.count == 1)
     let report = try store.write { (transaction) throws(StoreError) in
       try transaction.merge(
-        other.number, into: live.number, line: nil, author: "me", message: "both"
+        other.number, into: live.number, line: nil, author: Author(name: "me"), message: "both"
       ) { _ in OneSideClashArbiter(.first) }
     }
     let made = try #require(report.made.first)

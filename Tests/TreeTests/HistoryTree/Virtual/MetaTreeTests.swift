@@ -213,7 +213,7 @@ struct MetaTreeTests {
     let record = try #require(try space.store.version(named: version))
     for name in names {
       _ = try space.store.write { (transaction) throws(StoreError) in
-        try transaction.tag(record, as: name, author: "peer")
+        try transaction.tag(record, as: name, author: Author(name: "peer"))
       }
     }
     let shown = try space.names("tags")

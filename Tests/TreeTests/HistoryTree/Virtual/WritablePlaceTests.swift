@@ -40,7 +40,7 @@ struct WritablePlaceTests {
 
   @Test("whoever just failed to remove a fixed name removes no peer; others do")
   func tidied() throws {
-    let space = try HiddenWorkspace()
+    let space = try MetaWorkspace()
     try space.save("peers/usb", "/media/usb")
     let top = try space.find("").status.inode
     let peers = try space.find("peers").status.inode

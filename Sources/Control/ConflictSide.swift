@@ -1,0 +1,76 @@
+import Grammar
+import HistoryTree
+package import LLVSCore
+import TreeNames
+import WorkingTree
+
+/// Who made one side of a conflict, on which machine and when.
+package struct ConflictSide: Sendable {
+  /// The name of the version that made it.
+  package let version: String
+  package let author: Author
+  /// Nanoseconds since 1970.
+  package let time: Int64
+  /// Whether the side removed the value.
+  package let isRemoval: Bool
+
+  /// What a version says of itself.
+  ///
+  /// - Throws: what reading the store throws.
+  init(_ node: HistoryNode, isRemoval: Bool, in store: Store) throws(StoreError) {
+    guard let record = try store.version(node.number) else {
+      throw .missingVersion(node.id)
+    }
+    version = record.name
+    author = Author(try store.metadata(of: record))
+    let time = Attributes.Time(referenceTimestamp: record.timestamp)
+    // Times go some centuries further than nanoseconds in 64 bits do.
+    let seconds = min(max(time.seconds, -9_000_000_000), 9_000_000_000)
+    self.time = seconds * 1_000_000_000 + Int64(time.nanoseconds)
+    self.isRemoval = isRemoval
+  }
+
+  /// For example `laptop, Ann, 10:12`; what is not known is left out.
+  package var text: String {
+    let names = [author.machine, author.name].compactMap(\.self).filter { !$0.isEmpty }
+      .map { PrintableText.text(Array($0.utf8.prefix(200))) }
+    return (names + [TimestampText.minute(time)]).joined(separator: ", ")
+      + (isRemoval ? " (removed it)" : "")
+  }
+
+  /// The same for programs.
+  var fields: [ReplyField] {
+    [
+      ReplyField("version", version),
+      ReplyField("author", author.name.map { .text($0) } ?? .null),
+      ReplyField("machine", author.machine.map { .text($0) } ?? .null),
+      ReplyField("time", TimestampText.iso(time)), ReplyField("isRemoval", .flag(isRemoval)),
+    ]
+  }
+}
+
+/// Both sides of a conflict: what was kept, and what was dropped, newest first.
+package struct ConflictSides: Sendable {
+  package let kept: ConflictSide?
+  package let dropped: [ConflictSide]
+
+  /// - Throws: what reading the store throws.
+  package init(_ conflict: ValueConflict, in store: Store) throws(StoreError) {
+    kept = try conflict.kept.map { (node) throws(StoreError) in
+      try ConflictSide(node, isRemoval: conflict.ours == nil, in: store)
+    }
+    dropped = try conflict.theirs.map { (revision) throws(StoreError) in
+      try ConflictSide(revision.maker, isRemoval: revision.entry == nil, in: store)
+    }
+  }
+
+  /// For example `kept: laptop, Ann, 10:12; dropped: desk, Bob, 10:11`.
+  package var text: String {
+    var parts = kept.map { ["kept: \($0.text)"] } ?? []
+    for (index, side) in dropped.enumerated() {
+      let name = index == 0 ? "" : " (\(ConflictTexts.name(ofTheirs: index)))"
+      parts.append("dropped\(name): \(side.text)")
+    }
+    return parts.joined(separator: "; ")
+  }
+}

@@ -1,0 +1,128 @@
+import Grammar
+import Platform
+import WorkingTree
+
+/// Runs the commands of the settings `on-version`, `on-conflict` and `on-sync`, one after the other and beside
+/// everything else.
+///
+/// A command is run by the shell as the user who mounted, with paths behind its words, or as `$1`, `$2` and
+/// so on where it names them itself. Neither paths nor names become part of what the shell reads. The
+/// variables `LLVS_EVENT`, `LLVS_VERSION` and `LLVS_STORE` say what happened, at which version and in which
+/// store. What fails or takes too long is a line of the log, and keeps nothing else from being done.
+///
+/// - Concurrency: any thread; its lock is a leaf and not held while a command runs.
+package final class HookRunner: Sendable {
+  /// One run of a command.
+  struct Call: Sendable {
+    var setting: StoreSettings.Name
+    var command: String
+    var version: String
+    /// Paths from the top of the tree.
+    var paths: [[UInt8]]
+  }
+
+  /// How long a command may take, in nanoseconds.
+  package static let patience: UInt64 = 60_000_000_000
+  /// So many wait at most; what comes then is dropped, and the log says so.
+  private static let queueLimit = 64
+  /// So many paths, and bytes of them, are given.
+  private static let pathLimit = 1000
+  private static let byteLimit = 100_000
+
+  private struct State {
+    var waiting: [@Sendable () -> Call?] = []
+    var isRunning = false
+    var isEnding = false
+  }
+
+  private let state = Monitor(State())
+  private let store: String
+  private let log: EventLog
+
+  init(store: String, log: EventLog) {
+    self.store = store
+    self.log = log
+  }
+
+  /// Has a command run; which one, and with what, is found on the thread that runs it.
+  func add(_ make: @escaping @Sendable () -> Call?) {
+    let (isNew, isFull) = state.withLock { state -> (Bool, Bool) in
+      if state.isEnding { return (false, false) }
+      guard state.waiting.count < Self.queueLimit else { return (false, true) }
+      state.waiting.append(make)
+      defer { state.isRunning = true }
+      return (!state.isRunning, false)
+    }
+    if isFull { log.add("error", "too much happens at once: a command of on-... is left out") }
+    guard isNew else { return }
+    do throws(SystemError) {
+      try SystemThread.detach { [self] in runAll() }
+    } catch {
+      state.withLock { state in
+        state.waiting = []
+        state.isRunning = false
+      }
+      log.add("error", "no command of on-... can be run: \(error)")
+    }
+  }
+
+  /// Waits until everything has run that was asked for, and takes nothing more.
+  package func finish() {
+    state.withLock { $0.isEnding = true }
+    _ = state.wait(nanoseconds: Self.patience) { $0.isRunning ? nil : true }
+  }
+
+  /// Waits until everything has run that was asked for.
+  package func drain() {
+    _ = state.wait(nanoseconds: Self.patience) { $0.isRunning ? nil : true }
+  }
+
+  private func runAll() {
+    while true {
+      let next = state.withLock { state -> (@Sendable () -> Call?)? in
+        guard !state.waiting.isEmpty else {
+          state.isRunning = false
+          return nil
+        }
+        return state.waiting.removeFirst()
+      }
+      guard let next else { return state.broadcast() }
+      if let call = next() { run(call) }
+    }
+  }
+
+  private func run(_ call: Call) {
+    var paths: [[UInt8]] = []
+    var room = Self.byteLimit
+    for path in call.paths.prefix(Self.pathLimit) where !path.contains(0) {
+      room -= path.count
+      if room < 0 { break }
+      paths.append(path)
+    }
+    let event = String(call.setting.rawValue.dropFirst(3))
+    // The words that say what happened are taken off before the command sees the paths.
+    let names = call.command.contains { ";&|<>$".contains($0) } ? "" : " \"$@\""
+    let script = """
+      LLVS_EVENT=$1 LLVS_VERSION=$2 LLVS_STORE=$3; export LLVS_EVENT LLVS_VERSION LLVS_STORE; shift 3
+      \(call.command)\(names)
+      """
+    let words = ["/bin/sh", "-c", script, "llvs-\(event)", event, call.version, store]
+    do throws(SystemError) {
+      let ending = try ChildProcess.run(
+        bytes: words.map { Array($0.utf8) } + paths, patience: Self.patience)
+      guard let code = ending.code else {
+        return fail(call, "took longer than \(Self.patience / 1_000_000_000) s")
+      }
+      if code != 0 {
+        let said = String(decoding: ending.said.prefix { $0 != 0x0A }.prefix(200), as: UTF8.self)
+        fail(call, "ended with \(code)" + (said.isEmpty ? "" : ": \(said)"))
+      }
+    } catch {
+      fail(call, "could not be run: \(error)")
+    }
+  }
+
+  private func fail(_ call: Call, _ reason: String) {
+    log.add("error", "\(call.setting.rawValue): \(call.command) \(reason)")
+  }
+}

@@ -1,0 +1,35 @@
+internal import Glibc
+
+extension SystemProcess {
+  /// The full name of the user who runs this, as the system's accounts have it, else the login name; empty
+  /// where there is neither.
+  package static let userName: String = {
+    var buffer = [CChar](repeating: 0, count: 65_536)
+    let names = unsafe buffer.withUnsafeMutableBufferPointer { buffer -> [String] in
+      var entry = unsafe passwd()
+      var found: UnsafeMutablePointer<passwd>?
+      guard let start = buffer.baseAddress,
+        unsafe getpwuid_r(geteuid(), &entry, start, buffer.count, &found) == 0,
+        let user = unsafe found?.pointee
+      else { return [] }
+      return unsafe [user.pw_gecos, user.pw_name].map { text in
+        unsafe text.map { unsafe String(cString: $0) } ?? ""
+      }
+    }
+    // passwd(5): what follows a comma is a room and telephone numbers.
+    let full = names.first?.prefix { $0 != "," } ?? ""
+    return oneLine(full.isEmpty ? names.last ?? environment("USER") ?? "" : String(full))
+  }()
+
+  /// What this machine is called, without its domain; empty where it has no name.
+  package static let hostName: String = {
+    var name = [CChar](repeating: 0, count: 256)
+    guard unsafe gethostname(&name, name.count - 1) == 0 else { return "" }
+    let text = unsafe String(cString: name)
+    return oneLine(text.split(separator: ".").first.map(String.init) ?? text)
+  }()
+
+  private static func oneLine(_ text: String) -> String {
+    String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 }.prefix(200)))
+  }
+}
