@@ -4,17 +4,17 @@ package import LLVSCore
 import TreeNames
 import WorkingTree
 
-/// Who made one side of a conflict, on which machine and when.
+/// The author, machine and time of one side of a conflict.
 package struct ConflictSide: Sendable {
   /// The name of the version that made it.
   package let version: String
   package let author: Author
   /// Nanoseconds since 1970.
   package let time: Int64
-  /// Whether the side removed the value.
+  /// True if the side removed the value.
   package let isRemoval: Bool
 
-  /// What a version says of itself.
+  /// The metadata of a version about its making.
   ///
   /// - Throws: what reading the store throws.
   init(_ node: HistoryNode, isRemoval: Bool, in store: Store) throws(StoreError) {

@@ -101,7 +101,7 @@ extension ControlService {
   /// So many conflicts are told with who, where and when by a command that is about other things.
   static let conflictsTold = 5
 
-  /// Who made the sides of the first conflicts at some paths; a path that has none is left out.
+  /// The makers of the sides of the first conflicts at some paths; a path without a conflict is left out.
   func sides(of paths: [[UInt8]]) throws(ControlError) -> [(
     item: OpenConflict, sides: ConflictSides
   )] {

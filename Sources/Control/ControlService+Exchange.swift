@@ -14,7 +14,7 @@ extension ControlService {
     var fields: [ReplyValue] = []
     /// The paths on which merges clashed.
     var conflicts = ReplyField("conflicts", [])
-    /// Who made their sides.
+    /// The makers of their sides.
     var sides = ControlService.field([])
     /// The failures of arbiter commands.
     var failures = ArbiterTrials().field

@@ -18,7 +18,7 @@ struct MergeSummary {
   private(set) var displaced: [[UInt8]] = []
   /// The record of the commands that were asked to decide.
   var trials = ArbiterTrials()
-  /// Who made the sides of the first conflicts, where and when, by path.
+  /// The makers, machines and times of the sides of the first conflicts, by path.
   var sides: [[UInt8]: String] = [:]
 
   mutating func add(_ report: MergeReport) {
@@ -322,7 +322,7 @@ extension ControlService {
       ])
   }
 
-  /// Who made the sides of what clashed, as far as that can be read: the merge is made all the same.
+  /// The makers of the sides that clashed, as far as they can be read: the merge is made all the same.
   private func toldConflicts(
     _ summary: MergeSummary
   ) -> [(item: OpenConflict, sides: ConflictSides)] {

@@ -77,7 +77,7 @@ extension ControlService {
       ])
   }
 
-  /// What a version made on the head says of conflicts, so that they are open as at another.
+  /// The metadata by which a version made on the head has the conflicts open that another head has.
   private func conflictMetadata(
     of source: VersionRecord
   ) throws(ControlError) -> Version.Metadata {

@@ -112,7 +112,7 @@ extension ControlService {
     describeClock(head, &lines, &fields)
   }
 
-  /// How many heads the head's line has, and how many of them it does not hold.
+  /// The number of heads of the head's line, and of those that it does not contain.
   private func countHeads(
     beside head: VersionRecord
   ) throws(ControlError) -> (all: Int, others: Int) {
@@ -127,7 +127,7 @@ extension ControlService {
     }
   }
 
-  /// How many heads a merge of this line would take in.
+  /// The number of heads that a merge of this line would take in.
   func countToMerge() throws(ControlError) -> Int {
     if let head = try headRecord() { return try countHeads(beside: head).others }
     return try translating { () throws(StoreError) in
@@ -216,7 +216,7 @@ extension ControlService {
     fields.append(ReplyField("peers", .list(values)))
   }
 
-  /// Who made the sides of the first open conflicts.
+  /// The makers of the sides of the first open conflicts.
   private func firstConflicts() throws(ControlError) -> [(item: OpenConflict, sides: ConflictSides)]
   {
     let paths = try translating { () throws(StoreError) in

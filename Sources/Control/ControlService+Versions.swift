@@ -72,7 +72,7 @@ extension ControlService {
     line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
   }
 
-  /// Who makes versions here, by the settings.
+  /// The author and the machine of versions made here, by the settings.
   var author: Author { settings.maker }
 
   // MARK: - Lines

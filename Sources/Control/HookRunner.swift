@@ -21,7 +21,7 @@ package final class HookRunner: Sendable {
     var paths: [[UInt8]]
   }
 
-  /// How long a command may take, in nanoseconds.
+  /// The longest time that a command may take, in nanoseconds.
   package static let patience: UInt64 = 60_000_000_000
   /// So many wait at most; what comes then is dropped, and the log says so.
   private static let queueLimit = 64

@@ -18,7 +18,7 @@ enum ConflictNotice {
         + "\"llvs help settle\" how to close \(count == 1 ? "it" : "them").")
   }
 
-  /// How many conflicts are open; nil where that cannot be known, which is no fault of what was done.
+  /// The number of open conflicts; nil if it cannot be known, which is no failure of the command.
   private static func count(_ line: CommandLine) -> Int? {
     guard let target = try? CommandTarget(line) else { return nil }
     switch target {

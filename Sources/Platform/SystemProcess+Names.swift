@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension SystemProcess {
-  /// The full name of the user who runs this, as the system's accounts have it, else the login name; empty
-  /// where there is neither.
+  /// The full name of the user who runs this process, else the login name; empty if the system's accounts
+  /// have neither.
   package static let userName: String = {
     var buffer = [CChar](repeating: 0, count: 65_536)
     let names = unsafe buffer.withUnsafeMutableBufferPointer { buffer -> [String] in
@@ -16,16 +16,17 @@ extension SystemProcess {
         unsafe text.map { unsafe String(cString: $0) } ?? ""
       }
     }
-    // passwd(5): what follows a comma is a room and telephone numbers.
+    // passwd(5): a room and telephone numbers follow after a comma.
     let full = names.first?.prefix { $0 != "," } ?? ""
     return oneLine(full.isEmpty ? names.last ?? environment("USER") ?? "" : String(full))
   }()
 
-  /// What this machine is called, without its domain; empty where it has no name.
+  /// The name of this machine, without its domain; empty if it has none.
   package static let hostName: String = {
     var name = [CChar](repeating: 0, count: 256)
     guard unsafe gethostname(&name, name.count - 1) == 0 else { return "" }
-    let text = unsafe String(cString: name)
+    let text = String(
+      decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     return oneLine(text.split(separator: ".").first.map(String.init) ?? text)
   }()
 

@@ -16,7 +16,7 @@ package struct StoreSettings: Hashable, Sendable {
     case onConflict = "on-conflict"
     case onSync = "on-sync"
 
-    /// Those that name a program to run.
+    /// The settings that name a program to run.
     static let commands: [Name] = [.mergetool, .onVersion, .onConflict, .onSync]
 
     init(word: String) throws(ControlError) {
@@ -185,7 +185,7 @@ package struct StoreSettings: Hashable, Sendable {
     }
   }
 
-  /// Who makes versions here.
+  /// The author and the machine of versions made here.
   package var maker: Author {
     Author(
       name: author.isEmpty ? nil : author, machine: machine.isEmpty ? nil : machine)

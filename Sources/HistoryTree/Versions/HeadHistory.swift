@@ -88,7 +88,7 @@ package struct HeadHistory {
     return entry
   }
 
-  /// Whether conflicts were closed between two heads, or opened again.
+  /// Tells whether conflicts were closed between two heads, or opened again.
   private func hasSettled(
     _ change: HeadLogEntry, since target: HeadLogEntry
   ) throws(StoreError) -> Bool {

@@ -95,7 +95,7 @@ package struct ConflictFinder: Sendable {
     return keys
   }
 
-  /// What versions among these open again, as far as the merges that they name dropped it.
+  /// The dropped revisions that versions among these open again, if the merges that they name dropped them.
   private func reopened(
     by versions: [VersionNumber: HistoryNode]
   ) throws(StoreError) -> [UnsettledDrop] {
@@ -234,7 +234,7 @@ package struct ConflictFinder: Sendable {
     return false
   }
 
-  /// Whether a version says that it opens a dropped revision again.
+  /// Tells whether a version opens a dropped revision again.
   private func opensAgain(
     _ number: VersionNumber, _ drop: UnsettledDrop
   ) throws(StoreError) -> Bool {

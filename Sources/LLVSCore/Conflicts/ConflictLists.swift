@@ -56,7 +56,7 @@ extension Version {
     return (texts ?? []).map { Key($0) }
   }
 
-  /// What a version's metadata opens again; none where it cannot be read.
+  /// The dropped revisions that a version's metadata opens again; none if it cannot be read.
   package static func reopenedDrops(_ metadata: Metadata) -> [ReopenedDrop] {
     guard let value = metadata[.reopened] else { return [] }
     let triples: [[String]] = value.value() ?? []

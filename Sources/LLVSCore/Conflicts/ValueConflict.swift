@@ -6,7 +6,7 @@ package struct ValueConflict: Hashable, Sendable {
     package let version: HistoryNode
     /// Nil for a removal.
     package let entry: Entry?
-    /// Who made it: the same version, or of what a merge made of both sides that of the newer one.
+    /// The version that made it; for bytes that a merge made of both sides, the version of the newer side.
     package let maker: HistoryNode
 
     package init(version: HistoryNode, entry: Entry?, maker: HistoryNode? = nil) {
@@ -21,7 +21,7 @@ package struct ValueConflict: Hashable, Sendable {
   package let base: Entry?
   /// What the tree holds; nil for nothing.
   package let ours: Entry?
-  /// Who made what was kept: the version that stored it or removed it, of what a merge made of both sides
+  /// The maker of what was kept: the version that stored it or removed it; for bytes that a merge made of both sides
   /// that of the newer one.
   package let kept: HistoryNode?
   /// What was dropped, newest first; none of a value that lost only its name.

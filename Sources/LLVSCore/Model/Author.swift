@@ -1,4 +1,4 @@
-/// Who made a version, and on which machine: a part of its metadata.
+/// The author and the machine of a version: a part of its metadata.
 package struct Author: Hashable, Sendable {
   /// Nil where it is not known.
   package var name: String?
@@ -9,7 +9,7 @@ package struct Author: Hashable, Sendable {
     self.machine = machine
   }
 
-  /// What a version's metadata says.
+  /// The author and the machine that a version's metadata names.
   package init(_ metadata: Version.Metadata) {
     self.init(name: metadata[.author]?.value(), machine: metadata[.machine]?.value())
   }
@@ -22,7 +22,7 @@ package struct Author: Hashable, Sendable {
 }
 
 extension Version.MetadataKey {
-  /// Who made the version: a JSON string.
+  /// The author of the version: a JSON string.
   package static let author = Version.MetadataKey("llvs.author")
   /// The machine on which it was made: a JSON string.
   package static let machine = Version.MetadataKey("llvs.machine")

@@ -13,7 +13,7 @@ package enum VersionName {
   /// to 9999.
   package static func milliseconds(_ timestamp: Double) -> Int64 {
     let bounded = timestamp.isNaN ? 0 : min(max(timestamp, -6.3e10), 2.5e11)
-    // What was meant, where no double says it exactly: 0.482 s is a little less than 482 ms.
+    // Rounded, since no double is exactly 0.482 s: the nearest is a little less than 482 ms.
     let microseconds = Int64((bounded * 1_000_000).rounded())
     let rest = microseconds % 1000
     return (microseconds - (rest < 0 ? rest + 1000 : rest)) / 1000 + referenceEpoch * 1000

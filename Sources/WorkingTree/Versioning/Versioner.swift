@@ -22,7 +22,7 @@ package final class Versioner: Sendable {
     package var head: VersionRecord?
     /// The head before.
     package var before: VersionNumber?
-    /// Whether the head afterwards was made by this.
+    /// True if this made the head that is there afterwards.
     package var isNew = false
     /// Files that were left out because they are not saved.
     package var unsaved: [[UInt8]] = []

@@ -8,7 +8,7 @@ import WorkingTree
 
 @testable import Control
 
-/// Who made the sides of a conflict, and what settles and opens it again.
+/// The makers of the sides of a conflict, and settling and opening it again.
 @Suite("Conflicts that people see", .timeLimit(.minutes(2)))
 struct ConflictSidesTests {
   /// Two stores that exchange through a folder, on machines and of authors of their own.

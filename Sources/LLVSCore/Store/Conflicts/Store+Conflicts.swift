@@ -38,7 +38,7 @@ extension Store {
     return try finder.conflicts(try unsettledDrops(at: head, finder), where: isWanted)
   }
 
-  /// What is settled at one head of what is open at another, as a version made on the first names it to open
+  /// The conflicts open at one head and settled at another, as a version made on the other names them to open
   /// it again: drops of merges that the first came from.
   ///
   /// - Complexity: as ``openConflicts(at:where:)`` of both.

@@ -117,7 +117,7 @@ struct AuthoredPartsTests {
       let report = try format.retrieve(into: peer, folder)
       #expect(report.refused.isEmpty && report.waiting.isEmpty)
       let there = try #require(try peer.version(last.id))
-      #expect(try peer.map(of: there).contentDigest == store.map(of: last).contentDigest)
+      #expect(peer.map(of: there).contentDigest == store.map(of: last).contentDigest)
     }
   }
 
