@@ -272,7 +272,7 @@ struct ControlServiceTests {
     #expect(
       try refusal("tag one", space) == "one is \(first); \"tag --force one\" moves it")
     // No version was made for what is refused.
-    #expect(try space.store.lastNumber == count)
+    #expect(space.store.lastNumber == count)
     #expect(try space.service.version("one").name == first)
     #expect(try space.failure("tag --force") == .grammar)
     let moved = try space.run("tag one head -f")

@@ -211,7 +211,7 @@ struct TransitionTests {
       mount.told.all = []
       _ = try mount.versioner.transition(.command) { (_, _) throws(StoreError) in head }
       #expect(try mount.names("d") == Set(names))
-      #expect(try mount.text("d/e/e/.f.swp") == "scratch")
+      #expect(mount.text("d/e/e/.f.swp") == "scratch")
       for parent in places {
         #expect(mount.told.all.contains(.entry(parent: parent, name: Array("f".utf8))))
       }
