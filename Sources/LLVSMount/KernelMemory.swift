@@ -13,9 +13,6 @@ import WorkingTree
 
 /// Makes the kernel forget names if it remembers too many, and returns freed memory to the system.
 final class KernelMemory: Sendable {
-  /// The default limit of names, above which the kernel is made to forget.
-  static let softLimit = 500_000
-
   private struct State {
     var isCrowded = false
     /// The time of the next look, on the monotonic clock: names that were in use may be free then.
