@@ -189,7 +189,7 @@ extension Store {
       guard let distance, !near.contains(where: { $0.name == name }) else { continue }
       near.append((distance, name))
     }
-    // Of equally near names the first: lines before versions, newer versions before older.
+    // The first of equally near names is taken: lines before versions, newer versions before older.
     return near.enumerated().sorted {
       ($0.element.distance, $0.offset) < ($1.element.distance, $1.offset)
     }.prefix(3).map(\.element.name)

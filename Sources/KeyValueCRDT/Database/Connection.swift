@@ -5,7 +5,7 @@ internal import SQLite
 ///
 /// Unchecked: everything but the gate is used while the gate is held.
 final class Connection: @unchecked Sendable {
-  /// How long a call waits for others that hold the file, in milliseconds.
+  /// The longest time that a call waits for other connections, in milliseconds.
   static let patience: Int32 = 5000
 
   let gate = Gate()
@@ -18,7 +18,7 @@ final class Connection: @unchecked Sendable {
 
   private var change = Change()
   private var changesBefore: Int64 = 0
-  /// How many operations are under way that note the keys they change.
+  /// The number of running operations that record the keys they change.
   private var operations = 0
   private var savepoints = 0
   private var isReading = false
@@ -72,7 +72,7 @@ final class Connection: @unchecked Sendable {
       try sqlite.execute("RELEASE \(name)")
       return result
     } catch {
-      // Where the whole transaction is gone there is nothing to undo.
+      // There is nothing to undo if the whole transaction is gone.
       if sqlite.isInTransaction {
         try sqlite.execute("ROLLBACK TO \(name)")
         try sqlite.execute("RELEASE \(name)")
@@ -120,16 +120,16 @@ final class Connection: @unchecked Sendable {
   func note(_ key: ScopedKey) { change.keys.insert(key) }
 }
 
-/// What a transaction changed.
+/// The changes of one transaction.
 struct Change {
   /// The keys whose versions changed.
   var keys: Set<ScopedKey> = []
-  /// Whether entries changed and the keys are not known, all of them at least.
+  /// True if entries changed and not all of their keys are known.
   var isUnknown = false
-  /// Whether any table changed.
+  /// True if any table changed.
   var isAny = false
 
-  /// Whether versions of a key may have changed that `isIncluded` takes.
+  /// True if versions of a key that `isIncluded` accepts may have changed.
   func touches(_ isIncluded: (ScopedKey) -> Bool) -> Bool {
     isUnknown || keys.contains(where: isIncluded)
   }
