@@ -106,7 +106,8 @@ let package = Package(
     .executableTarget(name: "conformance", dependencies: ["CShims"], path: "Tests/Conformance"),
 
     .target(
-      name: "FuzzTargets", dependencies: store + tree + ["Control", "HistoryTree"],
+      name: "FuzzTargets",
+      dependencies: store + tree + ["Control", "HistoryTree", "ObjectStores"],
       path: "Tests/FuzzTargets"),
     .testTarget(
       name: "FuzzTests", dependencies: ["FuzzTargets", "Platform", "TestSupport"],

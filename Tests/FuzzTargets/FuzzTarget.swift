@@ -5,7 +5,7 @@
 /// when something is taken that does not hold, or when the process dies.
 package enum FuzzTarget: String, CaseIterable, Sendable {
   case version, changes, attributes, mapNode, record, journal, replay, control, ignore, text, json
-  case settings, names, bundle
+  case settings, names, bundle, objectList, multistatus, address
 
   /// Something was taken that must not be, or is not what was put in.
   package struct Failure: Error, CustomStringConvertible {
@@ -31,6 +31,9 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .settings: try WordTargets.settings(bytes)
     case .names: try WordTargets.names(bytes)
     case .bundle: try BundleTargets.bundle(bytes)
+    case .objectList: try RemoteTargets.objectList(bytes)
+    case .multistatus: try RemoteTargets.multistatus(bytes)
+    case .address: try RemoteTargets.address(bytes)
     }
   }
 
@@ -51,6 +54,9 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .settings: WordTargets.settingSeeds
     case .names: WordTargets.nameSeeds
     case .bundle: BundleTargets.seeds
+    case .objectList: RemoteTargets.objectListSeeds
+    case .multistatus: RemoteTargets.multistatusSeeds
+    case .address: RemoteTargets.addressSeeds
     }
   }
 }

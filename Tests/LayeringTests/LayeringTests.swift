@@ -66,7 +66,6 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
 private let outside: [String: Set<String>] = [
   "Glibc": ["Platform", "FuseSession"],
   "Foundation": ["LLVSCore", "LLVSExchange", "LLVS", "LLVSTool", "ObjectStores", "KeyValueCRDT"],
-  "FoundationXML": ["ObjectStores"],
   "Dispatch": ["LLVSCore", "LLVSExchange", "KeyValueCRDT"],
   "Synchronization": [
     "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVS", "TreeNames",

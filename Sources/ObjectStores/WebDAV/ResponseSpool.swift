@@ -33,15 +33,21 @@ final class ResponseSpool {
     length += UInt64(piece.count)
   }
 
+  /// Reads what was added as XML.
+  ///
+  /// - Throws: as ``XMLStreamReader``; `local` where the file cannot be read.
   func read(start: XMLStreamReader.Start, end: XMLStreamReader.End) throws(RemoteError) {
     guard let file else { return try XMLStreamReader.read(bytes, start: start, end: end) }
-    let beginning: [UInt8]
-    do throws(SystemError) {
-      beginning = try file.read(XMLStreamReader.startLength, at: 0)
-    } catch {
-      throw RemoteError(error)
+    var offset: UInt64 = 0
+    let input = XMLInput { (buffer) throws(RemoteError) in
+      do throws(SystemError) {
+        let count = try file.read(into: buffer, at: offset)
+        offset += UInt64(count)
+        return count
+      } catch {
+        throw RemoteError(error)
+      }
     }
-    try XMLStreamReader.read(
-      file: "/proc/self/fd/\(file.descriptor)", beginning: beginning, start: start, end: end)
+    try XMLStreamReader.read(input, start: start, end: end)
   }
 }
