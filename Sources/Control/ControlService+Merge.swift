@@ -92,11 +92,11 @@ extension ControlService {
     try cut()
     if let others {
       return try mergeAuthored(
-        merge, context, arbitration, reason: "merge"
+        merge, context, arbitration, reason: .merge
       ) { (_, _) throws(StoreError) in others }
     }
     if merge.target == .all || merge.arbiter != nil {
-      return try mergeAuthored(merge, context, arbitration, reason: "merge") {
+      return try mergeAuthored(merge, context, arbitration, reason: .merge) {
         (graph, line) throws(StoreError) in
         try self.heads(of: graph, line, all: merge.target == .all)
       }
@@ -178,7 +178,7 @@ extension ControlService {
     var done: MergeReport?
     var outcome: Versioner.Outcome
     repeat {
-      outcome = try move("merge", context) { (transaction, head) throws(StoreError) in
+      outcome = try move(.merge, context) { (transaction, head) throws(StoreError) in
         before = head
         let line = try self.line(of: head, in: transaction)
         let report = try transaction.mergeHeads(
@@ -243,7 +243,7 @@ extension ControlService {
 
   private func mergeAuthored(
     _ merge: ControlCommand.Merge, _ context: CommandContext,
-    _ arbitration: Arbitration, reason: String,
+    _ arbitration: Arbitration, reason: HeadReason,
     _ others: (VersionGraph, Branch?) throws(StoreError) -> [VersionRecord]
   ) throws(ControlError) -> CommandResult {
     var summary = MergeSummary()

@@ -10,7 +10,7 @@ extension ControlService {
     let source = try version(word)
     if !paths.isEmpty { try checkPaths(paths, in: source) }
     try cut()
-    return try restore(source, paths, reason: "restore \(source.name)", context)
+    return try restore(source, paths, reason: .restore(version: source.name), context)
   }
 
   /// Throws unless every path is in the version or in the tree.
@@ -34,7 +34,8 @@ extension ControlService {
   /// With `withConflicts`, the conflicts that were open at that version are opened again, and the
   /// conflicts that were settled there are settled again.
   func restore(
-    _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: String, withConflicts: Bool = false,
+    _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: HeadReason,
+    withConflicts: Bool = false,
     _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
     var count = 0
@@ -57,7 +58,7 @@ extension ControlService {
       return try transaction.add(
         AuthoredVersion(
           number: try transaction.reserveVersion(), first: head, base: base, map: map,
-          line: Self.branch(record.line), author: self.author, message: reason,
+          line: Self.branch(record.line), author: self.author, message: reason.text,
           metadata: conflicts)
       ).number
     }

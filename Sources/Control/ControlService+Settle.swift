@@ -32,7 +32,7 @@ extension ControlService {
             + "there are \(item.conflict.theirs.count)")
       }
     }
-    let outcome = try move("settle \(shown)", context) { (transaction, head) throws(StoreError) in
+    let outcome = try move(.settled(shown), context) { (transaction, head) throws(StoreError) in
       guard let head, let record = try transaction.version(head) else { return head }
       let number = try transaction.reserveVersion()
       let base = ValueMap(
@@ -111,7 +111,7 @@ extension ControlService {
     let start = try translating { () throws(StoreError) in
       try self.start(of: path, seen: seen, head: head)
     }
-    let outcome = try move("settle \(shown)", context) { (transaction, now) throws(StoreError) in
+    let outcome = try move(.settled(shown), context) { (transaction, now) throws(StoreError) in
       // Changes that were saved meanwhile are in a version of their own, which is merged.
       let base = ValueMap(
         root: start.record.map, storage: transaction.nodes, cache: self.store.nodeCache)

@@ -7,18 +7,18 @@ extension ControlService {
     try cut()
     let step = try translating { () throws(StoreError) in try HeadHistory(of: tree).undo() }
     guard let step else { throw ControlError(.notFound, "there is nothing to undo") }
-    return try go(step, "undo \(step.target.sequence)", context)
+    return try go(step, .undo(to: step.target.sequence), context)
   }
 
   func redo(_ context: CommandContext) throws(ControlError) -> CommandResult {
     try cut()
     let step = try translating { () throws(StoreError) in try HeadHistory(of: tree).redo() }
     guard let step else { throw ControlError(.notFound, "there is nothing to redo") }
-    return try go(step, "redo \(step.target.sequence)", context)
+    return try go(step, .redo(to: step.target.sequence), context)
   }
 
   private func go(
-    _ step: HeadHistory.Step, _ reason: String, _ context: CommandContext
+    _ step: HeadHistory.Step, _ reason: HeadReason, _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
     let target = try translating { () throws(StoreError) -> VersionRecord in
       guard let number = step.target.version, let record = try store.version(number) else {

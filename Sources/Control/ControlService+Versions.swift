@@ -7,12 +7,12 @@ import WorkingTree
 extension ControlService {
   /// Makes a version of saved changes, then moves the head.
   func move(
-    _ reason: String, _ context: CommandContext,
+    _ reason: HeadReason, _ context: CommandContext,
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(ControlError) -> Versioner.Outcome {
     try context.check()
     return try translating { () throws(StoreError) in
-      try versioner.transition(.command, reasonText: reason) {
+      try versioner.transition(.command, headReason: reason) {
         (transaction, head) throws(StoreError) in
         if context.isCancelled() { throw .cancelled }
         let target = try goOn(transaction, head)
@@ -80,7 +80,7 @@ extension ControlService {
   func branch(_ name: String, _ context: CommandContext) throws(ControlError) -> CommandResult {
     try refuseTaken(name)
     try cut()
-    let outcome = try move("branch \(name)", context) { (transaction, head) throws(StoreError) in
+    let outcome = try move(.branch(name), context) { (transaction, head) throws(StoreError) in
       try self.begin(name, on: head, in: transaction)
     }
     return moved(outcome, "on \(name)")
@@ -131,7 +131,7 @@ extension ControlService {
     guard cut.unsaved.isEmpty else {
       throw ControlError(.busy, "not saved yet: \(Self.names(cut.unsaved))")
     }
-    let outcome = try move("switch \(line ?? target)", context) {
+    let outcome = try move(.switched(to: line ?? target), context) {
       (transaction, head) throws(StoreError) in
       guard let line else {
         // The tree is on this line already: the version of the cut above descends from the target.

@@ -66,7 +66,7 @@ struct TreeImport {
       // This store was never mounted: its first version can be made without a working tree.
       let made = try store.write { (transaction) throws(StoreError) -> VersionRecord? in
         guard let record = try add(to: transaction, head: nil, store, message) else { return nil }
-        try transaction.setHead(record.number, map: record.map, reason: "import")
+        try transaction.setHead(record.number, map: record.map, reason: .imported)
         return record
       }
       return made.map { logged($0, in: EventLog(directory: store.path)) }
@@ -74,7 +74,7 @@ struct TreeImport {
     let service: ControlService
     service = try ControlService.open(store)
     var made: VersionRecord?
-    _ = try service.versioner.transition(.command, reasonText: "import") {
+    _ = try service.versioner.transition(.command, headReason: .imported) {
       (transaction, head) throws(StoreError) in
       made = try add(to: transaction, head: head, store, message)
       return made?.number ?? head

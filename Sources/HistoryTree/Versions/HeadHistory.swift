@@ -5,7 +5,7 @@ package import WorkingTree
 // Undo and redo over the log of heads.
 //
 // Each entry of the log is a position. Undo and redo add entries that name the position that they
-// return to ("undo 12", "redo 14"). So the newest entry gives the current position, and the entries
+// return to. So the newest entry gives the current position, and the entries
 // since the last ordinary one give the target of redo.
 
 /// Finds the heads that undo and redo return to.
@@ -32,9 +32,7 @@ package struct HeadHistory {
     package var target: HeadLogEntry
 
     /// True if the change switched the tree to another line, so that undo switches it back.
-    package var isMove: Bool {
-      change.reason.hasPrefix("switch ") || change.reason.hasPrefix("branch ")
-    }
+    package var isMove: Bool { change.reason.isMove }
   }
 
   /// Finds the step of undo; nil if there is no earlier position.
@@ -64,15 +62,21 @@ package struct HeadHistory {
     var before = Int64.max
     var cursor: Int64?
     while cursor == nil, let entry = try entry(newestBefore: before) {
-      if Self.target(of: entry) == nil { cursor = entry.sequence } else { steps.append(entry) }
+      if entry.reason.target == nil { cursor = entry.sequence } else { steps.append(entry) }
       before = entry.sequence
     }
     guard var position = cursor else { return nil }
     var undone: [Int64] = []
     for step in steps.reversed() {
-      guard let target = Self.target(of: step) else { continue }
-      if step.reason.hasPrefix("undo ") { undone.append(position) } else { _ = undone.popLast() }
-      position = target
+      switch step.reason {
+      case .undo(let target):
+        undone.append(position)
+        position = target
+      case .redo(let target):
+        _ = undone.popLast()
+        position = target
+      default: continue
+      }
     }
     guard let last = undone.last, let entry = try entry(last) else { return nil }
     return Step(change: entry, target: entry)
@@ -81,7 +85,7 @@ package struct HeadHistory {
   /// Returns the ordinary entry that an entry of undo or redo returns to.
   private func position(of entry: HeadLogEntry) throws(StoreError) -> HeadLogEntry {
     var entry = entry
-    while let target = Self.target(of: entry), target < entry.sequence {
+    while let target = entry.reason.target, target < entry.sequence {
       guard let next = try self.entry(target) else { return entry }
       entry = next
     }
@@ -109,11 +113,5 @@ package struct HeadHistory {
     guard sequence < .max else { return nil }
     return try entry(newestBefore: sequence + 1)
       .flatMap { $0.sequence == sequence ? $0 : nil }
-  }
-
-  private static func target(of entry: HeadLogEntry) -> Int64? {
-    let words = entry.reason.split(separator: " ")
-    guard words.count == 2, words[0] == "undo" || words[0] == "redo" else { return nil }
-    return Int64(words[1])
   }
 }

@@ -58,7 +58,7 @@ extension Catalog {
     bytes.append(bigEndian: head.version?.rawValue ?? 0)
     bytes.append((head.map == nil ? 0 : 1) as UInt8)
     if let map = head.map { bytes.append(map) }
-    bytes.append(counted: Array(head.reason.utf8))
+    bytes.append(counted: Array(head.reason.text.utf8))
     bytes.append(bigEndian: UInt32(own.count))
     for (name, value) in own.sorted(by: { $0.key < $1.key }) {
       bytes.append(counted: Array(name.utf8))
@@ -93,7 +93,7 @@ extension Catalog {
         head: HeadLogEntry(
           sequence: Int64(bitPattern: sequence), time: Int64(bitPattern: time),
           version: number == 0 ? nil : VersionNumber(number), map: map,
-          reason: String(decoding: reason, as: UTF8.self)), settings: settings)
+          reason: HeadReason(text: String(decoding: reason, as: UTF8.self))), settings: settings)
     }
     // A program that writes no copies may have changed the head since.
     let newest = try database.integer("SELECT max(sequence) FROM head_log")

@@ -128,7 +128,7 @@ extension Catalog {
     }
     return HeadLogEntry(
       sequence: row.integer(0), time: row.integer(1), version: row.optionalNumber(2), map: map,
-      reason: row.text(4))
+      reason: HeadReason(text: row.text(4)))
   }
 
   func appendHead(_ entry: HeadLogEntry, in database: StoreDatabase) throws(StoreError) {
@@ -161,7 +161,8 @@ extension Catalog {
       map = bytes
     }
     return try database.prepared(sql)
-      .bind(1, entry.time).bind(2, entry.version).bind(3, map).bind(4, Array(entry.reason.utf8))
+      .bind(1, entry.time).bind(2, entry.version).bind(3, map).bind(
+        4, Array(entry.reason.text.utf8))
   }
 
   /// Returns the newest entries with a smaller sequence number, newest first.
@@ -257,6 +258,6 @@ package struct HeadLogEntry: Hashable, Sendable {
   package var version: VersionNumber?
   /// The head's map with the inode numbers that the live tree shows.
   package var map: MapRoot?
-  /// The reason for the change, in words.
-  package var reason: String
+  /// The reason for the change.
+  package var reason: HeadReason
 }

@@ -174,7 +174,7 @@ package final class WriteTransaction: ChunkTransaction {
 
   /// Makes a version the head of the live tree, and logs the reason.
   package func setHead(
-    _ version: VersionNumber?, map: MapRoot?, reason: String
+    _ version: VersionNumber?, map: MapRoot?, reason: HeadReason
   ) throws(StoreError) {
     if let version, try self.version(version) == nil {
       throw .notFound("version number \(version.rawValue)")

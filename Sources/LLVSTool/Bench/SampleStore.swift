@@ -41,7 +41,7 @@ enum SampleStore {
       }
       let record = try transaction.add(
         AuthoredVersion(number: number, first: nil, base: empty, map: map))
-      if isHead { try transaction.setHead(number, map: map.root, reason: "import") }
+      if isHead { try transaction.setHead(number, map: map.root, reason: .imported) }
       return record
     }
   }

@@ -185,21 +185,21 @@ package final class Versioner: Sendable {
   /// - Parameters:
   ///   - reason: why the cut is made.
   ///   - message: what the version says of itself.
-  ///   - reasonText: what the log of heads says.
+  ///   - headReason: the reason in the log of heads.
   ///   - goOn: is given the transaction and the head after the cut, and returns the new head.
   /// - Returns: what was done.
   /// - Throws: whatever the store or `goOn` throws; the head is then where it was and everything that was
   ///   pending still is.
   package func transition(
-    _ reason: LiveTree.CutReason, message: String? = nil, reasonText: String = "cut",
+    _ reason: LiveTree.CutReason, message: String? = nil, headReason: HeadReason = .cut,
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(StoreError) -> Outcome {
     try transition(
-      reason, message: message, reasonText: reasonText, isOnlyCut: false, goOn)
+      reason, message: message, headReason: headReason, isOnlyCut: false, goOn)
   }
 
   private func transition(
-    _ reason: LiveTree.CutReason, message: String?, reasonText: String = "cut", isOnlyCut: Bool,
+    _ reason: LiveTree.CutReason, message: String?, headReason: HeadReason = .cut, isOnlyCut: Bool,
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(StoreError) -> Outcome {
     try exclusively { () throws(StoreError) in
@@ -213,7 +213,7 @@ package final class Versioner: Sendable {
         let known = tree.leftOutCount
         do throws(StoreError) {
           let outcome = try attempt(
-            reason, message: message, reasonText: reasonText, isOnlyCut: isOnlyCut, goOn)
+            reason, message: message, headReason: headReason, isOnlyCut: isOnlyCut, goOn)
           // What the plan took goes back to the system, which is otherwise kept for the next as large.
           if outcome.summary.count >= Self.largeCut || outcome.hasLongAttributes {
             SystemMemory.trim()
@@ -234,7 +234,7 @@ package final class Versioner: Sendable {
   }
 
   private func attempt(
-    _ reason: LiveTree.CutReason, message: String?, reasonText: String, isOnlyCut: Bool,
+    _ reason: LiveTree.CutReason, message: String?, headReason: HeadReason, isOnlyCut: Bool,
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(StoreError) -> Outcome {
     let id = tree.journal.state.withLock { s -> UInt64 in
@@ -273,7 +273,7 @@ package final class Versioner: Sendable {
       ahead = next
       // What fails is found before any work is done for nothing.
       if !isLong { try next.wait() }
-      commit = try made(plan, message: message, reasonText: reasonText, next, goOn)
+      commit = try made(plan, message: message, headReason: headReason, next, goOn)
     } catch {
       ahead?.discard(from: tree.journal)
       tree.abandon(plan)
@@ -307,7 +307,7 @@ package final class Versioner: Sendable {
   }
 
   private func made(
-    _ plan: CutPlan, message: String?, reasonText: String, _ next: NextGeneration,
+    _ plan: CutPlan, message: String?, headReason: HeadReason, _ next: NextGeneration,
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
   ) throws(StoreError) -> Commit {
     let store = tree.store
@@ -353,7 +353,7 @@ package final class Versioner: Sendable {
         transaction.setImplied(path, inode)
       }
       let commit = Commit(installation: installation, outcome: outcome, cut: plan.id)
-      try transaction.setHead(head, map: map.root, reason: reasonText)
+      try transaction.setHead(head, map: map.root, reason: headReason)
       let record = CutRecord(
         of: plan, made, lineEpoch: tree.lock.withLock { _ in tree.lineEpoch },
         leavesHistory: installation.leavesHistory)

@@ -133,7 +133,7 @@ struct SwitchUnderWayTests {
       storing: [.update(Value(id: Value.ID("f"), data: Array("of more".utf8)))],
       metadata: [.branch: Version.MetadataValue("more")])
     let number = try #require(try space.store.version(made.id)).number
-    _ = try space.service.versioner.transition(.command, reasonText: "merge") { _, _ in number }
+    _ = try space.service.versioner.transition(.command, headReason: .merge) { _, _ in number }
     try Array("late".utf8).withUnsafeBytes { try space.tree.write(handle, at: 0, $0) }
     try space.tree.flush(handle)
     try space.tree.release(handle)

@@ -108,7 +108,8 @@ struct DamageTests {
         .joined()
     }
     note("log of heads") {
-      try mount.store.headLog(limit: 100).map { "\($0.time) \($0.reason)" }.joined(separator: ";")
+      try mount.store.headLog(limit: 100).map { "\($0.time) \($0.reason.text)" }.joined(
+        separator: ";")
     }
     for number in 1...7 {
       note("version \(number)") {

@@ -23,7 +23,8 @@ struct CatalogDamageTests {
       transaction.set("arbiter", to: Array("other".utf8))
       transaction.setPeer(Peer(name: "usb", address: Array("/media/usb/there".utf8)))
       let record = try transaction.version(second.id)
-      try transaction.setHead(record?.number, map: record?.map, reason: "reason-of-this-test")
+      try transaction.setHead(
+        record?.number, map: record?.map, reason: .other("reason-of-this-test"))
     }
     return second
   }
@@ -113,27 +114,29 @@ struct CatalogDamageTests {
       let store = try Store.open(path: path)
       try store.write { (transaction) throws(StoreError) in
         let first = try transaction.version(second.predecessors?.idOfFirst ?? second.id)
-        try transaction.setHead(first?.number, map: first?.map, reason: "between")
+        try transaction.setHead(first?.number, map: first?.map, reason: .other("between"))
       }
       // It was the newest when the store was opened, and was put right.
       let log = try store.headLog(limit: 2)
-      #expect(log.map(\.reason) == ["between", "reason-of-this-test"])
+      #expect(log.map(\.reason.text) == ["between", "reason-of-this-test"])
       (oldest, time) = (try #require(log.last), try #require(log.first).time)
       try store.write { (transaction) throws(StoreError) in
-        try transaction.setHead(nil, map: nil, reason: "newer")
+        try transaction.setHead(nil, map: nil, reason: .other("newer"))
       }
     }
     #expect(try flip(Array("between".utf8), at: 2))
     let again = try Store.open(path: path)
     var told: [String] = []
     let log = try again.headLog(limit: 2) { told.append($0) }
-    #expect(log.map(\.reason) == ["newer", "reason-of-this-test"])
+    #expect(log.map(\.reason.text) == ["newer", "reason-of-this-test"])
     #expect(told.count == 1 && told[0].contains("entry \(oldest.sequence + 1) of the log of heads"))
     #expect(try again.head(at: time) { told.append($0) } == oldest)
     #expect(told.count == 2)
-    #expect(try again.head(at: .max)?.reason == "newer" && again.head(at: oldest.time) == oldest)
+    #expect(
+      try again.head(at: .max)?.reason == .other("newer") && again.head(at: oldest.time) == oldest)
     #expect(try again.headLog(before: oldest.sequence, limit: 1).isEmpty)
-    #expect(try again.state().head == nil && again.headLog(limit: 1).map(\.reason) == ["newer"])
+    #expect(
+      try again.state().head == nil && again.headLog(limit: 1).map(\.reason.text) == ["newer"])
     #expect(try again.verify().damage.contains { $0.contains("head_log") })
   }
 

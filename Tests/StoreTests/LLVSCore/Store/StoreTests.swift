@@ -40,7 +40,7 @@ struct StoreTests {
       #expect(root.number.rawValue == 1)
       #expect(root.generation == 1)
       try store.write { (transaction) throws(StoreError) in
-        try transaction.setHead(root.number, map: StoreTests.emptyMap, reason: "test")
+        try transaction.setHead(root.number, map: StoreTests.emptyMap, reason: .other("test"))
         transaction.set("settle", to: Array("2s".utf8))
         transaction.setPeer(Peer(name: "usb", address: Array("/media/usb".utf8)))
       }
@@ -57,7 +57,7 @@ struct StoreTests {
     #expect(
       root.name == "2026-05-09T061320.000Z-ROOT"
     )
-    #expect(try store.headLog(limit: 10).map(\.reason) == ["test"])
+    #expect(try store.headLog(limit: 10).map(\.reason.text) == ["test"])
   }
 
   @Test("a second writer is refused while the first holds the store, and let in after it")

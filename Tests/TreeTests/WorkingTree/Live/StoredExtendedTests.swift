@@ -183,7 +183,7 @@ struct StoredExtendedTests {
     try mount.cut()
     let nodes = try remember("g", "d/f")
     let handle = try mount.open("g", .write)
-    _ = try mount.versioner.transition(.command, reasonText: "undo") { _, _ in first }
+    _ = try mount.versioner.transition(.command, headReason: .other("undo")) { _, _ in first }
     #expect(held() == 0)
     #expect(try value("g") == Self.value("g") && mount.text("g") == "other")
     #expect(try mount.tree.getxattr(nodes[0], Self.name) == Self.value("second"))

@@ -29,7 +29,7 @@ struct ReplacedBytesTests {
       basedOnPredecessor: head.id,
       storing: [.update(Value(id: Value.ID("f"), data: Array(text.utf8)))])
     let number = try #require(try mount.store.version(made.id)).number
-    _ = try mount.versioner.transition(.command, reasonText: "merge") { _, _ in number }
+    _ = try mount.versioner.transition(.command, headReason: .merge) { _, _ in number }
   }
 
   private func lookup() throws -> NodeStatus { try mount.tree.lookup(Self.root, Self.name) }
@@ -85,7 +85,7 @@ struct ReplacedBytesTests {
     let made = try mount.store.makeVersion(
       basedOnPredecessor: head.id, storing: [.remove(Value.ID("f"))])
     let number = try #require(try mount.store.version(made.id)).number
-    _ = try mount.versioner.transition(.command, reasonText: "switch") { _, _ in number }
+    _ = try mount.versioner.transition(.command, headReason: .other("switch")) { _, _ in number }
     #expect(try mount.tree.fault() == nil)
     #expect(throws: FSError.self) { try lookup() }
     #expect(try mount.tree.getattr(node.node).links == 0)

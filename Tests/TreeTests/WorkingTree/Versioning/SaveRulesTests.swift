@@ -286,7 +286,7 @@ struct SaveRulesTests {
     try mount.cut()
     try mount.save("f", "two")
     let handle = try mount.open("f", .write)
-    _ = try mount.versioner.transition(.command, reasonText: "cut") { _, head in
+    _ = try mount.versioner.transition(.command, headReason: .cut) { _, head in
       // The plan has "two" by now; this is what programs do until the version is installed.
       do {
         try mount.write(handle, Array("three".utf8))

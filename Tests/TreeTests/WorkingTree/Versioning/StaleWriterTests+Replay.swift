@@ -85,7 +85,7 @@ extension StaleWriterTests {
     let handle = try open("f", [.read, .write], by: editor)
     try mount.save("g", "more")
     try killedOnceCommitted {
-      _ = try mount.versioner.transition(.command, reasonText: "switch") { _, _ in
+      _ = try mount.versioner.transition(.command, headReason: .other("switch")) { _, _ in
         #expect(throws: Never.self) {
           try mount.write(handle, Array(Self.here.utf8))
           try mount.tree.flush(handle)

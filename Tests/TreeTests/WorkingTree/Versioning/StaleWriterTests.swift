@@ -81,7 +81,7 @@ struct StaleWriterTests {
   /// What the other side saved comes in, as a sync brings it.
   func retrieve(_ text: String, on base: VersionNumber? = nil) throws {
     let other = try edited(text, on: base)
-    _ = try mount.versioner.transition(.command, reasonText: "merge") {
+    _ = try mount.versioner.transition(.command, headReason: .merge) {
       (transaction, head) throws(StoreError) in
       guard let head else { return other }
       let arbiter = ChosenArbiter.maker([], transaction.store)

@@ -36,7 +36,7 @@ struct TransitionTests {
   @discardableResult
   func merge(_ other: VersionNumber) throws -> Versioner.Outcome {
     mount.told.all = []
-    return try mount.versioner.transition(.command, reasonText: "merge") {
+    return try mount.versioner.transition(.command, headReason: .merge) {
       (transaction, head) throws(StoreError) in
       guard let head else { return other }
       return try transaction.mergeSides([head, other], live: head).outcome
@@ -286,7 +286,7 @@ struct TransitionTests {
     let lock = try foreign([put("f", "moved"), add("new", "n")])
     try mount.store.write { (transaction) throws(StoreError) in
       let record = try transaction.version(lock)
-      try transaction.setHead(lock, map: record?.map, reason: "test")
+      try transaction.setHead(lock, map: record?.map, reason: .other("test"))
     }
     let copy = path + "/copy"
     try FileSystem.makeDirectory(copy)
