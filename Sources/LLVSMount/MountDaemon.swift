@@ -176,24 +176,17 @@ package final class MountDaemon: Sendable {
   private static let patience: UInt64 = 120_000_000_000
 
   private static func opened(_ request: MountRequest) throws(StoreError) -> Store {
-    let start = SystemClock.monotonic()
-    var mayGiveUp = true
-    while true {
-      do throws(StoreError) {
-        return try Store.open(
-          path: request.store, mode: .writer, create: request.creates,
-          isForced: request.isForced, makeRoom: LiveTree.giveUpRoom(of:))
-      } catch {
-        if mayGiveUp, error.isNoSpace, LiveTree.giveUpReserve(of: request.store) {
-          // SQLite needs some free space even for reading.
-          mayGiveUp = false
-          continue
-        }
-        guard case .busy(let reason) = error, reason.contains("finishing"),
-          SystemClock.monotonic() - start < patience
-        else { throw error }
-        SystemClock.sleep(nanoseconds: 100_000_000)
-      }
+    func open() throws(StoreError) -> Store {
+      try Store.open(
+        path: request.store, mode: .writer, create: request.creates, isForced: request.isForced,
+        patience: patience, makeRoom: LiveTree.giveUpRoom(of:))
+    }
+    do throws(StoreError) {
+      return try open()
+    } catch {
+      guard error.isNoSpace, LiveTree.giveUpReserve(of: request.store) else { throw error }
+      // SQLite needs some free space even for reading.
+      return try open()
     }
   }
 

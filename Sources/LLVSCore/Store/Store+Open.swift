@@ -16,14 +16,17 @@ extension Store {
   ///
   /// With `create`, makes a store if the directory is missing or empty. `isForced` treats a network
   /// or user-space file system as a disk. If the disk is too full to open a store for writing,
-  /// `makeRoom` is called, with the store's path and its lock held, to free what can be spared.
+  /// `makeRoom` is called, with the store's path and its lock held, to free what can be spared. A
+  /// writer waits up to `patience`, in nanoseconds, for another one that has announced that it is
+  /// finishing.
   package static func open(
     path: String, mode: AccessMode = .writer, create: Bool = false, isForced: Bool = false,
-    makeRoom: ((String) -> Void)? = nil
+    patience: UInt64 = 0, makeRoom: ((String) -> Void)? = nil
   ) throws(StoreError) -> Store {
     let store = Store(
       try parts(
-        path: path, mode: mode, create: create, isForced: isForced, makeRoom: makeRoom))
+        path: path, mode: mode, create: create, isForced: isForced, patience: patience,
+        makeRoom: makeRoom))
     if mode == .writer {
       try store.catchUpIndex()
       try store.addMissingLinks()
@@ -32,7 +35,7 @@ extension Store {
   }
 
   static func parts(
-    path given: String, mode: AccessMode, create: Bool, isForced: Bool,
+    path given: String, mode: AccessMode, create: Bool, isForced: Bool, patience: UInt64 = 0,
     makeRoom: ((String) -> Void)? = nil
   ) throws(StoreError) -> Parts {
     let isMade = create ? try makeDirectory(given) : false
@@ -51,7 +54,8 @@ extension Store {
       try refuseForeign(path)
     }
     let (lockFile, canWrite) =
-      try mode == .writer ? (writerLock(path), true) : readerLock(path, isTrusted: isTrusted)
+      try mode == .writer
+      ? (writerLock(path, patience: patience), true) : readerLock(path, isTrusted: isTrusted)
     let directoryLock = try mode == .writer ? lockedDirectory(path) : nil
     let (copy, logFaults) = try examinedLog(of: path, mode: mode, canWrite: canWrite)
     let databases = copy?.path ?? path
@@ -179,48 +183,69 @@ extension Store {
       "lock", "readers", "segments", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm",
       "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-journal", "lost+found",
     ]
+    let foreign: String?
     do throws(SystemError) {
-      if let foreign = try FileSystem.list(path).first(where: { !own.contains($0) }) {
-        throw SystemError(errno: Errno.notEmpty, call: foreign)
-      }
+      foreign = try FileSystem.list(path).first { !own.contains($0) }
     } catch {
-      guard error.errno == Errno.notEmpty else { throw .system(error) }
-      throw .exists("\(path) is neither a store nor empty: it holds \(error.call)")
+      throw .system(error)
+    }
+    if let foreign { throw .exists("\(path) is neither a store nor empty: it holds \(foreign)") }
+  }
+
+  /// The outcome of an attempt to take a store's lock for writing.
+  private enum WriterLock {
+    case taken(File)
+    /// Another process has it; `process` is nil if the file does not say which.
+    case held(process: UInt32?, isFinishing: Bool)
+  }
+
+  /// Takes a store's lock for writing; waits for a holder that is finishing.
+  private static func writerLock(_ path: String, patience: UInt64) throws(StoreError) -> File {
+    let start = SystemClock.monotonic()
+    while true {
+      let lock: WriterLock
+      do throws(SystemError) {
+        lock = try takeWriterLock(path)
+      } catch {
+        throw .system(error)
+      }
+      switch lock {
+      case .taken(let file): return file
+      case .held(_, isFinishing: true) where SystemClock.monotonic() - start < patience:
+        SystemClock.sleep(nanoseconds: 100_000_000)
+      case .held(let process, let isFinishing):
+        let holder = process.map { "\($0)" } ?? "?"
+        let note = isFinishing ? ", which is finishing" : ""
+        throw .busy("\(path) is in use by process \(holder)\(note)")
+      }
     }
   }
 
-  private static func writerLock(_ path: String) throws(StoreError) -> File {
-    do throws(SystemError) {
-      let file = try File.kept("\(path)/lock", [.readWrite, .create, .noFollow])
-      var isTaken = try file.lock(.exclusive)
-      // The lock of a holder that has ended may last for a moment in a child that it forked and
-      // that has not reached its exec: an open file is also the child's.
-      for _ in 0..<20 where !isTaken {
-        SystemClock.sleep(nanoseconds: 10_000_000)
-        isTaken = try file.lock(.exclusive)
-      }
-      guard isTaken else {
-        let text = String(decoding: try file.read(64, at: 0), as: UTF8.self)
-        let words = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
-        let holder = words.first.flatMap { UInt32($0) }.map { "\($0)" } ?? "?"
-        throw SystemError(
-          errno: Errno.busy,
-          call: words.contains("finishing") ? "\(holder), which is finishing" : holder,
-          subject: path)
-      }
-      // The text is for people; a full disk may have no space for it.
-      let text = Array("\(SystemProcess.id)\n".utf8)
-      do throws(SystemError) {
-        try file.write(text, at: 0)
-        try file.truncate(to: UInt64(text.count))
-      } catch {
-        guard error.errno == Errno.noSpace || error.errno == Errno.quota else { throw error }
-      }
-      return file
-    } catch {
-      guard error.errno == Errno.busy else { throw .system(error) }
-      throw .busy("\(path) is in use by process \(error.call)")
+  private static func takeWriterLock(_ path: String) throws(SystemError) -> WriterLock {
+    let file = try File.kept("\(path)/lock", [.readWrite, .create, .noFollow])
+    var isTaken = try file.lock(.exclusive)
+    // The lock of a holder that has ended may last for a moment in a child that it forked and
+    // that has not reached its exec: an open file is also the child's.
+    for _ in 0..<20 where !isTaken {
+      SystemClock.sleep(nanoseconds: 10_000_000)
+      isTaken = try file.lock(.exclusive)
     }
+    guard isTaken else {
+      let text = String(decoding: try file.read(64, at: 0), as: UTF8.self)
+      let words = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
+      return .held(
+        process: words.first.flatMap { UInt32($0) },
+        isFinishing: words.contains(Substring(finishingMark)))
+    }
+    // The text is for people; a full disk may have no space for it.
+    let text = Array("\(SystemProcess.id)\n".utf8)
+    do throws(SystemError) {
+      try file.write(text, at: 0)
+      try file.truncate(to: UInt64(text.count))
+    } catch {
+      guard error.errno == Errno.noSpace || error.errno == Errno.quota else { throw error }
+    }
+    return .taken(file)
   }
 
   /// Returns the store's directory, locked.
@@ -244,13 +269,13 @@ extension Store {
   ///
   /// The text is a hint for people and waiting processes; only the lock itself counts.
   package func announceFinishing() {
-    writeHolder(" finishing\n")
+    writeHolder(" \(Self.finishingMark)\n")
   }
 
   /// Writes the result of the session into the lock file, for processes that wait for it: on a full
   /// disk these bytes may still be written.
   package func announceEnd(_ end: LastWriterStatus) {
-    writeHolder(" finishing\n\(end.text)")
+    writeHolder(" \(Self.finishingMark)\n\(end.text)")
   }
 
   /// Writes into the lock file the device on which this process mounts the store, so that a mount
@@ -266,6 +291,7 @@ extension Store {
   }
 
   private static var deviceMark: String { "device " }
+  private static var finishingMark: String { "finishing" }
 
   private func writeHolder(_ words: String) {
     let text = Array("\(SystemProcess.id)\(words)".utf8)
