@@ -273,10 +273,6 @@ package final class MountDaemon: Sendable {
     return true
   }
 
-  /// The beginning of the log line for a mount whose last version could not be made; the reason
-  /// follows.
-  package static let lostCut = "error the last cut failed: "
-
   /// Makes the last version, and returns what is not in it.
   @discardableResult
   private func cut() -> LastWriterStatus {
@@ -289,7 +285,7 @@ package final class MountDaemon: Sendable {
         damaged: names(outcome.unreadable), unsaved: names(outcome.allUnsaved))
     } catch {
       let reason = ControlError(error).message
-      log.add("error", "the last cut failed: \(reason)")
+      log.add(.error, LostVersion(reason: reason).text)
       return LastWriterStatus(failure: reason)
     }
   }

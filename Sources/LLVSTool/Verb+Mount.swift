@@ -269,8 +269,10 @@ extension Verb {
     }
     // The log has a line for each attempt: the last line counts.
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-    let last = lines.last { $0.contains(" version ") || $0.contains(MountDaemon.lostCut) }
-    guard let last, let range = last.firstRange(of: MountDaemon.lostCut) else { return nil }
-    return String(last[range.upperBound...])
+    for event in lines.reversed().lazy.compactMap({ LoggedEvent(line: $0) }) {
+      if event.kind == .version { return nil }
+      if let lost = LostVersion(event) { return lost.reason }
+    }
+    return nil
   }
 }

@@ -19,13 +19,8 @@ package final class EventLog: Sendable {
   }
 
   /// Adds a line; one that cannot be written is dropped, since nothing may fail for the log's sake.
-  package func add(_ kind: String, _ text: String) {
-    let time = Self.time()
-    // Names that peers chose stand in it: nothing of them may begin a line or command a terminal.
-    let clean = String(
-      String.UnicodeScalarView(
-        text.unicodeScalars.map { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) ? " " : $0 }))
-    let line = Array("\(time) \(kind) \(clean)\n".utf8)
+  package func add(_ kind: LoggedEvent.Kind, _ text: String) {
+    let line = Array((LoggedEvent(time: Self.time(), kind: kind, text: text).line + "\n").utf8)
     file.withLock { state in
       do throws(SystemError) {
         let file: File

@@ -1,0 +1,20 @@
+package import WorkingTree
+
+/// The event in a store's log that the last version of a mount could not be made.
+package struct LostVersion {
+  private static let words = "the last cut failed: "
+  /// The reason: a clause without a final period.
+  package let reason: String
+
+  /// Creates the event.
+  package init(reason: String) { self.reason = reason }
+
+  /// Reads an event of the log; nil if it is another event.
+  package init?(_ event: LoggedEvent) {
+    guard event.kind == .error, event.text.hasPrefix(Self.words) else { return nil }
+    reason = String(event.text.dropFirst(Self.words.count))
+  }
+
+  /// The words of the event, whose kind is ``LoggedEvent/Kind/error``.
+  package var text: String { Self.words + reason }
+}
