@@ -251,10 +251,10 @@ extension ControlService {
   /// Reports the newest result; a failure, which stays until a command succeeds, with its time.
   private func describeLast(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {
     let last = state.withLock { $0.last }
-    var text = last?.text ?? "nothing yet"
-    if let last, text.hasPrefix("error: ") { text += " (\(TimestampText.short(last.time)))" }
+    var text = last?.reply.text ?? "nothing yet"
+    if let last, case .failed = last.reply { text += " (\(TimestampText.short(last.time)))" }
     lines.append(("last", text))
-    fields.append(ReplyField("last", last.map { .text($0.text) } ?? .null))
+    fields.append(ReplyField("last", last.map { .text($0.reply.text) } ?? .null))
     fields.append(ReplyField("lastTime", last.map { .number($0.time) } ?? .null))
   }
 

@@ -27,7 +27,7 @@ package final class ControlService: Sendable {
     /// The settings that were changed since the store was opened.
     var confirmed: Set<StoreSettings.Assignment> = []
     /// The newest result, as the status shows it, and its time.
-    var last: (text: String, time: Int64)?
+    var last: (reply: ControlReply, time: Int64)?
     /// The log has a line saying that the store's directory is not at its path any more.
     var isGone = false
     /// The last peer whose address was refused. A shell writes and closes, so the same address is
@@ -78,7 +78,7 @@ package final class ControlService: Sendable {
     do throws(ControlError) {
       try context.check()
       let result = try execute(command, context)
-      if !command.isQuery { record("ok \(command.title): \(result.text)") }
+      if !command.isQuery { record(.done("\(command.title): \(result.text)")) }
       return result
     } catch {
       recordFailure(of: command.title, error)
@@ -90,7 +90,7 @@ package final class ControlService: Sendable {
   /// parsed.
   func recordFailure(of title: String?, _ error: ControlError) {
     let subject = title.map { error.message.hasPrefix($0) ? "" : "\($0): " } ?? ""
-    record("error: \(subject)\(error.message)")
+    record(.failed("\(subject)\(error.message)"))
     if error.kind != .grammar && error.kind != .interrupted && error.kind != .refused {
       log.add("error", "\(subject)\(error.message)")
     }
@@ -98,12 +98,11 @@ package final class ControlService: Sendable {
 
   /// Records the faults that were found when the store was opened, for the status.
   package func recordOpening(_ faults: [String]) {
-    if let first = faults.first { record("error: \(first)") }
+    if let first = faults.first { record(.failed(first)) }
   }
 
-  private func record(_ text: String) {
-    let line = text.split(separator: "\n").first.map(String.init) ?? text
-    state.withLock { $0.last = (line, TimestampText.now()) }
+  private func record(_ reply: ControlReply) {
+    state.withLock { $0.last = (reply.firstLine, TimestampText.now()) }
   }
 
   private func execute(

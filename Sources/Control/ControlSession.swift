@@ -138,7 +138,7 @@ package final class ControlSession: Sendable {
     do throws(ControlError) {
       let result = try service.run(command, context: context)
       guard !inJSON else { return say(result.json + "\n") }
-      say(command.isQuery ? "\(result.text)\n" : "ok \(result.text)\n")
+      say((command.isQuery ? result.text : ControlReply.done(result.text).text) + "\n")
     } catch {
       fail(error, command.title)
       throw error
@@ -146,7 +146,8 @@ package final class ControlSession: Sendable {
   }
 
   private func fail(_ error: ControlError, _ title: String?) {
-    say("error: " + (title.map { "\($0): " } ?? "") + PrintableText.harmless(error.message) + "\n")
+    let message = (title.map { "\($0): " } ?? "") + PrintableText.harmless(error.message)
+    say(ControlReply.failed(message).text + "\n")
     state.withLock { $0.hasFailed = true }
   }
 

@@ -1,4 +1,5 @@
 import Control
+import Foundation
 import FuseSession
 import Grammar
 import LLVSCore
@@ -84,10 +85,30 @@ enum CommandTarget {
 /// The result of a command, for people and for programs.
 struct Answer {
   var text: String
-  /// The result as JSON, if that was requested.
+  /// The result as JSON.
   var json: String
-  /// True if a merge clashed; for a reply in words this is recognised by its wording.
+  /// True if a merge clashed.
   var hasConflicts: Bool
+
+  init(_ result: CommandResult) {
+    text = result.text
+    json = result.json
+    hasConflicts = result.fields.contains { field in
+      guard field.name == "conflicts", case .list(let paths) = field.value else { return false }
+      return !paths.isEmpty
+    }
+  }
+
+  /// Reads the JSON reply of a mounted store.
+  ///
+  /// - Throws: ``ControlError`` of kind `damaged` for another text.
+  init(json: String) throws {
+    guard let fields = try? JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
+    else { throw ControlError(.damaged, "the reply of the mount cannot be read") }
+    self.json = json
+    text = fields["text"] as? String ?? json
+    hasConflicts = !(fields["conflicts"] as? [Any] ?? []).isEmpty
+  }
 }
 
 extension CommandTarget {
@@ -97,40 +118,20 @@ extension CommandTarget {
   }
 
   /// Runs a command whose words may be any bytes.
-  func run(bytes words: [[UInt8]], _ console: Console? = nil, inJSON: Bool = false) throws -> Answer
-  {
+  func run(bytes words: [[UInt8]], _ console: Console? = nil) throws -> Answer {
     switch self {
     case .store:
       let command = try ControlCommand(words: words)
       let service = try ControlService.open(try writer())
       // Nobody is left to run them once this process has ended.
       defer { service.hooks.finish() }
-      let result = try service.run(command, context: console?.context ?? CommandContext())
-      return Answer(
-        text: result.text, json: result.json, hasConflicts: Self.conflicts(result.fields))
+      return Answer(try service.run(command, context: console?.context ?? CommandContext()))
     case .mounted(let tree, _):
       // Parsed here first, so that a malformed command never reaches the control file.
       _ = try ControlCommand(words: words)
-      let line = Self.line(words)
-      guard inJSON else {
-        let reply = try Self.write(line, to: tree.root)
-        return Answer(
-          text: reply, json: "",
-          hasConflicts: reply.contains(" conflict: ") || reply.contains(" conflicts: "))
-      }
-      let reply = try Self.write(Array("json ".utf8) + line, to: tree.root)
-      // Inside a JSON text the quotes would be escaped, so this finds the field only.
-      return Answer(
-        text: "", json: reply,
-        hasConflicts: reply.contains("\"conflicts\":[") && !reply.contains("\"conflicts\":[]"))
+      return try Answer(
+        json: try Self.write(Array("json ".utf8) + Self.line(words), to: tree.root))
     }
-  }
-
-  private static func conflicts(_ fields: [ReplyField]) -> Bool {
-    for field in fields where field.name == "conflicts" {
-      if case .list(let paths) = field.value { return !paths.isEmpty }
-    }
-    return false
   }
 
   /// Formats a message for the line of a `commit`: unchanged, or in quotes if it has several lines.
@@ -179,11 +180,10 @@ extension CommandTarget {
       if error.errno == Errno.invalid { failure.kind = .grammar }
       if error.errno == Errno.crossDevice { failure.kind = .unrelated }
       if error.errno == Errno.interrupted { failure.kind = .interrupted }
-      if words.hasPrefix("error: ") { failure.message = String(words.dropFirst(7)) }
+      if case .failed(let message) = ControlReply(words) { failure.message = message }
       throw failure
     }
-    return try text(of: file).split(separator: "\n", omittingEmptySubsequences: false)
-      .map { $0.hasPrefix("ok ") ? $0.dropFirst(3) : $0 }.joined(separator: "\n")
+    return try text(of: file)
   }
 
   private static func text(of file: File) throws -> String {

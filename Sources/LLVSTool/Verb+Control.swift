@@ -17,7 +17,7 @@ extension Verb {
     if line.verb == "tag", line.has("f") || line.has("force") && !line.words.isEmpty {
       words.append(Array("--force".utf8))
     }
-    let answer = try site.run(bytes: words, console, inJSON: line.isJSON)
+    let answer = try site.run(bytes: words, console)
     if line.isJSON {
       console.tell(answer.json)
     } else if line.verb == "conflicts" || line.verb == "tag" && line.words.isEmpty

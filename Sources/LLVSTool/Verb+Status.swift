@@ -85,11 +85,11 @@ struct StatusText {
     if fields["belowReserve"] as? Bool ?? false {
       lines.append("Little space is free: no versions are made by themselves.")
     }
-    if let last = fields["last"] as? String, last.hasPrefix("error: ") {
+    if let last = fields["last"] as? String, case .failed(let message) = ControlReply(last) {
       let time = (fields["lastTime"] as? Int).map {
         TimestampText.ago(seconds: Int64($0) / 1_000_000_000)
       }
-      lines.append("The last error\(time.map { " was \($0)" } ?? ""): \(last.dropFirst(7)).")
+      lines.append("The last error\(time.map { " was \($0)" } ?? ""): \(message).")
     }
     return lines
   }

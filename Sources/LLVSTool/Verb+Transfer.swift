@@ -42,7 +42,7 @@ extension Verb {
       try source.run()
       var words = [Array("commit".utf8)]
       if let message = line.options["message"] { words.append(Array(message.utf8)) }
-      let answer = try site.run(bytes: words, console, inJSON: line.isJSON)
+      let answer = try site.run(bytes: words, console)
       if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
       let scratch = source.scratch()
       if let first = scratch.first {
