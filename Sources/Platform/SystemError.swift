@@ -16,6 +16,9 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     self.subject = subject
   }
 
+  /// True if a file could be opened, and its bytes could not be read.
+  package var isOfReading: Bool { call == "pread" || call == "preadv" }
+
   /// The call, its subject and the system's message, for example `open /a: No such file or
   /// directory`.
   public var description: String {

@@ -316,7 +316,7 @@ extension LiveTree {
       guard let path = node.path else { throw .noData }
       return (path, stateName(of: node), node.entry?.storedVersion, names, self.head)
     }
-    do throws(StoreError) {
+    let value = try reading { () throws(StoreError) -> [UInt8]? in
       switch String(decoding: name.dropFirst(Self.ownPrefix.count), as: UTF8.self) {
       case "key": return try view.key(forNewPath: path).bytes
       case "state":
@@ -325,20 +325,16 @@ extension LiveTree {
         let isOpen = try store.openConflictKeys(at: head).contains(key)
         return Array((isOpen ? "conflict" : state).utf8)
       case "version":
-        guard let version, let record = try store.version(version) else {
-          throw StoreError.cancelled
-        }
+        guard let version, let record = try store.version(version) else { return nil }
         return Array(record.name.utf8)
       case "revisions":
         let key = try view.key(forNewPath: path)
         return Array(String(try store.versions(changing: key).count).utf8)
-      default: throw StoreError.cancelled
+      default: return nil
       }
-    } catch .cancelled {
-      throw .noData
-    } catch {
-      throw .store(error)
     }
+    guard let value else { throw .noData }
+    return value
   }
 
   /// committed, pending, unsaved or scratch; call with the lock held.

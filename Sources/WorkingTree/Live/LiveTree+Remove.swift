@@ -85,16 +85,14 @@ extension LiveTree {
   func checkEmpty(_ emptiness: Emptiness) throws(FSError) {
     guard !emptiness.hasOverride else { throw .notEmpty }
     guard let path = emptiness.basePath else { return }
-    do throws(StoreError) {
+    let isEmpty = try reading { () throws(StoreError) in
       var listing = emptiness.view.list(path)
       while let item = try listing.next() {
-        if !emptiness.hidden.contains(item.name) { throw StoreError.busy("not empty") }
+        if !emptiness.hidden.contains(item.name) { return false }
       }
-    } catch .busy {
-      throw .notEmpty
-    } catch {
-      throw .store(error)
+      return true
     }
+    guard isEmpty else { throw .notEmpty }
   }
 
   /// What rename(2) may be asked to do.

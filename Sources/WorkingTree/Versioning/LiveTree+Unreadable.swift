@@ -29,7 +29,7 @@ extension LiveTree {
 extension StoreError {
   /// What is damaged if reading found it, in words; nil for every other error.
   fileprivate var damageMetReading: String? {
-    if case .system(let error) = self, !error.call.hasPrefix("pread") { return nil }
+    if case .system(let error) = self, !error.isOfReading { return nil }
     return damage
   }
 }
