@@ -54,6 +54,10 @@ let package = Package(
       name: "FuseSession", dependencies: ["Platform", "CShims", "CFuse3"],
       swiftSettings: [.strictMemorySafety()]),
     .target(name: "TreeNames", dependencies: ["LLVSCore", "Platform"]),
+    .target(name: "Inodes", dependencies: ["LLVSCore", "Platform"]),
+    .target(
+      name: "RecordedTree",
+      dependencies: ["Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform"]),
     .target(name: "Grammar", dependencies: ["TreeNames", "LLVSCore", "Platform"]),
     .target(name: "WorkingTree", dependencies: store + ["TreeNames", "Grammar"]),
     .target(name: "HistoryTree", dependencies: store + tree),
@@ -88,6 +92,11 @@ let package = Package(
       resources: [.copy("Resources")]),
     .testTarget(
       name: "FuseSessionTests", dependencies: ["FuseSession", "Platform", "TestSupport"]),
+    .testTarget(
+      name: "RecordedTreeTests",
+      dependencies: [
+        "RecordedTree", "Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform", "TestSupport",
+      ]),
     .testTarget(
       name: "TreeTests",
       dependencies: store + tree + ["Control", "HistoryTree", "LLVS", "TestSupport"]),

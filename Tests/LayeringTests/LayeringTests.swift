@@ -23,6 +23,11 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   ("LLVS", ["LLVSExchange", "LLVSCore"], "The public library is a thin face of the engine."),
   ("FuseSession", ["Platform", "CShims", "CFuse3"], "A session knows nothing of stores."),
   ("TreeNames", ["LLVSCore", "Platform"], "Names and keys need no tree in memory."),
+  ("Inodes", ["LLVSCore", "Platform"], "A tree of inodes knows no version and no key."),
+  (
+    "RecordedTree", ["Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform"],
+    "The recorded tree follows from maps; what programs change stands above it."
+  ),
   (
     "Grammar", ["TreeNames", "LLVSCore", "Platform"],
     "Words and settings are read without a tree or a command at hand."

@@ -1,0 +1,18 @@
+/// The number of an inode of the working tree: st_ino, d_ino and the node id that the kernel uses.
+///
+/// Numbers come from the store's counter and are never used again.
+package struct InodeNumber: Hashable, Comparable, Sendable {
+  /// The number.
+  package let rawValue: UInt64
+
+  /// The root directory's number.
+  package static let root = InodeNumber(1)
+
+  /// Creates a number.
+  package init(_ rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+
+  /// Returns true if the first number was handed out before the second.
+  package static func < (a: InodeNumber, b: InodeNumber) -> Bool { a.rawValue < b.rawValue }
+}

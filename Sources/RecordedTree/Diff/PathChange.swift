@@ -1,0 +1,40 @@
+package import Inodes
+import LLVSCore
+package import TreeNames
+
+/// One path at which two trees show something else.
+package struct PathChange: Hashable, Sendable {
+  /// The path.
+  package var path: TreePath
+  /// What the first tree shows there; nil for nothing.
+  package var before: TreeView.Found?
+  /// What the second tree shows there; nil for nothing.
+  package var after: TreeView.Found?
+  /// The path at which the first tree shows the value that the second shows here, if it has the
+  /// value's key and shows it elsewhere.
+  package var source: TreePath?
+  /// The path at which the second tree shows the value that the first shows here, if it has the
+  /// value's key and shows it elsewhere.
+  package var target: TreePath?
+}
+
+extension TreeView.Found {
+  /// True for a directory, with or without an entry.
+  package var isDirectory: Bool {
+    if case .directory = self { return true }
+    return false
+  }
+
+  /// True if a tree shows the same for both: key, kind, attributes, bytes, and the place in the
+  /// store where they are.
+  ///
+  /// The inode number and the revision of an entry are not shown, so they may differ.
+  package func isSame(as other: TreeView.Found) -> Bool {
+    switch (self, other) {
+    case (.value(let a), .value(let b)), (.directory(let a?), .directory(let b?)):
+      a.storedVersion == b.storedVersion && a.stored == b.stored && a.hasSameContent(as: b)
+    case (.directory(nil), .directory(nil)): true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Inodes
+package import LLVSCore
+package import TreeNames
+
+/// The paths at which the trees of two maps show something else.
+///
+/// A change of one key can change what is shown at other paths: directories without an entry come
+/// and go with what is below them, a value loses its name to a directory of that name or gets it
+/// back, and a file can take the escaped name that such a value had. Each of these paths is found.
+///
+/// Steps come in an order in which a tree can be changed one by one: first everything that goes,
+/// the contents of a directory before the directory; then everything that comes or changes, a
+/// directory before its contents. A path at which a directory takes the place of a value, or a value
+/// that of a directory, goes first and comes later.
+///
+/// - Complexity: O(*k* log *n*) time for *k* changed keys and the values that lose or get back their
+///   names; memory for the paths that differ, and for a limited number of entries.
+/// - Concurrency: a value for one thread at a time.
+package struct PathDiff {
+  /// One step from the first tree to the second.
+  package enum Step: Hashable, Sendable {
+    /// What the first tree shows is to go, before anything comes.
+    case gone(PathChange)
+    /// What the second tree shows is to come; the path is free by now.
+    case come(PathChange)
+    /// Both trees show a value, or both a directory, and something of it differs.
+    case changed(PathChange)
+  }
+
+  private enum Phase {
+    case going(Int)
+    case coming(Int)
+  }
+
+  private let before: TreeView
+  private let after: TreeView
+  /// The paths that differ, ascending.
+  private let paths: [TreePath]
+  private let known: [TreePath: PathChange]
+  private var phase: Phase
+
+  /// Finds the paths; the maps must be of one store.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` if a node of a map is damaged.
+  package init(from before: TreeView, to after: TreeView) throws(StoreError) {
+    self.before = before
+    self.after = after
+    var search = PathSearch(before: before, after: after)
+    try search.run()
+    (paths, known) = (search.sortedPaths(), search.known)
+    phase = .going(paths.count)
+  }
+
+  /// The number of paths that differ.
+  package var count: Int { paths.count }
+
+  /// Returns the next step; nil at the end.
+  package mutating func next() throws(StoreError) -> Step? {
+    while true {
+      switch phase {
+      case .going(0): phase = .coming(0)
+      case .going(let index):
+        phase = .going(index - 1)
+        if let change = try change(at: index - 1), change.goes { return .gone(change) }
+      case .coming(let index):
+        guard index < paths.count else { return nil }
+        phase = .coming(index + 1)
+        guard let change = try change(at: index), change.after != nil else { continue }
+        return change.goes || change.before == nil ? .come(change) : .changed(change)
+      }
+    }
+  }
+
+  private func change(at index: Int) throws(StoreError) -> PathChange? {
+    let path = paths[index]
+    if let change = known[path] { return change }
+    return try PathSearch.change(at: path, from: before, to: after)
+  }
+}
+
+extension PathChange {
+  /// True if what the first tree shows must go before what the second shows can come.
+  fileprivate var goes: Bool {
+    guard let before else { return false }
+    return after.map { $0.isDirectory != before.isDirectory } ?? true
+  }
+}
