@@ -48,7 +48,7 @@ let package = Package(
     .target(
       name: "LLVSCore",
       dependencies: ["Platform", "SQLite", "CShims", "CZstd", "CCrypto", "CXXHash"]),
-    .target(name: "LLVSExchange", dependencies: ["LLVSCore", "Platform"]),
+    .target(name: "LLVSExchange", dependencies: ["ObjectStores", "LLVSCore", "Platform"]),
     .target(name: "LLVS", dependencies: ["LLVSExchange", "LLVSCore"]),
     .target(
       name: "FuseSession", dependencies: ["Platform", "CShims", "CFuse3"],

@@ -162,7 +162,7 @@ extension ControlService {
   /// Opens a peer, and runs a body with it while no other command uses that peer's address.
   func asking<R>(
     _ peer: Peer, _ context: CommandContext,
-    _ body: (any PeerExchanging, ExchangeControl) throws(StoreError) -> R
+    _ body: (any RemoteLayout, ExchangeControl) throws(StoreError) -> R
   ) throws(ControlError) -> R {
     let address = try PeerAddress(peer.address)
     let key = String(decoding: peer.address, as: UTF8.self)

@@ -96,7 +96,7 @@ extension ControlService {
   /// Reads the peer's versions; if some that this store has are missing there, reads again with
   /// those added.
   private func readAll(
-    of remote: any PeerExchanging, into copy: Store, _ control: ExchangeControl
+    of remote: any RemoteLayout, into copy: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
     var report = try remote.verify(into: copy, control)
     var here: Set<Version.ID> = []

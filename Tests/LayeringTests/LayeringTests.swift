@@ -19,7 +19,10 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "LLVSCore", ["Platform", "SQLite", "CShims", "CZstd", "CCrypto", "CXXHash"],
     "The store knows neither remotes nor file systems."
   ),
-  ("LLVSExchange", ["LLVSCore", "Platform"], "Exchanging needs a store and no tree."),
+  (
+    "LLVSExchange", ["ObjectStores", "LLVSCore", "Platform"],
+    "Exchanging needs a store, and places for objects, and no tree."
+  ),
   ("LLVS", ["LLVSExchange", "LLVSCore"], "The public library is a thin face of the engine."),
   ("FuseSession", ["Platform", "CShims", "CFuse3"], "A session knows nothing of stores."),
   ("TreeNames", ["LLVSCore", "Platform"], "Names and keys need no tree in memory."),

@@ -25,7 +25,8 @@ extension ControlError {
     case .attemptToAddVersionWithNonexistingPredecessors(let id):
       (.notFound, "a predecessor of version \(id.rawValue) is not there")
     case .corrupt(let what): (.damaged, what)
-    case .fromTheFuture(let what), .unreliable(let what): (.notPermitted, what)
+    case .fromTheFuture(let what), .unreliable(let what), .denied(let what):
+      (.notPermitted, what)
     case .busy(let what): (.busy, what)
     case .invalid(let what): (.grammar, what)
     case .notFound(let what): (.notFound, "there is no \(what)")

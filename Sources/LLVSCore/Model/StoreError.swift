@@ -38,6 +38,8 @@ public enum StoreError: Error, Sendable {
   case exists(String)
   /// A peer cannot be reached.
   case unreachable(String)
+  /// A peer does not allow it: the credentials are missing, wrong, or do not go so far.
+  case denied(String)
   /// A peer did not answer in time.
   case timedOut(String)
   /// The work was cancelled; it left no changes.

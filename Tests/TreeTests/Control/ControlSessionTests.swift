@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A peer that answers only when it is told to, or when the exchange is cancelled.
-private final class SlowPeer: PeerExchanging {
+private final class SlowPeer: RemoteLayout {
   let isOpen = Monitor(false)
   let count = Monitor(0)
 

@@ -3,41 +3,9 @@ package import LLVSCore
 package import LLVSExchange
 import Platform
 
-/// A place that a store exchanges versions with.
-///
-/// - Concurrency: one exchange with a place at a time.
-package protocol PeerExchanging: Sendable {
-  /// Returns an outline of the history there, and retrieves nothing.
-  func outline(for store: Store, _ control: ExchangeControl) throws(StoreError) -> PlaceOutline
-
-  /// Retrieves the versions that this store lacks.
-  func retrieve(into store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
-
-  /// Reads all versions there into a temporary store; versions that are damaged, truncated or
-  /// missing are listed as refused or waiting in the report.
-  func verify(into copy: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
-
-  /// Writes the versions that are missing there; the report's `sent` lists them.
-  func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
-}
-
-extension PeerExchanging {
-  /// The default: an empty outline.
-  package func outline(
-    for store: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> PlaceOutline { PlaceOutline() }
-
-  /// The default: retrieves into the temporary store.
-  package func verify(
-    into copy: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> ExchangeReport {
-    try retrieve(into: copy, control)
-  }
-}
-
 /// A folder with files in the format of the original LLVS, with bundles, or with both. With both,
 /// each gets all versions, so that programs which read only one of the formats find everything.
-struct FolderPeer: PeerExchanging {
+struct FolderPeer: RemoteLayout {
   let path: String
   let hasFiles: Bool
   let hasBundles: Bool
@@ -98,7 +66,7 @@ struct FolderPeer: PeerExchanging {
 
 /// Another store on this machine. A send makes that store retrieve, so it waits until no other
 /// process has it open for writing.
-struct StorePeer: PeerExchanging {
+struct StorePeer: RemoteLayout {
   let path: String
 
   func outline(
@@ -133,11 +101,11 @@ package struct PeerOpener: Sendable {
   package typealias Failure = ControlError
 
   /// Opens the peer with an address, for exchanges with a store.
-  package var open: @Sendable (PeerAddress, Store) throws(Failure) -> any PeerExchanging
+  package var open: @Sendable (PeerAddress, Store) throws(Failure) -> any RemoteLayout
 
   /// Creates an opener.
   package init(
-    _ open: @escaping @Sendable (PeerAddress, Store) throws(Failure) -> any PeerExchanging
+    _ open: @escaping @Sendable (PeerAddress, Store) throws(Failure) -> any RemoteLayout
   ) {
     self.open = open
   }

@@ -1,0 +1,44 @@
+package import LLVSCore
+
+/// The form in which versions stand at a remote: what an exchange needs of a place, whatever holds it.
+///
+/// A layout over a ``ObjectStores/ObjectStore`` knows names and bytes of objects; the object store
+/// knows whether these are in a directory, a bucket or on a server.
+///
+/// - Concurrency: one exchange with a place at a time.
+package protocol RemoteLayout: Sendable {
+  /// Returns an outline of the history there, and retrieves nothing.
+  ///
+  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  func outline(for store: Store, _ control: ExchangeControl) throws(StoreError) -> PlaceOutline
+
+  /// Retrieves the versions that this store lacks.
+  ///
+  /// - Throws: as ``outline(for:_:)``.
+  func retrieve(into store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
+
+  /// Reads all versions there into a temporary store; versions that are damaged, truncated or
+  /// missing are listed as refused or waiting in the report.
+  ///
+  /// - Throws: as ``outline(for:_:)``.
+  func verify(into copy: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
+
+  /// Writes the versions that are missing there; the report's `sent` lists them.
+  ///
+  /// - Throws: as ``outline(for:_:)``; ``StoreError/noSpace(_:)`` where the remote is full.
+  func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport
+}
+
+extension RemoteLayout {
+  /// The default: an empty outline.
+  package func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline { PlaceOutline() }
+
+  /// The default: retrieves into the temporary store.
+  package func verify(
+    into copy: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    try retrieve(into: copy, control)
+  }
+}
