@@ -43,7 +43,7 @@ let package = Package(
     .target(
       name: "Platform", dependencies: ["CShims"], swiftSettings: [.strictMemorySafety()]),
     .target(name: "ObjectStores", dependencies: ["Platform", "CCrypto", "CCurl"]),
-    .target(name: "SQLite", dependencies: ["Platform", "CSQLite"]),
+    .target(name: "SQLite", dependencies: ["Platform", "CSQLite", "CXXHash"]),
     .target(name: "KeyValueCRDT", dependencies: ["SQLite", "Platform"]),
     .target(
       name: "LLVSCore",

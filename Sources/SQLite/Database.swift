@@ -18,6 +18,9 @@ package final class Database {
     /// True for a document of the user's: links are followed, and the umask decides who can read a
     /// new file.
     package var isDocument = false
+    /// True for a file whose pages have checksums; see ``DatabaseError/corrupt(_:)``. It must be so
+    /// from the file's first page on.
+    package var hasPageSums = false
 
     /// Creates the options of a file that belongs to this program alone.
     package init() {}
@@ -64,7 +67,16 @@ package final class Database {
       case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       case .readOnly: SQLITE_OPEN_READONLY
       }
-    let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
+    var code = SQLITE_CANTOPEN
+    if !options.hasPageSums {
+      code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
+    } else if PageSums.register() {
+      code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, PageSums.name)
+      var reserved = PageSums.reserved
+      if code == SQLITE_OK {
+        code = sqlite3_file_control(opened, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved)
+      }
+    }
     guard code == SQLITE_OK, let opened else {
       let error = Database.error(code, opened, path, "open")
       sqlite3_close_v2(opened)
@@ -188,6 +200,13 @@ package final class Database {
       }, context)
   }
 
+  /// Writes the changed pages of the open transaction to the write-ahead log, so that a lack of room
+  /// on the disk is found before the commit.
+  package func flushPages() throws(DatabaseError) {
+    let code = sqlite3_db_cacheflush(handle)
+    guard code == SQLITE_OK else { throw failure(code, "flush") }
+  }
+
   /// Copies the frames of the write-ahead log into the database, except those that a reader still
   /// needs; when all are copied, the next transaction writes the log from its beginning.
   package func checkpoint() {
@@ -250,6 +269,8 @@ package final class Database {
   ) -> DatabaseError {
     let words = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
     switch code & 0xFF {
+    case SQLITE_IOERR where code == PageSums.damaged:
+      return .corrupt("\(path): a page does not have its checksum")
     case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT: return .corrupt("\(path): \(words)")
     case SQLITE_BUSY, SQLITE_LOCKED: return .busy("\(path): \(words)")
     case SQLITE_FULL:

@@ -2,7 +2,8 @@ package import Platform
 
 /// A failure of SQLite or of the file below it; each message names the file.
 package enum DatabaseError: Error, Sendable {
-  /// The file is no database, or its pages contradict each other.
+  /// The file is no database, its pages contradict each other, or a page that has a checksum does
+  /// not match it.
   case corrupt(String)
   /// Another connection held the database for too long.
   case busy(String)
