@@ -1,5 +1,5 @@
 package import Grammar
-import Platform
+package import Platform
 private import Synchronization
 import TreeNames
 

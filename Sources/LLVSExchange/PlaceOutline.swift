@@ -1,4 +1,5 @@
 package import LLVSCore
+internal import Platform
 
 /// The ids and predecessors of the versions in a place, read before any is stored: versions that
 /// have nothing to do with a store would be in it for good.
@@ -85,7 +86,7 @@ extension Store {
     while start < ids.count {
       let part = Array(ids[start..<min(start + 1024, ids.count)])
       control.report(.reading, start, of: ids.count)
-      let read = try Parallel.map(part.count) { (index) throws(StoreError) -> Version? in
+      let read = try Threads.computing.map(part.count) { (index) throws(StoreError) -> Version? in
         try control.check()
         do throws(StoreError) {
           return try source.version(part[index])

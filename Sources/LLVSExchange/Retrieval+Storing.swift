@@ -1,4 +1,5 @@
 import LLVSCore
+internal import Platform
 
 /// Stores received versions, in commits of many versions.
 extension Retrieval {
@@ -32,9 +33,12 @@ extension Retrieval {
       let (current, ready, retrieval) = (order[batch], opened, self)
       // The next batch is opened before its commit begins, so that other writers do not wait for
       // the remote.
-      let (outcomes, following) = try Parallel.both(
-        { () throws(StoreError) in try retrieval.install(current, ready) },
-        { () throws(StoreError) in try retrieval.open(order[next]) })
+      let (outcomes, following) = try Threads.computing.both {
+        () throws(StoreError) in
+        try retrieval.install(current, ready)
+      } beside: { () throws(StoreError) in
+        try retrieval.open(order[next])
+      }
       for (incoming, outcome) in zip(current, outcomes) { record(incoming.id, outcome) }
       (batch, opened) = (next, following)
       control.report(.storing, batch.lowerBound, of: order.count)

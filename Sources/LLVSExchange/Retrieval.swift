@@ -1,4 +1,5 @@
 package import LLVSCore
+internal import Platform
 
 extension Store {
   /// Stores every acceptable version of a place.
@@ -70,7 +71,7 @@ struct Retrieval<Source: VersionSource> {
       control.report(.reading, start, of: ids.count)
       let part = Array(ids[start..<end])
       let (source, control) = (source, control)
-      let read = try Parallel.map(part.count) { (index) throws(StoreError) in
+      let read = try Threads.computing.map(part.count) { (index) throws(StoreError) in
         try control.check()
         return try Retrieval.read(part[index], from: source)
       }

@@ -1,4 +1,5 @@
 package import LLVSCore
+internal import Platform
 
 /// Sends: versions that the store has and the other side lacks are written, predecessors first.
 extension Store {
@@ -26,12 +27,13 @@ extension Store {
       while !batch.isEmpty || !rest.isEmpty {
         let (ids, left, barred) = (batch, rest, unsent)
         // Making a batch durable mostly waits; meanwhile the next one is written.
-        let (_, next) = try Parallel.beside(
-          { () throws(StoreError) in try remote.publish(ids) },
-          { () throws(StoreError) in
-            var (left, barred) = (left, barred)
-            return (try self.writeNext(&left, to: remote, &barred, control), left, barred)
-          })
+        let (_, next) = try Threads.publishing.both {
+          () throws(StoreError) in
+          try remote.publish(ids)
+        } beside: { () throws(StoreError) in
+          var (left, barred) = (left, barred)
+          return (try self.writeNext(&left, to: remote, &barred, control), left, barred)
+        }
         report.sent += ids
         control.report(.sending, report.sent.count, of: numbers.count)
         (batch, rest, unsent) = next
@@ -92,7 +94,7 @@ extension Store {
     let batch = Array(numbers.prefix(Store.sendCount))
     numbers = numbers.dropFirst(batch.count)
     let failed = Flag()
-    let written = try Parallel.map(batch.count) {
+    let written = try Threads.computing.map(batch.count) {
       (index) throws(StoreError) -> (VersionRecord, String?)? in
       // The other thread has failed, and throws its error.
       guard !failed.isSet else { return nil }

@@ -106,7 +106,8 @@ package final class MountDaemon: Sendable {
     do throws(FuseError) {
       session = try FuseSession(
         MountOperations(
-          tree: tree, hidden: hidden, control: control, pool: WorkerPool(), session: reference),
+          tree: tree, hidden: hidden, control: control, pool: WorkerPool(name: "llvs-command"),
+          session: reference),
         serving: MountOperations.served, mount: options, connection: connection)
       reference.value = session
       memory = KernelMemory(

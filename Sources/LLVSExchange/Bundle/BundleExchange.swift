@@ -57,7 +57,7 @@ public final class BundleExchange: Exchange {
   ///
   /// Versions that break a rule are left out with their descendants.
   public func retrieve() async throws -> [Version.ID] {
-    try await ExchangeThread.run { [self] control in try retrieve(control: control).remoteIDs }
+    try await Threads.run { [self] control in try retrieve(control: control).remoteIDs }
   }
 
   /// Writes the versions that are in the store and in no bundle.
@@ -65,7 +65,7 @@ public final class BundleExchange: Exchange {
   /// - Throws: ``StoreError/corrupt(_:)`` if some could not be written because something in the
   ///   store is damaged; all others are written then. Otherwise as ``Exchange/send()``.
   public func send() async throws -> [Version.ID] {
-    try await ExchangeThread.run { [self] control in try send(control: control).allSent() }
+    try await Threads.run { [self] control in try send(control: control).allSent() }
   }
 
   /// Retrieves, and reports which versions are new and which were refused, with the reasons.

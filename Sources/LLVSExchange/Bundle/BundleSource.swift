@@ -1,4 +1,5 @@
 import LLVSCore
+internal import Platform
 
 /// The bundles of a folder that a store has not read before, as a source of versions.
 ///
@@ -27,7 +28,7 @@ final class BundleSource: VersionSource {
     self.names = names
     let unread = try store.unread(names)
     let cache = BundleCache()
-    let opened = try Parallel.map(unread.count) {
+    let opened = try Threads.computing.map(unread.count) {
       (index) throws(StoreError) -> Result<BundleReader?, ExchangeReport.Fault> in
       try BundleSource.open(unread[index], in: folder, cache, control)
     }

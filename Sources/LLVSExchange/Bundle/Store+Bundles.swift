@@ -1,4 +1,5 @@
 import LLVSCore
+internal import Platform
 
 /// Exchanges through a folder of bundles.
 extension Store {
@@ -150,7 +151,7 @@ extension Store {
     var sent: [VersionRecord] = []
     while !rest.isEmpty, !writer.isFull {
       let records = try records(rest.prefix(Store.runCount))
-      let encoded = try Parallel.map(records.count) { (index) throws(StoreError) in
+      let encoded = try Threads.computing.map(records.count) { (index) throws(StoreError) in
         try control.check()
         return try self.bundled(records[index])
       }

@@ -294,8 +294,7 @@ extension Journal {
   private func close(_ gone: [UInt32: File]) {
     let isLarge = gone.values.contains { ((try? $0.status())?.size ?? 0) > Self.largeFile }
     guard isLarge else { return }
-    // Where there can be no thread they are closed here.
-    try? SystemThread.detach(name: "llvs-journal") { withExtendedLifetime(gone) {} }
+    workers.run { withExtendedLifetime(gone) {} }
   }
 
   private func remove(_ gone: [UInt32: File]) {

@@ -37,20 +37,17 @@ extension Journal {
     let half = data.count / 2 / Payload.blockSize * Payload.blockSize
     let front = UnsafeRawBufferPointer(rebasing: data[..<half])
     let rest = UnsafeRawBufferPointer(rebasing: data[half...])
-    var first: Result<Staged, FSError>?
-    var second: Result<Staged, FSError>?
-    companion.share { [self] in
-      second = staging(rest, in: .second)
+    let (second, first) = halving.both {
+      self.staging(rest, in: .second)
     } beside: {
-      first = staging(front, in: .first)
+      staging(front, in: .first)
     }
     switch (first, second) {
-    case (.success(let first)?, .success(let second)?): return [first, second]
-    case (.success(let part)?, .failure(let error)?), (.failure(let error)?, .success(let part)?):
+    case (.success(let first), .success(let second)): return [first, second]
+    case (.success(let part), .failure(let error)), (.failure(let error), .success(let part)):
       recorded(part.source)
       throw error
-    case (.failure(let error)?, .failure?): throw error
-    case (nil, _), (_, nil): throw .io
+    case (.failure(let error), .failure): throw error
     }
   }
 

@@ -81,7 +81,9 @@ package final class Journal: Sendable {
   /// Who is told of what the disk did.
   let damage = DamageReport()
   /// Writes half of what is large.
-  let companion = ForkJoinHelper(name: "llvs-staging")
+  let halving = ForkJoin(name: "llvs-staging")
+  /// Does what nothing waits for, or waits for later.
+  let workers = WorkerPool(name: "llvs-journal")
 
   init(directory: String, state: sending State) {
     self.directory = directory

@@ -26,6 +26,8 @@ package final class LiveTree: @unchecked Sendable {
   package let journal: Journal
   package let defaults: Defaults
   let threads = ThreadGroups()
+  /// Does a part of making a version.
+  let versionHelper = ForkJoin(name: "llvs-version")
   /// Who is told of damage that reading meets.
   package var damage: DamageReport { journal.damage }
   /// How the commands did that the newest merge asked which asked any; nil where none failed.

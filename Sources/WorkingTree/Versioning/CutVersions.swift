@@ -346,18 +346,19 @@ struct CutVersions {
       .applying { steps.next() }
     guard map.contentDigest != base.contentDigest || builder.replacesDamaged else { return nil }
     for case .put(let entry) in edits { transaction.noteLink(entry) }
-    let counted = Aside(edits.count >= Self.longPlan, "llvs-version") {
-      Result { () throws(StoreError) in try CutSummary(of: edits, on: base) }
-    }
-    // Nothing of the store is read once this has returned.
-    defer { _ = counted.wait() }
     let author = tree.lock.withLock { _ in tree.settings.maker }
-    let version = try transaction.add(
-      AuthoredVersion(
-        number: try transaction.reserveVersion(), first: predecessor, base: base, map: map,
-        line: place.line == VersionRecord.unnamedLine ? nil : Branch(rawValue: place.line),
-        author: author, message: message))
-    made.summary.add(try counted.wait().get())
+    func summarize() throws(StoreError) -> CutSummary { try CutSummary(of: edits, on: base) }
+    func add() throws(StoreError) -> VersionRecord {
+      try transaction.add(
+        AuthoredVersion(
+          number: try transaction.reserveVersion(), first: predecessor, base: base, map: map,
+          line: place.line == VersionRecord.unnamedLine ? nil : Branch(rawValue: place.line),
+          author: author, message: message))
+    }
+    let (summary, version) =
+      edits.count >= Self.longPlan
+      ? try tree.versionHelper.both(summarize, beside: add) : (try summarize(), try add())
+    made.summary.add(summary)
     made.newest = version
     if side == plan.ownSide {
       made.own = version.number

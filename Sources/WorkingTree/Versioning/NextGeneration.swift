@@ -1,4 +1,5 @@
 import LLVSCore
+import Platform
 import TreeNames
 
 /// The journal's next generation, made ready before a version: the mark of the cut is brought to the disk,
@@ -12,17 +13,28 @@ final class NextGeneration: Sendable {
   /// From so many changed names on a thread of its own pays.
   static let longPlan = 256
 
-  private let outcome: Aside<Result<Journal.Preparation, FSError>>
+  private let outcome = Monitor<Result<Journal.Preparation, FSError>?>(nil)
 
-  /// Begins; where there can be no other thread, or `aside` is false, it is done when this returns.
+  /// Begins; if `aside` is false, it is done when this returns.
   init(of tree: LiveTree, aside: Bool) {
-    outcome = Aside(aside, "llvs-journal") {
-      Result { () throws(FSError) in
+    let outcome = outcome
+    let work: @Sendable () -> Void = {
+      let preparation = Result { () throws(FSError) in
         try tree.journal.prepareGeneration(expecting: tree.checkpointEstimate()) {
           tree.checkpointSize()
         }
       }
+      outcome.withLock { $0 = preparation }
+      outcome.broadcast()
     }
+    if aside { tree.journal.workers.run(work) } else { work() }
+  }
+
+  private func result() -> Result<Journal.Preparation, FSError> {
+    guard let result = outcome.wait(until: { $0 }) else {
+      preconditionFailure("a wait without a time limit ends with a result")
+    }
+    return result
   }
 
   /// Waits until it is ready.
@@ -30,14 +42,14 @@ final class NextGeneration: Sendable {
   /// - Throws: whatever preparing it threw.
   func wait() throws(StoreError) {
     do throws(FSError) {
-      _ = try outcome.wait().get()
+      _ = try result().get()
     } catch {
       throw error.asStoreError
     }
   }
 
   /// What was made ready; nil where it could not be.
-  var prepared: Journal.Preparation? { try? outcome.wait().get() }
+  var prepared: Journal.Preparation? { try? result().get() }
 
   /// Gives it up, once it is ready.
   func discard(from journal: Journal) {

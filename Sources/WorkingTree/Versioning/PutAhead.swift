@@ -40,7 +40,6 @@ final class PutAhead: Sendable {
     var bytes = 0
     /// The helper waits for room.
     var isFull = false
-    var hasEnded = false
   }
 
   private let tree: LiveTree
@@ -70,15 +69,14 @@ final class PutAhead: Sendable {
   ) throws(StoreError) -> Result {
     guard items.count >= longPlan else { return try body(nil) }
     let ahead = PutAhead(tree, view, items)
-    do throws(SystemError) {
-      try SystemThread.detach(name: "llvs-version") { ahead.help() }
-    } catch {
-      // Then one thread does it all.
-      ahead.state.withLock { $0.hasEnded = true }
-    }
     // Nothing of the tree or the store is touched once this has returned.
-    defer { ahead.end() }
-    return try body(ahead)
+    func store() throws(StoreError) -> Result {
+      defer { ahead.end() }
+      return try body(ahead)
+    }
+    return try tree.versionHelper.both(
+      { () throws(StoreError) in ahead.help() }, beside: store
+    ).1
   }
 
   private func end() {
@@ -87,15 +85,12 @@ final class PutAhead: Sendable {
       s.isFull = false
     }
     state.broadcast()
-    _ = state.wait { $0.hasEnded ? true : nil }
   }
 
   // MARK: - Working
 
   private func help() {
     while let index = claim() { publish(work(index), for: index) }
-    state.withLock { $0.hasEnded = true }
-    state.broadcast()
   }
 
   /// The next item that nobody works on, once there is room; nil when there is none.

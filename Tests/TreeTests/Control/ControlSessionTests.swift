@@ -32,7 +32,7 @@ private final class SlowPeer: RemoteLayout {
 
 @Suite("Sessions of the control file", .timeLimit(.minutes(2)))
 struct ControlSessionTests {
-  private let pool = WorkerPool()
+  private let pool = WorkerPool(name: "test")
 
   private func write(
     _ session: ControlSession, _ text: String

@@ -1,6 +1,4 @@
-import Platform
-
-/// Threads for work that blocks: as many as there is work; an idle thread ends after ten seconds.
+/// Threads for work that blocks: as many as there is work; an idle thread ends after a while.
 ///
 /// - Concurrency: any thread.
 package final class WorkerPool: Sendable {
@@ -11,13 +9,21 @@ package final class WorkerPool: Sendable {
     var running = 0
   }
 
-  /// The most threads; work beyond them waits in the queue.
+  private let name: String
   private let limit: Int
+  private let patience: UInt64
   private let state = Monitor(State())
 
   /// Creates a pool without threads.
-  package init(limit: Int = 1024) {
+  ///
+  /// - Parameters:
+  ///   - name: the name of its threads, of which /proc shows the first 15 bytes.
+  ///   - limit: the most threads; work beyond them waits in the queue.
+  ///   - patience: the time that an idle thread waits for work, in nanoseconds.
+  package init(name: String, limit: Int = 1024, patience: UInt64 = 10_000_000_000) {
+    self.name = name
     self.limit = limit
+    self.patience = patience
   }
 
   /// Runs work on another thread as soon as one is free.
@@ -31,7 +37,7 @@ package final class WorkerPool: Sendable {
     state.broadcast()
     guard needsThread else { return }
     do throws(SystemError) {
-      try SystemThread.detach(name: "llvs-command") { [self] in serve() }
+      try SystemThread.detach(name: name) { [self] in serve() }
     } catch {
       // Another thread takes the work when it is free; if there is none, this thread does it now.
       let mine = state.withLock { state -> (@Sendable () -> Void)? in
@@ -48,7 +54,7 @@ package final class WorkerPool: Sendable {
 
   private func next() -> (@Sendable () -> Void)? {
     state.withLock { $0.idle += 1 }
-    let found = state.wait(nanoseconds: 10_000_000_000) { state -> (@Sendable () -> Void)? in
+    let found = state.wait(nanoseconds: patience) { state -> (@Sendable () -> Void)? in
       guard !state.queue.isEmpty else { return nil }
       state.idle -= 1
       return state.queue.removeFirst()
