@@ -48,6 +48,8 @@ let package = Package(
     .target(
       name: "LLVSCore",
       dependencies: ["Platform", "SQLite", "CShims", "CZstd", "CCrypto", "CXXHash"]),
+    .target(
+      name: "Documents", dependencies: ["LLVSCore", "KeyValueCRDT", "SQLite", "Platform"]),
     .target(name: "LLVSExchange", dependencies: ["ObjectStores", "LLVSCore", "Platform"]),
     .target(name: "LLVS", dependencies: ["LLVSExchange", "LLVSCore"]),
     .target(
@@ -87,6 +89,9 @@ let package = Package(
       name: "KeyValueCRDTTests",
       dependencies: ["KeyValueCRDT", "SQLite", "Platform", "TestSupport"],
       resources: [.copy("Resources")]),
+    .testTarget(
+      name: "DocumentsTests",
+      dependencies: store + ["Documents", "KeyValueCRDT", "SQLite", "TestSupport"]),
     .testTarget(
       name: "StoreTests", dependencies: store + ["LLVS", "SQLite", "TestSupport"],
       resources: [.copy("Resources")]),

@@ -12,8 +12,13 @@ private struct FolderRule {
 private let folderRules = [
   FolderRule(
     module: "LLVSCore",
-    order: ["Model", "ValueMap", "Storage", "History", "Merge", "Conflicts", "Store"],
+    order: [
+      "Model", "ValueMap", "Storage", "History", "Documents", "Merge", "Conflicts", "Store",
+    ],
     reason: "Formats and algorithms know nothing of the store that uses them."),
+  FolderRule(
+    module: "Documents", order: ["Mapping", "Syncing", "File"],
+    reason: "What a document comes to is found without a file at hand."),
   FolderRule(
     module: "Grammar", order: ["Times", "Replies", "Settings", "Arbiters", "Commands"],
     reason: "Settings name arbiters and times; a command names settings."),

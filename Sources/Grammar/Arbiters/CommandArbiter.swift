@@ -43,7 +43,7 @@ package struct CommandArbiter: ClashArbiter {
   ///
   /// - Throws: ``StoreError/cancelled`` if the caller cancelled.
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
-    let merged = try merged(clash)
+    let merged = clash.mayMergeContent ? try merged(clash) : nil
     if isCancelled() { throw .cancelled }
     guard let bytes = merged else { return try fallback.decide(clash) }
     return .bytes(bytes, kind: .regular, dropping: [])

@@ -21,6 +21,8 @@ package struct HistoryNode: Hashable, Sendable {
   package var isVoid: Bool
   /// True if the map of every root that it descends from is empty.
   package var hasEmptyRoots: Bool
+  /// True if it, or an ancestor, holds what was read from a document.
+  package var knowsDocuments = false
 
   /// Creates a node.
   package init(

@@ -30,6 +30,9 @@ package struct ContentArbiter: ClashArbiter {
   }
 
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
+    guard clash.mayMergeContent else {
+      return try MostRecentChangeClashArbiter(graph: graph).decide(clash)
+    }
     let newer = try clash.newerSide(in: graph)
     guard let first = try bytes(clash.first), let second = try bytes(clash.second) else {
       return try MostRecentChangeClashArbiter(graph: graph).decide(clash)

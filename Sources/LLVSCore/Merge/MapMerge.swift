@@ -22,6 +22,8 @@ struct MapMerge {
   let number: VersionNumber
   /// The side that the live tree shows: its live inode numbers stay.
   let liveSide: MergeSide
+  /// What decides at the keys of documents; nil for none.
+  let documents: DocumentMerge?
   /// Numbers for revisions that neither side has.
   let allotRevision: () throws(StoreError) -> UInt64
   /// Stores bytes that an arbiter makes.
@@ -41,7 +43,7 @@ struct MapMerge {
   init(
     base: ValueMap, first: ValueMap, second: ValueMap, firstVersion: HistoryNode,
     secondVersion: HistoryNode, rule: Rule, graph: VersionGraph, number: VersionNumber,
-    liveSide: MergeSide,
+    liveSide: MergeSide, documents: DocumentMerge? = nil,
     allotRevision: @escaping () throws(StoreError) -> UInt64,
     write: @escaping ([UInt8]) throws(StoreError) -> StoredContent = MergeDecision.refuse
   ) {
@@ -55,6 +57,7 @@ struct MapMerge {
     self.graph = graph
     self.number = number
     self.liveSide = liveSide
+    self.documents = documents
     self.allotRevision = allotRevision
     self.write = write
   }
@@ -115,7 +118,7 @@ struct MapMerge {
   /// Whether the merge holds what the first side has at a key that it alone changed: so it is as a rule,
   /// and nothing has to be looked at.
   private func staysAsInFirst(_ place: MapPosition) -> Bool {
-    if followsRecord { return false }
+    if followsRecord || documents != nil { return false }
     // A directory that is removed may have to stay.
     guard let new = place.new else { return !place.isDirectory }
     guard let old = place.old else { return true }
@@ -128,6 +131,14 @@ struct MapMerge {
     _ place: MapPosition, _ triple: MergeTriple
   ) throws(StoreError) {
     if place.isDirectory { return try mergeDirectory(triple) }
+    let rule = try documents?.rule(at: place.key)
+    switch rule {
+    case .take(let side)?:
+      return try mergeValue(place.key, triple, plain: side == .first ? .first : .second)
+    case .content(let stored)?:
+      return try mergeValue(place.key, triple, plain: .content(stored, kind: .regular))
+    case .clash?, nil: break
+    }
     let plain = followsRecord ? nil : triple.plainOutcome
     if plain == nil, mayRename, let clash = PostponedClash(place.key, triple) {
       postponed.append(clash)
@@ -178,9 +189,10 @@ struct MapMerge {
     if case .recorded(let changes) = rule { return recordedOutcome(changes[key], triple) }
     if let plain = triple.plainOutcome { return plain }
     guard case .arbiter(let arbiter) = rule else { return .removed }
-    let clash = MergeClash(
+    var clash = MergeClash(
       key: key, base: triple.base, first: triple.first, second: triple.second,
       firstVersion: firstVersion, secondVersion: secondVersion)
+    if case .clash(let known)? = try documents?.rule(at: key) { clash.document = known }
     switch try arbiter.decide(clash) {
     case .take(let side):
       dropped.append(

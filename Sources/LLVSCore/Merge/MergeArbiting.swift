@@ -15,6 +15,11 @@ package struct MergeClash: Sendable {
   package let second: Entry?
   package let firstVersion: HistoryNode
   package let secondVersion: HistoryNode
+  /// What is known of both as values of a document; nil at other keys.
+  var document: DocumentMerge.Clash?
+
+  /// Whether bytes may be merged out of both.
+  package var mayMergeContent: Bool { document?.mayMergeContent ?? true }
 
   package init(
     key: Key, base: Entry?, first: Entry?, second: Entry?, firstVersion: HistoryNode,
@@ -68,8 +73,11 @@ package struct MostRecentChangeClashArbiter: ClashArbiter {
   package func decide(_ clash: MergeClash) throws(StoreError) -> MergeDecision {
     guard let first = clash.first else { return .take(.second) }
     guard let second = clash.second else { return .take(.first) }
-    let a = try graph.node(first.storedVersion).timestamp
-    let b = try graph.node(second.storedVersion).timestamp
+    var a = try graph.node(first.storedVersion).timestamp
+    var b = try graph.node(second.storedVersion).timestamp
+    // What came from a document was written before it was read.
+    if let written = clash.document?.firstTime { a = written }
+    if let written = clash.document?.secondTime { b = written }
     return .take(a >= b ? .first : .second)
   }
 }

@@ -4,9 +4,14 @@ package protocol VersionMaps: AnyObject, Sendable {
 
   /// The virtual bases that are known already, of maps in a storage; none unless it says so.
   func knownBases(over storage: any NodeStorage) -> KnownBases
+
+  /// What versions are as documents; nil where nobody imports any.
+  var documents: DocumentStates? { get }
 }
 
 extension VersionMaps {
+  package var documents: DocumentStates? { nil }
+
   package func knownBases(over storage: any NodeStorage) -> KnownBases {
     KnownBases(VirtualBases(over: storage).current())
   }
@@ -111,11 +116,20 @@ package struct Merger: Sendable {
       second: try maps.valueMap(ofVersion: second.number), firstVersion: first,
       secondVersion: second, rule: rule, graph: graph, number: options.number,
       liveSide: options.liveSide,
-      allotRevision: options.allotRevision, write: options.write)
+      documents: try documents(rule, first, second), allotRevision: options.allotRevision,
+      write: options.write)
     let map = try merge.run()
     return MergeResult(
       first: first, second: second, map: map, edits: merge.edits, changes: merge.changes,
       dropped: merge.dropped)
+  }
+
+  /// Nil for merges made elsewhere, which their own change list decides.
+  private func documents(
+    _ rule: MapMerge.Rule, _ first: HistoryNode, _ second: HistoryNode
+  ) throws(StoreError) -> DocumentMerge? {
+    guard case .arbiter = rule else { return nil }
+    return try maps.documents?.merge(of: first, second)
   }
 
   // MARK: Bases

@@ -20,6 +20,8 @@ package struct VersionRecord: Hashable, Sendable {
     package static let isVoid = Flags(rawValue: 16)
     /// The map of every root that it descends from is empty; set when it is added.
     package static let hasEmptyRoots = Flags(rawValue: 32)
+    /// It, or one of its ancestors, has metadata ``Version/MetadataKey/document``; set when it is added.
+    package static let knowsDocuments = Flags(rawValue: 64)
   }
 
   /// The name of the line of versions that name none.

@@ -108,7 +108,8 @@ public final class Store: Sendable {
     nodeCache = parts.records.mapNodes
     contents = ContentStore(
       records: parts.records, index: parts.index, repairs: parts.mode == .writer)
-    history = StoreHistory(catalog: parts.catalog, nodes: parts.records, cache: nodeCache)
+    history = StoreHistory(
+      catalog: parts.catalog, nodes: parts.records, contents: contents, cache: nodeCache)
     graph = VersionGraph(source: history)
     published = Mutex(parts.state)
   }

@@ -1,14 +1,17 @@
 /// The committed versions of a store, for histories and merges.
 ///
 /// - Concurrency: any thread; the catalog has its own connections.
-final class StoreHistory: HistorySource, VersionMaps {
+final class StoreHistory: HistorySource, VersionMaps, DocumentVersions {
   private let catalog: Catalog
   private let nodes: any NodeStorage
   private let cache: NodeCache
+  private let contents: ContentStore
   let bases: VirtualBases
+  let documentStates = DocumentStateCache()
 
-  init(catalog: Catalog, nodes: any NodeStorage, cache: NodeCache) {
+  init(catalog: Catalog, nodes: any NodeStorage, contents: ContentStore, cache: NodeCache) {
     self.catalog = catalog
+    self.contents = contents
     self.nodes = nodes
     self.cache = cache
     bases = VirtualBases(over: nodes)
@@ -42,6 +45,12 @@ final class StoreHistory: HistorySource, VersionMaps {
 
   func knownBases(over storage: any NodeStorage) -> KnownBases { KnownBases(bases.current()) }
 
+  var documents: DocumentStates? { DocumentStates(source: self, cache: documentStates) }
+
+  func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata {
+    try contents.unpack(try record(number).packedMetadata)
+  }
+
   func map(_ root: MapRoot) -> ValueMap {
     ValueMap(root: root, storage: nodes, cache: cache)
   }
@@ -56,6 +65,7 @@ extension HistoryNode {
       line: record.line == VersionRecord.unnamedLine ? nil : Branch(rawValue: record.line),
       isAutomatic: record.flags.contains(.automatic), isVoid: record.flags.contains(.isVoid),
       hasEmptyRoots: record.flags.contains(.hasEmptyRoots))
+    knowsDocuments = record.flags.contains(.knowsDocuments)
   }
 }
 

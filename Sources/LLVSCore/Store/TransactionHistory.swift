@@ -1,7 +1,7 @@
 /// The versions that a write transaction sees: the committed ones and its own.
 ///
 /// Unchecked: it lasts as long as its transaction, which one thread uses, and serves no other.
-final class TransactionHistory: HistorySource, VersionMaps, @unchecked Sendable {
+final class TransactionHistory: HistorySource, VersionMaps, DocumentVersions, @unchecked Sendable {
   private unowned let transaction: WriteTransaction
   private let store: Store
 
@@ -41,6 +41,17 @@ final class TransactionHistory: HistorySource, VersionMaps, @unchecked Sendable 
   }
 
   func knownBases(over storage: any NodeStorage) -> KnownBases { transaction.knownBases() }
+
+  func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata {
+    if let own = own(number) { return try store.metadata(of: own) }
+    return try store.history.metadata(ofVersion: number)
+  }
+
+  var documents: DocumentStates? {
+    DocumentStates(
+      source: self, cache: store.history.documentStates, own: transaction.documentStates,
+      committed: transaction.lastCommitted)
+  }
 }
 
 extension WriteTransaction {

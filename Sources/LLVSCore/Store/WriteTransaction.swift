@@ -33,6 +33,8 @@ package final class WriteTransaction: ChunkTransaction {
   private var known: [VersionNumber: VersionRecord] = [:]
   private static let mostKnown = 64
   private var bases: KnownBases?
+  /// The states of this transaction's own versions, as documents.
+  let documentStates = DocumentStateCache()
   /// The version that was committed last; mostly the next one is based on it.
   private let latest: VersionRecord?
 
@@ -51,6 +53,9 @@ package final class WriteTransaction: ChunkTransaction {
     bases = fresh
     return fresh
   }
+
+  /// The newest version that was there before.
+  var lastCommitted: VersionNumber { VersionNumber(base) }
 
   /// Keeps the virtual bases of versions that are committed now.
   func confirmBases() { bases?.confirm() }
@@ -132,6 +137,8 @@ package final class WriteTransaction: ChunkTransaction {
     var generation: UInt32 = 0
     var inherited: VersionRecord.Flags = [.isVoid, .hasEmptyRoots]
     var names: [String] = []
+    var documents: VersionRecord.Flags =
+      version.metadata[.document] == nil ? [] : .knowsDocuments
     if version.map.count > 0 { inherited.remove(.isVoid) }
     if version.first == nil && version.map.count > 0 { inherited.remove(.hasEmptyRoots) }
     for number in [version.first, version.second].compactMap({ $0 }) {
@@ -141,12 +148,14 @@ package final class WriteTransaction: ChunkTransaction {
       generation = max(generation, predecessor.generation)
       names.append(predecessor.name)
       inherited.formIntersection(predecessor.flags)
+      documents.formUnion(predecessor.flags.intersection(.knowsDocuments))
     }
     let record = VersionRecord(
       number: version.number, id: version.id, name: try name(for: version, after: names),
       first: version.first,
       second: version.second, timestamp: version.timestamp, generation: generation + 1,
-      line: version.line, flags: version.flags.union(inherited), map: version.map,
+      line: version.line, flags: version.flags.union(inherited).union(documents),
+      map: version.map,
       valueDataSize: version.valueDataSize, storedAt: Store.now(),
       packedMetadata: try store.contents.pack(version.metadata, in: self),
       changes: version.changes)

@@ -35,7 +35,13 @@ extension Store {
     at head: VersionNumber, where isWanted: (Key) -> Bool = { _ in true }
   ) throws(StoreError) -> [ValueConflict] {
     let finder = ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
-    return try finder.conflicts(try unsettledDrops(at: head, finder), where: isWanted)
+    let directories = try documentDirectories(at: head)
+    let conflicts = try finder.conflicts(try unsettledDrops(at: head, finder)) { key in
+      isWanted(key) && !directories.contains { $0.contains(key) }
+    }
+    guard !directories.isEmpty else { return conflicts }
+    let more = try documentConflicts(at: head, in: directories, where: isWanted)
+    return (conflicts + more).sorted { $0.key < $1.key }
   }
 
   /// The conflicts open at one head and settled at another, as a version made on the other names them to open
@@ -67,7 +73,12 @@ extension Store {
   /// The keys of the conflicts open at a head, ascending: what ``openConflicts(at:where:)`` finds.
   package func openConflictKeys(at head: VersionNumber) throws(StoreError) -> [Key] {
     let finder = ConflictFinder(merger: Merger(graph: graph, maps: history), source: self)
-    return try finder.keys(try unsettledDrops(at: head, finder))
+    let directories = try documentDirectories(at: head)
+    let keys = try finder.keys(try unsettledDrops(at: head, finder))
+    guard !directories.isEmpty else { return keys }
+    return
+      (keys.filter { key in !directories.contains { $0.contains(key) } }
+      + (try documentConflicts(at: head, in: directories)).map(\.key)).sorted()
   }
 
   private func unsettledDrops(

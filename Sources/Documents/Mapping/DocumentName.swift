@@ -1,0 +1,95 @@
+package import LLVSCore
+
+/// The name of a value in a document: a scope and a key, compared as bytes.
+package struct DocumentName: Hashable, Comparable, Sendable {
+  /// The scope; empty for none.
+  package var scope: [UInt8]
+  /// The key within the scope.
+  package var key: [UInt8]
+
+  /// Creates a name.
+  package init(scope: [UInt8], key: [UInt8]) {
+    self.scope = scope
+    self.key = key
+  }
+
+  package static func < (a: DocumentName, b: DocumentName) -> Bool {
+    a.scope == b.scope
+      ? a.key.lexicographicallyPrecedes(b.key) : a.scope.lexicographicallyPrecedes(b.scope)
+  }
+
+  private static let prefix = Array("%kv%".utf8)
+  private static let slash = UInt8(ascii: "/")
+
+  // MARK: Paths
+
+  /// The path of the value's file, relative to the directory of the documents (docs/documents.md,
+  /// "Names"): different names have different paths.
+  package var path: [UInt8] {
+    if isPlain { return scope.isEmpty ? key : scope + [Self.slash] + key }
+    var path = Self.prefix
+    for byte in scope {
+      switch byte {
+      case UInt8(ascii: "%"): path += Array("%25".utf8)
+      case Self.slash: path += Array("%2F".utf8)
+      default: path.append(byte)
+      }
+    }
+    return path + [Self.slash] + key
+  }
+
+  /// Reads the name that a path stands for; nil for a path that none has.
+  package init?(path: [UInt8]) {
+    guard let slash = path.firstIndex(of: Self.slash) else {
+      self.init(scope: [], key: path)
+      if self.path != path { return nil }
+      return
+    }
+    var scope = Array(path[..<slash])
+    if path.starts(with: Self.prefix) {
+      guard slash >= Self.prefix.count, let text = Self.unescape(scope[Self.prefix.count...]) else {
+        return nil
+      }
+      scope = text
+    }
+    self.init(scope: scope, key: Array(path[(slash + 1)...]))
+    if self.path != path { return nil }
+  }
+
+  private var isPlain: Bool {
+    if scope.contains(Self.slash) || scope.starts(with: Self.prefix) { return false }
+    if scope.isEmpty { return !key.contains(Self.slash) && !key.starts(with: Self.prefix) }
+    return true
+  }
+
+  private static func unescape(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var rest = text
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      switch (rest.popFirst(), rest.popFirst()) {
+      case (UInt8(ascii: "2"), UInt8(ascii: "5")): bytes.append(UInt8(ascii: "%"))
+      case (UInt8(ascii: "2"), UInt8(ascii: "F")): bytes.append(slash)
+      default: return nil
+      }
+    }
+    return bytes
+  }
+}
+
+extension DocumentDirectory {
+  /// Returns the key of the file that holds a value of the directory's documents.
+  package func key(of name: DocumentName) -> Key { key(ofRelativePath: name.path) }
+
+  /// Returns the name of the value that a key's file holds; nil if documents cannot have it: its path is
+  /// not UTF-8, or that of no name.
+  package func name(of key: Key) -> DocumentName? {
+    guard let path = relativePath(of: key), String(validating: path, as: UTF8.self) != nil else {
+      return nil
+    }
+    return DocumentName(path: path)
+  }
+}

@@ -1,0 +1,111 @@
+package import LLVSCore
+
+/// What has to change in a document so that it says what a version says (docs/documents.md, "What is
+/// written to a document").
+package struct DocumentExport {
+  /// A row to be written.
+  package struct Value {
+    package var name: DocumentName
+    package var value: DocumentValue
+    /// The file; nil for a removal.
+    package var file: Entry?
+  }
+
+  /// A row to be removed.
+  package struct Removal: Hashable {
+    package var name: DocumentName
+    package var dot: DocumentDot
+  }
+
+  /// A note for the original that a write of an author was replaced.
+  package struct Note: Hashable {
+    package var name: DocumentName
+    package var dot: DocumentDot
+    package var deleting: DocumentDot
+  }
+
+  /// Authors of whom the document does not know enough.
+  package private(set) var authors: [(id: DocumentAuthor, name: [UInt8]?, usn: Int64)] = []
+  package private(set) var values: [Value] = []
+  package private(set) var removals: [Removal] = []
+  package private(set) var notes: [Note] = []
+  /// What the document is to be said to belong to; nil if it says so already.
+  package private(set) var application: DocumentApplication?
+  /// Files that no document can hold, of which the first is named.
+  package private(set) var skipped: (count: Int, first: [UInt8])?
+
+  /// True if the document says already what the version says: not one byte has to be written.
+  package var isEmpty: Bool {
+    authors.isEmpty && values.isEmpty && removals.isEmpty && application == nil
+  }
+
+  /// Compares a document with a version that knows all that the document says.
+  ///
+  /// - Complexity: O(*n*) in the keys of both, and reading the maps for what differs.
+  package init(
+    _ comparison: DocumentComparison, at head: VersionNumber, in store: Store
+  ) throws(StoreError) {
+    let state = comparison.state
+    state.vector.authors.forEach { author, known in
+      if comparison.vector.usn(of: author) < known.usn {
+        authors.append((author, known.name, known.usn))
+      }
+    }
+    authors.sort { $0.id < $1.id }
+    if let mine = state.application, comparison.document.application == nil { application = mine }
+    var keys = Set(comparison.values.keys)
+    state.keys.forEach { key, _ in keys.insert(key) }
+    for key in keys.sorted() {
+      try compare(key, comparison, store)
+    }
+    for key in keys where comparison.directory.name(of: key) == nil {
+      note(skipped: key, comparison, try store.map(at: head))
+    }
+  }
+
+  private mutating func note(
+    skipped key: Key, _ comparison: DocumentComparison, _ map: ValueMap
+  ) {
+    guard (try? map.entry(at: key)) != nil else { return }
+    let path = comparison.directory.relativePath(of: key) ?? key.bytes
+    skipped = ((skipped?.count ?? 0) + 1, skipped?.first ?? path)
+  }
+
+  private mutating func compare(
+    _ key: Key, _ comparison: DocumentComparison, _ store: Store
+  ) throws(StoreError) {
+    let known = comparison.state.keys[key]
+    let live = known?.live ?? []
+    let there = (comparison.values[key] ?? []).map(\.value.dot)
+    guard Set(live.map(\.dot)) != Set(there), let name = comparison.directory.name(of: key) else {
+      return
+    }
+    for dot in there where !live.contains(where: { $0.dot == dot }) {
+      removals.append(Removal(name: name, dot: dot))
+    }
+    var missing = live.filter { !there.contains($0.dot) }
+    missing.sort { DocumentValue.isBefore($0, $1) }
+    for value in missing {
+      var file: Entry?
+      if !value.isRemoval {
+        guard let holder = value.holder else {
+          throw .corrupt("a value of \(key.rawValue) is in no version that is known here")
+        }
+        file = try store.map(at: holder).entry(at: key)?.documentFile
+        if file == nil {
+          throw .corrupt("a version does not hold the value of \(key.rawValue) that it names")
+        }
+      }
+      values.append(Value(name: name, value: value, file: file))
+    }
+    guard let newest = missing.last ?? live.max(by: { DocumentValue.isBefore($0, $1) }) else {
+      return
+    }
+    let authors = Set(known?.authors ?? []).union(there.map(\.author))
+    for author in authors.sorted() where !live.contains(where: { $0.dot.author == author }) {
+      let usn = max(comparison.state.vector.usn(of: author), comparison.vector.usn(of: author))
+      notes.append(
+        Note(name: name, dot: DocumentDot(author: author, usn: usn), deleting: newest.dot))
+    }
+  }
+}

@@ -1,0 +1,107 @@
+package import LLVSCore
+
+/// Values that a version must write anew although nobody changed them (docs/documents.md, "Values written
+/// anew"): those that a merge of the original brought back, and equal ones.
+package struct DocumentRewrite {
+  /// The keys, each with the values to write, what the version holds first.
+  private let keys: [(key: Key, values: [Entry?])]
+
+  /// The keys that are written anew, in ascending order.
+  package var changedKeys: [Key] { keys.map(\.key) }
+
+  /// Finds the keys that a version, which knows all that the document says, must write anew; nil if there
+  /// are none. `mayRewrite` says whether a key may be written anew because of what a merge brought back.
+  ///
+  /// - Complexity: O(*n*) in the keys of the document.
+  package init?(
+    _ comparison: DocumentComparison, at head: VersionNumber, in store: Store,
+    mayRewrite: (Key) -> Bool = { _ in true }
+  ) throws(StoreError) {
+    let state = comparison.state
+    var found: Set<Key> = []
+    for (key, values) in comparison.values {
+      let live = state.keys[key]?.live ?? []
+      let hasValue = live.contains { !$0.isRemoval }
+      let isBroughtBack = values.contains { value, _ in
+        !live.contains { $0.dot == value.dot } && (hasValue || !value.isRemoval)
+      }
+      if isBroughtBack, live.allSatisfy({ comparison.vector.covers($0.dot) }), mayRewrite(key) {
+        found.insert(key)
+      }
+    }
+    var contested: [Key] = []
+    state.contested.forEach { key, _ in contested.append(key) }
+    let map = try store.map(at: head)
+    var keys: [(key: Key, values: [Entry?])] = []
+    for key in found.union(contested).sorted() where comparison.directory.name(of: key) != nil {
+      let live = state.keys[key]?.live ?? []
+      let ours = try map.entry(at: key)
+      if let ours, ours.kind != .regular { continue }
+      var values: [Entry?] = []
+      var isKnown = true
+      for value in live.sorted(by: { DocumentValue.isBefore($1, $0) }) {
+        guard let holder = value.holder else {
+          isKnown = false
+          break
+        }
+        let entry = value.isRemoval ? nil : try store.map(at: holder).entry(at: key)
+        if !values.contains(where: { Entry.isSameValue($0, entry) }) { values.append(entry) }
+      }
+      guard isKnown else { continue }
+      let areEqual = live.count > 1 && values.count == 1 && values.first.map { $0 != nil } == true
+      guard found.contains(key) || areEqual else { continue }
+      if let index = values.firstIndex(where: { Entry.isSameValue($0, ours) }) {
+        values.swapAt(0, index)
+      }
+      if values.isEmpty { values = [ours] }
+      keys.append((key, values))
+    }
+    guard !keys.isEmpty else { return nil }
+    self.keys = keys
+  }
+
+  /// Adds the versions: one for each of several values of a key, so that they stay several.
+  package func add(
+    to transaction: WriteTransaction, on head: VersionNumber, line: Branch?
+  ) throws(StoreError) -> [VersionNumber] {
+    let count = keys.map(\.values.count).max() ?? 0
+    guard let record = try transaction.version(head) else {
+      throw .corrupt("there is no version number \(head.rawValue)")
+    }
+    let before = transaction.store.map(of: record)
+    var made: [VersionNumber] = []
+    for index in 0..<count {
+      let number = try transaction.reserveVersion()
+      let written = keys.filter { $0.values.count > index }
+      var edits: [MapEdit] = []
+      for (key, values) in written {
+        let old = try before.entry(at: key)
+        guard var new = values[index] else {
+          if old != nil { edits.append(.remove(key, directory: false)) }
+          continue
+        }
+        if Entry.isSameValue(old, new) { continue }
+        new.storedVersion = number
+        new.revision = try transaction.allotRevisions()
+        if let old, old.inode != 0 { new.inode = old.inode }
+        edits.append(.put(new))
+      }
+      let draft = AuthoredVersion(
+        number: number, first: head, base: before, map: try before.applying(edits: edits),
+        line: line, message: nil,
+        metadata: [.settled: Version.MetadataValue(keys: written.map(\.key))])
+      made.append(try transaction.add(draft).number)
+    }
+    return made
+  }
+}
+
+extension Store {
+  /// The map of a version.
+  func map(at number: VersionNumber) throws(StoreError) -> ValueMap {
+    guard let record = try version(number) else {
+      throw .corrupt("there is no version number \(number.rawValue)")
+    }
+    return map(of: record)
+  }
+}

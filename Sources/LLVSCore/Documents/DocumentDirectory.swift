@@ -1,0 +1,51 @@
+/// The directory of a tree whose files are the values of a KeyValueCRDT document.
+package struct DocumentDirectory: Hashable, Comparable, Sendable {
+  /// The path from the top of the tree, without a slash at either end; empty for the whole tree.
+  package let path: [UInt8]
+
+  /// Creates the directory with a path.
+  package init(path: [UInt8]) {
+    self.path = path
+  }
+
+  /// Returns the path of a key below the directory, relative to it; nil for any other key.
+  package func relativePath(of key: Key) -> [UInt8]? {
+    // The key of most paths is the path.
+    let whole: [UInt8]
+    if key.bytes.first == UInt8(ascii: "%") {
+      whole = KeyCoding.path(of: key) ?? key.bytes
+    } else {
+      whole = key.bytes
+    }
+    if path.isEmpty { return whole }
+    guard whole.count >= path.count + 1, whole[path.count] == UInt8(ascii: "/"),
+      whole.starts(with: path)
+    else { return nil }
+    return Array(whole[(path.count + 1)...])
+  }
+
+  /// Returns true if a key is below the directory.
+  package func contains(_ key: Key) -> Bool { relativePath(of: key) != nil }
+
+  /// Returns the key of a new file at a path relative to the directory.
+  package func key(ofRelativePath relative: [UInt8]) -> Key {
+    KeyCoding.key(ofPath: path.isEmpty ? relative : path + [UInt8(ascii: "/")] + relative)
+  }
+
+  /// Returns true if one of two directories is, or contains, the other.
+  package func overlaps(_ other: DocumentDirectory) -> Bool {
+    func contains(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+      a.isEmpty || a == b || b.starts(with: a + [UInt8(ascii: "/")])
+    }
+    return contains(path, other.path) || contains(other.path, path)
+  }
+
+  /// What all keys below the directory begin with, in runs of the map.
+  var prefixes: [[UInt8]] {
+    path.isEmpty ? [[]] : [path + [UInt8(ascii: "/")], Array("%llvs%".utf8)]
+  }
+
+  package static func < (a: DocumentDirectory, b: DocumentDirectory) -> Bool {
+    a.path.lexicographicallyPrecedes(b.path)
+  }
+}

@@ -1,0 +1,79 @@
+/// The id of an author in documents: 16 bytes, compared as bytes.
+package struct DocumentAuthor: Hashable, Comparable, Sendable {
+  private let high: UInt64
+  private let low: UInt64
+
+  /// Reads an id of 16 bytes; nil for another length.
+  package init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == 16 else { return nil }
+    let words = bytes.reduce(into: (UInt64(0), UInt64(0), 0)) { words, byte in
+      if words.2 < 8 {
+        words.0 = words.0 << 8 | UInt64(byte)
+      } else {
+        words.1 = words.1 << 8 | UInt64(byte)
+      }
+      words.2 += 1
+    }
+    self.init(high: words.0, low: words.1)
+  }
+
+  private init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// The author that stands for a writer of versions in the documents of a directory
+  /// (docs/documents.md, "Whose write it is"): an UUID of version 8 out of a hash of both.
+  package init(writer: [UInt8], directory: DocumentDirectory) {
+    var hasher = SHA256Hasher()
+    for part in [Array("llvs document author 1".utf8), writer, directory.path] {
+      hasher.update(bigEndian: UInt32(part.count))
+      hasher.update(part)
+    }
+    let words = hasher.finish().words
+    high = words.0 & ~0xF000 | 0x8000
+    low = words.1 & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+  }
+
+  /// The 16 bytes.
+  package var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(bigEndian: high)
+    bytes.append(bigEndian: low)
+    return bytes
+  }
+
+  package static func < (a: DocumentAuthor, b: DocumentAuthor) -> Bool {
+    (a.high, a.low) < (b.high, b.low)
+  }
+}
+
+/// The name of one write of one key: who wrote it, and the author's number for the write.
+package struct DocumentDot: Hashable, Comparable, Sendable {
+  /// The author.
+  package var author: DocumentAuthor
+  /// The number; the author's later writes have greater ones.
+  package var usn: Int64
+
+  /// Creates a dot.
+  package init(author: DocumentAuthor, usn: Int64) {
+    self.author = author
+    self.usn = usn
+  }
+
+  /// The dot of what a version writes (docs/documents.md, "Whose write it is"): it is computed from the
+  /// version alone, so none is ever given twice, whatever becomes of documents and stores.
+  ///
+  /// The writer is the value of the version's metadata ``Version/MetadataKey/writer``; its id stands for it
+  /// where it has none.
+  package init(of node: HistoryNode, writer: String?, in directory: DocumentDirectory) {
+    let name = writer ?? node.id.rawValue
+    author = DocumentAuthor(writer: Array(name.utf8), directory: directory)
+    let hash = Digest.of(Array(node.id.rawValue.utf8)).words.0 >> 40
+    usn = Int64(node.generation) << 24 | Int64(hash)
+  }
+
+  package static func < (a: DocumentDot, b: DocumentDot) -> Bool {
+    (a.author, a.usn) < (b.author, b.usn)
+  }
+}

@@ -1,0 +1,182 @@
+/// One value, or one removal, that nobody who knew it has replaced.
+package struct DocumentValue: Hashable, Sendable {
+  /// The write.
+  package var dot: DocumentDot
+  /// The version whose map holds the value, or that removed it; nil while it is not known.
+  package var holder: VersionNumber?
+  /// True for a removal.
+  package var isRemoval: Bool
+  /// The document's number for the type of value; nil for what a version wrote, whose file tells it.
+  package var type: UInt8?
+  /// When it was written, in milliseconds since 1970.
+  package var time: Int64
+
+  /// Creates a value.
+  package init(
+    dot: DocumentDot, holder: VersionNumber?, isRemoval: Bool, type: UInt8? = nil, time: Int64
+  ) {
+    self.dot = dot
+    self.holder = holder
+    self.isRemoval = isRemoval
+    self.type = type
+    self.time = time
+  }
+
+  /// The order in which one of several values is shown: a value before a removal, then the newest, then the
+  /// greatest author.
+  package static func isBefore(_ a: DocumentValue, _ b: DocumentValue) -> Bool {
+    if a.isRemoval != b.isRemoval { return a.isRemoval }
+    return a.time != b.time ? a.time < b.time : a.dot < b.dot
+  }
+}
+
+/// What a version knows of one key.
+package struct DocumentKeyState: Hashable, Sendable {
+  /// What nobody replaced, in ascending order of dots.
+  package var live: [DocumentValue]
+  /// The write of what the version's map holds at the key.
+  package var held: DocumentDot?
+  /// Whoever wrote the key, ever, in ascending order.
+  package var authors: [DocumentAuthor]
+
+  /// Returns true if a write is among what nobody replaced.
+  package func isLive(_ dot: DocumentDot?) -> Bool {
+    guard let dot else { return false }
+    return live.contains { $0.dot == dot }
+  }
+
+  mutating func note(_ more: some Sequence<DocumentAuthor>) {
+    for author in more {
+      let index = authors.firstIndex { !($0 < author) } ?? authors.endIndex
+      if index == authors.endIndex || authors[index] != author { authors.insert(author, at: index) }
+    }
+  }
+}
+
+/// How far each author's writes are known: all up to a number. A write that it covers and that is not
+/// there was replaced.
+package struct DocumentVector: Sendable {
+  /// What is known of an author.
+  package struct Knowledge: Hashable, Sendable {
+    /// The number of the last write that is known.
+    package var usn: Int64
+    /// The name that a document gave; nil for an author of versions.
+    package var name: [UInt8]?
+
+    /// Creates a description.
+    package init(usn: Int64, name: [UInt8]? = nil) {
+      self.usn = usn
+      self.name = name
+    }
+  }
+
+  /// What is known of each author.
+  package private(set) var authors = PersistentMap<DocumentAuthor, Knowledge>()
+
+  /// Creates the vector that knows nothing.
+  package init() {}
+
+  /// Returns true if a write is known.
+  package func covers(_ dot: DocumentDot) -> Bool { usn(of: dot.author) >= dot.usn }
+
+  /// Returns the number of the last write of an author that is known; 0 for none.
+  package func usn(of author: DocumentAuthor) -> Int64 { authors[author]?.usn ?? 0 }
+
+  /// Returns true if it knows all that another one does.
+  package func covers(_ other: DocumentVector) -> Bool {
+    var covers = true
+    PersistentMap.differences(authors, other.authors) { _, mine, theirs in
+      if (theirs?.usn ?? 0) > (mine?.usn ?? 0) { covers = false }
+    }
+    return covers
+  }
+
+  package mutating func add(_ author: DocumentAuthor, _ knowledge: Knowledge) {
+    var known = authors[author] ?? Knowledge(usn: 0)
+    if known.usn >= knowledge.usn, known.name != nil || knowledge.name == nil { return }
+    known.usn = max(known.usn, knowledge.usn)
+    known.name = known.name ?? knowledge.name
+    authors[author] = known
+  }
+
+  package mutating func add(_ dot: DocumentDot) { add(dot.author, Knowledge(usn: dot.usn)) }
+
+  package mutating func formUnion(_ other: DocumentVector) {
+    let before = authors
+    PersistentMap.differences(before, other.authors) { author, _, theirs in
+      if let theirs { add(author, theirs) }
+    }
+  }
+}
+
+/// A version as a document: what it knows, and at each key the values that nobody who knew them has
+/// replaced (docs/documents.md, "A version as a document").
+///
+/// It is a function of the version and its ancestors, so that every store computes the same.
+package struct DocumentState: Sendable {
+  /// What is known.
+  package var vector = DocumentVector()
+  /// The keys that were ever written.
+  package private(set) var keys = PersistentMap<Key, DocumentKeyState>()
+  /// The keys with several values that nobody replaced.
+  package private(set) var contested = PersistentMap<Key, Bool>()
+  /// The program that the documents belong to; nil where none says so.
+  package var application: DocumentApplication?
+  /// Whether a document of the directory was ever imported.
+  package var isImported = false
+
+  /// Creates the state of a version without ancestors that holds nothing.
+  package init() {}
+
+  /// Sets what is known of a key.
+  package mutating func set(_ key: Key, _ state: DocumentKeyState) {
+    keys[key] = state
+    if state.live.count > 1 {
+      contested[key] = true
+    } else if contested[key] != nil {
+      contested[key] = nil
+    }
+  }
+
+  /// Returns the values that a join leaves at a key: those that both have, and those that one has and the
+  /// other does not know (Bieniusa et al., "An optimized conflict-free replicated set", 2012).
+  package static func join(
+    _ a: [DocumentValue], _ vectorOfA: DocumentVector, _ b: [DocumentValue],
+    _ vectorOfB: DocumentVector
+  ) -> [DocumentValue] {
+    var joined: [DocumentValue] = []
+    for var value in a {
+      if let other = b.first(where: { $0.dot == value.dot }) {
+        value.holder = value.holder ?? other.holder
+        value.type = value.type ?? other.type
+        joined.append(value)
+      } else if !vectorOfB.covers(value.dot) {
+        joined.append(value)
+      }
+    }
+    for value in b where !a.contains(where: { $0.dot == value.dot }) {
+      if !vectorOfA.covers(value.dot) { joined.append(value) }
+    }
+    return joined.sorted { $0.dot < $1.dot }
+  }
+}
+
+/// The program that a document belongs to, with the version of its data.
+package struct DocumentApplication: Hashable, Sendable {
+  /// A name in reverse order of its domain.
+  package var id: [UInt8]
+  /// Data of another major version cannot be read.
+  package var major: Int64
+  /// Data of another minor version can be read.
+  package var minor: Int64
+  /// A text for people; nil for none.
+  package var description: [UInt8]?
+
+  /// Creates a description.
+  package init(id: [UInt8], major: Int64, minor: Int64, description: [UInt8]? = nil) {
+    self.id = id
+    self.major = major
+    self.minor = minor
+    self.description = description
+  }
+}

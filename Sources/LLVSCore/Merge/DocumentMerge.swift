@@ -1,0 +1,84 @@
+/// What a merge has to know at the keys of documents (docs/merging.md, M8 and M9): what somebody who
+/// knew it replaced never wins over what replaced it.
+struct DocumentMerge {
+  struct Sides {
+    let directory: DocumentDirectory
+    let first: DocumentState
+    let second: DocumentState
+  }
+
+  /// What follows at a key.
+  enum Rule {
+    /// What this side has was replaced by nobody, and what the other has was.
+    case take(MergeSide)
+    /// What both sides have was replaced: this is what replaced it.
+    case content(StoredContent)
+    /// Both stand: the merge decides as anywhere.
+    case clash(Clash)
+  }
+
+  /// Two values that nobody replaced.
+  struct Clash {
+    /// Whether bytes of both may be merged: neither side is one of several values already.
+    var mayMergeContent: Bool
+    /// When a document says that a side's value was written, in seconds since 2001-01-01 UTC.
+    var firstTime: Double?
+    var secondTime: Double?
+  }
+
+  let sides: [Sides]
+  let source: any DocumentVersions
+
+  /// Returns what follows at a key; nil for one that is in no document's directory, or that no document
+  /// and no version below it wrote.
+  func rule(at key: Key) throws(StoreError) -> Rule? {
+    guard let sides = sides.first(where: { $0.directory.contains(key) }) else { return nil }
+    let (a, b) = (sides.first.keys[key], sides.second.keys[key])
+    guard a != nil || b != nil else { return nil }
+    let live = DocumentState.join(
+      a?.live ?? [], sides.first.vector, b?.live ?? [], sides.second.vector)
+    func value(_ held: DocumentDot?) -> DocumentValue? {
+      held.flatMap { held in live.first { $0.dot == held } }
+    }
+    switch (value(a?.held), value(b?.held)) {
+    case (let x?, let y?):
+      return .clash(
+        Clash(
+          mayMergeContent: a?.live.count == 1 && b?.live.count == 1, firstTime: x.importedAt,
+          secondTime: y.importedAt))
+    case (_?, nil): return .take(.first)
+    case (nil, _?): return .take(.second)
+    case (nil, nil):
+      guard let winner = live.max(by: { DocumentValue.isBefore($0, $1) }), !winner.isRemoval,
+        let holder = winner.holder,
+        let entry = try source.valueMap(ofVersion: holder).entry(at: key)?.documentFile
+      else { return nil }
+      return .content(entry.stored)
+    }
+  }
+}
+
+extension DocumentValue {
+  /// When a document says that it was written, in seconds since 2001-01-01 UTC; nil for a version's write.
+  fileprivate var importedAt: Double? {
+    type == nil ? nil : Double(time) / 1000 - 978_307_200
+  }
+}
+
+extension DocumentStates {
+  /// What merging two versions has to know of documents; nil if none was ever imported into either.
+  func merge(
+    of first: HistoryNode, _ second: HistoryNode
+  ) throws(StoreError) -> DocumentMerge? {
+    guard first.knowsDocuments || second.knowsDocuments else { return nil }
+    let all = try directories(at: first.number).union(directories(at: second.number))
+    var sides: [DocumentMerge.Sides] = []
+    for directory in all.sorted() {
+      sides.append(
+        DocumentMerge.Sides(
+          directory: directory, first: try state(of: directory, at: first.number),
+          second: try state(of: directory, at: second.number)))
+    }
+    return DocumentMerge(sides: sides, source: source)
+  }
+}

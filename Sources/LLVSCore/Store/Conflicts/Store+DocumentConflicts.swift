@@ -1,0 +1,58 @@
+/// Conflicts at the keys of documents (docs/merging.md, M12): all values that nobody replaced, but what the
+/// tree holds.
+extension Store {
+  /// What versions are as documents.
+  package var documents: DocumentStates {
+    DocumentStates(source: history, cache: history.documentStates)
+  }
+
+  /// The directories of which a version, or an ancestor, holds what was imported from a document.
+  package func documentDirectories(
+    at number: VersionNumber
+  ) throws(StoreError) -> [DocumentDirectory] {
+    guard try graph.node(number).knowsDocuments else { return [] }
+    return try documents.directories(at: number).sorted()
+  }
+
+  /// The open conflicts at keys of documents, in ascending order of keys.
+  ///
+  /// - Complexity: O(the versions since one whose state is known, and what is open).
+  func documentConflicts(
+    at head: VersionNumber, in directories: [DocumentDirectory],
+    where isWanted: (Key) -> Bool = { _ in true }
+  ) throws(StoreError) -> [ValueConflict] {
+    var found: [ValueConflict] = []
+    for directory in directories {
+      let state = try documents.state(of: directory, at: head)
+      try state.contested.forEach { key, _ throws(StoreError) in
+        guard isWanted(key), let known = state.keys[key],
+          let conflict = try documentConflict(key, known, at: head)
+        else { return }
+        found.append(conflict)
+      }
+    }
+    return found.sorted { $0.key < $1.key }
+  }
+
+  private func documentConflict(
+    _ key: Key, _ known: DocumentKeyState, at head: VersionNumber
+  ) throws(StoreError) -> ValueConflict? {
+    let ours = try history.valueMap(ofVersion: head).entry(at: key)?.documentFile
+    var theirs: [ValueConflict.Revision] = []
+    var kept: HistoryNode?
+    for value in known.live.sorted(by: { DocumentValue.isBefore($1, $0) }) {
+      // Until the version that holds it is merged too, it is that version's.
+      guard let holder = value.holder else { continue }
+      let node = try graph.node(holder)
+      if value.dot == known.held { kept = node }
+      let entry =
+        value.isRemoval ? nil : try history.valueMap(ofVersion: holder).entry(at: key)?.documentFile
+      guard value.isRemoval || entry != nil, !Entry.isSameValue(entry, ours),
+        !theirs.contains(where: { Entry.isSameValue($0.entry, entry) })
+      else { continue }
+      theirs.append(ValueConflict.Revision(version: node, entry: entry))
+    }
+    guard !theirs.isEmpty else { return nil }
+    return ValueConflict(key: key, base: nil, ours: ours, kept: kept, theirs: theirs)
+  }
+}

@@ -1,0 +1,160 @@
+import Documents
+import LLVSCore
+import LLVSExchange
+import TestSupport
+import Testing
+
+/// A store of a history that is played, with the version that its live tree shows.
+final class PlayedStore {
+  private let directory: TemporaryDirectory
+  let store: Store
+  let world: PlayedWorld
+  private(set) var head: VersionNumber
+  private var seen: UInt32 = 0
+
+  init(_ world: PlayedWorld) throws {
+    directory = try TemporaryDirectory(inMemory: true)
+    store = try Store.open(path: directory.file("store"), create: true)
+    self.world = world
+    let root = try store.makeVersion(basedOnPredecessor: nil)
+    world.known[root.id] = []
+    head = try #require(try store.version(root.id)).number
+    seen = head.rawValue
+  }
+
+  var state: DocumentState {
+    get throws { try store.documents.state(of: PlayedKeys.directory, at: head) }
+  }
+
+  var headID: Version.ID { get throws { try store.graph.node(head).id } }
+
+  func ancestors() throws -> [VersionNumber] {
+    var open = [head]
+    var found: Set<VersionNumber> = [head]
+    while let next = open.popLast() {
+      try store.graph.node(next).forEachPredecessor { before throws(StoreError) in
+        if found.insert(before).inserted { open.append(before) }
+      }
+    }
+    return found.sorted()
+  }
+
+  private func arbiter(_ graph: VersionGraph) -> any ClashArbiter {
+    ContentArbiter(.automatic, graph, store.contents)
+  }
+
+  func lines(_ key: Int, at version: VersionNumber) throws -> [String]? {
+    let record = try #require(try store.version(version))
+    return try store.map(of: record).entry(at: PlayedKeys.key(key)).map {
+      PlayedKeys.lines(try store.contents.bytes($0.stored))
+    }
+  }
+
+  // MARK: What people do
+
+  /// Writes keys in a version based on what the live tree shows, or on an older version.
+  func write(_ changes: [Int: [String]?], on base: VersionNumber) throws {
+    let id = try store.graph.node(base).id
+    let made = try store.write { transaction throws(StoreError) in
+      let record = try transaction.makeVersion(
+        basedOn: .init(idOfFirst: id),
+        storing: changes.map { key, lines in
+          lines.map { .insert(Value(id: PlayedKeys.key(key), data: PlayedKeys.bytes($0))) }
+            ?? .remove(PlayedKeys.key(key))
+        })
+      if base == self.head { self.head = record.number }
+      try self.mergeHeads(transaction)
+      return record
+    }
+    let known = world.known[id] ?? []
+    var after = known
+    let state = try store.documents.state(of: PlayedKeys.directory, at: made.number)
+    for (key, lines) in changes {
+      guard let live = state.keys[PlayedKeys.key(key)]?.live, live.count == 1,
+        live[0].holder == made.number
+      else { continue }
+      let event = world.add(key, lines.map(Set.init), known: known)
+      world.name(event, live[0].dot)
+      after.insert(event)
+    }
+    world.known[made.id] = after
+    try noteMade(from: nil)
+  }
+
+  private func mergeHeads(_ transaction: WriteTransaction) throws(StoreError) {
+    let report = try transaction.mergeHeads(ofLine: nil, live: head, arbiter: arbiter)
+    head = report.outcome ?? head
+  }
+
+  func exchange(with other: PlayedStore) throws {
+    _ = try store.retrieve(from: StoreRemote(other.store, scratchDirectory: store.path))
+    try store.write { transaction throws(StoreError) in try self.mergeHeads(transaction) }
+    try noteMade(from: nil)
+  }
+
+  /// Sets the store back to an older version, as from a backup: what came later is not of this line.
+  func hasVersion(_ id: Version.ID) throws -> Bool { try store.version(id) != nil }
+
+  // MARK: Documents
+
+  private var sync: DocumentSync {
+    DocumentSync(store, PlayedKeys.directory, line: nil, arbiter: arbiter)
+  }
+
+  /// Exchanges with a document both ways; returns whether anything changed.
+  func exchange(with document: PlayedDocument) throws -> Bool {
+    let before = (head, document.content)
+    let comparison = try DocumentComparison(
+      document.snapshot, PlayedKeys.directory, with: head, in: store)
+    if let problem = comparison.problem(allowingUnrelated: true) { throw problem }
+    head = try sync.retrieve(document.snapshot, at: head, message: nil).head ?? head
+    try noteMade(from: document)
+    head = try sync.rewrite(for: document.snapshot, at: head).head ?? head
+    try noteMade(from: nil)
+    let export = try sync.export(to: document.snapshot, at: head)
+    if !export.isEmpty {
+      try document.apply(export, from: store, known: world.known[try headID] ?? [])
+      let after = try sync.export(to: document.snapshot, at: head)
+      #expect(after.isEmpty, "a document that was written has to be written again")
+    }
+    return before.0 != head || before.1 != document.content
+  }
+
+  /// Notes what versions that were made since have seen, and what they wrote by themselves.
+  private func noteMade(from document: PlayedDocument?) throws {
+    while seen < store.lastNumber {
+      seen += 1
+      let node = try store.graph.node(VersionNumber(seen))
+      guard world.known[node.id] == nil else { continue }
+      var known: Set<Int> = []
+      try node.forEachPredecessor { before throws(StoreError) in
+        known.formUnion(world.known[try store.graph.node(before).id] ?? [])
+      }
+      let metadata = try store.metadata(ofVersion: node.number)
+      if metadata[.document] != nil, let document { known.formUnion(document.content.known) }
+      let state = try store.documents.state(of: PlayedKeys.directory, at: node.number)
+      for key in 0..<PlayedKeys.count {
+        guard let live = state.keys[PlayedKeys.key(key)]?.live,
+          let own = live.first(where: { $0.holder == node.number && $0.type == nil }),
+          world.event(key, own.dot) == nil
+        else { continue }
+        let lines = try lines(key, at: node.number).map(Set.init)
+        var replaced = known.filter { world.events[$0].key == key }
+        if node.second == nil {
+          // A value written anew replaces itself, and what was replaced already.
+          let before = try node.first.map {
+            try store.documents.state(of: PlayedKeys.directory, at: $0)
+          }
+          for value in before?.keys[PlayedKeys.key(key)]?.live ?? [] {
+            guard let event = world.event(key, value.dot) else { continue }
+            if world.events[event].lines != lines { replaced.remove(event) }
+          }
+        }
+        let event = world.add(key, lines, known: replaced, isMerged: node.second != nil)
+        world.name(event, own.dot)
+        known.insert(event)
+      }
+      world.known[node.id] = known
+    }
+  }
+}
