@@ -54,6 +54,7 @@ extension StoreError {
     case .corrupt: Errno.inputOutput
     case .fromTheFuture, .unreliable: Errno.notSupported
     case .busy: Errno.busy
+    case .denied: Errno.accessDenied
     case .unreachable: Errno.hostUnreachable
     case .timedOut: Errno.timedOut
     case .cancelled: Errno.interrupted
