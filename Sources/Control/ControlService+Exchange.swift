@@ -325,25 +325,4 @@ extension ControlService {
   package func allPeers() throws(ControlError) -> [Peer] {
     try translating { () throws(StoreError) in try store.peers() }
   }
-
-  /// Returns the text of the ignore patterns in force.
-  package func ignoreText() throws(ControlError) -> [UInt8] {
-    try translating { () throws(StoreError) in
-      try store.state().settings[IgnorePatterns.settingName] ?? IgnorePatterns.defaultText
-    }
-  }
-
-  /// Replaces the ignore patterns.
-  package func setIgnoreText(_ text: [UInt8]) throws(ControlError) {
-    guard text.count <= IgnorePatterns.maximumLength else {
-      throw ControlError(.tooLong, "patterns of more than \(IgnorePatterns.maximumLength) bytes")
-    }
-    try translating { () throws(StoreError) in
-      try store.write { (transaction) throws(StoreError) in
-        transaction.set(IgnorePatterns.settingName, to: text)
-      }
-    }
-    let patterns = IgnorePatterns(text)
-    tree.lock.withLock { _ in tree.ignore = patterns }
-  }
 }

@@ -1,4 +1,5 @@
 import Grammar
+import HistoryTree
 import LLVSCore
 import TreeNames
 import WorkingTree
@@ -12,7 +13,7 @@ extension ControlService {
     _ name: String, _ word: String?, moves: Bool
   ) throws(ControlError) -> CommandResult {
     let isBranch = try translating { () throws(StoreError) in
-      try !store.headNumbers(ofLine: name).isEmpty
+      try store.hasOpenHead(name)
     }
     if isBranch { throw ControlError(.exists, "there is a branch \(name)") }
     if name == "head" { throw ControlError(.exists, "\(name) is a version's name") }
@@ -53,6 +54,49 @@ extension ControlService {
     fields.append(ReplyField("movedFrom", before.map { .text($0.name) } ?? .null))
     log.add("tag", text)
     return CommandResult(text, fields)
+  }
+
+  /// Removes a tag, here and with the next exchange everywhere; the version stays.
+  func removeTag(_ name: String) throws(ControlError) -> CommandResult {
+    let before = try tagged(name)
+    try translating { () throws(StoreError) in
+      _ = try store.write { (transaction) throws(StoreError) in
+        try transaction.removeTag(name, author: author)
+      }
+    }
+    log.add("tag", "\(name) removed, which was \(before.name)")
+    return CommandResult(
+      "the tag \(name) is removed; it was \(before.name)",
+      [ReplyField("removed", name), ReplyField("version", before.name)])
+  }
+
+  /// Gives a tag another name.
+  func renameTag(_ old: String, to new: String) throws(ControlError) -> CommandResult {
+    let before = try tagged(old)
+    try refuseTaken(new)
+    if new == "head" { throw ControlError(.exists, "\(new) is a version's name") }
+    try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        _ = try transaction.tag(before, as: new, author: author)
+        _ = try transaction.removeTag(old, author: author)
+      }
+    }
+    log.add("tag", "\(new) is \(before.name), renamed from \(old)")
+    return CommandResult(
+      "\(new) is \(before.name), renamed from \(old)",
+      [
+        ReplyField("tag", new), ReplyField("version", before.name),
+        ReplyField("renamedFrom", old),
+      ])
+  }
+
+  /// Returns the version that a tag names.
+  ///
+  /// - Throws: `notFound` if there is no such tag.
+  private func tagged(_ name: String) throws(ControlError) -> VersionRecord {
+    let found = try translating { () throws(StoreError) in try store.version(tagged: name) }
+    guard let found else { throw ControlError(.notFound, "there is no tag \(name)") }
+    return found
   }
 
   /// Refuses a name that is the name or id of a version.

@@ -86,9 +86,9 @@ extension ControlService {
     return moved(outcome, "on \(name)")
   }
 
-  private func refuseTaken(_ line: String) throws(ControlError) {
+  func refuseTaken(_ line: String) throws(ControlError) {
     let isTaken = try translating { () throws(StoreError) in
-      try !store.headNumbers(ofLine: line).isEmpty
+      try store.hasOpenHead(line)
     }
     if isTaken { throw ControlError(.exists, "there is a branch \(line) already") }
     let isTag = try translating { () throws(StoreError) in
@@ -99,7 +99,7 @@ extension ControlService {
   }
 
   /// Adds the empty version that begins a line.
-  private func begin(
+  func begin(
     _ line: String, on head: VersionNumber?, in transaction: WriteTransaction
   ) throws(StoreError) -> VersionNumber {
     let record =

@@ -119,9 +119,16 @@ package final class ControlService: Sendable {
     case .undo: return try undo(context)
     case .redo: return try redo(context)
     case .branch(let name): return try branch(name, context)
+    case .branches: return try branches()
+    case .removeBranch(let name, let isForced):
+      return try removeBranch(name, isForced: isForced, context)
+    case .renameBranch(let old, let new): return try renameBranch(old, to: new, context)
     case .switchTo(let target, let line): return try switchTo(target, line: line, context)
     case .set(let assignments): return try set(assignments)
     case .settings(let names): return try list(names)
+    case .ignore(let patterns): return try ignore(patterns)
+    case .checkIgnored(let paths): return try checkIgnored(paths)
+    case .untrack(let paths): return try untrack(paths, context)
     case .verify(let peer): return try verify(peer, context)
     case .status:
       let status = try self.status()
@@ -133,8 +140,8 @@ package final class ControlService: Sendable {
     case .conflicts(let path): return try conflicts(path)
     case .tag(let name, let version, let moves): return try tag(name, version, moves: moves)
     case .tags: return try tags()
-    case .compact, .purge:
-      throw ControlError(.grammar, "not supported yet")
+    case .removeTag(let name): return try removeTag(name)
+    case .renameTag(let old, let new): return try renameTag(old, to: new)
     }
   }
 

@@ -126,7 +126,7 @@ package final class ControlSession: Sendable {
       return try script.next()
     } catch {
       service.recordFailure(of: nil, error)
-      fail(error, nil)
+      fail(error, nil, inJSON: script.isForPrograms)
       throw error
     }
   }
@@ -140,15 +140,16 @@ package final class ControlSession: Sendable {
       guard !inJSON else { return say(result.json + "\n") }
       say((command.isQuery ? result.text : ControlReply.done(result.text).text) + "\n")
     } catch {
-      fail(error, command.title)
+      fail(error, command.title, inJSON: inJSON)
       throw error
     }
   }
 
-  private func fail(_ error: ControlError, _ title: String?) {
+  private func fail(_ error: ControlError, _ title: String?, inJSON: Bool) {
+    defer { state.withLock { $0.hasFailed = true } }
+    guard !inJSON else { return say(error.json + "\n") }
     let message = (title.map { "\($0): " } ?? "") + PrintableText.harmless(error.message)
     say(ControlReply.failed(message).text + "\n")
-    state.withLock { $0.hasFailed = true }
   }
 
   private func say(_ text: String) {

@@ -46,7 +46,7 @@ package enum PeerAddress: Hashable, Sendable {
     let scheme = line.prefix { $0 != ":" }
     let kind = scheme.split(separator: "+").last.map { $0.lowercased() } ?? ""
     if scheme.count < line.count, Self.planned.contains(kind) {
-      throw ControlError(.grammar, "\(kind) addresses are not supported yet")
+      throw ControlError(.unsupported, "\(kind) addresses are not supported yet")
     }
     throw ControlError(.grammar, "\"\(line)\" is no address: an absolute path of a directory")
   }

@@ -53,8 +53,8 @@ extension StoreError {
     case .attemptToAddVersionWithNonexistingPredecessors: Errno.invalid
     case .corrupt: Errno.inputOutput
     case .fromTheFuture, .unreliable: Errno.notSupported
-    case .busy: Errno.busy
     case .denied: Errno.accessDenied
+    case .busy: Errno.busy
     case .unreachable: Errno.hostUnreachable
     case .timedOut: Errno.timedOut
     case .cancelled: Errno.interrupted

@@ -94,6 +94,15 @@ struct CommandLine: Equatable {
     }
   }
 
+  /// The same without its first word.
+  func droppingFirst() -> CommandLine {
+    var line = self
+    line.words.removeFirst()
+    line.bytes.removeFirst()
+    line.wordsBeforeDashes = wordsBeforeDashes.map { max(0, $0 - 1) }
+    return line
+  }
+
   func has(_ option: String) -> Bool { options[option] != nil }
 
   /// Returns the number that is an option's value; nil if the option is not given.

@@ -82,6 +82,17 @@ enum CommandTarget {
   }
 }
 
+extension ControlError {
+  /// Reads the JSON of an error; nil for another text.
+  init?(json text: String) {
+    guard let fields = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any],
+      let word = fields["error"] as? String, let kind = Kind(rawValue: word),
+      let message = fields["message"] as? String
+    else { return nil }
+    self.init(kind, message)
+  }
+}
+
 /// The result of a command, for people and for programs.
 struct Answer {
   var text: String
@@ -180,7 +191,7 @@ extension CommandTarget {
       if error.errno == Errno.invalid { failure.kind = .grammar }
       if error.errno == Errno.crossDevice { failure.kind = .unrelated }
       if error.errno == Errno.interrupted { failure.kind = .interrupted }
-      if case .failed(let message) = ControlReply(words) { failure.message = message }
+      if let told = ControlError(json: words) { failure = told }
       throw failure
     }
     return try text(of: file)

@@ -8,9 +8,10 @@ import Platform
 package enum ExitCode: Int32, CaseIterable, Sendable {
   /// Success.
   case done = 0
-  /// New conflicts, with `--fail-on-conflict`; differences, with `diff --exit-code`.
+  /// New conflicts, with `--fail-on-conflict`; differences, with `diff --exit-code`; nothing found,
+  /// by `grep`.
   case conflict = 1
-  /// The command line cannot be read.
+  /// The command line, or a command, is no proper one.
   case usage = 2
   /// No such store, version, peer, branch or path.
   case notFound = 3
@@ -33,25 +34,28 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case exists = 11
   /// The daemon of a mount ended, or the system failed in another way.
   case failed = 12
+  /// This machine, or this build, cannot do it.
+  case unsupported = 13
 
   /// The text about the code in the help and the manual page.
   package var meaning: String {
     switch self {
     case .done: "done"
     case .conflict:
-      "new conflicts (--fail-on-conflict), one left (mergetool), differences (diff --exit-code)"
-    case .usage: "the command line cannot be read"
+      "new conflicts (--fail-on-conflict), one left (mergetool), differences (diff --exit-code), nothing found (grep)"
+    case .usage: "wrong usage"
     case .notFound: "no such store, version, peer, branch or path"
     case .unreachable: "a peer cannot be reached or does not answer"
     case .unrelated: "histories without a common ancestor"
-    case .busy: "somebody holds what is needed, or something is not saved"
-    case .noSpace: "no space"
+    case .busy: "busy, or a file is not saved"
+    case .noSpace: "no space is left"
     case .notPermitted:
       "not permitted, read only, written by a newer program, or a store on FUSE, NFS, SMB or 9p"
     case .damaged: "the store is damaged"
     case .interrupted: "interrupted (of Ctrl-C the tool ends by the signal: 130 in a shell)"
-    case .exists: "the name is taken"
+    case .exists: "the name exists already"
     case .failed: "the daemon of a mount ended, or the system failed in another way"
+    case .unsupported: "not supported here"
     }
   }
 }
@@ -134,6 +138,7 @@ struct Failure {
     case .interrupted: .interrupted
     case .exists: .exists
     case .damaged: .damaged
+    case .unsupported: .unsupported
     }
   }
 

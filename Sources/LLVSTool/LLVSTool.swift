@@ -27,6 +27,10 @@ package enum LLVSTool {
     do {
       let line = try CommandLine(bytes: arguments)
       console = Console(isQuiet: line.isQuiet)
+      guard !line.has("version") else {
+        console.tell(Release.text(inJSON: line.isJSON))
+        return ExitCode.done.rawValue
+      }
       guard !line.verb.isEmpty else {
         guard line.wantsHelp else {
           throw UsageError("no verb is given; \"llvs help\" lists them")

@@ -19,6 +19,14 @@ extension Verb {
         name: "help", usage: "llvs help [VERB] [--man]", help: "Explains a verb.",
         options: [VerbOption("man", help: "print the manual page, for man(1)")],
         operands: .verbs, run: explain),
+      Verb(
+        name: "version", usage: "llvs version",
+        help: "Prints the release of llvs, as --version does.",
+        run: { line, console in
+          _ = try line.operands(0...0)
+          console.tell(Release.text(inJSON: line.isJSON))
+          return .done
+        }),
     ]
 
   private static let living: [Verb] = [
@@ -64,7 +72,13 @@ extension Verb {
     command(
       "sync", "Commits, retrieves, merges and sends: the one command people need.",
       [failing], .peers),
-    command("commit", "Makes a version of everything saved, now.", [message]),
+    command(
+      "commit",
+      """
+      Makes a version of everything that is saved, now.
+      The words are its message. A single word that is a file is not taken without asking, since other programs
+      take files there: -m takes it.
+      """, [message]),
     command("retrieve", "Takes in the versions of peers.", [], .peers),
     command("send", "Gives the versions of this store to peers.", [], .peers),
     command("exchange", "Retrieves, then sends.", [], .peers),
@@ -83,7 +97,17 @@ extension Verb {
     command("revert", "The same as restore.", [], .versionsAndPaths),
     command("undo", "Goes back by one change of the head."),
     command("redo", "Takes undo back."),
-    command("branch", "Starts a named line."),
+    command(
+      "branch",
+      """
+      Starts a branch: a named line of versions. Without a name it lists the branches.
+      With -d it removes a name; the versions stay. A branch whose versions no other branch holds is removed with
+      --force alone. With -m it gives a branch another name. Peers do the same at the next exchange.
+      """,
+      [
+        VerbOption("d", "delete", help: "remove the name"),
+        VerbOption("m", "rename", help: "give the branch another name"),
+      ], .branches),
     command(
       "switch", "Goes on from another version or line; - is the unnamed one.", [], .versions),
     command(
@@ -92,7 +116,11 @@ extension Verb {
       Gives a version a lasting name; lists such names if none is given.
       A name that another version has is refused; -f takes it from there, and says from which.
       """,
-      [VerbOption("f", help: "move the name, as --force does here too")], .versions),
+      [
+        VerbOption("f", help: "move the name, as --force does here too"),
+        VerbOption("d", "delete", help: "remove the name"),
+        VerbOption("m", "rename", help: "give the version another name instead"),
+      ], .versions),
     command(
       "settle",
       """
@@ -126,6 +154,27 @@ extension Verb {
         )
       ], operands: .paths, run: mergetool),
     command(
+      "ignore",
+      """
+      Lists the store's own ignore patterns, or adds some.
+      New names that match are in no version and are never sent; lines are as in .gitignore. These patterns are in
+      .llvs/ignore and stay here. A file .llvsignore in any directory holds patterns for that directory and below;
+      it is versioned and exchanged like other files, and goes before the store's own. With --check it tells which
+      pattern keeps a path out.
+      """,
+      [
+        VerbOption(
+          "check", help: "tell of paths whether they are in versions, and by which pattern not")
+      ],
+      .paths),
+    command(
+      "untrack",
+      """
+      Takes files and directories out of versions and keeps them here.
+      A pattern is added to .llvs/ignore unless one matches already. Other machines remove them at their next sync:
+      earlier versions have them still.
+      """, [], .paths),
+    command(
       "set",
       """
       Changes settings of this store; without a value it tells them, all or those named.
@@ -136,8 +185,6 @@ extension Verb {
       to be in conflict, and after each sync, with the paths of what changed or clashed behind its words:
       on-conflict='notify-send "llvs: conflicts"'. It has a minute; LLVS_VERSION and LLVS_STORE say more.
       """),
-    command("compact", "Is to reclaim space; not supported yet."),
-    command("purge", "Is to remove a value from history here; not supported yet.", [], .paths),
     Verb(
       name: "verify", usage: "llvs verify [PEER]",
       help: "Checks every hash of the store, or of a peer.", operands: .peers, run: verify),

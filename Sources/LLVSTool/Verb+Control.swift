@@ -2,25 +2,33 @@ import Control
 import Grammar
 import LLVSCore
 import Platform
+import TreeNames
 import WorkingTree
 
 extension Verb {
   /// Runs a command of the control file, for the verb of that name.
   @Sendable static func control(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let site = try CommandTarget(line)
+    if line.verb == "commit" { try confirmMessage(line, site, console) }
     var words = [Array(line.verb.utf8)] + (try site.commandWords(line))
-    if line.verb == "settle", line.has("all") { words.insert(Array("--all".utf8), at: 1) }
+    // These options are words of the command, before all others.
+    for option in ["all", "delete", "rename", "check"] where line.has(option) {
+      words.insert(Array("--\(option)".utf8), at: 1)
+    }
     if line.verb == "commit", let message = line.options["message"] {
       words.append(Array(message.utf8))
     }
-    // Without a name `tag` lists tags; then --force is for the store only.
-    if line.verb == "tag", line.has("f") || line.has("force") && !line.words.isEmpty {
+    // Without a name these list names; then --force is for the store only.
+    if line.verb == "tag" || line.verb == "branch" && line.has("delete"),
+      line.has("f") || line.has("force") && !line.words.isEmpty, !line.has("rename")
+    {
       words.append(Array("--force".utf8))
     }
     let answer = try site.run(bytes: words, console)
     if line.isJSON {
       console.tell(answer.json)
-    } else if line.verb == "conflicts" || line.verb == "tag" && line.words.isEmpty
+    } else if line.verb == "conflicts"
+      || ["tag", "branch", "ignore"].contains(line.verb) && line.words.isEmpty || line.has("check")
       || line.verb == "set" && !line.words.contains(where: { $0.contains("=") })
     {
       console.tell(answer.text)
@@ -30,12 +38,33 @@ extension Verb {
     return line.failsOnConflict && answer.hasConflicts ? .conflict : .done
   }
 
+  /// Asks before words that name files become a message: other programs take files there.
+  ///
+  /// - Throws: ``UsageError`` if the answer is no, or nobody can be asked.
+  private static func confirmMessage(
+    _ line: CommandLine, _ site: CommandTarget, _ console: Console
+  ) throws {
+    guard !line.words.isEmpty, !line.has("message"), try site.areFiles(line.bytes) else { return }
+    let text = line.words.joined(separator: " ")
+    let shown = PrintableText.text(Array(text.utf8))
+    let reason =
+      "\(shown) \(line.words.count == 1 ? "is a file" : "are files"); commit makes a version of everything "
+      + "that is saved, and takes a message"
+    if StandardStream.input.isTerminal, StandardStream.error.isTerminal, !line.isJSON {
+      console.ask("llvs: \(reason).\nMake the version, with the message \"\(shown)\"? [y/N] ")
+      let answer = StandardStream.input.readLine()?.lowercased() ?? ""
+      if ["y", "yes"].contains(answer.trimmingPrefix { $0 == " " }) { return }
+      throw UsageError("no version is made")
+    }
+    throw UsageError("\(reason): llvs commit -m '\(shown)'")
+  }
+
   /// The index of a command's first word that is a path, if it takes paths; all words after it are
   /// paths too.
   fileprivate static func firstPath(of verb: String) -> Int? {
     switch verb {
     case "restore", "revert": 1
-    case "settle", "conflicts", "purge": 0
+    case "settle", "conflicts", "untrack": 0
     default: nil
     }
   }
@@ -135,12 +164,26 @@ extension CommandTarget {
   /// Returns the words of a command with its paths as the control file takes them: from the root of
   /// the tree.
   fileprivate func commandWords(_ line: CommandLine) throws -> [[UInt8]] {
-    guard let first = Verb.firstPath(of: line.verb) else { return line.bytes }
+    let isCheck = line.verb == "ignore" && line.has("check")
+    guard let first = isCheck ? 0 : Verb.firstPath(of: line.verb) else { return line.bytes }
     if line.verb == "settle", line.has("all") { return line.bytes }
     return try line.bytes.enumerated().map { index, word in
       // The word after the one path of `settle` is the side to take.
       guard index >= first, line.verb != "settle" || index == first else { return word }
       return try commandPath(word)
+    }
+  }
+
+  /// True if all words are paths of files or directories in the tree.
+  fileprivate func areFiles(_ words: [[UInt8]]) throws -> Bool {
+    let store = try reader()
+    let head = try store.state().head.map { try store.version($0) } ?? nil
+    let view = head.map { TreeView(map: store.map(of: $0)) }
+    return try words.allSatisfy { word in
+      guard let path = try? path(word), !path.isEmpty else { return false }
+      if try view?.find(path: path) != nil { return true }
+      guard case .mounted(let tree, _) = self, tree.below(path) != nil else { return false }
+      return (try? FileSystem.exists(tree.place(path))) ?? false
     }
   }
 

@@ -107,7 +107,8 @@ extension Verb {
 
   @Sendable static func events(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(0...0)
-    let count = try line.number("count") ?? 20
+    let isWatching = line.verb == "watch"
+    let count = try line.number("count") ?? (isWatching ? 0 : 20)
     let log = EventLog(directory: try CommandTarget(line).storePath)
     var reader = log.reader()
     var lines = EventLines()
@@ -121,7 +122,7 @@ extension Verb {
       }
     }
     for text in last.suffix(count) { show(text, line, console) }
-    guard line.has("follow") else { return .done }
+    guard isWatching || line.has("follow") else { return .done }
     while true {
       console.flush()
       SystemClock.sleep(nanoseconds: 200_000_000)

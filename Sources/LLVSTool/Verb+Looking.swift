@@ -60,6 +60,53 @@ extension Verb {
         VerbOption("u", "patch", help: "what changed in each, line by line"), binary,
       ] + VerbOption.paged, operands: .paths, run: history),
     Verb(
+      name: "grep", usage: "llvs grep PATTERN [VERSION|A..B] [PATH...] [OPTIONS]",
+      help: """
+        Searches the files of all versions of this branch, newest first, each content once.
+        With a version it searches the files of that version, with A..B what came with the versions that B has and
+        A has not. PATTERN is an extended regular expression, as grep -E takes it. Ends with 1 if nothing is found.
+        """,
+      options: [
+        VerbOption("i", "ignore-case", help: "take letters of ASCII alike, large or small"),
+        VerbOption("F", "fixed-strings", help: "take PATTERN as it is, not as an expression"),
+        VerbOption("l", "files-with-matches", help: "print versions and paths, not lines"),
+      ] + VerbOption.paged, operands: .versionsAndPaths, run: grep),
+    Verb(
+      name: "blame", usage: "llvs blame FILE [VERSION]",
+      help: """
+        Shows with which version each line of a file came, and by whom.
+        The file is taken as head has it, or as VERSION has it. A file that was renamed is followed.
+        """, options: VerbOption.paged, operands: .paths, run: blame),
+    Verb(
+      name: "open", usage: "llvs open [PATH] [--print]",
+      help: """
+        Opens the history of a file or a directory in the file manager.
+        Of a file these are its revisions, of a directory the versions that changed something below it. The store
+        must be mounted.
+        """,
+      options: [VerbOption("print", help: "print the path of the directory and open nothing")],
+      operands: .paths, run: open),
+    Verb(
+      name: "space", usage: "llvs space [PATH] [-n COUNT]",
+      help: """
+        Shows how many bytes the store takes, and what for: kinds of files, versions, paths, peers.
+        Versions and paths are counted before contents are compressed and shared, each different content once; the
+        store and the folders of peers as they are on disk.
+        """,
+      options: [
+        VerbOption(
+          "n", "count", value: "COUNT",
+          help: "show COUNT versions and paths at most; 10 if not given")
+      ], operands: .paths, run: space),
+    Verb(
+      name: "watch", usage: "llvs watch [-n COUNT]",
+      help: """
+        Shows what happens here from now on, a line each, until it is ended.
+        It is the same as "llvs events --follow -n 0". With --json each line is a JSON object.
+        """,
+      options: [VerbOption("n", "count", value: "COUNT", help: "show the last COUNT lines first")],
+      run: { line, console in try events(line, console) }),
+    Verb(
       name: "events", usage: "llvs events [-n COUNT] [--follow]",
       help: """
         Shows what happened here: a line for each version, merge, exchange and error, newest last.

@@ -34,6 +34,7 @@ package struct VerbOption: Sendable {
     case files
     /// Names, ids, branches, tags and `head`.
     case versions
+    case branches
     /// A version, then paths in the tree.
     case versionsAndPaths
     case paths
@@ -56,6 +57,7 @@ package struct VerbOption: Sendable {
     VerbOption("json", help: "tell programs: one JSON value a line"),
     VerbOption("q", "quiet", help: "say nothing but errors and what was asked for"),
     VerbOption("h", "help", help: "explain the verb"),
+    VerbOption("V", "version", help: "print the release of llvs"),
   ]
 
   /// The options of verbs with long output.

@@ -1,7 +1,8 @@
 internal import Glibc
 
-/// The standard output or the standard error of the process.
+/// A standard stream of the process.
 package enum StandardStream: Int32, Sendable {
+  case input = 0
   case output = 1
   case error = 2
 
@@ -39,6 +40,20 @@ package enum StandardStream: Int32, Sendable {
       }
       bytes = bytes.dropFirst(count)
     }
+  }
+
+  /// Reads a line without its end, up to 4096 bytes; nil at the end of the stream.
+  package func readLine() -> String? {
+    var line: [UInt8] = []
+    while line.count < 4096 {
+      var byte: UInt8 = 0
+      let count = unsafe read(rawValue, &byte, 1)
+      if count < 0, errno == EINTR { continue }
+      guard count == 1 else { return line.isEmpty ? nil : String(decoding: line, as: UTF8.self) }
+      if byte == 0x0A { break }
+      line.append(byte)
+    }
+    return String(decoding: line, as: UTF8.self)
   }
 
   /// True if it is a terminal.

@@ -90,7 +90,7 @@ enum WordTargets {
   static let controlSeeds: [[UInt8]] = [
     "commit a message\nsync usb\n", "merge all using theirs --dry-run\n", "set settle=2s\n",
     "restore '2026-05-01T102231Z-3f9c2a1b' \"a b\" c\\ d\n", "switch - \nundo\nredo\n",
-    "tag NAME head -f\nbranch new\nsettle x theirs\nverify\ncompact 30d\npurge x\n",
+    "tag NAME head -f\nbranch new\nsettle x theirs\nverify\nbranch --delete new\ntag --rename a b\n",
     "# note\n\ncommit 'x'\r\nsend\\\n usb\n",
   ].map { Array($0.utf8) }
 

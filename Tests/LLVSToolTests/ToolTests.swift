@@ -21,7 +21,10 @@ struct ToolTests {
       ("llvs init s; llvs status --store s 1>&-", 0), ("llvs help 0<&- 2>&-", 0),
       ("llvs init s; llvs status --store s > /dev/full", 7),
       ("llvs init s; llvs status --store s 1< /dev/null", 12),
-      ("llvs status --store absent > /dev/full", 3),
+      ("llvs status --store absent > /dev/full", 3), ("llvs --version", 0),
+      ("llvs version x", 2), ("llvs grep", 2), ("llvs blame", 2), ("llvs space --store absent", 3),
+      ("llvs init s -q; llvs peer x s3://a/b --store s", 13),
+      ("llvs init s -q; llvs peer x nowhere --store s", 2),
     ])
   func exitCodes(_ script: String, _ code: Int32) throws {
     let result = try Tool().run(script)
@@ -43,14 +46,16 @@ struct ToolTests {
     let result = try Tool().run(
       """
       { llvs log --store absent; llvs init s -q; mkdir d; echo 1 > d/a; llvs import d --store s -q
-        llvs log no/such --store s; llvs diff head no/such --store s; llvs compact --store s; } 2>&1
+        llvs log no/such --store s; llvs diff head no/such --store s; llvs compact --store s; llvs --version; llvs version --json; } 2>&1
       """)
     #expect(
       result.output == """
         llvs: there is no store at absent.
         llvs: no/such is neither a version nor a path in the tree; behind -- it is taken for a path all the same.
         llvs: no/such is neither a version nor a path in the tree; behind -- it is taken for a path all the same.
-        llvs: not supported yet.
+        llvs: there is no verb compact; "llvs help" lists them.
+        llvs 0.1.0-dev
+        {"ok":true,"program":"llvs","release":"0.1.0-dev"}
 
         """)
   }
@@ -68,7 +73,7 @@ struct ToolTests {
       \(mount)
       name() { llvs show "$1" --json --store s | sed 's/.*"name":"\\([^"]*\\)".*/\\1/'; }
       first=$(name head~) second=$(name head)
-      names() { sed "s/$first/FIRST/g; s/$second/SECOND/g; s/^llvs: tag v1: /llvs: /"; }
+      names() { sed "s/$first/FIRST/g; s/$second/SECOND/g"; }
       {
         llvs tag v1 head~ --store s; llvs tag v1 head~ --store s; echo $?
         llvs tag v1 head --store s; echo $?; llvs tag v1 --store s
@@ -192,7 +197,7 @@ struct ToolTests {
     #expect(lines[1].hasSuffix("1 new: a"))
     #expect(lines[2] == "it's a \\\"message\\\"")
     #expect(lines[4].hasPrefix("On branch work, at 20"))
-    #expect(lines[5] == "llvs: sync nobody: there is no peer nobody.")
+    #expect(lines[5] == "llvs: there is no peer nobody.")
     #expect(lines[6] == "3")
     #expect(lines[7] == "\"line\":\"work\"")
     #expect(lines[8] == "m is unmounted")
@@ -295,7 +300,7 @@ struct ToolTests {
     #expect(
       lines == [
         "d/a", "d/e/a", "a", "d/a d/b d/e/a ", "there", "d/a", "d/a is settled", "no conflicts",
-        "llvs: settle: there is no conflict at d/b.", "llvs: ../../a is outside of the tree.", "2",
+        "llvs: there is no conflict at d/b.", "llvs: ../../a is outside of the tree.", "2",
         "there",
         "there", "here", "there", "new",
       ], "\(result.output)")

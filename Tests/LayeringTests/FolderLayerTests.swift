@@ -23,7 +23,7 @@ private let folderRules = [
     module: "Grammar", order: ["Times", "Replies", "Settings", "Arbiters", "Commands"],
     reason: "Settings name arbiters and times; a command names settings."),
   FolderRule(
-    module: "Reports", order: ["", "Diff", "Log"],
+    module: "Reports", order: ["", "Diff", "Log", "Search", "Blame", "Space"],
     reason: "A log tells differences; a difference knows no log."),
 ]
 

@@ -23,6 +23,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "Documents", ["LLVSCore", "KeyValueCRDT", "SQLite", "Platform"],
     "A version is compared with a document without a tree at hand."
   ),
+  (
     "LLVSExchange", ["ObjectStores", "LLVSCore", "Platform"],
     "Exchanging needs a store, and places for objects, and no tree."
   ),

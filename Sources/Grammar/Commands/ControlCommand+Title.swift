@@ -17,16 +17,21 @@ extension ControlCommand {
     case .undo: "undo"
     case .redo: "redo"
     case .branch(let name): "branch \(name)"
+    case .branches: "branch"
+    case .removeBranch(let name, _): "branch --delete \(name)"
+    case .renameBranch(let old, let new): "branch --rename \(old) \(new)"
     case .switchTo(let target, let line):
       line.map { "switch \(target) as \($0)" } ?? "switch \(target)"
     case .tag(let name, _, _): "tag \(name)"
     case .tags: "tag"
+    case .removeTag(let name): "tag --delete \(name)"
+    case .renameTag(let old, let new): "tag --rename \(old) \(new)"
     case .settle: "settle"
     case .conflicts: "conflicts"
     case .set(let assignments): Self.title("set", assignments.map(\.name.rawValue))
     case .settings: "set"
-    case .compact: "compact"
-    case .purge: "purge"
+    case .ignore, .checkIgnored: "ignore"
+    case .untrack: "untrack"
     case .verify(let peer): Self.title("verify", peer.map { [$0] } ?? [])
     case .status: "status"
     case .pending: "pending"
@@ -42,7 +47,10 @@ extension ControlCommand {
   /// True if the command only shows something; the status goes on naming the command before it.
   package var isQuery: Bool {
     switch self {
-    case .status, .pending, .log, .help, .conflicts, .tags, .settings: true
+    case .ignore(let patterns): patterns.isEmpty
+    case .checkIgnored, .status, .pending, .log, .help, .conflicts, .tags, .branches,
+      .settings:
+      true
     default: false
     }
   }

@@ -10,14 +10,14 @@ extension ControlCommand {
     ("restore", "restore VERSION [PATH...]"),
     ("undo", "undo"),
     ("redo", "redo"),
-    ("branch", "branch NAME"),
+    ("branch", "branch [NAME | --delete NAME [--force] | --rename NAME NEW]"),
     ("switch", "switch VERSION|BRANCH|- [as NAME]"),
-    ("tag", "tag [NAME [VERSION] [--force]]"),
+    ("tag", "tag [NAME [VERSION] [--force] | --delete NAME | --rename NAME NEW]"),
     ("settle", "settle PATH|--all [ours|theirs|theirs.N|base|VERSION]"),
     ("conflicts", "conflicts [PATH]"),
     ("set", "set [NAME...|NAME=VALUE...]"),
-    ("compact", "compact [AGE] [--dry-run]"),
-    ("purge", "purge PATH"),
+    ("ignore", "ignore [PATTERN... | --check PATH...]"),
+    ("untrack", "untrack PATH..."),
     ("verify", "verify [PEER]"),
     ("status", "status"),
     ("pending", "pending"),
@@ -54,7 +54,7 @@ extension ControlCommand {
       self = .restore(version: version, paths: paths)
     case "undo": self = .undo
     case "redo": self = .redo
-    case "branch": self = .branch(try StoreName.checked(branch: try arguments.text("a name")))
+    case "branch": self = try ControlCommand.branching(&arguments)
     case "switch": self = try ControlCommand.switching(&arguments)
     case "tag": self = try ControlCommand.tagging(&arguments)
     case "settle":
@@ -66,8 +66,14 @@ extension ControlCommand {
       self = .settle(path: isAll ? [] : path, try Settlement(try arguments.textIfAny()))
     case "conflicts": self = .conflicts(path: try arguments.pathIfAny())
     case "set": self = try ControlCommand.setting(&arguments)
-    case "compact": self = .compact(try ControlCommand.compact(&arguments))
-    case "purge": self = .purge(path: try arguments.path())
+    case "ignore": self = try ControlCommand.ignoring(&arguments)
+    case "untrack":
+      let paths = try arguments.remainingPaths()
+      guard !paths.isEmpty else { throw arguments.misused("a path is missing") }
+      guard !paths.contains([]) else {
+        throw arguments.misused("everything cannot be taken out of versions")
+      }
+      self = .untrack(paths: paths)
     case "verify": self = .verify(peer: try arguments.textIfAny())
     case "status": self = .status
     case "pending": self = .pending
@@ -100,6 +106,18 @@ extension ControlCommand {
     return merge
   }
 
+  private static func ignoring(
+    _ arguments: inout Arguments
+  ) throws(ControlError) -> ControlCommand {
+    if arguments.rest.first?.elementsEqual("--check".utf8) ?? false {
+      arguments.skip()
+      let paths = try arguments.remainingPaths()
+      guard !paths.isEmpty else { throw arguments.misused("a path is missing") }
+      return .checkIgnored(paths: paths)
+    }
+    return .ignore(patterns: try arguments.remainingLines())
+  }
+
   private static func switching(_ arguments: inout Arguments) throws(ControlError) -> ControlCommand
   {
     let target = try arguments.text("a version or a branch")
@@ -109,7 +127,26 @@ extension ControlCommand {
     return .switchTo(target, line: name == "-" ? name : try StoreName.checked(branch: name))
   }
 
+  private static func branching(
+    _ arguments: inout Arguments
+  ) throws(ControlError) -> ControlCommand {
+    switch try arguments.change() {
+    case .delete(let name, let isForced): return .removeBranch(name, isForced: isForced)
+    case .rename(let old, let new):
+      return .renameBranch(old, to: try StoreName.checked(branch: new))
+    case nil: break
+    }
+    guard let name = try arguments.textIfAny() else { return .branches }
+    return .branch(try StoreName.checked(branch: name))
+  }
+
   private static func tagging(_ arguments: inout Arguments) throws(ControlError) -> ControlCommand {
+    switch try arguments.change() {
+    // A tag is no place where versions are: nothing is lost with it.
+    case .delete(let name, _): return .removeTag(name)
+    case .rename(let old, let new): return .renameTag(old, to: try StoreName.checked(tag: new))
+    case nil: break
+    }
     var words: [String] = []
     var moves = false
     while let word = try arguments.textIfAny() {
@@ -150,21 +187,6 @@ extension ControlCommand {
     return assignments.isEmpty ? .settings(names) : .set(assignments)
   }
 
-  private static func compact(_ arguments: inout Arguments) throws(ControlError) -> Compact {
-    var compact = Compact()
-    while let word = try arguments.textIfAny() {
-      if word == "--dry-run" {
-        compact.isDryRun = true
-      } else {
-        guard compact.age == nil else { throw arguments.misused("two ages") }
-        guard let age = Measure.duration(word) else {
-          throw arguments.misused("\"\(word)\" is no age: 90d, 12w, 1y")
-        }
-        compact.age = age / 1_000_000_000
-      }
-    }
-    return compact
-  }
 }
 
 extension ControlCommand.Settlement {
@@ -215,6 +237,58 @@ private struct Arguments {
     return text
   }
 
+  /// What is done to a name of a branch or tag.
+  enum NameChange {
+    case delete(String, isForced: Bool)
+    case rename(String, String)
+  }
+
+  /// Takes `--delete NAME` or `--rename NAME NEW`; nil, and takes nothing, without either.
+  mutating func change() throws(ControlError) -> NameChange? {
+    guard let first = rest.first else { return nil }
+    switch String(decoding: first, as: UTF8.self) {
+    case "--delete":
+      rest.removeFirst()
+      var name: String?
+      var isForced = false
+      while let word = try textIfAny() {
+        if word == "--force" || word == "-f" {
+          isForced = true
+        } else {
+          guard name == nil else { throw misused("\"\(word)\" is one word too many") }
+          name = word
+        }
+      }
+      guard let name else { throw misused("a name is missing") }
+      return .delete(name, isForced: isForced)
+    case "--rename":
+      rest.removeFirst()
+      return .rename(try text("a name"), try text("the new name"))
+    default: return nil
+    }
+  }
+
+  /// Passes over a word.
+  mutating func skip() { rest = rest.dropFirst() }
+
+  mutating func remainingPaths() throws(ControlError) -> [[UInt8]] {
+    var paths: [[UInt8]] = []
+    while let path = try pathIfAny() { paths.append(path) }
+    return paths
+  }
+
+  /// Takes all words, of any bytes that can be a line.
+  mutating func remainingLines() throws(ControlError) -> [[UInt8]] {
+    var lines: [[UInt8]] = []
+    while let word = rest.popFirst() {
+      guard !word.isEmpty, !word.contains(0x0A), !word.contains(0) else {
+        throw misused("a pattern is one line")
+      }
+      lines.append(word)
+    }
+    return lines
+  }
+
   mutating func remainingTexts() throws(ControlError) -> [String] {
     var texts: [String] = []
     while let text = try textIfAny() { texts.append(text) }
@@ -240,12 +314,6 @@ private struct Arguments {
       if !path.isEmpty { path.append(UInt8(ascii: "/")) }
       path += component
     }
-    return path
-  }
-
-  mutating func path() throws(ControlError) -> [UInt8] {
-    guard let path = try pathIfAny() else { throw misused("a path is missing") }
-    guard !path.isEmpty else { throw misused("the mount's root is no value") }
     return path
   }
 

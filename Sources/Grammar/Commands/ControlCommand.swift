@@ -20,6 +20,12 @@ package enum ControlCommand: Hashable, Sendable {
   case redo
   /// Starts a named line.
   case branch(String)
+  /// Lists the named lines.
+  case branches
+  /// Removes the name of a line; `isForced` removes it also where no other line holds its versions.
+  case removeBranch(String, isForced: Bool)
+  /// Gives a line another name.
+  case renameBranch(String, to: String)
   /// The target is a version, a branch, or `-` for the unnamed line.
   case switchTo(String, line: String?)
   /// Names a version, the head if none is given; `moves` takes the name from the version that has
@@ -27,6 +33,10 @@ package enum ControlCommand: Hashable, Sendable {
   case tag(String, version: String?, moves: Bool = false)
   /// Lists the tags.
   case tags
+  /// Removes a tag.
+  case removeTag(String)
+  /// Gives a tag another name.
+  case renameTag(String, to: String)
   /// Settles the conflicts at a path and below it.
   case settle(path: [UInt8], Settlement)
   /// Lists the open conflicts at a path and below it; all of them without a path.
@@ -35,10 +45,12 @@ package enum ControlCommand: Hashable, Sendable {
   case set([StoreSettings.Assignment])
   /// Lists the named settings; all of them without names.
   case settings([StoreSettings.Name])
-  /// Frees space by removing old history; not supported yet.
-  case compact(Compact)
-  /// Removes a value from the history; not supported yet.
-  case purge(path: [UInt8])
+  /// Adds lines to the store's own ignore patterns; without any, lists them.
+  case ignore(patterns: [[UInt8]])
+  /// Tells which pattern keeps paths out of versions.
+  case checkIgnored(paths: [[UInt8]])
+  /// Takes paths out of versions and keeps them in the working tree.
+  case untrack(paths: [[UInt8]])
   /// Checks every hash of the store, or of a peer.
   case verify(peer: String?)
   /// Shows the state of the store.
@@ -95,19 +107,5 @@ package enum ControlCommand: Hashable, Sendable {
     case base
     /// The value of a version.
     case version(String)
-  }
-
-  /// The arguments of `compact`.
-  package struct Compact: Hashable, Sendable {
-    /// In seconds; older history may be removed. Nil: only what nothing refers to.
-    package var age: UInt64?
-    /// True if the outcome is only shown.
-    package var isDryRun: Bool
-
-    /// Creates the arguments.
-    package init(age: UInt64? = nil, isDryRun: Bool = false) {
-      self.age = age
-      self.isDryRun = isDryRun
-    }
   }
 }

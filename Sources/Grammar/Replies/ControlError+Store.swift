@@ -50,6 +50,7 @@ extension ControlError {
     case Errno.hostUnreachable, Errno.notConnected: .unreachable
     case Errno.timedOut: .timedOut
     case Errno.inputOutput: .damaged
+    case Errno.notSupported: .unsupported
     default: .busy
     }
   }
@@ -71,6 +72,7 @@ extension ControlError {
     case .tooLong: .tooBig
     case .exists: .exists
     case .damaged: .io
+    case .unsupported: .notSupported
     }
   }
 }

@@ -2,7 +2,7 @@
 /// the reply.
 package struct ControlError: Error, Hashable, Sendable {
   /// The kinds of failures, each with an errno of its own or shared.
-  package enum Kind: Hashable, Sendable, CaseIterable {
+  package enum Kind: String, Hashable, Sendable, CaseIterable {
     /// The line is no command.
     case grammar
     /// No such version, peer, branch or path.
@@ -31,12 +31,22 @@ package struct ControlError: Error, Hashable, Sendable {
     case exists
     /// The store is damaged.
     case damaged
+    /// The machine, or this build, cannot do it.
+    case unsupported
   }
 
   /// The kind, which decides the errno.
   package var kind: Kind
   /// A clause without a final period.
   package var message: String
+
+  /// The error for programs, on one line: `ok` is false, `error` the kind, and `message` its text.
+  package var json: String {
+    ReplyValue.record([
+      ReplyField("ok", .flag(false)), ReplyField("error", kind.rawValue),
+      ReplyField("message", message),
+    ]).json
+  }
 
   /// Creates an error; the message is a clause without a final period.
   package init(_ kind: Kind, _ message: String) {

@@ -158,13 +158,20 @@ extension Store {
       guard let end = page.last else { return (branches, tags) }
       for line in page {
         if line.hasPrefix(Self.tagPrefix) {
-          tags.append(String(line.dropFirst(Self.tagPrefix.count)))
-        } else if !line.hasPrefix("llvs.") {
+          let tag = String(line.dropFirst(Self.tagPrefix.count))
+          if try version(tagged: tag) != nil { tags.append(tag) }
+        } else if !line.hasPrefix("llvs."), try hasOpenHead(line) {
           branches.append(line)
         }
       }
       last = end
     }
+  }
+
+  /// True if a line has a head at which its name was not removed.
+  package func hasOpenHead(_ line: String) throws(StoreError) -> Bool {
+    if line == VersionRecord.unnamedLine { return true }
+    return try !graph.openHeads(ofLine: Branch(rawValue: line)).isEmpty
   }
 
   /// Returns at most three names that the user may have meant: lines, tags and the newest versions.

@@ -147,19 +147,22 @@ extension MetaTree {
 
   private func newest(ofLine line: String) throws(FSError) -> VersionRecord? {
     let branch = line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
-    let heads = try reading { () throws(StoreError) in try store.graph.heads(ofLine: branch) }
+    let heads = try reading { () throws(StoreError) in try store.graph.openHeads(ofLine: branch) }
     guard let newest = heads.max(by: HistoryNode.isOlder) else { return nil }
     return try snapshots.snapshot(newest.number).record
   }
 
-  /// Returns the names of all lines.
+  /// Returns the names of all lines but those that were removed.
   func lineNames() throws(FSError) -> [String] {
     var names: [String] = []
     var last: String?
     while true {
       let page = try reading { () throws(StoreError) in try store.lines(after: last, limit: 512) }
       guard let end = page.last else { return names }
-      names += page
+      for line in page
+      where try reading({ () throws(StoreError) in try store.hasOpenHead(line) }) {
+        names.append(line)
+      }
       last = end
     }
   }

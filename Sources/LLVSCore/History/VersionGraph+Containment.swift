@@ -45,7 +45,7 @@ extension VersionGraph {
   /// Returns the heads of a line that no other head contains, oldest (timestamp, id) first; of
   /// heads that contain each other, the one with the smallest id.
   package func uncontainedHeads(ofLine line: Branch?) throws(StoreError) -> [HistoryNode] {
-    try uncontained(try heads(ofLine: line))
+    try uncontained(try openHeads(ofLine: line))
   }
 
   /// Returns those of some heads, each given once, that no other of them contains.

@@ -245,6 +245,19 @@ package final class VersionGraph: Sendable {
     try nodes(source.historyHeads(ofLine: line)).sorted(by: HistoryNode.mergesBefore)
   }
 
+  /// Returns the heads of a line but those at which its name was removed (docs/merging.md, M6).
+  ///
+  /// - Complexity: O(heads), and a look-up of the versions that removed the name.
+  package func openHeads(ofLine line: Branch?) throws(StoreError) -> [HistoryNode] {
+    let heads = try heads(ofLine: line)
+    guard let line, let end = line.end, !heads.isEmpty else { return heads }
+    let ends = try source.historyHeads(ofLine: end)
+    guard !ends.isEmpty else { return heads }
+    var ended: Set<VersionNumber> = []
+    for number in ends { ended.formUnion([try node(number).first].compactMap(\.self)) }
+    return heads.filter { !ended.contains($0.number) }
+  }
+
   func nodes(_ numbers: [VersionNumber]) throws(StoreError) -> [HistoryNode] {
     var nodes: [HistoryNode] = []
     for number in numbers { nodes.append(try node(number)) }

@@ -11,6 +11,8 @@ package enum HeadReason: Hashable, Sendable {
   case imported
   /// The conflict at this path was settled.
   case settled(String)
+  /// Paths were taken out of versions and kept in the tree.
+  case untracked(String)
   /// Paths, or all of them, were restored as the version of this name has them.
   case restore(version: String)
   /// A branch of this name was begun.
@@ -44,6 +46,7 @@ package enum HeadReason: Hashable, Sendable {
     let rest = String(words[1])
     switch words[0] {
     case "settle": return .settled(rest)
+    case "untrack": return .untracked(rest)
     case "restore": return .restore(version: rest)
     case "branch": return .branch(rest)
     case "switch": return .switched(to: rest)
@@ -60,6 +63,7 @@ package enum HeadReason: Hashable, Sendable {
     case .merge: "merge"
     case .imported: "import"
     case .settled(let path): "settle \(path)"
+    case .untracked(let paths): "untrack \(paths)"
     case .restore(let version): "restore \(version)"
     case .branch(let name): "branch \(name)"
     case .switched(let target): "switch \(target)"

@@ -7,6 +7,11 @@ extension Branch {
 
   /// Returns the line of a tag.
   package static func tag(_ name: String) -> Branch { Branch(rawValue: tagPrefix + name) }
+
+  /// The line of the versions that remove this line's name; nil for a line of a rule's own.
+  var end: Branch? {
+    rawValue.hasPrefix("llvs.") ? nil : Branch(rawValue: "llvs.end/" + rawValue)
+  }
 }
 
 extension Store {
@@ -15,18 +20,30 @@ extension Store {
   /// - Complexity: O(log *n*) for each version that carries the tag.
   package func version(tagged name: String) throws(StoreError) -> VersionRecord? {
     guard let tag = try tagNode(name) else { return nil }
-    return try version(tag.first ?? tag.number)
+    guard let first = tag.first else { return try version(tag.number) }
+    // A version after the one that carried the tag removed it.
+    return try graph.node(first).line == tag.line ? nil : version(first)
   }
 
   /// Returns the names of tags, in the order of their bytes, after a name that need not be one of
   /// them.
   ///
-  /// - Returns: at most `limit` names; none at the end.
+  /// - Returns: about `limit` names, at least one unless it is the end.
   package func tags(after name: String?, limit: Int) throws(StoreError) -> [String] {
     let prefix = Branch.tag("").rawValue
+    var found: [String] = []
     // The line of the empty name, which no tag has, is before all others.
-    let lines = try lines(after: Branch.tag(name ?? "").rawValue, limit: limit)
-    return lines.prefix { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+    var last = Branch.tag(name ?? "").rawValue
+    while found.isEmpty {
+      let lines = try lines(after: last, limit: limit).prefix { $0.hasPrefix(prefix) }
+      guard let end = lines.last else { break }
+      last = end
+      for line in lines {
+        let name = String(line.dropFirst(prefix.count))
+        if try version(tagged: name) != nil { found.append(name) }
+      }
+    }
+    return found
   }
 
   /// Returns the version that carries a tag now.
@@ -46,20 +63,48 @@ extension WriteTransaction {
   package func tag(
     _ version: VersionRecord, as name: String, author: Author?
   ) throws(StoreError) -> VersionRecord {
-    let number = try reserveVersion()
+    // Later than the version that carried the tag, whose clock may be ahead of this one.
+    let before = try store.tagNumber(name)
+    return try mark(
+      version, .tag(name), "tag \(name)", after: before.map { [$0] } ?? [], author)
+  }
+
+  /// Removes a tag; true if there was one.
+  ///
+  /// - Throws: what writing throws.
+  package func removeTag(_ name: String, author: Author?) throws(StoreError) -> Bool {
+    guard try store.version(tagged: name) != nil, let number = try store.tagNumber(name),
+      let carrier = try version(number)
+    else { return false }
+    _ = try mark(carrier, .tag(name), "remove tag \(name)", author)
+    return true
+  }
+
+  /// Removes the name of a line at some of its heads; the versions stay.
+  ///
+  /// - Throws: what writing throws.
+  package func end(
+    _ line: Branch, at heads: [VersionRecord], author: Author?
+  ) throws(StoreError) {
+    guard let end = line.end else { return }
+    for head in heads { _ = try mark(head, end, "remove branch \(line.rawValue)", author) }
+  }
+
+  /// Adds a version that changes nothing, on a line that says what it is for.
+  private func mark(
+    _ version: VersionRecord, _ line: Branch, _ message: String, after others: [VersionNumber] = [],
+    _ author: Author?
+  ) throws(StoreError) -> VersionRecord {
     var metadata: Version.Metadata = [
-      .branch: Version.MetadataValue(Branch.tag(name).rawValue),
-      .message: Version.MetadataValue("tag \(name)"),
+      .branch: Version.MetadataValue(line.rawValue), .message: Version.MetadataValue(message),
       .digest: Version.MetadataValue(version.map.digest.hex),
     ]
     author?.add(to: &metadata)
-    // Later than the version that carried the tag, whose clock may be ahead of this one.
-    let before = try store.tagNumber(name)
     return try add(
       NewVersion(
-        number: number, id: .random(), first: version.number,
-        timestamp: try timestamp(after: [version.number] + (before.map { [$0] } ?? [])),
-        line: Branch.tag(name).rawValue, flags: [.madeHere, .changedNothing], metadata: metadata,
+        number: try reserveVersion(), id: .random(), first: version.number,
+        timestamp: try timestamp(after: [version.number] + others),
+        line: line.rawValue, flags: [.madeHere, .changedNothing], metadata: metadata,
         map: version.map))
   }
 }

@@ -97,6 +97,7 @@ struct Completion {
     case .nothing: return []
     case .files: return [Self.files]
     case .versions: return versions()
+    case .branches: return branches()
     case .versionsAndPaths: return versions() + paths()
     case .paths: return paths()
     case .peers: return ((try? store()?.peers()) ?? []).map(\.name)
@@ -122,6 +123,10 @@ struct Completion {
   private func site() -> CommandTarget? {
     guard let line = try? CommandLine(before) else { return nil }
     return try? CommandTarget(line)
+  }
+
+  private func branches() -> [String] {
+    ((try? store()?.lineNames().branches) ?? []).filter { $0 != VersionRecord.unnamedLine }
   }
 
   private func versions() -> [String] {

@@ -3,7 +3,7 @@ package enum ManualPage {
   /// The page's source, for man(1).
   package static var text: String {
     var lines = [
-      ".TH LLVS 1 \"\" \"llvs\" \"User Commands\"",
+      ".TH LLVS 1 \"\" \"llvs \(Release.number)\" \"User Commands\"",
       ".SH NAME", "llvs \\- mount a versioned store as a directory",
       ".SH SYNOPSIS", ".B llvs", ".I VERB", "[\\fIOPTIONS\\fR] [\\fIWORDS\\fR]",
       ".SH DESCRIPTION", escaped(Verb.summary),

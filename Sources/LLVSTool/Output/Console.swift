@@ -81,6 +81,13 @@ final class Console: Sendable {
     output.write((text.hasSuffix("\n") ? text : text + "\n").utf8, now: true)
   }
 
+  /// Writes a question, after which the answer is typed on the same line.
+  func ask(_ text: String) {
+    clear()
+    flush()
+    StandardStream.error.write(PrintableText.harmless(text))
+  }
+
   func complain(_ text: String) {
     clear()
     StandardStream.error.write(PrintableText.harmless(text) + "\n")

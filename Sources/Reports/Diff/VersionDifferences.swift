@@ -24,7 +24,9 @@ package struct VersionDifferences {
     self.old = TreeView(map: store.map(old))
     self.new = TreeView(map: store.map(new))
     self.paths = paths
-    guard findingRenames, try mayHaveRenames() else { return }
+    guard findingRenames, try Self.mayHaveRenames(from: self.old.map, to: self.new.map) else {
+      return
+    }
     for rename in try ValueMap.renames(from: self.old.map, to: self.new.map) {
       // A rename out of the shown paths, or into them, is shown as a removal or an addition.
       guard try isShown(rename.old.key, self.old), try isShown(rename.new.key, self.new) else {
@@ -42,14 +44,14 @@ package struct VersionDifferences {
   }
 
   /// True if names were added and removed, and not too many.
-  private func mayHaveRenames() throws -> Bool {
+  static func mayHaveRenames(from old: ValueMap, to new: ValueMap) throws -> Bool {
     var (came, went) = (0, 0)
-    var diff = try MapDiff(from: old.map, to: new.map, comparing: .content)
+    var diff = try MapDiff(from: old, to: new, comparing: .content)
     while let change = try diff.next() {
       if change.isDirectory { continue }
       if change.old == nil { came += 1 }
       if change.new == nil { went += 1 }
-      if came > Self.renameLimit || went > Self.renameLimit { return false }
+      if came > renameLimit || went > renameLimit { return false }
     }
     return came > 0 && went > 0
   }

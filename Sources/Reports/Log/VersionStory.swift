@@ -100,6 +100,13 @@ package struct VersionStory {
     return time.seconds
   }
 
+  /// The time of a version as programs read it: ISO 8601 in UTC, with milliseconds.
+  package static func time(_ record: VersionRecord) -> String {
+    let time = Attributes.Time(referenceTimestamp: record.timestamp)
+    let (nanoseconds, overflows) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflows ? "?" : TimestampText.iso(nanoseconds + Int64(time.nanoseconds))
+  }
+
   /// Formats a version on one line: its name, labels, and message, or its changes if it has none.
   package func line(of record: VersionRecord, _ style: TextStyle) throws -> String {
     let name = style.paint(record.name, .yellow) + labels.text(record.number, style)

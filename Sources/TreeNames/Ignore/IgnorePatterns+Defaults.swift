@@ -2,7 +2,8 @@ extension IgnorePatterns {
   /// The name of the setting that holds a store's own patterns.
   package static let settingName = "ignore"
 
-  /// The patterns of a new store: swap, backup and lock files that editors leave beside a file.
+  /// The patterns of a new store: swap, backup and lock files that editors leave beside a file, the
+  /// trash, and files in which systems keep how a directory is shown.
   ///
   /// Some names of temporary files are left out on purpose, since people also give them to files of
   /// their own, and other rules keep the temporary files out of versions: a file that is made and
@@ -35,6 +36,20 @@ extension IgnorePatterns {
     # JetBrains, while saving
     *___jb_tmp___
     *___jb_old___
+    # browsers, while a file is fetched
+    *.crdownload
+    *.part
+    *.partial
+    # the trash of Linux, macOS and Windows
+    .Trash-[0-9]*/
+    .Trashes/
+    $RECYCLE.BIN/
+    # how a system shows a directory
+    .DS_Store
+    ._.DS_Store
+    .directory
+    Thumbs.db
+    [Dd]esktop.ini
     # removed but open: NFS, FUSE
     .nfs*
     .fuse_hidden*

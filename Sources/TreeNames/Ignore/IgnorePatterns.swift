@@ -20,18 +20,26 @@ package struct IgnorePatterns: Sendable {
   /// The lines that could not be parsed, in the order of the text.
   package let faults: [Fault]
   private let patterns: [IgnorePattern]
+  /// The lines of the patterns, counted from 1.
+  private let lines: [Int]
+  /// True if no pattern is there.
+  package var isEmpty: Bool { patterns.isEmpty }
   /// Bit p % 64 of word p / 64 is set if pattern p can match a name with that first, or last, byte.
   private let masks: [(first: [UInt64], last: [UInt64])]
 
   /// Parses patterns; lines that cannot be parsed have no effect and are listed in ``faults``.
   package init(_ text: [UInt8]) {
     var patterns: [IgnorePattern] = []
+    var numbers: [Int] = []
     var faults: [Fault] = []
     let lines = text.prefix(IgnorePatterns.maximumLength).split(
       separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
       do throws(IgnorePattern.Fault) {
-        if let pattern = try IgnorePattern(line: line) { patterns.append(pattern) }
+        if let pattern = try IgnorePattern(line: line) {
+          patterns.append(pattern)
+          numbers.append(index + 1)
+        }
       } catch {
         faults.append(Fault(line: index + 1, text: Array(line)))
       }
@@ -51,6 +59,7 @@ package struct IgnorePatterns: Sendable {
       masks.append((first, last))
     }
     self.patterns = patterns
+    self.lines = numbers
     self.faults = faults
     self.masks = masks
   }
@@ -79,10 +88,37 @@ package struct IgnorePatterns: Sendable {
     decides(path, nameStart: nameStart, isDirectory: isDirectory)
   }
 
+  /// The pattern that decides about a path.
+  package struct Verdict: Hashable, Sendable {
+    /// True if the path stays out of versions.
+    package let ignores: Bool
+    /// The number of the pattern's line, counted from 1.
+    package let line: Int
+  }
+
+  /// Returns the verdict on a path itself, not on the directories above it; nil if no line matches.
+  package func verdict(on path: ArraySlice<UInt8>, isDirectory: Bool) -> Verdict? {
+    guard !patterns.isEmpty, !path.isEmpty else { return nil }
+    let start = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 - path.startIndex } ?? 0
+    return path.withUnsafeBytes { path in
+      match(path, nameStart: start, isDirectory: isDirectory).map {
+        Verdict(ignores: !patterns[$0].isNegated, line: lines[$0])
+      }
+    }
+  }
+
   private func decides(
     _ path: UnsafeRawBufferPointer, nameStart: Int, isDirectory: Bool
   ) -> Bool {
-    guard nameStart < path.count else { return false }
+    match(path, nameStart: nameStart, isDirectory: isDirectory)
+      .map { !patterns[$0].isNegated } ?? false
+  }
+
+  /// Returns the index of the last pattern that matches.
+  private func match(
+    _ path: UnsafeRawBufferPointer, nameStart: Int, isDirectory: Bool
+  ) -> Int? {
+    guard nameStart < path.count else { return nil }
     let (first, last) = (Int(path[nameStart]), Int(path[path.count - 1]))
     var word = masks.count - 1
     while word >= 0 {
@@ -92,10 +128,10 @@ package struct IgnorePatterns: Sendable {
         candidates &= ~(1 << UInt64(bit))
         let pattern = patterns[word * 64 + bit]
         if pattern.isDirectoryOnly && !isDirectory { continue }
-        if pattern.matches(path: path, nameStart: nameStart) { return !pattern.isNegated }
+        if pattern.matches(path: path, nameStart: nameStart) { return word * 64 + bit }
       }
       word -= 1
     }
-    return false
+    return nil
   }
 }

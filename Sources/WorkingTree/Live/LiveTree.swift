@@ -83,7 +83,9 @@ package final class LiveTree: @unchecked Sendable {
   var spareInodes: Range<UInt64> = 0..<0
   /// Inode numbers of directories that no entry stands for, by path.
   var impliedInodes: [ImpliedName: UInt64] = [:]
-  package var ignore: IgnorePatterns
+  /// The store's own patterns; files `.llvsignore` add to them.
+  package internal(set) var ignore: IgnorePatterns
+  var ignoreKnowledge = IgnoreKnowledge()
   package var settings: StoreSettings
   /// When versions were made, for entries without a recorded time.
   var storedTimes: [VersionNumber: Attributes.Time] = [:]

@@ -225,7 +225,7 @@ extension LiveTree {
   /// whose children the base holds.
   func isIgnored(_ node: LiveNode, _ override: Override, at path: [UInt8]) -> Bool {
     !override.hidesBase && node.directory?.basePath == nil
-      && ignore.ignores(path: path, isDirectory: node.kind == .directory)
+      && isMatched(path, isDirectory: node.kind == .directory)
   }
 
   private func noteScratch(_ node: LiveNode, _ plan: inout CutPlan) {

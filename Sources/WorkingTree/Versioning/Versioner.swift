@@ -78,6 +78,11 @@ package final class Versioner: Sendable {
     listener.withLock { $0 = body }
   }
 
+  /// Tells the kernel of names that were made without its doing.
+  package func tell(_ names: [Invalidation]) {
+    if !names.isEmpty { notify(names) }
+  }
+
   /// Has a cut that waits for quiet go on at once, and every later one: the end is near.
   package func hurry() {
     serial.withLock { $0.isHurried = true }

@@ -30,7 +30,11 @@ struct ControlScriptTests {
       revert V a/b "c d" ./e//f /
       undo
       redo
+      branch
       branch x.y-z
+      branch --delete x
+      branch --delete x --force
+      branch --rename x y
       switch V as main
       switch -
       tag
@@ -38,14 +42,14 @@ struct ControlScriptTests {
       tag v1.0 V
       tag -f v1.0
       tag v1.0 V --force
+      tag --delete v1
+      tag --rename v1 v2
       settle a\\ b
       settle a theirs
       settle a theirs.3
       settle a V
       set settle=500ms "author=A B" autosync=off
-      compact 90d --dry-run
-      compact
-      purge a
+      conflicts a
       verify
       verify usb
       status
@@ -62,17 +66,18 @@ struct ControlScriptTests {
         .merge(.init(target: .named("V"), arbiter: .exec("sh -c x"), isUnrelated: true)),
         .restore(version: "V", paths: []),
         .restore(version: "V", paths: [path("a/b"), path("c d"), path("e/f"), []]), .undo, .redo,
-        .branch("x.y-z"), .switchTo("V", line: "main"), .switchTo("-", line: nil),
+        .branches, .branch("x.y-z"), .removeBranch("x", isForced: false),
+        .removeBranch("x", isForced: true), .renameBranch("x", to: "y"),
+        .switchTo("V", line: "main"), .switchTo("-", line: nil),
         .tags, .tag("v1.0", version: nil), .tag("v1.0", version: "V"),
         .tag("v1.0", version: nil, moves: true), .tag("v1.0", version: "V", moves: true),
-        .settle(path: path("a b"), .asIs),
+        .removeTag("v1"), .renameTag("v1", to: "v2"), .settle(path: path("a b"), .asIs),
         .settle(path: path("a"), .theirs(1)), .settle(path: path("a"), .theirs(3)),
         .settle(path: path("a"), .version("V")),
         .set([
           try .init(name: "settle", value: "500ms"), try .init(name: "author", value: "A B"),
           try .init(name: "autosync", value: "off"),
-        ]), .compact(.init(age: 90 * 86_400, isDryRun: true)), .compact(.init()),
-        .purge(path: path("a")), .verify(peer: nil), .verify(peer: "usb"), .status,
+        ]), .conflicts(path: path("a")), .verify(peer: nil), .verify(peer: "usb"), .status,
         .log(count: 5), .help,
       ])
   }
@@ -80,33 +85,36 @@ struct ControlScriptTests {
   @Test(
     "words are quoted as in a shell",
     arguments: [
-      (#"purge 'a b'"#, "a b"), (#"purge "a b""#, "a b"), (#"purge a\ b"#, "a b"),
-      (#"purge a'b'"c"d"#, "abcd"), (#"purge 'a\b'"#, #"a\b"#), (#"purge "a\b\"\\\$""#, #"a\b"\$"#),
-      (#"purge $HOME*~"#, "$HOME*~"), ("purge 'a\nb'", "a\nb"), ("purge a\\\nb", "ab"),
-      ("purge a\r\n", "a"), ("  \t purge   a  ", "a"), ("purge \"a\\\nb\"", "ab"),
+      (#"conflicts 'a b'"#, "a b"), (#"conflicts "a b""#, "a b"), (#"conflicts a\ b"#, "a b"),
+      (#"conflicts a'b'"c"d"#, "abcd"), (#"conflicts 'a\b'"#, #"a\b"#),
+      (#"conflicts "a\b\"\\\$""#, #"a\b"\$"#),
+      (#"conflicts $HOME*~"#, "$HOME*~"), ("conflicts 'a\nb'", "a\nb"), ("conflicts a\\\nb", "ab"),
+      ("conflicts a\r\n", "a"), ("  \t conflicts   a  ", "a"), ("conflicts \"a\\\nb\"", "ab"),
     ])
   func quoting(_ text: String, _ expected: String) throws {
-    #expect(try parse(text) == [.purge(path: path(expected))])
+    #expect(try parse(text) == [.conflicts(path: path(expected))])
   }
 
   @Test("paths are bytes")
   func bytes() throws {
-    let read = try ControlScript.commands(in: path("purge ") + [0xFF, 0x2F, 0xFE])
-    #expect(read == [.purge(path: [0xFF, 0x2F, 0xFE])])
+    let read = try ControlScript.commands(in: path("conflicts ") + [0xFF, 0x2F, 0xFE])
+    #expect(read == [.conflicts(path: [0xFF, 0x2F, 0xFE])])
   }
 
   @Test(
     "what is no command is refused, and says how it is written",
     arguments: [
-      "frob", "undo x", "branch", "branch llvs.x", "branch -x", "branch a/b", "branch all",
+      "frob", "undo x", "branch --delete", "branch --rename a", "branch --rename a all",
+      "tag --delete a b", "compact", "purge a", "branch llvs.x", "branch -x", "branch a/b",
+      "branch all",
       "switch", "switch V to x", "tag llvs.tag", "tag é", "tag -f", "tag a b c", "tag -x", "settle",
-      "purge", "purge /",
-      "purge a b", "purge ../a", "purge 'a", "purge \"a", "purge a\\", "set settle author=x",
+      "conflicts a b", "conflicts ../a", "conflicts 'a", "conflicts \"a", "conflicts a\\",
+      "set settle author=x",
       "set author=x settle", "set nothing", "json", "json json undo", "set settle=soon",
       "set nope=1", "set settle=2h", "set automerge=maybe", "set mtime=then",
       "set reserve=x", "set arbiter=best", "set arbiter=ours", "set autosync=1ms",
       "merge a b", "merge using", "merge using best", "merge unrelated", "restore", "log x",
-      "log 0", "compact soon", "compact 1d 2d", "verify a b", "purge ''",
+      "log 0", "verify a b", "conflicts ''",
     ])
   func refused(_ text: String) {
     do throws(ControlError) {
@@ -168,7 +176,7 @@ struct ControlScriptTests {
 
   @Test("after a bad line the next can be read")
   func goesOn() throws {
-    var script = try ControlScript(path("undo\npurge 'a\nfrob\nredo"))
+    var script = try ControlScript(path("undo\nconflicts 'a\nfrob\nredo"))
     #expect(try script.next() == .undo)
     #expect(throws: ControlError.self) { try script.next() }
     #expect(throws: ControlError.self) { try script.next() }

@@ -1,0 +1,137 @@
+import LLVSCore
+import Platform
+import TreeNames
+import WorkingTree
+
+/// A file or a directory that leaves the versions and stays in the working tree.
+struct KeptItem: Sendable {
+  var path: [UInt8]
+  /// Nil for a directory that no entry stands for.
+  var entry: Entry?
+
+  var isDirectory: Bool { entry?.isDirectory ?? true }
+
+  /// Returns a directory and everything below it, directories before what is in them.
+  static func all(
+    below path: [UInt8], _ entry: Entry?, in view: TreeView
+  ) throws(StoreError) -> [KeptItem] {
+    var items = [KeptItem(path: path, entry: entry)]
+    var walk = view.entries(below: path)
+    while let (relative, entry) = try walk.next() {
+      items.append(KeptItem(path: path + [0x2F] + relative, entry: entry))
+    }
+    return items.sorted { $0.path.lexicographicallyPrecedes($1.path) }
+  }
+}
+
+extension ControlService {
+  /// Makes files and directories in the working tree that a version had, where nothing is now.
+  func keep(_ items: [KeptItem]) throws(FSError) {
+    var told: [Invalidation] = []
+    defer { versioner.tell(told) }
+    for item in items {
+      var parts = item.path.split(separator: 0x2F).map { Array($0) }
+      guard let name = parts.popLast() else { continue }
+      var parent = LiveTree.rootInode
+      for part in parts { parent = try directory(part, in: parent, mode: 0o755, &told) }
+      if item.isDirectory {
+        let mode = item.entry?.attributes.mode ?? 0o755
+        _ = try directory(name, in: parent, mode: mode, &told)
+      } else if let entry = item.entry {
+        try keep(entry, as: name, in: parent)
+        told.append(.entry(parent: parent, name: name))
+      }
+    }
+  }
+
+  private var caller: Caller {
+    Caller(uid: tree.defaults.uid, gid: tree.defaults.gid, process: 0)
+  }
+
+  /// Returns a directory's number; makes it if it is not there.
+  private func directory(
+    _ name: [UInt8], in parent: UInt64, mode: UInt32, _ told: inout [Invalidation]
+  ) throws(FSError) -> UInt64 {
+    let status: NodeStatus
+    do throws(FSError) {
+      status = try tree.lookup(parent, name)
+    } catch .noEntry {
+      status = try tree.makeDirectory(parent, name, mode: mode, caller: caller)
+      told.append(.entry(parent: parent, name: name))
+    }
+    tree.forget(status.node, count: 1)
+    return status.node
+  }
+
+  private func keep(_ entry: Entry, as name: [UInt8], in parent: UInt64) throws(FSError) {
+    let mode = entry.attributes.mode ?? 0o644
+    let status: NodeStatus
+    do throws(FSError) {
+      switch entry.kind {
+      case .regular: status = try write(entry, as: name, in: parent, mode: mode)
+      case .symlink:
+        let target = try bytes(of: entry)
+        status = try tree.makeSymlink(parent, name, target: target, caller: caller)
+      default:
+        status = try tree.makeNode(
+          parent, name, kind: entry.kind, mode: mode, device: entry.attributes.device,
+          caller: caller)
+      }
+    } catch .exists {
+      // Somebody has written a file of that name meanwhile.
+      return
+    }
+    defer { tree.forget(status.node, count: 1) }
+    for attribute in entry.attributes.extended {
+      try tree.setxattr(status.node, attribute.name, attribute.value, mode: .either)
+    }
+    var change = StatusChange()
+    change.mtime = entry.attributes.mtime
+    change.uid = entry.attributes.uid
+    change.gid = entry.attributes.gid
+    if change.mtime != nil || change.uid != nil || change.gid != nil {
+      _ = try tree.setattr(status.node, change)
+    }
+  }
+
+  private func write(
+    _ entry: Entry, as name: [UInt8], in parent: UInt64, mode: UInt32
+  ) throws(FSError) -> NodeStatus {
+    let (status, handle) = try tree.create(
+      parent, name, mode: mode, open: .write, caller: caller)
+    var offset: UInt64 = 0
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: Int(min(entry.stored.length, 1 << 20)), alignment: 16)
+    defer { buffer.deallocate() }
+    do throws(FSError) {
+      while offset < entry.stored.length {
+        let count = try read(entry, at: offset, into: buffer)
+        try tree.write(handle, at: offset, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        offset += UInt64(count)
+      }
+    } catch {
+      try? tree.release(handle)
+      throw error
+    }
+    try tree.release(handle)
+    return status
+  }
+
+  private func read(
+    _ entry: Entry, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(FSError) -> Int {
+    do throws(StoreError) {
+      let count = try store.contents.read(entry.stored, at: offset, into: buffer)
+      guard count > 0 else { throw .corrupt("the bytes of a value end too early") }
+      return count
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  private func bytes(of entry: Entry) throws(FSError) -> [UInt8] {
+    do throws(StoreError) { return try store.contents.bytes(entry.stored) } catch {
+      throw .store(error)
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import Control
+import Grammar
+import LLVSCore
+import Platform
+import Reports
+import TreeNames
+
+extension Verb {
+  /// Shows the space that the store and its peers take.
+  @Sendable static func space(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    _ = try line.operands(0...1)
+    let site = try CommandTarget(line)
+    let store = try site.reader()
+    let path = try line.bytes.first.map { try site.path($0) } ?? site.shownPaths.first ?? []
+    let most = try line.number("count") ?? 10
+    let report = try SpaceReport(of: store, below: path, showing: most) { done, total in
+      console.progress(CommandProgress("reading versions", done: done, total: total))
+    }
+    guard !path.isEmpty, report.paths.isEmpty else {
+      let peers = try store.peers().map { PeerSpace($0) }
+      if line.isJSON {
+        console.tell(json(report, most, peers))
+      } else {
+        console.tell(text(report, path, most, peers))
+      }
+      return .done
+    }
+    throw ControlError(.notFound, "no version has anything at \(PrintableText.text(path))")
+  }
+
+  private static func text(
+    _ report: SpaceReport, _ path: [UInt8], _ most: Int, _ peers: [PeerSpace]
+  ) -> String {
+    var lines = [
+      "\(ByteCount.text(report.total)) on disk, for \(report.versions) "
+        + "version\(report.versions == 1 ? "" : "s") "
+        + "with \(ByteCount.text(report.contents)) of different contents:"
+    ]
+    for part in report.parts where part.bytes > 0 {
+      lines.append("  \(ByteCount.column(part.bytes))  \(part.name)")
+    }
+    if !report.largest.isEmpty {
+      lines += ["", "The versions that brought most:"]
+      for item in report.largest.prefix(most) {
+        lines.append("  \(ByteCount.column(item.bytes))  \(item.version.name)")
+      }
+    }
+    if !report.paths.isEmpty {
+      let place = path.isEmpty ? "" : " in \(PrintableText.text(path))"
+      lines += ["", "All versions\(place), and head alone:"]
+      for item in report.paths.prefix(most) {
+        let name = PrintableText.text(item.path) + (item.isDirectory ? "/" : "")
+        lines.append(
+          "  \(ByteCount.column(item.inHistory))  \(ByteCount.column(item.inHead))  \(name)")
+      }
+      if report.paths.count > most { lines.append("  ... and \(report.paths.count - most) more") }
+    }
+    if !peers.isEmpty {
+      lines += ["", "Peers:"]
+      for peer in peers {
+        let text = peer.bytes.map { ByteCount.column($0) } ?? ByteCount.unknown
+        lines.append("  \(text)  \(peer.name)" + (peer.fault.map { ": \($0)" } ?? ""))
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func json(_ report: SpaceReport, _ most: Int, _ peers: [PeerSpace]) -> String {
+    func number(_ bytes: UInt64) -> ReplyValue { .number(Int64(clamping: bytes)) }
+    return ReplyValue.record([
+      ReplyField("ok", .flag(true)), ReplyField("bytes", number(report.total)),
+      ReplyField("parts", .record(report.parts.map { ReplyField($0.name, number($0.bytes)) })),
+      ReplyField("versions", report.versions),
+      ReplyField("contentBytes", number(report.contents)),
+      ReplyField(
+        "largestVersions",
+        .list(
+          report.largest.prefix(most).map {
+            .record([
+              ReplyField("version", $0.version.name), ReplyField("bytes", number($0.bytes)),
+            ])
+          })),
+      ReplyField(
+        "paths",
+        .list(
+          report.paths.map {
+            .record(
+              ReplyField.path("path", $0.path) + [
+                ReplyField("directory", .flag($0.isDirectory)),
+                ReplyField("headBytes", number($0.inHead)),
+                ReplyField("historyBytes", number($0.inHistory)),
+              ])
+          })),
+      ReplyField(
+        "peers",
+        .list(
+          peers.map {
+            .record([
+              ReplyField("peer", $0.name),
+              ReplyField("bytes", $0.bytes.map(number) ?? .null),
+              ReplyField("reason", $0.fault.map { .text($0) } ?? .null),
+            ])
+          })),
+    ]).json
+  }
+}
+
+/// The space that the folder of a peer takes.
+private struct PeerSpace {
+  let name: String
+  /// Nil if it is not known.
+  let bytes: UInt64?
+  /// The reason that it is not known.
+  let fault: String?
+
+  init(_ peer: Peer) {
+    name = peer.name
+    do {
+      let path = try PeerAddress(peer.address).path
+      guard try FileSystem.exists(path) else {
+        throw ControlError(.unreachable, "\(path) is not there")
+      }
+      bytes = try DirectorySize(of: Array(path.utf8)).bytes
+      fault = nil
+    } catch {
+      bytes = nil
+      fault = Failure(error).message
+    }
+  }
+}
+
+/// Numbers of bytes for people.
+enum ByteCount {
+  private static let width = 8
+  /// Stands in a column for a number that is not known.
+  static let unknown = String(repeating: " ", count: width - 1) + "?"
+
+  /// Formats bytes with three digits: `512 B`, `1.21 kB`, `34.0 MB`; a kB is 1000 bytes.
+  static func text(_ bytes: UInt64) -> String {
+    var value = Double(bytes)
+    var unit = "B"
+    for next in ["kB", "MB", "GB", "TB", "PB"] where value >= 999.5 {
+      value /= 1000
+      unit = next
+    }
+    guard unit != "B" else { return "\(bytes) B" }
+    let places = value < 9.995 ? 100.0 : value < 99.95 ? 10 : 1
+    let rounded = (value * places).rounded() / places
+    var digits = places == 1 ? "\(Int(rounded))" : "\(rounded)"
+    // Swift leaves out zeros at the end.
+    let decimals = places == 100 ? 2 : places == 10 ? 1 : 0
+    if decimals > 0, let point = digits.firstIndex(of: ".") {
+      let have = digits.distance(from: point, to: digits.endIndex) - 1
+      digits += String(repeating: "0", count: max(0, decimals - have))
+    }
+    return "\(digits) \(unit)"
+  }
+
+  static func column(_ bytes: UInt64) -> String {
+    let text = text(bytes)
+    return String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+}

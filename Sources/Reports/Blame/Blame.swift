@@ -1,0 +1,153 @@
+import Grammar
+import HistoryTree
+package import LLVSCore
+import TreeNames
+
+/// Finds the version that each line of a file came with.
+///
+/// A line belongs to the first version on the way back from which no predecessor has it. A file that
+/// was renamed is followed under its former name.
+///
+/// - Concurrency: one thread at a time.
+package struct Blame {
+  /// A line and where it came from.
+  package struct Line {
+    /// The version that brought it.
+    package let version: VersionRecord
+    /// The path of the file in that version.
+    package let path: [UInt8]
+    /// The line with its end.
+    package let text: [UInt8]
+  }
+
+  private struct Place: Hashable {
+    var version: VersionNumber
+    var key: Key
+  }
+
+  /// A line of the file: its index there, and in the version that is looked at.
+  private typealias Pair = (final: Int, line: Int)
+
+  private let store: Store
+  private var table = LineTable()
+  /// Texts that are compared with several others.
+  private var texts: [Digest: TextLines] = [:]
+  /// The versions that changed a key.
+  private var changing: [Key: Set<VersionNumber>] = [:]
+
+  /// Looks in a store.
+  package init(_ store: Store) { self.store = store }
+
+  /// Returns the lines of a file as a version has it, in order.
+  ///
+  /// - Throws: ``ControlError`` of kind notFound if the version has no file of that path, of kind
+  ///   grammar if it is no text or longer than 8 MiB.
+  /// - Complexity: O(versions that changed the file) comparisons of two texts.
+  package mutating func lines(of path: [UInt8], in record: VersionRecord) throws -> [Line] {
+    let shown = PrintableText.text(path)
+    guard case .value(let entry)? = try TreeView(map: store.map(of: record)).find(path: path) else {
+      throw ControlError(.notFound, "\(record.name) has no file \(shown)")
+    }
+    guard entry.kind == .regular, let text = try text(of: entry) else {
+      throw ControlError(.grammar, "\(shown) is no text of up to 8 MiB: it has no lines to tell of")
+    }
+    var found: [Line?] = Array(repeating: nil, count: text.count)
+    var open = [
+      Place(version: record.number, key: entry.key): (0..<text.count).map { Pair($0, $0) }
+    ]
+    // Predecessors have smaller numbers: a version is looked at after all that came from it.
+    while let place = open.keys.max(by: { $0.version < $1.version }) {
+      guard let lines = open.removeValue(forKey: place), !lines.isEmpty else { continue }
+      let left = try passOn(lines, of: place, &open)
+      guard !left.isEmpty, let maker = try store.version(place.version) else { continue }
+      let own = try TreeView(map: store.map(of: maker)).path(of: place.key)
+      for pair in left {
+        found[pair.final] = Line(version: maker, path: own, text: Array(text[pair.final]))
+      }
+    }
+    return found.compactMap(\.self)
+  }
+
+  /// Gives lines to the predecessors that have them, and returns the others.
+  private mutating func passOn(
+    _ lines: [Pair], of place: Place, _ open: inout [Place: [Pair]]
+  ) throws -> [Pair] {
+    let node = try store.graph.node(place.version)
+    guard let first = node.first else { return lines }
+    if try !versions(changing: place.key).contains(place.version) {
+      // It has the same bytes as its first predecessor.
+      open[Place(version: first, key: place.key), default: []] += lines
+      return []
+    }
+    guard let record = try store.version(place.version),
+      let entry = try store.map(of: record).entry(at: place.key)
+    else { return lines }
+    var left = lines
+    for number in [first, node.second].compactMap(\.self) where !left.isEmpty {
+      guard let before = try former(entry, record, in: number) else { continue }
+      let target = Place(version: number, key: before.key)
+      if before.stored.digest == entry.stored.digest {
+        open[target, default: []] += left
+        return []
+      }
+      guard before.kind == .regular, let old = try text(of: before), let new = try text(of: entry)
+      else { continue }
+      left = Self.pass(left, through: TextDiff.changes(from: old, to: new), to: target, &open)
+    }
+    return left
+  }
+
+  /// Gives a predecessor the lines outside of the changes, and returns the others.
+  private static func pass(
+    _ lines: [Pair], through changes: [SequenceChange], to target: Place,
+    _ open: inout [Place: [Pair]]
+  ) -> [Pair] {
+    var left: [Pair] = []
+    var passed: [Pair] = []
+    var next = 0
+    var shift = 0
+    for pair in lines.sorted(by: { $0.line < $1.line }) {
+      while next < changes.count, changes[next].new.upperBound <= pair.line {
+        shift = changes[next].old.upperBound - changes[next].new.upperBound
+        next += 1
+      }
+      if next < changes.count, changes[next].new.contains(pair.line) {
+        left.append(pair)
+      } else {
+        passed.append(Pair(pair.final, pair.line + shift))
+      }
+    }
+    if !passed.isEmpty { open[target, default: []] += passed }
+    return left
+  }
+
+  /// Returns the entry that a file had in a predecessor, under its own or another name.
+  private func former(
+    _ entry: Entry, _ record: VersionRecord, in number: VersionNumber
+  ) throws -> Entry? {
+    guard let parent = try store.version(number) else { return nil }
+    let (old, new) = (store.map(of: parent), store.map(of: record))
+    if let same = try old.entry(at: entry.key) { return same }
+    guard try VersionDifferences.mayHaveRenames(from: old, to: new) else { return nil }
+    return try ValueMap.renames(from: old, to: new).first { $0.new.key == entry.key }?.old
+  }
+
+  private mutating func versions(changing key: Key) throws -> Set<VersionNumber> {
+    if let known = changing[key] { return known }
+    let found = Set(try store.versions(changing: key).map(\.number))
+    changing[key] = found
+    return found
+  }
+
+  /// Returns the lines of a file; nil if it is no text or too long.
+  private mutating func text(of entry: Entry) throws -> TextLines? {
+    if let known = texts[entry.stored.digest] { return known }
+    guard entry.stored.length <= UInt64(TextMerge.maximumLength) else { return nil }
+    let bytes = try store.contents.bytes(entry.stored)
+    guard TextMerge.isText(bytes) else { return nil }
+    let lines = table.lines(bytes)
+    if texts.count >= 8 { texts = [:] }
+    texts[entry.stored.digest] = lines
+    return lines
+  }
+}

@@ -1,0 +1,199 @@
+import HistoryTree
+package import LLVSCore
+import Platform
+import TreeNames
+
+/// The space that a store takes: on disk, by versions and by paths.
+package struct SpaceReport {
+  /// Bytes on disk of one kind of the store's files.
+  package struct Part {
+    /// The kind, as the report names it.
+    package let name: String
+    /// The bytes that the files take.
+    package let bytes: UInt64
+  }
+
+  /// The bytes that a version stored.
+  package struct OfVersion {
+    /// The version.
+    package let version: VersionRecord
+    /// The bytes, before they were compressed and shared.
+    package let bytes: UInt64
+  }
+
+  /// The bytes of all that was ever stored at and below a path, and of what head has there.
+  package struct OfPath {
+    /// The path: a file or a directory of the directory that was asked about.
+    package let path: [UInt8]
+    /// True if it is, or was, a directory.
+    package var isDirectory = false
+    /// The bytes of head.
+    package var inHead: UInt64 = 0
+    /// The bytes of all distinct contents in all versions.
+    package var inHistory: UInt64 = 0
+  }
+
+  /// The store's files by kind.
+  package let parts: [Part]
+  /// The number of versions.
+  package let versions: Int
+  /// The bytes of all distinct contents, before they were compressed and shared.
+  package let contents: UInt64
+  /// The versions that stored most, largest first.
+  package let largest: [OfVersion]
+  /// What lies in the directory that was asked about, largest in history first.
+  package let paths: [OfPath]
+
+  /// All bytes on disk.
+  package var total: UInt64 { parts.reduce(0) { $0 + $1.bytes } }
+
+  /// Examines a store; `path` is the directory whose names are told.
+  ///
+  /// - Throws: ``StoreError`` if the store cannot be read.
+  /// - Complexity: O(changes of all versions).
+  package init(
+    of store: Store, below path: [UInt8], showing most: Int,
+    progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+  ) throws {
+    parts = try Self.parts(of: store)
+    var survey = Survey(store: store, path: path, most: most)
+    let last = Int(try store.state().lastNumber)
+    var number: UInt32 = 0
+    while true {
+      let lines = try store.versionLines(after: number, limit: 256)
+      guard let end = lines.last else { break }
+      for line in lines { try survey.add(line) }
+      number = end.number.rawValue
+      progress(Int(number), last)
+    }
+    versions = survey.count
+    contents = survey.contents
+    largest = survey.largest
+    paths = try survey.paths().sorted {
+      $0.inHistory != $1.inHistory
+        ? $0.inHistory > $1.inHistory : $0.path.lexicographicallyPrecedes($1.path)
+    }
+  }
+
+  private static func parts(of store: Store) throws -> [Part] {
+    var bytes: [String: UInt64] = [:]
+    for name in try FileSystem.list(store.path) {
+      let kind: String
+      switch name {
+      case "segments": kind = "contents"
+      case "journal": kind = "journal"
+      case _ where name.hasPrefix("store.sqlite"): kind = "versions"
+      case _ where name.hasPrefix("index.sqlite"): kind = "index"
+      case _ where name == "log" || name.hasPrefix("log."): kind = "log"
+      default: kind = "other"
+      }
+      bytes[kind, default: 0] += try DirectorySize(of: Array("\(store.path)/\(name)".utf8)).bytes
+    }
+    return ["contents", "versions", "index", "journal", "log", "other"].map {
+      Part(name: $0, bytes: bytes[$0] ?? 0)
+    }
+  }
+}
+
+/// The bytes that a file, or all files in a directory, take on disk.
+package struct DirectorySize {
+  /// The bytes.
+  package private(set) var bytes: UInt64 = 0
+  /// The number of files that are no directories.
+  package private(set) var files = 0
+
+  /// Adds up what is at and below a path; what goes away meanwhile counts nothing.
+  ///
+  /// - Throws: ``SystemError`` if the path itself, or a directory below it, cannot be read.
+  package init(of path: [UInt8]) throws {
+    var open = [path]
+    while let next = open.popLast() {
+      guard try FileSystem.exists(next) else { continue }
+      let status = try FileSystem.status(next)
+      bytes += status.allocated
+      guard status.kind == .directory else {
+        files += 1
+        continue
+      }
+      for name in try FileSystem.names(in: next) { open.append(next + [0x2F] + name.bytes) }
+    }
+  }
+}
+
+/// What was seen of the versions so far.
+private struct Survey {
+  private let store: Store
+  private let path: [UInt8]
+  private let most: Int
+  private(set) var count = 0
+  private(set) var contents: UInt64 = 0
+  private(set) var largest: [SpaceReport.OfVersion] = []
+  private var names: [[UInt8]: SpaceReport.OfPath] = [:]
+  private var seen: Set<Digest> = []
+  /// The map of the version before: as a rule the predecessor of the next one.
+  private var last: VersionLine?
+
+  init(store: Store, path: [UInt8], most: Int) {
+    self.store = store
+    self.path = path
+    self.most = most
+  }
+
+  mutating func add(_ line: VersionLine) throws {
+    defer { last = line }
+    guard let record = try store.version(line.number) else { return }
+    if !record.line.hasPrefix("llvs.") { count += 1 }
+    let parent =
+      line.first == last?.number
+      ? last?.map : try line.first.map { try store.version($0)?.map } ?? nil
+    let view = TreeView(map: store.map(line.map))
+    var diff = try MapDiff(
+      from: store.map(parent ?? .empty), to: view.map, comparing: .content)
+    var own: UInt64 = 0
+    while let change = try diff.next() {
+      guard let entry = change.new, !change.isDirectory, entry.stored.length > 0,
+        entry.stored.digest != change.old?.stored.digest,
+        seen.insert(entry.stored.digest).inserted
+      else { continue }
+      own += entry.stored.length
+      try note(view.path(of: entry.key), entry.stored.length, \.inHistory)
+    }
+    contents += own
+    guard own > 0 else { return }
+    largest.append(SpaceReport.OfVersion(version: record, bytes: own))
+    largest.sort { $0.bytes > $1.bytes }
+    if largest.count > most { largest.removeLast() }
+  }
+
+  private mutating func note(
+    _ path: [UInt8], _ bytes: UInt64, _ field: WritableKeyPath<SpaceReport.OfPath, UInt64>
+  ) {
+    guard PathFilter.isAtOrBelow(path, self.path) else { return }
+    let start = self.path.isEmpty ? 0 : min(path.count, self.path.count + 1)
+    let end = path[start...].firstIndex(of: 0x2F) ?? path.count
+    let name = Array(path[..<end])
+    var item = names[name] ?? SpaceReport.OfPath(path: name)
+    item[keyPath: field] += bytes
+    if end < path.count { item.isDirectory = true }
+    names[name] = item
+  }
+
+  /// The paths, with what head has there.
+  mutating func paths() throws -> [SpaceReport.OfPath] {
+    guard let head = try store.state().head, let record = try store.version(head) else {
+      return Array(names.values)
+    }
+    let view = TreeView(map: store.map(of: record))
+    if case .value(let entry)? = try view.find(path: path) {
+      note(path, entry.stored.length, \.inHead)
+      return Array(names.values)
+    }
+    var walk = view.entries(below: path)
+    while let (relative, entry) = try walk.next() {
+      if entry.isDirectory { continue }
+      let full = path.isEmpty ? relative : path + [0x2F] + relative
+      note(full, entry.stored.length, \.inHead)
+    }
+    return Array(names.values)
+  }
+}
