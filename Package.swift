@@ -63,7 +63,7 @@ let package = Package(
     .target(name: "Grammar", dependencies: ["TreeNames", "LLVSCore", "Platform"]),
     .target(name: "WorkingTree", dependencies: store + ["TreeNames", "Grammar"]),
     .target(name: "HistoryTree", dependencies: store + tree),
-    .target(name: "Control", dependencies: store + tree + ["HistoryTree"]),
+    .target(name: "Control", dependencies: store + tree + ["HistoryTree", "Documents"]),
     .target(
       name: "LLVSMount", dependencies: store + tree + ["Control", "HistoryTree", "FuseSession"]),
     .target(name: "Reports", dependencies: store + tree + ["HistoryTree", "CZlib"]),

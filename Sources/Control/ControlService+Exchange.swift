@@ -120,6 +120,7 @@ extension ControlService {
           parts.append("\(report.refused.count) \(what) (\(fault.reason))")
         }
         if !report.waiting.isEmpty { parts.append("\(report.waiting.count) not whole yet") }
+        parts += report.notes
         let text = "\(peer.name): \(parts.joined(separator: ", "))"
         if half == .send, !report.refused.isEmpty {
           outcome.fail(ControlError(.damaged, text))

@@ -39,6 +39,10 @@ extension ControlService {
       throw ControlError(.notFound, "there is no peer \(name)")
     }
     let remote = try opener.open(try PeerAddress(peer.address), store)
+    if let document = remote as? DocumentPeer {
+      let count = try translating(name) { () throws(StoreError) in try document.verify() }
+      return CommandResult("sound: \(count) values", [ReplyField("values", count)])
+    }
     let scratch = "\(store.path)/verify-\(SystemRandom.hex(8)).tmp"
     // If it cannot be removed now, it is still no part of the store.
     defer { try? FileSystem.removeTree(scratch) }

@@ -1,4 +1,7 @@
+package import Documents
 package import Grammar
+import LLVSCore
+import Platform
 
 /// The address of a peer, as users write it.
 package enum PeerAddress: Hashable, Sendable {
@@ -6,11 +9,14 @@ package enum PeerAddress: Hashable, Sendable {
   case directory(String)
   /// A folder of bundles.
   case bundles(String)
+  /// A KeyValueCRDT document.
+  case document(DocumentAddress)
 
-  /// The directory's path.
+  /// The directory's path; for a document that of the directory it is in.
   package var path: String {
     switch self {
     case .directory(let path), .bundles(let path): path
+    case .document(let address): FileSystem.directory(of: address.path)
     }
   }
 
@@ -33,6 +39,14 @@ package enum PeerAddress: Hashable, Sendable {
     guard line.utf8.count <= 4096, !line.utf8.contains(where: { $0 < 0x20 }) else {
       throw ControlError(.grammar, "an address that is too long or has control characters")
     }
+    if line.hasPrefix(DocumentAddress.scheme) {
+      do throws(StoreError) {
+        self = .document(try DocumentAddress(line))
+      } catch {
+        throw ControlError(error)
+      }
+      return
+    }
     let isBundles = line.hasPrefix("bundle+")
     let place = isBundles ? String(line.dropFirst(7)) : line
     let path = place.hasPrefix("file:///") ? String(place.dropFirst(7)) : place
@@ -48,7 +62,9 @@ package enum PeerAddress: Hashable, Sendable {
     if scheme.count < line.count, Self.planned.contains(kind) {
       throw ControlError(.unsupported, "\(kind) addresses are not supported yet")
     }
-    throw ControlError(.grammar, "\"\(line)\" is no address: an absolute path of a directory")
+    throw ControlError(
+      .grammar,
+      "\"\(line)\" is no address: an absolute path of a directory, or kvcrdt:/PATH#DIRECTORY")
   }
 }
 

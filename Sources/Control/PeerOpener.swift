@@ -1,3 +1,4 @@
+import Documents
 package import Grammar
 package import LLVSCore
 package import LLVSExchange
@@ -134,7 +135,36 @@ package struct PeerOpener: Sendable {
       }
       try refuseInsideStore(path, store)
       return FolderPeer(path: path, hasFiles: try holds("versions", path), hasBundles: true)
+    case .document(let place):
+      try refuseInsideStore(address.path, store)
+      try refuseOverlap(place, store)
+      return DocumentPeer(address: place, authorName: name(in: store))
     }
+  }
+
+  /// Refuses a document whose directory contains, or is in, another document's: a value would be two.
+  private static func refuseOverlap(
+    _ address: DocumentAddress, _ store: Store
+  ) throws(ControlError) {
+    let others: [Peer]
+    do throws(StoreError) { others = try store.peers() } catch { throw ControlError(error) }
+    for peer in others {
+      guard case .document(let other)? = try? PeerAddress(peer.address),
+        other.directory != address.directory, other.directory.overlaps(address.directory)
+      else { continue }
+      throw ControlError(
+        .grammar,
+        "the directories of \(address.name) and of the peer \(peer.name) contain each other")
+    }
+  }
+
+  /// The name that a document's list of authors has for this store.
+  private static func name(in store: Store) -> String {
+    var faults: [String] = []
+    guard let settings = try? StoreSettings(of: store, faults: &faults) else {
+      return SystemProcess.hostName
+    }
+    return settings.maker.name ?? SystemProcess.hostName
   }
 
   private static func holds(_ name: String, _ path: String) throws(ControlError) -> Bool {

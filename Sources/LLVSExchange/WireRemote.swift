@@ -101,6 +101,9 @@ package struct ExchangeReport: Sendable {
   /// All versions that were on the other side when the exchange began.
   package var remoteIDs: [Version.ID] = []
 
+  /// Sentences without a period for whoever asked for the exchange.
+  package var notes: [String] = []
+
   /// Creates an empty report.
   package init() {}
 
@@ -120,6 +123,7 @@ package struct ExchangeReport: Sendable {
     refused += other.refused.filter { !refusals.contains($0) }
     waiting += other.waiting
     absent.formUnion(other.absent)
+    notes += other.notes
     // Versions that were sent in two forms count once.
     let (known, there) = (Set(sent), Set(remoteIDs))
     sent += other.sent.filter { !known.contains($0) }

@@ -48,7 +48,7 @@ extension StoreError {
     switch self {
     case .missingVersion, .notFound, .attemptToLocateUnversionedValue: Errno.noEntry
     case .attemptToStoreValueWithNoVersion, .invalid, .unresolvedConflict: Errno.invalid
-    case .noCommonAncestor: Errno.crossDevice
+    case .noCommonAncestor, .unrelated: Errno.crossDevice
     case .attemptToAddExistingVersion, .exists: Errno.exists
     case .attemptToAddVersionWithNonexistingPredecessors: Errno.invalid
     case .corrupt: Errno.inputOutput

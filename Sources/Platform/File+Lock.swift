@@ -30,6 +30,19 @@ extension File {
     _ = llvs_lock(descriptor, Int32(F_UNLCK), 0)
   }
 
+  /// True if another open file description, here or in another process, has the file open: the kernel
+  /// then refuses a lease for writing. False also where the file system has no leases.
+  ///
+  /// This file must be open for reading alone.
+  package var isOpenElsewhere: Bool {
+    // fcntl(2): F_SETLEASE is 1024.
+    if fcntl(descriptor, 1024, F_WRLCK) == 0 {
+      _ = fcntl(descriptor, 1024, F_UNLCK)
+      return false
+    }
+    return errno == EAGAIN
+  }
+
   /// Acquires an exclusive lock of the other kind, flock(2), which a directory can have too.
   ///
   /// It, too, belongs to this open file. It does not wait.

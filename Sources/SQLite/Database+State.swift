@@ -26,6 +26,13 @@ extension Database {
     guard code == SQLITE_OK else { throw failure(code, "triggers") }
   }
 
+  /// Keeps the file's schema from running functions that only this program's own files may run, for a file
+  /// that somebody else made.
+  package func distrust() throws(DatabaseError) {
+    let code = llvs_sqlite3_distrust(handle)
+    guard code == SQLITE_OK else { throw failure(code, "distrust") }
+  }
+
   /// Calls a body for each row of a table that this connection inserts, changes or deletes.
   ///
   /// The body must not use the connection. A connection has one; the next replaces it.

@@ -31,6 +31,7 @@ extension ControlError {
     case .invalid(let what): (.grammar, what)
     case .notFound(let what): (.notFound, "there is no \(what)")
     case .exists(let what): (.exists, what)
+    case .unrelated(let what): (.unrelated, what)
     case .unreachable(let what): (.unreachable, what)
     case .timedOut(let what): (.timedOut, what)
     case .cancelled: (.interrupted, "interrupted")

@@ -1,4 +1,5 @@
-internal import SQLite
+internal import Foundation
+package import SQLite
 
 /// The tables of a database file, and the steps by which older files come to have them.
 ///
@@ -48,7 +49,7 @@ enum Schema {
       hasTimestamps: made.contains(timestamps), hasApplication: made.contains(application))
   }
 
-  private static func stepsMade(_ sqlite: SQLite.Database) throws -> Set<String> {
+  fileprivate static func stepsMade(_ sqlite: SQLite.Database) throws -> Set<String> {
     var made: Set<String> = []
     guard
       try sqlite.integer("SELECT 1 FROM sqlite_master WHERE name = 'grdb_migrations'") != nil
@@ -82,7 +83,7 @@ enum Schema {
     try sqlite.execute("INSERT INTO grdb_migrations (identifier) VALUES ('\(step)')")
   }
 
-  private static func create(_ sqlite: SQLite.Database) throws {
+  fileprivate static func create(_ sqlite: SQLite.Database) throws {
     for statement in [
       "CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)",
       #"CREATE TABLE "author" ("id" TEXT PRIMARY KEY NOT NULL, "name" TEXT NOT NULL, "#
@@ -111,6 +112,10 @@ enum Schema {
   static let triggers = [
     "__entryFullText_ad", "__entryFullText_ai", "__entryFullText_au",
   ]
+
+  fileprivate static var triggerTexts: [String: String] {
+    Dictionary(uniqueKeysWithValues: zip(triggers, [deletion, insertion, update]))
+  }
 
   private static let insertion =
     """
@@ -149,4 +154,59 @@ enum Schema {
   private static let applicationTable =
     #"CREATE TABLE "applicationIdentifier" ("id" TEXT PRIMARY KEY, "majorVersion" INTEGER NOT NULL, "#
     + #""minorVersion" INTEGER NOT NULL, "applicationDescription" TEXT)"#
+}
+
+/// What other modules need to read and write files of documents by themselves.
+package enum DocumentFormat {
+  /// The names of the tables and indexes that a file may have beside those of SQLite's own.
+  package static let tables: Set<String> = [
+    "author", "entry", "tombstone", "applicationIdentifier", "grdb_migrations", "entryFullText",
+    "entryFullText_data", "entryFullText_idx", "entryFullText_docsize", "entryFullText_config",
+    "tombstone_deletingAuthor",
+  ]
+
+  /// The texts of the triggers that a file has, and those alone.
+  package static var triggers: [String: String] { Schema.triggerTexts }
+
+  /// The columns of the tables whose rows are read, in their order.
+  package static let columns: [String: [String]] = [
+    "author": ["id", "name", "usn", "timestamp"],
+    "entry": [
+      "scope", "key", "authorId", "usn", "timestamp", "type", "text", "json", "blobMimeType",
+      "blob",
+    ],
+    "tombstone": ["scope", "key", "authorId", "usn", "deletingAuthorId", "deletingUsn"],
+    "applicationIdentifier": ["id", "majorVersion", "minorVersion", "applicationDescription"],
+  ]
+
+  /// Makes the tables that a file lacks, within a transaction.
+  ///
+  /// - Throws: ``KeyValueCRDTError/databaseSchemaTooNew`` if a newer program made the file.
+  package static func complete(_ database: SQLite.Database) throws {
+    if try database.integer("SELECT 1 FROM sqlite_master WHERE name = 'grdb_migrations'") == nil {
+      try Schema.create(database)
+    } else {
+      try Schema.migrate(database)
+    }
+  }
+
+  /// Returns true if a file has a step that this program does not know.
+  package static func isTooNew(_ database: SQLite.Database) throws -> Bool {
+    do {
+      _ = try Schema.stepsMade(database)
+      return false
+    } catch KeyValueCRDTError.databaseSchemaTooNew {
+      return true
+    }
+  }
+
+  /// Returns the milliseconds since 1970 of a time as files have it; nil for what is none.
+  package static func milliseconds(_ statement: Statement, _ column: Int32) -> Int64? {
+    statement.date(column).map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) }
+  }
+
+  /// Returns the text of a time as files have it; nil outside of the years 0 to 9999.
+  package static func text(milliseconds: Int64) -> String? {
+    Timestamp.text(Date(timeIntervalSince1970: Double(milliseconds) / 1000))
+  }
 }

@@ -36,6 +36,8 @@ public enum StoreError: Error, Sendable {
   case notFound(String)
   /// The name is in use already.
   case exists(String)
+  /// What is to be exchanged has nothing in common with what is here; the message says with what.
+  case unrelated(String)
   /// A peer cannot be reached.
   case unreachable(String)
   /// A peer does not allow it: the credentials are missing, wrong, or do not go so far.

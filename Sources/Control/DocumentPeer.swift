@@ -1,0 +1,268 @@
+import Documents
+import Grammar
+import LLVSCore
+import LLVSExchange
+import Platform
+import Synchronization
+
+/// A KeyValueCRDT document that is a peer: its values are the files of a directory.
+///
+/// What is new in it becomes versions, which are merged like those of any peer; what the head says is written
+/// into it (docs/documents.md, "What is read from a document" and "What is written to a document").
+struct DocumentPeer: RemoteLayout {
+  let address: DocumentAddress
+  /// The name of authors that stand for writers of versions.
+  let authorName: String
+
+  /// How often a document that others write meanwhile is read again.
+  private static let attempts = 3
+  /// How often a day a key is written anew because a merge of the original brought old values back.
+  private static let rewritesADay = 3
+
+  // MARK: Retrieving
+
+  func retrieve(
+    into store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    guard try isOnItsLine(store, &report) else { return report }
+    if DocumentMemory.shared.isUntouched(address, store) { return report }
+    let main = try retrieve(address.path, into: store, &report)
+    if main == nil, try wasThere(store) {
+      throw .unreachable(
+        "\(address.path) was there before and is gone; an empty file in its place is written anew")
+    }
+    for path in ConflictCopies.paths(of: address.path) {
+      if control.isCancelled() { throw .cancelled }
+      do throws(StoreError) {
+        let isKnown = try retrieve(path, into: store, &report) == false
+        if isKnown { report.notes.append("\(path) holds nothing more and can be removed") }
+      } catch {
+        report.notes.append("a copy was not read: \(ControlError(error).message)")
+      }
+    }
+    return report
+  }
+
+  /// Takes what is new; returns whether there was something, nil for a document that was never written.
+  private func retrieve(
+    _ path: String, into store: Store, _ report: inout ExchangeReport
+  ) throws(StoreError) -> Bool? {
+    let file = try Self.translating { () throws(DocumentProblem) in
+      try DocumentFile.open(path)
+    }
+    guard let file else { return nil }
+    let document = try Self.translating { () throws(DocumentProblem) in try file.snapshot() }
+    let head = try store.state().head
+    let comparison = try DocumentComparison(
+      document, address.directory, with: head, in: store)
+    if let problem = comparison.problem() {
+      throw DocumentProblem.advised(problem, address).asStoreError
+    }
+    let line = try line(of: head, store)
+    var made: [VersionNumber] = []
+    let hasNews = comparison.hasNews
+    if hasNews {
+      let plan = try DocumentImport(comparison, under: head, in: store)
+      made = try store.write { transaction throws(StoreError) in
+        try plan.add(to: transaction, line: line, message: "from \(address.name)")
+      }
+    } else if let head,
+      let rewrite = try DocumentRewrite(
+        comparison, at: head, in: store,
+        mayRewrite: { DocumentMemory.shared.mayRewrite($0, atMost: Self.rewritesADay) })
+    {
+      made = try store.write { transaction throws(StoreError) in
+        try rewrite.add(to: transaction, on: head, line: line)
+      }
+    }
+    for number in made { report.taken.append(try store.graph.node(number).id) }
+    return hasNews
+  }
+
+  // MARK: Sending
+
+  func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    guard try isOnItsLine(store, &report), let head = try store.state().head else { return report }
+    if DocumentMemory.shared.isUntouched(address, store) { return report }
+    for _ in 0..<Self.attempts {
+      if control.isCancelled() { throw .cancelled }
+      let outcome = try write(head, from: store, &report)
+      guard outcome == .done else { continue }
+      try noteThere(store)
+      return report
+    }
+    throw .busy("\(address.path) changes while it is read")
+  }
+
+  private func write(
+    _ head: VersionNumber, from store: Store, _ report: inout ExchangeReport
+  ) throws(StoreError) -> DocumentWriter.Outcome {
+    var file = try Self.translating { () throws(DocumentProblem) in
+      try DocumentFile.open(address.path)
+    }
+    var document = DocumentSnapshot(authors: [], entries: []) { _ throws(StoreError) in [] }
+    if let file {
+      document = try Self.translating { () throws(DocumentProblem) in try file.snapshot() }
+    }
+    if file == nil, try wasThere(store), try !Self.isThere(address.path) {
+      throw .unreachable(
+        "\(address.path) was there before and is gone; an empty file in its place is written anew")
+    }
+    let comparison = try DocumentComparison(
+      document, address.directory, with: head, in: store)
+    if let problem = comparison.problem() {
+      throw DocumentProblem.advised(problem, address).asStoreError
+    }
+    guard !comparison.hasNews else {
+      report.notes.append("\(address.name) holds news, which has to be retrieved and merged first")
+      return .done
+    }
+    let export = try DocumentExport(comparison, at: head, in: store)
+    if let skipped = export.skipped {
+      let name = String(decoding: skipped.first, as: UTF8.self)
+      report.notes.append(
+        skipped.count == 1
+          ? "\(name) has a name that no document can hold"
+          : "\(skipped.count) files have names that no document can hold, the first is \(name)")
+    }
+    var stamp = file?.stamp
+    if stamp == nil { stamp = try Self.stamp(address.path) }
+    // The file is not open while it is replaced.
+    file = nil
+    let outcome = try Self.translating { () throws(DocumentProblem) in
+      try DocumentWriter(address.path, store, authorName: authorName).write(
+        export, expecting: stamp)
+    }
+    if outcome == .done {
+      if !export.isEmpty { report.sent = [try store.graph.node(head).id] }
+      DocumentMemory.shared.note(address, store)
+    }
+    return outcome
+  }
+
+  private static func stamp(_ path: String) throws(StoreError) -> DocumentStamp? {
+    do throws(SystemError) { return try DocumentStamp(path: path) } catch { throw .system(error) }
+  }
+
+  private static func isThere(_ path: String) throws(StoreError) -> Bool {
+    do throws(SystemError) { return try FileSystem.exists(path) } catch { throw .system(error) }
+  }
+
+  static func translating<R>(
+    _ body: () throws(DocumentProblem) -> R
+  ) throws(StoreError) -> R {
+    do throws(DocumentProblem) { return try body() } catch { throw error.asStoreError }
+  }
+
+  // MARK: Lines
+
+  private var settingName: String { "document.\(address.path)#\(hex(address.directory.path))" }
+
+  private func hex(_ bytes: [UInt8]) -> String {
+    bytes.map { String($0, radix: 16) }.joined(separator: ".")
+  }
+
+  private func line(of head: VersionNumber?, _ store: Store) throws(StoreError) -> Branch? {
+    try head.flatMap { head throws(StoreError) in try store.graph.node(head).line }
+  }
+
+  private func lineName(_ store: Store) throws(StoreError) -> String {
+    let line = try line(of: store.state().head, store)
+    return line?.rawValue ?? VersionRecord.unnamedLine
+  }
+
+  /// A document belongs to the line that the tree was on when it was first exchanged.
+  private func isOnItsLine(
+    _ store: Store, _ report: inout ExchangeReport
+  ) throws(StoreError) -> Bool {
+    guard let own = try store.state().settings[settingName] else { return true }
+    let name = String(decoding: own, as: UTF8.self)
+    guard try name != lineName(store) else { return true }
+    report.notes.append(
+      "left alone, as it belongs to \(name == VersionRecord.unnamedLine ? "the unnamed branch" : name)"
+    )
+    return false
+  }
+
+  private func wasThere(_ store: Store) throws(StoreError) -> Bool {
+    try store.state().settings[settingName] != nil
+  }
+
+  private func noteThere(_ store: Store) throws(StoreError) {
+    guard try !wasThere(store) else { return }
+    let name = try lineName(store)
+    try store.write { transaction throws(StoreError) in
+      transaction.set(settingName, to: Array(name.utf8))
+    }
+  }
+
+  /// Reads a document and checks its pages, tables and rows; returns the number of its values.
+  func verify() throws(StoreError) -> Int {
+    let document = try Self.translating { () throws(DocumentProblem) in
+      try DocumentFile.open(address.path)?.checked()
+    }
+    guard let document else { throw .unreachable("\(address.path) is not there") }
+    return document.entries.count { $0.type != .null }
+  }
+}
+
+extension DocumentProblem {
+  /// The problem with what somebody can do about it.
+  static func advised(_ problem: DocumentProblem, _ address: DocumentAddress) -> DocumentProblem {
+    guard case .unrelated(let text) = problem, text.contains("no author in common") else {
+      return problem
+    }
+    let directory = String(decoding: address.directory.path, as: UTF8.self)
+    return .unrelated(
+      text
+        + "; \"llvs import --unrelated '\(address.path)' --into '/\(directory)'\" takes it all the "
+        + "same: equal values are one, others are conflicts")
+  }
+}
+
+/// What this process knows of documents: that nobody touched them, and what was written anew lately.
+final class DocumentMemory: Sendable {
+  static let shared = DocumentMemory()
+
+  private struct Place: Hashable {
+    var address: DocumentAddress
+    var store: String
+  }
+
+  private struct State {
+    /// How documents looked when they said what a version says.
+    var equal: [Place: (stamp: DocumentStamp, head: VersionNumber)] = [:]
+    var rewritten: [Key: [UInt64]] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// Returns true if a document says what the head says, and there is no copy beside it.
+  func isUntouched(_ address: DocumentAddress, _ store: Store) -> Bool {
+    guard let known = state.withLock({ $0.equal[Place(address: address, store: store.path)] }),
+      let head = try? store.state().head, head == known.head,
+      let stamp = try? DocumentStamp(path: address.path), stamp == known.stamp
+    else { return false }
+    return ConflictCopies.paths(of: address.path).isEmpty
+  }
+
+  /// Notes that a document says what the head says.
+  func note(_ address: DocumentAddress, _ store: Store) {
+    guard let head = try? store.state().head, let stamp = try? DocumentStamp(path: address.path)
+    else { return }
+    state.withLock { $0.equal[Place(address: address, store: store.path)] = (stamp, head) }
+  }
+
+  /// Returns true if a key was written anew less often than so in the last day, and counts it.
+  func mayRewrite(_ key: Key, atMost limit: Int) -> Bool {
+    let now = SystemClock.monotonic()
+    return state.withLock { state in
+      let times = (state.rewritten[key] ?? []).filter { now - $0 < 86_400_000_000_000 }
+      guard times.count < limit else { return false }
+      state.rewritten[key] = times + [now]
+      return true
+    }
+  }
+}

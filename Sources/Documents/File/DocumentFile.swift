@@ -1,0 +1,262 @@
+internal import KeyValueCRDT
+internal import LLVSCore
+internal import Platform
+internal import SQLite
+
+/// A document's file, read by one transaction as long as this object lasts.
+///
+/// Nothing in the file is trusted: its tables must be those of the format, without views and other triggers,
+/// and every row is checked before it is taken.
+package final class DocumentFile {
+  /// Longer media types are refused.
+  private static let maximumMedia = 65_536
+  /// The time that a call waits for a program that writes the file, in milliseconds.
+  static let patience: Int32 = 10_000
+
+  /// The path.
+  package let path: String
+  /// How the file looked.
+  package let stamp: DocumentStamp
+  private let database: FileDatabase
+  private let hasApplication: Bool
+
+  /// Opens a document.
+  ///
+  /// - Returns: nil for one that was never written: it is not there, or has no bytes.
+  /// - Throws: ``DocumentProblem``.
+  package static func open(_ path: String) throws(DocumentProblem) -> DocumentFile? {
+    let stamp = try system(path) { () throws(SystemError) in try DocumentStamp(path: path) }
+    guard let stamp else {
+      let directory = FileSystem.directory(of: path)
+      guard (try? FileSystem.exists(directory)) == true else {
+        throw .missing("\(directory) is not there")
+      }
+      return nil
+    }
+    let isEmpty = try system(path) { () throws(SystemError) in
+      try FileSystem.status(path).size == 0
+    }
+    if isEmpty, (try? FileSystem.exists("\(path)-wal")) != true { return nil }
+    return try DocumentFile(path, stamp)
+  }
+
+  private init(_ path: String, _ stamp: DocumentStamp) throws(DocumentProblem) {
+    self.path = path
+    self.stamp = stamp
+    // What a program left behind when it was killed is rolled back first; that needs to write.
+    let isHot = (try? FileSystem.exists("\(path)-journal")) == true
+    (database, hasApplication) = try Self.reporting(path) {
+      let database = try FileDatabase(
+        path: path, mode: isHot ? .readWrite : .readOnly,
+        options: .document(patience: Self.patience))
+      try database.distrust()
+      try database.execute("BEGIN")
+      if try DocumentFormat.isTooNew(database) {
+        throw DocumentProblem.unreadable("\(path) was written by a newer program")
+      }
+      return (database, try Self.check(database, path))
+    }
+  }
+
+  static func system<R>(
+    _ path: String, _ body: () throws(SystemError) -> R
+  ) throws(DocumentProblem) -> R {
+    do throws(SystemError) { return try body() } catch {
+      throw .system(error.errno, error.description)
+    }
+  }
+
+  /// Runs a body, whose errors become problems with a document.
+  static func reporting<R>(_ path: String, _ body: () throws -> R) throws(DocumentProblem) -> R {
+    do { return try body() } catch let problem as DocumentProblem { throw problem } catch let error
+      as FileDatabaseError
+    {
+      throw DocumentProblem(error, path)
+    } catch let error as SystemError {
+      throw .system(error.errno, error.description)
+    } catch {
+      throw .unreadable("\(path): \(error)")
+    }
+  }
+
+  // MARK: The schema
+
+  /// Compares the file's tables with those of the format; returns whether it has that of the application.
+  private static func check(_ database: FileDatabase, _ path: String) throws -> Bool {
+    func refuse(_ what: String) -> DocumentProblem {
+      .unreadable("\(path) is no KeyValueCRDT document: \(what)")
+    }
+    var triggers: [String: String] = [:]
+    var fault: DocumentProblem?
+    var tables: Set<String> = []
+    try database.rows("SELECT type, name, sql FROM sqlite_master") { row in
+      let (type, name) = (row.text(0), row.text(1))
+      switch type {
+      case "trigger": triggers[name] = bare(row.text(2))
+      case "table", "index":
+        tables.insert(name)
+        if !DocumentFormat.tables.contains(name), !name.hasPrefix("sqlite_") {
+          fault = refuse("it has a \(type) called \(name)")
+        }
+      default: fault = refuse("it has a \(type) called \(name)")
+      }
+    }
+    if let fault { throw fault }
+    guard triggers == DocumentFormat.triggers.mapValues(bare) else {
+      throw refuse("its triggers are not those of the format")
+    }
+    for (table, columns) in DocumentFormat.columns {
+      guard tables.contains(table) else {
+        if table == "applicationIdentifier" { continue }
+        throw refuse("it has no table \(table)")
+      }
+      var there: [String] = []
+      try database.rows("PRAGMA table_xinfo(\(table))") { there.append($0.text(1)) }
+      // Older files lack the time of authors.
+      guard there == columns || table == "author" && there == columns.dropLast() else {
+        throw refuse("its table \(table) has other columns")
+      }
+    }
+    return tables.contains("applicationIdentifier")
+  }
+
+  /// The text of a statement without blanks and quotes, in which versions of GRDB differ.
+  private static func bare(_ sql: String) -> String {
+    String(
+      decoding: sql.utf8.filter {
+        $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "'") && $0 != UInt8(ascii: "`")
+      }, as: UTF8.self
+    ).lowercased()
+  }
+
+  // MARK: Rows
+
+  /// Reads all but the values, which the result reads from this file as long as it lasts.
+  ///
+  /// - Throws: ``DocumentProblem`` for rows that no file can hold.
+  package func snapshot() throws(DocumentProblem) -> DocumentSnapshot {
+    try Self.reporting(path) {
+      DocumentSnapshot(
+        authors: try authors(), entries: try entries(), application: try application(),
+        bytes: { (entry: DocumentSnapshot.Entry) throws(StoreError) in try self.bytes(of: entry) })
+    }
+  }
+
+  /// Reads all but the values after SQLite has checked every page.
+  package func checked() throws(DocumentProblem) -> DocumentSnapshot {
+    let faults = try Self.reporting(path) { try database.integrityCheck() }
+    if let fault = faults.first { throw damaged(fault) }
+    let document = try snapshot()
+    let vector = document.vector
+    for entry in document.entries where !vector.covers(entry.dot) {
+      throw damaged("the number of \(PrintedName.text(entry.name.path)) is above its author's")
+    }
+    return document
+  }
+
+  private func damaged(_ what: String) -> DocumentProblem { .unreadable("\(path): \(what)") }
+
+  private func authors() throws -> [DocumentSnapshot.Author] {
+    var authors: [DocumentSnapshot.Author] = []
+    let rows = try database.statement("SELECT id, name, usn FROM author ORDER BY id")
+    defer { rows.close() }
+    while try rows.step() {
+      guard let id = DocumentAuthor(bytes: rows.bytes(0)) else {
+        throw damaged("an author's id is not 16 bytes long")
+      }
+      let name = Array(rows.utf8(1))
+      guard name.count <= 65_535, rows.integer(2) >= 0 else {
+        throw damaged("a row of its authors is not valid")
+      }
+      authors.append(DocumentSnapshot.Author(id: id, name: name, usn: rows.integer(2)))
+    }
+    return authors
+  }
+
+  private func application() throws -> DocumentApplication? {
+    guard hasApplication else { return nil }
+    let rows = try database.statement(
+      "SELECT id, majorVersion, minorVersion, applicationDescription FROM applicationIdentifier")
+    defer { rows.close() }
+    guard try rows.step() else { return nil }
+    return DocumentApplication(
+      id: Array(rows.utf8(0).prefix(65_535)), major: rows.integer(1), minor: rows.integer(2),
+      description: rows.isNull(3) ? nil : Array(rows.utf8(3).prefix(65_535)))
+  }
+
+  private func entries() throws -> [DocumentSnapshot.Entry] {
+    var entries: [DocumentSnapshot.Entry] = []
+    let rows = try database.statement(
+      """
+      SELECT scope, key, authorId, usn, timestamp, text IS NOT NULL, json IS NOT NULL,
+        blob IS NOT NULL, blobMimeType, rowid
+      FROM entry ORDER BY scope, key, authorId
+      """)
+    defer { rows.close() }
+    while try rows.step() {
+      guard rows.kind(0) == .text, rows.kind(1) == .text,
+        String(validating: rows.utf8(0), as: UTF8.self) != nil,
+        String(validating: rows.utf8(1), as: UTF8.self) != nil
+      else { throw damaged("the scope or the key of an entry is not UTF-8") }
+      let name = DocumentName(scope: Array(rows.utf8(0)), key: Array(rows.utf8(1)))
+      func shown() -> String { PrintedName.text(name.path) }
+      guard name.path.count <= 32_768 else { throw damaged("a name of more than 32,768 bytes") }
+      guard let author = DocumentAuthor(bytes: rows.bytes(2)), rows.integer(3) > 0 else {
+        throw damaged("the author of \(shown()) is not valid")
+      }
+      guard let time = DocumentFormat.milliseconds(rows, 4) else {
+        throw damaged("the time of \(shown()) cannot be read")
+      }
+      var type = DocumentType.null
+      if rows.integer(5) == 1 {
+        type = .text
+      } else if rows.integer(6) == 1 {
+        type = .json
+      } else if rows.integer(7) == 1 {
+        type = .blob
+      }
+      var media: [UInt8]?
+      if type == .blob, rows.kind(8) == .text { media = Array(rows.utf8(8)) }
+      guard media?.count ?? 0 <= Self.maximumMedia else {
+        throw damaged("the media type of \(shown()) is longer than 64 KiB")
+      }
+      entries.append(
+        DocumentSnapshot.Entry(
+          name: name, dot: DocumentDot(author: author, usn: rows.integer(3)), type: type,
+          time: time, media: media, row: rows.integer(9)))
+    }
+    return entries
+  }
+
+  private func bytes(of entry: DocumentSnapshot.Entry) throws(StoreError) -> [UInt8] {
+    do throws(FileDatabaseError) {
+      let row =
+        switch entry.type {
+        case .text: try database.prepared("SELECT text FROM entry WHERE rowid = ?")
+        case .json: try database.prepared("SELECT json FROM entry WHERE rowid = ?")
+        case .blob, .null: try database.prepared("SELECT blob FROM entry WHERE rowid = ?")
+        }
+      row.bind(1, entry.row)
+      defer { row.reset() }
+      guard try row.step() else { return [] }
+      return entry.type == .blob ? row.bytes(0) : Array(row.utf8(0))
+    } catch {
+      throw DocumentProblem(error, path).asStoreError
+    }
+  }
+}
+
+/// A name from a document, as messages have it: control characters and what is no UTF-8 are escaped.
+enum PrintedName {
+  static func text(_ bytes: [UInt8]) -> String {
+    var text = ""
+    for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars.prefix(200) {
+      if scalar.value < 0x20 || scalar.value == 0x7F {
+        text += "\\x" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+      } else {
+        text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+}

@@ -1,0 +1,31 @@
+internal import LLVSCore
+package import Platform
+
+/// How a document's file looks: if it looks the same, nobody has written it.
+package struct DocumentStamp: Hashable, Sendable {
+  private let device: UInt64
+  private let inode: UInt64
+  private let size: UInt64
+  private let seconds: Int64
+  private let nanoseconds: UInt32
+  /// SQLite's counter of changes, in bytes 24 to 27 of the file; nil in a shorter file.
+  private let counter: UInt32?
+
+  /// Looks at an open file.
+  package init(_ file: File) throws(SystemError) {
+    let status = try file.status()
+    device = status.device
+    inode = status.inode
+    size = status.size
+    seconds = status.modifiedSeconds
+    nanoseconds = status.modifiedNanoseconds
+    let bytes = try file.read(4, at: 24)
+    counter = bytes.count == 4 ? bytes.reduce(0) { $0 << 8 | UInt32($1) } : nil
+  }
+
+  /// Looks at a file; nil where there is none.
+  package init?(path: String) throws(SystemError) {
+    guard try FileSystem.exists(path) else { return nil }
+    self = try DocumentStamp(try File(path, .read))
+  }
+}
