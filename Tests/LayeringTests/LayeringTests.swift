@@ -49,7 +49,10 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   ),
   (
     "Control",
-    ["Documents", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "LLVSExchange", "LLVSCore", "Platform"],
+    [
+      "Documents", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "LLVSExchange", "LLVSCore",
+      "Platform",
+    ],
     "Commands work on a tree that nobody need have mounted."
   ),
   (
