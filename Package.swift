@@ -27,6 +27,7 @@ let package = Package(
   name: "llvs",
   products: [
     .library(name: "LLVS", targets: ["LLVS"]),
+    .library(name: "LLVSModel", targets: ["LLVSModel"]),
     .library(name: "KeyValueCRDT", targets: ["KeyValueCRDT"]),
     .executable(name: "llvs", targets: ["llvs"]),
   ],
@@ -51,7 +52,9 @@ let package = Package(
     .target(
       name: "Documents", dependencies: ["LLVSCore", "KeyValueCRDT", "SQLite", "Platform"]),
     .target(name: "LLVSExchange", dependencies: ["ObjectStores", "LLVSCore", "Platform"]),
-    .target(name: "LLVS", dependencies: ["LLVSExchange", "LLVSCore"]),
+    .target(name: "LLVSUtilities"),
+    .target(name: "LLVS", dependencies: ["LLVSUtilities", "LLVSExchange", "LLVSCore"]),
+    .target(name: "LLVSModel", dependencies: ["LLVS"]),
     .target(
       name: "FuseSession", dependencies: ["Platform", "CShims", "CFuse3"],
       swiftSettings: [.strictMemorySafety()]),
@@ -70,13 +73,12 @@ let package = Package(
     .target(
       name: "LLVSTool",
       dependencies: store + tree + [
-        "Reports", "LLVSMount", "Control", "HistoryTree", "FuseSession", "LLVS", "KeyValueCRDT",
-        "SQLite",
+        "Reports", "LLVSMount", "Control", "HistoryTree", "FuseSession", "KeyValueCRDT", "SQLite",
       ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
 
     .target(
-      name: "TestSupport", dependencies: store + ["LLVS"], path: "Tests/TestSupport"),
+      name: "TestSupport", dependencies: store, path: "Tests/TestSupport"),
     // Remotes of tests: in memory, with faults, and a small server that answers as a test says.
     .target(
       name: "ObjectStoreSupport", dependencies: ["ObjectStores", "Platform", "TestSupport"],
@@ -93,8 +95,15 @@ let package = Package(
       name: "DocumentsTests",
       dependencies: store + ["Documents", "KeyValueCRDT", "SQLite", "TestSupport"]),
     .testTarget(
-      name: "StoreTests", dependencies: store + ["LLVS", "SQLite", "TestSupport"],
+      name: "StoreTests", dependencies: store + ["SQLite", "TestSupport"],
       resources: [.copy("Resources")]),
+    // Programs as they are written for the original: they import the public modules alone.
+    .testTarget(
+      name: "LLVSTests",
+      dependencies: ["LLVS", "LLVSModel", "LLVSUtilities", "TestSupport", "librarywriter"]),
+    // A program on the library, of which tests run several at once.
+    .executableTarget(
+      name: "librarywriter", dependencies: ["LLVS"], path: "Tests/LibraryWriter"),
     .testTarget(
       name: "FuseSessionTests", dependencies: ["FuseSession", "Platform", "TestSupport"]),
     .testTarget(
@@ -104,17 +113,17 @@ let package = Package(
       ]),
     .testTarget(
       name: "TreeTests",
-      dependencies: store + tree + ["Control", "HistoryTree", "LLVS", "TestSupport"]),
+      dependencies: store + tree + ["Control", "HistoryTree", "TestSupport"]),
     // Runs the program itself, so it is built with the tests.
     .testTarget(
       name: "LLVSMountTests",
       dependencies: store + tree + [
-        "llvs", "conformance", "LLVSMount", "Control", "HistoryTree", "FuseSession", "LLVS",
+        "llvs", "conformance", "LLVSMount", "Control", "HistoryTree", "FuseSession",
         "TestSupport",
       ]),
     .testTarget(
       name: "LLVSToolTests",
-      dependencies: store + tree + ["llvs", "LLVS", "LLVSTool", "Reports", "TestSupport"]),
+      dependencies: store + tree + ["llvs", "LLVSTool", "Reports", "TestSupport"]),
     .testTarget(name: "LayeringTests", dependencies: []),
     // Not a test of ours but of any directory: what POSIX and Linux promise, check by check.
     .executableTarget(name: "conformance", dependencies: ["CShims"], path: "Tests/Conformance"),

@@ -1,4 +1,3 @@
-// A program that imports LLVS gets the public types of the engine and of its exchanges with it.
+// A program that imports LLVS gets the small tools of the original with it.
 
-@_exported public import LLVSCore
-@_exported public import LLVSExchange
+@_exported public import LLVSUtilities

@@ -52,6 +52,17 @@ extension Store {
     try versionsToSend(ExchangeControl()) { known.contains($0.id) }.count
   }
 
+  /// Returns the versions that a remote with these ids lacks, predecessors first.
+  package func versionIDsToSend(
+    without known: Set<Version.ID>
+  ) throws(StoreError) -> [Version.ID] {
+    var ids: [Version.ID] = []
+    for number in try versionsToSend(ExchangeControl(), isThere: { known.contains($0.id) }) {
+      ids.append(try id(of: number))
+    }
+    return ids
+  }
+
   /// Returns the ancestors of all uncontained heads that are not there, in the order of their
   /// numbers.
   func versionsToSend(

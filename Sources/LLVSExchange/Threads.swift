@@ -3,7 +3,7 @@ internal import Platform
 internal import Synchronization
 
 /// The threads of exchanges.
-enum Threads {
+package enum Threads {
   /// Helpers for work that keeps a processor busy.
   static let computing = ForkJoin(name: "llvs-exchange")
   /// Helpers for work that mostly waits for a disk or a remote, while its caller computes.
@@ -12,7 +12,7 @@ enum Threads {
 
   /// Runs an exchange on a thread of its own, so that no thread of the concurrency pool waits for a
   /// disk; cancelling the task asks the exchange to stop.
-  static func run<Result: Sendable>(
+  package static func run<Result: Sendable>(
     _ body: @escaping @Sendable (ExchangeControl) throws -> Result
   ) async throws -> Result {
     let flag = Flag()

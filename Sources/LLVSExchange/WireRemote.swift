@@ -110,7 +110,7 @@ package struct ExchangeReport: Sendable {
   /// Returns the versions that were sent, if all that should be sent were.
   ///
   /// - Throws: ``StoreError/corrupt(_:)`` otherwise.
-  func allSent() throws(StoreError) -> [Version.ID] {
+  package func allSent() throws(StoreError) -> [Version.ID] {
     guard let fault = refused.first else { return sent }
     throw .corrupt("\(refused.count) versions cannot be sent: \(fault.reason)")
   }

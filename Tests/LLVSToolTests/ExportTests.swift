@@ -20,7 +20,7 @@ struct ExportTests {
     let long = String(repeating: "n", count: 300)
     var version: Version.ID?
     do {
-      let store = try Store(rootDirectoryURL: URL(fileURLWithPath: path))
+      let store = try Store.open(path: path, create: true)
       let keys = Self.keys.map(\.key) + [long]
       version = try store.makeVersion(
         basedOnPredecessor: nil,

@@ -27,7 +27,12 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "LLVSExchange", ["ObjectStores", "LLVSCore", "Platform"],
     "Exchanging needs a store, and places for objects, and no tree."
   ),
-  ("LLVS", ["LLVSExchange", "LLVSCore"], "The public library is a thin face of the engine."),
+  ("LLVSUtilities", [], "The small tools of the original are of use alone."),
+  (
+    "LLVS", ["LLVSUtilities", "LLVSExchange", "LLVSCore"],
+    "The public library is a thin face of the engine."
+  ),
+  ("LLVSModel", ["LLVS"], "Models are stored as any program stores its values."),
   ("FuseSession", ["Platform", "CShims", "CFuse3"], "A session knows nothing of stores."),
   ("TreeNames", ["LLVSCore", "Platform"], "Names and keys need no tree in memory."),
   ("Inodes", ["LLVSCore", "Platform"], "A tree of inodes knows no version and no key."),
@@ -71,7 +76,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "LLVSTool",
     [
       "Reports", "LLVSMount", "Control", "HistoryTree", "WorkingTree", "Grammar", "TreeNames",
-      "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "KeyValueCRDT", "SQLite", "Platform",
+      "FuseSession", "LLVSExchange", "LLVSCore", "KeyValueCRDT", "SQLite", "Platform",
     ], "The tool stands on top of everything."
   ),
   ("llvs", ["LLVSTool", "Platform"], "The program is the tool's entry and nothing else."),
@@ -80,10 +85,14 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
 /// Modules from outside, and who may import them.
 private let outside: [String: Set<String>] = [
   "Glibc": ["Platform", "FuseSession"],
-  "Foundation": ["LLVSCore", "LLVSExchange", "LLVS", "LLVSTool", "ObjectStores", "KeyValueCRDT"],
+  "Foundation": [
+    "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS", "LLVSModel", "LLVSTool", "ObjectStores",
+    "KeyValueCRDT",
+  ],
   "Dispatch": ["LLVSCore", "LLVSExchange", "KeyValueCRDT"],
   "Synchronization": [
-    "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVS", "TreeNames",
+    "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS",
+    "LLVSModel", "TreeNames",
     "Grammar", "WorkingTree", "HistoryTree", "Control", "Reports", "FuseSession", "LLVSMount",
     "LLVSTool",
   ],

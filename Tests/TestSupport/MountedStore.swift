@@ -10,15 +10,18 @@ package final class MountedStore {
   private var process: Process?
 
   /// The `llvs` that was built with the tests.
-  package static var program: String {
+  package static var program: String { program("llvs") }
+
+  /// A program that was built with the tests.
+  package static func program(_ name: String) -> String {
     let runner = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     var folder = runner.deletingLastPathComponent()
     for _ in 0..<4 {
-      let candidate = folder.appendingPathComponent("llvs").path
+      let candidate = folder.appendingPathComponent(name).path
       if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
       folder = folder.deletingLastPathComponent()
     }
-    return ".build/debug/llvs"
+    return ".build/debug/\(name)"
   }
 
   /// Whether this process can mount; tests that need it skip where it cannot.

@@ -71,6 +71,14 @@ extension Store {
     }
   }
 
+  /// Calls the body with each version, newest first, each after all its descendants.
+  ///
+  /// - Complexity: O(*n* log *n*) in versions.
+  package func forEachVersion(_ body: (HistoryNode) -> Void) throws(StoreError) {
+    var walk = try HistoryWalk(graph, from: headNumbers())
+    while let node = try walk.next() { body(node) }
+  }
+
   /// Returns the versions without any successor.
   package func headNumbers() throws(StoreError) -> [VersionNumber] {
     try catalog.read { (database) throws(StoreError) in try catalog.heads(in: database) }

@@ -2,8 +2,9 @@ internal import Platform
 
 /// Opening and making a store.
 ///
-/// INVARIANT S4: a store has one writer, whose open file has an exclusive lock on `STORE/lock` as
-///   long as it lives. The process id in the file is for messages only: whether the lock can be
+/// INVARIANT S4: a store has one writer at a time, whose open file has an exclusive lock on
+///   `STORE/lock` as long as it lives. A process that waits for it is in the queue of
+///   `STORE/turn`, where a writer that takes turns sees it (SharedStore). The process id in the file is for messages only: whether the lock can be
 ///   acquired decides alone. The writer also locks the store's directory, since a user may remove
 ///   `lock` after a crash: a process that creates the file again must not get the store. Readers
 ///   have a shared lock on `STORE/readers`; on a disk that cannot be written, where nothing can
@@ -180,7 +181,7 @@ extension Store {
   /// Refuses a directory with files that do not belong to a store.
   private static func refuseForeign(_ path: String) throws(StoreError) {
     let own: Set = [
-      "lock", "readers", "segments", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm",
+      "lock", "readers", "turn", "segments", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm",
       "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-journal", "lost+found",
     ]
     let foreign: String?
@@ -224,11 +225,17 @@ extension Store {
   private static func takeWriterLock(_ path: String) throws(SystemError) -> WriterLock {
     let file = try File.kept("\(path)/lock", [.readWrite, .create, .noFollow])
     var isTaken = try file.lock(.exclusive)
-    // The lock of a holder that has ended may last for a moment in a child that it forked and
-    // that has not reached its exec: an open file is also the child's.
-    for _ in 0..<20 where !isTaken {
-      SystemClock.sleep(nanoseconds: 10_000_000)
-      isTaken = try file.lock(.exclusive)
+    if !isTaken {
+      // A holder that takes turns gives it up when it sees somebody in the queue. The lock of one
+      // that has ended may last for a moment in a child that it forked and that has not reached its
+      // exec: an open file is also the child's.
+      let queue = try? TurnQueue(of: path)
+      let isNext = (try? queue?.tryEnter()) ?? false
+      defer { if isNext { queue?.leave() } }
+      for _ in 0..<100 where !isTaken {
+        SystemClock.sleep(nanoseconds: 2_000_000)
+        isTaken = try file.lock(.exclusive)
+      }
     }
     guard isTaken else {
       let text = String(decoding: try file.read(64, at: 0), as: UTF8.self)
@@ -292,6 +299,25 @@ extension Store {
 
   private static var deviceMark: String { "device " }
   private static var finishingMark: String { "finishing" }
+
+  /// Returns the number of the process that mounts the store in a directory, as the lock file has
+  /// it; nil if none does.
+  static func mounter(of path: String) throws(StoreError) -> String? {
+    do throws(SystemError) {
+      guard try FileSystem.exists("\(path)/lock") else { return nil }
+      let file = try File.regular("\(path)/lock", .read)
+      let text = String(decoding: try file.read(256, at: 0), as: UTF8.self)
+      guard device(inLock: text) != nil else { return nil }
+      // The text of a process that has ended stays: whether the lock can be acquired decides.
+      if try file.lock(.shared) {
+        file.unlock()
+        return nil
+      }
+      return text.split(whereSeparator: { $0 == " " || $0 == "\n" }).first.map(String.init) ?? "?"
+    } catch {
+      throw .system(error)
+    }
+  }
 
   private func writeHolder(_ words: String) {
     let text = Array("\(SystemProcess.id)\(words)".utf8)

@@ -1,30 +1,8 @@
-public import Foundation
+package import Foundation
 internal import Synchronization
 
 /// Reading values and versions; the declarations have the names of the original.
 extension Store {
-  /// Opens the store in a directory, or makes one if the directory is missing or empty.
-  ///
-  /// The store is locked for writing as long as this object lives.
-  ///
-  /// - Parameter rootDirectoryURL: a directory on a local file system.
-  /// - Throws: ``StoreError/busy(_:)`` if another process has the store open for writing;
-  ///   ``StoreError/invalid(_:)`` if the URL is not a file URL.
-  public convenience init(rootDirectoryURL: URL) throws {
-    if let fault = rootDirectoryURL.directoryFault { throw fault }
-    self.init(
-      try Store.parts(
-        path: rootDirectoryURL.path, mode: .writer, create: true, isForced: false))
-    try catchUpIndex()
-  }
-
-  /// The store's directory.
-  public var rootDirectoryURL: URL { URL(fileURLWithPath: path, isDirectory: true) }
-
-  /// Does nothing; it is there for the original's sake. History is read when it is asked for, and
-  /// no other process writes to a store that is open for writing.
-  public func reloadHistory() {}
-
   /// Returns the version with an id; nil if it is not in the store.
   public func version(identifiedBy id: Version.ID) throws(StoreError) -> Version? {
     guard let record = try version(id) else { return nil }

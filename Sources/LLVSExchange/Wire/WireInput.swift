@@ -81,7 +81,7 @@ package final class WireInput {
 extension [UInt8] {
   /// Calls a body with the raw bytes and keeps the type of its error.
   @inline(__always)
-  func withPiece(
+  package func withPiece(
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
     try withUnsafeBytes { bytes in

@@ -49,6 +49,25 @@ extension Store {
     _ firstId: Version.ID, _ secondId: Version.ID, _ arbiter: some MergeArbiter,
     _ metadata: Version.Metadata, isUnrelatedAllowed: Bool
   ) throws -> Version {
+    let planned = try planMerge(
+      of: firstId, with: secondId, metadata: metadata, isUnrelatedAllowed: isUnrelatedAllowed)
+    switch planned {
+    case .fastForward(let version): return version
+    case .merge(let planned):
+      let changes = try arbiter.changes(toResolve: planned.merge, in: self)
+      return try make(planned, by: changes, metadata)
+    }
+  }
+
+  /// Returns the merge of two versions as an arbiter gets it, or the version that needs none.
+  ///
+  /// - Throws: ``StoreError/missingVersion(_:)``; ``StoreError/noCommonAncestor(_:_:)`` unless
+  ///   unrelated histories are allowed; ``StoreError/invalid(_:)`` for metadata that no other store
+  ///   accepts.
+  package func planMerge(
+    of firstId: Version.ID, with secondId: Version.ID, metadata: Version.Metadata,
+    isUnrelatedAllowed: Bool
+  ) throws(StoreError) -> MergeOrVersion {
     if let fault = Version.fault(ofGiven: metadata) { throw StoreError.invalid(fault) }
     guard let first = try version(firstId) else { throw StoreError.missingVersion(firstId) }
     guard let second = try version(secondId) else { throw StoreError.missingVersion(secondId) }
@@ -56,19 +75,35 @@ extension Store {
     let merger = Merger(graph: graph, maps: history)
     let plan = try merger.plan(a, b, allowingUnrelated: isUnrelatedAllowed)
     guard case .merge(let bases) = plan else {
-      return try version(from: plan == .fastForward(a) ? first : second)
+      return .fastForward(try version(from: plan == .fastForward(a) ? first : second))
     }
     let base = try merger.baseMap(bases.map(\.number), like: map(of: first))
     let forks = try forks(base: base, first: map(of: first), second: map(of: second))
-    let ancestor = try bases.last.map { try version(from: history.record($0.number)) }
-    let merge = Merge(
-      commonAncestor: ancestor,
-      versions: (try version(from: first), try version(from: second)),
-      forksByValueIdentifier: forks.mapValues(\.fork))
+    let ancestor = try bases.last.map { (base) throws(StoreError) in
+      try version(from: history.record(base.number))
+    }
+    return .merge(
+      PlannedMerge(
+        merge: Merge(
+          commonAncestor: ancestor,
+          versions: (try version(from: first), try version(from: second)),
+          forksByValueIdentifier: forks.mapValues(\.fork)),
+        first: a, second: b, bases: bases, forks: forks))
+  }
+
+  /// Makes the version that a planned merge and an arbiter's changes give; the plan may come from
+  /// another object of the same store.
+  ///
+  /// - Throws: ``StoreError/unresolvedConflict(_:)`` if a conflicting value has no change.
+  package func make(
+    _ planned: PlannedMerge, by changes: [Value.Change], _ metadata: Version.Metadata
+  ) throws(StoreError) -> Version {
     var resolved: [Key: Value.Change] = [:]
-    for change in try arbiter.changes(toResolve: merge, in: self) { resolved[change.key] = change }
+    for change in changes { resolved[change.key] = change }
     let record = try write { (transaction) throws(StoreError) in
-      try transaction.merge(a, b, bases: bases, forks: forks, resolved, metadata)
+      try transaction.merge(
+        planned.first, planned.second, bases: planned.bases, forks: planned.forks, resolved,
+        metadata)
     }
     return try version(from: record)
   }
@@ -96,8 +131,24 @@ extension Store {
   }
 }
 
+/// The merge of two versions before an arbiter has decided; nothing of it refers to an open file.
+package struct PlannedMerge: Sendable {
+  /// The merge as an arbiter gets it.
+  package let merge: Merge
+  fileprivate let first: HistoryNode
+  fileprivate let second: HistoryNode
+  fileprivate let bases: [HistoryNode]
+  fileprivate let forks: [Key: ForkedValue]
+}
+
+/// A merge to decide, or the version that two versions have without one.
+package enum MergeOrVersion: Sendable {
+  case fastForward(Version)
+  case merge(PlannedMerge)
+}
+
 /// A fork with what each side holds.
-struct ForkedValue {
+struct ForkedValue: Sendable {
   let fork: Value.Fork
   let triple: MergeTriple
 }

@@ -5,8 +5,6 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import LLVS
-
 @Suite(.timeLimit(.minutes(1)))
 struct StoreValuesTests {
   let directory: TemporaryDirectory
@@ -14,7 +12,7 @@ struct StoreValuesTests {
 
   init() throws {
     directory = try TemporaryDirectory()
-    store = try Store(rootDirectoryURL: URL(fileURLWithPath: directory.file("s")))
+    store = try Store.open(path: directory.file("s"), create: true)
   }
 
   func value(_ key: String, _ text: String) -> Value {
@@ -30,8 +28,6 @@ struct StoreValuesTests {
     let path = directory.file("elsewhere")
     for text in ["https://example.org\(path)", path] {
       let url = try #require(URL(string: text))
-      #expect(throws: StoreError.self) { try Store(rootDirectoryURL: url) }
-      #expect(throws: StoreError.self) { try StoreCoordinator(withStoreDirectoryAt: url) }
       let exchanges: [any Exchange] = [
         FileSystemExchange(rootDirectoryURL: url, store: store),
         BundleExchange(rootDirectoryURL: url, store: store),
@@ -172,7 +168,7 @@ struct StoreValuesTests {
     let path = directory.file("t")
     var ids: [Version.ID] = []
     do {
-      let store = try Store(rootDirectoryURL: URL(fileURLWithPath: path))
+      let store = try Store.open(path: path, create: true)
       for index in 0..<5 {
         ids.append(
           try store.makeVersion(
@@ -181,7 +177,7 @@ struct StoreValuesTests {
       }
     }
     try FileSystem.unlink("\(path)/index.sqlite")
-    let store = try Store(rootDirectoryURL: URL(fileURLWithPath: path))
+    let store = try Store.open(path: path, create: true)
     #expect(try store.versionIds(for: Value.ID("k")) == ids)
   }
 }

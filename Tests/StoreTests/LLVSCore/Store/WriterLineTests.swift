@@ -1,4 +1,4 @@
-import LLVS
+import LLVSCore
 import Platform
 import TestSupport
 import Testing

@@ -1,14 +1,12 @@
-// As a program written for the original has it: nothing but the two modules.
+// As a program written for the original has it: nothing but the module.
 import Foundation
 import LLVS
-import LLVSCore
-import LLVSExchange
 import TestSupport
 import Testing
 
 /// Every public name of the original that stands in its description, used once. Not here are those of its
 /// files and system: storages and zones, snapshots, compaction, CloudKit, Combine's publishers (their place
-/// is ``StoreCoordinator/currentVersions``) and its general utilities.
+/// is ``StoreCoordinator/currentVersionUpdates``) and its general utilities.
 @Suite("The original's names", .timeLimit(.minutes(1)))
 struct OriginalNamesTests {
   private let directory: TemporaryDirectory
@@ -59,13 +57,13 @@ struct OriginalNamesTests {
       metadata: metadata)
     let main = try store.makeVersion(
       basedOnPredecessor: root.id, storing: [.insert(value("c", "3")), .update(value("a", "4"))])
-    store.reloadHistory()
+    try store.reloadHistory()
     #expect(side.predecessors == Version.Predecessors(idOfFirst: root.id))
     #expect(side.metadata[build]?.value() == 42 && side.valueDataSize == 1)
     #expect(side.metadata[build]?.valueIfDecodable() as String? == nil)
-    #expect(try store.value(id: Value.ID("a"), at: side.id)?.data == Array("2".utf8))
+    #expect(try store.value(id: Value.ID("a"), at: side.id)?.data == Data("2".utf8))
     #expect(try store.value(idString: "b", at: side.id) == nil)
-    #expect(try store.value(id: Value.ID("a"), storedAt: root.id)?.data == Array("1".utf8))
+    #expect(try store.value(id: Value.ID("a"), storedAt: root.id)?.data == Data("1".utf8))
     let reference = try #require(try store.valueReference(id: Value.ID("c"), at: main.id))
     #expect(reference == Value.Reference(valueId: Value.ID("c"), storedVersionId: main.id))
     let stored = try #require(try store.value(storedAt: reference))
@@ -86,15 +84,15 @@ struct OriginalNamesTests {
       try store.enumerate(version: main.id) { _ in throw OwnError() }
     }
     #expect(try store.versionIds(for: Value.ID("a")).count == 3)
-    #expect(try store.hasMultipleHeads && store.mostRecentHead?.id == main.id)
-    #expect(try store.heads(withBranch: branch).map(\.id) == [side.id])
-    #expect(try store.historyIncludesVersions(identifiedBy: [root.id, side.id]))
+    #expect(store.hasMultipleHeads && store.mostRecentHead?.id == main.id)
+    #expect(store.heads(withBranch: branch) == [side.id])
+    #expect(store.historyIncludesVersions(identifiedBy: [root.id, side.id]))
     #expect(try store.version(identifiedBy: Version.ID()) == nil)
     try store.queryHistory { (history) throws in
-      #expect(try history.headIdentifiers == [side.id, main.id])
-      #expect(try Set(history.allVersionIdentifiers) == [root.id, side.id, main.id])
-      #expect(try history.mostRecentHead?.id == main.id)
-      #expect(try history.version(identifiedBy: root.id)?.id == root.id)
+      #expect(history.headIdentifiers == [side.id, main.id])
+      #expect(Set(history.allVersionIdentifiers) == [root.id, side.id, main.id])
+      #expect(history.mostRecentHead?.id == main.id)
+      #expect(history.version(identifiedBy: root.id)?.id == root.id)
       #expect(
         try history.greatestCommonAncestor(ofVersionsIdentifiedBy: (side.id, main.id)) == root.id)
       #expect(history.map(\.id) == [main.id, side.id, root.id])
@@ -102,7 +100,7 @@ struct OriginalNamesTests {
     #expect(try store.valueChanges(madeInVersionIdentifiedBy: side.id).count == 2)
     #expect(try store.valueChanges(madeBetween: root.id, and: main.id).count == 2)
     let merged = try store.merge(version: main.id, with: side.id, resolvingWith: TakeSecond())
-    #expect(try store.value(idString: "a", at: merged.id)?.data == Array("2".utf8))
+    #expect(try store.value(idString: "a", at: merged.id)?.data == Data("2".utf8))
   }
 
   @Test("merging by each of the names, and what is refused")
@@ -111,7 +109,7 @@ struct OriginalNamesTests {
     let one = try store.makeVersion(basedOnPredecessor: nil, inserting: [value("a", "1")])
     let two = try store.makeVersion(basedOnPredecessor: nil, inserting: [value("b", "1")])
     let arbiter = MostRecentChangeFavoringArbiter()
-    #expect(throws: StoreError.self) {
+    #expect(throws: Store.Error.self) {
       try store.mergeRelated(version: one.id, with: two.id, resolvingWith: arbiter)
     }
     let both = try store.mergeUnrelated(version: one.id, with: two.id, resolvingWith: arbiter)
@@ -120,7 +118,7 @@ struct OriginalNamesTests {
     let side = try store.makeVersion(
       basedOnPredecessor: both.id, removing: [Value.ID("a")],
       metadata: [.branch: Version.MetadataValue("side")])
-    #expect(try store.headsToMerge(into: tip.id) == [])
+    #expect(store.headsToMerge(into: tip.id) == [])
     #expect(
       try store.mergeHeads(
         into: tip.id, resolvingWith: arbiter,
@@ -129,8 +127,8 @@ struct OriginalNamesTests {
       try store.mergeHeads(
         into: tip.id, resolvingWith: MostRecentBranchFavoringArbiter(), headSelection: .all))
     #expect(try store.value(idString: "a", at: last) == nil)
-    #expect(try store.headsToMerge(into: side.id, headSelection: .all) == [last])
-    #expect(throws: StoreError.self) { try store.value(idString: "a", at: Version.ID("none")) }
+    #expect(store.headsToMerge(into: side.id, headSelection: .all) == [last])
+    #expect(throws: Store.Error.self) { try store.value(idString: "a", at: Version.ID("none")) }
   }
 
   @Test("coordinators exchange, merge and tell of the version they are at")
@@ -147,7 +145,7 @@ struct OriginalNamesTests {
         rootDirectoryURL: url("folder"), store: coordinator.store)
       #expect(coordinator.exchangeRestorationData == nil && !coordinator.isExchanging)
     }
-    var versions = a.currentVersions.makeAsyncIterator()
+    var versions = a.currentVersionUpdates.makeAsyncIterator()
     #expect(await versions.next() == a.currentVersion)
     a.defaultMetadataForNewVersions = [build: Version.MetadataValue("a")]
     try a.save(inserting: [value("a", "1")])
@@ -175,9 +173,9 @@ struct OriginalNamesTests {
     #expect(try a.values(at: before.1).map(\.id.rawValue) == ["c"])
     let branch = Branch(rawValue: "side")
     try b.save([.update(value("c", "2"))], in: branch)
-    #expect(try b.value(idString: "c", on: branch)?.data == Array("2".utf8))
+    #expect(try b.value(idString: "c", on: branch)?.data == Data("2".utf8))
     #expect(try b.value(id: Value.ID("c"), on: nil) == b.value(idString: "c"))
-    #expect(try b.versionForBranchOrCurrentHead(for: branch) == b.heads(withBranch: branch).last)
+    #expect(b.versionForBranchOrCurrentHead(for: branch) == b.heads(withBranch: branch).first)
     #expect(try b.valueReferences(at: nil).count == 3)
   }
 
@@ -187,7 +185,7 @@ struct OriginalNamesTests {
     let folder = url("folder")
     coordinator.exchange = FileSystemExchange(rootDirectoryURL: folder, store: coordinator.store)
     try FileManager.default.removeItem(at: folder)
-    await #expect(throws: StoreError.self) { try await coordinator.exchange() }
+    await #expect(throws: Store.Error.self) { try await coordinator.exchange() }
     #expect(!coordinator.isExchanging)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try await coordinator.exchange()

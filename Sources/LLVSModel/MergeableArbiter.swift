@@ -1,5 +1,5 @@
 internal import Foundation
-public import LLVSCore
+public import LLVS
 internal import Synchronization
 
 /// Merges values of registered Swift types property by property; another arbiter decides the rest.
@@ -12,21 +12,34 @@ internal import Synchronization
 public final class MergeableArbiter: MergeArbiter, Sendable {
   /// Merges the bytes of the dominant value, the subordinate one and, where there is one, the
   /// common ancestor; nil if one of them cannot be read.
-  private typealias Merging = @Sendable ([UInt8], [UInt8], [UInt8]?) throws -> [UInt8]?
+  private typealias Merging = @Sendable (Data, Data, Data?) throws -> Data?
 
-  /// The arbiter for values of no registered type.
-  public let fallbackArbiter: any MergeArbiter & Sendable
-  // A leaf lock, not held while a type merges.
-  private let registry = Mutex<[String: Merging]>([:])
-
-  /// Creates an arbiter that knows no types yet.
-  public init(
-    fallbackArbiter: any MergeArbiter & Sendable = MostRecentChangeFavoringArbiter()
-  ) {
-    self.fallbackArbiter = fallbackArbiter
+  /// Unchecked: an arbiter need not be Sendable; it is called by one merge at a time.
+  private struct State: @unchecked Sendable {
+    var mergings: [String: Merging] = [:]
+    var fallback: any MergeArbiter
   }
 
-  /// Registers a type: values whose key ends with the type's identifier are merged by it.
+  // A leaf lock, not held while a type or an arbiter merges.
+  private let state: Mutex<State>
+
+  /// Creates an arbiter that knows no types yet.
+  public init(fallbackArbiter: any MergeArbiter = MostRecentChangeFavoringArbiter()) {
+    let first = State(fallback: fallbackArbiter)
+    state = Mutex(first)
+  }
+
+  /// The arbiter for values of no registered type.
+  public var fallbackArbiter: any MergeArbiter {
+    get { state.withLock { $0 }.fallback }
+    set {
+      let new = State(fallback: newValue)
+      state.withLock { $0.fallback = new.fallback }
+    }
+  }
+
+  /// Registers a type: values whose key names the type are merged by it, with the
+  /// type after the last `/` or, as older programs wrote it, before the first one.
   public func register<T: StorableModel & Mergeable>(_ type: T.Type) {
     let merging: Merging = { dominant, subordinate, ancestor in
       guard let first = Self.read(type, dominant), let second = Self.read(type, subordinate) else {
@@ -41,13 +54,13 @@ public final class MergeableArbiter: MergeArbiter, Sendable {
       }
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      return Array(try encoder.encode(merged))
+      return try encoder.encode(merged)
     }
-    registry.withLock { $0[T.modelTypeIdentifier] = merging }
+    state.withLock { $0.mergings[T.modelTypeIdentifier] = merging }
   }
 
-  private static func read<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) -> T? {
-    try? JSONDecoder().decode(type, from: Data(bytes))
+  private static func read<T: Decodable>(_ type: T.Type, _ bytes: Data) -> T? {
+    try? JSONDecoder().decode(type, from: bytes)
   }
 
   /// Returns a change for each conflicting fork: for a value of a registered type that both sides
@@ -58,7 +71,8 @@ public final class MergeableArbiter: MergeArbiter, Sendable {
   public func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] {
     var changes: [Value.Change] = []
     var rest: [Value.ID: Value.Fork] = [:]
-    for (id, fork) in merge.conflicts {
+    for (id, fork) in merge.forksByValueIdentifier.sorted(by: { $0.key < $1.key })
+    where fork.isConflicting {
       if let change = try change(for: id, fork, merge, store) {
         changes.append(change)
       } else {
@@ -66,29 +80,33 @@ public final class MergeableArbiter: MergeArbiter, Sendable {
       }
     }
     guard !rest.isEmpty else { return changes }
-    let others = Merge(
-      commonAncestor: merge.commonAncestor, versions: merge.versions,
-      forksByValueIdentifier: rest)
+    var others = merge
+    others.forksByValueIdentifier = rest
     return changes + (try fallbackArbiter.changes(toResolve: others, in: store))
   }
 
   private func change(
     for id: Value.ID, _ fork: Value.Fork, _ merge: Merge, _ store: Store
   ) throws -> Value.Change? {
-    guard let type = modelTypeIdentifier(from: id),
-      let merging = registry.withLock({ $0[type] })
-    else { return nil }
+    guard let merging = merging(of: id) else { return nil }
     if case .removedAndUpdated(let removedOn) = fork {
-      return .preserve(try merge.reference(id, on: removedOn.opposite, in: store))
+      let version = removedOn == .first ? merge.versions.second : merge.versions.first
+      return try store.valueReference(id: id, at: version.id).map { .preserve($0) }
     }
     guard let first = try store.value(id: id, at: merge.versions.first.id),
       let second = try store.value(id: id, at: merge.versions.second.id)
-    else { throw StoreError.unresolvedConflict(id) }
-    var ancestor: [UInt8]?
+    else { throw Store.Error.unresolvedConflict(valueId: id, valueFork: fork) }
+    var ancestor: Data?
     if fork == .twiceUpdated, let version = merge.commonAncestor {
       ancestor = try store.value(id: id, at: version.id)?.data
     }
     guard let bytes = try merging(first.data, second.data, ancestor) else { return nil }
     return .update(Value(id: id, data: bytes))
+  }
+
+  private func merging(of id: Value.ID) -> Merging? {
+    let names = ModelKey.typeIdentifiers(in: id)
+    let known = state.withLock { $0 }.mergings
+    return names.lazy.compactMap { known[$0] }.first
   }
 }

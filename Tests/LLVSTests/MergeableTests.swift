@@ -1,6 +1,6 @@
 import Foundation
 import LLVS
-import LLVSCore
+import LLVSModel
 import TestSupport
 import Testing
 
@@ -90,14 +90,14 @@ struct MergeableTests {
     #expect(instanceIdentifier(from: Value.ID("Contact")) == nil)
   }
 
-  private func data(_ contact: Contact) throws -> [UInt8] {
-    Array(try JSONEncoder().encode(contact))
+  private func data(_ contact: Contact) throws -> Data {
+    try JSONEncoder().encode(contact)
   }
 
   @Test("an arbiter merges the values of registered types, and leaves the others to its fallback")
   func arbiter() throws {
     let directory = try TemporaryDirectory()
-    let store = try Store.open(path: directory.file("s"), create: true)
+    let store = try Store(rootDirectoryURL: URL(fileURLWithPath: directory.file("s")))
     func id(_ instance: String) -> Value.ID {
       modelValueID(typeIdentifier: Contact.modelTypeIdentifier, instanceIdentifier: instance)
     }
@@ -111,14 +111,14 @@ struct MergeableTests {
       basedOnPredecessor: nil,
       inserting: [
         try value("1", "Ann", 30, Address(street: "s", town: "t")), try value("2", "Bob", 40),
-        try value("3", "Cid", 50), Value(id: plain, data: [0]),
-        Value(id: id("broken"), data: Array("{}".utf8)),
+        try value("3", "Cid", 50), Value(id: plain, data: Data([0])),
+        Value(id: id("broken"), data: Data("{}".utf8)),
       ])
     let first = try store.makeVersion(
       basedOnPredecessor: root.id, inserting: [try value("4", "Dan", 1)],
       updating: [
         try value("1", "Anna", 30, Address(street: "S", town: "t")), try value("3", "Cid", 51),
-        Value(id: plain, data: [1]), Value(id: id("broken"), data: Array("{1".utf8)),
+        Value(id: plain, data: Data([1])), Value(id: id("broken"), data: Data("{1".utf8)),
       ],
       removing: [id("2")])
     let second = try store.makeVersion(
@@ -126,7 +126,7 @@ struct MergeableTests {
       inserting: [try value("4", "Eve", 2, Address(street: "", town: "u"))],
       updating: [
         try value("1", "Ann", 31, Address(street: "s", town: "T")), try value("2", "Bob", 41),
-        Value(id: plain, data: [2]), Value(id: id("broken"), data: Array("{2".utf8)),
+        Value(id: plain, data: Data([2])), Value(id: id("broken"), data: Data("{2".utf8)),
       ],
       removing: [id("3")])
     let arbiter = MergeableArbiter()
@@ -134,7 +134,7 @@ struct MergeableTests {
     let merged = try store.merge(version: first.id, with: second.id, resolvingWith: arbiter)
     func contact(_ instance: String) throws -> Contact {
       let value = try #require(try store.value(id: id(instance), at: merged.id))
-      return try JSONDecoder().decode(Contact.self, from: Data(value.data))
+      return try JSONDecoder().decode(Contact.self, from: value.data)
     }
     #expect(
       try contact("1")
@@ -144,8 +144,8 @@ struct MergeableTests {
     #expect(try contact("3") == Contact(name: "Cid", age: 51, address: nil))
     // Inserted by both: the first one's, as far as it says something.
     #expect(try contact("4") == Contact(name: "Dan", age: 1, address: nil))
-    #expect(try store.value(id: plain, at: merged.id)?.data == [2])
-    #expect(try store.value(id: id("broken"), at: merged.id)?.data == Array("{2".utf8))
+    #expect(try store.value(id: plain, at: merged.id)?.data == Data([2]))
+    #expect(try store.value(id: id("broken"), at: merged.id)?.data == Data("{2".utf8))
     // The same merge gives the same bytes.
     let again = try store.merge(version: first.id, with: second.id, resolvingWith: arbiter)
     #expect(

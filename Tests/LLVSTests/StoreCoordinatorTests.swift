@@ -1,6 +1,5 @@
 import Foundation
 import LLVS
-import LLVSCore
 import TestSupport
 import Testing
 
@@ -11,7 +10,7 @@ struct StoreCoordinatorTests {
     let directory = try TemporaryDirectory()
     let url = URL(fileURLWithPath: directory.file("s"))
     func value(_ key: String, _ text: String) -> Value {
-      Value(id: Value.ID(key), data: Array(text.utf8))
+      Value(id: Value.ID(key), data: Data(text.utf8))
     }
     let saved: Version
     do {
@@ -32,12 +31,12 @@ struct StoreCoordinatorTests {
     #expect(texts == ["2", "2"])
     let side = try coordinator.save([.insert(value("c", "3"))], in: Branch(rawValue: "side"))
     #expect(
-      try coordinator.store.heads(withBranch: Branch(rawValue: "side")).map(\.id) == [side.id])
-    #expect(try coordinator.value(idString: "c")?.data == Array("3".utf8))
+      coordinator.store.heads(withBranch: Branch(rawValue: "side")) == [side.id])
+    #expect(try coordinator.value(idString: "c")?.data == Data("3".utf8))
   }
 
   private func value(_ key: String, _ text: String) -> Value {
-    Value(id: Value.ID(key), data: Array(text.utf8))
+    Value(id: Value.ID(key), data: Data(text.utf8))
   }
 
   private func text(_ coordinator: StoreCoordinator, _ key: String) throws -> String? {
@@ -59,20 +58,20 @@ struct StoreCoordinatorTests {
     }
     let plain = try head("plain", nil)
     let (one, two) = (try head("one", "one"), try head("two", "two"))
-    func heads(_ selection: Store.MergeHeadSelection) throws -> Set<Version.ID> {
-      Set(try store.headsToMerge(into: root.id, headSelection: selection))
+    func heads(_ selection: Store.MergeHeadSelection) -> Set<Version.ID> {
+      Set(store.headsToMerge(into: root.id, headSelection: selection))
     }
     let branch = Branch(rawValue: "one")
-    #expect(try heads(.all) == [plain, one, two])
-    #expect(try heads(.allExceptBranches) == [plain])
-    #expect(try heads(.allUnbranchedAndSpecificBranches([branch])) == [plain, one])
-    #expect(try heads(.specificBranchesOnly([branch])) == [one])
-    #expect(try heads(.specificBranchesOnly([])) == [])
-    #expect(try coordinator.versionForBranchOrCurrentHead(for: branch) == one)
+    #expect(heads(.all) == [plain, one, two])
+    #expect(heads(.allExceptBranches) == [plain])
+    #expect(heads(.allUnbranchedAndSpecificBranches([branch])) == [plain, one])
+    #expect(heads(.specificBranchesOnly([branch])) == [one])
+    #expect(heads(.specificBranchesOnly([])) == [])
+    #expect(coordinator.versionForBranchOrCurrentHead(for: branch) == one)
     #expect(
-      try coordinator.versionForBranchOrCurrentHead(for: Branch(rawValue: "none"))
+      coordinator.versionForBranchOrCurrentHead(for: Branch(rawValue: "none"))
         == coordinator.currentVersion)
-    #expect(try coordinator.value(id: Value.ID("one"), on: branch)?.data == Array("one".utf8))
+    #expect(try coordinator.value(id: Value.ID("one"), on: branch)?.data == Data("one".utf8))
 
     #expect(try coordinator.merge())
     #expect(coordinator.currentVersion == plain)
@@ -83,7 +82,7 @@ struct StoreCoordinatorTests {
     #expect(try !coordinator.merge())
     #expect(try coordinator.merge(headSelection: .all))
     #expect(try text(coordinator, "two") == "two")
-    #expect(try store.hasMultipleHeads == false)
+    #expect(store.hasMultipleHeads == false)
     // On a branch the unnamed heads come in, as there.
     try coordinator.save(updating: [value("a", "1")], in: Branch(rawValue: "side"))
     try store.makeVersion(
@@ -98,7 +97,7 @@ struct StoreCoordinatorTests {
       try merge.forksByValueIdentifier.filter(\.value.isConflicting).keys.map { id in
         let first = try store.value(id: id, at: merge.versions.first.id)
         let second = try store.value(id: id, at: merge.versions.second.id)
-        return .update(Value(id: id, data: (first?.data ?? []) + (second?.data ?? [])))
+        return .update(Value(id: id, data: (first?.data ?? Data()) + (second?.data ?? Data())))
       }
     }
   }

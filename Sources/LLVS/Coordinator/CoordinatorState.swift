@@ -1,0 +1,28 @@
+internal import Foundation
+
+/// What a coordinator keeps in the file `Coordinator.json`, as the original does.
+struct CoordinatorState: Codable, Sendable {
+  var exchangeRestorationData: Data?
+  var currentVersionIdentifier: Version.ID
+
+  init(currentVersionIdentifier: Version.ID) {
+    self.currentVersionIdentifier = currentVersionIdentifier
+  }
+
+  /// Reads the file of a directory; nil if there is none, or if it cannot be read.
+  init?(in directory: URL) {
+    guard let data = try? Data(contentsOf: CoordinatorState.file(in: directory)),
+      let state = try? JSONDecoder().decode(CoordinatorState.self, from: data)
+    else { return nil }
+    self = state
+  }
+
+  func write(in directory: URL) throws {
+    try JSONEncoder().encode(self)
+      .write(to: CoordinatorState.file(in: directory), options: .atomic)
+  }
+
+  private static func file(in directory: URL) -> URL {
+    directory.appendingPathComponent("Coordinator.json")
+  }
+}

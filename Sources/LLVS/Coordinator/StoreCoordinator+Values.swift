@@ -1,0 +1,42 @@
+/// Reading values of the current version.
+extension StoreCoordinator {
+  /// Returns a value at the current version; nil if it has none at that key.
+  public func value(id: Value.ID) throws -> Value? {
+    try store.value(id: id, at: currentVersion)
+  }
+
+  /// Returns the value at the current version whose key has this text.
+  public func value(idString: String) throws -> Value? {
+    try value(id: Value.ID(idString))
+  }
+
+  /// Returns a value at the newest head of a branch, or at the current version if the branch has no
+  /// head.
+  public func value(id: Value.ID, on branch: Branch?) throws -> Value? {
+    try store.value(id: id, at: versionForBranchOrCurrentHead(for: branch))
+  }
+
+  /// Returns the value whose key has this text, as ``value(id:on:)`` does.
+  public func value(idString: String, on branch: Branch?) throws -> Value? {
+    try value(id: Value.ID(idString), on: branch)
+  }
+
+  /// Returns those of the values that the current version has, in the order of the ids.
+  public func values(ids: [Value.ID]) throws -> [Value] {
+    let version = currentVersion
+    return try ids.compactMap { try store.value(id: $0, at: version) }
+  }
+
+  /// Returns all values of a version, by default the current one.
+  public func values(at version: Version.ID? = nil) throws -> [Value] {
+    let version = version ?? currentVersion
+    return try store.valueReferences(at: version).compactMap { reference in
+      try store.value(id: reference.valueId, at: version)
+    }
+  }
+
+  /// Returns the references of all values of a version, by default the current one.
+  public func valueReferences(at version: Version.ID? = nil) throws -> [Value.Reference] {
+    try store.valueReferences(at: version ?? currentVersion)
+  }
+}

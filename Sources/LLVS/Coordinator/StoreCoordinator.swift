@@ -1,0 +1,254 @@
+public import Foundation
+internal import Synchronization
+
+/// A store together with a current version: saving makes a new current version, merging brings
+/// other heads into it.
+///
+/// The current version is kept in the file `Coordinator.json` of the cache directory, so the next
+/// coordinator with the same directories begins with it.
+///
+/// - Concurrency: callable from any thread; saves happen one after the other.
+public final class StoreCoordinator: Sendable {
+  /// Unchecked: arbiters and exchanges need not be Sendable, as in the original; an arbiter is
+  /// called by one merge at a time, and an exchange by one exchange at a time.
+  struct Settings: @unchecked Sendable {
+    var arbiter: any MergeArbiter = MostRecentChangeFavoringArbiter()
+    var metadata: Version.Metadata = [:]
+    var exchange: (any Exchange)?
+  }
+
+  /// The store.
+  public let store: Store
+  /// The store's directory.
+  public let storeDirectoryURL: URL
+  /// The directory of the file that keeps the current version.
+  public let cacheDirectoryURL: URL
+  /// Decides when a snapshot is made after an exchange.
+  public let snapshotPolicy: SnapshotPolicy
+
+  // A leaf lock.
+  let current: Mutex<CoordinatorState>
+  // Held through a save or a merge, before the store's locks.
+  private let saving = Mutex<Void>(())
+  // A leaf lock.
+  let settings = Mutex(Settings())
+  // A leaf lock.
+  let exchanges = Mutex(ExchangeQueue())
+  /// The streams that get each new current version. A leaf lock.
+  private let followers = Mutex<[UUID: AsyncStream<Version.ID>.Continuation]>([:])
+
+  /// Opens the store in a directory, or makes one; an empty store gets an empty root version.
+  ///
+  /// The directories are made if they are missing.
+  ///
+  /// - Parameters:
+  ///   - storeURL: the store's directory, on a local file system.
+  ///   - coordinatorCacheURL: the directory for the current version; the store's unless given.
+  ///   - snapshotPolicy: decides when a snapshot is made after an exchange.
+  /// - Throws: as ``Store/init(rootDirectoryURL:)``.
+  public init(
+    withStoreDirectoryAt storeURL: URL, cacheDirectoryAt coordinatorCacheURL: URL? = nil,
+    snapshotPolicy: SnapshotPolicy = .auto
+  ) throws {
+    storeDirectoryURL = storeURL
+    cacheDirectoryURL = coordinatorCacheURL ?? storeURL
+    self.snapshotPolicy = snapshotPolicy
+    store = try Store(rootDirectoryURL: storeURL)
+    try FileManager.default.createDirectory(
+      at: cacheDirectoryURL, withIntermediateDirectories: true)
+    if let kept = CoordinatorState(in: cacheDirectoryURL),
+      try store.version(identifiedBy: kept.currentVersionIdentifier) != nil
+    {
+      current = Mutex(kept)
+      return
+    }
+    let start: Version.ID
+    if let head = store.mostRecentHead {
+      start = head.id
+    } else {
+      start = try store.makeVersion(basedOnPredecessor: nil, storing: []).id
+    }
+    let state = CoordinatorState(currentVersionIdentifier: start)
+    current = Mutex(state)
+    try state.write(in: cacheDirectoryURL)
+  }
+
+  /// Opens the store `LLVS/DefaultStore` in the user's directory for application data.
+  ///
+  /// - Throws: as ``init(withStoreDirectoryAt:cacheDirectoryAt:snapshotPolicy:)``.
+  public convenience init(snapshotPolicy: SnapshotPolicy = .auto) throws {
+    let support = try FileManager.default.url(
+      for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
+    let directory = support.appendingPathComponent("LLVS", isDirectory: true)
+      .appendingPathComponent("DefaultStore", isDirectory: true)
+    try self.init(withStoreDirectoryAt: directory, snapshotPolicy: snapshotPolicy)
+  }
+
+  /// Decides about conflicts in ``merge(metadata:headSelection:)``; by default the value that was
+  /// changed last wins.
+  public var mergeArbiter: any MergeArbiter {
+    get { settings.withLock { $0 }.arbiter }
+    set {
+      var box = Settings()
+      box.arbiter = newValue
+      let new = box
+      settings.withLock { $0.arbiter = new.arbiter }
+    }
+  }
+
+  /// The metadata of new versions for which the caller gives none.
+  public var defaultMetadataForNewVersions: Version.Metadata {
+    get { settings.withLock { $0 }.metadata }
+    set { settings.withLock { $0.metadata = newValue } }
+  }
+
+  // MARK: The current version
+
+  /// The version that values are read from and that the next save is based on.
+  public var currentVersion: Version.ID { current.withLock { $0.currentVersionIdentifier } }
+
+  /// The current version, then each new one; a slow reader misses some and gets the newest.
+  ///
+  /// Each call returns a stream of its own.
+  public var currentVersionUpdates: AsyncStream<Version.ID> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Version.ID.self, bufferingPolicy: .bufferingNewest(1))
+    let id = UUID()
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.followers.withLock { $0.removeValue(forKey: id) }
+    }
+    followers.withLock { $0[id] = continuation }
+    continuation.yield(currentVersion)
+    return stream
+  }
+
+  /// The same as ``currentVersionUpdates``; the original published values under this name.
+  public var currentVersionSubject: AsyncStream<Version.ID> { currentVersionUpdates }
+
+  private func move(to id: Version.ID) {
+    let state = current.withLock { state in
+      state.currentVersionIdentifier = id
+      return state
+    }
+    keep(state)
+    for follower in followers.withLock({ Array($0.values) }) { follower.yield(id) }
+  }
+
+  func keep(_ state: CoordinatorState) {
+    do {
+      try state.write(in: cacheDirectoryURL)
+    } catch {
+      // The store has the versions; the next coordinator begins with the newest head.
+      log.error("\(cacheDirectoryURL.path): the current version cannot be kept: \(error)")
+    }
+  }
+
+  // MARK: Branches
+
+  /// Returns the heads of a branch, newest first.
+  public func heads(withBranch branch: Branch) -> [Version.ID] {
+    store.heads(withBranch: branch)
+  }
+
+  /// Returns the newest head of a branch; the current version without a branch, or if it has no
+  /// head.
+  public func versionForBranchOrCurrentHead(for branch: Branch? = nil) -> Version.ID {
+    branch.flatMap { heads(withBranch: $0).first } ?? currentVersion
+  }
+
+  // MARK: Saving
+
+  /// Makes a version of these changes and makes it the current one; makes none without changes and
+  /// metadata.
+  ///
+  /// With a branch, the version is based on the newest head of that branch, if there is one.
+  ///
+  /// - Parameters:
+  ///   - inserts: values that are new.
+  ///   - updates: values with new bytes.
+  ///   - removals: keys whose values are removed.
+  ///   - branch: the branch of the version.
+  ///   - metadata: the version's metadata; ``defaultMetadataForNewVersions`` unless given.
+  /// - Returns: the new version; the current one if there is nothing to save.
+  /// - Throws: the error of making a version.
+  @discardableResult
+  public func save(
+    inserting inserts: [Value] = [], updating updates: [Value] = [],
+    removing removals: [Value.ID] = [], in branch: Branch? = nil,
+    metadata: Version.Metadata? = nil
+  ) throws -> Version {
+    try save(
+      inserts.map { .insert($0) } + updates.map { .update($0) } + removals.map { .remove($0) },
+      in: branch, metadata: metadata)
+  }
+
+  /// Makes a version of a list of changes and makes it the current one, as
+  /// ``save(inserting:updating:removing:in:metadata:)`` does.
+  @discardableResult
+  public func save(
+    _ changes: [Value.Change], in branch: Branch? = nil, metadata: Version.Metadata? = nil
+  ) throws -> Version {
+    try saving.withLock { _ in
+      if changes.isEmpty, metadata == nil {
+        guard let version = try store.version(identifiedBy: currentVersion) else {
+          throw Store.Error.missingVersion
+        }
+        return version
+      }
+      var metadata = metadata ?? defaultMetadataForNewVersions
+      if let branch { metadata[.branch] = Version.MetadataValue(branch.rawValue) }
+      let version = try store.makeVersion(
+        basedOnPredecessor: versionForBranchOrCurrentHead(for: branch), storing: changes,
+        metadata: metadata)
+      move(to: version.id)
+      return version
+    }
+  }
+
+  // MARK: Merging
+
+  /// Merges other heads into the current version; the result becomes the current version.
+  ///
+  /// With the default arbiter, without metadata, with the default selection and a current version
+  /// on no branch, every store that merges the same heads makes the same versions. Otherwise one
+  /// head is merged after the other, oldest first, and two stores make two versions.
+  ///
+  /// - Parameters:
+  ///   - metadata: the metadata of the merges; ``defaultMetadataForNewVersions`` unless given.
+  ///   - headSelection: the heads to merge; by default all but those of branches.
+  /// - Returns: true if the current version changed.
+  /// - Throws: the arbiter's error, or one of reading or writing the store; earlier merges stay.
+  @discardableResult
+  public func merge(
+    metadata: Version.Metadata? = nil,
+    headSelection: Store.MergeHeadSelection = .allExceptBranches
+  ) throws -> Bool {
+    try saving.withLock { _ in
+      let before = currentVersion
+      let (arbiter, metadata) = (mergeArbiter, metadata ?? defaultMetadataForNewVersions)
+      if arbiter is MostRecentChangeFavoringArbiter, metadata.isEmpty,
+        headSelection == .allExceptBranches
+      {
+        switch try store.mergeAutomatically(into: before) {
+        case .unavailable: break
+        case .nothingToMerge: return false
+        case .merged(let id):
+          move(to: id)
+          return true
+        }
+      }
+      var hasMoved = false
+      // The version moves with each head, so that a failure keeps what was merged.
+      for head in store.headsToMerge(into: before, headSelection: headSelection) {
+        let base = currentVersion
+        let next = try store.merge(
+          version: base, with: head, resolvingWith: arbiter, metadata: metadata
+        ).id
+        guard next != base else { continue }
+        move(to: next)
+        hasMoved = true
+      }
+      return hasMoved
+    }
+  }
+}

@@ -1,0 +1,92 @@
+/// Exchanges a store's versions through a cloud file system, in the files that
+/// ``FileSystemExchange`` uses: `versions/ID` and `changes/ID` below a path.
+///
+/// The service has to be asked for new versions: it tells of none by itself.
+public final class CloudFileSystemExchange: Exchange, Sendable {
+  /// A failure of the exchange.
+  public enum Error: Swift.Error, Hashable, Sendable {
+    /// The file of a version holds something else.
+    case versionFileInvalid
+    /// The file of a version's changes holds something else.
+    case changesFileInvalid
+    /// A snapshot lacks a part.
+    case snapshotChunkMissing(Int)
+    /// A snapshot has an id that cannot be part of a path.
+    case snapshotIdNotPathSafe(String)
+  }
+
+  /// The store.
+  public let store: Store
+  /// The service.
+  public let cloudFileSystem: any CloudFileSystem
+  /// The path below which the files are; several stores have different ones.
+  public let basePath: String
+
+  /// Creates an exchange.
+  ///
+  /// - Parameters:
+  ///   - cloudFileSystem: the service.
+  ///   - store: the store.
+  ///   - basePath: the path below which the files are.
+  public init(cloudFileSystem: any CloudFileSystem, store: Store, basePath: String = "") {
+    self.cloudFileSystem = cloudFileSystem
+    self.store = store
+    self.basePath = basePath
+  }
+
+  private func path(_ directory: String, _ id: Version.ID) -> String {
+    "\(basePath)/\(directory)/\(id.rawValue)"
+  }
+
+  private func names(in directory: String) async throws -> [String] {
+    do {
+      return try await cloudFileSystem.contentsOfDirectory(at: "\(basePath)/\(directory)")
+    } catch CloudFileSystemError.fileNotFound, CloudFileSystemError.directoryListingFailed {
+      return []
+    }
+  }
+
+  /// Returns the ids of the versions whose changes are there too.
+  public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
+    let changes = Set(try await names(in: "changes"))
+    return try await names(in: "versions")
+      .filter { !$0.hasPrefix(".") && !$0.contains("/") && changes.contains($0) }
+      .map { Version.ID($0) }
+  }
+
+  /// Reads the descriptions of versions.
+  public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
+    var versions: [Version] = []
+    for id in versionIds {
+      let data = try await cloudFileSystem.download(from: path("versions", id))
+      guard let version = VersionFile.version(in: data, id) else {
+        throw Error.versionFileInvalid
+      }
+      versions.append(version)
+    }
+    return versions
+  }
+
+  /// Reads the changes of versions.
+  public func retrieveValueChanges(
+    forVersionsIdentifiedBy versionIds: [Version.ID]
+  ) async throws -> [Version.ID: [Value.Change]] {
+    var changes: [Version.ID: [Value.Change]] = [:]
+    for id in versionIds {
+      let data = try await cloudFileSystem.download(from: path("changes", id))
+      guard let list = try? VersionFile.changes(in: data) else { throw Error.changesFileInvalid }
+      changes[id] = list
+    }
+    return changes
+  }
+
+  /// Writes the two files of each version, the changes first.
+  public func send(versionChanges: [VersionChanges]) async throws {
+    for (version, changes) in versionChanges {
+      try await cloudFileSystem.upload(
+        data: try VersionFile.data(of: changes), to: path("changes", version.id))
+      try await cloudFileSystem.upload(
+        data: try VersionFile.data(of: version), to: path("versions", version.id))
+    }
+  }
+}

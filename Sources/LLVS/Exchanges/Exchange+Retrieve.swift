@@ -1,0 +1,113 @@
+internal import LLVSExchange
+
+extension Exchange {
+  /// Stores the versions that the other side has and the store lacks, in batches.
+  ///
+  /// Versions whose changes or predecessors are not there yet are left for the next time. Versions
+  /// that arrived before a failure stay.
+  public func retrieve() async throws -> [Version.ID] { try await retrieveInBatches() }
+
+  func retrieveInBatches() async throws -> [Version.ID] {
+    try await prepareToRetrieve()
+    let remote = try await retrieveAllVersionIdentifiers()
+    let store = store
+    let unknown = try await Threads.run { _ in
+      var seen: Set<Version.ID> = []
+      return try remote.filter { try seen.insert($0).inserted && !store.backend.contains($0) }
+    }
+    guard !unknown.isEmpty else { return remote }
+    let wanted = Set(unknown)
+    let versions = try await retrieveVersions(identifiedBy: unknown)
+      .filter { wanted.contains($0.id) }
+    // Versions with their descendants that cannot be added now.
+    var left: Set<Version.ID> = []
+    for batch in VersionBatches(versions.inOrderOfDescent(), size: \.valueDataSize) {
+      try Task.checkCancellation()
+      let changes = try await retrieveValueChanges(forVersionsIdentifiedBy: batch.ids)
+      var complete: [VersionChanges] = []
+      for version in batch {
+        guard let list = changes[version.id], !left.contains(anyOf: version.predecessors) else {
+          left.insert(version.id)
+          continue
+        }
+        complete.append((version, list))
+      }
+      let arrived = complete
+      let faults = try await Threads.run { _ in try store.backend.add(arrived) }
+      store.noteNewVersions()
+      for (id, fault) in faults {
+        left.insert(id)
+        log.error("The version \(id.rawValue) cannot be added: \(fault)")
+      }
+    }
+    return remote
+  }
+}
+
+extension Set<Version.ID> {
+  fileprivate func contains(anyOf predecessors: Version.Predecessors?) -> Bool {
+    predecessors?.ids.contains(where: contains) ?? false
+  }
+}
+
+extension [Version] {
+  /// Returns the versions with each after its predecessors; otherwise by timestamp and id.
+  ///
+  /// Versions that are their own ancestors are left out.
+  func inOrderOfDescent() -> [Version] {
+    let known = Dictionary(map { ($0.id, $0) }) { first, _ in first }
+    var waiting: [Version.ID: Int] = [:]
+    var successors: [Version.ID: [Version.ID]] = [:]
+    for version in known.values {
+      let predecessors = Set(version.predecessors?.ids ?? []).filter { known[$0] != nil }
+      waiting[version.id] = predecessors.count
+      for id in predecessors { successors[id, default: []].append(version.id) }
+    }
+    func isBefore(_ a: Version, _ b: Version) -> Bool { (a.timestamp, a.id) < (b.timestamp, b.id) }
+    var ready = known.values.filter { waiting[$0.id] == 0 }.sorted(by: isBefore)
+    var order: [Version] = []
+    order.reserveCapacity(known.count)
+    // A layer is sorted at once: all its predecessors are in the layers before.
+    while !ready.isEmpty {
+      order += ready
+      var next: [Version] = []
+      for version in ready {
+        for id in successors[version.id] ?? [] {
+          let count = (waiting[id] ?? 1) - 1
+          waiting[id] = count
+          if count == 0, let successor = known[id] { next.append(successor) }
+        }
+      }
+      ready = next.sorted(by: isBefore)
+    }
+    return order
+  }
+}
+
+/// Parts of a list of versions that fit into memory and into one message.
+struct VersionBatches<Element>: Sequence, IteratorProtocol {
+  /// The bytes of a batch; one version may have more.
+  private static var limit: Int64 { 5_000_000 }
+  /// The bytes of a version that does not say how many it has.
+  private static var usual: Int64 { 100_000 }
+
+  private var rest: ArraySlice<Element>
+  private let size: (Element) -> Int64?
+
+  init(_ all: [Element], size: @escaping (Element) -> Int64?) {
+    rest = all[...]
+    self.size = size
+  }
+
+  mutating func next() -> [Element]? {
+    var bytes: Int64 = 0
+    let count = rest.prefix { element in
+      let isFirst = bytes == 0
+      bytes += Swift.max(1, Swift.min(size(element) ?? Self.usual, Self.limit))
+      return isFirst || bytes <= Self.limit
+    }.count
+    guard count > 0 else { return nil }
+    defer { rest = rest.dropFirst(count) }
+    return Array(rest.prefix(count))
+  }
+}

@@ -1,0 +1,152 @@
+public import Foundation
+internal import LLVSCore
+internal import LLVSExchange
+
+/// Exchanges a store's versions through a folder: `versions/ID` describes a version, `changes/ID`
+/// lists its changes.
+///
+/// The folder may be on a stick, on a share, or in a directory that another program synchronises.
+/// Nothing in it is trusted, and no file in it is written again.
+///
+/// - Concurrency: callable from any thread.
+public final class FileSystemExchange: Exchange, Sendable {
+  /// The store.
+  public let store: Store
+  /// The folder.
+  public let rootDirectoryURL: URL
+
+  /// Creates an exchange through a folder, which is made if it is missing; if that fails, the first
+  /// exchange reports it.
+  ///
+  /// - Parameters:
+  ///   - rootDirectoryURL: the folder; with a URL that is not a file URL every exchange throws
+  ///     ``Store/Error/invalid(_:)``.
+  ///   - store: the store.
+  ///   - usesFileCoordination: has no effect here; other systems ask before they read and write.
+  public init(rootDirectoryURL: URL, store: Store, usesFileCoordination: Bool = false) {
+    self.rootDirectoryURL = rootDirectoryURL
+    self.store = store
+    guard rootDirectoryURL.isFileURL else { return }
+    try? FileManager.default.createDirectory(
+      at: rootDirectoryURL, withIntermediateDirectories: true)
+  }
+
+  /// Yields when the folder has changed: it is looked at once a second while somebody waits.
+  public var newVersionsAvailable: AsyncStream<Void> {
+    let directory = versionsDirectory
+    return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let task = Task {
+        var last = FileSystemExchange.changeDate(of: directory)
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+          let date = FileSystemExchange.changeDate(of: directory)
+          if date != last { continuation.yield() }
+          last = date
+        }
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  private static func changeDate(of directory: URL) -> Date? {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: directory.path)
+    return attributes?[.modificationDate] as? Date
+  }
+
+  private var versionsDirectory: URL {
+    rootDirectoryURL.appendingPathComponent("versions", isDirectory: true)
+  }
+
+  private func check() throws {
+    guard rootDirectoryURL.isFileURL else {
+      throw Store.Error.invalid("\(rootDirectoryURL.absoluteString) is not the URL of a file")
+    }
+    guard FileManager.default.fileExists(atPath: rootDirectoryURL.path) else {
+      throw Store.Error.unreachable("\(rootDirectoryURL.path) is not there")
+    }
+  }
+
+  /// Stores the versions that the folder has and the store lacks.
+  public func retrieve() async throws -> [Version.ID] {
+    try check()
+    guard let engine = store.backend as? EngineBackend else {
+      return try await retrieveInBatches()
+    }
+    let folder = rootDirectoryURL.path
+    let ids = try await Threads.run { control in
+      try engine.retrieve(fromFolder: folder, control)
+    }
+    store.noteNewVersions()
+    return ids
+  }
+
+  /// Writes the versions that the store has and the folder lacks.
+  ///
+  /// - Throws: ``Store/Error/corrupt(_:)`` if some could not be written because something in the
+  ///   store is damaged; all others are written then.
+  public func send() async throws -> [Version.ID] {
+    try check()
+    guard let engine = store.backend as? EngineBackend else { return try await sendInBatches() }
+    let folder = rootDirectoryURL.path
+    return try await Threads.run { control in try engine.send(toFolder: folder, control) }
+  }
+
+  /// Returns the ids of the versions in the folder; hidden and temporary files are none.
+  public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
+    try remote().versionIDs().map { Version.ID($0) }
+  }
+
+  /// Reads the descriptions of versions; files that hold something else are left out.
+  public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
+    let remote = try remote()
+    return try versionIds.compactMap { id in
+      try sound { try remote.version(id.core).map { Version($0) } }
+    }
+  }
+
+  /// Reads the changes of versions; files that hold something else are left out.
+  public func retrieveValueChanges(
+    forVersionsIdentifiedBy versionIds: [Version.ID]
+  ) async throws -> [Version.ID: [Value.Change]] {
+    let remote = try remote()
+    var changes: [Version.ID: [Value.Change]] = [:]
+    for id in versionIds {
+      changes[id] = try sound {
+        try remote.changes(of: id.core).map { try [Value.Change](reading: $0, of: id) }
+      }
+    }
+    return changes
+  }
+
+  /// Returns nil for what breaks a rule of the format.
+  private func sound<Result>(_ body: () throws -> Result?) throws -> Result? {
+    do {
+      return try translated(body)
+    } catch Store.Error.invalid(let reason) {
+      log.warning("\(rootDirectoryURL.path): \(reason)")
+      return nil
+    }
+  }
+
+  /// Writes the two files of each version, the changes first; each appears whole.
+  public func send(versionChanges: [VersionChanges]) async throws {
+    let remote = try remote()
+    try translated {
+      for (version, changes) in versionChanges {
+        let core = version.core
+        try remote.write(.changes, core.id) { (output) throws(StoreError) in
+          try output.write(changes, of: core.id)
+        }
+        try remote.write(.version, core.id) { (output) throws(StoreError) in
+          try core.write(to: output)
+        }
+      }
+      try remote.publish(versionChanges.map { $0.version.id.core })
+      remote.abandon()
+    }
+  }
+
+  private func remote() throws -> FolderRemote {
+    try check()
+    return FolderRemote(path: rootDirectoryURL.path, replica: UUID().uuidString)
+  }
+}

@@ -1,0 +1,103 @@
+public import Foundation
+
+/// A failure of an exchange through two folders.
+public enum FolderBasedExchangeError: Error, Sendable {
+  /// The file of a version holds something else.
+  case versionFileInvalid
+  /// There is no file of this version.
+  case fileNotFound(String)
+  /// A folder is not known yet.
+  case foldersNotInitialized
+}
+
+/// An exchange through a service that knows folders and files by ids of its own: one folder for the
+/// descriptions of versions and one for their changes, with a file for each version, named by its
+/// id.
+///
+/// A type that conforms says how a folder is listed and how a file is read and written.
+public protocol FolderBasedExchange: Exchange {
+  /// Identifies a file.
+  associatedtype FileID
+  /// Identifies a folder.
+  associatedtype FolderID
+
+  /// The folder of descriptions; nil before it is known.
+  var versionsFolderID: FolderID? { get }
+
+  /// The folder of changes; nil before it is known.
+  var changesFolderID: FolderID? { get }
+
+  /// Called after versions were sent.
+  func notifyNewVersionsAvailable()
+
+  /// Returns the files of a folder by their names.
+  func listFiles(inFolder folder: FolderID) async throws -> [String: FileID]
+
+  /// Returns the bytes of a file.
+  func downloadData(forFile fileID: FileID) async throws -> Data
+
+  /// Writes a file.
+  func uploadData(_ data: Data, named name: String, toFolder folder: FolderID) async throws
+}
+
+extension FolderBasedExchange {
+  /// Does nothing.
+  public func notifyNewVersionsAvailable() {}
+
+  /// Returns the names of the files in the folder of descriptions; hidden ones are no versions.
+  public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
+    guard let folder = versionsFolderID else { return [] }
+    return try await listFiles(inFolder: folder).keys.filter { !$0.hasPrefix(".") }
+      .map { Version.ID($0) }
+  }
+
+  /// Reads the descriptions of versions.
+  ///
+  /// - Throws: ``FolderBasedExchangeError/versionFileInvalid``.
+  public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
+    guard !versionIds.isEmpty, let folder = versionsFolderID else { return [] }
+    let files = try await listFiles(inFolder: folder)
+    var versions: [Version] = []
+    for id in versionIds {
+      guard let file = files[id.rawValue] else { continue }
+      let data = try await downloadData(forFile: file)
+      guard let version = VersionFile.version(in: data, id) else {
+        throw FolderBasedExchangeError.versionFileInvalid
+      }
+      versions.append(version)
+    }
+    return versions
+  }
+
+  /// Reads the changes of versions; those whose file is not there yet are left out.
+  public func retrieveValueChanges(
+    forVersionsIdentifiedBy versionIds: [Version.ID]
+  ) async throws -> [Version.ID: [Value.Change]] {
+    guard !versionIds.isEmpty, let folder = changesFolderID else { return [:] }
+    let files = try await listFiles(inFolder: folder)
+    var changes: [Version.ID: [Value.Change]] = [:]
+    for id in versionIds {
+      guard let file = files[id.rawValue] else { continue }
+      changes[id] = try VersionFile.changes(in: try await downloadData(forFile: file))
+    }
+    return changes
+  }
+
+  /// Writes the two files of each version, the changes first.
+  ///
+  /// - Throws: ``FolderBasedExchangeError/foldersNotInitialized``.
+  public func send(versionChanges: [VersionChanges]) async throws {
+    guard !versionChanges.isEmpty else { return }
+    guard let versionsFolder = versionsFolderID, let changesFolder = changesFolderID else {
+      throw FolderBasedExchangeError.foldersNotInitialized
+    }
+    for (version, changes) in versionChanges {
+      let name = version.id.rawValue
+      try await uploadData(
+        try VersionFile.data(of: changes), named: name, toFolder: changesFolder)
+      try await uploadData(
+        try VersionFile.data(of: version), named: name, toFolder: versionsFolder)
+    }
+    notifyNewVersionsAvailable()
+  }
+}

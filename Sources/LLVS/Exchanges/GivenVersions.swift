@@ -1,0 +1,109 @@
+internal import Foundation
+internal import LLVSCore
+internal import LLVSExchange
+
+/// Versions in memory as a place to retrieve from: they are written in the format of a folder and
+/// read again, so that they pass the same checks as versions from anywhere else.
+final class GivenVersions: VersionSource, Sendable {
+  private let order: [LLVSCore.Version.ID]
+  private let versions: [LLVSCore.Version.ID: VersionChanges]
+
+  init(_ given: [VersionChanges]) {
+    order = given.map { $0.version.id.core }
+    versions = Dictionary(given.map { ($0.version.id.core, $0) }) { first, _ in first }
+  }
+
+  func versionIDs() -> [LLVSCore.Version.ID] { order }
+
+  func version(_ id: LLVSCore.Version.ID) throws(StoreError) -> LLVSCore.Version? {
+    if let fault = WireName.fault(of: id) { throw .invalid(fault) }
+    guard let given = versions[id] else { return nil }
+    return try LLVSCore.Version(
+      reading: try input(label(id)) { (output) throws(StoreError) in
+        try given.version.core.write(to: output)
+      })
+  }
+
+  func changes(of id: LLVSCore.Version.ID) throws(StoreError) -> WireInput? {
+    guard let given = versions[id] else { return nil }
+    return try input(changesLabel(id)) { (output) throws(StoreError) in
+      try output.write(given.valueChanges, of: id)
+    }
+  }
+
+  private func input(
+    _ name: String, _ write: (WireOutput) throws(StoreError) -> Void
+  ) throws(StoreError) -> WireInput {
+    let bytes = Bytes()
+    let output = WireOutput { (piece) throws(StoreError) in bytes.all += piece }
+    try write(output)
+    try output.flush()
+    return WireInput(name: name, bytes: bytes.all)
+  }
+
+  private final class Bytes {
+    var all: [UInt8] = []
+  }
+
+  func label(_ id: LLVSCore.Version.ID) -> String { "version \(id.rawValue)" }
+
+  func changesLabel(_ id: LLVSCore.Version.ID) -> String { "changes of version \(id.rawValue)" }
+
+  func isNamed(_ reason: String) -> Bool { reason.hasPrefix("changes of version ") }
+}
+
+extension WireOutput {
+  /// Writes the changes of a version, all of them.
+  func write(
+    _ changes: [Value.Change], of version: LLVSCore.Version.ID
+  ) throws(StoreError) {
+    var writer = ChangeWriter(self, of: version)
+    for change in changes {
+      switch change {
+      case .insert(let value):
+        let bytes = [UInt8](value.data)
+        try writer.insert(value.id.core) { (take) throws(StoreError) in
+          try bytes.withPiece(take)
+        }
+      case .update(let value):
+        let bytes = [UInt8](value.data)
+        try writer.update(value.id.core) { (take) throws(StoreError) in
+          try bytes.withPiece(take)
+        }
+      case .remove(let id): try writer.remove(id.core)
+      case .preserve(let reference):
+        try writer.preserve(
+          reference.valueId.core, storedIn: reference.storedVersionId.core)
+      case .preserveRemoval(let id): try writer.preserveRemoval(id.core)
+      }
+    }
+    try writer.finish()
+  }
+}
+
+extension [Value.Change] {
+  /// Reads the changes of a version.
+  init(reading input: WireInput, of version: Version.ID) throws(StoreError) {
+    self = []
+    var reader = ChangeReader(input, into: MemorySink(atMost: .max))
+    while let change = try reader.next() { append(Value.Change(change, of: version)) }
+  }
+}
+
+extension Value.Change {
+  /// The change as other stores get it.
+  fileprivate init(_ change: WireChange<[UInt8]>, of version: Version.ID) {
+    func value(_ key: LLVSCore.Value.ID, _ bytes: [UInt8]) -> Value {
+      Value(id: Value.ID(key), data: Data(bytes), storedVersionId: version)
+    }
+    switch change {
+    case .insert(let key, let bytes): self = .insert(value(key, bytes))
+    case .update(let key, let bytes): self = .update(value(key, bytes))
+    case .remove(let key): self = .remove(Value.ID(key))
+    case .preserve(let key, let stored):
+      self = .preserve(
+        Value.Reference(valueId: Value.ID(key), storedVersionId: Version.ID(stored)))
+    case .preserveRemoval(let key): self = .preserveRemoval(Value.ID(key))
+    }
+  }
+}

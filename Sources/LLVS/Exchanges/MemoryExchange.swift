@@ -1,0 +1,77 @@
+internal import Foundation
+internal import Synchronization
+
+/// Keeps versions in memory: for tests, and for programs that carry them elsewhere themselves.
+///
+/// Two stores that are to exchange versions use one ``MemoryExchange/Place``.
+public final class MemoryExchange: Exchange, Sendable {
+  /// Versions in memory.
+  ///
+  /// - Concurrency: callable from any thread.
+  public final class Place: Sendable {
+    fileprivate struct Contents: Sendable {
+      var versions: [Version.ID: Version] = [:]
+      var changes: [Version.ID: [Value.Change]] = [:]
+      var followers: [UUID: AsyncStream<Void>.Continuation] = [:]
+    }
+
+    // A leaf lock.
+    fileprivate let contents = Mutex(Contents())
+
+    /// Creates an empty place.
+    public init() {}
+  }
+
+  /// The store.
+  public let store: Store
+  /// The place where the versions are.
+  public let place: Place
+
+  /// Creates an exchange with a place; with one of its own unless given.
+  public init(store: Store, place: Place = Place()) {
+    self.store = store
+    self.place = place
+  }
+
+  /// Yields when versions were sent to the place.
+  public var newVersionsAvailable: AsyncStream<Void> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let id = UUID()
+    continuation.onTermination = { [weak place] _ in
+      _ = place?.contents.withLock { $0.followers.removeValue(forKey: id) }
+    }
+    place.contents.withLock { $0.followers[id] = continuation }
+    return stream
+  }
+
+  /// Returns the ids of all versions in the place.
+  public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
+    place.contents.withLock { Array($0.versions.keys) }
+  }
+
+  /// Returns the versions with these ids.
+  public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
+    place.contents.withLock { contents in versionIds.compactMap { contents.versions[$0] } }
+  }
+
+  /// Returns the changes of the versions with these ids.
+  public func retrieveValueChanges(
+    forVersionsIdentifiedBy versionIds: [Version.ID]
+  ) async throws -> [Version.ID: [Value.Change]] {
+    let wanted = Set(versionIds)
+    return place.contents.withLock { $0.changes.filter { wanted.contains($0.key) } }
+  }
+
+  /// Puts versions into the place.
+  public func send(versionChanges: [VersionChanges]) async throws {
+    let followers = place.contents.withLock { contents in
+      for (version, changes) in versionChanges {
+        contents.versions[version.id] = version
+        contents.changes[version.id] = changes
+      }
+      return Array(contents.followers.values)
+    }
+    for follower in followers { follower.yield() }
+  }
+}

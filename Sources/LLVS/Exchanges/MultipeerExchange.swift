@@ -1,0 +1,207 @@
+public import Foundation
+internal import LLVSExchange
+internal import Synchronization
+
+/// A channel to other devices that a program provides.
+public protocol PeerTransport: AnyObject {
+  /// Sends a message to a peer; it arrives whole, or not at all.
+  func send(_ data: Data, toPeer peerID: String) throws
+}
+
+/// Exchanges a store's versions with one peer, by messages over a channel of the program's own.
+///
+/// Both peers have an exchange. The program hands each message that arrives from the peer to
+/// ``receiveData(_:)``; requests of the peer are answered from the store.
+///
+/// - Concurrency: callable from any thread.
+public final class MultipeerExchange: Exchange, Sendable {
+  /// A failure of the exchange.
+  public enum Error: Swift.Error, Hashable, Sendable {
+    /// The program's channel is gone.
+    case transportUnavailable
+    /// The peer did not answer within half a minute.
+    case timeout
+    /// A request of the peer lacks something.
+    case invalidMessage
+    /// The peer answered with this error.
+    case requestFailed(String)
+  }
+
+  /// Unchecked: the transport is called from one thread at a time, as ``sending`` orders.
+  private struct State: @unchecked Sendable {
+    weak var transport: (any PeerTransport)?
+    var pending: [String: CheckedContinuation<Data, any Swift.Error>] = [:]
+    var followers: [UUID: AsyncStream<Void>.Continuation] = [:]
+  }
+
+  /// The store.
+  public let store: Store
+  /// The peer, as the program names it.
+  public let peerID: String
+  // A leaf lock.
+  private let state: Mutex<State>
+  // Held while a message is handed to the transport.
+  private let sending = Mutex(())
+  /// The messages that arrived and are not handled yet: pushes keep their order.
+  private let incoming: AsyncStream<PeerMessage>.Continuation
+
+  private static let patience = Duration.seconds(30)
+
+  /// Creates an exchange.
+  ///
+  /// - Parameters:
+  ///   - store: the store.
+  ///   - peerID: the peer, as the program names it.
+  ///   - transport: the channel; it is not kept alive.
+  public init(store: Store, peerID: String, transport: (any PeerTransport)?) {
+    self.store = store
+    self.peerID = peerID
+    var first = State()
+    first.transport = transport
+    state = Mutex(first)
+    let (stream, continuation) = AsyncStream.makeStream(of: PeerMessage.self)
+    incoming = continuation
+    Task { [weak self] in
+      for await message in stream { await self?.handle(message) }
+    }
+  }
+
+  deinit { incoming.finish() }
+
+  /// The channel; nil once it is gone.
+  public var transport: (any PeerTransport)? {
+    get {
+      struct Box: @unchecked Sendable { var transport: (any PeerTransport)? }
+      return state.withLock { Box(transport: $0.transport) }.transport
+    }
+    set {
+      struct Box: @unchecked Sendable { var transport: (any PeerTransport)? }
+      let box = Box(transport: newValue)
+      state.withLock { $0.transport = box.transport }
+    }
+  }
+
+  /// Yields when the peer has sent versions.
+  public var newVersionsAvailable: AsyncStream<Void> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let id = UUID()
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.state.withLock { $0.followers.removeValue(forKey: id) }
+    }
+    state.withLock { $0.followers[id] = continuation }
+    return stream
+  }
+
+  /// Takes a message that arrived from the peer; messages that cannot be read are ignored.
+  public func receiveData(_ data: Data) {
+    guard let message = try? JSONDecoder().decode(PeerMessage.self, from: data) else {
+      log.warning("A message of \(peerID) cannot be read.")
+      return
+    }
+    switch message.type {
+    case .responseVersionIds, .responseVersions, .responseValueChanges, .errorResponse:
+      // Answers are passed on at once: a request is waiting for them.
+      finish(message)
+    case .requestVersionIds, .requestVersions, .requestValueChanges, .pushVersionChanges:
+      incoming.yield(message)
+    }
+  }
+
+  // MARK: Asking the peer
+
+  /// Asks the peer for the ids of all its versions.
+  public func retrieveAllVersionIdentifiers() async throws -> [Version.ID] {
+    try await answer(to: .requestVersionIds, nil)
+  }
+
+  /// Asks the peer for versions.
+  public func retrieveVersions(identifiedBy versionIds: [Version.ID]) async throws -> [Version] {
+    guard !versionIds.isEmpty else { return [] }
+    return try await answer(to: .requestVersions, try JSONEncoder().encode(versionIds))
+  }
+
+  /// Asks the peer for the changes of versions.
+  public func retrieveValueChanges(
+    forVersionsIdentifiedBy versionIds: [Version.ID]
+  ) async throws -> [Version.ID: [Value.Change]] {
+    guard !versionIds.isEmpty else { return [:] }
+    return try await answer(to: .requestValueChanges, try JSONEncoder().encode(versionIds))
+  }
+
+  /// Sends versions to the peer, which does not answer.
+  public func send(versionChanges: [VersionChanges]) async throws {
+    guard !versionChanges.isEmpty else { return }
+    let payload = try JSONEncoder().encode(
+      versionChanges.map { PushedVersion(version: $0.version, valueChanges: $0.valueChanges) })
+    try post(PeerMessage(type: .pushVersionChanges, payload: payload))
+  }
+
+  private func answer<Answer: Decodable>(
+    to type: PeerMessage.Kind, _ payload: Data?
+  ) async throws -> Answer {
+    let message = PeerMessage(type: type, payload: payload)
+    let timer = Task { [weak self] in
+      try await Task.sleep(for: MultipeerExchange.patience)
+      self?.waiting(for: message.id)?.resume(throwing: Error.timeout)
+    }
+    defer { timer.cancel() }
+    let data = try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        state.withLock { $0.pending[message.id] = continuation }
+        do {
+          try Task.checkCancellation()
+          try post(message)
+        } catch {
+          waiting(for: message.id)?.resume(throwing: error)
+        }
+      }
+    } onCancel: {
+      waiting(for: message.id)?.resume(throwing: CancellationError())
+    }
+    return try JSONDecoder().decode(Answer.self, from: data)
+  }
+
+  /// Returns the request that waits for an answer; nil if it has got one already.
+  private func waiting(for id: String) -> CheckedContinuation<Data, any Swift.Error>? {
+    state.withLock { $0.pending.removeValue(forKey: id) }
+  }
+
+  private func finish(_ message: PeerMessage) {
+    guard let id = message.requestId, let request = waiting(for: id) else { return }
+    if message.type == .errorResponse {
+      let text = String(decoding: message.payload ?? Data(), as: UTF8.self)
+      request.resume(throwing: Error.requestFailed(text))
+    } else {
+      request.resume(returning: message.payload ?? Data())
+    }
+  }
+
+  private func post(_ message: PeerMessage) throws {
+    guard let transport else { throw Error.transportUnavailable }
+    let data = try JSONEncoder().encode(message)
+    try sending.withLock { _ in try transport.send(data, toPeer: peerID) }
+  }
+
+  // MARK: Answering the peer
+
+  private func handle(_ message: PeerMessage) async {
+    let store = store
+    do {
+      let answer = try await Threads.run { _ in try message.handled(by: store) }
+      if let answer {
+        try post(answer)
+      } else {
+        store.noteNewVersions()
+        for follower in state.withLock({ Array($0.followers.values) }) { follower.yield() }
+      }
+    } catch {
+      log.error("A message of \(peerID) cannot be handled: \(error)")
+      guard message.type != .pushVersionChanges else { return }
+      // The peer waits for an answer; if it cannot be sent the peer's time is up.
+      try? post(
+        PeerMessage(
+          type: .errorResponse, requestId: message.id, payload: Data("\(error)".utf8)))
+    }
+  }
+}

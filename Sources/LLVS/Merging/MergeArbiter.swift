@@ -1,0 +1,53 @@
+/// Decides what becomes of values that both sides of a merge changed.
+public protocol MergeArbiter {
+  /// Returns changes of the first version's values that settle at least every conflicting fork.
+  ///
+  /// - Parameters:
+  ///   - merge: the versions and the forks of their values.
+  ///   - store: the store that holds them.
+  /// - Returns: one change for each value that it decides; other values are merged by themselves.
+  /// - Throws: any error; it ends the merge, of which nothing is then stored.
+  func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change]
+}
+
+/// Takes every conflicting value from the version that is newer, removals too.
+public struct MostRecentBranchFavoringArbiter: MergeArbiter, Sendable {
+  /// Creates an arbiter.
+  public init() {}
+
+  /// Returns a change for each conflicting fork that takes the newer version's side.
+  public func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] {
+    let (first, second) = merge.versions
+    let favored: Value.Fork.Branch = first.timestamp >= second.timestamp ? .first : .second
+    return try merge.conflicts.map { id, fork in
+      if fork == .removedAndUpdated(removedOn: favored) { return .preserveRemoval(id) }
+      return .preserve(try merge.reference(id, on: favored, in: store))
+    }
+  }
+}
+
+/// Takes of every conflicting value the one that was stored last; an update wins over a removal.
+public struct MostRecentChangeFavoringArbiter: MergeArbiter, Sendable {
+  /// Creates an arbiter.
+  public init() {}
+
+  /// Returns a change for each conflicting fork that takes the value stored last.
+  public func changes(toResolve merge: Merge, in store: Store) throws -> [Value.Change] {
+    try merge.conflicts.map { id, fork in
+      if case .removedAndUpdated(let removedOn) = fork {
+        return .preserve(try merge.reference(id, on: removedOn.opposite, in: store))
+      }
+      let first = try merge.reference(id, on: .first, in: store)
+      let second = try merge.reference(id, on: .second, in: store)
+      let isFirst = try timestamp(first, in: store) >= timestamp(second, in: store)
+      return .preserve(isFirst ? first : second)
+    }
+  }
+
+  private func timestamp(_ reference: Value.Reference, in store: Store) throws -> Double {
+    guard let version = try store.version(identifiedBy: reference.storedVersionId) else {
+      throw Store.Error.missingVersion
+    }
+    return version.timestamp
+  }
+}

@@ -1,0 +1,123 @@
+/// Merging with an arbiter.
+extension Store {
+  /// The heads that are merged into another version.
+  public enum MergeHeadSelection: Hashable, Sendable {
+    /// Every head.
+    case all
+    /// Every head that has no branch's name.
+    case allExceptBranches
+    /// Those without a branch's name, and those of these branches.
+    case allUnbranchedAndSpecificBranches([Branch])
+    /// Those of these branches.
+    case specificBranchesOnly([Branch])
+
+    fileprivate func contains(_ line: Branch?) -> Bool {
+      switch self {
+      case .all: true
+      case .allExceptBranches: line == nil
+      case .allUnbranchedAndSpecificBranches(let branches): line.map(branches.contains) ?? true
+      case .specificBranchesOnly(let branches): line.map(branches.contains) ?? false
+      }
+    }
+  }
+
+  /// Merges two versions: three-way over their common ancestor, two-way if there is none.
+  ///
+  /// Makes no version if one is an ancestor of the other. Two stores that merge the same versions
+  /// in this way make two versions.
+  ///
+  /// - Parameters:
+  ///   - firstVersionId: the version whose values the merge starts from.
+  ///   - secondVersionId: the other version.
+  ///   - arbiter: decides where both changed a value; called without locks held.
+  ///   - metadata: the merge's metadata.
+  /// - Returns: the version that holds both.
+  /// - Throws: ``Store/Error/missingVersion``; ``Store/Error/unresolvedConflict(valueId:valueFork:)``
+  ///   if the arbiter does not name a conflicting value; ``Store/Error/invalid(_:)`` for a version
+  ///   that other stores would refuse; the error of the arbiter.
+  @discardableResult
+  public func merge(
+    version firstVersionId: Version.ID, with secondVersionId: Version.ID,
+    resolvingWith arbiter: any MergeArbiter, metadata: Version.Metadata = [:]
+  ) throws -> Version {
+    try merge(firstVersionId, secondVersionId, arbiter, metadata, isUnrelatedAllowed: true)
+  }
+
+  /// Merges two versions that have a common ancestor.
+  ///
+  /// - Throws: ``Store/Error/noCommonAncestor(firstVersion:secondVersion:)`` if they have none;
+  ///   otherwise as ``merge(version:with:resolvingWith:metadata:)``.
+  @discardableResult
+  public func mergeRelated(
+    version firstVersionId: Version.ID, with secondVersionId: Version.ID,
+    resolvingWith arbiter: any MergeArbiter, metadata: Version.Metadata = [:]
+  ) throws -> Version {
+    try merge(firstVersionId, secondVersionId, arbiter, metadata, isUnrelatedAllowed: false)
+  }
+
+  /// Merges two versions of histories that may have nothing in common: then over an empty ancestor.
+  ///
+  /// - Throws: as ``merge(version:with:resolvingWith:metadata:)``, which does the same.
+  @discardableResult
+  public func mergeUnrelated(
+    version firstVersionId: Version.ID, with secondVersionId: Version.ID,
+    resolvingWith arbiter: any MergeArbiter, metadata: Version.Metadata = [:]
+  ) throws -> Version {
+    try merge(firstVersionId, secondVersionId, arbiter, metadata, isUnrelatedAllowed: true)
+  }
+
+  private func merge(
+    _ firstId: Version.ID, _ secondId: Version.ID, _ arbiter: any MergeArbiter,
+    _ metadata: Version.Metadata, isUnrelatedAllowed: Bool
+  ) throws -> Version {
+    let plan = try backend.planMerge(
+      of: firstId, with: secondId, metadata: metadata, isUnrelatedAllowed: isUnrelatedAllowed)
+    switch plan {
+    case .fastForward(let version): return version
+    case .merge(let merge, let make):
+      let changes = try arbiter.changes(toResolve: merge, in: self)
+      do {
+        let version = try make(changes)
+        noteNewVersions()
+        return version
+      } catch Error.unresolvedConflict(let id, let fork) {
+        throw Error.unresolvedConflict(
+          valueId: id, valueFork: merge.forksByValueIdentifier[id] ?? fork)
+      }
+    }
+  }
+
+  /// Returns the heads that ``mergeHeads(into:resolvingWith:headSelection:metadata:)`` would merge,
+  /// oldest (timestamp, id) first.
+  public func headsToMerge(
+    into versionId: Version.ID, headSelection: MergeHeadSelection = .allExceptBranches
+  ) -> [Version.ID] {
+    heads.filter { $0.id != versionId && headSelection.contains($0.branch) }
+      .sorted { ($0.timestamp, $0.id) < ($1.timestamp, $1.id) }.map(\.id)
+  }
+
+  /// Merges heads into a version, one after the other, oldest first.
+  ///
+  /// - Parameters:
+  ///   - versionId: the version that the first merge starts from.
+  ///   - arbiter: decides where both changed a value.
+  ///   - headSelection: the heads to merge.
+  ///   - metadata: the metadata of each merge.
+  /// - Returns: the version that holds all; nil if there was nothing to merge.
+  /// - Throws: as ``merge(version:with:resolvingWith:metadata:)``; earlier merges stay.
+  @discardableResult
+  public func mergeHeads(
+    into versionId: Version.ID, resolvingWith arbiter: any MergeArbiter,
+    headSelection: MergeHeadSelection = .allExceptBranches, metadata: Version.Metadata = [:]
+  ) throws -> Version.ID? {
+    let heads = headsToMerge(into: versionId, headSelection: headSelection)
+    guard !heads.isEmpty else { return nil }
+    var current = versionId
+    for head in heads {
+      current = try merge(
+        version: current, with: head, resolvingWith: arbiter, metadata: metadata
+      ).id
+    }
+    return current
+  }
+}

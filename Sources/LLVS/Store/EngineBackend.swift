@@ -1,0 +1,237 @@
+internal import Foundation
+internal import LLVSCore
+internal import LLVSExchange
+
+/// The engine's own format; types are converted at this edge.
+final class EngineBackend: StoreBackend {
+  private let shared: SharedStore
+
+  init(path: String) throws {
+    do throws(StoreError) {
+      shared = try SharedStore.open(path: path, create: true)
+    } catch {
+      throw Store.Error(error)
+    }
+  }
+
+  /// Calls the body with the engine's store, for reading.
+  func read<Result>(_ body: (LLVSCore.Store) throws -> Result) throws -> Result {
+    do {
+      return try shared.read { store in Swift.Result { try body(store) } }.get()
+    } catch let error as StoreError {
+      throw Store.Error(error)
+    }
+  }
+
+  /// Calls the body with the engine's store when it is this process's turn to write.
+  func write<Result>(_ body: (LLVSCore.Store) throws -> Result) throws -> Result {
+    do {
+      return try shared.write { store in Swift.Result { try body(store) } }.get()
+    } catch let error as StoreError {
+      throw Store.Error(error)
+    }
+  }
+
+  func reload() {}
+
+  // MARK: History
+
+  func heads() throws -> [HistoryHead] {
+    try read { store in
+      try store.graph.heads().map { node in
+        HistoryHead(
+          id: Version.ID(node.id), timestamp: node.timestamp,
+          branch: node.line.map { Branch(rawValue: $0.rawValue) })
+      }
+    }
+  }
+
+  func forEachVersionID(_ body: (Version.ID) -> Void) throws {
+    try read { store in try store.forEachVersion { body(Version.ID($0.id)) } }
+  }
+
+  func version(_ id: Version.ID) throws -> Version? {
+    try read { store in
+      guard let record = try store.version(id.core) else { return nil }
+      var successors: Set<Version.ID> = []
+      for number in try store.successors(of: record.number) {
+        successors.insert(Version.ID(try store.id(of: number)))
+      }
+      return Version(try store.version(from: record), successors: successors)
+    }
+  }
+
+  func contains(_ id: Version.ID) throws -> Bool {
+    try read { store in try store.version(id.core) != nil }
+  }
+
+  func commonAncestor(of first: Version.ID, and second: Version.ID) throws -> Version.ID? {
+    try read { store in
+      guard let one = try store.version(first.core), let other = try store.version(second.core)
+      else { throw Store.Error.missingVersion }
+      return try store.graph.commonAncestors(one.number, other.number).last.map {
+        Version.ID($0.id)
+      }
+    }
+  }
+
+  func versionIDs(storing id: Value.ID) throws -> [Version.ID] {
+    try read { store in try store.versionIds(for: id.core).reversed().map { Version.ID($0) } }
+  }
+
+  // MARK: Writing
+
+  func makeVersion(
+    basedOn predecessors: Version.Predecessors?, storing changes: [Value.Change],
+    metadata: Version.Metadata
+  ) throws -> Version {
+    let (core, described) = (changes.map(\.core), metadata.core)
+    do {
+      return try write { store in
+        Version(
+          try store.makeVersion(
+            basedOn: predecessors?.core, storing: core, metadata: described))
+      }
+    } catch Store.Error.attemptToAddVersionWithNonexistingPredecessors {
+      throw Store.Error.attemptToAddVersionWithNonexistingPredecessors(
+        Version(predecessors: predecessors, metadata: metadata))
+    }
+  }
+
+  func add(_ versions: [VersionChanges]) throws -> [Version.ID: Store.Error] {
+    let source = GivenVersions(versions)
+    let report = try write { store in try store.retrieve(from: source) }
+    var faults: [Version.ID: Store.Error] = [:]
+    for fault in report.refused + report.waiting {
+      faults[Version.ID(fault.id)] = .invalid(fault.reason)
+    }
+    return faults
+  }
+
+  // MARK: Values
+
+  func value(_ id: Value.ID, at version: Version.ID) throws -> Value? {
+    try read { store in try store.value(id: id.core, at: version.core).map { Value($0) } }
+  }
+
+  func value(_ id: Value.ID, storedAt version: Version.ID) throws -> Value? {
+    try read { store in
+      guard try store.version(version.core) != nil else { return nil }
+      return try store.value(id: id.core, storedAt: version.core).map { Value($0) }
+    }
+  }
+
+  func reference(_ id: Value.ID, at version: Version.ID) throws -> Value.Reference? {
+    try read { store in
+      try store.valueReference(id: id.core, at: version.core).map { Value.Reference($0) }
+    }
+  }
+
+  func references(at version: Version.ID) throws -> [Value.Reference] {
+    try read { store in
+      try store.valueReferences(at: version.core).map { Value.Reference($0) }
+    }
+  }
+
+  func changes(madeIn version: Version.ID) throws -> [Value.Change] {
+    try read { store in
+      try store.valueChanges(madeInVersionIdentifiedBy: version.core).map { Value.Change($0) }
+    }
+  }
+
+  func changes(from first: Version.ID, to second: Version.ID) throws -> [Value.Change] {
+    try read { store in
+      try store.valueChanges(madeBetween: first.core, and: second.core).map { Value.Change($0) }
+    }
+  }
+
+  // MARK: Merging
+
+  func planMerge(
+    of first: Version.ID, with second: Version.ID, metadata: Version.Metadata,
+    isUnrelatedAllowed: Bool
+  ) throws -> MergePlan {
+    let described = metadata.core
+    let plan = try read { store in
+      try store.planMerge(
+        of: first.core, with: second.core, metadata: described,
+        isUnrelatedAllowed: isUnrelatedAllowed)
+    }
+    switch plan {
+    case .fastForward(let version): return .fastForward(Version(version))
+    case .merge(let planned):
+      return .merge(Merge(planned.merge)) { [self] changes in
+        let core = changes.map(\.core)
+        return try write { store in Version(try store.make(planned, by: core, described)) }
+      }
+    }
+  }
+
+  func mergeAutomatically(into version: Version.ID) throws -> AutomaticMerge {
+    try write { store in
+      guard let live = try store.version(version.core) else { throw Store.Error.missingVersion }
+      // Of a version on a branch every store would make different merges.
+      guard live.line == VersionRecord.unnamedLine else { return .unavailable }
+      var (isWhole, outcome) = (false, LLVSCore.Version.ID?.none)
+      while !isWhole {
+        try store.write { (transaction) throws(StoreError) in
+          let report = try transaction.mergeHeads(
+            ofLine: nil, live: live.number, upTo: WriteTransaction.mergedAtOnce)
+          isWhole = report.isWhole
+          outcome = try report.outcome.flatMap { (number) throws(StoreError) in
+            try transaction.version(number)?.id
+          }
+        }
+      }
+      guard let outcome, outcome != live.id else { return .nothingToMerge }
+      return .merged(Version.ID(outcome))
+    }
+  }
+
+  // MARK: Exchanging
+
+  func versionIDs(missingAmong known: Set<Version.ID>) throws -> [Version.ID] {
+    let there = Set(known.map(\.core))
+    return try read { store in
+      try store.versionIDsToSend(without: there).map { Version.ID($0) }
+    }
+  }
+
+  /// Stores the versions that a folder has and the store lacks, and returns the ids in the folder.
+  func retrieve(fromFolder path: String, _ control: ExchangeControl) throws -> [Version.ID] {
+    try write { store in
+      let remote = FolderRemote(path: path, replica: store.replicaID, control: control)
+      return try store.retrieve(from: remote, control: control).remoteIDs.map { Version.ID($0) }
+    }
+  }
+
+  /// Writes the versions that a folder lacks, and returns their ids.
+  func send(toFolder path: String, _ control: ExchangeControl) throws -> [Version.ID] {
+    try read { store in
+      let remote = FolderRemote(path: path, replica: store.replicaID, control: control)
+      return try store.send(to: remote, control: control).allSent().map { Version.ID($0) }
+    }
+  }
+
+  func changesToSend(of version: Version.ID) throws -> [Value.Change] {
+    let directory = FileManager.default.temporaryDirectory.path
+    return try read { store in
+      let source = StoreRemote(store, scratchDirectory: directory)
+      guard let input = try source.changes(of: version.core) else {
+        throw Store.Error.missingVersion
+      }
+      return try [Value.Change](reading: input, of: version)
+    }
+  }
+}
+
+extension Merge {
+  init(_ merge: LLVSCore.Merge) {
+    var forks: [Value.ID: Value.Fork] = [:]
+    forks.reserveCapacity(merge.forksByValueIdentifier.count)
+    for (id, fork) in merge.forksByValueIdentifier { forks[Value.ID(id)] = Value.Fork(fork) }
+    self.init(
+      versions: (Version(merge.versions.first), Version(merge.versions.second)),
+      commonAncestor: merge.commonAncestor.map { Version($0) }, forksByValueIdentifier: forks)
+  }
+}

@@ -1,0 +1,122 @@
+public import Foundation
+internal import LLVSCore
+
+extension Store {
+  /// A failure of a store; one case for each kind that a program may handle differently.
+  ///
+  /// The first seven cases are those of the original.
+  public enum Error: Swift.Error, Hashable, Sendable {
+    /// A version that was named is not in the store.
+    case missingVersion
+    /// A value was asked for that no version holds.
+    case attemptToLocateUnversionedValue
+    /// A value without a version cannot be stored.
+    case attemptToStoreValueWithNoVersion
+    /// Two versions have no common ancestor: their histories are unrelated.
+    case noCommonAncestor(firstVersion: Version.ID, secondVersion: Version.ID)
+    /// An arbiter left this conflict undecided.
+    case unresolvedConflict(valueId: Value.ID, valueFork: Value.Fork)
+    /// The version is in the store already.
+    case attemptToAddExistingVersion(Version.ID)
+    /// A predecessor of the version is not in the store.
+    case attemptToAddVersionWithNonexistingPredecessors(Version)
+
+    /// Bytes in the store differ from those that were written; the text says what and where.
+    case corrupt(String)
+    /// The store was written by a newer program.
+    case fromTheFuture(String)
+    /// The file system of the store lacks something that writing needs.
+    case unreliable(String)
+    /// Another process has the store for itself: a mounted store belongs to its daemon.
+    case busy(String)
+    /// An argument or an input breaks a rule.
+    case invalid(String)
+    /// There is no store, or no directory, of that name.
+    case notFound(String)
+    /// Something else is in the place of the store.
+    case exists(String)
+    /// The other side has other versions and none of this store's.
+    case unrelated(String)
+    /// The other side of an exchange cannot be reached.
+    case unreachable(String)
+    /// The other side of an exchange refuses the credentials.
+    case denied(String)
+    /// The other side of an exchange did not answer in time.
+    case timedOut(String)
+    /// The work was cancelled; it left no changes.
+    case cancelled
+    /// The store cannot be written.
+    case readOnly
+    /// The disk is full.
+    case noSpace(String)
+    /// A system call failed.
+    case system(String)
+  }
+}
+
+extension Store.Error: LocalizedError, CustomStringConvertible {
+  /// A sentence about the failure without a final period.
+  public var errorDescription: String? { description }
+
+  /// A sentence about the failure without a final period.
+  public var description: String {
+    switch self {
+    case .missingVersion: "the store has no such version"
+    case .attemptToLocateUnversionedValue: "no version holds the value"
+    case .attemptToStoreValueWithNoVersion: "a value without a version cannot be stored"
+    case .noCommonAncestor(let first, let second):
+      "the versions \(first.rawValue) and \(second.rawValue) have no common ancestor"
+    case .unresolvedConflict(let id, _): "the conflict at \(id.rawValue) was left undecided"
+    case .attemptToAddExistingVersion(let id): "the store has the version \(id.rawValue) already"
+    case .attemptToAddVersionWithNonexistingPredecessors(let version):
+      "the store lacks a predecessor of the version \(version.id.rawValue)"
+    case .corrupt(let text), .fromTheFuture(let text), .unreliable(let text), .busy(let text),
+      .invalid(let text), .notFound(let text), .exists(let text), .unrelated(let text),
+      .unreachable(let text), .denied(let text), .timedOut(let text), .noSpace(let text),
+      .system(let text):
+      text
+    case .cancelled: "the work was cancelled"
+    case .readOnly: "the store cannot be written"
+    }
+  }
+
+  init(_ error: StoreError) {
+    switch error {
+    case .missingVersion: self = .missingVersion
+    case .attemptToLocateUnversionedValue: self = .attemptToLocateUnversionedValue
+    case .attemptToStoreValueWithNoVersion: self = .attemptToStoreValueWithNoVersion
+    case .noCommonAncestor(let first, let second):
+      self = .noCommonAncestor(
+        firstVersion: Version.ID(first), secondVersion: Version.ID(second))
+    case .unresolvedConflict(let id):
+      self = .unresolvedConflict(valueId: Value.ID(id), valueFork: .twiceUpdated)
+    case .attemptToAddExistingVersion(let id): self = .attemptToAddExistingVersion(Version.ID(id))
+    case .attemptToAddVersionWithNonexistingPredecessors(let id):
+      self = .attemptToAddVersionWithNonexistingPredecessors(Version(id: Version.ID(id)))
+    case .corrupt(let text): self = .corrupt(text)
+    case .fromTheFuture(let text): self = .fromTheFuture(text)
+    case .unreliable(let text): self = .unreliable(text)
+    case .busy(let text): self = .busy(text)
+    case .invalid(let text): self = .invalid(text)
+    case .notFound(let text): self = .notFound("there is no \(text)")
+    case .exists(let text): self = .exists(text)
+    case .unrelated(let text): self = .unrelated(text)
+    case .unreachable(let text): self = .unreachable(text)
+    case .denied(let text): self = .denied(text)
+    case .timedOut(let text): self = .timedOut(text)
+    case .cancelled: self = .cancelled
+    case .readOnly: self = .readOnly
+    case .noSpace(let text): self = .noSpace(text)
+    case .system(let error): self = .system("\(error)")
+    }
+  }
+}
+
+/// Calls a body and turns errors of the engine into public ones.
+func translated<Result>(_ body: () throws -> Result) throws -> Result {
+  do {
+    return try body()
+  } catch let error as StoreError {
+    throw Store.Error(error)
+  }
+}

@@ -1,0 +1,18 @@
+internal import Foundation
+
+/// The name of a branch, compared as bytes: a version carries it in its metadata.
+public struct Branch: RawRepresentable, Codable, Sendable {
+  /// The name.
+  public var rawValue: String
+
+  /// Creates a branch from its name.
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// Creates a branch with a unique name: `BASE_UUID`, or a UUID without a base.
+  public init(randomizedNameBasedOn baseName: String? = nil) {
+    let unique = UUID().uuidString
+    rawValue = baseName.map { "\($0)_\(unique)" } ?? unique
+  }
+}

@@ -1,0 +1,79 @@
+extension Value {
+  /// One change that a version makes.
+  ///
+  /// It is coded as an object with one key, the name of its case, as in the folders that stores
+  /// exchange.
+  public enum Change: Hashable, Sendable {
+    /// The value is new.
+    case insert(Value)
+    /// The value has new bytes.
+    case update(Value)
+    /// The value is removed.
+    case remove(ID)
+    /// In a merge: this value is taken, for example that of the second predecessor.
+    case preserve(Reference)
+    /// In a merge: the removal that the second predecessor made is taken.
+    case preserveRemoval(ID)
+
+    /// The key that the change is about.
+    public var valueId: ID {
+      switch self {
+      case .insert(let value), .update(let value): value.id
+      case .remove(let id), .preserveRemoval(let id): id
+      case .preserve(let reference): reference.valueId
+      }
+    }
+  }
+}
+
+extension Value.Change: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case insert, update, remove, preserve, preserveRemoval
+  }
+
+  /// Reads a change.
+  ///
+  /// - Throws: `DecodingError` for an object with none of the names of cases.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    if container.contains(.insert) {
+      self = .insert(try container.decode(Value.self, forKey: .insert))
+    } else if container.contains(.update) {
+      self = .update(try container.decode(Value.self, forKey: .update))
+    } else if container.contains(.remove) {
+      self = .remove(try container.decode(Value.ID.self, forKey: .remove))
+    } else if container.contains(.preserve) {
+      self = .preserve(try container.decode(Value.Reference.self, forKey: .preserve))
+    } else {
+      // Of the last one a missing key is reported.
+      self = .preserveRemoval(try container.decode(Value.ID.self, forKey: .preserveRemoval))
+    }
+  }
+
+  /// Writes a change.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    switch self {
+    case .insert(let value): try container.encode(value, forKey: .insert)
+    case .update(let value): try container.encode(value, forKey: .update)
+    case .remove(let id): try container.encode(id, forKey: .remove)
+    case .preserve(let reference): try container.encode(reference, forKey: .preserve)
+    case .preserveRemoval(let id): try container.encode(id, forKey: .preserveRemoval)
+    }
+  }
+}
+
+extension Array where Element == Value.Change {
+  /// The keys that the changes are about, in their order.
+  public var valueIds: [Value.ID] { map(\.valueId) }
+
+  /// The number of bytes that the changes store.
+  public var valueDataSize: Int64 {
+    reduce(0) { sum, change in
+      switch change {
+      case .insert(let value), .update(let value): sum + Int64(value.data.count)
+      case .remove, .preserve, .preserveRemoval: sum
+      }
+    }
+  }
+}

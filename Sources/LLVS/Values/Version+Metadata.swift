@@ -1,0 +1,55 @@
+public import Foundation
+
+extension Version {
+  /// Metadata by key.
+  public typealias Metadata = [MetadataKey: MetadataValue]
+
+  /// The key of a piece of metadata, compared as bytes.
+  public struct MetadataKey: RawRepresentable, Codable, Sendable, ExpressibleByStringLiteral {
+    /// The key as spelled.
+    public var rawValue: String
+
+    /// Creates a key.
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// Creates a key.
+    public init(_ rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// Creates a key.
+    public init(stringLiteral rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// The key that carries the name of a version's branch.
+    public static let branch = MetadataKey("__llvs_branch")
+  }
+
+  /// The bytes of a piece of metadata, as a rule the JSON of a value.
+  public struct MetadataValue: Hashable, Codable, Sendable {
+    /// The bytes.
+    public var data: Data
+
+    /// Creates a piece of metadata from its bytes.
+    public init(data: Data) {
+      self.data = data
+    }
+
+    /// Creates a piece of metadata that is the JSON of a value; empty bytes if the value cannot be
+    /// encoded, such as a number that is not finite.
+    public init<T: Encodable>(_ value: T) {
+      data = (try? JSONEncoder().encode(value)) ?? Data()
+    }
+
+    /// Returns the value that the JSON describes; nil if it is not of that type.
+    public func value<T: Decodable>() -> T? { valueIfDecodable() }
+
+    /// Returns the value that the JSON describes; nil if it is not of that type.
+    public func valueIfDecodable<T: Decodable>() -> T? {
+      try? JSONDecoder().decode(T.self, from: data)
+    }
+  }
+}

@@ -1,0 +1,105 @@
+public import Foundation
+
+/// A version: an immutable state of all values, with its predecessors, its time and its metadata.
+public struct Version: Hashable, Identifiable, Sendable {
+  /// A version's id as spelled, compared as bytes: an upper-case UUID in every version made here.
+  public struct Identifier: RawRepresentable, Codable, Sendable, CustomStringConvertible {
+    /// The id as spelled.
+    public var rawValue: String
+
+    /// Creates an id from its spelling; a unique one, a random UUID, without a spelling.
+    public init(rawValue: String = UUID().uuidString) {
+      self.rawValue = rawValue
+    }
+
+    /// Creates an id from its spelling.
+    public init(_ rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// The id as spelled.
+    public var description: String { rawValue }
+  }
+
+  /// A version's id.
+  public typealias ID = Identifier
+
+  /// The one or two versions that a version was made from.
+  public struct Predecessors: Hashable, Codable, Sendable {
+    /// The predecessor whose values the changes transform.
+    public var idOfFirst: ID
+    /// The other side of a merge.
+    public var idOfSecond: ID?
+
+    /// Creates predecessors.
+    public init(idOfFirst: ID, idOfSecond: ID? = nil) {
+      self.idOfFirst = idOfFirst
+      self.idOfSecond = idOfSecond
+    }
+
+    /// The ids of the first and, if there is one, of the second.
+    public var ids: [ID] { [idOfFirst] + (idOfSecond.map { [$0] } ?? []) }
+  }
+
+  /// The versions that were made from a version.
+  public struct Successors: Hashable, Codable, Sendable {
+    /// Their ids.
+    public var ids: Set<ID>
+
+    /// Creates successors.
+    public init(ids: Set<ID> = []) {
+      self.ids = ids
+    }
+  }
+
+  /// The id.
+  public var id: ID
+  /// The versions that it was made from; nil for a root.
+  public var predecessors: Predecessors?
+  /// The versions that were made from it, as far as they were known when it was read.
+  public var successors = Successors()
+  /// Seconds since 2001-01-01 UTC.
+  public var timestamp: TimeInterval
+  /// Bytes of the values that it stored; nil if its maker did not record them.
+  public var valueDataSize: Int64?
+  /// The version's metadata.
+  public var metadata: Metadata
+
+  /// Creates a version.
+  ///
+  /// - Parameters:
+  ///   - id: the id; a unique one unless given.
+  ///   - predecessors: the versions that it is made from; nil for a root.
+  ///   - timestamp: seconds since 2001-01-01 UTC; now unless given.
+  ///   - valueDataSize: bytes of the values that it stores.
+  ///   - metadata: the version's metadata.
+  public init(
+    id: ID = ID(), predecessors: Predecessors? = nil,
+    timestamp: TimeInterval = Date().timeIntervalSinceReferenceDate, valueDataSize: Int64? = nil,
+    metadata: Metadata = [:]
+  ) {
+    self.id = id
+    self.predecessors = predecessors
+    self.timestamp = timestamp
+    self.valueDataSize = valueDataSize
+    self.metadata = metadata
+  }
+}
+
+extension Collection where Element == Version {
+  /// The ids of the versions, in their order.
+  public var ids: [Version.ID] { map(\.id) }
+
+  /// The spellings of the versions' ids, in their order.
+  public var idStrings: [String] { map(\.id.rawValue) }
+}
+
+extension Collection where Element == Version.ID {
+  /// The spellings of the ids, in their order.
+  public var idStrings: [String] { map(\.rawValue) }
+}
+
+extension Collection where Element == Value {
+  /// The keys of the values, in their order.
+  public var ids: [Value.ID] { map(\.id) }
+}

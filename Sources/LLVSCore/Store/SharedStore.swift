@@ -1,0 +1,282 @@
+internal import Platform
+internal import Synchronization
+
+/// A store that any number of processes read and write, one writing at a time.
+///
+/// It is open for reading as long as it lives. For writing it is opened again at the first write,
+/// and stays so while writes follow each other and nobody else waits.
+///
+/// INVARIANT T1: everything is written by a ``Store`` that was opened after the store's own lock
+///   was acquired (S4) and that ends with it; nothing that was read before is trusted.
+/// INVARIANT T2: a writer that sees somebody in the ``TurnQueue`` gives up the lock after the
+///   transaction under way, at the latest after ``slice``, and then waits in the queue like others.
+/// INVARIANT T3: a mounted store belongs to its daemon: others are refused at once, by its process
+///   number.
+///
+/// - Concurrency: callable from any thread; its lock is a leaf. The bodies of ``read(_:)`` and
+///   ``write(_:)`` must not call either again.
+package final class SharedStore: Sendable {
+  private struct State {
+    /// Open for writing; has the store's lock.
+    var writer: Store?
+    var reader: Store?
+    /// The calls that use the writer.
+    var users = 0
+    /// Counts how often the writer was opened.
+    var turn = 0
+    /// True while a thread opens or closes the writer.
+    var isChanging = false
+    /// True when the writer is to be closed as soon as nobody uses it.
+    var isYielding = false
+    /// The times at which the writer was opened and last used, in nanoseconds.
+    var opened: UInt64 = 0
+    var used: UInt64 = 0
+  }
+
+  /// The store's directory, without symbolic links.
+  package let path: String
+  private let queue: TurnQueue?
+  private let state = Monitor(State())
+
+  /// How long a writer that others wait for may go on, in nanoseconds.
+  private static let slice: UInt64 = 50_000_000
+  /// How long an unused writer stays open, in nanoseconds.
+  private static let idle: UInt64 = 100_000_000
+  /// How often the writer looks for others that wait, in nanoseconds.
+  private static let pause: UInt64 = 5_000_000
+  /// How long a write waits for its turn, in nanoseconds.
+  private static let patience: UInt64 = 30_000_000_000
+
+  /// The stores that are open in this process. A leaf lock.
+  private static let opened = Mutex<[Place: Weak]>([:])
+
+  private struct Place: Hashable {
+    var path: String
+    var device: UInt64
+    var inode: UInt64
+  }
+
+  private struct Weak: Sendable {
+    weak var store: SharedStore?
+  }
+
+  /// Opens a store; two that are opened at one directory of one process are the same object.
+  ///
+  /// - Parameters:
+  ///   - path: the directory.
+  ///   - create: true to make a store where there is none; directories above it are not made.
+  /// - Returns: the store, open for reading.
+  /// - Throws: as ``Store/open(path:mode:create:isForced:makeRoom:)``.
+  package static func open(
+    path: String, create: Bool = false
+  ) throws(StoreError) -> SharedStore {
+    if let known = try known(path) { return known }
+    var first: Store?
+    if create, try place(path) == nil {
+      do throws(StoreError) {
+        first = try Store.open(path: path, create: true)
+      } catch {
+        // Another process may have made it meanwhile, and has its turn now.
+        guard case .busy = error, try place(path) != nil else { throw error }
+      }
+    }
+    let shared = try SharedStore(path: path, writer: first)
+    guard let place = try place(path) else { throw .notFound("store in \(path)") }
+    return opened.withLock { opened in
+      // Two threads may have opened it at once.
+      if let other = opened[place]?.store { return other }
+      opened = opened.filter { $0.value.store != nil }
+      opened[place] = Weak(store: shared)
+      return shared
+    }
+  }
+
+  private static func known(_ path: String) throws(StoreError) -> SharedStore? {
+    guard let place = try place(path) else { return nil }
+    return opened.withLock { $0[place]?.store }
+  }
+
+  /// Returns the identity of the store in a directory; nil if there is none.
+  private static func place(_ path: String) throws(StoreError) -> Place? {
+    do throws(SystemError) {
+      guard try FileSystem.exists("\(path)/store.sqlite") else { return nil }
+      let status = try FileSystem.status("\(path)/store.sqlite")
+      return Place(
+        path: try FileSystem.resolve(path), device: status.device, inode: status.inode)
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  private init(path: String, writer: Store?) throws(StoreError) {
+    // Where the file cannot be made nothing can be written either.
+    queue = try? TurnQueue(of: path)
+    let reader = writer == nil ? try Store.open(path: path, mode: .reader) : nil
+    self.path = writer?.path ?? reader?.path ?? path
+    let now = SystemClock.monotonic()
+    state.withLock { state in
+      state.reader = reader
+      state.writer = writer
+      state.opened = now
+      state.used = now
+    }
+    if writer != nil { try? startWatching(0) }
+  }
+
+  // MARK: Reading
+
+  /// Calls the body with a store to read from.
+  package func read<Result>(
+    _ body: (Store) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let (store, isWriter) = try reading()
+    defer { if isWriter { endUse() } }
+    return try body(store)
+  }
+
+  private func reading() throws(StoreError) -> (Store, isWriter: Bool) {
+    let found = state.withLock { state -> (Store, Bool)? in
+      if let writer = state.writer, !state.isYielding {
+        state.users += 1
+        return (writer, true)
+      }
+      return state.reader.map { ($0, false) }
+    }
+    if let found { return found }
+    let opened = try Store.open(path: path, mode: .reader)
+    return state.withLock { state in
+      if let reader = state.reader { return (reader, false) }
+      state.reader = opened
+      return (opened, false)
+    }
+  }
+
+  // MARK: Writing
+
+  /// Calls the body with a store to write to, when it is this process's turn.
+  ///
+  /// - Throws: ``StoreError/busy(_:)`` if the store is mounted, or if another process had it for
+  ///   half a minute; the error of opening the store, or of the body.
+  package func write<Result>(
+    _ body: (Store) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let store = try writing()
+    defer { endUse() }
+    return try body(store)
+  }
+
+  private func writing() throws(StoreError) -> Store {
+    let known = state.wait { state -> Store?? in
+      if state.isChanging || state.isYielding { return nil }
+      if let writer = state.writer {
+        state.users += 1
+        return .some(writer)
+      }
+      state.isChanging = true
+      return .some(nil)
+    }
+    if let writer = known ?? nil { return writer }
+    do throws(StoreError) {
+      let writer = try opened()
+      let now = SystemClock.monotonic()
+      let turn = state.withLock { state in
+        state.writer = writer
+        state.users = 1
+        state.turn += 1
+        state.opened = now
+        state.used = now
+        state.isChanging = false
+        return state.turn
+      }
+      state.broadcast()
+      // Without the thread the turn ends at the end of a write that comes after its slice.
+      try? startWatching(turn)
+      return writer
+    } catch {
+      state.withLock { $0.isChanging = false }
+      state.broadcast()
+      throw error
+    }
+  }
+
+  /// Opens the store for writing when its lock is free.
+  private func opened() throws(StoreError) -> Store {
+    let end = SystemClock.monotonic() + Self.patience
+    try refuseMounted()
+    try queue?.enter()
+    defer { queue?.leave() }
+    while true {
+      do throws(StoreError) {
+        return try Store.open(path: path)
+      } catch {
+        guard case .busy = error, SystemClock.monotonic() < end else { throw error }
+        try refuseMounted()
+      }
+    }
+  }
+
+  private func refuseMounted() throws(StoreError) {
+    guard let holder = try Store.mounter(of: path) else { return }
+    throw .busy(
+      "\(path) is mounted by process \(holder), which alone writes to it; "
+        + "save through its files, or unmount it")
+  }
+
+  // MARK: Giving up the turn
+
+  private func endUse() {
+    let now = SystemClock.monotonic()
+    let turn = state.withLock { state -> Int? in
+      state.users -= 1
+      state.used = now
+      let isDue = state.isYielding || now - state.opened > Self.slice
+      return state.users == 0 && isDue ? state.turn : nil
+    }
+    if let turn { _ = giveUp(turn) }
+  }
+
+  /// Closes the writer if it is idle, or if it has had its slice and somebody waits.
+  ///
+  /// - Returns: false if the turn is over.
+  private func giveUp(_ turn: Int) -> Bool {
+    guard state.withLock({ $0.turn == turn && $0.writer != nil }) else { return false }
+    let isWaitedFor = queue?.isWaitedFor ?? false
+    let now = SystemClock.monotonic()
+    let isOver = state.withLock { state -> Bool? in
+      guard state.turn == turn, state.writer != nil, !state.isChanging else { return nil }
+      if isWaitedFor, now - state.opened > Self.slice { state.isYielding = true }
+      let isIdle = now > state.used && now - state.used > Self.idle
+      guard state.users == 0, isIdle || state.isYielding else { return false }
+      state.isChanging = true
+      return true
+    }
+    guard let isOver else { return false }
+    guard isOver else { return true }
+    var last = state.withLock { state -> Store? in
+      defer { state.writer = nil }
+      return state.writer
+    }
+    withExtendedLifetime(last) {}
+    // The lock goes with the last reference.
+    last = nil
+    state.withLock { state in
+      state.isChanging = false
+      state.isYielding = false
+    }
+    state.broadcast()
+    return false
+  }
+
+  /// Starts the thread that gives up a turn when it is time.
+  private func startWatching(_ turn: Int) throws(StoreError) {
+    do throws(SystemError) {
+      try SystemThread.detach(name: "llvs-turn") { [weak self] in
+        repeat {
+          SystemClock.sleep(nanoseconds: Self.pause)
+        } while self?.giveUp(turn) ?? false
+      }
+    } catch {
+      throw .system(error)
+    }
+  }
+}

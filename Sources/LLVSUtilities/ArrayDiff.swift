@@ -1,0 +1,129 @@
+/// The difference between two arrays, as deletions and insertions.
+///
+/// The differences that two people made to one array can be merged and applied to it.
+public struct ArrayDiff<T: Equatable>: Equatable {
+  /// One change.
+  public enum IncrementalChange: Equatable {
+    /// An element is added, at its index in the final array.
+    case insert(finalIndex: Int, value: T)
+    /// An element is removed, by its index in the original array.
+    case delete(originalIndex: Int, value: T)
+
+    /// True for a deletion.
+    public var isDeletion: Bool {
+      switch self {
+      case .delete: true
+      case .insert: false
+      }
+    }
+
+    /// True for an insertion.
+    public var isInsertion: Bool { !isDeletion }
+
+    /// The index, in the original array of a deletion and in the final one of an insertion.
+    public var index: Int {
+      switch self {
+      case .delete(let index, _), .insert(let index, _): index
+      }
+    }
+  }
+
+  /// The deletions, from the end of the array to its beginning, and then the insertions, from the
+  /// beginning to the end: applied in this order they turn the original array into the final one.
+  public private(set) var incrementalChanges: [IncrementalChange]
+
+  /// Computes the difference of two arrays by their longest common subsequence.
+  ///
+  /// - Complexity: O(*n* · *d*) for arrays of *n* elements with *d* differences.
+  public init(originalValues: [T], finalValues: [T]) {
+    let difference = finalValues.difference(from: originalValues)
+    var deletions: [IncrementalChange] = []
+    var insertions: [IncrementalChange] = []
+    for change in difference {
+      switch change {
+      case .remove(let offset, let element, _):
+        deletions.append(.delete(originalIndex: offset, value: element))
+      case .insert(let offset, let element, _):
+        insertions.append(.insert(finalIndex: offset, value: element))
+      }
+    }
+    deletions.sort { $0.index > $1.index }
+    insertions.sort { $0.index < $1.index }
+    incrementalChanges = deletions + insertions
+  }
+
+  /// Merges two differences from one original array: what either deletes is deleted, and what both
+  /// insert at one place stands there one after the other, the first one's before.
+  public init(merging first: ArrayDiff, with second: ArrayDiff) {
+    var deleted: [Int: T] = [:]
+    var inserted: [Int: [T]] = [:]
+    for diff in [first, second] {
+      for case .delete(let index, let value) in diff.incrementalChanges { deleted[index] = value }
+      for (anchor, values) in diff.insertionsByAnchor {
+        inserted[anchor, default: []] += values
+      }
+    }
+    incrementalChanges = deleted.sorted { $0.key > $1.key }
+      .map { .delete(originalIndex: $0.key, value: $0.value) }
+    let gone = deleted.keys.sorted()
+    var count = 0
+    for (anchor, values) in inserted.sorted(by: { $0.key < $1.key }) {
+      // The originals up to the anchor that are left, and the insertions before.
+      let left = anchor + 1 - gone.prefix { $0 <= anchor }.count
+      for value in values {
+        incrementalChanges.append(.insert(finalIndex: left + count, value: value))
+        count += 1
+      }
+    }
+  }
+
+  /// The inserted elements by the index of the original element that they follow; -1 at the
+  /// beginning.
+  private var insertionsByAnchor: [Int: [T]] {
+    let deleted = Set(incrementalChanges.filter(\.isDeletion).map(\.index))
+    var result: [Int: [T]] = [:]
+    var (anchor, kept, count) = (-1, 0, 0)
+    for case .insert(let index, let value) in incrementalChanges {
+      while kept < index - count {
+        anchor += 1
+        if !deleted.contains(anchor) { kept += 1 }
+      }
+      result[anchor, default: []].append(value)
+      count += 1
+    }
+    return result
+  }
+}
+
+extension ArrayDiff: Sendable where T: Sendable {}
+extension ArrayDiff.IncrementalChange: Sendable where T: Sendable {}
+
+extension Array where Element: Equatable {
+  /// Returns the difference that leads from this array to another.
+  public func diff(leadingTo newArray: [Element]) -> ArrayDiff<Element> {
+    ArrayDiff(originalValues: self, finalValues: newArray)
+  }
+
+  /// Returns the array with a difference applied.
+  public func applying(_ arrayDiff: ArrayDiff<Element>) -> [Element] {
+    var array = self
+    array.apply(arrayDiff)
+    return array
+  }
+
+  /// Applies a difference.
+  public mutating func apply(_ arrayDiff: ArrayDiff<Element>) {
+    for change in arrayDiff.incrementalChanges { apply(change) }
+  }
+
+  /// Applies a change; a deletion of an element that is not there does nothing, and an insertion
+  /// behind the end appends.
+  public mutating func apply(_ change: ArrayDiff<Element>.IncrementalChange) {
+    switch change {
+    case .delete(let index, _):
+      if indices.contains(index) { remove(at: index) }
+    case .insert(let index, let value):
+      insert(value, at: Swift.min(Swift.max(0, index), count))
+    }
+  }
+}

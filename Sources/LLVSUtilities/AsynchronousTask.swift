@@ -1,0 +1,68 @@
+internal import Synchronization
+
+/// A piece of work that ends by calling a function, and that may be followed by others.
+///
+/// New programs write `async` functions; this is for those that were written with callbacks.
+///
+/// Unchecked: programs set the properties before they call ``execute()``; the result alone changes
+/// later, under a lock.
+public final class AsynchronousTask: @unchecked Sendable {
+  /// A function that is called with the outcome.
+  public typealias Callback = (Result<Void, any Error>) -> Void
+
+  /// The work; it calls its argument once, on any thread.
+  public let executionBlock: (_ finish: @escaping Callback) -> Void
+  /// Called with the outcome.
+  public var completionBlock: Callback?
+  /// The task that is executed after this one succeeded; after a failure it gets the same outcome.
+  public var next: AsynchronousTask?
+  // A leaf lock.
+  private let outcome = Mutex<Result<Void, any Error>?>(nil)
+
+  /// Creates a task.
+  public init(_ block: @escaping (_ finish: @escaping Callback) -> Void) {
+    executionBlock = block
+  }
+
+  /// The outcome; nil before the work has ended.
+  public var result: Result<Void, any Error>? { outcome.withLock { $0 } }
+
+  /// Begins the work; the task lives until it has ended.
+  public func execute() {
+    executionBlock { [self] outcome in end(outcome) }
+  }
+
+  private func end(_ outcome: Result<Void, any Error>) {
+    var (task, isFirst): (AsynchronousTask?, Bool) = (self, true)
+    // A failure ends all that follow, without executing them.
+    while let current = task {
+      current.outcome.withLock { $0 = outcome }
+      current.completionBlock?(outcome)
+      task = current.next
+      if case .success = outcome, isFirst {
+        task?.execute()
+        return
+      }
+      isFirst = false
+    }
+  }
+}
+
+extension Array where Element == AsynchronousTask {
+  /// Makes each task the one before's ``AsynchronousTask/next``.
+  public func chain() {
+    for (task, next) in zip(self, dropFirst()) { task.next = next }
+  }
+
+  /// Executes the tasks one after the other, up to the first failure.
+  ///
+  /// - Parameter completionHandler: called once at the end.
+  public func executeInOrder(
+    completingWith completionHandler: @escaping AsynchronousTask.Callback
+  ) {
+    guard let first, let last else { return completionHandler(.success(())) }
+    chain()
+    last.completionBlock = completionHandler
+    first.execute()
+  }
+}

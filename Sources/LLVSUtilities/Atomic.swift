@@ -1,0 +1,25 @@
+internal import Synchronization
+
+/// A property that any thread may read and write; copies of the wrapper share the value.
+@propertyWrapper
+public struct Atomic<Value: Sendable>: Sendable {
+  private final class Storage: Sendable {
+    // A leaf lock.
+    let value: Mutex<Value>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+  }
+
+  private let storage: Storage
+
+  /// Creates a property with a value.
+  public init(wrappedValue: Value) {
+    storage = Storage(wrappedValue)
+  }
+
+  /// The value.
+  public var wrappedValue: Value {
+    get { storage.value.withLock { $0 } }
+    nonmutating set { storage.value.withLock { $0 = newValue } }
+  }
+}

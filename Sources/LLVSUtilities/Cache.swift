@@ -1,0 +1,73 @@
+internal import Synchronization
+
+/// A cache of the values that were used last, in generations: a value that is used moves to the
+/// newest one, and when that is full the oldest is dropped.
+///
+/// - Concurrency: callable from any thread.
+public final class Cache<ValueType> {
+  /// Unchecked: values are stored and returned, never shared by the cache itself.
+  private struct Generations: @unchecked Sendable {
+    /// The newest first; never empty.
+    var all: [[AnyHashable: ValueType]]
+  }
+
+  /// The number of generations.
+  public let numberOfGenerations: Int
+  /// The number of values in a generation after which a new one begins.
+  public let regenerationLimit: Int
+  // A leaf lock.
+  private let generations: Mutex<Generations>
+
+  /// Creates an empty cache; both numbers are at least 1.
+  public init(numberOfGenerations: Int = 2, regenerationLimit: Int = 1000) {
+    self.numberOfGenerations = max(1, numberOfGenerations)
+    self.regenerationLimit = max(1, regenerationLimit)
+    generations = Mutex(Generations(all: [[:]]))
+  }
+
+  private struct Box: @unchecked Sendable {
+    var key: AnyHashable
+    var value: ValueType?
+  }
+
+  /// Keeps a value under a key.
+  public func setValue(_ value: ValueType, for identifier: AnyHashable) {
+    let box = Box(key: identifier, value: value)
+    generations.withLock { generations in
+      if generations.all[0].count >= regenerationLimit {
+        generations.all.insert([:], at: 0)
+        generations.all.removeLast(max(0, generations.all.count - numberOfGenerations))
+      }
+      generations.all[0][box.key] = box.value
+    }
+  }
+
+  /// Returns the value under a key; nil if there is none any more.
+  public func value(for identifier: AnyHashable) -> ValueType? {
+    let key = Box(key: identifier, value: nil)
+    let found = generations.withLock { generations -> Box in
+      for (age, generation) in generations.all.enumerated() {
+        guard let value = generation[key.key] else { continue }
+        if age > 0 { generations.all[0][key.key] = value }
+        return Box(key: key.key, value: value)
+      }
+      return key
+    }
+    return found.value
+  }
+
+  /// Removes the value under a key.
+  public func removeValue(for identifier: AnyHashable) {
+    let key = Box(key: identifier, value: nil)
+    generations.withLock { generations in
+      for age in generations.all.indices { generations.all[age][key.key] = nil }
+    }
+  }
+
+  /// Removes all values.
+  public func purgeAllValues() {
+    generations.withLock { $0.all = [[:]] }
+  }
+}
+
+extension Cache: Sendable where ValueType: Sendable {}

@@ -1,0 +1,95 @@
+/// Divides tasks into batches by their cost, and executes one batch after the other.
+///
+/// Unchecked: the state changes between batches only, and one batch runs at a time.
+public final class DynamicTaskBatcher: @unchecked Sendable {
+  /// A failure of the division itself.
+  public enum Error: Swift.Error {
+    /// A batch asked to grow, and there are no further tasks.
+    case couldNotFurtherGrowFailingBatch
+  }
+
+  /// The outcome of a batch.
+  public enum BatchCompletionOutcome {
+    /// The batch ended; a failure ends everything.
+    case definitive(Result<Void, any Swift.Error>)
+    /// The batch is to be executed again with one more task.
+    case growBatchAndReexecute
+  }
+
+  /// Returns the cost of a task, from 0 to 1; a batch ends before the sum would reach 1.
+  public typealias TaskCostEvaluator = (_ index: Int) -> Float
+  /// Gets the outcome of all.
+  public typealias Completion = (Result<Void, any Swift.Error>) -> Void
+  /// Gets the outcome of a batch.
+  public typealias BatchCompletion = (BatchCompletionOutcome) -> Void
+  /// Executes the tasks of a range and calls its second argument once, on any thread.
+  public typealias BatchExecuter = (
+    _ batchIndexRange: Range<Int>, _ calledUponBatchCompletion: @escaping BatchCompletion
+  ) -> Void
+
+  /// The number of tasks.
+  public let numberOfTasks: Int
+  /// Returns the cost of a task.
+  public let taskCostEvaluator: TaskCostEvaluator
+  /// Executes a batch.
+  public let batchExecuter: BatchExecuter
+
+  /// Creates a batcher.
+  public init(
+    numberOfTasks: Int, taskCostEvaluator: @escaping TaskCostEvaluator,
+    batchExecuter: @escaping BatchExecuter
+  ) {
+    self.numberOfTasks = numberOfTasks
+    self.taskCostEvaluator = taskCostEvaluator
+    self.batchExecuter = batchExecuter
+  }
+
+  /// Executes all tasks.
+  ///
+  /// - Parameter completion: called once at the end, on the thread of the last batch.
+  public func start(executingUponCompletion completion: @escaping Completion) {
+    let last = Box(value: completion)
+    Task { last.value(await outcome()) }
+  }
+
+  /// Unchecked: what is in it is handed from one batch to the next and used by one at a time.
+  private struct Box<Value>: @unchecked Sendable {
+    let value: Value
+  }
+
+  private func outcome() async -> Result<Void, any Swift.Error> {
+    var start = 0
+    var size: Int?
+    while start < numberOfTasks {
+      let end = size.map { start + $0 } ?? nextEnd(after: start)
+      guard end <= numberOfTasks else { return .failure(Error.couldNotFurtherGrowFailingBatch) }
+      switch await execute(start..<end) {
+      case .definitive(.success):
+        (start, size) = (end, nil)
+      case .definitive(.failure(let error)): return .failure(error)
+      case .growBatchAndReexecute: size = end - start + 1
+      }
+    }
+    return .success(())
+  }
+
+  private func execute(_ range: Range<Int>) async -> BatchCompletionOutcome {
+    let outcome = await withCheckedContinuation { continuation in
+      batchExecuter(range) { continuation.resume(returning: Box(value: $0)) }
+    }
+    return outcome.value
+  }
+
+  /// Returns the end of the batch that begins with a task: before the one that would make the costs
+  /// reach 1, but after the first.
+  private func nextEnd(after start: Int) -> Int {
+    var cost: Float = 0
+    var end = start
+    while end < numberOfTasks {
+      cost += taskCostEvaluator(end)
+      if cost >= 1 { break }
+      end += 1
+    }
+    return max(end, start + 1)
+  }
+}
