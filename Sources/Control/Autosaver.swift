@@ -31,11 +31,9 @@ package final class Autosaver: Sendable {
     tree.lock.withLock { _ in
       tree.wake = { [weak self] in self?.wake() }
     }
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       try pendingSync.start()
       try thread.start { [self] in run() }
-    } catch {
-      throw .system(error)
     }
   }
 

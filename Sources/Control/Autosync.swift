@@ -20,11 +20,7 @@ package final class Autosync: Sendable {
   ///
   /// - Throws: ``StoreError/system(_:)`` if no thread can be started.
   package func start() throws(StoreError) {
-    do throws(SystemError) {
-      try thread.start { [self] in run() }
-    } catch {
-      throw .system(error)
-    }
+    try StoreError.wrapping { () throws(SystemError) in try thread.start { [self] in run() } }
   }
 
   /// Ends the thread, and the exchange that it is in, and waits until it has ended.

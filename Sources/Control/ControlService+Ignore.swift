@@ -121,7 +121,7 @@ extension ControlService {
 
   /// Runs a function of the tree, and throws its error as a command's.
   func inTree<R>(_ body: () throws(FSError) -> R) throws(ControlError) -> R {
-    do throws(FSError) { return try body() } catch { throw ControlError(error.asStoreError) }
+    do throws(FSError) { return try body() } catch { throw ControlError(StoreError(error)) }
   }
 
   // MARK: - Taking out of versions

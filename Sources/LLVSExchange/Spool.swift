@@ -28,13 +28,11 @@ final class Spool {
   }
 
   private func spill() throws(StoreError) {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       let file: File
       if let known = self.file { file = known } else { file = try makeFile() }
       self.file = file
       try write(to: file)
-    } catch {
-      throw .system(error)
     }
     bytes.removeAll(keepingCapacity: true)
   }
@@ -77,11 +75,7 @@ final class Spool {
   func drain() throws(StoreError) -> (bytes: [UInt8], file: File?, length: UInt64) {
     if let file {
       if !bytes.isEmpty { try spill() }
-      do throws(SystemError) {
-        try file.truncate(to: length)
-      } catch {
-        throw .system(error)
-      }
+      try StoreError.wrapping { () throws(SystemError) in try file.truncate(to: length) }
     }
     defer {
       bytes = []

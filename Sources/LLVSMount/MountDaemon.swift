@@ -213,7 +213,7 @@ package final class MountDaemon: Sendable {
     do throws(SystemError) {
       try memory.start()
     } catch {
-      throw .store(.system(error))
+      throw .system(error)
     }
     defer { memory.stop() }
     do throws(FuseError) {

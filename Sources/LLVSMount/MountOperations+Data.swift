@@ -175,12 +175,10 @@ extension MountOperations {
 
   /// Returns the free bytes of the store's disk.
   private func freeBytes() throws(FSError) -> UInt64 {
-    do throws(SystemError) {
+    try FSError.wrapping { () throws(SystemError) in
       let disk = try FileSystem.fileSystem(of: tree.store.path)
       let (bytes, overflows) = disk.availableBlocks.multipliedReportingOverflow(by: disk.blockSize)
       return overflows ? .max : bytes
-    } catch {
-      throw .system(error)
     }
   }
 

@@ -55,11 +55,8 @@ struct TreeImport {
 
   /// Makes the version; nil if the tree has the same contents already.
   mutating func run(in store: Store, message: String?) throws(StoreError) -> VersionRecord? {
-    let isUntouched: Bool
-    do throws(SystemError) {
-      isUntouched = try !FileSystem.exists("\(store.path)/journal")
-    } catch {
-      throw .system(error)
+    let isUntouched = try StoreError.wrapping { () throws(SystemError) in
+      try !FileSystem.exists("\(store.path)/journal")
     }
     let state = try store.state()
     if isUntouched, state.head == nil {
@@ -149,7 +146,7 @@ struct TreeImport {
   // MARK: - Walking
 
   private mutating func descend(into directory: [UInt8], at path: [UInt8]) throws(StoreError) {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       var items: [Item] = []
       for name in try FileSystem.names(in: directory) {
         let bytes = name.bytes
@@ -164,8 +161,6 @@ struct TreeImport {
       }
       items.sort { $0.order.lexicographicallyPrecedes($1.order) }
       levels.append(Level(path: path, directory: directory, items: items[...]))
-    } catch {
-      throw .system(error)
     }
   }
 
@@ -201,13 +196,9 @@ struct TreeImport {
       throw .system(
         SystemError(errno: Errno.nameTooLong, call: "import", subject: FileSystem.text(file)))
     }
-    let status: FileStatus
-    var attributes: Attributes
-    do throws(SystemError) {
-      status = try FileSystem.status(file)
-      attributes = try self.attributes(of: file, status)
-    } catch {
-      throw .system(error)
+    var (status, attributes) = try StoreError.wrapping { () throws(SystemError) in
+      let status = try FileSystem.status(file)
+      return (status, try self.attributes(of: file, status))
     }
     let kind: EntryKind
     switch status.kind {
@@ -282,28 +273,22 @@ struct TreeImport {
     switch kind {
     case .symlink:
       return try transaction.write(
-        try Self.translated { () throws(SystemError) in
+        try StoreError.wrapping { () throws(SystemError) in
           try FileSystem.readlink(file)
         })
     case .regular where status.size > 65_536:
-      let source = try Self.translated { () throws(SystemError) in
+      let source = try StoreError.wrapping { () throws(SystemError) in
         let open = try File(bytes: file, [.read, .noFollow, .nonBlocking])
         return FileSource(open, length: try open.status().size)
       }
       return try transaction.write(source)
     case .regular where status.size > 0:
       return try transaction.write(
-        try Self.translated { () throws(SystemError) in
+        try StoreError.wrapping { () throws(SystemError) in
           try File(bytes: file, [.read, .noFollow, .nonBlocking]).read(Int(status.size), at: 0)
         })
     default: return StoredContent(length: 0, digest: .ofNothing, content: .none)
     }
-  }
-
-  private static func translated<R>(
-    _ body: () throws(SystemError) -> R
-  ) throws(StoreError) -> R {
-    do throws(SystemError) { return try body() } catch { throw .system(error) }
   }
 
   private mutating func made(

@@ -66,16 +66,58 @@ package enum FSError: Error, Sendable {
   case store(StoreError)
   /// A system call failed, with its own errno.
   case system(SystemError)
+
+  /// Creates the error of a file operation from that of the store below it.
+  package init(_ error: StoreError) {
+    self = if case .system(let cause) = error { .system(cause) } else { .store(error) }
+  }
+
+  /// Runs a closure that uses the store, and throws the store's error as that of a file operation.
+  @inlinable
+  package static func wrapping<R: ~Copyable>(
+    _ body: () throws(StoreError) -> R
+  ) throws(FSError) -> R {
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      throw FSError(error)
+    }
+  }
+
+  /// Runs calls of the system, and throws a failed one as ``system(_:)``.
+  @inlinable
+  package static func wrapping<R: ~Copyable>(
+    _ body: () throws(SystemError) -> R
+  ) throws(FSError) -> R {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      throw .system(error)
+    }
+  }
 }
 
-/// Runs a closure that reads a store, and throws the store's error as the error of a file
-/// operation.
-///
-/// - Throws: ``FSError/store(_:)`` with whatever error the closure throws.
-package func reading<R>(_ body: () throws(StoreError) -> R) throws(FSError) -> R {
-  do throws(StoreError) {
-    return try body()
-  } catch {
-    throw .store(error)
+extension StoreError {
+  /// Creates a store's error from that of a file operation above it.
+  package init(_ error: FSError) {
+    self =
+      switch error {
+      case .store(let error): error
+      case .system(let error): .system(error)
+      case .noSpace: .noSpace("the disk is full")
+      case .interrupted, .cancelled: .cancelled
+      default: .busy("the live tree: \(error)")
+      }
+  }
+
+  /// Runs file operations, and throws a failed one as an error of the store.
+  package static func wrapping<R: ~Copyable>(
+    _ body: () throws(FSError) -> R
+  ) throws(StoreError) -> R {
+    do throws(FSError) {
+      return try body()
+    } catch {
+      throw StoreError(error)
+    }
   }
 }

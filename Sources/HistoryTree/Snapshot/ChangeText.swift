@@ -35,7 +35,7 @@ package final class ChangeText: Sendable {
   func length() throws(FSError) -> UInt64 {
     var changes = begin
     var length: UInt64 = 0
-    try reading { () throws(StoreError) in
+    try FSError.wrapping { () throws(StoreError) in
       while let change = try changes.next() { length += UInt64(Self.line(change).count) }
     }
     return length

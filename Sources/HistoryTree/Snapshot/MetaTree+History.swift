@@ -14,7 +14,7 @@ extension MetaTree {
       guard !path.isEmpty else { return nil }
       snapshots.remember(version)
       let view = try snapshots.snapshot(version.number).view
-      let found = try reading { () throws(StoreError) in try view.find(path: path) }
+      let found = try FSError.wrapping { () throws(StoreError) in try view.find(path: path) }
       guard case .value(let entry)? = found else { return nil }
       return Self.found(try linked(entry, in: view), in: version.number)
     }
@@ -27,7 +27,7 @@ extension MetaTree {
 
   private func version(called name: [UInt8]) throws(FSError) -> VersionRecord? {
     guard let text = String(validating: name, as: UTF8.self) else { return nil }
-    return try reading { () throws(StoreError) in try store.version(named: text) }
+    return try FSError.wrapping { () throws(StoreError) in try store.version(named: text) }
   }
 
   private func isVersionName(_ name: [UInt8]) throws(FSError) -> Bool {
@@ -62,7 +62,7 @@ extension MetaTree {
   /// - Complexity: O(log *n*) if the head or the index of revisions knows the path, else a look-up
   ///   in each version back to the last one that held it.
   private func hasHistory(_ path: [UInt8]) throws(FSError) -> Bool {
-    try reading { () throws(StoreError) in
+    try FSError.wrapping { () throws(StoreError) in
       let view = live.shownBase
       if try view.find(path: path) != nil { return true }
       if try !store.versions(changing: KeyCoding.key(ofPath: path)).isEmpty { return true }
@@ -84,14 +84,14 @@ extension MetaTree {
 
   /// Returns the versions that changed the value at a path, oldest first.
   func revisionVersions(of path: [UInt8]) throws(FSError) -> [VersionRecord] {
-    try reading { () throws(StoreError) in try store.versions(changing: historyKey(path)) }
+    try FSError.wrapping { () throws(StoreError) in try store.versions(changing: historyKey(path)) }
   }
 
   /// Returns the distinct revisions of the value at a path, oldest first.
   func revisions(at path: [UInt8]) throws(FSError) -> [(name: [UInt8], entry: Entry)] {
     guard !path.isEmpty else { return [] }
     let versions = try revisionVersions(of: path)
-    let all = try reading { () throws(StoreError) in
+    let all = try FSError.wrapping { () throws(StoreError) in
       let key = try historyKey(path)
       var found: [(VersionRecord, Entry)] = []
       for record in versions {

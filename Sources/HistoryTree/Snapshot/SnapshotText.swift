@@ -13,7 +13,7 @@ extension MetaTree {
   func info(_ number: VersionNumber, _ path: [UInt8]) throws(FSError) -> [UInt8] {
     let snapshot = try snapshots.snapshot(number)
     let record = snapshot.record
-    let metadata = try reading { () throws(StoreError) in try store.metadata(of: record) }
+    let metadata = try FSError.wrapping { () throws(StoreError) in try store.metadata(of: record) }
     var lines: [(String, String)] = [
       ("version", record.name), ("id", record.id.rawValue), ("time", Self.text(record.timestamp)),
       ("line", record.line),
@@ -51,7 +51,7 @@ extension MetaTree {
     var counts = Counts()
     var changes = try changes(of: number, path)
     let view = try snapshots.snapshot(number).view
-    try reading { () throws(StoreError) in
+    try FSError.wrapping { () throws(StoreError) in
       var walk = view.entries(below: path)
       while let (_, entry) = try walk.next() {
         guard !entry.isDirectory else { continue }

@@ -36,7 +36,7 @@ final class Snapshots: Sendable {
   /// - Throws: ``FSError/stale`` if the version does not exist any more.
   func snapshot(_ number: VersionNumber) throws(FSError) -> Snapshot {
     if let found = known.withLock({ $0[number] }) { return found }
-    let record = try reading { () throws(StoreError) in try store.version(number) }
+    let record = try FSError.wrapping { () throws(StoreError) in try store.version(number) }
     guard let record else { throw .stale }
     return remember(record)
   }
@@ -55,7 +55,7 @@ final class Snapshots: Sendable {
   /// Returns the time at which a version was made; it is shown for files without a recorded time.
   func time(of number: VersionNumber) throws(FSError) -> Attributes.Time {
     if let found = times.withLock({ $0[number] }) { return found }
-    let node = try reading { () throws(StoreError) in try store.graph.node(number) }
+    let node = try FSError.wrapping { () throws(StoreError) in try store.graph.node(number) }
     let time = Attributes.Time(referenceTimestamp: node.timestamp)
     times.withLock { times in
       if times.count >= Self.timeLimit { times = [:] }

@@ -84,7 +84,7 @@ package final class MetaFile: Sendable {
     case .changes(let text): return try text.read(at: offset, into: buffer)
     case .value(let stored, let number, let key):
       do throws(FSError) {
-        return try reading { () throws(StoreError) in
+        return try FSError.wrapping { () throws(StoreError) in
           try tree.store.contents.read(stored, at: offset, into: buffer)
         }
       } catch {

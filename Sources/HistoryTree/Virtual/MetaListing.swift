@@ -65,7 +65,7 @@ enum MetaListing {
     }
 
     private mutating func advance() throws(FSError) -> TreeListing.Item? {
-      do throws(StoreError) { return try listing.next() } catch { throw .store(error) }
+      try FSError.wrapping { () throws(StoreError) in try listing.next() }
     }
 
     private func name(_ item: TreeListing.Item, _ tree: MetaTree) throws(FSError) -> Name {
@@ -105,7 +105,7 @@ enum MetaListing {
       while let line = try advance(tree) {
         position = UInt64(line.number.rawValue)
         if !isTop {
-          let isShown = try reading { () throws(StoreError) in
+          let isShown = try FSError.wrapping { () throws(StoreError) in
             try tree.changes(line, below: path)
           }
           guard isShown else { continue }
@@ -123,7 +123,7 @@ enum MetaListing {
     private mutating func advance(_ tree: MetaTree) throws(FSError) -> VersionLine? {
       if page.isEmpty {
         let after = UInt32(clamping: position)
-        page = try reading { () throws(StoreError) in
+        page = try FSError.wrapping { () throws(StoreError) in
           try tree.store.versionLines(after: after, limit: Self.pageLimit)[...]
         }
       }
@@ -160,7 +160,7 @@ enum MetaListing {
     ) throws(FSError) -> (String, Int64)? {
       let before = Self.lastDay - Int64(clamping: min(position, 1_000_000))
       let start = tree.calendar.utc(local: before * 86_400)
-      let newest = try reading { () throws(StoreError) -> VersionRecord? in
+      let newest = try FSError.wrapping { () throws(StoreError) -> VersionRecord? in
         let first = try tree.store.versionsNewestFirst(before: nil, limit: 1).first
         guard position > 0, var place = first else { return first }
         place.start(at: Double(start - 978_307_200))

@@ -224,7 +224,7 @@ extension MetaTree {
     case "version":
       return Array(try snapshots.snapshot(entry.storedVersion).record.name.utf8)
     case "revisions":
-      return try reading { () throws(StoreError) in
+      return try FSError.wrapping { () throws(StoreError) in
         Array(String(try store.versions(changing: entry.key).count).utf8)
       }
     default: throw .noData

@@ -80,7 +80,7 @@ extension MetaTree {
     of head: VersionNumber, atOrBelow path: [UInt8]
   ) throws(FSError) -> [ConflictDirectories.Shown] {
     let view = try snapshots.snapshot(head).view
-    let shown = try reading { () throws(StoreError) in
+    let shown = try FSError.wrapping { () throws(StoreError) in
       var shown: [ConflictDirectories.Shown] = []
       let isNear = TreeView.mayBeShown(atOrBelow: path)
       for conflict in try store.openConflicts(at: head, where: isNear) {

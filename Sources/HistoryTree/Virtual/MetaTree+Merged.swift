@@ -58,7 +58,7 @@ extension MetaTree {
     guard let conflict = shown?.conflict else { return nil }
     let known = conflicts.state.withLock { $0.mergedHead == head ? $0.merged[path] : nil }
     if let known { return known }
-    let text = try reading { () throws(StoreError) in
+    let text = try FSError.wrapping { () throws(StoreError) in
       try ConflictTexts(conflict, in: store)?.marked
     }
     conflicts.state.withLock { state in
@@ -80,7 +80,7 @@ extension MetaTree {
   ) throws(FSError) -> Bool {
     let shown = try shownConflicts(atOrBelow: path).first { $0.path == path }
     if let shown {
-      let texts = try reading { () throws(StoreError) in
+      let texts = try FSError.wrapping { () throws(StoreError) in
         try ConflictTexts(shown.conflict, in: store)
       }
       if texts?.areMarkersLeft(in: bytes) ?? TextMerge.holdsMarkers(bytes, besides: []) {

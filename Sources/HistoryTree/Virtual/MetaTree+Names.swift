@@ -134,7 +134,9 @@ extension MetaTree {
         content: .snapshotMeta(number, path: path, base: base), numbering: .directory)
     }
     let view = try snapshots.snapshot(number).view
-    let found = try reading { () throws(StoreError) in try view.child(of: path, named: name) }
+    let found = try FSError.wrapping { () throws(StoreError) in
+      try view.child(of: path, named: name)
+    }
     switch found {
     case nil: return nil
     case .value(let entry)?: return Self.found(try linked(entry, in: view), in: number)
@@ -169,7 +171,7 @@ extension MetaTree {
   }
 
   private func linkContents(_ id: [UInt8], in view: TreeView) throws(FSError) -> [Entry] {
-    try reading { () throws(StoreError) in
+    try FSError.wrapping { () throws(StoreError) in
       var contents: [Entry] = []
       for key in try store.keys(linkedBy: id) {
         guard var other = try view.map.entry(at: key), other.revision > 0 else { continue }

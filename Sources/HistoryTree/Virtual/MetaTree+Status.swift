@@ -93,7 +93,7 @@ extension MetaTree {
   ) throws(FSError) -> Entry? {
     guard !path.isEmpty else { return nil }
     let view = try snapshots.snapshot(number).view
-    let found = try reading { () throws(StoreError) in try view.find(path: path) }
+    let found = try FSError.wrapping { () throws(StoreError) in try view.find(path: path) }
     guard case .directory(let entry)? = found else { return nil }
     return entry
   }
@@ -117,7 +117,7 @@ extension MetaTree {
     let mtime = attributes.mtime ?? stored
     var mode = live.defaults.mode(attributes, of: entry.kind)
     if hidesPrivileges, entry.kind == .regular { mode &= ~0o6000 }
-    let zeros = try reading { () throws(StoreError) in
+    let zeros = try FSError.wrapping { () throws(StoreError) in
       try store.contents.shownZeroBytes(entry.stored)
     }
     // Two links tell du, tar and rsync that the bytes may be in other versions too.

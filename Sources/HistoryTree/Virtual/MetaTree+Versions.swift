@@ -26,7 +26,7 @@ extension MetaTree {
       return alias(newest.name)
     case .tags:
       guard let tag = try line(named: name, among: tagNames) else { return nil }
-      let tagged = try reading { () throws(StoreError) in try store.version(tagged: tag) }
+      let tagged = try FSError.wrapping { () throws(StoreError) in try store.version(tagged: tag) }
       return tagged.map { alias($0.name) }
     case .times:
       let now = LiveTree.now()
@@ -54,7 +54,7 @@ extension MetaTree {
   private func version(
     _ name: String, in directory: MetaNode
   ) throws(FSError) -> Found? {
-    let named = try reading { () throws(StoreError) in try store.version(named: name) }
+    let named = try FSError.wrapping { () throws(StoreError) in try store.version(named: name) }
     if let named {
       snapshots.remember(named)
       let isTop = directory.root == LiveTree.rootInode
@@ -70,7 +70,7 @@ extension MetaTree {
       switch error {
       // No id begins so, or several do.
       case .notFound, .invalid: return nil
-      default: throw .store(error)
+      default: throw FSError(error)
       }
     }
   }
@@ -88,11 +88,8 @@ extension MetaTree {
     }
     if try TreeView(map: map).hasEscaped() { prefixes.append(TreeView.escapedPrefix(prefix)) }
     for predecessor in predecessors {
-      let before: ValueMap
-      do throws(FSError) {
-        before = try snapshots.snapshot(predecessor).view.map
-      } catch {
-        throw error.asStoreError
+      let before = try StoreError.wrapping { () throws(FSError) in
+        try snapshots.snapshot(predecessor).view.map
       }
       var differs = false
       for prefix in prefixes where !differs {
@@ -108,7 +105,7 @@ extension MetaTree {
 
   func uncontainedHeads() throws(FSError) -> [VersionRecord] {
     let line = try headLine()
-    let nodes = try reading { () throws(StoreError) in
+    let nodes = try FSError.wrapping { () throws(StoreError) in
       try store.graph.uncontainedHeads(ofLine: line)
     }
     var records: [VersionRecord] = []
@@ -147,7 +144,9 @@ extension MetaTree {
 
   private func newest(ofLine line: String) throws(FSError) -> VersionRecord? {
     let branch = line == VersionRecord.unnamedLine ? nil : Branch(rawValue: line)
-    let heads = try reading { () throws(StoreError) in try store.graph.openHeads(ofLine: branch) }
+    let heads = try FSError.wrapping { () throws(StoreError) in
+      try store.graph.openHeads(ofLine: branch)
+    }
     guard let newest = heads.max(by: HistoryNode.isOlder) else { return nil }
     return try snapshots.snapshot(newest.number).record
   }
@@ -157,10 +156,12 @@ extension MetaTree {
     var names: [String] = []
     var last: String?
     while true {
-      let page = try reading { () throws(StoreError) in try store.lines(after: last, limit: 512) }
+      let page = try FSError.wrapping { () throws(StoreError) in
+        try store.lines(after: last, limit: 512)
+      }
       guard let end = page.last else { return names }
       for line in page
-      where try reading({ () throws(StoreError) in try store.hasOpenHead(line) }) {
+      where try FSError.wrapping({ () throws(StoreError) in try store.hasOpenHead(line) }) {
         names.append(line)
       }
       last = end
@@ -172,7 +173,9 @@ extension MetaTree {
     var names: [String] = []
     var last: String?
     while true {
-      let page = try reading { () throws(StoreError) in try store.tags(after: last, limit: 512) }
+      let page = try FSError.wrapping { () throws(StoreError) in
+        try store.tags(after: last, limit: 512)
+      }
       guard let end = page.last else { return names }
       names += page
       last = end
@@ -183,7 +186,7 @@ extension MetaTree {
 
   /// Returns the version that the working tree showed at an instant, in nanoseconds since 1970.
   func shown(at instant: Int64) throws(FSError) -> VersionRecord? {
-    let logged = try reading { () throws(StoreError) in
+    let logged = try FSError.wrapping { () throws(StoreError) in
       try store.head(at: instant) { live.damage.tell($0) }
     }
     if let logged {
@@ -191,7 +194,7 @@ extension MetaTree {
       return try snapshots.snapshot(number).record
     }
     guard let head = live.shownHead else { return nil }
-    return try reading { () throws(StoreError) in
+    return try FSError.wrapping { () throws(StoreError) in
       try Ancestors.newest(of: head, in: store, notAfter: Self.referenceTime(instant))
     }
   }

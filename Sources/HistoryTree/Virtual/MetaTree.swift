@@ -193,7 +193,8 @@ package final class MetaTree: Sendable {
       let entry = try entry(number, key)
       guard entry.kind == .symlink else { throw .invalid }
       return LinkTarget.shown(
-        try reading { () throws(StoreError) in try store.contents.linkTarget(entry.stored) })
+        try FSError.wrapping { () throws(StoreError) in try store.contents.linkTarget(entry.stored)
+        })
     default: throw .invalid
     }
   }
@@ -203,7 +204,8 @@ package final class MetaTree: Sendable {
   ) throws(FSError) -> Entry {
     let view = try snapshots.snapshot(number).view
     let map = isShort ? view.map.shortened : view.map
-    guard let entry = try reading({ () throws(StoreError) in try map.entry(at: key) }) else {
+    guard let entry = try FSError.wrapping({ () throws(StoreError) in try map.entry(at: key) })
+    else {
       throw .stale
     }
     return entry

@@ -52,4 +52,16 @@ public enum StoreError: Error, Sendable {
   case noSpace(String)
   /// A system call failed.
   case system(SystemError)
+
+  /// Runs calls of the system, and throws a failed one as ``system(_:)``.
+  @inlinable
+  package static func wrapping<R: ~Copyable>(
+    _ body: () throws(SystemError) -> R
+  ) throws(StoreError) -> R {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      throw .system(error)
+    }
+  }
 }

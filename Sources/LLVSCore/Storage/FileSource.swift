@@ -19,12 +19,10 @@ package struct FileSource: ContentSource {
   package func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       guard try file.read(into: buffer, at: offset) == buffer.count else {
         throw SystemError(errno: Errno.inputOutput, call: "read (short)", subject: file.path)
       }
-    } catch {
-      throw .system(error)
     }
   }
 

@@ -17,10 +17,8 @@ final class ReadableCopy: Sendable {
   /// - Complexity: O(size of the databases).
   init(of store: String) throws(StoreError) {
     path = "\(SystemProcess.temporaryDirectory)/llvs-copy-\(SystemRandom.hex(8))"
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       try FileSystem.makeDirectory(path, permissions: 0o700)
-    } catch {
-      throw .system(error)
     }
     do throws(SystemError) {
       for _ in 0..<5 {

@@ -215,7 +215,7 @@ final class RecordStore: NodeStorage, Sendable {
     let number = max(writer.next, 1)
     guard number < 1 << 24 else { throw .noSpace("the store has used up its segment numbers") }
     let path = files.path(number)
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       let file = try File.kept(path, [.readWrite, .create, .exclusive])
       // The number is used up even if the header cannot be written.
       writer.next = number + 1
@@ -231,8 +231,6 @@ final class RecordStore: NodeStorage, Sendable {
       writer.smallCommits = 0
       files.insert(file, for: number)
       publish(writer)
-    } catch {
-      throw .system(error)
     }
   }
 

@@ -75,10 +75,8 @@ final class SegmentFiles: Sendable {
 
   /// Returns the numbers of all segments in ascending order.
   func numbers() throws(StoreError) -> [UInt32] {
-    do throws(SystemError) {
-      return try FileSystem.list(directory).compactMap { SegmentFormat.number(of: $0) }.sorted()
-    } catch {
-      throw .system(error)
+    try StoreError.wrapping { () throws(SystemError) in
+      try FileSystem.list(directory).compactMap { SegmentFormat.number(of: $0) }.sorted()
     }
   }
 }

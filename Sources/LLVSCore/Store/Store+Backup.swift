@@ -37,10 +37,8 @@ extension Store {
     try makeTarget(target)
     let part = "\(target)/store.sqlite.part"
     try besides { () throws(StoreError) in
-      do throws(SystemError) {
+      try StoreError.wrapping { () throws(SystemError) in
         if try FileSystem.exists(part) { try FileSystem.unlink(part) }
-      } catch {
-        throw .system(error)
       }
       try catalog.backup(to: part)
     }
@@ -54,7 +52,7 @@ extension Store {
         return progress(done, max(done, total))
       }
     }
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       try FileSystem.syncDirectory("\(target)/segments")
       let catalog = try File(part, .readWrite)
       try catalog.sync()
@@ -62,8 +60,6 @@ extension Store {
       try FileSystem.rename(part, to: "\(target)/store.sqlite")
       try FileSystem.syncDirectory(target)
       try FileSystem.syncDirectory(FileSystem.directory(of: target))
-    } catch {
-      throw .system(error)
     }
   }
 
@@ -86,13 +82,11 @@ extension Store {
     _ source: String, to target: String, progress: (UInt64) -> Bool
   ) throws(StoreError) {
     var isCancelled = false
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       try File.regular(source, .read).copy(to: target) { count in
         isCancelled = !progress(count)
         return !isCancelled
       }
-    } catch {
-      throw .system(error)
     }
     if isCancelled { throw .cancelled }
   }
@@ -102,7 +96,7 @@ extension Store {
   /// - Throws: ``StoreError/system(_:)`` if its files cannot be examined.
   public func statistics() throws(StoreError) -> StoreStatistics {
     let versions = Int(try state().lastNumber)
-    do throws(SystemError) {
+    return try StoreError.wrapping { () throws(SystemError) in
       let names = try FileSystem.list("\(path)/segments")
       var bytes: UInt64 = 0
       for name in names { bytes += try FileSystem.status("\(path)/segments/\(name)").size }
@@ -114,8 +108,6 @@ extension Store {
       return StoreStatistics(
         versions: versions, segments: names.count, segmentBytes: bytes, databaseBytes: databases,
         availableBytes: try FileSystem.fileSystem(of: path).availableBytes)
-    } catch {
-      throw .system(error)
     }
   }
 }

@@ -26,12 +26,10 @@ extension Store {
       throw .system(error)
     }
     let copy = try ReadableCopy(of: path)
-    do throws(SystemError) {
+    return try StoreError.wrapping { () throws(SystemError) in
       let found = try CatalogLog.examine(copy.path)
       try CatalogLog.mend(found, in: copy.path)
       return (copy, found.words)
-    } catch {
-      throw .system(error)
     }
   }
 

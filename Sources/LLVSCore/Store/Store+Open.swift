@@ -141,23 +141,17 @@ extension Store {
   }
 
   private static func exists(_ path: String) throws(StoreError) -> Bool {
-    do throws(SystemError) {
-      return try FileSystem.exists(path)
-    } catch {
-      throw .system(error)
-    }
+    try StoreError.wrapping { () throws(SystemError) in try FileSystem.exists(path) }
   }
 
   /// Makes a store's directory if there is nothing at the path.
   ///
   /// - Returns: true if it was made.
   private static func makeDirectory(_ path: String) throws(StoreError) -> Bool {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       if try FileSystem.exists(path) { return false }
       try FileSystem.makeDirectory(path, permissions: 0o700)
       return true
-    } catch {
-      throw .system(error)
     }
   }
 
@@ -165,11 +159,8 @@ extension Store {
   ///
   /// - Throws: ``StoreError/unreliable(_:)`` if they do not and the store is opened for writing.
   private static func isReliable(_ path: String, _ mode: AccessMode) throws(StoreError) -> Bool {
-    let unreliable: String?
-    do throws(SystemError) {
-      unreliable = try FileSystem.fileSystem(of: path).unreliableKind
-    } catch {
-      throw .system(error)
+    let unreliable = try StoreError.wrapping { () throws(SystemError) in
+      try FileSystem.fileSystem(of: path).unreliableKind
     }
     guard let unreliable else { return true }
     guard mode == .writer else { return false }
@@ -184,11 +175,8 @@ extension Store {
       "lock", "readers", "turn", "segments", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm",
       "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-journal", "lost+found",
     ]
-    let foreign: String?
-    do throws(SystemError) {
-      foreign = try FileSystem.list(path).first { !own.contains($0) }
-    } catch {
-      throw .system(error)
+    let foreign = try StoreError.wrapping { () throws(SystemError) in
+      try FileSystem.list(path).first { !own.contains($0) }
     }
     if let foreign { throw .exists("\(path) is neither a store nor empty: it holds \(foreign)") }
   }
@@ -204,12 +192,7 @@ extension Store {
   private static func writerLock(_ path: String, patience: UInt64) throws(StoreError) -> File {
     let start = SystemClock.monotonic()
     while true {
-      let lock: WriterLock
-      do throws(SystemError) {
-        lock = try takeWriterLock(path)
-      } catch {
-        throw .system(error)
-      }
+      let lock = try StoreError.wrapping { () throws(SystemError) in try takeWriterLock(path) }
       switch lock {
       case .taken(let file): return file
       case .held(_, isFinishing: true) where SystemClock.monotonic() - start < patience:
@@ -257,18 +240,20 @@ extension Store {
 
   /// Returns the store's directory, locked.
   private static func lockedDirectory(_ path: String) throws(StoreError) -> File {
-    do throws(SystemError) {
+    let locked = try StoreError.wrapping { () throws(SystemError) -> File? in
       let directory = try File(path, [.read, .directory])
       // A child that has not reached its exec may have the lock for a moment, as above.
       for _ in 0..<20 {
         if try directory.lockEntirely() { return directory }
         SystemClock.sleep(nanoseconds: 10_000_000)
       }
-    } catch {
-      throw .system(error)
+      return nil
     }
-    throw .busy(
-      "\(path) is in use by a process whose lock file has been removed or replaced since")
+    guard let locked else {
+      throw .busy(
+        "\(path) is in use by a process whose lock file has been removed or replaced since")
+    }
+    return locked
   }
 
   /// Writes into the lock file that the holder is about to release it, so that waiting processes
@@ -331,7 +316,7 @@ extension Store {
     _ path: String, isTrusted: Bool
   ) throws(StoreError) -> (file: File, canWrite: Bool) {
     let lock = "\(path)/readers"
-    do throws(SystemError) {
+    return try StoreError.wrapping { () throws(SystemError) in
       guard isTrusted else { return (try File(path, [.read, .directory]), false) }
       let (file, canWrite): (File, Bool)
       do throws(SystemError) {
@@ -346,23 +331,19 @@ extension Store {
       }
       _ = try file.lock(.shared, waiting: true)
       return (file, canWrite)
-    } catch {
-      throw .system(error)
     }
   }
 
   /// Returns the identity of this directory, which a copy does not have: the inodes of the
   /// directory and of the file `lock`.
   private static func identity(of lock: File, in path: String) throws(StoreError) -> [UInt8] {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       let directory = try FileSystem.status(path)
       let file = try FileSystem.status("\(path)/lock")
       var bytes: [UInt8] = []
       bytes.append(bigEndian: directory.inode)
       bytes.append(bigEndian: file.inode)
       return bytes
-    } catch {
-      throw .system(error)
     }
   }
 
@@ -371,7 +352,7 @@ extension Store {
     _ path: String, isMissingAllowed: Bool
   ) throws(StoreError) {
     let segments = "\(path)/segments"
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       if try !FileSystem.exists(segments) {
         if !isMissingAllowed { try FileSystem.makeKeptDirectory(segments) }
         return
@@ -380,32 +361,26 @@ extension Store {
       guard try FileSystem.status(segments, following: false).kind == .directory else {
         throw SystemError(errno: Errno.notDirectory, call: "lstat", subject: segments)
       }
-    } catch {
-      throw .system(error)
     }
   }
 
   /// Returns a file that shows that the store had a catalog; nil if there is none.
   private static func witness(in path: String) throws(StoreError) -> String? {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       for (directory, ending) in [("segments", ".seg"), ("journal", ".journal")]
       where try FileSystem.exists("\(path)/\(directory)") {
         let names = try FileSystem.list("\(path)/\(directory)")
         if let name = names.first(where: { $0.hasSuffix(ending) }) { return "\(directory)/\(name)" }
       }
       return nil
-    } catch {
-      throw .system(error)
     }
   }
 
   private static func makeDurable(_ path: String) throws(StoreError) {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       try FileSystem.syncDirectory("\(path)/segments")
       try FileSystem.syncDirectory(path)
       try FileSystem.syncDirectory(FileSystem.directory(of: path))
-    } catch {
-      throw .system(error)
     }
   }
 

@@ -6,7 +6,7 @@ extension Store {
   ///
   /// - Throws: ``StoreError/system(_:)``.
   package func strangers() throws(StoreError) -> [UInt32] {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       // The directory that was opened is examined, even if another one has its path now.
       let opened = try directoryLock.map { (file) throws(SystemError) in try file.status() }
       let directory =
@@ -18,8 +18,6 @@ extension Store {
         found.append(owner)
       }
       return found
-    } catch {
-      throw .system(error)
     }
   }
 }

@@ -19,13 +19,11 @@ struct OpenedFiles: Sendable {
   /// - Throws: ``StoreError/system(_:)`` if one cannot be examined.
   init(of directory: String) throws(StoreError) {
     self.directory = directory
-    do throws(SystemError) {
-      places = try ["", "/store.sqlite", "/segments"].map { (name) throws(SystemError) in
+    places = try StoreError.wrapping { () throws(SystemError) in
+      try ["", "/store.sqlite", "/segments"].map { (name) throws(SystemError) in
         let status = try FileSystem.status(directory + name)
         return Place(path: directory + name, device: status.device, inode: status.inode)
       }
-    } catch {
-      throw .system(error)
     }
   }
 

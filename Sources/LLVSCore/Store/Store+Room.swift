@@ -19,7 +19,7 @@ extension Store {
   static func ensureRoom(
     _ path: String, makeRoom: ((String) -> Void)?
   ) throws(StoreError) {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       let disk = try FileSystem.fileSystem(of: path)
       guard disk.availableBytes < DiskSpace.tightBytes else { return }
       do throws(SystemError) {
@@ -34,8 +34,6 @@ extension Store {
           guard isFull(error), disk.blockSize >= DiskSpace.mappedBlock else { throw error }
         }
       }
-    } catch {
-      throw .system(error)
     }
   }
 

@@ -76,7 +76,7 @@ enum LivePlace: ComparedTree {
       guard let status = try Self.status(path, in: tree), status.kind == .directory else {
         return []
       }
-      return try Self.translated { () throws(FSError) in
+      return try StoreError.wrapping { () throws(FSError) in
         var names: [[UInt8]] = []
         for item in try tree.list(status.node).items.dropFirst(2) {
           let child = try tree.lookup(status.node, item.name)
@@ -96,7 +96,7 @@ enum LivePlace: ComparedTree {
   }
 
   private static func status(_ path: [UInt8], in tree: LiveTree) throws(StoreError) -> NodeStatus? {
-    try translated { () throws(FSError) -> NodeStatus? in
+    try StoreError.wrapping { () throws(FSError) -> NodeStatus? in
       var status = try tree.getattr(LiveTree.rootInode)
       for name in path.split(separator: 0x2F) {
         guard status.kind == .directory else { return nil }
@@ -109,9 +109,5 @@ enum LivePlace: ComparedTree {
       }
       return status
     }
-  }
-
-  private static func translated<R>(_ body: () throws(FSError) -> R) throws(StoreError) -> R {
-    do throws(FSError) { return try body() } catch { throw error.asStoreError }
   }
 }

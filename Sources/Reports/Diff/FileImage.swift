@@ -71,15 +71,13 @@ package struct FileImage {
     owner = (nil, nil)
     length = kind == .directory ? 0 : status.size
     source = .unmounted(status.node, tree)
-    do throws(FSError) {
+    extended = try StoreError.wrapping { () throws(FSError) in
       var extended: [Attributes.Extended] = []
       for name in try tree.listxattr(status.node).split(separator: 0).map({ Array($0) }) {
         extended.append(
           Attributes.Extended(name: name, value: try tree.getxattr(status.node, name)))
       }
-      self.extended = extended.sorted { $0.name.lexicographicallyPrecedes($1.name) }
-    } catch {
-      throw error.asStoreError
+      return extended.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     }
   }
 
@@ -184,7 +182,7 @@ package struct FileImage {
       let read = try bytes.withUnsafeMutableBytes { try tree.read(inode, at: offset, into: $0) }
       return Array(bytes.prefix(read))
     } catch let error as FSError {
-      throw error.asStoreError
+      throw StoreError(error)
     }
   }
 

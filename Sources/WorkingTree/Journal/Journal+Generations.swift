@@ -7,7 +7,7 @@ import TreeNames
 extension Journal {
   /// Begins the first generation of a directory without one.
   static func create(in directory: String, header: JournalHeader) throws(StoreError) -> Journal {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       if try !FileSystem.exists(directory) {
         try FileSystem.makeKeptDirectory(directory)
         try FileSystem.syncDirectory(FileSystem.directory(of: directory))
@@ -22,8 +22,6 @@ extension Journal {
         state: State(
           generation: 1, file: file, fileEnd: end, writtenEnd: end, allocated: end,
           files: [1: file], nextNumber: 2, cutMarks: header.cut))
-    } catch {
-      throw .system(error)
     }
   }
 
@@ -154,10 +152,8 @@ extension Journal {
       }
     }
     guard let next, let preparation else { return }
-    do throws(SystemError) {
+    try FSError.wrapping { () throws(SystemError) in
       try complete(next, in: preparation.file, heals: heals)
-    } catch {
-      throw .system(error)
     }
   }
 
@@ -217,7 +213,7 @@ extension Journal {
     defer { release() }
     guard let next = state.withLock({ $0.failure == nil ? $0.unbegun : nil }) else { return }
     let path = "\(directory)/\(Self.journalName(next.number)).tmp"
-    do throws(SystemError) {
+    try FSError.wrapping { () throws(SystemError) in
       // Another file under the name: nothing is known of one whose sync failed.
       if try FileSystem.exists(path) { try FileSystem.unlink(path) }
       let file = try File.kept(path, [.readWrite, .create, .exclusive])
@@ -229,8 +225,6 @@ extension Journal {
         s.allocated = room
       }
       try complete(next, in: file)
-    } catch {
-      throw .system(error)
     }
   }
 

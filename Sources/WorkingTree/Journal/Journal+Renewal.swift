@@ -12,12 +12,7 @@ extension LiveTree {
   /// - Complexity: O(pending).
   /// - Concurrency: while no version is being made.
   func renewJournal() throws(FSError) {
-    let cut: UInt64
-    do throws(StoreError) {
-      cut = try LiveState(of: store).cut
-    } catch {
-      throw .store(error)
-    }
+    let cut = try FSError.wrapping { () throws(StoreError) in try LiveState(of: store).cut }
     let prepared: Journal.Preparation
     do throws(FSError) {
       prepared = try prepareGeneration()

@@ -57,7 +57,7 @@ extension Journal {
     }
     guard case .allocate(let file, let from, let end, let wanted) = plan else { return }
     let kept = isRemoval ? 0 : wanted
-    do throws(SystemError) {
+    try FSError.wrapping { () throws(SystemError) in
       let to: UInt64
       do throws(SystemError) {
         to = try allocate(
@@ -70,8 +70,6 @@ extension Journal {
         to = try allocate(file, from: from, to: [end + Self.smallStep])
       }
       state.withLock { s in if s.file === file { s.allocated = max(s.allocated, to) } }
-    } catch {
-      throw .system(error)
     }
   }
 

@@ -82,11 +82,8 @@ extension Journal {
   private func fill(
     _ buffer: UnsafeMutableRawBufferPointer, from file: File, at offset: UInt64
   ) throws(FSError) {
-    let got: Int
-    do throws(SystemError) {
-      got = try file.read(into: buffer, at: offset)
-    } catch {
-      throw .system(error)
+    let got = try FSError.wrapping { () throws(SystemError) in
+      try file.read(into: buffer, at: offset)
     }
     guard got == buffer.count else {
       throw .store(

@@ -27,12 +27,9 @@ struct JournalReader {
   }
 
   mutating func header() throws(StoreError) -> JournalHeader {
-    var found: [UInt8]?
-    do throws(SystemError) {
-      found = try frame()?.meta
-      if found == nil { found = try mendedHeader() }
-    } catch {
-      throw .system(error)
+    let found = try StoreError.wrapping { () throws(SystemError) -> [UInt8]? in
+      if let meta = try frame()?.meta { return meta }
+      return try mendedHeader()
     }
     guard let found else { throw .corrupt("the journal \(file.path) has no header") }
     let header = try JournalHeader(decoding: found)
@@ -42,7 +39,7 @@ struct JournalReader {
 
   mutating func next() throws(StoreError) -> Item {
     let start = offset
-    do throws(SystemError) {
+    return try StoreError.wrapping { () throws(SystemError) in
       guard let (meta, dataOffset) = try frame() else {
         return try isDamage(at: start) ? .damaged(at: start) : .end
       }
@@ -72,8 +69,6 @@ struct JournalReader {
         }
       }
       return .change(change, position: start, isRotten: false)
-    } catch {
-      throw .system(error)
     }
   }
 
@@ -101,7 +96,7 @@ struct JournalReader {
 
   /// Whether any change can be read, whatever stands before it.
   func hasChanges() throws(StoreError) -> Bool {
-    do throws(SystemError) { return try hasFrame(after: 0) } catch { throw .system(error) }
+    try StoreError.wrapping { () throws(SystemError) in try hasFrame(after: 0) }
   }
 
   /// Whether nothing but zeros follows: they were written ahead of records, of which one that was being

@@ -25,10 +25,8 @@ extension LiveTree {
       to: target,
       besides: { (copyCatalog) throws(StoreError) in
         for _ in 0..<attempts {
-          do throws(SystemError) {
+          try StoreError.wrapping { () throws(SystemError) in
             try FileSystem.removeTree(target + "/journal")
-          } catch {
-            throw .system(error)
           }
           let before = try newest(in: store.path)
           try copyCatalog()
@@ -45,7 +43,7 @@ extension LiveTree {
   /// The journal and staging files, by number.
   private static func files(in store: String) throws(StoreError) -> [(number: UInt32, name: String)]
   {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       guard try FileSystem.exists(store + "/journal") else { return [] }
       return try FileSystem.list(store + "/journal").compactMap { name in
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
@@ -54,8 +52,6 @@ extension LiveTree {
         else { return nil }
         return (number, name)
       }
-    } catch {
-      throw .system(error)
     }
   }
 

@@ -113,9 +113,8 @@ extension LiveTree {
     in directory: String, _ recovery: inout Recovery
   ) throws(StoreError) -> (Generation, JournalHeader, JournalReader)? {
     guard let found = try newestGeneration(in: directory) else { return nil }
-    var reader: JournalReader
-    do throws(SystemError) { reader = try JournalReader(found.file) } catch {
-      throw .system(error)
+    var reader = try StoreError.wrapping { () throws(SystemError) in
+      try JournalReader(found.file)
     }
     do throws(StoreError) {
       let header = try reader.header()
@@ -140,15 +139,13 @@ extension LiveTree {
 
   /// Moves a directory of the store beside its place.
   private static func putAside(_ directory: String) throws(StoreError) -> String {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       var number = 1
       while try FileSystem.exists("\(directory).damaged-\(number)") { number += 1 }
       let place = "\(directory).damaged-\(number)"
       try FileSystem.rename(directory, to: place)
       try FileSystem.syncDirectory(FileSystem.directory(of: directory))
       return place
-    } catch {
-      throw .system(error)
     }
   }
 
@@ -169,7 +166,7 @@ extension LiveTree {
   }
 
   private static func newestGeneration(in directory: String) throws(StoreError) -> Generation? {
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       guard try FileSystem.exists(directory) else { return nil }
       // A link would lead what is written to another place.
       guard try FileSystem.status(directory, following: false).kind == .directory else {
@@ -190,8 +187,6 @@ extension LiveTree {
       }
       guard let newest, let file = files[newest] else { return nil }
       return Generation(number: newest, file: file, files: files)
-    } catch {
-      throw .system(error)
     }
   }
 
@@ -315,10 +310,8 @@ extension LiveTree {
         content?.extents.forEach { if $0.source != Extent.base { extents.append($0) } }
       }
     }
-    do throws(SystemError) {
+    try StoreError.wrapping { () throws(SystemError) in
       for extent in extents { try journal.learnSums(of: extent) }
-    } catch {
-      throw .system(error)
     }
   }
 

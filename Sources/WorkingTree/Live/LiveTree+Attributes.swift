@@ -152,10 +152,8 @@ extension LiveTree {
       }
       if let result { return result }
       guard let place else { continue }
-      do throws(StoreError) {
+      try FSError.wrapping { () throws(StoreError) in
         known = (place, try extendedCache.extended(at: place))
-      } catch {
-        throw .store(error)
       }
     }
   }
@@ -316,7 +314,7 @@ extension LiveTree {
       guard let path = node.path else { throw .noData }
       return (path, stateName(of: node), node.entry?.storedVersion, names, self.head)
     }
-    let value = try reading { () throws(StoreError) -> [UInt8]? in
+    let value = try FSError.wrapping { () throws(StoreError) -> [UInt8]? in
       switch String(decoding: name.dropFirst(Self.ownPrefix.count), as: UTF8.self) {
       case "key": return try view.key(forNewPath: path).bytes
       case "state":

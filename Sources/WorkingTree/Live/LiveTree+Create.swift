@@ -37,7 +37,7 @@ extension LiveTree {
         lock.withLock { _ in if spareInodes.isEmpty { spareInodes = more..<(more + 4096) } }
       } catch {
         // Once in thousands of names the store has to write: with what was put aside, if need be.
-        guard error.isNoSpace, reclaim() || journal.giveUpReserve() else { throw .store(error) }
+        guard error.isNoSpace, reclaim() || journal.giveUpReserve() else { throw FSError(error) }
       }
     }
   }

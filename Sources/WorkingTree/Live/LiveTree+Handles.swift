@@ -55,15 +55,13 @@ extension LiveTree {
   /// Returns the path of a number in the head; nil if there is none.
   private func recordedPath(of number: UInt64) throws(FSError) -> [UInt8]? {
     let view = lock.withLock { _ in names }
-    do throws(StoreError) {
+    return try FSError.wrapping { () throws(StoreError) in
       var walk = view.entries(below: [])
       while let (relative, entry) = try walk.next() {
         guard entry.inode == number else { continue }
         return entry.isDirectory ? relative : try view.path(of: entry.key)
       }
       return nil
-    } catch {
-      throw .store(error)
     }
   }
 

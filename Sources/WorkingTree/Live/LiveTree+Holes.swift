@@ -87,7 +87,7 @@ extension LiveTree {
     guard extent.source == Extent.base, let base = content.base else {
       return ContentRun(isHole: false, end: end)
     }
-    var run = try reading { () throws(StoreError) in
+    var run = try FSError.wrapping { () throws(StoreError) in
       try store.contents.run(base, at: extent.offset)
     }
     run.end = min(end, extent.start + (run.end - extent.offset))

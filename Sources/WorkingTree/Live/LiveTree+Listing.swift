@@ -84,7 +84,7 @@ extension LiveTree {
       ]
       if let basePath {
         var entries: [ListedEntry] = []
-        do throws(StoreError) {
+        try FSError.wrapping { () throws(StoreError) in
           var implied: [[UInt8]] = []
           var listing = view.list(basePath)
           while let item = try listing.next() {
@@ -94,8 +94,6 @@ extension LiveTree {
             items.append(.init(name: item.name, kind: item.kind, inode: 0))
           }
           try learnImplied(implied)
-        } catch {
-          throw .store(error)
         }
         let isCurrent = try lock.withLock { _ throws(FSError) -> Bool in
           guard baseStamp == stamp else { return false }

@@ -29,7 +29,7 @@ extension LiveTree {
       return (names, baseStamp, directory.basePath)
     }
     guard let path else { return Resolution(baseStamp: stamp, basePath: nil, found: nil) }
-    do throws(StoreError) {
+    return try FSError.wrapping { () throws(StoreError) in
       let found = try view.child(of: path, named: name)
       if case .directory(let entry)? = found, entry?.inode ?? 0 == 0 {
         try learnImplied([path.isEmpty ? name : path + [0x2F] + name])
@@ -45,8 +45,6 @@ extension LiveTree {
         }
       }
       return resolution
-    } catch {
-      throw .store(error)
     }
   }
 

@@ -62,14 +62,12 @@ extension LiveTree {
     for base in descent.bases {
       let place = descent.to.adding(base.at)
       var fits = true
-      do throws(StoreError) {
+      try FSError.wrapping { () throws(StoreError) in
         try descent.view.visitPaths(below: base.path) { relative in
           looked += 1
           fits = PathLimit.allows(place.adding(PathExtent(path: relative)))
           return fits && looked < Self.looksAtMost
         }
-      } catch {
-        throw .store(error)
       }
       guard fits else { throw .nameTooLong }
     }

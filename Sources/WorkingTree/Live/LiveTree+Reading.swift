@@ -83,11 +83,8 @@ extension LiveTree {
       return try journal.read(extent.source, at: extent.offset, into: part)
     }
     guard let base = content.base else { throw .io }
-    let got: Int
-    do throws(StoreError) {
-      got = try store.contents.read(base, at: extent.offset, into: part)
-    } catch {
-      throw .store(error)
+    let got = try FSError.wrapping { () throws(StoreError) in
+      try store.contents.read(base, at: extent.offset, into: part)
     }
     guard got == part.count else {
       throw .store(.corrupt("a value is shorter than its file"))

@@ -85,7 +85,7 @@ extension LiveTree {
   func checkEmpty(_ emptiness: Emptiness) throws(FSError) {
     guard !emptiness.hasOverride else { throw .notEmpty }
     guard let path = emptiness.basePath else { return }
-    let isEmpty = try reading { () throws(StoreError) in
+    let isEmpty = try FSError.wrapping { () throws(StoreError) in
       var listing = emptiness.view.list(path)
       while let item = try listing.next() {
         if !emptiness.hidden.contains(item.name) { return false }

@@ -1,4 +1,4 @@
-package import LLVSCore
+import LLVSCore
 import TreeNames
 
 /// A pending file's bytes on their way into the store.
@@ -13,12 +13,10 @@ struct ContentReader: ContentSource {
   func read(
     at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
-    do throws(FSError) {
+    try StoreError.wrapping { () throws(FSError) in
       guard try tree.read(content, at: offset, into: buffer) == buffer.count else {
         throw FSError.io
       }
-    } catch {
-      throw error.asStoreError
     }
   }
 
@@ -31,19 +29,6 @@ struct ContentReader: ContentSource {
       return .unchanged(end: min(first.end, content.size))
     }
     return .data(end: min(first.end, content.size))
-  }
-}
-
-extension FSError {
-  /// The error as a store's.
-  package var asStoreError: StoreError {
-    switch self {
-    case .store(let error): error
-    case .system(let error): .system(error)
-    case .noSpace: .noSpace("the disk is full")
-    case .interrupted, .cancelled: .cancelled
-    default: .busy("the live tree: \(self)")
-    }
   }
 }
 

@@ -178,7 +178,7 @@ package final class EventFile: Sendable {
       }
       return try open.read(into: buffer, at: offset)
     } catch {
-      throw .store(.system(error))
+      throw .system(error)
     }
   }
 }

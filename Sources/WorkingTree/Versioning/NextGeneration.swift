@@ -41,11 +41,7 @@ final class NextGeneration: Sendable {
   ///
   /// - Throws: whatever preparing it threw.
   func wait() throws(StoreError) {
-    do throws(FSError) {
-      _ = try result().get()
-    } catch {
-      throw error.asStoreError
-    }
+    try StoreError.wrapping { () throws(FSError) in _ = try result().get() }
   }
 
   /// What was made ready; nil where it could not be.

@@ -210,7 +210,7 @@ package final class Versioner: Sendable {
     try exclusively { () throws(StoreError) in
       // Also where there is nothing to take: who asks for a version wants to know that all is kept.
       try tree.store.checkPresence()
-      do throws(FSError) { try heal() } catch { throw error.asStoreError }
+      try StoreError.wrapping(heal)
       // A sync that fails on the way fails the transition; the next one finds all well.
       defer { try? heal() }
       var hasGivenBack = false
@@ -297,7 +297,7 @@ package final class Versioner: Sendable {
 
   /// Does what may write to the store or the journal before the version is made.
   private func gather() throws(StoreError) -> [UInt32] {
-    do throws(FSError) {
+    try StoreError.wrapping { () throws(FSError) in
       let staged = try tree.gatherDataFiles()
       do throws(FSError) {
         try tree.prepareInodes()
@@ -306,8 +306,6 @@ package final class Versioner: Sendable {
         throw error
       }
       return staged
-    } catch {
-      throw error.asStoreError
     }
   }
 
@@ -415,11 +413,9 @@ extension LiveTree {
   func prepareInodes() throws(FSError) {
     let isLow = lock.withLock { _ in spareInodes.upperBound - spareInodes.lowerBound < 1024 }
     guard isLow else { return }
-    do throws(StoreError) {
+    try FSError.wrapping { () throws(StoreError) in
       let first = try store.allotInodes(8192)
       lock.withLock { _ in spareInodes = first..<(first + 8192) }
-    } catch {
-      throw .store(error)
     }
   }
 
