@@ -1,3 +1,5 @@
+internal import Platform
+
 /// A node of the tree of a long value: its items and their offsets.
 ///
 /// On disk, big-endian: level(u8) count(u16), then for each item tag(u8) length(u64) and, unless it
@@ -123,13 +125,7 @@ final class ValueNode: Sendable {
 
   /// Returns the index of the item at an offset of the node.
   func index(of offset: UInt64) -> Int {
-    var low = 0
-    var high = items.count
-    while high - low > 1 {
-      let middle = (low + high) / 2
-      if starts[middle] <= offset { low = middle } else { high = middle }
-    }
-    return low
+    max(1, starts[..<items.count].partitioningIndex { $0 > offset }) - 1
   }
 
   /// The number of the node's bytes that are zeros and take no space; nil if an item does not know

@@ -231,15 +231,11 @@ final class BundleReader: Sendable {
   func withContent(
     at offset: UInt64, upTo end: UInt64, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(StoreError) -> Int {
-    var (low, high) = (0, frames.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if frames[middle].start <= offset { low = middle + 1 } else { high = middle }
-    }
+    let next = frames.partitioningIndex { $0.start > offset }
     // The caller has checked that the range is within the content.
-    guard low > 0 else { throw .invalid("\(label): it has no content") }
-    let frame = frames[low - 1]
-    let bytes = try unpacked(low - 1)
+    guard next > 0 else { throw .invalid("\(label): it has no content") }
+    let frame = frames[next - 1]
+    let bytes = try unpacked(next - 1)
     let from = Int(offset - frame.start)
     let count = Int(min(UInt64(frame.unpacked - from), end - offset))
     bytes.withUnsafeBytes { body($0.part(from, count)) }

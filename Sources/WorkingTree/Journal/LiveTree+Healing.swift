@@ -22,22 +22,15 @@ extension LiveTree {
     /// The parts of an extent that have another place now.
     func moved(_ extent: Extent) -> [Extent] {
       guard let copies = places[extent.source] else { return [] }
-      var low = 0
-      var high = copies.count
-      while low < high {
-        let middle = (low + high) / 2
-        if copies[middle].old.end <= extent.offset { low = middle + 1 } else { high = middle }
-      }
       var parts: [Extent] = []
       let end = extent.offset + extent.length
-      while low < copies.count, copies[low].old.offset < end {
-        let (old, source, offset) = copies[low]
+      let first = copies.partitioningIndex { $0.old.end > extent.offset }
+      for (old, source, offset) in copies[first...].prefix(while: { $0.old.offset < end }) {
         let from = max(old.offset, extent.offset)
         parts.append(
           Extent(
             start: extent.start + (from - extent.offset), length: min(old.end, end) - from,
             offset: offset + (from - old.offset), source: source))
-        low += 1
       }
       return parts
     }

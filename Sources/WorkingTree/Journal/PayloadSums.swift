@@ -1,3 +1,5 @@
+import Platform
+
 /// One payload of a data file: bytes that were written at once, and their checksum.
 struct Payload: Hashable, Sendable {
   /// The longest that a record may speak of; the longest that is written is ``blockSize``.
@@ -80,12 +82,6 @@ struct PayloadSums: Sendable {
   }
 
   private func firstIndex(endingAfter offset: UInt64) -> Int {
-    var low = 0
-    var high = payloads.count
-    while low < high {
-      let middle = (low + high) / 2
-      if payloads[middle].end <= offset { low = middle + 1 } else { high = middle }
-    }
-    return low
+    payloads.partitioningIndex { $0.end > offset }
   }
 }

@@ -1,4 +1,5 @@
 import LLVSCore
+import Platform
 
 /// What each epoch of the live tree stands for: the version that its changes are made on.
 ///
@@ -36,12 +37,7 @@ struct Epochs: Hashable, Sendable {
 
   /// The run that an epoch is in, or the oldest.
   private func index(of epoch: UInt64) -> Int? {
-    var (low, high) = (0, runs.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if runs[middle].first <= epoch { low = middle + 1 } else { high = middle }
-    }
-    return runs.isEmpty ? nil : max(low, 1) - 1
+    runs.isEmpty ? nil : max(runs.partitioningIndex { $0.first > epoch }, 1) - 1
   }
 
   /// Begins an epoch, if it is newer than all; those left out in between belong to the one before.

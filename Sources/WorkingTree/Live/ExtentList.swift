@@ -1,3 +1,5 @@
+import Platform
+
 // Where the bytes of a pending file stand, as data.
 //
 // Extents are plain values in blocks of at most `blockLimit`, so a copy (a save) shares all blocks
@@ -197,30 +199,13 @@ struct ExtentList: Hashable, Sendable {
 
   /// The first block that ends behind `offset`; nil if none does.
   private func blockIndex(of offset: UInt64) -> Int? {
-    var low = 0
-    var high = blocks.count
-    while low < high {
-      let middle = (low + high) / 2
-      if let last = blocks[middle].last, last.end <= offset {
-        low = middle + 1
-      } else {
-        high = middle
-      }
+    let index = blocks.partitioningIndex { block in
+      block.last.map { $0.end > offset } ?? true
     }
-    return low < blocks.count ? low : nil
+    return index < blocks.count ? index : nil
   }
 
   private static func firstIndex(in block: [Extent], endingAfter offset: UInt64) -> Int {
-    var low = 0
-    var high = block.count
-    while low < high {
-      let middle = (low + high) / 2
-      if block[middle].end <= offset {
-        low = middle + 1
-      } else {
-        high = middle
-      }
-    }
-    return low
+    block.partitioningIndex { $0.end > offset }
   }
 }

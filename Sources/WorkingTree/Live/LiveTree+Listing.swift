@@ -53,12 +53,7 @@ package final class DirectoryListing: Sendable {
   ///
   /// - Complexity: O(log *n*).
   package func items(after offset: Int64) -> ArraySlice<Item> {
-    var (low, high) = (0, items.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if items[middle].offset > offset { high = middle } else { low = middle + 1 }
-    }
-    return items[low...]
+    items[items.partitioningIndex { $0.offset > offset }...]
   }
 }
 

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Where two texts differ, line by line, for people to read.
 ///
 /// The shortest script where that can be found within the bound of ``SequenceDiff``; past it the texts are
@@ -115,13 +117,9 @@ package enum TextDiff {
     var ends: [Int] = []
     var before = [Int](repeating: -1, count: pairs.count)
     for (index, pair) in pairs.enumerated() {
-      var (low, high) = (0, ends.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if pairs[ends[middle]].1 < pair.1 { low = middle + 1 } else { high = middle }
-      }
-      before[index] = low > 0 ? ends[low - 1] : -1
-      if low == ends.count { ends.append(index) } else { ends[low] = index }
+      let place = ends.partitioningIndex { pairs[$0].1 >= pair.1 }
+      before[index] = place > 0 ? ends[place - 1] : -1
+      if place == ends.count { ends.append(index) } else { ends[place] = index }
     }
     var run: [(Int, Int)] = []
     var next = ends.last ?? -1
