@@ -17,52 +17,34 @@ package enum ReplyValue: Hashable, Sendable {
 
   /// The JSON of the value, on one line.
   package var json: String {
-    var out = ""
-    write(to: &out)
-    return out
+    var bytes: [UInt8] = []
+    write(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
   }
 
-  private func write(to out: inout String) {
+  private func write(to bytes: inout [UInt8]) {
     switch self {
-    case .null: out += "null"
-    case .flag(let flag): out += flag ? "true" : "false"
-    case .number(let number): out += String(number)
-    case .text(let text): Self.quote(text, into: &out)
+    case .null: bytes += "null".utf8
+    case .flag(let flag): bytes += (flag ? "true" : "false").utf8
+    case .number(let number): bytes += String(number).utf8
+    case .text(let text): JSONString.append(text.utf8, to: &bytes, isPrinted: true)
     case .list(let values):
-      out += "["
+      bytes.append(UInt8(ascii: "["))
       for (index, value) in values.enumerated() {
-        if index > 0 { out += "," }
-        value.write(to: &out)
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        value.write(to: &bytes)
       }
-      out += "]"
+      bytes.append(UInt8(ascii: "]"))
     case .record(let fields):
-      out += "{"
+      bytes.append(UInt8(ascii: "{"))
       for (index, field) in fields.enumerated() {
-        if index > 0 { out += "," }
-        Self.quote(field.name, into: &out)
-        out += ":"
-        field.value.write(to: &out)
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        JSONString.append(field.name.utf8, to: &bytes, isPrinted: true)
+        bytes.append(UInt8(ascii: ":"))
+        field.value.write(to: &bytes)
       }
-      out += "}"
+      bytes.append(UInt8(ascii: "}"))
     }
-  }
-
-  private static func quote(_ text: String, into out: inout String) {
-    out += "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": out += "\\\""
-      case "\\": out += "\\\\"
-      case "\n": out += "\\n"
-      case "\t": out += "\\t"
-      case "\r": out += "\\r"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-        let digits = String(scalar.value, radix: 16)
-        out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: out.unicodeScalars.append(scalar)
-      }
-    }
-    out += "\""
   }
 }
 
