@@ -200,17 +200,7 @@ struct TreeImport {
       let status = try FileSystem.status(file)
       return (status, try self.attributes(of: file, status))
     }
-    let kind: EntryKind
-    switch status.kind {
-    case .directory: kind = .directory
-    case .symlink: kind = .symlink
-    case .fifo: kind = .fifo
-    case .socket: kind = .socket
-    case .characterDevice: kind = .characterDevice
-    case .blockDevice: kind = .blockDevice
-    case .regular: kind = .regular
-    case .unknown: return nil
-    }
+    guard let kind = EntryKind(status.kind) else { return nil }
     LiveTree.Defaults(uid: user, gid: group).nameOwner(in: &attributes, of: kind)
     let old: Entry?
     switch try view.map.count == 0 ? nil : view.find(path: path) {

@@ -151,25 +151,21 @@ extension File {
 
   /// Returns the first offset at or after this one that holds data; nil if only holes follow.
   package func nextData(from offset: UInt64) throws(SystemError) -> UInt64? {
-    let found = llvs_seek_data(descriptor, Int64(clamping: offset))
-    let code = errno
-    if found < 0 {
-      guard code == ENXIO else { throw failed("lseek", code) }
-      return nil
-    }
-    return UInt64(found)
+    try sought(llvs_seek_data(descriptor, Int64(clamping: offset)))
   }
 
   /// Returns the first offset at or after this one that is in a hole, or the file's end; nil if the
   /// offset is behind the end.
   package func nextHole(from offset: UInt64) throws(SystemError) -> UInt64? {
-    let found = llvs_seek_hole(descriptor, Int64(clamping: offset))
+    try sought(llvs_seek_hole(descriptor, Int64(clamping: offset)))
+  }
+
+  /// Returns the offset that lseek(2) has just returned; nil if there was none.
+  private func sought(_ found: Int64) throws(SystemError) -> UInt64? {
     let code = errno
-    if found < 0 {
-      guard code == ENXIO else { throw failed("lseek", code) }
-      return nil
-    }
-    return UInt64(found)
+    if found >= 0 { return UInt64(found) }
+    guard code == ENXIO else { throw failed("lseek", code) }
+    return nil
   }
 }
 

@@ -1,3 +1,5 @@
+package import Platform
+
 /// The kind of a value or directory; the raw values are those of digest 1 and never change.
 public enum EntryKind: UInt8, Hashable, Sendable, CaseIterable {
   /// A regular file.
@@ -14,4 +16,18 @@ public enum EntryKind: UInt8, Hashable, Sendable, CaseIterable {
   case blockDevice = 5
   /// A directory, from mkdir to rmdir, empty or not.
   case directory = 6
+
+  /// The kind that a file of the system has in a version; nil if its kind is not known.
+  package init?(_ kind: FileStatus.Kind) {
+    switch kind {
+    case .regular: self = .regular
+    case .symlink: self = .symlink
+    case .fifo: self = .fifo
+    case .socket: self = .socket
+    case .characterDevice: self = .characterDevice
+    case .blockDevice: self = .blockDevice
+    case .directory: self = .directory
+    case .unknown: return nil
+    }
+  }
 }

@@ -15,14 +15,24 @@ extension Catalog {
 
   func found(property name: String, in database: StoreDatabase) throws(StoreError) -> Found<[UInt8]>
   {
-    let statement = try database.prepared(
+    try found(
+      name,
       hasSums
         ? "SELECT value, sum IS llvs_sum(name, value) FROM properties WHERE name = ?"
-        : "SELECT value, 1 FROM properties WHERE name = ?"
-    ).bind(1, Array(name.utf8))
+        : "SELECT value, 1 FROM properties WHERE name = ?", in: database
+    ) { $0.bytes(0) }
+  }
+
+  /// Returns the value of the row with a name, which the statement selects before the answer
+  /// whether its sum is right.
+  private func found<Value>(
+    _ name: String, _ sql: StaticString, in database: StoreDatabase,
+    _ value: (StoreStatement) -> Value
+  ) throws(StoreError) -> Found<Value> {
+    let statement = try database.prepared(sql).bind(1, Array(name.utf8))
     defer { statement.reset() }
     guard try statement.step() else { return .absent }
-    return statement.integer(1) == 1 ? .sound(statement.bytes(0)) : .damaged
+    return statement.integer(1) == 1 ? .sound(value(statement)) : .damaged
   }
 
   func setProperty(_ name: String, _ value: [UInt8], in database: StoreDatabase) throws(StoreError)
@@ -35,14 +45,12 @@ extension Catalog {
   }
 
   func found(counter name: String, in database: StoreDatabase) throws(StoreError) -> Found<Int64> {
-    let statement = try database.prepared(
+    try found(
+      name,
       hasSums
         ? "SELECT value, sum IS llvs_sum(name, value) FROM counters WHERE name = ?"
-        : "SELECT value, 1 FROM counters WHERE name = ?"
-    ).bind(1, Array(name.utf8))
-    defer { statement.reset() }
-    guard try statement.step() else { return .absent }
-    return statement.integer(1) == 1 ? .sound(statement.integer(0)) : .damaged
+        : "SELECT value, 1 FROM counters WHERE name = ?", in: database
+    ) { $0.integer(0) }
   }
 
   func setCounter(

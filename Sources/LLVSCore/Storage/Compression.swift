@@ -3,15 +3,8 @@ internal import Synchronization
 
 /// zstd with reused contexts: making a context costs more than compressing a map node.
 package final class Compression: Sendable {
-  // Unchecked: the lists own the pointers; between acquire and release one thread uses each.
-  private struct Contexts: @unchecked Sendable {
-    var compressing: [OpaquePointer] = []
-    var decompressing: [OpaquePointer] = []
-  }
-
-  // A leaf lock: no other lock is acquired while it is held.
-  private let contexts = Mutex(Contexts())
-  private static let kept = 8
+  private let compressors = ContextPool(make: ZSTD_createCCtx, free: { ZSTD_freeCCtx($0) })
+  private let decompressors = ContextPool(make: ZSTD_createDCtx, free: { ZSTD_freeDCtx($0) })
   /// `ZSTD_c_blockDelimiters`, a macro that Swift does not see.
   private static let blockDelimiters = ZSTD_c_experimentalParam11
   /// `ZSTD_c_literalCompressionMode`.
@@ -20,35 +13,11 @@ package final class Compression: Sendable {
   /// Creates a compression without contexts; they are made when they are needed.
   package init() {}
 
-  deinit {
-    contexts.withLock { contexts in
-      for context in contexts.compressing { ZSTD_freeCCtx(context) }
-      for context in contexts.decompressing { ZSTD_freeDCtx(context) }
-    }
-  }
-
   /// Returns the compressed bytes; nil if they do not save an eighth.
   package func compressed(_ bytes: UnsafeRawBufferPointer, level: Int32) -> [UInt8]? {
     guard bytes.count >= 64, !RandomBytes.isLikely(bytes) else { return nil }
     // A capacity below the input's size makes zstd give up early on bytes that do not shrink.
     return frame(of: bytes, level: level, capacity: bytes.count - bytes.count / 8)
-  }
-
-  private func acquireCompressor() -> OpaquePointer? {
-    let acquired = contexts.withLock { Loan(pointer: $0.compressing.popLast()) }
-    return acquired.pointer ?? ZSTD_createCCtx()
-  }
-
-  private func release(compressor context: OpaquePointer) {
-    let released = Loan(pointer: context)
-    let isKept = contexts.withLock { contexts in
-      guard contexts.compressing.count < Compression.kept, let context = released.pointer else {
-        return false
-      }
-      contexts.compressing.append(context)
-      return true
-    }
-    if !isKept { ZSTD_freeCCtx(context) }
   }
 
   /// Returns `head`, then one frame that only `base` can unpack and that is as short as the
@@ -57,11 +26,11 @@ package final class Compression: Sendable {
   func delta(
     _ bytes: UnsafeRawBufferPointer, from base: [UInt8], capacity: Int, after head: [UInt8]
   ) -> [UInt8]? {
-    guard capacity > 0, let context = acquireCompressor() else { return nil }
+    guard capacity > 0, let context = compressors.acquire() else { return nil }
     defer {
       // Later frames must not depend on the base.
       ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters)
-      release(compressor: context)
+      compressors.release(context)
     }
     let window = Int32(max(10, Int.bitWidth - (bytes.count + base.count).leadingZeroBitCount))
     // Beyond this zstd does not look back, and would not find the common bytes.
@@ -95,10 +64,10 @@ package final class Compression: Sendable {
     _ bytes: UnsafeRawBufferPointer, sequences: [ZSTD_Sequence], capacity: Int,
     after head: [UInt8], isPlain: Bool
   ) -> [UInt8]? {
-    guard capacity > 0, let context = acquireCompressor() else { return nil }
+    guard capacity > 0, let context = compressors.acquire() else { return nil }
     defer {
       ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters)
-      release(compressor: context)
+      compressors.release(context)
     }
     // Nothing is searched for, so the smallest tables are enough.
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1)
@@ -127,10 +96,10 @@ package final class Compression: Sendable {
   /// Returns the `length` bytes of a frame that ``delta(_:from:capacity:after:)`` made with this
   /// base; nil if the frame does not unpack to so many.
   func undelta(_ frame: ArraySlice<UInt8>, from base: [UInt8], length: Int) -> [UInt8]? {
-    guard let context = acquireDecompressor() else { return nil }
+    guard let context = decompressors.acquire() else { return nil }
     defer {
       ZSTD_DCtx_reset(context, ZSTD_reset_session_and_parameters)
-      release(decompressor: context)
+      decompressors.release(context)
     }
     var isWhole = false
     let result = [UInt8](unsafeUninitializedCapacity: length) { buffer, used in
@@ -150,8 +119,8 @@ package final class Compression: Sendable {
   /// Returns one frame of at most `capacity` bytes; nil if it would be longer or there is no
   /// memory.
   package func frame(of bytes: UnsafeRawBufferPointer, level: Int32, capacity: Int) -> [UInt8]? {
-    guard let context = acquireCompressor() else { return nil }
-    defer { release(compressor: context) }
+    guard let context = compressors.acquire() else { return nil }
+    defer { compressors.release(context) }
     var isWhole = false
     let result = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, used in
       let size = ZSTD_compressCCtx(
@@ -184,32 +153,58 @@ package final class Compression: Sendable {
   private func decompressed(
     _ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer
   ) -> Int? {
-    guard let context = acquireDecompressor() else { return nil }
-    defer { release(decompressor: context) }
+    guard let context = decompressors.acquire() else { return nil }
+    defer { decompressors.release(context) }
     let size = ZSTD_decompressDCtx(
       context, out.baseAddress, out.count, bytes.baseAddress, bytes.count)
     return ZSTD_isError(size) == 0 ? size : nil
   }
-
-  private func acquireDecompressor() -> OpaquePointer? {
-    let acquired = contexts.withLock { Loan(pointer: $0.decompressing.popLast()) }
-    return acquired.pointer ?? ZSTD_createDCtx()
-  }
-
-  private func release(decompressor context: OpaquePointer) {
-    let released = Loan(pointer: context)
-    let isKept = contexts.withLock { contexts in
-      guard contexts.decompressing.count < Compression.kept, let context = released.pointer else {
-        return false
-      }
-      contexts.decompressing.append(context)
-      return true
-    }
-    if !isKept { ZSTD_freeDCtx(context) }
-  }
 }
 
-/// A context on its way between the list and the one thread that uses it.
-private struct Loan: @unchecked Sendable {
-  let pointer: OpaquePointer?
+/// Contexts of zstd that were used and wait to be used again.
+private final class ContextPool: Sendable {
+  // Unchecked: the list owns the pointers; between acquire and release one thread uses each.
+  private struct Contexts: @unchecked Sendable {
+    var free: [OpaquePointer] = []
+  }
+
+  /// A context on its way between the list and the one thread that uses it.
+  private struct Loan: @unchecked Sendable {
+    let pointer: OpaquePointer?
+  }
+
+  private static let kept = 8
+  private let make: @Sendable () -> OpaquePointer?
+  private let free: @Sendable (OpaquePointer) -> Void
+  // A leaf lock: no other lock is acquired while it is held.
+  private let contexts = Mutex(Contexts())
+
+  init(
+    make: @escaping @Sendable () -> OpaquePointer?,
+    free: @escaping @Sendable (OpaquePointer) -> Void
+  ) {
+    self.make = make
+    self.free = free
+  }
+
+  deinit {
+    contexts.withLock { contexts in
+      for context in contexts.free { free(context) }
+    }
+  }
+
+  /// Returns a context; nil if there is no memory for one.
+  func acquire() -> OpaquePointer? {
+    contexts.withLock { Loan(pointer: $0.free.popLast()) }.pointer ?? make()
+  }
+
+  func release(_ context: OpaquePointer) {
+    let released = Loan(pointer: context)
+    let isKept = contexts.withLock { contexts in
+      guard contexts.free.count < Self.kept, let context = released.pointer else { return false }
+      contexts.free.append(context)
+      return true
+    }
+    if !isKept { free(context) }
+  }
 }

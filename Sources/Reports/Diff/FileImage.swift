@@ -43,15 +43,7 @@ package struct FileImage {
       guard error.errno == Errno.noEntry || error.errno == Errno.notDirectory else { throw error }
       return nil
     }
-    switch status.kind {
-    case .regular, .unknown: kind = .regular
-    case .directory: kind = .directory
-    case .symlink: kind = .symlink
-    case .fifo: kind = .fifo
-    case .socket: kind = .socket
-    case .characterDevice: kind = .characterDevice
-    case .blockDevice: kind = .blockDevice
-    }
+    kind = EntryKind(status.kind) ?? .regular
     mode = status.mode
     owner = (nil, nil)
     var extended: [Attributes.Extended] = []
