@@ -73,7 +73,8 @@ let package = Package(
     .target(
       name: "LLVSTool",
       dependencies: store + tree + [
-        "Reports", "LLVSMount", "Control", "HistoryTree", "FuseSession", "KeyValueCRDT", "SQLite",
+        "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "FuseSession",
+        "KeyValueCRDT", "SQLite",
       ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
 

@@ -114,6 +114,7 @@ package final class ControlService: Sendable {
     case .send(let peers): return try exchange(peers, [.send], context)
     case .exchange(let peers): return try exchange(peers, [.retrieve, .send], context)
     case .sync(let peers): return try sync(peers, context)
+    case .importing(let command): return try importing(command, context)
     case .merge(let merge): return try self.merge(merge, context)
     case .restore(let version, let paths): return try restore(version, paths, context)
     case .undo: return try undo(context)

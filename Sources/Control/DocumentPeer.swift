@@ -13,6 +13,8 @@ struct DocumentPeer: RemoteLayout {
   let address: DocumentAddress
   /// The name of authors that stand for writers of versions.
   let authorName: String
+  /// Whether a document that has nothing in common with the directory is taken all the same.
+  var isUnrelatedAllowed = false
 
   /// How often a document that others write meanwhile is read again.
   private static let attempts = 3
@@ -56,7 +58,7 @@ struct DocumentPeer: RemoteLayout {
     let head = try store.state().head
     let comparison = try DocumentComparison(
       document, address.directory, with: head, in: store)
-    if let problem = comparison.problem() {
+    if let problem = comparison.problem(allowingUnrelated: isUnrelatedAllowed) {
       throw DocumentProblem.advised(problem, address).asStoreError
     }
     let line = try line(of: head, store)
@@ -99,7 +101,7 @@ struct DocumentPeer: RemoteLayout {
   private func write(
     _ head: VersionNumber, from store: Store, _ report: inout ExchangeReport
   ) throws(StoreError) -> DocumentWriter.Outcome {
-    var file = try Self.translating { () throws(DocumentProblem) in
+    let file = try Self.translating { () throws(DocumentProblem) in
       try DocumentFile.open(address.path)
     }
     var document = DocumentSnapshot(authors: [], entries: []) { _ throws(StoreError) in [] }
@@ -130,14 +132,17 @@ struct DocumentPeer: RemoteLayout {
     var stamp = file?.stamp
     if stamp == nil { stamp = try Self.stamp(address.path) }
     // The file is not open while it is replaced.
-    file = nil
+    file?.close()
     let outcome = try Self.translating { () throws(DocumentProblem) in
       try DocumentWriter(address.path, store, authorName: authorName).write(
         export, expecting: stamp)
     }
     if outcome == .done {
       if !export.isEmpty { report.sent = [try store.graph.node(head).id] }
-      DocumentMemory.shared.note(address, store)
+      // What has to be written anew is found when it is read next.
+      if try DocumentRewrite(comparison, at: head, in: store) == nil {
+        DocumentMemory.shared.note(address, store)
+      }
     }
     return outcome
   }

@@ -89,7 +89,7 @@ struct CommandLine: Equatable {
     case "help": wantsHelp = true
     case "fail-on-conflict": failsOnConflict = true
     // Several -o are one list, as in mount(8).
-    case "o": options[name] = options[name].map { "\($0),\(value)" } ?? value
+    case "o" where verb == "mount": options[name] = options[name].map { "\($0),\(value)" } ?? value
     default: options[name] = value
     }
   }

@@ -1,3 +1,4 @@
+import Control
 import Grammar
 import LLVSCore
 import Platform
@@ -8,7 +9,7 @@ import TreeNames
 /// Files and directories named `.llvs` are left out, at every level: in a mount each directory has
 /// a `.llvs` that takes commands, so a copy into it would execute the contents of the files.
 struct MountedImport {
-  static let reserved = Array(".llvs".utf8)
+  private static let reserved = TreeImport.reserved
 
   private let directory: [UInt8]
   private let tree: MountView

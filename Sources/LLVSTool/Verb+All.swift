@@ -199,15 +199,48 @@ extension Verb {
 
   private static let moving: [Verb] = [
     Verb(
-      name: "import", usage: "llvs import DIR [--into PATH] [-m MESSAGE]",
-      help: "Makes one version that holds the files of a directory too.",
+      name: "import",
+      usage: "llvs import DIR|FILE.kvcrdt [--into PATH] [--on VERSION] [-m MESSAGE]",
+      help: """
+        Makes one version that holds the files of a directory too, or takes what a document says.
+        With --on the version is made on VERSION and merged into the head, and all its files become visible at
+        once. A document is a file of KeyValueCRDT: each value is a file below PATH. One that has nothing in
+        common with what is there is refused unless --unrelated is given.
+        """,
       options: [
-        VerbOption("into", value: "PATH", help: "where in the tree; its top if not given"), message,
+        VerbOption("into", value: "PATH", help: "where in the tree; its top if not given"),
+        VerbOption(
+          "on", value: "VERSION", completion: .versions,
+          help: "what the version is based on; the head if not given"),
+        VerbOption("unrelated", help: "take a document of other data too"), message,
       ], operands: .files, run: importTree),
     Verb(
-      name: "export", usage: "llvs export VERSION DIR",
-      help: "Writes a version's tree into a directory that is not there or empty.",
+      name: "export",
+      usage: "llvs export VERSION DIR|FILE.kvcrdt [--from PATH] [--merge] [--overwrite]",
+      help: """
+        Writes a version's tree into a directory that is not there or empty, or its files as a document.
+        A document that is there is refused unless --merge adds to it, or --overwrite replaces it.
+        """,
+      options: [
+        VerbOption(
+          "from", value: "PATH", help: "the directory whose files are the document's values"),
+        VerbOption("merge", help: "write what is new into a document that is there"),
+        VerbOption("overwrite", help: "replace a document that is there"),
+      ],
       operands: .versions, run: exportTree),
+    Verb(
+      name: "document", usage: "llvs document FILE [ACTION [NAME]]",
+      help: """
+        Reads and writes a KeyValueCRDT document, without a store.
+        \(DocumentCommand.actions.map { "\($0.usage): \($0.help)." }.joined(separator: "\n"))
+        """,
+      options: [
+        VerbOption("scope", value: "SCOPE", help: "the scope of NAME; none if not given"),
+        VerbOption(
+          "type", value: "TYPE", completion: .choice(["text", "json", "blob"]),
+          help: "the type of what is put; text, or blob for what is no UTF-8"),
+        VerbOption("o", "output", value: "FILE", help: "where the bytes of a value go"),
+      ], operands: .files, run: DocumentCommand.run),
     Verb(
       name: "backup", usage: "llvs backup DIR",
       help: """

@@ -12,13 +12,14 @@ extension Verb {
     _ = try line.operands(1...1)
     let directory = line.bytes[0]
     let shown = FileSystem.text(directory)
+    if try isDocument(line.words[0]) { return try importDocument(line, console) }
     // The slash follows a link to a directory.
     guard try FileSystem.status(directory + [0x2F]).kind == .directory else {
       throw UsageError("\(shown) is not a directory")
     }
     let site = try CommandTarget(line)
     let into = try site.path(line.optionBytes["into"] ?? [])
-    guard !into.split(separator: 0x2F).contains(where: { $0.elementsEqual(MountedImport.reserved) })
+    guard !into.split(separator: 0x2F).contains(where: { $0.elementsEqual(TreeImport.reserved) })
     else { throw UsageError("--into takes a path of the tree") }
     let relation = try PathRelation.of(
       mountPoint: String(decoding: directory, as: UTF8.self), toStore: site.storePath)
@@ -29,6 +30,9 @@ extension Verb {
       // The copy would contain itself, and grow while it is made.
       throw UsageError("\(shown) holds the store itself")
     default: break
+    }
+    if let base = line.options["on"] {
+      return try importAtOnce(directory, on: base, into: into, site, line, console)
     }
     switch site {
     case .mounted(let tree, _):
@@ -84,6 +88,7 @@ extension Verb {
     let words = try line.operands(2...2)
     let store = try CommandTarget(line).reader()
     let record = try store.version(meant: words[0])
+    if words[1].hasSuffix(".kvcrdt") { return try exportDocument(record, store, line, console) }
     try refuseInside(store, words[1])
     var export = TreeExport(
       store: store, target: line.bytes[1],

@@ -75,8 +75,8 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   (
     "LLVSTool",
     [
-      "Reports", "LLVSMount", "Control", "HistoryTree", "WorkingTree", "Grammar", "TreeNames",
-      "FuseSession", "LLVSExchange", "LLVSCore", "KeyValueCRDT", "SQLite", "Platform",
+      "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "WorkingTree", "Grammar",
+      "TreeNames", "FuseSession", "LLVSExchange", "LLVSCore", "KeyValueCRDT", "SQLite", "Platform",
     ], "The tool stands on top of everything."
   ),
   ("llvs", ["LLVSTool", "Platform"], "The program is the tool's entry and nothing else."),

@@ -17,7 +17,8 @@ package final class DocumentFile {
   package let path: String
   /// How the file looked.
   package let stamp: DocumentStamp
-  private let database: FileDatabase
+  /// Nil once it is closed.
+  private var connection: FileDatabase?
   private let hasApplication: Bool
 
   /// Opens a document.
@@ -45,7 +46,7 @@ package final class DocumentFile {
     self.stamp = stamp
     // What a program left behind when it was killed is rolled back first; that needs to write.
     let isHot = (try? FileSystem.exists("\(path)-journal")) == true
-    (database, hasApplication) = try Self.reporting(path) {
+    (connection, hasApplication) = try Self.reporting(path) {
       let database = try FileDatabase(
         path: path, mode: isHot ? .readWrite : .readOnly,
         options: .document(patience: Self.patience))
@@ -55,6 +56,16 @@ package final class DocumentFile {
         throw DocumentProblem.unreadable("\(path) was written by a newer program")
       }
       return (database, try Self.check(database, path))
+    }
+  }
+
+  /// Ends the transaction and closes the file: values cannot be read any more.
+  package func close() { connection = nil }
+
+  private var database: FileDatabase {
+    get throws(FileDatabaseError) {
+      guard let connection else { throw .busy("\(path) is closed") }
+      return connection
     }
   }
 

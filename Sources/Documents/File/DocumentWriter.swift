@@ -74,7 +74,13 @@ package struct DocumentWriter {
     let copy = "\(directory)/.~\(name ?? target).tmp"
     try? FileSystem.unlink(copy)
     do {
-      if stamp != nil { try File(target, .read).copy(to: copy) }
+      if stamp != nil {
+        try File(target, .read).copy(to: copy)
+        guard try DocumentStamp(path: path) == stamp else {
+          try FileSystem.unlink(copy)
+          return .changed
+        }
+      }
       try write(
         export,
         to: try FileDatabase(
@@ -114,7 +120,8 @@ package struct DocumentWriter {
   private static let indexedAlone = 200
 
   private func write(_ export: DocumentExport, to database: FileDatabase) throws {
-    try database.distrust()
+    // The triggers, which whoever read the file compared with those of the format, write the text index: a
+    // connection that distrusts the schema would not let them.
     if !database.isInTransaction {
       try database.execute("PRAGMA page_size = 4096")
       try database.execute("BEGIN IMMEDIATE")

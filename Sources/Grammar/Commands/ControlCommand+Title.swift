@@ -6,6 +6,7 @@ extension ControlCommand {
     case .retrieve(let peers): Self.title("retrieve", peers)
     case .send(let peers): Self.title("send", peers)
     case .exchange(let peers): Self.title("exchange", peers)
+    case .importing: "import"
     case .sync(let peers): Self.title("sync", peers)
     case .merge(let merge):
       switch merge.target {

@@ -7,6 +7,10 @@ extension ControlCommand {
     ("exchange", "exchange [PEER...]"),
     ("merge", "merge [VERSION|BRANCH|all] [using ARBITER] [unrelated] [--dry-run]"),
     ("sync", "sync [PEER...]"),
+    (
+      "import",
+      "import /DIRECTORY|kvcrdt:/FILE#DIRECTORY [into PATH] [on VERSION] [unrelated] [as MESSAGE]"
+    ),
     ("restore", "restore VERSION [PATH...]"),
     ("undo", "undo"),
     ("redo", "redo"),
@@ -46,6 +50,7 @@ extension ControlCommand {
     case "send": self = .send(peers: try arguments.remainingTexts())
     case "exchange": self = .exchange(peers: try arguments.remainingTexts())
     case "sync": self = .sync(peers: try arguments.remainingTexts())
+    case "import": self = .importing(try ControlCommand.importing(&arguments))
     case "merge": self = .merge(try ControlCommand.merge(&arguments))
     case "restore", "revert":
       let version = try arguments.text("a version")
@@ -116,6 +121,34 @@ extension ControlCommand {
       return .checkIgnored(paths: paths)
     }
     return .ignore(patterns: try arguments.remainingLines())
+  }
+
+  private static func importing(_ arguments: inout Arguments) throws(ControlError) -> Import {
+    guard let first = arguments.takeFirst() else {
+      throw arguments.misused("what to import is missing")
+    }
+    let command: Import
+    if first.starts(with: Array("kvcrdt:".utf8)) {
+      guard let address = String(validating: first, as: UTF8.self) else {
+        throw arguments.misused("an address that is not UTF-8")
+      }
+      command = Import(source: .document(address))
+    } else if first.first == UInt8(ascii: "/") {
+      command = Import(source: .directory(first))
+    } else {
+      throw arguments.misused("a directory is named by its absolute path")
+    }
+    var result = command
+    while let word = try arguments.textIfAny() {
+      switch word {
+      case "into": result.into = try arguments.pathIfAny() ?? []
+      case "on": result.base = try arguments.text("a version")
+      case "unrelated": result.isUnrelated = true
+      case "as": result.message = try arguments.text("a message")
+      default: throw arguments.misused("\"\(word)\" is one word too many")
+      }
+    }
+    return result
   }
 
   private static func switching(_ arguments: inout Arguments) throws(ControlError) -> ControlCommand
@@ -222,6 +255,8 @@ private struct Arguments {
     let usage = ControlCommand.usage.first { $0.name == name }?.usage ?? name
     return ControlError(.grammar, "\(reason); usage: \(usage)")
   }
+
+  mutating func takeFirst() -> [UInt8]? { rest.popFirst() }
 
   mutating func textIfAny() throws(ControlError) -> String? {
     guard let word = rest.popFirst() else { return nil }

@@ -10,6 +10,8 @@ package enum ControlCommand: Hashable, Sendable {
   case exchange(peers: [String])
   /// Merges heads into the working tree.
   case merge(Merge)
+  /// Takes a document, or a directory from outside, into the tree.
+  case importing(Import)
   /// Commits, retrieves, merges and sends.
   case sync(peers: [String])
   /// Without paths, the whole tree.

@@ -1,6 +1,5 @@
-import Control
 import Grammar
-import LLVSCore
+package import LLVSCore
 import Platform
 import TreeNames
 import WorkingTree
@@ -9,7 +8,10 @@ import WorkingTree
 ///
 /// Files are read in the order of their keys and inserted into the map at once: memory holds the
 /// names in the directories on the current path and, for the index, the keys.
-struct TreeImport {
+package struct TreeImport {
+  /// The name that a mount has for itself in every directory.
+  package static let reserved = Array(".llvs".utf8)
+
   private struct Item {
     enum What { case entry, below }
     /// The bytes that order it among its siblings.
@@ -28,9 +30,9 @@ struct TreeImport {
   private let prefix: [UInt8]
   private let progress: (Int) -> Void
   /// The number of files, links and directories so far.
-  private(set) var count = 0
+  package private(set) var count = 0
   /// The paths of files and directories named `.llvs`, which a mount uses itself.
-  private(set) var leftOut: [[UInt8]] = []
+  package private(set) var leftOut: [[UInt8]] = []
   private var levels: [Level] = []
   /// Entries whose escaped keys sort at another place.
   private var displaced: [MapEdit] = []
@@ -47,14 +49,16 @@ struct TreeImport {
     var inode: UInt64
   }
 
-  init(directory: [UInt8], prefix: [UInt8], progress: @escaping (Int) -> Void) {
+  /// Creates an import of a directory to a path of the tree.
+  package init(directory: [UInt8], prefix: [UInt8], progress: @escaping (Int) -> Void) {
     self.directory = directory
     self.prefix = prefix
     self.progress = progress
   }
 
   /// Makes the version; nil if the tree has the same contents already.
-  mutating func run(in store: Store, message: String?) throws(StoreError) -> VersionRecord? {
+  package mutating func run(in store: Store, message: String?) throws(StoreError) -> VersionRecord?
+  {
     let isUntouched = try StoreError.wrapping { () throws(SystemError) in
       try !FileSystem.exists("\(store.path)/journal")
     }
@@ -68,13 +72,24 @@ struct TreeImport {
       }
       return made.map { logged($0, in: EventLog(directory: store.path)) }
     }
-    let service: ControlService
-    service = try ControlService.open(store)
+    return try run(through: try ControlService.open(store), base: nil, message: message)
+  }
+
+  /// Makes the version on the head, or on another version and then merged into the head, and moves the
+  /// working tree to what holds both: its files are visible all at once.
+  mutating func run(
+    through service: ControlService, base: VersionNumber?, message: String?,
+    arbiter: ChosenArbiter.Maker? = nil
+  ) throws(StoreError) -> VersionRecord? {
+    let store = service.store
     var made: VersionRecord?
     _ = try service.versioner.transition(.command, headReason: .imported) {
       (transaction, head) throws(StoreError) in
-      made = try add(to: transaction, head: head, store, message)
-      return made?.number ?? head
+      made = try add(to: transaction, head: base ?? head, store, message)
+      guard let made else { return head }
+      guard let base, base != head, let arbiter else { return made.number }
+      let line = try service.line(of: head, in: transaction)
+      return try transaction.mergeHeads(ofLine: line, live: head, arbiter: arbiter).outcome
     }
     return made.map { logged($0, in: service.log) }
   }
@@ -150,7 +165,7 @@ struct TreeImport {
       var items: [Item] = []
       for name in try FileSystem.names(in: directory) {
         let bytes = name.bytes
-        guard bytes != MountedImport.reserved else {
+        guard bytes != Self.reserved else {
           leftOut.append(directory + [0x2F] + bytes)
           continue
         }

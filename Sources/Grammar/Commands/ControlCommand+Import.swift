@@ -1,0 +1,28 @@
+extension ControlCommand {
+  /// The arguments of `import`.
+  package struct Import: Hashable, Sendable {
+    /// What is imported.
+    package enum Source: Hashable, Sendable {
+      /// A KeyValueCRDT document: `kvcrdt:/PATH#DIRECTORY`.
+      case document(String)
+      /// A directory outside of the tree; its absolute path.
+      case directory([UInt8])
+    }
+
+    /// What is imported.
+    package var source: Source
+    /// The directory of the tree that a directory's files go to; empty for its top.
+    package var into: [UInt8] = []
+    /// The version that the new one is based on; nil for the head.
+    package var base: String?
+    /// What the new version says of itself.
+    package var message: String?
+    /// True if a document of other data is taken.
+    package var isUnrelated = false
+
+    /// Creates the arguments.
+    package init(source: Source) {
+      self.source = source
+    }
+  }
+}

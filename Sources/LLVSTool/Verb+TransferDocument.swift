@@ -1,0 +1,90 @@
+import Control
+import Documents
+import Grammar
+import LLVSCore
+import Platform
+import TreeNames
+
+extension Verb {
+  /// Returns true if what is to be imported is a file: a document, as directories are imported otherwise.
+  static func isDocument(_ path: String) throws -> Bool {
+    guard try FileSystem.exists(path) else { return path.hasSuffix(".kvcrdt") }
+    return try FileSystem.status(path).kind == .regular
+  }
+
+  static func importDocument(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    guard line.options["on"] == nil, line.options["message"] == nil else {
+      throw UsageError(
+        "a document says itself what it is based on; --on and -m are for directories")
+    }
+    let path = try FileSystem.resolve(line.words[0])
+    let site = try CommandTarget(line)
+    let into = try site.path(line.optionBytes["into"] ?? [])
+    let address = "kvcrdt:\(path)#\(String(decoding: into, as: UTF8.self))"
+    let answer = try site.run(
+      ["import", address] + (line.has("unrelated") ? ["unrelated"] : []), console)
+    if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
+    return .done
+  }
+
+  /// Has the mount read the directory itself, so that all files become visible at once.
+  static func importAtOnce(
+    _ directory: [UInt8], on base: String, into path: [UInt8], _ site: CommandTarget,
+    _ line: CommandLine, _ console: Console
+  ) throws -> ExitCode {
+    let source = try FileSystem.resolve(directory)
+    var words = [Array("import".utf8), source, Array("on".utf8), Array(base.utf8)]
+    if !path.isEmpty { words += [Array("into".utf8), path] }
+    if let message = line.options["message"] { words += [Array("as".utf8), Array(message.utf8)] }
+    let answer = try site.run(bytes: words, console)
+    if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
+    return .done
+  }
+
+  static func exportDocument(
+    _ record: VersionRecord, _ store: Store, _ line: CommandLine, _ console: Console
+  ) throws -> ExitCode {
+    let path = line.words[1]
+    let directory = try DocumentAddress.directory(line.options["from"] ?? "")
+    let isThere = try FileSystem.exists(path)
+    guard !isThere || line.has("merge") || line.has("overwrite") else {
+      throw ControlError(
+        .exists, "\(path) is there; --merge adds to it, --overwrite replaces it")
+    }
+    if isThere, line.has("overwrite") { try FileSystem.unlink(path) }
+    do {
+      let count = try write(record.number, store, directory, to: path)
+      console.say(
+        count == 0
+          ? "\(path) says already what \(record.name) says"
+          : "\(record.name) is in \(path): \(count) values and removals written")
+    } catch let problem as DocumentProblem {
+      throw ControlError(problem.asStoreError)
+    }
+    return .done
+  }
+
+  private static func write(
+    _ version: VersionNumber, _ store: Store, _ directory: DocumentDirectory, to path: String
+  ) throws -> Int {
+    let file = try DocumentFile.open(path)
+    let document =
+      try file?.snapshot()
+      ?? DocumentSnapshot(authors: [], entries: []) { _ throws(StoreError) in [] }
+    let comparison = try DocumentComparison(document, directory, with: version, in: store)
+    if let problem = comparison.problem() { throw problem }
+    guard !comparison.hasNews else {
+      throw ControlError(
+        .refused, "\(path) holds what that version does not know; import it first")
+    }
+    let export = try DocumentExport(comparison, at: version, in: store)
+    var stamp = file?.stamp
+    if stamp == nil { stamp = try DocumentStamp(path: path) }
+    file?.close()
+    let writer = DocumentWriter(path, store, authorName: SystemProcess.hostName)
+    guard case .done = try writer.write(export, expecting: stamp) else {
+      throw ControlError(.busy, "\(path) changes while it is written")
+    }
+    return export.values.count
+  }
+}
