@@ -5,7 +5,7 @@
 /// when something is taken that does not hold, or when the process dies.
 package enum FuzzTarget: String, CaseIterable, Sendable {
   case version, changes, attributes, mapNode, record, journal, replay, control, ignore, text, json
-  case settings, names, bundle, objectList, multistatus, address
+  case settings, names, bundle, objectList, multistatus, address, bundleDirectory, bundleParts
 
   /// Something was taken that must not be, or is not what was put in.
   package struct Failure: Error, CustomStringConvertible {
@@ -34,6 +34,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .objectList: try RemoteTargets.objectList(bytes)
     case .multistatus: try RemoteTargets.multistatus(bytes)
     case .address: try RemoteTargets.address(bytes)
+    case .bundleDirectory: try Bundle2Targets.directory(bytes)
+    case .bundleParts: try Bundle2Targets.bundle(bytes)
     }
   }
 
@@ -57,6 +59,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .objectList: RemoteTargets.objectListSeeds
     case .multistatus: RemoteTargets.multistatusSeeds
     case .address: RemoteTargets.addressSeeds
+    case .bundleDirectory: Bundle2Targets.directorySeeds
+    case .bundleParts: Bundle2Targets.bundleSeeds
     }
   }
 }

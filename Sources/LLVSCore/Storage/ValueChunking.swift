@@ -1,11 +1,13 @@
 /// Digest 1's cutting of long values: FastCDC between runs of zeros. It must never change:
 /// docs/formats.md, "Value digests".
 package enum ValueChunking {
-  static let singleChunk = 65_536
+  /// Longer values are cut into chunks; a value of up to so many bytes is one chunk.
+  package static let singleChunk = 65_536
   static let zeroRun = 65_536
   static let minimum = 16_384
   static let normal = 65_536
-  static let maximum = 262_144
+  /// The greatest length of a chunk, in bytes.
+  package static let maximum = 262_144
 
   /// G[i]: the first 8 bytes of SHA-256("llvs gear 1" || byte i).
   static let gear: [UInt64] = (0..<256).map { index in

@@ -1,0 +1,279 @@
+import LLVSCore
+
+/// The bytes of a bundle, wherever they are.
+///
+/// - Concurrency: any thread.
+protocol BundleBytes: Sendable {
+  /// Returns the bytes of a range that lies within the length in the bundle's name.
+  ///
+  /// - Throws: ``StoreError/notFound(_:)`` if the bundle is gone, ``StoreError/invalid(_:)`` if it
+  ///   is shorter than its name says, or an error of the place.
+  func read(_ range: Range<UInt64>) throws(StoreError) -> [UInt8]
+}
+
+/// A bundle in memory.
+struct BundleInMemory: BundleBytes {
+  let bytes: [UInt8]
+
+  func read(_ range: Range<UInt64>) -> [UInt8] {
+    Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+  }
+}
+
+/// One bundle of version 2: its directory, its table, its outline and its items.
+///
+/// Nothing in it is trusted: the tail proves the directory, the directory the frames of outline and
+/// table, digests the items, and each number is compared with its bound before memory is allocated
+/// for what it counts.
+///
+/// - Concurrency: any thread.
+final class Bundle2Reader: Sendable {
+  let name: BundleName
+  let directory: Bundle2Directory
+  /// The name of the file in messages.
+  let label: String
+  private let bytes: any BundleBytes
+  private let seal: (any FrameSeal)?
+  private let cache: FrameCache
+  /// The offsets in the file of the frames of each kind.
+  private let contentOffsets: [UInt64]
+  private let outlineOffsets: [UInt64]
+  private let tableOffsets: [UInt64]
+  /// The number of items before each frame of items, and at last of all.
+  let firstItems: [Int]
+  /// The offset in the outline at which each of its frames begins, and at last its length.
+  let outlineStarts: [UInt64]
+
+  /// Opens a bundle. `keys` are those of a remote whose bundles are encrypted, nil for a remote whose
+  /// bundles are not.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` with the file's name if it is malformed, or plain at a
+  ///   remote whose bundles are encrypted; ``StoreError/fromTheFuture(_:)`` if it is of a newer
+  ///   format or encrypted with an unknown key; an error of reading.
+  init(
+    _ name: BundleName, _ bytes: any BundleBytes, cache: FrameCache,
+    keys: (any BundleKeys)? = nil
+  ) throws(StoreError) {
+    self.name = name
+    self.bytes = bytes
+    self.cache = cache
+    let label = "\(BundleFormat.directory)/\(name.text)"
+    self.label = label
+    func malformed(_ reason: String) -> StoreError { .invalid("\(label): \(reason)") }
+    let tail = try Tail(reading: bytes, of: name, label)
+    if tail.isSealed {
+      guard let keys else {
+        throw .fromTheFuture("\(label): it is encrypted, and no key is held for this peer")
+      }
+      seal = keys.seal(
+        keyID: tail.keyID, salt: tail.salt, writer: name.writer, sequence: name.sequence)
+      guard seal != nil else {
+        throw .fromTheFuture("\(label): it is encrypted with a key that is not held")
+      }
+    } else {
+      guard keys == nil else {
+        throw malformed("it is not encrypted, and everything at this peer has to be")
+      }
+      seal = nil
+    }
+    let standing = try bytes.read(tail.directory)
+    guard Digest.of(standing) == tail.hash else { throw malformed("its directory is damaged") }
+    guard
+      let unpacked = cache.compression.frame(
+        standing, to: tail.unpacked, seal, .directory, 0)
+    else { throw malformed("its directory does not unpack") }
+    let space = tail.directory.lowerBound - Bundle2Format.headLength
+    let isSealed = tail.isSealed
+    let parsed = unpacked.withUnsafeBytes { raw in
+      Result<Bundle2Directory, StoreError> { () throws(StoreError) in
+        try Bundle2Directory(raw, of: name, space: space, isSealed: isSealed)
+      }
+    }
+    switch parsed {
+    case .success(let found): directory = found
+    case .failure(.invalid(let reason)): throw malformed(reason)
+    case .failure(let error): throw error
+    }
+    var offset = Bundle2Format.headLength
+    func offsets(_ lengths: [Int]) -> [UInt64] {
+      lengths.map { length in
+        defer { offset += UInt64(length) }
+        return offset
+      }
+    }
+    contentOffsets = offsets(directory.content.map(\.stands))
+    outlineOffsets = offsets(directory.outline.map(\.stands))
+    tableOffsets = offsets(directory.table.map(\.stands))
+    firstItems = directory.content.reduce(into: [0]) { $0.append(($0.last ?? 0) + $1.items) }
+    outlineStarts = directory.outline.reduce(into: [0]) {
+      $0.append(($0.last ?? 0) + UInt64($1.unpacked))
+    }
+  }
+
+  /// The part of the file that the outline and everything behind it take.
+  var suffix: Range<UInt64> {
+    (outlineOffsets.first ?? tableOffsets.first ?? name.length)..<name.length
+  }
+
+  /// The length of the outline, unpacked.
+  var outlineLength: UInt64 { outlineStarts[outlineStarts.count - 1] }
+
+  // MARK: Frames
+
+  /// Returns a frame of the outline.
+  func outlineFrame(_ number: Int) throws(StoreError) -> [UInt8] {
+    try hashedFrame(.outline, number, directory.outline[number], outlineOffsets[number])
+  }
+
+  private func hashedFrame(
+    _ kind: Bundle2Format.FrameKind, _ number: Int, _ frame: Bundle2Directory.HashedFrame,
+    _ offset: UInt64
+  ) throws(StoreError) -> [UInt8] {
+    let place = FrameCache.Place(bundle: name.hash, kind: kind, number: number)
+    if let known = cache.frame(place) { return known }
+    let standing = try bytes.read(offset..<(offset + UInt64(frame.stands)))
+    guard Digest.of(standing) == frame.hash else {
+      throw .invalid("\(label): a frame of its \(kind) is damaged")
+    }
+    guard let unpacked = cache.compression.frame(standing, to: frame.unpacked, seal, kind, number)
+    else { throw .invalid("\(label): a frame of its \(kind) does not unpack") }
+    cache.keep(unpacked, at: place)
+    return unpacked
+  }
+
+  /// Returns the range of the file in which a frame of items is.
+  func place(ofContentFrame number: Int) -> Range<UInt64> {
+    contentOffsets[number]..<(contentOffsets[number] + UInt64(directory.content[number].stands))
+  }
+
+  /// Returns a frame of items.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if it does not unpack; its bytes are proved by the digests
+  ///   of the items alone.
+  func contentFrame(_ number: Int) throws(StoreError) -> [UInt8] {
+    let place = FrameCache.Place(bundle: name.hash, kind: .content, number: number)
+    if let known = cache.frame(place) { return known }
+    let standing = try bytes.read(self.place(ofContentFrame: number))
+    let length = directory.content[number].unpacked
+    guard let unpacked = cache.compression.frame(standing, to: length, seal, .content, number)
+    else { throw .invalid("\(label): its frame \(number) does not unpack") }
+    cache.keep(unpacked, at: place)
+    return unpacked
+  }
+
+  // MARK: The table
+
+  /// Reads the table, frame by frame.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if it is malformed or contradicts the directory.
+  func table() throws(StoreError) -> BundleTable {
+    var table = BundleTable(firstItems: firstItems, directory.content.map(\.unpacked))
+    var rest: [UInt8] = []
+    for (number, frame) in directory.table.enumerated() {
+      rest += try hashedFrame(.table, number, frame, tableOffsets[number])
+      guard let used = rest.withUnsafeBytes({ table.add($0) }) else {
+        throw .invalid("\(label): its table is malformed")
+      }
+      rest.removeFirst(used)
+    }
+    guard rest.isEmpty, table.isWhole else {
+      throw .invalid("\(label): its table is not that of its frames")
+    }
+    return table
+  }
+
+  /// Returns the bytes of an item, proved by its digest.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if they are other bytes.
+  func item(_ number: Int, in table: BundleTable) throws(StoreError) -> [UInt8] {
+    let place = table.place(of: number)
+    let frame = try contentFrame(place.frame)
+    let bytes = Array(frame[place.range])
+    guard bytes.withUnsafeBytes({ table.items[number].isProved(by: $0) }) else {
+      throw .invalid("\(label): its item \(number) is damaged")
+    }
+    return bytes
+  }
+}
+
+/// The items of a bundle in the order in which they stand.
+struct BundleTable: Sendable {
+  private(set) var items: [BundleItem] = []
+  private var lengths: [UInt32] = []
+  /// The offset of each item in its frame.
+  private var starts: [UInt32] = []
+  private let firstItems: [Int]
+  private let frameLengths: [Int]
+  private var frame = 0
+
+  init(firstItems: [Int], _ frameLengths: [Int]) {
+    self.firstItems = firstItems
+    self.frameLengths = frameLengths
+  }
+
+  /// Adds the whole entries that bytes begin with, and returns their length; nil if one is malformed
+  /// or does not fit into the frames.
+  fileprivate mutating func add(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    var reader = ByteReader(bytes)
+    var used = 0
+    // The longest entry has 42 bytes; a shorter rest may be a part of one.
+    while reader.remaining > 0 {
+      guard let kind = reader.integer(UInt8.self), let digest = reader.digest(),
+        let length = reader.varint()
+      else { return reader.remaining < 42 && bytes.count - used < 42 ? used : nil }
+      used = bytes.count - reader.remaining
+      guard let kind = BundleItem.Kind(rawValue: kind), length > 0,
+        length <= UInt64(BundleItem.longest(kind)), frame < frameLengths.count
+      else { return nil }
+      var start = 0
+      if items.count > firstItems[frame], let before = starts.last, let size = lengths.last {
+        start = Int(before) + Int(size)
+      }
+      let end = start + Int(length)
+      items.append(BundleItem(kind, digest))
+      lengths.append(UInt32(length))
+      starts.append(UInt32(start))
+      let isLast = items.count == firstItems[frame + 1]
+      // The items of a frame fill it.
+      guard isLast ? end == frameLengths[frame] : end < frameLengths[frame] else { return nil }
+      if isLast { frame += 1 }
+    }
+    return used
+  }
+
+  fileprivate var isWhole: Bool { items.count == firstItems[firstItems.count - 1] }
+
+  /// Returns the length of an item in bytes.
+  func length(of number: Int) -> Int { Int(lengths[number]) }
+
+  /// Returns the frame of an item and its place there.
+  func place(of number: Int) -> (frame: Int, range: Range<Int>) {
+    var (low, high) = (0, firstItems.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if firstItems[middle] <= number { low = middle + 1 } else { high = middle }
+    }
+    let start = Int(starts[number])
+    return (low - 1, start..<(start + Int(lengths[number])))
+  }
+}
+
+extension Compression {
+  /// Returns the bytes of a frame as it stands; nil if it is not one of this length or was sealed
+  /// for another place.
+  fileprivate func frame(
+    _ standing: [UInt8], to length: Int, _ seal: (any FrameSeal)?,
+    _ kind: Bundle2Format.FrameKind, _ number: Int
+  ) -> [UInt8]? {
+    var packed = standing
+    if let seal {
+      guard let opened = seal.opened(standing, kind, number) else { return nil }
+      packed = opened
+    }
+    if packed.count == length { return packed }
+    return packed.withUnsafeBytes { raw in
+      let unpacked = self.unpacked(raw, atMost: length)
+      return unpacked?.count == length ? unpacked : nil
+    }
+  }
+}

@@ -1,0 +1,253 @@
+import LLVSCore
+
+/// Writes one bundle of version 2: items as they come, then versions, predecessors first.
+///
+/// The bytes of items are written at once; the outline is kept until the end, in memory while it is
+/// short. What takes part in a version's changes must be added before the version.
+///
+/// - Concurrency: for one thread at a time.
+final class Bundle2Writer {
+  /// Receives the next bytes of the file.
+  typealias Sink = (UnsafeRawBufferPointer) throws(StoreError) -> Void
+
+  /// Frames are never read in part, so a higher level than for chunks pays.
+  private static let level: Int32 = 3
+
+  private let sink: Sink
+  private let scratch: String
+  private let seal: (any FrameSeal)?
+  private let compression = Compression()
+  private var hasher = SHA256Hasher()
+  private var directory: Bundle2Directory
+  /// The bytes of the file so far.
+  private(set) var length: UInt64 = 0
+  /// The open frame of shorter items.
+  private var frame: [UInt8] = []
+  private var frameItems = 0
+  private var items: [BundleItem: Int] = [:]
+  private var table: Spool
+  private let outline: Spool
+  private var needs: [BundleNeed: Int] = [:]
+  private var positions: [Version.ID: Int] = [:]
+
+  /// Begins a bundle; `scratch` is a directory for what is too long for memory.
+  init(
+    writer: String, sequence: UInt64, scratch: String, seal: (any FrameSeal)? = nil,
+    sink: @escaping Sink
+  ) throws(StoreError) {
+    precondition(BundleName.isWriter(writer), "a bundle has a writer's name")
+    self.sink = sink
+    self.scratch = scratch
+    self.seal = seal
+    directory = Bundle2Directory(writer: writer, sequence: sequence)
+    table = Spool(directory: scratch, memoryLimit: 4 << 20)
+    outline = Spool(directory: scratch, memoryLimit: 16 << 20)
+    try emit(Bundle2Format.head(isSealed: seal != nil))
+  }
+
+  /// The number of versions.
+  var versions: Int { positions.count }
+
+  /// The number of items.
+  var itemCount: Int { items.count }
+
+  /// True if nothing was added.
+  var isEmpty: Bool { items.isEmpty && directory.entries == 0 }
+
+  /// Returns true if what comes next belongs into another bundle, since this one has about `goal`
+  /// bytes or as many parts as a bundle may have.
+  func isFull(goal: UInt64) -> Bool {
+    length + UInt64(frame.count) + outline.length >= goal
+      || items.count >= Bundle2Format.maximumItems
+      || directory.entries >= Bundle2Format.maximumEntries
+      // Room for the frame that is open and for one more.
+      || directory.content.count + 2 >= Bundle2Format.maximumContentFrames
+  }
+
+  // MARK: Items
+
+  /// Returns the number of an item; nil if it is not in this bundle.
+  func number(of item: BundleItem) -> Int? { items[item] }
+
+  /// Adds an item that is not in the bundle yet, and returns its number.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` if the bytes are not those of the item: a bundle never
+  ///   spreads damage.
+  @discardableResult
+  func add(_ item: BundleItem, _ bytes: [UInt8]) throws(StoreError) -> Int {
+    precondition(items[item] == nil, "a bundle holds an item once")
+    guard !bytes.isEmpty, bytes.withUnsafeBytes({ item.isProved(by: $0) }) else {
+      throw .corrupt("bytes of a value are not those of its digest \(item.digest.hex)")
+    }
+    guard items.count < Bundle2Format.maximumItems else {
+      throw .invalid("a bundle of more than \(Bundle2Format.maximumItems) items")
+    }
+    if bytes.count >= Bundle2Format.aloneLength {
+      try closeFrame()
+      try writeFrame(bytes, items: 1)
+    } else {
+      if frame.count + bytes.count > Bundle2Format.sharedFrameLength { try closeFrame() }
+      frame += bytes
+      frameItems += 1
+    }
+    var entry: [UInt8] = [item.kind.rawValue]
+    entry.append(item.digest)
+    entry.append(varint: UInt64(bytes.count))
+    try entry.withPiece { (piece) throws(StoreError) in try table.append(piece) }
+    items[item] = items.count
+    return items.count - 1
+  }
+
+  private func closeFrame() throws(StoreError) {
+    guard frameItems > 0 else { return }
+    try writeFrame(frame, items: frameItems)
+    frame.removeAll(keepingCapacity: true)
+    frameItems = 0
+  }
+
+  private func writeFrame(_ bytes: [UInt8], items: Int) throws(StoreError) {
+    guard directory.content.count < Bundle2Format.maximumContentFrames else {
+      throw .invalid("a bundle of more than \(Bundle2Format.maximumContentFrames) frames")
+    }
+    let standing = standing(bytes, .content, directory.content.count)
+    try emit(standing)
+    directory.content.append(
+      .init(stands: standing.count, unpacked: bytes.count, items: items))
+  }
+
+  // MARK: The outline
+
+  /// Returns the number of another bundle among those that this one needs; nil if there is no place
+  /// for it.
+  func number(ofNeed need: BundleNeed) -> Int? {
+    if let known = needs[need] { return known }
+    guard needs.count < Bundle2Format.maximumNeeds else { return nil }
+    needs[need] = needs.count
+    directory.needs.append(need)
+    return needs.count - 1
+  }
+
+  /// The number of other bundles for which there is a place yet.
+  var roomForNeeds: Int { Bundle2Format.maximumNeeds - needs.count }
+
+  /// Adds a version whose changes are in a spool, in the form of bundles of version 2, with the
+  /// content digest of its map where its metadata has none.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if the version is in the bundle already or cannot be
+  ///   written.
+  func add(
+    _ version: Version, contentDigest: Digest?, changes: Spool
+  ) throws(StoreError) {
+    let index = positions.count
+    guard positions.updateValue(index, forKey: version.id) == nil else {
+      throw .invalid("a bundle holds a version once")
+    }
+    var head: [UInt8] = [Bundle2Format.EntryType.version.rawValue]
+    try head.append(bundled: version.id)
+    head.append(contentDigest == nil ? 0 : Bundle2Format.digestFlag)
+    try head.append(bundled: version) { id in positions[id].map { index - $0 } }
+    if let contentDigest { head.append(contentDigest) }
+    var length: [UInt8] = []
+    length.append(varint: UInt64(head.count) + changes.length)
+    try (length + head).withPiece { (piece) throws(StoreError) in try outline.append(piece) }
+    try changes.forEachPiece { (piece) throws(StoreError) in try outline.append(piece) }
+    directory.entries += 1
+  }
+
+  /// Adds an entry of another type as it stood in another bundle.
+  func add(entry bytes: [UInt8]) throws(StoreError) {
+    var length: [UInt8] = []
+    length.append(varint: UInt64(bytes.count))
+    try (length + bytes).withPiece { (piece) throws(StoreError) in try outline.append(piece) }
+    directory.entries += 1
+  }
+
+  // MARK: The end
+
+  /// Ends the bundle and returns the length and hash that are in its name, and its directory.
+  func finish(
+    stays: [BundleClaim], from: SequenceRuns = SequenceRuns()
+  ) throws(StoreError) -> (length: UInt64, hash: Digest, directory: Bundle2Directory) {
+    try closeFrame()
+    directory.outline = try writeHashed(outline, .outline)
+    directory.table = try writeHashed(table, .table)
+    directory.stays = stays
+    directory.from = from
+    let bytes = directory.encoded()
+    guard bytes.count <= Bundle2Format.maximumDirectory else {
+      throw .invalid("a directory of more than \(Bundle2Format.maximumDirectory) bytes")
+    }
+    let standing = standing(bytes, .directory, 0)
+    try emit(standing)
+    var tail: [UInt8] = []
+    if let seal { tail += seal.keyID + seal.salt }
+    tail.append(bigEndian: UInt32(standing.count))
+    tail.append(bigEndian: UInt32(bytes.count))
+    tail.append(Digest.of(standing))
+    tail += seal == nil ? Bundle2Format.tailMagic : Bundle2Format.sealedTailMagic
+    try emit(tail)
+    return (length, hasher.finish(), directory)
+  }
+
+  /// Writes what a spool holds in frames.
+  private func writeHashed(
+    _ spool: Spool, _ kind: Bundle2Format.FrameKind
+  ) throws(StoreError) -> [Bundle2Directory.HashedFrame] {
+    var frames: [Bundle2Directory.HashedFrame] = []
+    try spool.forEachPiece(of: Bundle2Format.frameLength) { (piece) throws(StoreError) in
+      guard frames.count < Bundle2Format.maximumOtherFrames else {
+        throw .invalid("a bundle of more than \(Bundle2Format.maximumOtherFrames) frames")
+      }
+      let standing = standing(Array(piece), kind, frames.count)
+      try emit(standing)
+      frames.append(
+        .init(stands: standing.count, unpacked: piece.count, hash: Digest.of(standing)))
+    }
+    return frames
+  }
+
+  // MARK: The file
+
+  /// Returns bytes packed, or as they are if packing saves nothing, and encrypted if the bundle is.
+  private func standing(
+    _ bytes: [UInt8], _ kind: Bundle2Format.FrameKind, _ number: Int
+  ) -> [UInt8] {
+    let packed = bytes.withUnsafeBytes { raw in
+      compression.frame(of: raw, level: Bundle2Writer.level, capacity: max(0, raw.count - 1))
+    }
+    return seal.map { $0.sealed(packed ?? bytes, kind, number) } ?? packed ?? bytes
+  }
+
+  private func emit(_ bytes: [UInt8]) throws(StoreError) {
+    guard !bytes.isEmpty else { return }
+    hasher.update(bytes)
+    length += UInt64(bytes.count)
+    try bytes.withPiece(sink)
+  }
+}
+
+extension Spool {
+  /// Empties the spool, and calls the body with what it held, in pieces of a length except the last.
+  func forEachPiece(
+    of length: Int = 1 << 18, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let (bytes, file, total) = try drain()
+    let source = file.map { FileSource($0, length: total) }
+    var offset: UInt64 = 0
+    while offset < total {
+      let count = Int(min(total - offset, UInt64(length)))
+      if let source {
+        var part = [UInt8](repeating: 0, count: count)
+        try part.withUnsafeMutableBytes { raw in
+          Result<Void, StoreError> { () throws(StoreError) in
+            try source.read(at: offset, into: raw)
+          }
+        }.get()
+        try part.withPiece(body)
+      } else {
+        try bytes.withPiece { (raw) throws(StoreError) in try body(raw.part(Int(offset), count)) }
+      }
+      offset += UInt64(count)
+    }
+  }
+}

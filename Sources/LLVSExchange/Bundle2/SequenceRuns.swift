@@ -1,0 +1,94 @@
+import LLVSCore
+
+/// A set of sequence numbers, as runs.
+struct SequenceRuns: Hashable, Sendable {
+  /// Ascending, with at least one number between two of them.
+  private(set) var runs: [ClosedRange<UInt64>] = []
+
+  /// The greatest sequence number that has a place in the format.
+  static let greatest = UInt64(Int64.max) - 1
+
+  init() {}
+
+  /// Creates a set of numbers in any order.
+  init(_ numbers: some Sequence<UInt64>) {
+    for number in numbers.sorted() { append(number) }
+  }
+
+  var isEmpty: Bool { runs.isEmpty }
+
+  /// Adds a number that is at least as great as all in the set.
+  private mutating func append(_ number: UInt64) {
+    guard let last = runs.last else { return runs.append(number...number) }
+    if number <= last.upperBound { return }
+    if number == last.upperBound + 1 {
+      runs[runs.count - 1] = last.lowerBound...number
+    } else {
+      runs.append(number...number)
+    }
+  }
+
+  /// Returns true if a number is in the set.
+  ///
+  /// - Complexity: O(log *n*) in the number of runs.
+  func contains(_ number: UInt64) -> Bool {
+    var (low, high) = (0, runs.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if runs[middle].upperBound < number { low = middle + 1 } else { high = middle }
+    }
+    return low < runs.count && runs[low].contains(number)
+  }
+
+  /// Returns the set with the numbers of another.
+  func union(_ other: SequenceRuns) -> SequenceRuns {
+    var all = SequenceRuns()
+    for run in (runs + other.runs).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = all.runs.last, run.lowerBound <= last.upperBound + 1 {
+        all.runs[all.runs.count - 1] =
+          last.lowerBound...Swift.max(last.upperBound, run.upperBound)
+      } else {
+        all.runs.append(run)
+      }
+    }
+    return all
+  }
+
+  /// Returns true if all numbers of another set are in this one.
+  func isSuperset(of other: SequenceRuns) -> Bool {
+    other.runs.allSatisfy { run in
+      runs.contains { $0.lowerBound <= run.lowerBound && run.upperBound <= $0.upperBound }
+    }
+  }
+
+  // MARK: As bytes: varint runs | each: varint numbers between it and the run before, varint
+  // numbers in it
+
+  func encode(to bytes: inout [UInt8]) {
+    bytes.append(varint: UInt64(runs.count))
+    var next: UInt64 = 0
+    for run in runs {
+      bytes.append(varint: run.lowerBound - next)
+      bytes.append(varint: run.upperBound - run.lowerBound + 1)
+      next = run.upperBound + 1
+    }
+  }
+
+  /// Reads a set whose numbers are at most `bound`; nil if it is malformed.
+  init?(_ reader: inout ByteReader, upTo bound: UInt64) {
+    // Each run takes at least two bytes, so nothing is allocated that the bytes do not hold.
+    guard let count = reader.varint(), count <= UInt64(Bundle2Format.maximumRuns),
+      count <= UInt64(reader.remaining) / 2
+    else { return nil }
+    var next: UInt64 = 0
+    for index in 0..<count {
+      guard let gap = reader.varint(), let length = reader.varint(), length > 0,
+        index == 0 || gap > 0, next <= bound, gap <= bound - next,
+        length - 1 <= bound - next - gap
+      else { return nil }
+      let first = next + gap
+      runs.append(first...(first + length - 1))
+      next = first + length
+    }
+  }
+}
