@@ -1,0 +1,112 @@
+/// What is known of a bundle that a list shows.
+struct KnownBundle: Hashable, Sendable {
+  var name: BundleName
+  /// What it says about which bundles stay; empty for a bundle of version 1.
+  var claims: [BundleClaim] = []
+  var reading = Reading.read
+
+  /// What is known of a bundle's directory.
+  enum Reading: Hashable, Sendable {
+    case read
+    /// It is no bundle, or a damaged one: it needs nothing, and its claims are not known.
+    case malformed
+    /// It is of a newer format or an unknown key: what it needs and claims is not known.
+    case unknown
+  }
+}
+
+/// A remote of bundles as one list shows it: which bundles may be relied on.
+///
+/// Nothing here asks a remote or a store; the rules decide, and the exchange does what they say.
+/// `RemoteRuleModelTests` tries all orders of a sender and two removers on these very functions.
+///
+/// The promise: once a send has said that a version was sent, every item that the version needs is
+/// in some bundle that is there, whatever other writers do and whoever is interrupted, as long as
+/// lists are late by no more than half the grace before a removal.
+///
+/// INVARIANT X1: ``counts(_:)`` alone decides which bundles are relied on: for leaving an item out,
+///   for a send that is complete, for what may be removed.
+/// INVARIANT X2: an announced bundle counts for nobody, and never counts again: every later bundle
+///   of its writer repeats the announcement.
+struct RemoteView: Sendable {
+  private struct Statement: Sendable {
+    let by: BundleName
+    let claim: BundleClaim
+  }
+
+  private var known: [BundleName: KnownBundle] = [:]
+  private var statements: [String: [Statement]] = [:]
+  /// For each writer the greatest sequence number of a bundle that could not be read.
+  private var unread: [String: UInt64] = [:]
+
+  /// A view of bundles that are listed, or that were put and are not listed yet.
+  init(_ bundles: some Sequence<KnownBundle>) {
+    for bundle in bundles {
+      known[bundle.name] = bundle
+      for claim in bundle.claims {
+        statements[claim.writer, default: []].append(Statement(by: bundle.name, claim: claim))
+      }
+      if bundle.reading != .read {
+        let writer = bundle.name.writer
+        unread[writer] = max(unread[writer] ?? 0, bundle.name.sequence)
+      }
+    }
+  }
+
+  /// The bundles, in order of their names.
+  var names: [BundleName] { known.keys.sorted() }
+
+  /// Returns true if a bundle is there.
+  func contains(_ name: BundleName) -> Bool { known[name] != nil }
+
+  /// Returns true if a bundle is going to be removed: some bundle says so of it, and not the bundle
+  /// itself.
+  ///
+  /// - Complexity: O(bundles that speak for its writer).
+  func isAnnounced(_ name: BundleName) -> Bool {
+    statements[name.writer]?.contains { $0.by != name && $0.claim.announces(name) } ?? false
+  }
+
+  /// Returns the bundles that announce a bundle.
+  func announcing(_ name: BundleName) -> [BundleName] {
+    (statements[name.writer] ?? []).filter { $0.by != name && $0.claim.announces(name) }.map(\.by)
+  }
+
+  /// Returns true if another writer speaks for this one, as it does for one that it has taken over.
+  func isAdopted(_ writer: String) -> Bool {
+    statements[writer]?.contains { $0.by.writer != writer } ?? false
+  }
+
+  /// Returns true if a bundle may be relied on: it is there, it is not announced, and nothing that
+  /// its writer wrote after it could hold an announcement that was not read.
+  func counts(_ name: BundleName) -> Bool {
+    guard let bundle = known[name], bundle.reading == .read else { return false }
+    if let last = unread[name.writer], last > name.sequence { return false }
+    return !isAnnounced(name)
+  }
+
+  /// The bundles of which nobody knows what they need, as long as which nothing may be removed.
+  var unknown: [BundleName] { known.values.filter { $0.reading == .unknown }.map(\.name).sorted() }
+
+  /// Returns the sequence numbers of bundles that a writer's newest bundle says stay, and that are
+  /// not there.
+  func missing(of writer: String) -> [UInt64] {
+    let own = known.values.filter { $0.name.writer == writer }
+    guard let newest = own.filter({ $0.reading == .read }).max(by: { $0.name < $1.name }),
+      let claim = newest.claims.first(where: { $0.writer == writer })
+    else { return [] }
+    let there = Set(own.map(\.name.sequence))
+    var missing: [UInt64] = []
+    for run in claim.kept.runs {
+      // A stranger may claim any number of bundles; so many are enough to tell of.
+      for sequence in run where !there.contains(sequence) {
+        missing.append(sequence)
+        if missing.count >= 1024 { return missing }
+      }
+    }
+    return missing
+  }
+
+  /// The writers whose bundles are there, in order.
+  var writers: [String] { Set(known.keys.map(\.writer)).sorted() }
+}

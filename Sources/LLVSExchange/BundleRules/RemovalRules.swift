@@ -1,0 +1,55 @@
+/// The rules by which a writer removes its own bundles.
+///
+/// INVARIANT X3: a removed bundle was announced a grace ago, by this store's clock and by the
+///   server's where that is told, and after the grace a list showed that whatever needs its items
+///   finds them elsewhere.
+struct RemovalRules: Hashable, Sendable {
+  /// The time between the announcement of a bundle and its removal, in seconds.
+  var grace: Int64
+
+  /// Remotes that answer requests: nobody is offline in the middle of a send for longer.
+  static let server = RemovalRules(grace: 24 * 3600)
+  /// Directories, which may be synchronised with devices that are away.
+  static let directory = RemovalRules(grace: 30 * 24 * 3600)
+
+  /// The time of an announcement.
+  struct Announcement: Hashable, Sendable {
+    /// By this store's clock, in seconds since 1970.
+    var made: Int64
+    /// By the server's clock; nil where that is not told.
+    var written: Int64?
+  }
+
+  /// The time of a list.
+  struct Listing: Hashable, Sendable {
+    /// By this store's clock, in seconds since 1970.
+    var now: Int64
+    /// The newest time of an object in the list, by the server's clock; nil where that is not told.
+    var newest: Int64?
+  }
+
+  /// Returns true if the grace has passed since an announcement.
+  ///
+  /// A clock that went back never lets it pass; a server's clock has to agree where it is told.
+  func hasPassed(since announcement: Announcement, _ list: Listing) -> Bool {
+    guard list.now >= announcement.made, list.now - announcement.made >= grace else { return false }
+    guard let written = announcement.written else { return true }
+    guard let newest = list.newest else { return false }
+    return newest >= written && newest - written >= grace
+  }
+
+  /// Returns those of some parts of bundles about to be removed, items and versions that somebody
+  /// needs, that nothing holds that counts: they have to be put before. `holders` returns the
+  /// bundles that hold a part.
+  static func uncovered<Part, Failure: Error>(
+    _ parts: some Sequence<Part>, in view: RemoteView,
+    holders: (Part) throws(Failure) -> [BundleName]
+  ) throws(Failure) -> [Part] {
+    var uncovered: [Part] = []
+    for part in parts {
+      let names = try holders(part)
+      if !names.contains(where: { view.counts($0) }) { uncovered.append(part) }
+    }
+    return uncovered
+  }
+}

@@ -1,0 +1,363 @@
+import TestSupport
+
+@testable import LLVSCore
+@testable import LLVSExchange
+
+/// Random runs of the whole protocol: several writers, many items and versions, sends, replacements,
+/// removals, crashes anywhere, lists that are late, PUTs that land late or twice, sleeping machines.
+struct RandomRemote {
+  struct Options {
+    var lag: Int64 = 4
+    var grace: Int64 = 8
+    var listAge: UInt64 = 2
+    var listsAgain = true
+    var announcedCount = false
+    var crash = 0.02
+    var writers = 4
+  }
+
+  /// What bundles hold.
+  enum Part: Hashable {
+    case item(Int)
+    case outline(Int)
+  }
+
+  struct Bundle {
+    let name: BundleName
+    let parts: Set<Part>
+    let claim: BundleClaim
+    var known: KnownBundle { KnownBundle(name: name, claims: [claim]) }
+  }
+
+  struct Stored {
+    var bundle: Bundle
+    var put: Int64
+    var gone: Int64?
+  }
+
+  /// The next steps of a writer, which a crash drops.
+  typealias Step = (inout RandomRemote, Int) -> [StepBox]
+  struct StepBox {
+    let run: Step
+    init(_ run: @escaping Step) { self.run = run }
+  }
+
+  struct Writer {
+    let name: String
+    var sequence: UInt64 = 0
+    // Durable.
+    var read: [BundleName: Bundle] = [:]
+    var kept: Set<UInt64> = []
+    var announced: [BundleName: Int64] = [:]
+    var removed: Set<BundleName> = []
+    var own: Set<Int> = []
+    // Gone with a crash.
+    var job: [StepBox] = []
+    var asleep: Int64 = 0
+  }
+
+  let options: Options
+  var random: SeededRandom
+  var now: Int64 = 0
+  var objects: [BundleName: Stored] = [:]
+  var late: [(at: Int64, bundle: Bundle)] = []
+  var writers: [Writer]
+  /// The items of each version.
+  var versions: [Int: Set<Int>] = [:]
+  var complete: Set<Int> = []
+  var items = 0
+  private(set) var sent = 0
+  private(set) var removed = 0
+
+  init(seed: UInt64, _ options: Options) {
+    self.options = options
+    random = SeededRandom(seed: seed)
+    writers = (0..<options.writers).map { Writer(name: "w\($0)") }
+  }
+
+  private mutating func happens(_ chance: Double) -> Bool {
+    Double.random(in: 0..<1, using: &random) < chance
+  }
+
+  // MARK: The remote
+
+  private mutating func list() -> Set<BundleName> {
+    var shown: Set<BundleName> = []
+    for (name, stored) in objects.sorted(by: { $0.key < $1.key }) {
+      if let gone = stored.gone {
+        if now - gone < options.lag, happens(0.5) { shown.insert(name) }
+      } else if now - stored.put >= options.lag || happens(0.5) {
+        shown.insert(name)
+      }
+    }
+    return shown
+  }
+
+  private mutating func get(_ name: BundleName) -> Bundle? {
+    guard let stored = objects[name] else { return nil }
+    if let gone = stored.gone {
+      return now - gone < options.lag && happens(0.5) ? stored.bundle : nil
+    }
+    return now - stored.put < options.lag && happens(0.2) ? nil : stored.bundle
+  }
+
+  private mutating func land(_ bundle: Bundle) {
+    objects[bundle.name] = Stored(bundle: bundle, put: now, gone: nil)
+  }
+
+  private mutating func tick() {
+    now += 1
+    let due = late.filter { $0.at <= now }
+    late.removeAll { $0.at <= now }
+    for (_, bundle) in due { land(bundle) }
+  }
+
+  // MARK: Writers
+
+  private func view(_ list: Set<BundleName>, _ writer: Int) -> RemoteView {
+    let read = writers[writer].read
+    return RemoteView(list.map { read[$0]?.known ?? KnownBundle(name: $0, reading: .unknown) })
+  }
+
+  private func holds(_ list: Set<BundleName>, _ writer: Int, without: Set<BundleName> = []) -> Set<
+    Part
+  > {
+    let view = view(list, writer)
+    var parts: Set<Part> = []
+    for name in list where !without.contains(name) {
+      guard let bundle = writers[writer].read[name] else { continue }
+      if options.announcedCount || view.counts(name) { parts.formUnion(bundle.parts) }
+    }
+    return parts
+  }
+
+  /// Reads what a list shows and was not read, one bundle a step, then goes on.
+  private static func takeIn(
+    _ list: Set<BundleName>, _ writer: Writer, then next: @escaping Step
+  ) -> [StepBox] {
+    list.filter { writer.read[$0] == nil }.sorted().map { name in
+      StepBox { world, me in
+        if world.writers[me].read[name] == nil, let bundle = world.get(name) {
+          world.writers[me].read[name] = bundle
+        }
+        return []
+      }
+    } + [StepBox(next)]
+  }
+
+  private static func put(
+    _ parts: Set<Part>, replacing: Set<BundleName> = [], then next: @escaping Step = { _, _ in [] }
+  ) -> StepBox {
+    StepBox { world, me in
+      world.writers[me].sequence += 1
+      let sequence = world.writers[me].sequence
+      let writer = world.writers[me].name
+      let kept = world.writers[me].kept.subtracting(replacing.map(\.sequence)).union([sequence])
+      let bundle = Bundle(
+        name: BundleName(writer: writer, sequence: sequence, length: 1, hash: .ofNothing),
+        parts: parts,
+        claim: BundleClaim(writer: writer, upTo: sequence, kept: SequenceRuns(kept)))
+      if world.happens(0.1) {
+        world.late.append((world.now + Int64.random(in: 1...4, using: &world.random), bundle))
+      }
+      return [
+        StepBox { world, me in
+          world.land(bundle)
+          if world.happens(0.05) {
+            let at = world.now + Int64.random(in: 1...world.options.lag, using: &world.random)
+            world.late.append((at, bundle))
+          }
+          world.writers[me].read[bundle.name] = bundle
+          world.writers[me].kept = kept
+          for name in replacing { world.writers[me].announced[name] = world.now }
+          return [StepBox(next)]
+        }
+      ]
+    }
+  }
+
+  private static func send() -> [StepBox] {
+    [
+      StepBox { world, me in
+        let list = world.list()
+        let listed = world.now
+        return takeIn(list, world.writers[me]) { world, me in
+          let there = world.holds(list, me)
+          let missing = world.writers[me].own.filter { !there.contains(.outline($0)) }
+          guard !missing.isEmpty else { return [] }
+          return [
+            StepBox { world, me in
+              let rules = SendRules(listAge: world.options.listAge)
+              guard rules.mayPut(listedAt: UInt64(listed), now: UInt64(world.now)) else {
+                return send()
+              }
+              return put(world, me, missing, list)
+            }
+          ]
+        }
+      }
+    ]
+  }
+
+  private static func put(
+    _ world: RandomRemote, _ me: Int, _ missing: Set<Int>, _ list: Set<BundleName>
+  ) -> [StepBox] {
+    let there = world.holds(list, me)
+    let needed = Set(missing.flatMap { world.versions[$0] ?? [] }.map { Part.item($0) })
+    let relied = needed.intersection(there)
+    let parts = needed.subtracting(there).union(missing.map { .outline($0) })
+    let finish: Step = { world, me in
+      world.complete.formUnion(missing)
+      world.sent += missing.count
+      return []
+    }
+    return [
+      put(parts) { world, me in
+        guard !relied.isEmpty, world.options.listsAgain else { return finish(&world, me) }
+        let list = world.list()
+        return takeIn(list, world.writers[me]) { world, me in
+          let lost = relied.subtracting(world.holds(list, me))
+          return lost.isEmpty ? finish(&world, me) : [put(lost, then: finish)]
+        }
+      }
+    ]
+  }
+
+  private static func replace() -> [StepBox] {
+    [
+      StepBox { world, me in
+        let list = world.list()
+        return takeIn(list, world.writers[me]) { world, me in
+          let view = world.view(list, me)
+          let writer = world.writers[me]
+          var own = list.filter {
+            $0.writer == writer.name && writer.read[$0] != nil && !view.isAnnounced($0)
+              && writer.announced[$0] == nil
+          }.sorted()
+          own.shuffle(using: &world.random)
+          let chosen = Set(own.prefix(Int.random(in: 1...4, using: &world.random)))
+          guard !chosen.isEmpty else { return [] }
+          var parts = Set(chosen.flatMap { writer.read[$0]?.parts ?? [] })
+          if world.happens(0.6) {
+            let others = world.holds(list, me, without: chosen)
+            parts = world.needed(parts, list, me).filter { part in
+              if case .outline = part { true } else { !others.contains(part) }
+            }
+          }
+          return [put(parts, replacing: chosen)]
+        }
+      }
+    ]
+  }
+
+  private static func remove() -> [StepBox] {
+    [
+      StepBox { world, me in
+        let rules = RemovalRules(grace: world.options.grace)
+        let due = Set(
+          world.writers[me].announced.filter { name, time in
+            !world.writers[me].removed.contains(name)
+              && rules.hasPassed(
+                since: .init(made: time, written: nil), .init(now: world.now, newest: nil))
+          }.keys)
+        guard !due.isEmpty else { return [] }
+        let list = world.list()
+        return takeIn(list, world.writers[me]) { world, me in
+          let view = world.view(list, me)
+          guard view.unknown.isEmpty else { return [] }
+          let read = world.writers[me].read
+          let victims = Set(due.flatMap { read[$0]?.parts ?? [] })
+          var missing: Set<Part>
+          if world.options.announcedCount {
+            missing = victims.subtracting(world.holds(list, me, without: due))
+          } else {
+            missing = Set(
+              RemovalRules.uncovered(
+                victims, in: view,
+                holders: { part in
+                  list.filter { !due.contains($0) && read[$0]?.parts.contains(part) == true }
+                }))
+          }
+          missing = world.needed(missing, list, me)
+          let deletions = due.sorted().map { name in
+            StepBox { world, me in
+              if world.objects[name]?.gone == nil { world.objects[name]?.gone = world.now }
+              world.writers[me].removed.insert(name)
+              world.removed += 1
+              return []
+            }
+          }
+          return (missing.isEmpty ? [] : [put(missing)]) + deletions
+        }
+      }
+    ]
+  }
+
+  /// Returns those of some parts that a version needs whose outline a list shows, and all outlines.
+  private func needed(_ parts: Set<Part>, _ list: Set<BundleName>, _ me: Int) -> Set<Part> {
+    var needed: Set<Int> = []
+    for name in list {
+      for case .outline(let version) in writers[me].read[name]?.parts ?? [] {
+        needed.formUnion(versions[version] ?? [])
+      }
+    }
+    return parts.filter { part in
+      if case .item(let item) = part { needed.contains(item) } else { true }
+    }
+  }
+
+  private mutating func step(_ me: Int) {
+    guard !writers[me].job.isEmpty else {
+      switch Double.random(in: 0..<1, using: &random) {
+      case ..<0.35:
+        let version = versions.count
+        var held: Set<Int> = []
+        let known = Set(writers[me].read.values.flatMap(\.parts)).compactMap { part -> Int? in
+          if case .item(let item) = part { item } else { nil }
+        }.sorted()
+        if happens(0.7), let item = known.randomElement(using: &random) { held.insert(item) }
+        if happens(0.6) || held.isEmpty {
+          items += 1
+          held.insert(items)
+        }
+        versions[version] = held
+        writers[me].own.insert(version)
+        writers[me].job = Self.send()
+      case ..<0.5: writers[me].job = Self.send()
+      case ..<0.75: writers[me].job = Self.replace()
+      case ..<0.97: writers[me].job = Self.remove()
+      default: writers[me].asleep = now + Int64.random(in: 5...60, using: &random)
+      }
+      return
+    }
+    if happens(options.crash) {
+      writers[me].job = []
+      return
+    }
+    let next = writers[me].job.removeFirst()
+    writers[me].job = next.run(&self, me) + writers[me].job
+  }
+
+  /// Runs steps of random writers.
+  ///
+  /// - Returns: the first loss; nil if nothing was lost.
+  mutating func run(steps: Int) -> String? {
+    for number in 0..<steps {
+      let me = Int.random(in: 0..<writers.count, using: &random)
+      if writers[me].asleep > now {
+        tick()
+        continue
+      }
+      step(me)
+      if happens(0.3) { tick() }
+      let there = Set(objects.values.filter { $0.gone == nil }.flatMap(\.bundle.parts))
+      for version in complete {
+        let needed = (versions[version] ?? []).map { Part.item($0) } + [.outline(version)]
+        if let lost = needed.first(where: { !there.contains($0) }) {
+          return "step \(number): version \(version) lost \(lost)"
+        }
+      }
+    }
+    return nil
+  }
+}

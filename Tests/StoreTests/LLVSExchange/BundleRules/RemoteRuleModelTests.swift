@@ -1,0 +1,104 @@
+import TestSupport
+import Testing
+
+@testable import LLVSExchange
+
+/// The rules of a remote of bundles lose nothing, in any order of steps; without any one of them they
+/// do.
+@Suite("The rules of a remote of bundles", .timeLimit(.minutes(4)))
+struct RemoteRuleModelTests {
+  private static func expectNoLoss(_ model: RemoteModel, atLeast states: Int) {
+    let (loss, count) = model.search()
+    #expect(loss == nil, "\(loss?.joined(separator: "; ") ?? "")")
+    #expect(count >= states, "only \(count) states")
+  }
+
+  private static func expectLoss(_ model: RemoteModel) {
+    let (loss, count) = model.search()
+    #expect(loss != nil, "nothing lost in \(count) states")
+  }
+
+  @Test(
+    "a sender and a remover lose nothing with a grace of twice the lag less one", arguments: 1...3)
+  func senderAndRemover(lag: Int) {
+    Self.expectNoLoss(RemoteModel(lag: lag, grace: 2 * lag - 1), atLeast: 200)
+  }
+
+  @Test("two removers that drop what the other has lose nothing", arguments: 1...3)
+  func twoRemovers(lag: Int) {
+    for twice in [false, true] where !(twice && lag == 3) {
+      Self.expectNoLoss(
+        RemoteModel(
+          lag: lag, grace: 2 * lag - 1, replacesTwice: twice, writers: ["B", "C"], isNeeded: true),
+        atLeast: 200)
+    }
+  }
+
+  @Test("a sender and two removers that are interrupted lose nothing", arguments: 1...2)
+  func allThree(lag: Int) {
+    Self.expectNoLoss(
+      RemoteModel(
+        lag: lag, grace: 2 * lag - 1, writers: ["A", "B", "C"], removerCrashes: lag == 1 ? 1 : 0),
+      atLeast: 2000)
+  }
+
+  @Test("if announced bundles counted, two removers would lose something")
+  func announcedCount() {
+    Self.expectLoss(
+      RemoteModel(
+        lag: 1, grace: 4, announcedCountForNobody: false, writers: ["B", "C"], isNeeded: true))
+  }
+
+  @Test("if announcements were not repeated, two removers would lose something")
+  func notRepeated() {
+    Self.expectLoss(
+      RemoteModel(
+        lag: 1, grace: 4, repeats: false, replacesTwice: true, writers: ["B", "C"],
+        isNeeded: true))
+    // That is all that makes the difference.
+    Self.expectNoLoss(
+      RemoteModel(lag: 1, grace: 4, replacesTwice: true, writers: ["B", "C"], isNeeded: true),
+      atLeast: 200)
+  }
+
+  @Test("if a list could be of any age and none followed the PUT, a sender would lose something")
+  func oldList() {
+    Self.expectLoss(RemoteModel(lag: 1, grace: 4, listAge: nil, listsAgain: false))
+  }
+
+  @Test("a grace of twice the lag less two would lose something", arguments: 1...3)
+  func shortGrace(lag: Int) {
+    Self.expectLoss(RemoteModel(lag: lag, grace: 2 * lag - 2))
+  }
+
+  @Test(
+    "four writers lose nothing in long random runs with late and doubled PUTs",
+    arguments: 0..<12)
+  func random(seed: Int) {
+    var world = RandomRemote(seed: UInt64(seed), RandomRemote.Options())
+    let lost = world.run(steps: 2000)
+    #expect(lost == nil, "seed \(seed): \(lost ?? "")")
+    #expect(world.sent > 20 && world.removed > 5, "\(world.sent) sent, \(world.removed) removed")
+  }
+
+  @Test("random runs find a loss where a rule is switched off")
+  func randomLosses() {
+    func losses(_ change: (inout RandomRemote.Options) -> Void) -> Int {
+      var options = RandomRemote.Options()
+      options.crash = 0.05
+      change(&options)
+      for seed in 0..<40 {
+        var world = RandomRemote(seed: UInt64(seed), options)
+        if world.run(steps: 2000) != nil { return seed + 1 }
+      }
+      return 0
+    }
+    #expect(losses { $0.announcedCount = true } > 0)
+    #expect(losses { $0.grace = 0 } > 0)
+    #expect(
+      losses {
+        $0.listAge = .max
+        $0.listsAgain = false
+      } > 0)
+  }
+}
