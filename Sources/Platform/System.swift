@@ -17,6 +17,14 @@ package enum SystemClock {
     return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
   }
 
+  /// Returns nanoseconds since the machine started, those in which it slept too; the value never goes
+  /// back.
+  package static func boottime() -> UInt64 {
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_BOOTTIME, &now)
+    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+  }
+
   /// Puts the calling thread to sleep, signals notwithstanding.
   package static func sleep(nanoseconds: UInt64) {
     var rest = timespec(

@@ -19,6 +19,12 @@ extension Catalog {
       + "stored_at,metadata,changes",
   ]
 
+  /// The same of tables that had checksums from the start.
+  private static let alwaysSummed = [
+    "remote_bundles": "number,name,state,put,announced,facts",
+    "remote_items": "item,bundle,place",
+  ]
+
   /// Adds checksums to the rows of a catalog of format 1, inside a transaction.
   ///
   /// - Complexity: O(rows), once in the life of a store.
@@ -33,7 +39,8 @@ extension Catalog {
   /// successors and heads that contradicts the versions.
   func damagedRows(in database: StoreDatabase) throws(StoreError) -> [String] {
     var found: [String] = []
-    for (table, columns) in Catalog.summed.sorted(by: { $0.key < $1.key }) where hasSums {
+    let summed = Catalog.summed.merging(hasRemoteBundles ? Catalog.alwaysSummed : [:]) { $1 }
+    for (table, columns) in summed.sorted(by: { $0.key < $1.key }) where hasSums {
       let first = columns.prefix { $0 != "," }
       try database.rows(
         "SELECT \(first) FROM \(table) WHERE sum IS NOT llvs_sum(\(columns))"

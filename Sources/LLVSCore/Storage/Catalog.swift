@@ -24,6 +24,8 @@ package final class Catalog: Sendable {
   let isNew: Bool
   /// True if there is a table of bundles: a reader does not add it to an older store.
   let hasBundles: Bool
+  /// True if there are tables of bundles at remotes: a reader does not add them to an older store.
+  let hasRemoteBundles: Bool
   /// True if rows have checksums: a reader does not change a store of format 1.
   let hasSums: Bool
   // Leaf locks. The pool's is held to push and pop only. The writer's is held during a transaction:
@@ -50,6 +52,8 @@ package final class Catalog: Sendable {
       hasSums = try Catalog.check(database) >= 2
       hasBundles =
         try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'bundles'") == 1
+      hasRemoteBundles =
+        try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'remote_items'") == 1
       pool.withLock { $0.append(Loan(database: database)) }
       return
     }
@@ -81,8 +85,14 @@ package final class Catalog: Sendable {
         try database.execute("PRAGMA user_version=\(Catalog.formatVersion)")
       }
     }
+    if try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'remote_items'") == 0 {
+      try database.transaction { () throws(StoreError) in
+        try database.execute(Catalog.remoteTables)
+      }
+    }
     database.takeSharedMemory(version: Catalog.formatVersion)
     hasBundles = true
+    hasRemoteBundles = true
     hasSums = true
     database.watchLog()
     let pageSize = Int(try database.integer("PRAGMA page_size") ?? 4096)

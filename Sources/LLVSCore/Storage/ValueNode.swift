@@ -110,18 +110,21 @@ final class ValueNode: Sendable {
     return bytes
   }
 
-  /// The node's digest: SHA-256("llvs value node 1" || level || items).
-  var digest: Digest {
-    var bytes = Array("llvs value node 1".utf8)
-    bytes.reserveCapacity(32 + items.count * 41)
+  /// The node as it is hashed and as bundles carry it: its level and its items, without places.
+  var form: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(1 + items.count * 41)
     bytes.append(level)
     for item in items {
       bytes.append(item.kind.rawValue)
       bytes.append(bigEndian: item.length)
       if let digest = item.digest { bytes.append(digest) }
     }
-    return Digest.of(bytes)
+    return bytes
   }
+
+  /// The node's digest: SHA-256("llvs value node 1" || level || items).
+  var digest: Digest { Digest.of(Array("llvs value node 1".utf8) + form) }
 
   /// Returns the index of the item at an offset of the node.
   func index(of offset: UInt64) -> Int {

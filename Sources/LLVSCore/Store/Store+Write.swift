@@ -70,6 +70,7 @@ extension Store {
       for (hash, versions) in transaction.bundles {
         try catalog.setVersions(versions, inBundle: hash, in: database)
       }
+      for change in transaction.remoteBundles { try catalog.apply(change, in: database) }
       for change in transaction.peerChanges {
         switch change {
         case .set(let peer): try catalog.setPeer(peer, in: database)

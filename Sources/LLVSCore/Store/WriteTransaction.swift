@@ -24,6 +24,7 @@ package final class WriteTransaction: ChunkTransaction {
   /// The names of hard links that the live tree's map gets.
   var linkedKeys: Set<LinkedKey> = []
   private(set) var bundles: [(hash: Digest, versions: [VersionNumber])] = []
+  private(set) var remoteBundles: [RemoteBundleChange] = []
   /// The number of the newest committed version.
   private let base: UInt32
   private var addedByID: [Version.ID: Int] = [:]
@@ -208,9 +209,13 @@ package final class WriteTransaction: ChunkTransaction {
     bundles.append((hash, versions))
   }
 
+  /// Changes what is noted about a bundle at remotes.
+  package func note(_ change: RemoteBundleChange) { remoteBundles.append(change) }
+
   var namesNothing: Bool {
     added.isEmpty && heads.isEmpty && settings.isEmpty && peerChanges.isEmpty
       && directoryTimes.isEmpty && forgottenImplied.isEmpty && bundles.isEmpty && linkedKeys.isEmpty
+      && remoteBundles.isEmpty
   }
 
   // MARK: Content

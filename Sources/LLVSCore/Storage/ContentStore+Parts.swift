@@ -1,0 +1,92 @@
+/// A piece of a value, as stores give it to each other: a chunk, or a node that holds others together.
+package struct ValuePart {
+  /// The kinds of pieces.
+  package enum Kind: Hashable, Sendable {
+    /// Bytes of the value, under their SHA-256.
+    case chunk
+    /// A node of a long value below its top, under its node digest.
+    case node
+    /// The top node of a long value, under the value digest.
+    case top
+  }
+
+  /// The kind, which belongs to the name: digests of two kinds may be equal.
+  package let kind: Kind
+  /// The digest that the piece is known by.
+  package let digest: Digest
+  private let read: () throws(StoreError) -> [UInt8]
+
+  fileprivate init(
+    _ kind: Kind, _ digest: Digest, _ read: @escaping () throws(StoreError) -> [UInt8]
+  ) {
+    self.kind = kind
+    self.digest = digest
+    self.read = read
+  }
+
+  /// Reads the bytes: those of the chunk, or level and items of the node as they are hashed.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` if they are damaged. Whether they have the digest is left
+  ///   to whoever gives them away.
+  package func bytes() throws(StoreError) -> [UInt8] { try read() }
+}
+
+extension ContentStore {
+  /// Calls the body with every piece of a value, the top first; none for a value that maps hold
+  /// inline. A piece that the value has twice comes twice.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` if a node cannot be read, or an error of the body.
+  /// - Complexity: O(pieces); the bytes of chunks are read only where the body asks for them.
+  package func forEachPart(
+    of stored: StoredContent, _ body: (ValuePart) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    switch stored.content {
+    case .none, .inline: break
+    case .chunk(let location):
+      try body(
+        ValuePart(.chunk, stored.digest) { () throws(StoreError) in
+          let bytes = try self.chunk(location, stored.digest)
+          guard UInt64(bytes.count) == stored.length else {
+            throw .corrupt("a chunk has \(bytes.count) bytes where \(stored.length) were stored")
+          }
+          return bytes
+        })
+    case .tree(let location):
+      let top = try node(location, stored.digest)
+      guard top.length == stored.length else {
+        throw records.damage(location, "is a tree of \(top.length) bytes, not \(stored.length)")
+      }
+      try body(ValuePart(.top, stored.digest) { top.form })
+      try forEachPart(below: top, body)
+    }
+  }
+
+  private func forEachPart(
+    below node: ValueNode, _ body: (ValuePart) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    for (index, item) in node.items.enumerated() {
+      guard let digest = item.digest, let location = item.location else { continue }
+      switch item.kind {
+      case .zeros: break
+      case .chunk:
+        try body(
+          ValuePart(.chunk, digest) { () throws(StoreError) in try self.chunk(location, digest) })
+      case .node:
+        let child = try self.child(of: node, at: index)
+        try body(ValuePart(.node, digest) { child.form })
+        try forEachPart(below: child, body)
+      }
+    }
+  }
+
+  /// Returns the bytes of a chunk with this SHA-256 that some value of the store has; nil if none is
+  /// known. Short chunks are not looked for.
+  package func bytes(ofChunk digest: Digest) -> [UInt8]? {
+    guard let location = index.chunk(digest) else { return nil }
+    // The index may be stale, and a record damaged: then there is none.
+    guard let bytes = try? records.read(.chunk, at: location), Digest.of(bytes) == digest else {
+      return nil
+    }
+    return bytes
+  }
+}
