@@ -96,7 +96,8 @@ let package = Package(
       name: "DocumentsTests",
       dependencies: store + ["Documents", "KeyValueCRDT", "SQLite", "TestSupport"]),
     .testTarget(
-      name: "StoreTests", dependencies: store + ["SQLite", "TestSupport"],
+      name: "StoreTests",
+      dependencies: store + ["ObjectStores", "ObjectStoreSupport", "SQLite", "TestSupport"],
       resources: [.copy("Resources")]),
     // Programs as they are written for the original: they import the public modules alone.
     .testTarget(

@@ -10,7 +10,7 @@ extension Retrieval {
 
   /// The result of opening a version.
   private enum Opened {
-    case whole(Version, OpenedChanges<Source.Changes>)
+    case whole(Version, OpenedChanges<Source.Changes>, Digest?)
     case absent
     case refused(String)
   }
@@ -67,7 +67,7 @@ extension Retrieval {
         var version = incoming.version
         if version == nil { version = try source.version(incoming.id) }
         if let version, let changes = try changes(of: incoming) {
-          opened.append(.whole(version, changes))
+          opened.append(.whole(version, changes, try source.contentDigest(of: incoming.id)))
         } else {
           opened.append(.absent)
         }
@@ -126,11 +126,11 @@ extension Retrieval {
     switch opened {
     case .absent: return .absent
     case .refused(let reason): return .refused(reason)
-    case .whole(let version, let changes):
+    case .whole(let version, let changes, let digest):
       // The version was made here, or retrieved from another peer, since the listing.
       guard try transaction.version(id) == nil else { return .known }
       do throws(StoreError) {
-        return .taken(try installer.install(version, changes: changes))
+        return .taken(try installer.install(version, changes: changes, digest: digest))
       } catch {
         guard case .invalid(let reason) = error else { throw error }
         return .refused(source.isNamed(reason) ? reason : "\(source.label(id)): \(reason)")

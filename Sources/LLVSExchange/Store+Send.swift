@@ -188,9 +188,9 @@ extension Store {
         try contents.forEachPiece(of: entry.stored, named: key, take)
       }
       if case .insert = change {
-        try writer.insert(key, length: entry.stored.length, data: pieces)
+        try writer.insert(key, entry, data: pieces)
       } else {
-        try writer.update(key, length: entry.stored.length, data: pieces)
+        try writer.update(key, entry, data: pieces)
       }
     }
   }

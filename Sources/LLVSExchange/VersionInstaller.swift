@@ -20,13 +20,14 @@ final class VersionInstaller {
     sink = TransactionSink(transaction)
   }
 
-  /// Adds a version whose predecessors are in the store.
+  /// Adds a version whose predecessors are in the store; `digest` is the content digest that came
+  /// beside it, if one did.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` with the fault of the version; other errors are those of
   ///   this store or of reading the other side.
   @discardableResult
   func install(
-    _ version: Version, changes source: some ChangeSource
+    _ version: Version, changes source: some ChangeSource, digest: Digest? = nil
   ) throws(StoreError) -> VersionNumber {
     try sink.reset()
     let predecessors = try (version.predecessors?.ids ?? []).map { id throws(StoreError) in
@@ -61,6 +62,9 @@ final class VersionInstaller {
       keys = edits.keys
       // Otherwise malloc would keep this memory for the next version as large.
       if edits.extendedLength >= 16 << 20 { SystemMemory.trim() }
+    }
+    if let digest, digest != map.contentDigest {
+      throw .invalid("its content has the digest \(map.contentDigest.hex), not \(digest.hex)")
     }
     try add(
       version, number, predecessors, base: base, map: map, recorded: recorded, changedKeys: keys)

@@ -22,6 +22,9 @@ package protocol VersionSource: AnyObject {
   /// Returns the changes of a version; nil if they are not there.
   func changes(of id: Version.ID) throws(StoreError) -> Changes?
 
+  /// Returns the content digest that stands beside a version whose metadata has none; nil for none.
+  func contentDigest(of id: Version.ID) throws(StoreError) -> Digest?
+
   /// Returns the name of a version in messages.
   func label(_ id: Version.ID) -> String
 
@@ -30,6 +33,11 @@ package protocol VersionSource: AnyObject {
 
   /// Returns true if the text of a fault contains the name of its file.
   func isNamed(_ reason: String) -> Bool
+}
+
+extension VersionSource {
+  /// The default: none.
+  package func contentDigest(of id: Version.ID) throws(StoreError) -> Digest? { nil }
 }
 
 /// A list of changes, read once.

@@ -9,12 +9,12 @@ struct BundleChangeWriter: ChangeSink {
     self.append = append
   }
 
-  func insert(_ key: Key, length: UInt64, data: Pieces) throws(StoreError) {
-    try write(.insert, key, length, data)
+  func insert(_ key: Key, _ entry: Entry, data: Pieces) throws(StoreError) {
+    try write(.insert, key, entry.stored.length, data)
   }
 
-  func update(_ key: Key, length: UInt64, data: Pieces) throws(StoreError) {
-    try write(.update, key, length, data)
+  func update(_ key: Key, _ entry: Entry, data: Pieces) throws(StoreError) {
+    try write(.update, key, entry.stored.length, data)
   }
 
   func remove(_ key: Key) throws(StoreError) {

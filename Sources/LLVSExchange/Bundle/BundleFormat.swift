@@ -118,7 +118,7 @@ struct BundleName: Hashable, Comparable {
 
 extension Digest {
   /// Reads 64 lower-case hexadecimal digits; nil for anything else.
-  fileprivate init?(hex text: some StringProtocol) {
+  init?(hex text: some StringProtocol) {
     guard text.utf8.count == 64 else { return nil }
     var bytes: [UInt8] = []
     var high: UInt8?

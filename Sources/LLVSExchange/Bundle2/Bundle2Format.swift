@@ -91,4 +91,9 @@ protocol FrameSeal: Sendable {
 protocol BundleKeys: Sendable {
   /// Returns the seal for a bundle; nil if the key is not known.
   func seal(keyID: [UInt8], salt: [UInt8], writer: String, sequence: UInt64) -> (any FrameSeal)?
+
+  /// Returns a seal for a new bundle.
+  ///
+  /// - Throws: ``StoreError/denied(_:)`` if no key is held.
+  func newSeal(writer: String, sequence: UInt64) throws(StoreError) -> any FrameSeal
 }

@@ -9,6 +9,14 @@ protocol BundleBytes: Sendable {
   /// - Throws: ``StoreError/notFound(_:)`` if the bundle is gone, ``StoreError/invalid(_:)`` if it
   ///   is shorter than its name says, or an error of the place.
   func read(_ range: Range<UInt64>) throws(StoreError) -> [UInt8]
+
+  /// Is told that a range is going to be read part by part.
+  func prepare(_ range: Range<UInt64>) throws(StoreError)
+}
+
+extension BundleBytes {
+  /// The default: each part is read when it is needed.
+  func prepare(_ range: Range<UInt64>) {}
 }
 
 /// A bundle in memory.
@@ -108,6 +116,7 @@ final class Bundle2Reader: Sendable {
     outlineStarts = directory.outline.reduce(into: [0]) {
       $0.append(($0.last ?? 0) + UInt64($1.unpacked))
     }
+    try bytes.prepare(suffix)
   }
 
   /// The part of the file that the outline and everything behind it take.

@@ -25,6 +25,8 @@ final class Bundle2Writer {
   private var frame: [UInt8] = []
   private var frameItems = 0
   private var items: [BundleItem: Int] = [:]
+  /// The items in the order in which they stand.
+  private(set) var order: [BundleItem] = []
   private var table: Spool
   private let outline: Spool
   private var needs: [BundleNeed: Int] = [:]
@@ -94,8 +96,9 @@ final class Bundle2Writer {
     entry.append(item.digest)
     entry.append(varint: UInt64(bytes.count))
     try entry.withPiece { (piece) throws(StoreError) in try table.append(piece) }
-    items[item] = items.count
-    return items.count - 1
+    items[item] = order.count
+    order.append(item)
+    return order.count - 1
   }
 
   private func closeFrame() throws(StoreError) {

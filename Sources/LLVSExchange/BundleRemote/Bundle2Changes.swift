@@ -1,0 +1,172 @@
+import LLVSCore
+
+/// The changes of a version in a bundle of version 2; the bytes of values are fetched as they are read.
+final class Bundle2Changes: ChangeSource {
+  private let bundle: Bundle2Reader
+  private let table: BundleTable
+  private let range: Range<UInt64>
+  private let fetcher: ItemFetcher
+  private let label: String
+  /// The items of this bundle that nodes refer to, by what they are.
+  private let numbers: [BundleItem: Int]
+
+  init(
+    _ bundle: Bundle2Reader, _ table: BundleTable, numbers: [BundleItem: Int],
+    _ range: Range<UInt64>, _ fetcher: ItemFetcher, label: String
+  ) {
+    self.bundle = bundle
+    self.table = table
+    self.numbers = numbers
+    self.range = range
+    self.fetcher = fetcher
+    self.label = label
+  }
+
+  private func malformed(_ reason: String) -> StoreError { .invalid("\(label): \(reason)") }
+
+  func read<Sink: WireValueSink>(
+    into sink: Sink, _ body: (WireChange<Sink.Stored>) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let stream = OutlineStream(bundle, range, label: label)
+    while !stream.isAtEnd {
+      switch try stream.change(in: bundle.directory) {
+      case .insert(let key, let value): try body(.insert(key, try store(value, sink)))
+      case .update(let key, let value): try body(.update(key, try store(value, sink)))
+      case .remove(let key): try body(.remove(key))
+      case .preserve(let key, let id): try body(.preserve(key, id))
+      case .preserveRemoval(let key): try body(.preserveRemoval(key))
+      }
+    }
+  }
+
+  // MARK: Values
+
+  private func store<Sink: WireValueSink>(
+    _ value: OutlineValue, _ sink: Sink
+  ) throws(StoreError) -> Sink.Stored {
+    switch value {
+    case .inline(let bytes):
+      try bytes.withPiece { (raw) throws(StoreError) in try sink.append(raw) }
+    case .item(let number, let length):
+      try append(table.items[number], length, try bundle.item(number, in: table), sink)
+    case .leftOut(let digest, let length, _):
+      let item = BundleItem(value: digest, length: length)
+      try append(item, length, try bytes(of: item), sink)
+    case .forgotten: throw malformed("a value whose bytes its writer has forgotten")
+    }
+    return try sink.finish()
+  }
+
+  private func bytes(of item: BundleItem) throws(StoreError) -> [UInt8] {
+    if let number = numbers[item] { return try bundle.item(number, in: table) }
+    guard let bytes = try fetcher.bytes(of: item) else {
+      throw malformed("bytes of a value are in no bundle that is there")
+    }
+    return bytes
+  }
+
+  private func append<Sink: WireValueSink>(
+    _ item: BundleItem, _ length: UInt64, _ bytes: [UInt8], _ sink: Sink
+  ) throws(StoreError) {
+    switch item.kind {
+    case .chunk:
+      guard UInt64(bytes.count) == length, length <= UInt64(ValueChunking.singleChunk) else {
+        throw malformed("a value has another length than its bytes")
+      }
+      try bytes.withPiece { (raw) throws(StoreError) in try sink.append(raw) }
+    case .top:
+      let node = try node(bytes)
+      guard node.length == length, length > UInt64(ValueChunking.singleChunk) else {
+        throw malformed("a value has another length than its nodes")
+      }
+      try append(below: node, sink)
+    case .node: throw malformed("a value that begins with a node of another")
+    }
+  }
+
+  private func node(_ bytes: [UInt8]) throws(StoreError) -> ValueNodeForm {
+    guard let node = bytes.withUnsafeBytes({ ValueNodeForm($0) }) else {
+      throw malformed("a node of a value is malformed")
+    }
+    return node
+  }
+
+  private func append<Sink: WireValueSink>(
+    below node: ValueNodeForm, _ sink: Sink
+  ) throws(StoreError) {
+    for (length, part) in node.parts {
+      switch part {
+      case .chunk(let digest):
+        let bytes = try bytes(of: BundleItem(.chunk, digest))
+        guard UInt64(bytes.count) == length else {
+          throw malformed("a chunk has another length than its node says")
+        }
+        try bytes.withPiece { (raw) throws(StoreError) in try sink.append(raw) }
+      case .zeros: try appendZeros(length, sink)
+      case .node(let digest):
+        let child = try self.node(try bytes(of: BundleItem(.node, digest)))
+        // Levels fall to zero, so nobody goes round in a circle.
+        guard child.level + 1 == node.level, child.length == length else {
+          throw malformed("a node is not the one that its parent says")
+        }
+        try append(below: child, sink)
+      }
+    }
+  }
+
+  private func appendZeros<Sink: WireValueSink>(
+    _ length: UInt64, _ sink: Sink
+  ) throws(StoreError) {
+    let zeros = [UInt8](repeating: 0, count: Int(min(length, 1 << 18)))
+    var rest = length
+    while rest > 0 {
+      let count = Int(min(rest, UInt64(zeros.count)))
+      try zeros.withPiece { (raw) throws(StoreError) in try sink.append(raw.part(0, count)) }
+      rest -= UInt64(count)
+    }
+  }
+
+  // MARK: What is missing
+
+  /// Returns true if all bytes of all values are somewhere: in this bundle, in this store, or in
+  /// bundles that are listed.
+  func isComplete() throws(StoreError) -> Bool {
+    // Only values with nodes may have parts elsewhere, besides those that are left out themselves.
+    let stream = OutlineStream(bundle, range, label: label)
+    while !stream.isAtEnd {
+      let value: OutlineValue
+      switch try stream.change(in: bundle.directory) {
+      case .insert(_, let inserted): value = inserted
+      case .update(_, let updated): value = updated
+      case .remove, .preserve, .preserveRemoval: continue
+      }
+      switch value {
+      case .inline: break
+      case .item(let number, _):
+        let item = table.items[number]
+        if item.kind == .top, try !isComplete(item) { return false }
+      case .leftOut(let digest, let length, _):
+        guard try isComplete(BundleItem(value: digest, length: length)) else { return false }
+      case .forgotten: return false
+      }
+    }
+    return true
+  }
+
+  private func isComplete(_ item: BundleItem) throws(StoreError) -> Bool {
+    if numbers[item] == nil {
+      guard try fetcher.isThere(item) else { return false }
+    }
+    guard item.kind != .chunk else { return true }
+    for (_, part) in try node(try bytes(of: item)).parts {
+      switch part {
+      case .zeros: break
+      case .chunk(let digest):
+        guard try isComplete(BundleItem(.chunk, digest)) else { return false }
+      case .node(let digest):
+        guard try isComplete(BundleItem(.node, digest)) else { return false }
+      }
+    }
+    return true
+  }
+}

@@ -1,0 +1,150 @@
+package import LLVSCore
+package import ObjectStores
+
+/// A remote that holds bundles: the bytes of values once, however many versions have them.
+///
+/// Bundles of version 1 are read and, where they are this store's own, replaced; none is written. Nothing
+/// at the remote is trusted, and nothing of another writer is changed or removed.
+///
+/// - Concurrency: one exchange of a store with a place at a time.
+package struct BundleRemote: RemoteLayout {
+  /// How a remote is used.
+  package struct Options: Sendable {
+    /// The remote as the user names it: PUTs that no list shows yet count for this place alone.
+    package var place: String
+    /// Whether bundles are removed after their grace.
+    package var removes = true
+    package var clock = BundleClock.system
+    var send = SendRules()
+    var removal: RemovalRules
+    var combining: CombiningRules?
+    /// The keys of a remote whose bundles are encrypted; nil for one whose bundles are not.
+    var keys: (any BundleKeys)?
+    /// The name that this store writes under, where it is not its replica id.
+    var writer: String?
+
+    /// Creates options.
+    ///
+    /// - Parameters:
+    ///   - place: the remote's address.
+    ///   - isDirectory: true for a directory, which may be synchronised with devices that are away.
+    package init(place: String, isDirectory: Bool) {
+      self.place = place
+      removal = isDirectory ? .directory : .server
+    }
+  }
+
+  let objects: any ObjectStore
+  let options: Options
+
+  /// Creates a remote over an object store.
+  package init(_ objects: any ObjectStore, _ options: Options) {
+    self.objects = objects
+    self.options = options
+  }
+
+  /// The number of times that bundles are listed again because some were removed meanwhile.
+  private static let attempts = 4
+
+  private func session(
+    _ store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> BundleSession {
+    try BundleSession(store, objects, options, control)
+  }
+
+  /// Returns an outline of the history there; reads only bundles that were not read before.
+  package func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline {
+    let session = try session(store, control)
+    guard try session.unread().count == session.listing.names.count else {
+      var outline = PlaceOutline()
+      outline.isShared = true
+      return outline
+    }
+    return try store.outline(of: BundleRemoteSource(session), control: control)
+  }
+
+  /// Stores every acceptable version from bundles of which not all versions are in the store.
+  package func retrieve(
+    into store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    var earlier = ExchangeReport()
+    for attempt in 1...Self.attempts {
+      let newest = try store.state().lastNumber
+      let session = try session(store, control)
+      let source = try BundleRemoteSource(session)
+      do throws(StoreError) {
+        return try store.retrieve(from: source, session, after: earlier, control: control)
+      } catch {
+        // A writer has removed bundles: what was in them is in others by now.
+        guard case .notFound(let name) = error else { throw error }
+        guard attempt < Self.attempts else {
+          throw .unreachable("\(name) was there and is gone again and again")
+        }
+        for id in source.versionIDs() {
+          guard let record = try store.version(id), record.number.rawValue > newest else {
+            continue
+          }
+          earlier.taken.append(id)
+          earlier.takenNumbers.append(record.number)
+        }
+      }
+    }
+    preconditionFailure("the last attempt returns or throws")
+  }
+
+  /// Reads every bundle whole into an empty store.
+  package func verify(
+    into copy: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    let session = try session(copy, control)
+    let source = try BundleRemoteSource(session)
+    var report = try copy.retrieve(from: source, session, after: ExchangeReport(), control: control)
+    report.refused += try session.damaged()
+    return report
+  }
+
+  /// Writes every version that no bundle there holds, except contained heads (docs/merging.md, M5),
+  /// and removes what this store announced a grace ago.
+  package func send(
+    from store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    let session = try session(store, control)
+    let sender = try BundleSender(session)
+    var report = try sender.sendMissing()
+    do throws(StoreError) {
+      try BundleUpkeep(session, sender).run()
+    } catch {
+      // All versions to send are there, and so is everything old: the next send tries again.
+      switch error {
+      case .unreachable, .timedOut, .denied, .notFound, .noSpace, .invalid: break
+      default: throw error
+      }
+    }
+    report.waiting += session.reports
+    return report
+  }
+}
+
+extension Store {
+  fileprivate func retrieve(
+    from source: BundleRemoteSource, _ session: BundleSession, after earlier: ExchangeReport,
+    control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    var report = try retrieve(from: source, control: control)
+    while source.useOtherCopies(of: report.refused.map(\.id)) {
+      let again = try retrieve(from: source, control: control)
+      report.taken += again.taken
+      report.takenNumbers += again.takenNumbers
+      report.refused = again.refused
+      report.waiting = again.waiting
+    }
+    try session.noteTaken(source.unread)
+    report.refused = session.refused + report.refused
+    report.waiting = session.reports + report.waiting
+    report.taken = earlier.taken + report.taken
+    report.takenNumbers = earlier.takenNumbers + report.takenNumbers
+    return report
+  }
+}

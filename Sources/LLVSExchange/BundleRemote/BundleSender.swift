@@ -1,0 +1,445 @@
+import LLVSCore
+import ObjectStores
+
+/// Writes bundles: versions with the items that nothing there holds that counts.
+///
+/// INVARIANT X5: an item is left out only if a bundle that counts holds it, whose bytes this store put or
+///   found right; a list on which that rests is at most an hour old when the PUT begins.
+/// INVARIANT X6: a name is noted before its PUT, and no other bytes ever get it.
+/// INVARIANT X7: a send is complete only after a list that followed the last PUT has shown that all it
+///   relies on of other writers still counts, or it was put.
+///
+/// - Concurrency: for one thread at a time.
+final class BundleSender {
+  let session: BundleSession
+  private var store: Store { session.store }
+  private var control: ExchangeControl { session.control }
+  private var options: BundleRemote.Options { session.options }
+  private(set) var view: RemoteView
+  private var current: OutgoingBundle?
+  /// Bundles that are about to be announced, which do not count for what replaces them.
+  private var going: Set<BundleName> = []
+  /// The length at which a bundle is put.
+  private let goal: UInt64
+  /// Other writers' bundles that the bundles of this send rely on.
+  private var relied: Set<BundleName> = []
+  /// The bundles whose bytes turned out to be wrong.
+  private var distrusted: Set<BundleName> = []
+  private var isPrepared = false
+  /// The versions that were put, and those in a bundle whose needs do not count any more.
+  private(set) var sent: [VersionRecord] = []
+  private var rejected: [VersionNumber] = []
+
+  init(_ session: BundleSession) throws(StoreError) {
+    self.session = session
+    try session.leaveStrangersName()
+    view = session.view()
+    goal = session.options.combining?.goal ?? CombiningRules.goal(of: session.listing.total)
+  }
+
+  // MARK: What is missing
+
+  /// Writes every version that is in no bundle that counts.
+  func sendMissing() throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    var missing = try missing()
+    guard !missing.isEmpty else { return report }
+    try OutgoingBundle.clean(store)
+    let total = missing.count
+    var unsent = UnsentVersions()
+    while !missing.isEmpty {
+      var rest = missing[...]
+      missing = []
+      while let number = rest.popFirst() {
+        try control.check()
+        if try add(number, &unsent) { try closeIfFull() }
+        control.report(.sending, total - rest.count, of: total)
+        guard rejected.isEmpty else { break }
+      }
+      try close()
+      // The needs of a bundle stopped counting before its PUT: its versions are written anew, and no
+      // descendant before them.
+      missing = rejected.sorted() + rest
+      rejected = []
+    }
+    try completeRelied()
+    report.sent = sent.map(\.id)
+    report.refused = unsent.faults
+    return report
+  }
+
+  private func missing() throws(StoreError) -> [VersionNumber] {
+    let counting = session.listing.names.filter(view.counts) + unlistedNames()
+    let numbers = try session.versions(in: counting)
+    var ids: Set<Version.ID> = []
+    for bundle in try BundleRemoteSource(session).unread where view.counts(bundle.name) {
+      ids.formUnion(bundle.ids)
+    }
+    return try store.versionsToSend(control) { node in
+      numbers.contains(node.number) || ids.contains(node.id)
+    }
+  }
+
+  private func unlistedNames() -> [BundleName] {
+    view.names.filter { !session.listed.contains($0) && view.counts($0) }
+  }
+
+  // MARK: Adding a version
+
+  /// Adds a version; false if it cannot be sent.
+  private func add(
+    _ number: VersionNumber, _ unsent: inout UnsentVersions
+  ) throws(StoreError) -> Bool {
+    guard let record = try store.version(number) else {
+      throw .corrupt("there is no version number \(number.rawValue)")
+    }
+    if try unsent.excludes(record, nil, in: store) { return false }
+    do throws(StoreError) {
+      try add(record)
+      return true
+    } catch {
+      guard error.isDamage else { throw error }
+      _ = try unsent.excludes(record, error.message, in: store)
+      return false
+    }
+  }
+
+  /// Adds a version and the items that are missing.
+  private func add(_ record: VersionRecord) throws(StoreError) {
+    let version = try store.version(from: record)
+    // A version with more bytes than a bundle follows the bundles with its items.
+    let isShort = (record.valueDataSize ?? .max) <= Int64(goal / 2)
+    if !isShort {
+      var items = OutlineSink(scratch: store.path, keepsChanges: false) {
+        (entry) throws(StoreError) in
+        try self.value(entry, mayClose: true)
+      }
+      try store.writeChanges(of: record, to: &items)
+    }
+    var changes = OutlineSink(scratch: store.path, keepsChanges: true) {
+      (entry) throws(StoreError) in
+      try self.value(entry, mayClose: false)
+    }
+    try store.writeChanges(of: record, to: &changes)
+    let digest = version.metadata[.digest] == nil ? record.map.digest : nil
+    let bundle = try bundle()
+    try bundle.writer.add(version, contentDigest: digest, changes: changes.spool)
+    bundle.versions.append(record)
+  }
+
+  /// Returns a value as an outline has it, after adding the items that are missing.
+  private func value(_ entry: Entry, mayClose: Bool) throws(StoreError) -> OutlineValue {
+    let stored = entry.stored
+    let isInline =
+      stored.length <= UInt64(Entry.inlineLimit) || entry.kind == .symlink && stored.length <= 4095
+    if isInline { return .inline(try store.contents.bytes(stored)) }
+    let first = BundleItem(value: stored.digest, length: stored.length)
+    var found: OutlineValue?
+    try store.contents.forEachPart(of: stored) { (part) throws(StoreError) in
+      if mayClose { try closeIfFull() }
+      let item = BundleItem(part)
+      let place = try place(of: item, isReferred: !mayClose) { () throws(StoreError) in
+        try part.bytes()
+      }
+      guard item == first else { return }
+      switch place {
+      case .here(let number): found = .item(number, length: stored.length)
+      case .elsewhere(let need):
+        found = .leftOut(stored.digest, length: stored.length, need: need)
+      }
+    }
+    guard let found else {
+      throw .corrupt("\(entry.key.rawValue): a value of \(stored.length) bytes has none")
+    }
+    return found
+  }
+
+  private enum Place {
+    case here(Int)
+    case elsewhere(need: Int?)
+  }
+
+  /// Returns the place of an item, after adding it to the current bundle if nothing holds it that may
+  /// be relied on. `isReferred` says that an outline of the current bundle is going to refer to it.
+  private func place(
+    of item: BundleItem, isReferred: Bool, bytes: () throws(StoreError) -> [UInt8]
+  ) throws(StoreError) -> Place {
+    let bundle = try bundle()
+    if let number = bundle.writer.number(of: item) { return .here(number) }
+    if let holder = try holder(of: item, for: bundle) {
+      guard isReferred else {
+        if !session.isOwn(holder) { relied.insert(holder) }
+        return .elsewhere(need: nil)
+      }
+      // There may be no place for one need more: then the item stands here again.
+      if let need = bundle.writer.number(ofNeed: BundleNeed(holder)) {
+        bundle.needs.insert(holder)
+        return .elsewhere(need: need)
+      }
+    }
+    return .here(try bundle.writer.add(item, try bytes()))
+  }
+
+  /// Returns a bundle in which an item may be left: one that is needed already, an own one, or any
+  /// other.
+  private func holder(
+    of item: BundleItem, for bundle: OutgoingBundle
+  ) throws(StoreError) -> BundleName? {
+    let holders = try session.holders(of: item).map(\.name).filter { name in
+      !distrusted.contains(name) && !going.contains(name) && view.counts(name)
+    }
+    let order = holders.sorted { a, b in
+      let (x, y) = (bundle.needs.contains(a), bundle.needs.contains(b))
+      if x != y { return x }
+      let (own, other) = (session.isOwn(a), session.isOwn(b))
+      return own == other ? b < a : own
+    }
+    for name in order {
+      let isProved = try session.prove(name)
+      if options.send.mayLeaveOut(in: name, view, isProved: isProved) { return name }
+      distrusted.insert(name)
+    }
+    return nil
+  }
+
+  // MARK: Bundles
+
+  private func bundle() throws(StoreError) -> OutgoingBundle {
+    if let current { return current }
+    let sequence = session.nextSequence
+    let new = try OutgoingBundle(
+      writer: session.writer, sequence: sequence, store: store,
+      seal: try options.keys.map { (keys) throws(StoreError) in
+        try keys.newSeal(writer: session.writer, sequence: sequence)
+      }, control)
+    current = new
+    return new
+  }
+
+  private func closeIfFull() throws(StoreError) {
+    if let current, current.writer.isFull(goal: goal) { try close() }
+  }
+
+  /// Puts the current bundle, and returns its name; nil if there is none, or if something that it needs
+  /// does not count any more. `replaced` are bundles that it, with those before it, replaces and
+  /// therefore announces, `from` their sequence numbers.
+  @discardableResult
+  func close(
+    announcing replaced: Set<BundleName> = [], from: SequenceRuns = SequenceRuns()
+  ) throws(StoreError) -> BundleName? {
+    guard let bundle = current, !bundle.writer.isEmpty || !replaced.isEmpty else { return nil }
+    current = nil
+    if !bundle.needs.isEmpty {
+      if !options.send.mayPut(listedAt: session.listing.asked, now: options.clock.boottime()) {
+        try session.listAgain()
+        view = session.view()
+      }
+      guard bundle.needs.allSatisfy({ view.counts($0) && !going.contains($0) }) else {
+        rejected += bundle.versions.map(\.number)
+        return nil
+      }
+    }
+    let stays = session.claims(view, with: bundle.sequence, without: replaced)
+    let (length, hash, directory) = try bundle.writer.finish(stays: stays, from: from)
+    let name = BundleName(
+      writer: session.writer, sequence: bundle.sequence, length: length, hash: hash)
+    var noted = NotedBundle(name, [.named, .read, .proved], BundleFacts(directory))
+    noted.facts.place = options.place
+    try session.note([(noted, bundle.writer.order)])
+    if !isPrepared {
+      try asking { () throws(RemoteError) in try session.objects.prepare([BundleFormat.directory]) }
+      isPrepared = true
+    }
+    try bundle.put(name, to: session.objects)
+    noted.state.insert(.put)
+    noted.put = options.clock.now()
+    var changes: [(bundle: NotedBundle, items: [BundleItem]?)] = [(noted, nil)]
+    for old in replaced {
+      guard var gone = session.notes[old] else { continue }
+      gone.state.insert(.announced)
+      gone.announced = noted.put
+      changes.append((gone, nil))
+    }
+    try session.note(changes, versions: [(hash, bundle.versions.map(\.number))])
+    sent += bundle.versions
+    relied.formUnion(bundle.needs.filter { !session.isOwn($0) })
+    view = session.view()
+    return name
+  }
+
+  // MARK: What a send relies on
+
+  /// Lists again if bundles of other writers are relied on, and puts what stopped counting.
+  private func completeRelied() throws(StoreError) {
+    // What is put here may rely on others anew.
+    for _ in 0..<8 {
+      guard options.send.mustListAgain(relyingOn: relied.map(\.writer), as: session.writer) else {
+        return
+      }
+      let needs = relied
+      relied = []
+      try session.listAgain()
+      view = session.view()
+      guard !needs.allSatisfy({ view.counts($0) }) else { return }
+      for record in sent { try putItems(of: record) }
+      try close()
+    }
+    throw .unreachable("other stores go on removing what this send relies on")
+  }
+
+  /// Puts the items of versions that nothing holds that counts.
+  func putItems(of numbers: [VersionNumber]) throws(StoreError) {
+    for number in numbers {
+      try control.check()
+      guard let record = try store.version(number) else { continue }
+      do throws(StoreError) {
+        try putItems(of: record)
+      } catch {
+        // What is damaged here cannot be put, whatever else can.
+        guard error.isDamage else { throw error }
+      }
+    }
+    try close()
+    try completeRelied()
+  }
+
+  private func putItems(of record: VersionRecord) throws(StoreError) {
+    var items = OutlineSink(scratch: store.path, keepsChanges: false) {
+      (entry) throws(StoreError) in
+      try self.value(entry, mayClose: true)
+    }
+    try store.writeChanges(of: record, to: &items)
+  }
+
+  // MARK: Replacing
+
+  /// Writes versions and items again in new bundles, the last of which announces the old ones.
+  ///
+  /// - Returns: false if some of them cannot be written, so that nothing is announced.
+  func replace(
+    _ old: Set<BundleName>, versions: [VersionNumber], items: [BundleItem],
+    fetch: (BundleItem) throws(StoreError) -> [UInt8]?
+  ) throws(StoreError) -> Bool {
+    try OutgoingBundle.clean(store)
+    going = old
+    defer { going = [] }
+    var unsent = UnsentVersions()
+    for number in versions {
+      try control.check()
+      guard try add(number, &unsent) else {
+        current = nil
+        return false
+      }
+      try closeIfFull()
+    }
+    guard try put(items, fetch: fetch) else {
+      current = nil
+      return false
+    }
+    _ = try bundle()
+    let from = SequenceRuns(old.map(\.sequence))
+    guard try close(announcing: old, from: from) != nil, rejected.isEmpty else {
+      rejected = []
+      return false
+    }
+    try completeRelied()
+    return true
+  }
+
+  /// Puts items that nothing holds that counts; false if the bytes of some are nowhere.
+  func put(
+    _ items: [BundleItem], fetch: (BundleItem) throws(StoreError) -> [UInt8]?
+  ) throws(StoreError) -> Bool {
+    for item in items {
+      try control.check()
+      let bundle = try bundle()
+      guard bundle.writer.number(of: item) == nil, try holder(of: item, for: bundle) == nil else {
+        continue
+      }
+      guard let bytes = try fetch(item) else { return false }
+      try bundle.writer.add(item, bytes)
+      try closeIfFull()
+    }
+    return true
+  }
+
+  /// Writes versions again, without announcing anything; false if some cannot be written.
+  func put(_ versions: [VersionNumber]) throws(StoreError) -> Bool {
+    var unsent = UnsentVersions()
+    for number in versions {
+      guard try add(number, &unsent) else { return false }
+      try closeIfFull()
+    }
+    try close()
+    return rejected.isEmpty
+  }
+
+  /// Drops what was not put, and looks at the remote anew.
+  func refresh() {
+    current = nil
+    view = session.view()
+  }
+
+  /// Runs a body in which some bundles do not count.
+  func without<Result>(
+    _ bundles: Set<BundleName>, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    going = bundles
+    defer { going = [] }
+    return try body()
+  }
+}
+
+/// Collects the changes of a version in the form of an outline; or passes its values only.
+struct OutlineSink: ChangeSink {
+  let spool: Spool
+  private let keepsChanges: Bool
+  private let value: (Entry) throws(StoreError) -> OutlineValue
+
+  /// Creates a sink; the closure returns a value in the form of an outline.
+  init(
+    scratch: String, keepsChanges: Bool, value: @escaping (Entry) throws(StoreError) -> OutlineValue
+  ) {
+    spool = Spool(directory: scratch, memoryLimit: 8 << 20)
+    self.keepsChanges = keepsChanges
+    self.value = value
+  }
+
+  func insert(_ key: Key, _ entry: Entry, data: Pieces) throws(StoreError) {
+    let value = try value(entry)
+    try append(.insert(key, value))
+  }
+
+  func update(_ key: Key, _ entry: Entry, data: Pieces) throws(StoreError) {
+    let value = try value(entry)
+    try append(.update(key, value))
+  }
+
+  func remove(_ key: Key) throws(StoreError) { try append(.remove(key)) }
+
+  func preserve(_ key: Key, storedIn stored: Version.ID) throws(StoreError) {
+    try append(.preserve(key, stored))
+  }
+
+  func preserveRemoval(_ key: Key) throws(StoreError) { try append(.preserveRemoval(key)) }
+
+  private func append(_ change: OutlineChange) throws(StoreError) {
+    guard keepsChanges else { return }
+    var bytes: [UInt8] = []
+    try bytes.append(change)
+    try bytes.withPiece { (piece) throws(StoreError) in try spool.append(piece) }
+  }
+}
+
+extension BundleItem {
+  /// The item that a piece of a value is.
+  init(_ part: ValuePart) {
+    let kind: Kind =
+      switch part.kind {
+      case .chunk: .chunk
+      case .node: .node
+      case .top: .top
+      }
+    self.init(kind, part.digest)
+  }
+}

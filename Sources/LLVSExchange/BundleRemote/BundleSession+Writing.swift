@@ -1,0 +1,63 @@
+import LLVSCore
+internal import Platform
+
+/// The names that this store writes under, and what its bundles say.
+extension BundleSession {
+  private static let writerSetting = "bundles.writer"
+
+  /// The sequence number of this store's next bundle: greater than all that were ever noted or are
+  /// there, torn ones too.
+  var nextSequence: UInt64 {
+    let torn = listing.torn.compactMap { BundleName($0) }
+    let own = (Array(notes.keys) + listing.names + torn).filter(isOwn).map(\.sequence)
+    return own.max().map { $0 + 1 } ?? 0
+  }
+
+  /// Returns what a new bundle claims: all own bundles that are there stay, and it itself, apart from
+  /// those announced before or replaced now.
+  func claims(
+    _ view: RemoteView, with sequence: UInt64, without replaced: Set<BundleName>
+  ) -> [BundleClaim] {
+    let kept = view.names.filter { isOwn($0) && !view.isAnnounced($0) && !replaced.contains($0) }
+    return [
+      BundleClaim(
+        writer: writer, upTo: sequence, kept: SequenceRuns(kept.map(\.sequence) + [sequence]))
+    ]
+  }
+
+  /// Returns the other name that was taken, if it was taken by this replica and not by the one that it
+  /// is a copy of.
+  func notedWriter() -> String? {
+    guard let bytes = try? store.state().settings[Self.writerSetting] else { return nil }
+    let words = String(decoding: bytes, as: UTF8.self).split(separator: " ").map(String.init)
+    guard words.count == 2, words[0] == store.replicaID, BundleName.isWriter(words[1]) else {
+      return nil
+    }
+    return words[1]
+  }
+
+  /// Takes another name if somebody else writes under this store's: a copy of the store that was not
+  /// recognised as one, or a store that has taken this one's bundles over.
+  func leaveStrangersName() throws(StoreError) {
+    guard BundleName.isWriter(writer) else {
+      throw .invalid("\(writer) is no name for a writer of bundles")
+    }
+    let isStranger = try store.catalog.readView { (view) throws(StoreError) in
+      for name in listing.names where isOwn(name) {
+        if let noted = notes[name], noted.state.contains(.named) { continue }
+        // Bundles of version 1 were noted with their versions alone.
+        let isFirst = notes[name]?.facts.format == 1 || faults[name] != nil
+        guard isFirst, try store.catalog.versions(inBundle: name.hash, in: view) != nil else {
+          return true
+        }
+      }
+      return false
+    }
+    guard isStranger || view().isAdopted(writer) else { return }
+    let name = SystemRandom.hex(16)
+    try store.write { (transaction) throws(StoreError) in
+      transaction.set(Self.writerSetting, to: Array("\(store.replicaID) \(name)".utf8))
+    }
+    rename(name)
+  }
+}

@@ -1,0 +1,314 @@
+import LLVSCore
+import ObjectStores
+internal import Platform
+internal import Synchronization
+
+/// One exchange with a remote of bundles: what a list showed, and what is known of each bundle.
+///
+/// INVARIANT X4: what a bundle says is noted in the catalog only after its directory, table and outline
+///   were read and found whole.
+///
+/// - Concurrency: for one thread at a time; ``opened(_:)`` and ``holders(of:)`` for several.
+final class BundleSession {
+  let store: Store
+  let objects: any ObjectStore
+  let options: BundleRemote.Options
+  let control: ExchangeControl
+  let frames = FrameCache()
+  let parts = RemoteBytes.Cache()
+  private(set) var listing: BundleListing
+  /// The notes about bundles, those at other remotes too.
+  private(set) var notes: [BundleName: NotedBundle]
+  /// The names of noted bundles by the numbers that the catalog gives them.
+  private(set) var names: [Int64: BundleName] = [:]
+  /// The bundles that could not be read, and why.
+  private(set) var faults: [BundleName: (reading: KnownBundle.Reading, reason: String)] = [:]
+  /// The bundles that were listed and are gone.
+  private(set) var gone: Set<BundleName> = []
+  /// The bundles that were opened last, the newest last; a leaf lock.
+  private let readers = Mutex<[OpenedBundle]>([])
+  private static let keptReaders = 64
+  /// The bundles that a list shows.
+  private(set) var listed: Set<BundleName>
+
+  /// Lists the remote, and reads what is new of it.
+  ///
+  /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
+  init(
+    _ store: Store, _ objects: any ObjectStore, _ options: BundleRemote.Options,
+    _ control: ExchangeControl
+  ) throws(StoreError) {
+    self.store = store
+    self.objects = objects
+    self.options = options
+    self.control = control
+    control.report(.listing, 0, of: 0)
+    listing = try BundleListing(objects, clock: options.clock)
+    listed = Set(listing.names)
+    notes = [:]
+    try loadNotes()
+    try takeIn()
+    try forgetGone()
+  }
+
+  /// Drops the notes of other writers' bundles that stood here and are gone.
+  private func forgetGone() throws(StoreError) {
+    guard store.mode == .writer else { return }
+    let lost = notes.values.filter { noted in
+      noted.facts.place == options.place && !listed.contains(noted.name)
+        && !noted.state.contains(.named)
+    }
+    guard !lost.isEmpty else { return }
+    try store.write { (transaction) throws(StoreError) in
+      for noted in lost { transaction.note(.remove(noted.name.text)) }
+    }
+    for noted in lost { notes[noted.name] = nil }
+    names = names.filter { notes[$0.value] != nil }
+  }
+
+  /// Lists again, and reads what is new.
+  func listAgain() throws(StoreError) {
+    listing = try BundleListing(objects, clock: options.clock)
+    listed = Set(listing.names)
+    gone = []
+    try takeIn()
+  }
+
+  private func loadNotes() throws(StoreError) {
+    let rows = try store.catalog.readView { (view) throws(StoreError) in
+      try store.catalog.remoteBundles(in: view)
+    }
+    (notes, names) = ([:], [:])
+    for (number, note) in rows {
+      guard let noted = NotedBundle(note) else { continue }
+      notes[noted.name] = noted
+      names[number] = noted.name
+    }
+  }
+
+  /// Writes notes, with the items of those whose table is new.
+  func note(
+    _ changes: [(bundle: NotedBundle, items: [BundleItem]?)],
+    versions: [(Digest, [VersionNumber])] = []
+  ) throws(StoreError) {
+    guard !changes.isEmpty || !versions.isEmpty else { return }
+    for (bundle, _) in changes { notes[bundle.name] = bundle }
+    // A store that is only read keeps them for this exchange.
+    guard store.mode == .writer else { return }
+    try store.write { (transaction) throws(StoreError) in
+      for (bundle, items) in changes {
+        transaction.note(.set(bundle.note, items: items.map { $0.map(\.key) }))
+      }
+      for (hash, numbers) in versions { transaction.note(bundle: hash, versions: numbers) }
+    }
+    if changes.contains(where: { change in !names.values.contains(change.bundle.name) }) {
+      let rows = try store.catalog.readView { (view) throws(StoreError) in
+        try store.catalog.remoteBundles(in: view)
+      }
+      for (number, note) in rows { names[number] = BundleName(note.name) }
+    }
+  }
+
+  // MARK: What is there
+
+  /// The name that this store writes under: its replica id, or another that it took when it met
+  /// bundles of that name which it had not written.
+  private(set) lazy var writer = options.writer ?? notedWriter() ?? store.replicaID
+
+  /// Writes under another name from now on.
+  func rename(_ name: String) { writer = name }
+
+  func isOwn(_ name: BundleName) -> Bool { name.writer == writer }
+
+  /// The remote as the list and this store's own PUTs show it.
+  func view(without going: Set<BundleName> = []) -> RemoteView {
+    var known: [KnownBundle] = []
+    for name in listing.names where !going.contains(name) && !gone.contains(name) {
+      if let noted = notes[name], noted.state.contains(.read) {
+        known.append(KnownBundle(name: name, claims: noted.facts.claims))
+      } else {
+        known.append(KnownBundle(name: name, reading: faults[name]?.reading ?? .malformed))
+      }
+    }
+    for noted in notes.values where isUnlisted(noted) && !going.contains(noted.name) {
+      known.append(KnownBundle(name: noted.name, claims: noted.facts.claims))
+    }
+    return RemoteView(known)
+  }
+
+  /// Returns true for a bundle that this store put and no list shows yet.
+  private func isUnlisted(_ noted: NotedBundle) -> Bool {
+    guard noted.state.contains(.put), !noted.state.contains(.removed),
+      noted.facts.place == options.place, isOwn(noted.name), !listed.contains(noted.name)
+    else { return false }
+    return options.send.countsUnlisted(putAt: noted.put, now: options.clock.now())
+  }
+
+  /// Notes that a bundle cannot be read.
+  func distrust(_ name: BundleName, _ reason: String) { faults[name] = (.malformed, reason) }
+
+  /// Returns the items of a bundle, in the order in which they stand there.
+  func items(of name: BundleName) throws(StoreError) -> [BundleItem] {
+    guard let number = names.first(where: { $0.value == name })?.key else { return [] }
+    let rows = try store.catalog.readView { (view) throws(StoreError) in
+      try store.catalog.items(inRemoteBundle: number, in: view)
+    }
+    return rows.compactMap { BundleItem(key: $0.item) }
+  }
+
+  /// Returns the bundles of which items are known, that hold an item, with its number in each.
+  func holders(of item: BundleItem) throws(StoreError) -> [(name: BundleName, number: Int)] {
+    let found = try store.catalog.readView { (view) throws(StoreError) in
+      try store.catalog.bundles(holding: item.key, in: view)
+    }
+    return found.compactMap { place in names[place.number].map { ($0, place.place) } }
+  }
+
+  // MARK: Reading
+
+  /// Reads the directories of bundles that were not read before. The bundles that cannot be read are
+  /// faults.
+  private func takeIn() throws(StoreError) {
+    faults = faults.filter { listed.contains($0.key) }
+    let new = listing.names.filter { notes[$0]?.state.contains(.read) != true }
+    var start = 0
+    while start < new.count {
+      let part = Array(new[start..<min(start + 64, new.count)])
+      control.report(.reading, start, of: new.count)
+      let (session, isWriter) = (UncheckedSession(self), store.mode == .writer)
+      let read = try Threads.computing.map(part.count) {
+        (index) throws(StoreError) -> Result<(OpenedBundle, Taken), TakeFault> in
+        try session.value.take(part[index], keepsItems: isWriter)
+      }
+      var changes: [(bundle: NotedBundle, items: [BundleItem]?)] = []
+      for (name, outcome) in zip(part, read) {
+        switch outcome {
+        case .success(let (opened, taken)):
+          faults[name] = nil
+          var noted = notes[name] ?? NotedBundle(name, [], taken.facts)
+          noted.facts = taken.facts
+          noted.facts.place = options.place
+          noted.state.insert(taken.isProved ? [.read, .proved] : .read)
+          if taken.hasOtherEntries { noted.state.insert(.hasOtherEntries) }
+          changes.append((noted, taken.items))
+          keep(opened)
+        case .failure(.gone): gone.insert(name)
+        case .failure(.fault(let reading, let reason)): faults[name] = (reading, reason)
+        }
+      }
+      try note(changes)
+      start += part.count
+    }
+  }
+
+  /// What is noted of a bundle that was read.
+  private struct Taken: Sendable {
+    var facts: BundleFacts
+    var items: [BundleItem]
+    var isProved: Bool
+    var hasOtherEntries = false
+  }
+
+  private enum TakeFault: Error, Sendable {
+    case gone
+    case fault(KnownBundle.Reading, String)
+  }
+
+  private func take(
+    _ name: BundleName, keepsItems: Bool
+  ) throws(StoreError) -> Result<(OpenedBundle, Taken), TakeFault> {
+    do throws(StoreError) {
+      let opened = try open(name)
+      guard case .second(let bundle) = opened else {
+        return .success((opened, Taken(facts: BundleFacts(format: 1), items: [], isProved: false)))
+      }
+      // The outline must be whole before the bundle is relied on.
+      let entries = try bundle.entries()
+      let table = try bundle.table()
+      var taken = Taken(facts: BundleFacts(bundle.directory), items: table.items, isProved: false)
+      taken.hasOtherEntries = entries.contains { $0.id == nil }
+      if name.length <= Bundle2Format.wholeLength {
+        for number in table.items.indices { _ = try bundle.item(number, in: table) }
+        taken.isProved = true
+      }
+      return .success((opened, taken))
+    } catch {
+      switch error {
+      case .notFound: return .failure(.gone)
+      case .invalid(let reason): return .failure(.fault(.malformed, reason))
+      case .fromTheFuture(let reason): return .failure(.fault(.unknown, reason))
+      default: throw error
+      }
+    }
+  }
+
+  /// Returns a bundle that was listed.
+  ///
+  /// - Throws: ``StoreError/notFound(_:)`` if it is gone, ``StoreError/invalid(_:)`` if it is malformed,
+  ///   ``StoreError/fromTheFuture(_:)``, or an error of the remote.
+  func opened(_ name: BundleName) throws(StoreError) -> OpenedBundle {
+    if let known = readers.withLock({ $0.last { $0.name == name } }) { return known }
+    let opened = try open(name)
+    keep(opened)
+    return opened
+  }
+
+  private func keep(_ bundle: OpenedBundle) {
+    readers.withLock { readers in
+      readers.append(bundle)
+      if readers.count > Self.keptReaders { readers.removeFirst() }
+    }
+  }
+
+  private func open(_ name: BundleName) throws(StoreError) -> OpenedBundle {
+    let control = UncheckedControl(control)
+    let bytes = RemoteBytes(name, objects, cache: parts) { () throws(StoreError) in
+      try control.value.check()
+    }
+    return try OpenedBundle(
+      name, bytes, objects, frames, keys: options.keys, scratch: store.path, self.control)
+  }
+
+  /// Draws frames of a bundle at random and compares their items with their digests, once; then items
+  /// in it may be left out.
+  ///
+  /// - Returns: false if some of its bytes are wrong.
+  func prove(_ name: BundleName) throws(StoreError) -> Bool {
+    guard var noted = notes[name], noted.state.contains(.read) else { return false }
+    if noted.state.contains(.proved) { return true }
+    do throws(StoreError) {
+      guard case .second(let bundle) = try opened(name) else { return false }
+      let table = try bundle.table()
+      let frames = bundle.directory.content.indices
+      for frame in Set((0..<4).compactMap { _ in frames.randomElement() }) {
+        for number in bundle.firstItems[frame]..<bundle.firstItems[frame + 1] {
+          _ = try bundle.item(number, in: table)
+        }
+      }
+    } catch {
+      switch error {
+      case .invalid(let reason):
+        faults[name] = (.malformed, reason)
+        return false
+      case .notFound:
+        gone.insert(name)
+        return false
+      default: throw error
+      }
+    }
+    noted.state.insert(.proved)
+    try note([(noted, nil)])
+    return true
+  }
+}
+
+// The closures that use these run while the caller waits for them.
+private struct UncheckedSession: @unchecked Sendable {
+  let value: BundleSession
+  init(_ value: BundleSession) { self.value = value }
+}
+
+struct UncheckedControl: @unchecked Sendable {
+  let value: ExchangeControl
+  init(_ value: ExchangeControl) { self.value = value }
+}

@@ -1,0 +1,51 @@
+import LLVSCore
+
+/// Reads items wherever they are: in a bundle at hand, in this store, or in any bundle that is listed.
+///
+/// - Concurrency: any thread, while the session lists nothing.
+final class ItemFetcher {
+  private let session: BundleSession
+
+  init(_ session: BundleSession) { self.session = session }
+
+  /// Returns the bytes of an item; nil if it is in nothing that is there.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if all that hold it are damaged, ``StoreError/notFound(_:)``
+  ///   if one that held it is gone meanwhile, or an error of the remote.
+  func bytes(of item: BundleItem) throws(StoreError) -> [UInt8]? {
+    if item.kind == .chunk, let known = session.store.contents.bytes(ofChunk: item.digest) {
+      return known
+    }
+    var fault: StoreError?
+    for holder in try holders(of: item) {
+      do throws(StoreError) {
+        guard case .second(let bundle) = try session.opened(holder.name) else { continue }
+        let table = try bundle.table()
+        guard holder.number < table.items.count, table.items[holder.number] == item else {
+          continue
+        }
+        return try bundle.item(holder.number, in: table)
+      } catch {
+        switch error {
+        // Another bundle may hold it as well.
+        case .invalid, .notFound, .fromTheFuture: fault = fault ?? error
+        default: throw error
+        }
+      }
+    }
+    if let fault { throw fault }
+    return nil
+  }
+
+  /// Returns true if an item is in this store or in a bundle that is listed.
+  func isThere(_ item: BundleItem) throws(StoreError) -> Bool {
+    if try !holders(of: item).isEmpty { return true }
+    return item.kind == .chunk && session.store.contents.bytes(ofChunk: item.digest) != nil
+  }
+
+  private func holders(
+    of item: BundleItem
+  ) throws(StoreError) -> [(name: BundleName, number: Int)] {
+    try session.holders(of: item).filter { session.listed.contains($0.name) }
+  }
+}
