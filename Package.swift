@@ -14,6 +14,8 @@ let isStrict = Context.environment["LLVS_STRICT"] == "1"
 //   crypto   SHA-256 with the processor's own instructions, for digests and merge ids (OpenSSL).
 //   xxhash   XXH3-64, the checksum of every record on disk: faster than the disk, where SHA-256 is not.
 //   curl     HTTP for remotes: S3, WebDAV, and rclone over a unix socket, with the system's TLS (libcurl).
+//   sodium   encryption of remotes: XChaCha20-Poly1305, BLAKE2b and Argon2id, with their parameters kept
+//            (libsodium).
 //   zlib     how git writes files that are no text into patches.
 func library(_ name: String, pkgConfig: String, apt: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
@@ -38,6 +40,7 @@ let package = Package(
     library("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
     library("CXXHash", pkgConfig: "libxxhash", apt: "libxxhash-dev"),
     library("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+    library("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
     library("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
     .target(name: "CShims", dependencies: ["CFuse3", "CCrypto"]),
 
@@ -51,7 +54,8 @@ let package = Package(
       dependencies: ["Platform", "SQLite", "CShims", "CZstd", "CCrypto", "CXXHash"]),
     .target(
       name: "Documents", dependencies: ["LLVSCore", "KeyValueCRDT", "SQLite", "Platform"]),
-    .target(name: "LLVSExchange", dependencies: ["ObjectStores", "LLVSCore", "Platform"]),
+    .target(
+      name: "LLVSExchange", dependencies: ["ObjectStores", "LLVSCore", "Platform", "CSodium"]),
     .target(name: "LLVSUtilities"),
     .target(name: "LLVS", dependencies: ["LLVSUtilities", "LLVSExchange", "LLVSCore"]),
     .target(name: "LLVSModel", dependencies: ["LLVS"]),

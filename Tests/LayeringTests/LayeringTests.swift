@@ -24,7 +24,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "A version is compared with a document without a tree at hand."
   ),
   (
-    "LLVSExchange", ["ObjectStores", "LLVSCore", "Platform"],
+    "LLVSExchange", ["ObjectStores", "LLVSCore", "Platform", "CSodium"],
     "Exchanging needs a store, and places for objects, and no tree."
   ),
   ("LLVSUtilities", [], "The small tools of the original are of use alone."),
