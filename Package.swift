@@ -16,7 +16,7 @@ let isStrict = Context.environment["LLVS_STRICT"] == "1"
 //   curl     HTTP for remotes: S3, WebDAV, and rclone over a unix socket, with the system's TLS (libcurl).
 //   sodium   encryption of remotes: XChaCha20-Poly1305, BLAKE2b and Argon2id, with their parameters kept
 //            (libsodium).
-//   zlib     how git writes files that are no text into patches.
+//   zlib     how git writes files that are no text into patches; zip archives of snapshots.
 func library(_ name: String, pkgConfig: String, apt: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
@@ -30,6 +30,8 @@ let package = Package(
   products: [
     .library(name: "LLVS", targets: ["LLVS"]),
     .library(name: "LLVSModel", targets: ["LLVSModel"]),
+    .library(name: "LLVSSQLite", targets: ["LLVSSQLite"]),
+    .library(name: "LLVSProjection", targets: ["LLVSProjection"]),
     .library(name: "KeyValueCRDT", targets: ["KeyValueCRDT"]),
     .executable(name: "llvs", targets: ["llvs"]),
   ],
@@ -57,8 +59,12 @@ let package = Package(
     .target(
       name: "LLVSExchange", dependencies: ["ObjectStores", "LLVSCore", "Platform", "CSodium"]),
     .target(name: "LLVSUtilities"),
-    .target(name: "LLVS", dependencies: ["LLVSUtilities", "LLVSExchange", "LLVSCore"]),
+    .target(
+      name: "LLVS",
+      dependencies: ["LLVSUtilities", "LLVSExchange", "LLVSCore", "SQLite", "Platform", "CZlib"]),
     .target(name: "LLVSModel", dependencies: ["LLVS"]),
+    .target(name: "LLVSSQLite", dependencies: ["LLVS"]),
+    .target(name: "LLVSProjection", dependencies: ["LLVS"]),
     .target(
       name: "FuseSession", dependencies: ["Platform", "CShims", "CFuse3"],
       swiftSettings: [.strictMemorySafety()]),
@@ -77,7 +83,7 @@ let package = Package(
     .target(
       name: "LLVSTool",
       dependencies: store + tree + [
-        "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "FuseSession",
+        "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "FuseSession", "LLVS",
         "KeyValueCRDT", "SQLite",
       ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
@@ -106,7 +112,15 @@ let package = Package(
     // Programs as they are written for the original: they import the public modules alone.
     .testTarget(
       name: "LLVSTests",
-      dependencies: ["LLVS", "LLVSModel", "LLVSUtilities", "TestSupport", "librarywriter"]),
+      dependencies: [
+        "LLVS", "LLVSModel", "LLVSSQLite", "LLVSProjection", "LLVSUtilities", "TestSupport",
+        "librarywriter", "TheMessage", "LoCo",
+      ], resources: [.copy("Resources")]),
+    // Programs on the library, small enough to be read.
+    .executableTarget(
+      name: "TheMessage", dependencies: ["LLVS"], path: "Sources/Samples/TheMessage"),
+    .executableTarget(
+      name: "LoCo", dependencies: ["LLVS", "LLVSModel"], path: "Sources/Samples/LoCo"),
     // A program on the library, of which tests run several at once.
     .executableTarget(
       name: "librarywriter", dependencies: ["LLVS"], path: "Tests/LibraryWriter"),

@@ -200,32 +200,41 @@ extension Verb {
   private static let moving: [Verb] = [
     Verb(
       name: "import",
-      usage: "llvs import DIR|FILE.kvcrdt [--into PATH] [--on VERSION] [-m MESSAGE]",
+      usage: "llvs import DIR|FILE.kvcrdt [--into PATH] [--on VERSION] [-m MESSAGE]"
+        + " | llvs import --from FORMAT DIR",
       help: """
         Makes one version that holds the files of a directory too, or takes what a document says.
         With --on the version is made on VERSION and merged into the head, and all its files become visible at
         once. A document is a file of KeyValueCRDT: each value is a file below PATH. One that has nothing in
         common with what is there is refused unless --unrelated is given.
+        With --from, the versions of a store in a format of the original LLVS come in: its files and its SQLite
+        files are told apart by themselves. The store must not be mounted then.
         """,
       options: [
         VerbOption("into", value: "PATH", help: "where in the tree; its top if not given"),
         VerbOption(
           "on", value: "VERSION", completion: .versions,
           help: "what the version is based on; the head if not given"),
+        VerbOption(
+          "from", value: "FORMAT", help: "bring in a store: llvs-store or llvs-store-sqlite"),
         VerbOption("unrelated", help: "take a document of other data too"), message,
       ], operands: .files, run: importTree),
     Verb(
       name: "export",
-      usage: "llvs export VERSION DIR|FILE.kvcrdt [--from PATH] [--merge] [--overwrite]",
+      usage: "llvs export VERSION DIR|FILE.kvcrdt [--from PATH] [--merge] [--overwrite]"
+        + " | llvs export --as FORMAT DIR",
       help: """
         Writes a version's tree into a directory that is not there or empty, or its files as a document.
         A document that is there is refused unless --merge adds to it, or --overwrite replaces it.
+        With --as, all versions are written into a store in a format of the original LLVS; those there stay.
         """,
       options: [
         VerbOption(
           "from", value: "PATH", help: "the directory whose files are the document's values"),
         VerbOption("merge", help: "write what is new into a document that is there"),
         VerbOption("overwrite", help: "replace a document that is there"),
+        VerbOption(
+          "as", value: "FORMAT", help: "write a store: llvs-store or llvs-store-sqlite"),
       ],
       operands: .versions, run: exportTree),
     Verb(

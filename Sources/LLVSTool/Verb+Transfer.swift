@@ -9,6 +9,7 @@ import WorkingTree
 
 extension Verb {
   @Sendable static func importTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    if let format = line.options["from"] { return try importStore(format, line, console) }
     _ = try line.operands(1...1)
     let directory = line.bytes[0]
     let shown = FileSystem.text(directory)
@@ -85,6 +86,7 @@ extension Verb {
   }
 
   @Sendable static func exportTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    if let format = line.options["as"] { return try exportStore(format, line, console) }
     let words = try line.operands(2...2)
     let store = try CommandTarget(line).reader()
     let record = try store.version(meant: words[0])

@@ -29,10 +29,12 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   ),
   ("LLVSUtilities", [], "The small tools of the original are of use alone."),
   (
-    "LLVS", ["LLVSUtilities", "LLVSExchange", "LLVSCore"],
+    "LLVS", ["LLVSUtilities", "LLVSExchange", "LLVSCore", "SQLite", "Platform", "CZlib"],
     "The public library is a thin face of the engine."
   ),
   ("LLVSModel", ["LLVS"], "Models are stored as any program stores its values."),
+  ("LLVSSQLite", ["LLVS"], "It gives programs of the original their import."),
+  ("LLVSProjection", ["LLVS"], "Tables are made from what any program can read."),
   ("FuseSession", ["Platform", "CShims", "CFuse3"], "A session knows nothing of stores."),
   ("TreeNames", ["LLVSCore", "Platform"], "Names and keys need no tree in memory."),
   ("Inodes", ["LLVSCore", "Platform"], "A tree of inodes knows no version and no key."),
@@ -76,17 +78,20 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "LLVSTool",
     [
       "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "WorkingTree", "Grammar",
-      "TreeNames", "FuseSession", "LLVSExchange", "LLVSCore", "KeyValueCRDT", "SQLite", "Platform",
+      "TreeNames", "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "KeyValueCRDT", "SQLite",
+      "Platform",
     ], "The tool stands on top of everything."
   ),
   ("llvs", ["LLVSTool", "Platform"], "The program is the tool's entry and nothing else."),
+  ("Samples", ["LLVS", "LLVSModel"], "Samples are programs of anybody."),
 ]
 
 /// Modules from outside, and who may import them.
 private let outside: [String: Set<String>] = [
   "Glibc": ["Platform", "FuseSession"],
   "Foundation": [
-    "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS", "LLVSModel", "LLVSTool", "ObjectStores",
+    "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS", "LLVSModel", "LLVSTool", "Samples",
+    "ObjectStores",
     "KeyValueCRDT",
   ],
   "Dispatch": ["LLVSCore", "LLVSExchange", "KeyValueCRDT"],

@@ -90,5 +90,12 @@ extension StoreCoordinator {
       return state
     }
     if let changed { keep(changed) }
+    guard let snapshots = exchange as? any SnapshotExchange else { return }
+    do {
+      try await sendSnapshotIfDue(by: snapshots)
+    } catch {
+      // The versions are exchanged; a snapshot only spares new devices work.
+      log.error("The snapshot cannot be sent: \(error)")
+    }
   }
 }

@@ -44,11 +44,12 @@ public final class StoreCoordinator: Sendable {
   /// - Parameters:
   ///   - storeURL: the store's directory, on a local file system.
   ///   - coordinatorCacheURL: the directory for the current version; the store's unless given.
-  ///   - snapshotPolicy: decides when a snapshot is made after an exchange.
+  ///   - snapshotPolicy: decides when a snapshot is made after an exchange; never unless given, as
+  ///     a snapshot holds all versions in the original's format.
   /// - Throws: as ``Store/init(rootDirectoryURL:)``.
   public init(
     withStoreDirectoryAt storeURL: URL, cacheDirectoryAt coordinatorCacheURL: URL? = nil,
-    snapshotPolicy: SnapshotPolicy = .auto
+    snapshotPolicy: SnapshotPolicy = .disabled
   ) throws {
     storeDirectoryURL = storeURL
     cacheDirectoryURL = coordinatorCacheURL ?? storeURL
@@ -76,7 +77,7 @@ public final class StoreCoordinator: Sendable {
   /// Opens the store `LLVS/DefaultStore` in the user's directory for application data.
   ///
   /// - Throws: as ``init(withStoreDirectoryAt:cacheDirectoryAt:snapshotPolicy:)``.
-  public convenience init(snapshotPolicy: SnapshotPolicy = .auto) throws {
+  public convenience init(snapshotPolicy: SnapshotPolicy = .disabled) throws {
     let support = try FileManager.default.url(
       for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
     let directory = support.appendingPathComponent("LLVS", isDirectory: true)
@@ -125,7 +126,7 @@ public final class StoreCoordinator: Sendable {
   /// The same as ``currentVersionUpdates``; the original published values under this name.
   public var currentVersionSubject: AsyncStream<Version.ID> { currentVersionUpdates }
 
-  private func move(to id: Version.ID) {
+  func move(to id: Version.ID) {
     let state = current.withLock { state in
       state.currentVersionIdentifier = id
       return state

@@ -13,6 +13,12 @@ public final class Store: Sendable {
   /// The store's directory.
   public let rootDirectoryURL: URL
   let backend: any StoreBackend
+  private let format: Format
+
+  /// Unchecked: a storage is used once, when the store is opened.
+  private struct Format: @unchecked Sendable {
+    var storage: (any Storage)?
+  }
 
   private struct Loaded {
     var heads: [HistoryHead]
@@ -27,26 +33,99 @@ public final class Store: Sendable {
 
   /// Opens the store in a directory, or makes one if the directory is missing or empty.
   ///
-  /// Directories above it are made too.
+  /// Directories above it are made too. A store of the original is opened in place, as with
+  /// ``FileStorage`` or ``SQLiteStorage``; a new one has the engine's own format.
   ///
   /// - Parameter rootDirectoryURL: a directory on a local file system.
   /// - Throws: ``Store/Error/invalid(_:)`` if the URL is not a file URL, ``Store/Error/exists(_:)``
   ///   if something else is in the directory, ``Store/Error/corrupt(_:)``.
   public convenience init(rootDirectoryURL: URL) throws {
-    guard rootDirectoryURL.isFileURL else {
-      throw Error.invalid("\(rootDirectoryURL.absoluteString) is not the URL of a file")
+    let directory = try Store.madeDirectory(rootDirectoryURL)
+    switch Store.kind(of: directory) {
+    case .files: try self.init(rootDirectoryURL: directory, storage: FileStorage())
+    case .sqlite: try self.init(rootDirectoryURL: directory, storage: SQLiteStorage())
+    case .engine, .none:
+      try self.init(
+        rootDirectoryURL: directory, backend: EngineBackend(path: directory.path), storage: nil)
     }
-    let directory = rootDirectoryURL.standardizedFileURL
-    try FileManager.default.createDirectory(
-      at: directory.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try self.init(
-      rootDirectoryURL: directory, backend: EngineBackend(path: directory.path))
   }
 
-  init(rootDirectoryURL: URL, backend: any StoreBackend) throws {
+  /// Opens a store in one of the original's formats, or in one of the program's own; makes one if
+  /// the directory is missing or empty.
+  ///
+  /// - Parameters:
+  ///   - rootDirectoryURL: a directory on a local file system.
+  ///   - storage: the format.
+  /// - Throws: ``Store/Error/exists(_:)`` if a store in the engine's format is in the directory;
+  ///   ``Store/Error/corrupt(_:)`` for a file that cannot be read as a version; otherwise as
+  ///   ``init(rootDirectoryURL:)``.
+  public convenience init(rootDirectoryURL: URL, storage: any Storage) throws {
+    let directory = try Store.madeDirectory(rootDirectoryURL)
+    guard Store.kind(of: directory) != .engine else {
+      throw Error.exists("\(directory.path) holds a store in another format; open it without one")
+    }
+    let backend = ZoneBackend(
+      versions: directory.appendingPathComponent("versions"),
+      isDurable: (storage as? FileStorage)?.isDurable ?? true)
+    try self.init(rootDirectoryURL: directory, backend: backend, storage: storage)
+    for made in [versionsDirectoryURL, valuesDirectoryURL, valuesMapDirectoryURL] {
+      try FileManager.default.createDirectory(at: made, withIntermediateDirectories: true)
+    }
+    try backend.attach(
+      values: try storage.makeValuesZone(in: self),
+      map: try storage.makeMapZone(for: .valuesByVersion, in: self))
+    try reloadHistory()
+  }
+
+  private init(
+    rootDirectoryURL: URL, backend: any StoreBackend, storage: (any Storage)?
+  ) throws {
     self.rootDirectoryURL = rootDirectoryURL
     self.backend = backend
-    loaded = Mutex(Loaded(heads: try backend.heads()))
+    format = Format(storage: storage)
+    // A backend without its zones has no versions yet.
+    loaded = Mutex(Loaded(heads: storage == nil ? try backend.heads() : []))
+  }
+
+  private enum Kind { case engine, files, sqlite, none }
+
+  private static func kind(of directory: URL) -> Kind {
+    func has(_ name: String) -> Bool {
+      FileManager.default.fileExists(atPath: directory.appendingPathComponent(name).path)
+    }
+    if has("store.sqlite") { return .engine }
+    if has("values/zone.sqlite") { return .sqlite }
+    return has("versions") && has("maps") ? .files : .none
+  }
+
+  /// Returns the directory of a URL; those above it exist then.
+  private static func madeDirectory(_ url: URL) throws -> URL {
+    guard url.isFileURL else {
+      throw Error.invalid("\(url.absoluteString) is not the URL of a file")
+    }
+    let directory = url.standardizedFileURL
+    try FileManager.default.createDirectory(
+      at: directory.deletingLastPathComponent(), withIntermediateDirectories: true)
+    return directory
+  }
+
+  /// The format of the store; nil for the engine's own.
+  public var storage: (any Storage)? { format.storage }
+
+  /// The directory of descriptions of versions, in the original's formats.
+  public var versionsDirectoryURL: URL { below("versions") }
+
+  /// The directory of values, in the original's formats.
+  public var valuesDirectoryURL: URL { below("values") }
+
+  /// The directory of maps, in the original's formats.
+  public var mapsDirectoryURL: URL { below("maps") }
+
+  /// The directory of the map that says which values each version has, in the original's formats.
+  public var valuesMapDirectoryURL: URL { below("maps/__llvs_values") }
+
+  private func below(_ name: String) -> URL {
+    rootDirectoryURL.appendingPathComponent(name, isDirectory: true)
   }
 
   /// Takes notice of the versions that other objects and other processes have stored since.

@@ -1,0 +1,57 @@
+public import Foundation
+
+/// A snapshot in a cloud file system, in the places that a folder has.
+extension CloudFileSystemExchange: SnapshotExchange {
+  private func path(_ name: String) -> String { "\(basePath)/snapshots/\(name)" }
+
+  /// Returns the description of the snapshot; nil if there is none.
+  public func retrieveSnapshotManifest() async throws -> SnapshotManifest? {
+    let data: Data
+    do {
+      data = try await cloudFileSystem.download(from: path("manifest.json"))
+    } catch CloudFileSystemError.fileNotFound {
+      return nil
+    }
+    return try JSONDecoder().decode(SnapshotManifest.self, from: data)
+  }
+
+  /// Returns a part of the snapshot.
+  ///
+  /// - Throws: ``CloudFileSystemExchange/Error/snapshotChunkMissing(_:)``.
+  public func retrieveSnapshotChunk(index: Int) async throws -> Data {
+    let name = SnapshotManifest.chunkName(index)
+    do {
+      if let manifest = try await retrieveSnapshotManifest(), manifest.hasPathSafeId {
+        let below = path("\(manifest.snapshotId)/\(name)")
+        if try await cloudFileSystem.fileExists(at: below) {
+          return try await cloudFileSystem.download(from: below)
+        }
+      }
+      return try await cloudFileSystem.download(from: path(name))
+    } catch CloudFileSystemError.fileNotFound {
+      throw Error.snapshotChunkMissing(index)
+    }
+  }
+
+  /// Writes a snapshot: its parts, then its description, and removes the one before.
+  ///
+  /// - Throws: ``CloudFileSystemExchange/Error/snapshotIdNotPathSafe(_:)``.
+  public func sendSnapshot(
+    manifest: SnapshotManifest, chunkProvider: @escaping @Sendable (Int) throws -> Data
+  ) async throws {
+    guard manifest.hasPathSafeId else { throw Error.snapshotIdNotPathSafe(manifest.snapshotId) }
+    let before = try await retrieveSnapshotManifest()
+    for index in 0..<manifest.chunkCount {
+      try await cloudFileSystem.upload(
+        data: try chunkProvider(index),
+        to: path("\(manifest.snapshotId)/\(SnapshotManifest.chunkName(index))"))
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    try await cloudFileSystem.upload(
+      data: try encoder.encode(manifest), to: path("manifest.json"))
+    if let before, before.hasPathSafeId, before.snapshotId != manifest.snapshotId {
+      try await cloudFileSystem.removeDirectory(at: path(before.snapshotId))
+    }
+  }
+}

@@ -1,0 +1,166 @@
+internal import Foundation
+internal import LLVSCore
+internal import Platform
+
+/// Reading and writing snapshots of stores in the original's formats.
+///
+/// Nothing in a snapshot is trusted: its size and its sum are checked first, and a file is written
+/// only below `values`, `maps` and `versions` of a new directory.
+enum Snapshot {
+  /// The format that is written.
+  static let format = "zip-v1"
+  /// The formats of older programs: files one after the other, each with its path and its length.
+  private static let framed: Set = ["fileStorage-v1", "sqliteStorage-v1"]
+  /// A larger archive is refused.
+  private static let maximumSize: Int64 = 1 << 34
+  private static let directories = ["values", "maps", "versions"]
+
+  /// A file of a store.
+  struct Entry {
+    /// The path below the store's directory.
+    var path: String
+    var data: Data
+  }
+
+  // MARK: Reading
+
+  /// Makes the files of a store from the parts in a directory.
+  ///
+  /// - Throws: ``Store/Error/corrupt(_:)`` for an archive that differs from its description, or
+  ///   that would write elsewhere; ``Store/Error/fromTheFuture(_:)`` for another format.
+  static func restore(
+    _ manifest: SnapshotManifest, from directory: URL, to store: URL
+  ) throws {
+    guard manifest.format == format || framed.contains(manifest.format) else {
+      throw Store.Error.fromTheFuture("a snapshot in the format \(manifest.format)")
+    }
+    guard (0...maximumSize).contains(manifest.totalSize),
+      (0...1_000_000).contains(manifest.chunkCount)
+    else { throw Store.Error.corrupt("the snapshot has an impossible size") }
+    var archive = Data()
+    for index in 0..<manifest.chunkCount {
+      let chunk = directory.appendingPathComponent(SnapshotManifest.chunkName(index))
+      archive.append(try Data(contentsOf: chunk))
+      guard Int64(archive.count) <= manifest.totalSize else {
+        throw Store.Error.corrupt("the snapshot is longer than its description says")
+      }
+    }
+    guard Int64(archive.count) == manifest.totalSize else {
+      throw Store.Error.corrupt("the snapshot is shorter than its description says")
+    }
+    if let sum = manifest.sha256, sum.lowercased() != sha256(archive) {
+      throw Store.Error.corrupt("the snapshot has not the sum that its description says")
+    }
+    let entries =
+      manifest.format == format ? try ZipArchive.entries(of: archive) : try frames(of: archive)
+    let files = try entries.compactMap { try checked($0) }
+    // The descriptions of versions come last: with them the versions are there.
+    for isLast in [false, true] {
+      for file in files where file.path.hasPrefix("versions/") == isLast {
+        let target = store.appendingPathComponent(file.path)
+        guard !FileManager.default.fileExists(atPath: target.path) else { continue }
+        try StoreFile.write(file.data, to: target)
+      }
+    }
+  }
+
+  /// Returns the entry with its path below the store; nil for what does not belong to a store.
+  private static func checked(_ entry: Entry) throws -> Entry? {
+    var parts = entry.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    guard !entry.path.hasPrefix("/"), !entry.path.utf8.contains(0),
+      !parts.contains(where: { $0 == ".." || $0 == "." || $0.isEmpty })
+    else { throw Store.Error.corrupt("the snapshot has a file with the path \(entry.path)") }
+    // An archive may have the store's own directory around them.
+    if parts.count > 2, !directories.contains(parts[0]), directories.contains(parts[1]) {
+      parts.removeFirst()
+    }
+    guard parts.count > 1, directories.contains(parts[0]) else { return nil }
+    return Entry(path: parts.joined(separator: "/"), data: entry.data)
+  }
+
+  /// Reads files one after the other: length of the path, path, length, bytes; lengths are u32 in
+  /// little-endian order.
+  private static func frames(of archive: Data) throws -> [Entry] {
+    let bytes = [UInt8](archive)
+    var offset = 0
+    func length() -> Int? {
+      guard offset + 4 <= bytes.count else { return nil }
+      defer { offset += 4 }
+      return (0..<4).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
+    }
+    func part() -> ArraySlice<UInt8>? {
+      guard let count = length(), offset + count <= bytes.count else { return nil }
+      defer { offset += count }
+      return bytes[offset..<(offset + count)]
+    }
+    var entries: [Entry] = []
+    while offset < bytes.count {
+      guard let path = part(), let data = part() else {
+        throw Store.Error.corrupt("the snapshot ends within a file")
+      }
+      entries.append(Entry(path: String(decoding: path, as: UTF8.self), data: Data(data)))
+    }
+    return entries
+  }
+
+  static func sha256(_ data: Data) -> String {
+    var hasher = SHA256Hasher()
+    hasher.update([UInt8](data))
+    return hasher.finish().hex
+  }
+
+  // MARK: Writing
+
+  /// Writes the parts of a store's snapshot into a directory.
+  ///
+  /// - Throws: ``Store/Error/invalid(_:)`` for a store without versions.
+  static func write(
+    _ store: URL, to directory: URL, maxChunkSize: Int
+  ) throws -> SnapshotManifest {
+    let versions = try VersionFiles(directory: store.appendingPathComponent("versions"))
+      .read(knowing: { _ in false })
+    guard let latest = versions.max(by: { ($0.timestamp, $0.id) < ($1.timestamp, $1.id) }) else {
+      throw Store.Error.invalid("a store without versions has no snapshot")
+    }
+    var archive = ZipArchive()
+    for name in directories { try add(name, of: store, to: &archive) }
+    let bytes = archive.finished()
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let size = max(1, maxChunkSize)
+    var count = 0
+    for start in stride(from: 0, to: bytes.count, by: size) {
+      try bytes[start..<min(start + size, bytes.count)]
+        .write(to: directory.appendingPathComponent(SnapshotManifest.chunkName(count)))
+      count += 1
+    }
+    return SnapshotManifest(
+      format: format, latestVersionId: latest.id, versionCount: versions.count, chunkCount: count,
+      totalSize: Int64(bytes.count), sha256: sha256(bytes))
+  }
+
+  private static func add(_ path: String, of store: URL, to archive: inout ZipArchive) throws {
+    let directory = store.appendingPathComponent(path).path
+    for name in try read({ () throws(SystemError) in try FileSystem.list(directory) }).sorted() {
+      let full = "\(directory)/\(name)"
+      let status = try read { () throws(SystemError) in
+        try FileSystem.status(full, following: false)
+      }
+      switch status.kind {
+      case .directory: try add("\(path)/\(name)", of: store, to: &archive)
+      case .regular:
+        archive.add(
+          "\(path)/\(name)",
+          try read { () throws(SystemError) in try FileSystem.read(full, atMost: 1 << 31) })
+      default: break
+      }
+    }
+  }
+
+  private static func read<Result>(_ body: () throws(SystemError) -> Result) throws -> Result {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      throw Store.Error(.system(error))
+    }
+  }
+}

@@ -1,0 +1,120 @@
+public import Foundation
+internal import SQLite
+
+/// A connection to an SQLite file.
+///
+/// It waits up to 5 seconds for other connections. For one thread at a time.
+public final class SQLiteDatabase {
+  /// A failure of SQLite; the text says what and where.
+  public enum Error: Swift.Error, Hashable, Sendable {
+    /// A statement failed.
+    case failed(String)
+    /// A value of this type cannot be bound to a statement.
+    case unsupportedType(String)
+  }
+
+  /// A row of a result.
+  public struct Row {
+    fileprivate let values: [Any?]
+
+    /// Returns the value of a column as a type; nil if it is null or of another type.
+    ///
+    /// The types are `String`, `Int64`, `Int`, `Double`, `Bool` and `Data`.
+    public func value<T>(inColumnAtIndex index: Int) -> T? {
+      guard values.indices.contains(index), let value = values[index] else { return nil }
+      if let value = value as? T { return value }
+      switch (value, T.self) {
+      case (let number as Int64, is Int.Type): return Int(exactly: number) as? T
+      case (let number as Int64, is Bool.Type): return (number != 0) as? T
+      case (let number as Int64, is Double.Type): return Double(number) as? T
+      case (let text as String, is Data.Type): return Data(text.utf8) as? T
+      case (let data as Data, is String.Type): return String(data: data, encoding: .utf8) as? T
+      default: return nil
+      }
+    }
+  }
+
+  private let database: Database
+
+  /// Opens a file, or makes one.
+  public init(fileURL: URL) throws {
+    do throws(DatabaseError) {
+      database = try Database(
+        path: fileURL.path, mode: .create, options: .document(patience: 5_000))
+    } catch {
+      throw Error.failed("\(error)")
+    }
+  }
+
+  /// Executes a statement once for each list of values, or once without values.
+  ///
+  /// - Parameters:
+  ///   - statement: the statement, with `?` for each value.
+  ///   - bindings: lists of `String`, `Int`, `Int64`, `Double`, `Bool`, `Data` or nil.
+  /// - Throws: ``SQLiteDatabase/Error``.
+  public func execute(statement: String, withBindingsList bindings: [[Any?]] = [[]]) throws {
+    for values in bindings { try run(statement, values) { _ in } }
+  }
+
+  /// Calls the body with each row of a result.
+  public func forEach(
+    matchingQuery query: String, withBindings bindings: [Any?] = [],
+    do block: (Row) throws -> Void
+  ) throws {
+    var rows: [Row] = []
+    try run(query, bindings) { rows.append($0) }
+    for row in rows { try block(row) }
+  }
+
+  /// Executes a body in a transaction, which is undone if the body throws.
+  public func inTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try execute(statement: "BEGIN IMMEDIATE")
+    do {
+      let result = try body()
+      try execute(statement: "COMMIT")
+      return result
+    } catch {
+      // Of an undone transaction this fails, and means nothing.
+      try? execute(statement: "ROLLBACK")
+      throw error
+    }
+  }
+
+  private func run(_ sql: String, _ values: [Any?], _ each: (Row) -> Void) throws {
+    do {
+      let statement = try database.statement(sql)
+      defer { statement.close() }
+      for (index, value) in values.enumerated() {
+        try bind(value, to: statement, at: Int32(index + 1))
+      }
+      while try statement.step() {
+        each(Row(values: (0..<statement.columnCount).map { value(of: statement, $0) }))
+      }
+    } catch let error as DatabaseError {
+      throw Error.failed("\(error)")
+    }
+  }
+
+  private func bind(_ value: Any?, to statement: Statement, at index: Int32) throws {
+    switch value {
+    case nil: break
+    case let text as String: statement.bind(index, text)
+    case let number as Int64: statement.bind(index, number)
+    case let number as Int: statement.bind(index, Int64(number))
+    case let flag as Bool: statement.bind(index, Int64(flag ? 1 : 0))
+    case let number as Double: statement.bind(index, number)
+    case let data as Data: statement.bind(index, [UInt8](data))
+    case let other?: throw Error.unsupportedType("\(type(of: other))")
+    }
+  }
+
+  private func value(of statement: Statement, _ column: Int32) -> Any? {
+    switch statement.kind(column) {
+    case .null: nil
+    case .integer: statement.integer(column)
+    case .real: statement.real(column)
+    case .text: statement.text(column)
+    case .blob: Data(statement.bytes(column))
+    }
+  }
+}

@@ -1,0 +1,64 @@
+public import Foundation
+
+/// Names bytes in a zone: a key, and the version that stored them.
+public struct ZoneReference: Hashable, Codable, Sendable {
+  /// The key.
+  public var key: String
+  /// The version.
+  public var version: Version.ID
+
+  /// Creates a reference.
+  public init(key: String, version: Version.ID) {
+    self.key = key
+    self.version = version
+  }
+}
+
+/// Where bytes are kept: those of values, or those of the maps that say which version has which.
+///
+/// A store calls a zone from one thread at a time. Bytes that were stored are never changed.
+public protocol Zone {
+  /// Keeps bytes; they are on the disk when this returns.
+  func store(_ data: Data, for reference: ZoneReference) throws
+
+  /// Keeps the bytes of several references, which are as many.
+  func store(_ data: [Data], for references: [ZoneReference]) throws
+
+  /// Returns the bytes of a reference; nil if there are none.
+  func data(for reference: ZoneReference) throws -> Data?
+
+  /// Returns the bytes of several references, in their order.
+  func data(for references: [ZoneReference]) throws -> [Data?]
+}
+
+extension Zone {
+  /// Keeps the bytes of several references, one after the other.
+  public func store(_ data: [Data], for references: [ZoneReference]) throws {
+    for (data, reference) in zip(data, references) { try store(data, for: reference) }
+  }
+
+  /// Returns the bytes of several references, one after the other.
+  public func data(for references: [ZoneReference]) throws -> [Data?] {
+    try references.map { try data(for: $0) }
+  }
+}
+
+/// The map that a zone is for.
+public enum MapType: Hashable, Sendable {
+  /// Which values each version has.
+  case valuesByVersion
+  /// A map of the program's own.
+  case userDefined(label: String)
+}
+
+/// A format of a store's directory besides the engine's own: one of the original's, or one of the
+/// program's.
+///
+/// Versions are described by files in `versions/`; values and maps are in zones.
+public protocol Storage {
+  /// Makes the zone of values.
+  func makeValuesZone(in store: Store) throws -> any Zone
+
+  /// Makes the zone of a map.
+  func makeMapZone(for type: MapType, in store: Store) throws -> any Zone
+}

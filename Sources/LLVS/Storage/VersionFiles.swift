@@ -1,0 +1,75 @@
+internal import Foundation
+internal import LLVSCore
+internal import Platform
+
+/// The descriptions of versions in `versions/`, each a file `I/D.json` divided after two
+/// characters. A version is in the store once its file is.
+struct VersionFiles {
+  let directory: URL
+  var isDurable = true
+
+  private func url(of id: Version.ID) -> URL {
+    let (first, rest) = (id.rawValue.prefix(2), id.rawValue.dropFirst(2))
+    let url =
+      rest.isEmpty
+      ? directory : directory.appendingPathComponent(String(first), isDirectory: true)
+    return url.appendingPathComponent(String(rest.isEmpty ? first : rest))
+      .appendingPathExtension("json")
+  }
+
+  func write(_ version: Version) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    try StoreFile.write(try encoder.encode(version), to: url(of: version.id), isDurable: isDurable)
+  }
+
+  /// Reads the versions that are not known yet.
+  ///
+  /// - Throws: ``Store/Error/corrupt(_:)`` for a file that is no version.
+  func read(knowing known: (Version.ID) -> Bool) throws -> [Version] {
+    var versions: [Version] = []
+    for name in try names(in: directory) {
+      let path = directory.appendingPathComponent(name)
+      if name.hasSuffix(".json") {
+        if let version = try read(path, id: String(name.dropLast(5)), known) {
+          versions.append(version)
+        }
+        continue
+      }
+      for file in try names(in: path) where file.hasSuffix(".json") {
+        let id = name + file.dropLast(5)
+        if let version = try read(path.appendingPathComponent(file), id: id, known) {
+          versions.append(version)
+        }
+      }
+    }
+    return versions
+  }
+
+  private func names(in directory: URL) throws -> [String] {
+    do throws(SystemError) {
+      return try FileSystem.list(directory.path).filter { !$0.hasPrefix(".") }
+    } catch {
+      // What is not a directory has no files of versions.
+      if error.errno == Errno.notDirectory || error.errno == Errno.noEntry { return [] }
+      throw Store.Error(.system(error))
+    }
+  }
+
+  private func read(
+    _ file: URL, id: String, _ known: (Version.ID) -> Bool
+  ) throws -> Version? {
+    guard !known(Version.ID(id)), let data = try StoreFile.read(file) else { return nil }
+    do {
+      let version = try JSONDecoder().decode(Version.self, from: data)
+      guard version.id == Version.ID(id) else {
+        throw Store.Error.corrupt("\(file.path) is the file of another version")
+      }
+      return version
+    } catch let error as DecodingError {
+      throw Store.Error.corrupt(
+        "\(file.path) cannot be read as a version; restore it, or move it away to open the store "
+          + "without that version: \(error)")
+    }
+  }
+}

@@ -1,0 +1,82 @@
+public import LLVS
+
+/// A value of a column.
+public enum SQLiteValue: Hashable, Sendable {
+  /// A text.
+  case text(String)
+  /// An integer.
+  case integer(Int64)
+  /// A number.
+  case real(Double)
+  /// Nothing.
+  case null
+}
+
+/// A column of a table that is kept for a type.
+public struct ProjectedColumn: Hashable, Sendable {
+  /// The name.
+  public let name: String
+  /// The type in SQLite and what holds for it, for example `TEXT` or `INTEGER NOT NULL`.
+  public let declaration: String
+
+  /// Describes a column.
+  public init(name: String, declaration: String) {
+    self.name = name
+    self.declaration = declaration
+  }
+}
+
+/// The way in which values of one type become rows of a table.
+///
+/// A table holds what is searched and sorted by; the values themselves stay in the store.
+public struct ProjectedType: Sendable {
+  /// The text after the last `/` in the keys of the type's values.
+  public let typeIdentifier: String
+  /// The name of the table.
+  public let tableName: String
+  /// The columns besides `llvs_id`, which holds the key.
+  public let columns: [ProjectedColumn]
+  /// Returns the columns of a value by name; one that is missing is null. An error means that the
+  /// value cannot be read; it then has no row.
+  public let extract: @Sendable (Value) throws -> [String: SQLiteValue]
+
+  /// Describes a type.
+  ///
+  /// - Precondition: names consist of ASCII letters, digits and underscores, and do not begin with
+  ///   a digit: SQLite has no parameters for names.
+  public init(
+    typeIdentifier: String, tableName: String, columns: [ProjectedColumn],
+    extract: @escaping @Sendable (Value) throws -> [String: SQLiteValue]
+  ) {
+    for name in [tableName] + columns.map(\.name) {
+      precondition(Self.isPlain(name), "\(name) cannot be the name of a table or of a column")
+    }
+    self.typeIdentifier = typeIdentifier
+    self.tableName = tableName
+    self.columns = columns
+    self.extract = extract
+  }
+
+  private static func isPlain(_ name: String) -> Bool {
+    guard let first = name.utf8.first, !(0x30...0x39).contains(first) else { return false }
+    return name.utf8.allSatisfy { byte in
+      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+        || byte == UInt8(ascii: "_")
+    }
+  }
+
+  /// Returns the statement that makes the table.
+  public func createTableStatement() -> String {
+    let all =
+      ["llvs_id TEXT PRIMARY KEY"] + columns.map { "\($0.name) \($0.declaration)" }
+    return "CREATE TABLE IF NOT EXISTS \(tableName) (\(all.joined(separator: ", ")))"
+  }
+
+  /// The statement that writes a row in place of one with the same key.
+  var replaceStatement: String {
+    let names = ["llvs_id"] + columns.map(\.name)
+    let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
+    return "INSERT OR REPLACE INTO \(tableName) (\(names.joined(separator: ", "))) "
+      + "VALUES (\(places))"
+  }
+}

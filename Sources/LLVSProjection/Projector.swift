@@ -1,0 +1,203 @@
+public import LLVS
+
+/// The outcome of a projection.
+public struct ProjectionResult: Hashable, Sendable {
+  /// The number of rows that were written or removed.
+  public let appliedCount: Int
+  /// The keys of values that could not be read and have no row; at most
+  /// ``maximumReportedUnreadableIds``.
+  public let unreadableIds: [Value.ID]
+  /// The number of all values that could not be read.
+  public let unreadableCount: Int
+
+  /// The most keys that a result lists.
+  public static let maximumReportedUnreadableIds = 100
+}
+
+/// Keeps tables of an SQLite file at a version of a store, so that a program can search by columns.
+///
+/// Each update writes what differs between the version of the tables and the new one, together with
+/// the new version's id, in one transaction: after a failure the tables are at the old version, and
+/// the next update begins there. The tables can be deleted at any time; they are made from the store
+/// again.
+///
+/// For one thread at a time.
+public final class Projector {
+  private let database: SQLiteDatabase
+  private let store: Store
+  private let types: [String: ProjectedType]
+  private let schemaVersion: Int
+
+  /// Makes the tables that are missing.
+  ///
+  /// - Parameters:
+  ///   - database: the SQLite file.
+  ///   - store: the store.
+  ///   - types: the types with a table; of two with one identifier the first counts.
+  ///   - schemaVersion: the program's number for the columns of its tables; with another one than
+  ///     the last the tables are made anew.
+  /// - Throws: ``SQLiteDatabase/Error``.
+  public init(
+    database: SQLiteDatabase, store: Store, types: [ProjectedType], schemaVersion: Int
+  ) throws {
+    self.database = database
+    self.store = store
+    self.types = Dictionary(types.map { ($0.typeIdentifier, $0) }) { first, _ in first }
+    self.schemaVersion = schemaVersion
+    try database.execute(
+      statement: """
+        CREATE TABLE IF NOT EXISTS projection_state (
+          id INTEGER PRIMARY KEY CHECK (id = 0), version_id TEXT, schema_version INTEGER NOT NULL)
+        """)
+    for type in types { try database.execute(statement: type.createTableStatement()) }
+  }
+
+  /// Returns the version that the tables are at; nil before the first update.
+  public func projectedVersion() throws -> Version.ID? {
+    var id: String?
+    try database.forEach(matchingQuery: "SELECT version_id FROM projection_state") { row in
+      id = row.value(inColumnAtIndex: 0)
+    }
+    return id.map { Version.ID($0) }
+  }
+
+  /// Returns the schema version that the tables were written with; nil before the first update.
+  public func storedSchemaVersion() throws -> Int? {
+    var version: Int?
+    try database.forEach(matchingQuery: "SELECT schema_version FROM projection_state") { row in
+      version = row.value(inColumnAtIndex: 0)
+    }
+    return version
+  }
+
+  /// Brings the tables to a version by the differences; makes them anew if there is no version to
+  /// begin at.
+  ///
+  /// - Throws: ``Store/Error/missingVersion`` if the store lacks the version, or the error of
+  ///   SQLite; the tables are then as before.
+  @discardableResult
+  public func update(to version: Version.ID) throws -> ProjectionResult {
+    guard let projected = try projectedVersion(), try storedSchemaVersion() == schemaVersion,
+      try store.version(identifiedBy: projected) != nil
+    else { return try rebuild(at: version) }
+    guard projected != version else {
+      return ProjectionResult(appliedCount: 0, unreadableIds: [], unreadableCount: 0)
+    }
+    let changes = try store.valueChanges(updatingFrom: projected, to: version)
+    return try database.inTransaction {
+      var pass = Pass(database: database, types: types)
+      for change in changes {
+        switch change {
+        case .insert(let value), .update(let value): try pass.put(value)
+        case .remove(let id): try pass.remove(id)
+        // A difference of two versions has none of these.
+        case .preserve, .preserveRemoval: break
+        }
+      }
+      try record(version)
+      return pass.result
+    }
+  }
+
+  /// Makes the tables anew from all values of a version.
+  ///
+  /// With another ``storedSchemaVersion()`` the tables themselves are made anew too.
+  ///
+  /// - Throws: as ``update(to:)``.
+  @discardableResult
+  public func rebuild(at version: Version.ID) throws -> ProjectionResult {
+    let isSameSchema = try storedSchemaVersion() == schemaVersion
+    return try database.inTransaction {
+      for type in types.values {
+        if !isSameSchema {
+          try database.execute(statement: "DROP TABLE IF EXISTS \(type.tableName)")
+          try database.execute(statement: type.createTableStatement())
+        } else {
+          try database.execute(statement: "DELETE FROM \(type.tableName)")
+        }
+      }
+      var pass = Pass(database: database, types: types)
+      for reference in try store.valueReferences(at: version)
+      where pass.type(of: reference.valueId) != nil {
+        if let value = try store.value(id: reference.valueId, at: version) { try pass.put(value) }
+      }
+      try record(version)
+      return pass.result
+    }
+  }
+
+  private func record(_ version: Version.ID) throws {
+    try database.execute(
+      statement: "INSERT OR REPLACE INTO projection_state VALUES (0, ?, ?)",
+      withBindingsList: [[version.rawValue, schemaVersion]])
+  }
+}
+
+/// The rows of one update.
+private struct Pass {
+  let database: SQLiteDatabase
+  let types: [String: ProjectedType]
+  private var count = 0
+  private var unreadable: [Value.ID] = []
+  private var unreadableCount = 0
+
+  init(database: SQLiteDatabase, types: [String: ProjectedType]) {
+    self.database = database
+    self.types = types
+  }
+
+  var result: ProjectionResult {
+    ProjectionResult(
+      appliedCount: count, unreadableIds: unreadable, unreadableCount: unreadableCount)
+  }
+
+  func type(of id: Value.ID) -> ProjectedType? {
+    let key = id.rawValue.utf8
+    guard let slash = key.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+    return types[String(decoding: key[key.index(after: slash)...], as: UTF8.self)]
+  }
+
+  mutating func put(_ value: Value) throws {
+    guard let type = type(of: value.id) else { return }
+    let row: [String: SQLiteValue]
+    do {
+      row = try type.extract(value)
+    } catch {
+      unreadableCount += 1
+      if unreadable.count < ProjectionResult.maximumReportedUnreadableIds {
+        unreadable.append(value.id)
+      }
+      // The row of an older value would be wrong.
+      try delete(value.id, from: type)
+      return
+    }
+    let values: [Any?] = type.columns.map { row[$0.name]?.binding }
+    try database.execute(
+      statement: type.replaceStatement,
+      withBindingsList: [[value.id.rawValue] + values])
+    count += 1
+  }
+
+  mutating func remove(_ id: Value.ID) throws {
+    guard let type = type(of: id) else { return }
+    try delete(id, from: type)
+    count += 1
+  }
+
+  private func delete(_ id: Value.ID, from type: ProjectedType) throws {
+    try database.execute(
+      statement: "DELETE FROM \(type.tableName) WHERE llvs_id = ?",
+      withBindingsList: [[id.rawValue]])
+  }
+}
+
+extension SQLiteValue {
+  fileprivate var binding: Any? {
+    switch self {
+    case .text(let text): text
+    case .integer(let number): number
+    case .real(let number): number
+    case .null: nil
+    }
+  }
+}
