@@ -44,6 +44,7 @@ final class BundleSender {
     var report = ExchangeReport()
     var missing = try missing()
     guard !missing.isEmpty else { return report }
+    try session.refuseEncrypted()
     try OutgoingBundle.clean(store)
     let total = missing.count
     var unsent = UnsentVersions()

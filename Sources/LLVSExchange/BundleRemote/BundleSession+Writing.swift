@@ -1,4 +1,5 @@
 import LLVSCore
+import ObjectStores
 internal import Platform
 
 /// The names that this store writes under, and what its bundles say.
@@ -51,7 +52,10 @@ extension BundleSession {
           return true
         }
       }
-      return false
+      // Nor may anybody choose the numbers of this store's next bundles.
+      return listing.torn.compactMap { BundleName($0) }.contains { name in
+        isOwn(name) && notes[name]?.state.contains(.named) != true
+      }
     }
     guard isStranger || view().isAdopted(writer) else { return }
     let name = SystemRandom.hex(16)
@@ -59,5 +63,20 @@ extension BundleSession {
       transaction.set(Self.writerSetting, to: Array("\(store.replicaID) \(name)".utf8))
     }
     rename(name)
+  }
+
+  /// Refuses to write plain bundles where others are encrypted: this peer's setting decides, and it may
+  /// have been forgotten. Looked at before the first send to a remote.
+  ///
+  /// - Throws: ``StoreError/denied(_:)``.
+  func refuseEncrypted() throws(StoreError) {
+    guard options.keys == nil, !listing.names.contains(where: isOwn),
+      let prefix = ObjectPrefix(folder: KeyFileName.directory)
+    else { return }
+    let files = try asking { () throws(RemoteError) in try objects.all(prefix, atMost: 4096) }
+    guard !files.contains(where: { KeyFileName($0.name.last) != nil }) else {
+      throw .denied(
+        "everything at this remote is encrypted, and this peer is not set to be: nothing was sent")
+    }
   }
 }

@@ -68,10 +68,14 @@ struct SealedRemoteTests {
     #expect(report.taken.isEmpty && report.refused.count == 1)
     try world.make(a, ["a": [UInt8](repeating: 1, count: 500)])
     _ = try remote(a).send(from: a, ExchangeControl())
-    // The other way round as well.
+    // The other way round as well; and nothing plain is sent by who does not know.
     let other = try world.store("c")
     let plain = try world.retrieve(other)
     #expect(plain.taken.count == 1 && plain.refused.count == 1)
+    try world.make(other, ["c": [1]])
+    let before = try world.objects.names
+    #expect(throws: StoreError.self) { try world.send(other) }
+    #expect(try world.objects.names == before)
   }
 
   @Test("a second passphrase opens the same key, a removed one does not, and one is always left")
