@@ -27,6 +27,23 @@ final class Spool {
     if bytes.count > memoryLimit { try spill() }
   }
 
+  /// Appends zeros; many of them become a hole at once.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if there are more than a file can hold.
+  func append(zeros count: UInt64) throws(StoreError) {
+    // More than this no file system holds, and no offset counts.
+    guard count <= UInt64(Int64.max) - length else {
+      throw .invalid("a value is longer than files can be")
+    }
+    if count > UInt64(Self.block) {
+      try spill()
+      length += count
+      return
+    }
+    let zeros = [UInt8](repeating: 0, count: Int(count))
+    try zeros.withPiece { (piece) throws(StoreError) in try append(piece) }
+  }
+
   private func spill() throws(StoreError) {
     try StoreError.wrapping { () throws(SystemError) in
       let file: File
@@ -75,7 +92,12 @@ final class Spool {
   func drain() throws(StoreError) -> (bytes: [UInt8], file: File?, length: UInt64) {
     if let file {
       if !bytes.isEmpty { try spill() }
-      try StoreError.wrapping { () throws(SystemError) in try file.truncate(to: length) }
+      do throws(SystemError) {
+        try file.truncate(to: length)
+      } catch {
+        guard error.errno == Errno.fileTooBig else { throw .system(error) }
+        throw .invalid("a value of \(length) bytes is longer than files can be here")
+      }
     }
     defer {
       bytes = []
@@ -99,6 +121,8 @@ final class TransactionSink: WireValueSink {
   func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     try spool.append(bytes)
   }
+
+  func append(zeros count: UInt64) throws(StoreError) { try spool.append(zeros: count) }
 
   func finish() throws(StoreError) -> StoredContent {
     let (bytes, file, length) = try spool.drain()

@@ -102,7 +102,7 @@ final class Bundle2Changes: ChangeSource {
           throw malformed("a chunk has another length than its node says")
         }
         try bytes.withPiece { (raw) throws(StoreError) in try sink.append(raw) }
-      case .zeros: try appendZeros(length, sink)
+      case .zeros: try sink.append(zeros: length)
       case .node(let digest):
         let child = try self.node(try bytes(of: BundleItem(.node, digest)))
         // Levels fall to zero, so nobody goes round in a circle.
@@ -111,18 +111,6 @@ final class Bundle2Changes: ChangeSource {
         }
         try append(below: child, sink)
       }
-    }
-  }
-
-  private func appendZeros<Sink: WireValueSink>(
-    _ length: UInt64, _ sink: Sink
-  ) throws(StoreError) {
-    let zeros = [UInt8](repeating: 0, count: Int(min(length, 1 << 18)))
-    var rest = length
-    while rest > 0 {
-      let count = Int(min(rest, UInt64(zeros.count)))
-      try zeros.withPiece { (raw) throws(StoreError) in try sink.append(raw.part(0, count)) }
-      rest -= UInt64(count)
     }
   }
 

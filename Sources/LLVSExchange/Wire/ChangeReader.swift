@@ -12,6 +12,9 @@ package protocol WireValueSink: AnyObject {
   /// Receives the next bytes of the current value; they are valid during the call only.
   func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
 
+  /// Receives zeros of the current value, perhaps a great many.
+  func append(zeros count: UInt64) throws(StoreError)
+
   /// Ends the current value.
   func finish() throws(StoreError) -> Stored
 
@@ -20,6 +23,17 @@ package protocol WireValueSink: AnyObject {
 }
 
 extension WireValueSink {
+  /// Receives the zeros like any others.
+  package func append(zeros count: UInt64) throws(StoreError) {
+    let zeros = [UInt8](repeating: 0, count: Int(min(count, 1 << 18)))
+    var rest = count
+    while rest > 0 {
+      let part = Int(min(rest, UInt64(zeros.count)))
+      try zeros.withPiece { (raw) throws(StoreError) in try append(raw.part(0, part)) }
+      rest -= UInt64(part)
+    }
+  }
+
   /// Receives the value's bytes like any others.
   package func store(_ value: ReadyValue) throws(StoreError) -> Stored {
     try value.bytes.withPiece { (piece) throws(StoreError) in try append(piece) }

@@ -1,5 +1,6 @@
 import Foundation
 import ObjectStores
+import Platform
 import TestSupport
 import Testing
 
@@ -94,6 +95,31 @@ struct BundleRemoteTests {
     #expect(world.objects.counts.put * 100 < first)
     try world.retrieve(a)
     try expectWhole(like: a)
+  }
+
+  @Test("a terabyte of zeros goes and comes as a few bytes")
+  func zeros() throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    let path = world.directory.file("sparse")
+    let file = try File(path, [.readWrite, .create])
+    try file.write([1, 2, 3], at: 1 << 39)
+    try file.truncate(to: 1 << 40)
+    try a.write { (transaction) throws(StoreError) in
+      let number = try transaction.reserveVersion()
+      let stored = try transaction.write(FileSource(file, length: 1 << 40))
+      let entry = Entry(
+        key: Key("sparse"), kind: .regular, attributes: Attributes(), stored: stored,
+        storedVersion: number, inode: 0, revision: try transaction.allotRevisions())
+      let base = a.map(.empty)
+      _ = try transaction.add(
+        AuthoredVersion(
+          number: number, first: nil, base: base, map: try base.applying(edits: [.put(entry)]),
+          message: "by hand"))
+    }
+    #expect(try world.send(a).sent.count == 1)
+    #expect(world.objects.counts.put < 10_000)
+    #expect(try world.retrieve(b).taken.count == 1)
+    #expect(try RemoteWorld.content(b) == RemoteWorld.content(a))
   }
 
   @Test("a store that has the bytes asks for none of them again")
