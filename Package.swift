@@ -61,7 +61,9 @@ let package = Package(
     .target(name: "LLVSUtilities"),
     .target(
       name: "LLVS",
-      dependencies: ["LLVSUtilities", "LLVSExchange", "LLVSCore", "SQLite", "Platform", "CZlib"]),
+      dependencies: [
+        "LLVSUtilities", "LLVSExchange", "LLVSCore", "ObjectStores", "SQLite", "Platform", "CZlib",
+      ]),
     .target(name: "LLVSModel", dependencies: ["LLVS"]),
     .target(name: "LLVSSQLite", dependencies: ["LLVS"]),
     .target(name: "LLVSProjection", dependencies: ["LLVS"]),

@@ -184,6 +184,33 @@ struct ExchangeTests {
     #expect(try await other.retrieve().isEmpty)
   }
 
+  @Test("a remote: here a directory, by the address of a peer")
+  func remote() async throws {
+    let path = directory.file("remote")
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: false)
+    let files = try RemoteFileSystem(address: path)
+    try await check(
+      CloudFileSystemExchange(cloudFileSystem: files, store: try store("a")),
+      CloudFileSystemExchange(cloudFileSystem: files, store: try store("b")))
+    try await files.upload(data: Data([1, 2]), to: "/snapshots/x/one")
+    try await files.upload(data: Data([3]), to: "/snapshots/x/one")
+    #expect(try await files.download(from: "snapshots/x/one") == Data([3]))
+    #expect(try await files.fileExists(at: "snapshots/x/one"))
+    try await files.remove(at: "snapshots/x/none")
+    try await files.removeDirectory(at: "/snapshots/x")
+    #expect(try await !files.fileExists(at: "snapshots/x/one"))
+    await #expect(throws: CloudFileSystemError.fileNotFound) {
+      try await files.download(from: "snapshots/x/one")
+    }
+    await #expect(throws: Store.Error.self) { try await files.download(from: "../x") }
+    #expect(throws: Store.Error.self) { try RemoteFileSystem(address: "ftp://host/x") }
+    // A program that reads folders reads it too.
+    let folder = FileSystemExchange(
+      rootDirectoryURL: URL(fileURLWithPath: path), store: try store("c"))
+    #expect(try await folder.retrieve().count == 5)
+  }
+
   private final class Box: FolderBasedExchange {
     let store: Store
     let versionsFolderID: Int? = 1

@@ -29,7 +29,8 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   ),
   ("LLVSUtilities", [], "The small tools of the original are of use alone."),
   (
-    "LLVS", ["LLVSUtilities", "LLVSExchange", "LLVSCore", "SQLite", "Platform", "CZlib"],
+    "LLVS",
+    ["LLVSUtilities", "LLVSExchange", "LLVSCore", "ObjectStores", "SQLite", "Platform", "CZlib"],
     "The public library is a thin face of the engine."
   ),
   ("LLVSModel", ["LLVS"], "Models are stored as any program stores its values."),

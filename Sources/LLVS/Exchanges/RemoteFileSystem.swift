@@ -1,0 +1,151 @@
+public import Foundation
+internal import LLVSExchange
+internal import ObjectStores
+internal import Synchronization
+
+/// A remote as a cloud file system: a directory, a bucket of S3, a folder of a WebDAV server, or a
+/// remote of rclone, which knows Google Drive, OneDrive, Box, pCloud and others.
+///
+/// Addresses and credentials are those of a mounted store's peers.
+public final class RemoteFileSystem: CloudFileSystem {
+  /// The address, in the form in which it is printed.
+  public let address: String
+  private let place: RemoteAddress
+  private let credentials: CredentialSources
+  // Held while a folder is made. A leaf lock otherwise.
+  private let prepared = Mutex<Set<String>>([])
+
+  /// The longest file that is read, in bytes.
+  private static let longest = 1 << 31
+
+  /// Prepares to use a remote; nothing is asked yet.
+  ///
+  /// - Parameters:
+  ///   - address: for example `/path`, `s3://BUCKET/PREFIX`, `https+webdav://HOST/PATH` or
+  ///     `rclone:REMOTE:PATH`.
+  ///   - name: the name by which credentials are looked for.
+  /// - Throws: ``Store/Error/invalid(_:)`` for a text that is no address.
+  public init(address: String, credentialsNamed name: String = "llvs") throws {
+    do throws(RemoteError) {
+      place = try RemoteAddress(address)
+    } catch {
+      throw Store.Error.invalid(error.words)
+    }
+    self.address = "\(place)"
+    credentials = CredentialSources(peer: name, secrets: nil)
+  }
+
+  /// Calls the body with the open remote, on a thread that may wait.
+  private func run<Result: Sendable>(
+    _ body: @escaping @Sendable (any ObjectStore) throws(RemoteError) -> Result
+  ) async throws -> Result {
+    try await Threads.run { [self] _ in
+      do throws(RemoteError) {
+        let connector = RemoteConnector(
+          place, credentials: credentials,
+          control: TransferControl(),
+          scratch: ".llvs-outgoing-\(UUID().uuidString)")
+        return try body(try connector.open())
+      } catch {
+        throw Self.translated(error)
+      }
+    }
+  }
+
+  private static func translated(_ error: RemoteError) -> any Error {
+    switch error.kind {
+    case .absent: CloudFileSystemError.fileNotFound
+    case .denied: CloudFileSystemError.authenticationFailed
+    case .cancelled: CancellationError()
+    case .noSpace: Store.Error.noSpace(error.words)
+    case .stalled: Store.Error.timedOut(error.words)
+    case .invalid, .unsupported, .mismatched, .exists: Store.Error.invalid(error.words)
+    case .malformed: Store.Error.corrupt(error.words)
+    case .local(let cause): Store.Error.system("\(cause)")
+    case .unreachable, .noPlace:
+      error.status.map { CloudFileSystemError.serverError(statusCode: $0) }
+        ?? Store.Error.unreachable(error.words)
+    }
+  }
+
+  private static func name(of path: String) throws -> ObjectName {
+    let parts = path.split(separator: "/")
+    guard let name = ObjectName(parts.joined(separator: "/")) else {
+      throw Store.Error.invalid("\(path) cannot be the name of a file of a remote")
+    }
+    return name
+  }
+
+  /// Returns the objects of a folder; those of folders below it are not among them.
+  private static func list(
+    _ folder: String, in store: any ObjectStore
+  ) throws(RemoteError) -> [ListedObject] {
+    guard let prefix = ObjectPrefix(folder: folder) else {
+      throw RemoteError(.invalid, "\(folder) cannot be the name of a folder of a remote")
+    }
+    return try store.all(prefix)
+  }
+
+  private static func folder(of path: String) -> String {
+    path.split(separator: "/").joined(separator: "/")
+  }
+
+  /// Returns true if there is a file at a path.
+  public func fileExists(at path: String) async throws -> Bool {
+    let name = try Self.name(of: path)
+    do {
+      return try await run { (store) throws(RemoteError) in
+        try Self.list(name.folder, in: store).contains { $0.name == name }
+      }
+    } catch CloudFileSystemError.fileNotFound {
+      return false
+    }
+  }
+
+  /// Returns the names of the files in a directory.
+  public func contentsOfDirectory(at path: String) async throws -> [String] {
+    let folder = Self.folder(of: path)
+    return try await run { (store) throws(RemoteError) in
+      try Self.list(folder, in: store).map(\.name.last)
+    }
+  }
+
+  /// Writes a file, and makes the directories above it.
+  public func upload(data: Data, to path: String) async throws {
+    let name = try Self.name(of: path)
+    let bytes = [UInt8](data)
+    try await run { [self] (store) throws(RemoteError) in
+      if !prepared.withLock({ $0.contains(name.folder) }) {
+        try store.prepare([name.folder])
+        _ = prepared.withLock { $0.insert(name.folder) }
+      }
+      try store.put(name, ObjectBody(bytes))
+    }
+  }
+
+  /// Returns the bytes of a file.
+  public func download(from path: String) async throws -> Data {
+    let name = try Self.name(of: path)
+    return try await run { (store) throws(RemoteError) in
+      Data(try store.bytes(of: name, atMost: Self.longest))
+    }
+  }
+
+  /// Removes a file; does nothing if there is none.
+  public func remove(at path: String) async throws {
+    let name = try Self.name(of: path)
+    do {
+      try await run { (store) throws(RemoteError) in try store.delete(name) }
+    } catch CloudFileSystemError.fileNotFound {}
+  }
+
+  /// Removes the files in a directory; does nothing if there are none.
+  public func removeDirectory(at path: String) async throws {
+    let folder = Self.folder(of: path)
+    do {
+      try await run { (store) throws(RemoteError) in
+        for object in try Self.list(folder, in: store) { try store.delete(object.name) }
+      }
+    } catch CloudFileSystemError.fileNotFound {}
+  }
+}
