@@ -16,6 +16,8 @@ let isStrict = Context.environment["LLVS_STRICT"] == "1"
 //   curl     HTTP for remotes: S3, WebDAV, and rclone over a unix socket, with the system's TLS (libcurl).
 //   sodium   encryption of remotes: XChaCha20-Poly1305, BLAKE2b and Argon2id, with their parameters kept
 //            (libsodium).
+//   microhttpd  the server of the page about history: HTTP on the loopback address, small, and nothing to
+//            configure.
 //   zlib     how git writes files that are no text into patches; zip archives of snapshots.
 func library(_ name: String, pkgConfig: String, apt: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
@@ -43,6 +45,7 @@ let package = Package(
     library("CXXHash", pkgConfig: "libxxhash", apt: "libxxhash-dev"),
     library("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     library("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
+    library("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     library("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
     .target(name: "CShims", dependencies: ["CFuse3", "CCrypto"]),
 
@@ -82,10 +85,18 @@ let package = Package(
     .target(
       name: "LLVSMount", dependencies: store + tree + ["Control", "HistoryTree", "FuseSession"]),
     .target(name: "Reports", dependencies: store + tree + ["HistoryTree", "CZlib"]),
+    // The page's files are in the program, which is installed alone.
+    .target(
+      name: "Web",
+      dependencies: store + tree + ["Control", "HistoryTree", "Reports", "CMicrohttpd"],
+      resources: [
+        "index.html", "style.css", "icon.svg", "main.js", "elements.js", "server.js", "graph.js",
+        "versions.js", "files.js", "difference.js", "conflicts.js", "sync.js",
+      ].map { .embedInCode("Page/\($0)") }),
     .target(
       name: "LLVSTool",
       dependencies: store + tree + [
-        "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "FuseSession", "LLVS",
+        "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "FuseSession", "LLVS",
         "KeyValueCRDT", "SQLite",
       ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
@@ -146,6 +157,10 @@ let package = Package(
     .testTarget(
       name: "LLVSToolTests",
       dependencies: store + tree + ["llvs", "LLVSTool", "Reports", "TestSupport"]),
+    // Drives the page in a browser, and so runs the program.
+    .testTarget(
+      name: "WebTests",
+      dependencies: store + tree + ["llvs", "Web", "Control", "TestSupport"]),
     .testTarget(name: "LayeringTests", dependencies: []),
     // Not a test of ours but of any directory: what POSIX and Linux promise, check by check.
     .executableTarget(name: "conformance", dependencies: ["CShims"], path: "Tests/Conformance"),

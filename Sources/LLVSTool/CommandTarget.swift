@@ -130,13 +130,18 @@ extension CommandTarget {
 
   /// Runs a command whose words may be any bytes.
   func run(bytes words: [[UInt8]], _ console: Console? = nil) throws -> Answer {
+    try run(bytes: words, console?.context ?? CommandContext())
+  }
+
+  /// Runs a command with the caller's functions; a mounted store calls none of them.
+  func run(bytes words: [[UInt8]], _ context: CommandContext) throws -> Answer {
     switch self {
     case .store:
       let command = try ControlCommand(words: words)
       let service = try ControlService.open(try writer())
       // Nobody is left to run them once this process has ended.
       defer { service.hooks.finish() }
-      return Answer(try service.run(command, context: console?.context ?? CommandContext()))
+      return Answer(try service.run(command, context: context))
     case .mounted(let tree, _):
       // Parsed here first, so that a malformed command never reaches the control file.
       _ = try ControlCommand(words: words)

@@ -78,6 +78,19 @@ extension Verb {
         The file is taken as head has it, or as VERSION has it. A file that was renamed is followed.
         """, options: VerbOption.paged, operands: .paths, run: blame),
     Verb(
+      name: "web", usage: "llvs web [--open] [--read-only] [--port PORT]",
+      help: """
+        Shows the history as a page in a browser, until Ctrl-C.
+        It prints the address of the page, which this machine alone can reach and which has a secret part:
+        anyone who knows it can use the page. The page shows versions, files, differences and conflicts, and
+        restores, settles and syncs.
+        """,
+      options: [
+        VerbOption("open", help: "open the page in the browser"),
+        VerbOption("read-only", help: "let the page change nothing"),
+        VerbOption("port", value: "PORT", help: "listen there; on a free port if not given"),
+      ], run: web),
+    Verb(
       name: "open", usage: "llvs open [PATH] [--print]",
       help: """
         Opens the history of a file or a directory in the file manager.

@@ -73,7 +73,7 @@ extension Verb {
 }
 
 /// The way in which conflicts are settled: through a mount, or directly.
-private enum MergePlace {
+enum MergePlace {
   case mounted(MountView, Store)
   case service(ControlService)
 

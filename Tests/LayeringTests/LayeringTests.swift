@@ -76,11 +76,18 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "What a log or a difference says is found without a terminal to print it on."
   ),
   (
+    "Web",
+    [
+      "Reports", "Control", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "LLVSCore",
+      "Platform", "CMicrohttpd",
+    ], "The page is served without a terminal, and runs commands through functions it is given."
+  ),
+  (
     "LLVSTool",
     [
-      "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "WorkingTree", "Grammar",
-      "TreeNames", "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "KeyValueCRDT", "SQLite",
-      "Platform",
+      "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "WorkingTree",
+      "Grammar", "TreeNames", "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "KeyValueCRDT",
+      "SQLite", "Platform",
     ], "The tool stands on top of everything."
   ),
   ("llvs", ["LLVSTool", "Platform"], "The program is the tool's entry and nothing else."),
@@ -100,7 +107,7 @@ private let outside: [String: Set<String>] = [
     "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS",
     "LLVSModel", "TreeNames",
     "Grammar", "WorkingTree", "HistoryTree", "Control", "Reports", "FuseSession", "LLVSMount",
-    "LLVSTool",
+    "Web", "LLVSTool",
   ],
 ]
 

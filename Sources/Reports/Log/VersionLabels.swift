@@ -1,3 +1,4 @@
+package import Grammar
 import HistoryTree
 package import LLVSCore
 
@@ -28,6 +29,18 @@ package struct VersionLabels {
   }
 
   subscript(number: VersionNumber) -> [Label] { labels[number] ?? [] }
+
+  /// The labels of a version for programs: whether it is the head, its branches and its tags.
+  package func fields(_ number: VersionNumber) -> [ReplyField] {
+    let mine = self[number]
+    func names(_ kind: Label.Kind) -> ReplyValue {
+      .list(mine.filter { $0.kind == kind }.map { .text($0.name) })
+    }
+    return [
+      ReplyField("isHead", .flag(mine.contains { $0.kind == .head })),
+      ReplyField("branches", names(.branch)), ReplyField("tags", names(.tag)),
+    ]
+  }
 
   /// Formats the labels as ` (head, work, tag v1)`; empty for none. The unnamed line is not
   /// mentioned.

@@ -164,10 +164,6 @@ package struct VersionStory {
   package func fields(of record: VersionRecord, withChanges: Bool = false) throws -> [ReplyField] {
     let words = try words(of: record)
     let parents = try record.predecessors.compactMap { try store.version($0) }
-    let mine = labels[record.number]
-    func names(_ kind: VersionLabels.Label.Kind) -> ReplyValue {
-      .list(mine.filter { $0.kind == kind }.map { .text($0.name) })
-    }
     var fields = [
       ReplyField("name", record.name), ReplyField("id", record.id.rawValue),
       ReplyField("line", record.line),
@@ -176,8 +172,9 @@ package struct VersionStory {
       ReplyField("machine", words.machine.map { .text($0) } ?? .null),
       ReplyField("message", words.message.map { .text($0) } ?? .null),
       ReplyField("predecessors", .list(parents.map { .text($0.name) })),
-      ReplyField("isHead", .flag(mine.contains { $0.kind == .head })),
-      ReplyField("branches", names(.branch)), ReplyField("tags", names(.tag)),
+    ]
+    fields += labels.fields(record.number)
+    fields += [
       ReplyField("entries", .number(Int64(clamping: record.map.count))),
       ReplyField("digest", record.map.digest.hex),
     ]

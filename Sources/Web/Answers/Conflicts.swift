@@ -1,0 +1,114 @@
+import Control
+import Grammar
+import HistoryTree
+import LLVSCore
+import Reports
+import TreeNames
+
+/// Reads the open conflicts for the page.
+///
+/// - Concurrency: any thread.
+struct Conflicts: Sendable {
+  static let mostListed = 1000
+
+  let history: History
+  private var store: Store { history.store }
+
+  init(_ history: History) { self.history = history }
+
+  /// The number of keys with open conflicts at the head.
+  func count() throws -> Int {
+    guard let head = try store.state().head else { return 0 }
+    return try store.openConflictKeys(at: head).count
+  }
+
+  /// Lists all.
+  func list() throws -> ReplyValue {
+    let open = try ControlService.openConflicts(in: store)
+    let values = try open.prefix(Self.mostListed).map { item in
+      ReplyValue.record(
+        ReplyField.path("path", item.path) + [
+          ReplyField("text", try ConflictSides(item.conflict, in: store).text)
+        ])
+    }
+    return .record([
+      ReplyField("conflicts", .list(values)), ReplyField("count", open.count),
+    ])
+  }
+
+  /// Returns the conflict at a path.
+  ///
+  /// - Throws: ``ControlError`` of kind notFound if there is none.
+  func find(_ path: [UInt8]) throws(ControlError) -> ValueConflict {
+    let open = try ControlService.openConflicts(in: store, below: path)
+    guard let found = open.first(where: { $0.path == path }) else {
+      throw ControlError(.notFound, "there is no conflict at \(PrintableText.text(path))")
+    }
+    return found.conflict
+  }
+
+  /// A text that changes when a side of a conflict does.
+  static func state(_ conflict: ValueConflict) -> String {
+    let ours = conflict.ours.map { "\($0.stored.digest.hex.prefix(32))" } ?? "-"
+    return ([ours] + conflict.theirs.map { $0.version.id.rawValue }).joined(separator: " ")
+  }
+
+  /// Throws unless a conflict is still as somebody saw it.
+  func check(_ path: [UInt8], seen: String) throws(ControlError) {
+    guard try Self.state(find(path)) == seen else {
+      throw ControlError(
+        .busy, "the conflict at \(PrintableText.text(path)) has changed; look at it again")
+    }
+  }
+
+  /// Returns the value of a side: `base`, `ours`, `theirs`, `theirs.2` and so on; nil for a removal.
+  func side(_ name: String, of conflict: ValueConflict) throws(ControlError) -> Entry? {
+    switch name {
+    case "base": return conflict.base
+    case "ours": return conflict.ours
+    default:
+      let index = conflict.theirs.indices.first { ConflictTexts.name(ofTheirs: $0) == name }
+      guard let index else { throw ControlError(.notFound, "there is no side \(name)") }
+      return conflict.theirs[index].entry
+    }
+  }
+
+  /// Tells the sides of a conflict, and how the first dropped one differs from what was kept.
+  func sides(_ path: [UInt8], against name: String) throws -> ReplyValue {
+    let conflict = try find(path)
+    let makers = try ConflictSides(conflict, in: store)
+    func record(_ name: String, _ maker: ConflictSide?, _ entry: Entry?) throws -> ReplyValue {
+      var fields = [
+        ReplyField("name", name),
+        ReplyField("version", maker.map { .text($0.version) } ?? .null),
+        ReplyField("author", maker?.author.name.map { .text($0) } ?? .null),
+        ReplyField("machine", maker?.author.machine.map { .text($0) } ?? .null),
+        ReplyField("time", maker.map { .text(TimestampText.iso($0.time)) } ?? .null),
+        ReplyField("isThere", .flag(entry != nil)),
+      ]
+      if let entry { fields += try history.content(entry, path) }
+      return .record(fields)
+    }
+    var values = [
+      try record("base", nil, conflict.base), try record("ours", makers.kept, conflict.ours),
+    ]
+    for (index, revision) in conflict.theirs.enumerated() {
+      values.append(
+        try record(
+          ConflictTexts.name(ofTheirs: index),
+          makers.dropped.indices.contains(index) ? makers.dropped[index] : nil, revision.entry))
+    }
+    let other = try side(name, of: conflict)
+    let isText = try ConflictTexts(conflict, in: store)?.marked != nil
+    return .record(
+      ReplyField.path("path", path) + [
+        ReplyField("seen", Self.state(conflict)), ReplyField("sides", .list(values)),
+        ReplyField("against", name), ReplyField("isText", .flag(isText)),
+        ReplyField(
+          "difference",
+          .record(
+            try history.difference(
+              from: conflict.ours, to: other, path: path, isWhole: true))),
+      ])
+  }
+}

@@ -1,0 +1,113 @@
+import Grammar
+import LLVSCore
+import Reports
+
+extension History {
+  /// The lines around a change that are shown beside it.
+  private static let context = 4
+  /// The most lines of both sides in one answer.
+  private static let mostLines = 20_000
+  /// Longer lines are cut.
+  private static let longestLine = 4000
+
+  /// Tells how a value differs between two sides: lines side by side if both are texts. Lines that
+  /// are equal and far from a change are sent only if `isWhole` is true.
+  func difference(
+    from old: Entry?, to new: Entry?, path: [UInt8], isWhole: Bool
+  ) throws -> [ReplyField] {
+    func side(_ entry: Entry?) throws -> ReplyValue {
+      guard let entry else { return .null }
+      return .record([
+        ReplyField("type", try mediaType(entry, path: path).kind),
+        ReplyField("size", .number(Int64(clamping: entry.stored.length))),
+        ReplyField("mode", String(entry.attributes.mode ?? 0o644, radix: 8)),
+      ])
+    }
+    let sides = [ReplyField("old", try side(old)), ReplyField("new", try side(new))]
+    let pair = try ContentPair(
+      old.map { FileImage($0, in: store) }, new.map { FileImage($0, in: store) })
+    switch pair {
+    case .same: return sides + [ReplyField("outcome", "same"), ReplyField("parts", .list([]))]
+    case .binary: return sides + [ReplyField("outcome", "binary"), ReplyField("parts", .list([]))]
+    case .texts(let a, let b):
+      var parts = DifferenceParts(a, b, context: isWhole ? .max : Self.context)
+      let values = parts.make(atMost: Self.mostLines, lineLength: Self.longestLine)
+      return sides + [
+        ReplyField("outcome", "text"), ReplyField("parts", .list(values)),
+        ReplyField("isCut", .flag(parts.isCut)),
+      ]
+    }
+  }
+}
+
+/// The parts of a difference of texts, in order: lines of both sides, lines that differ, and gaps.
+private struct DifferenceParts {
+  private let old: TextLines
+  private let new: TextLines
+  private let context: Int
+  private(set) var isCut = false
+  private var values: [ReplyValue] = []
+  /// The number of lines that may still be sent.
+  private var room = 0
+  private var lineLength = 0
+
+  init(_ old: TextLines, _ new: TextLines, context: Int) {
+    self.old = old
+    self.new = new
+    self.context = context
+  }
+
+  mutating func make(atMost most: Int, lineLength: Int) -> [ReplyValue] {
+    room = most
+    self.lineLength = lineLength
+    let changes = TextDiff.changes(from: old, to: new)
+    var (place, other) = (0, 0)
+    for (index, change) in changes.enumerated() {
+      same(place, change.old.lowerBound, other, isFirst: index == 0, isLast: false)
+      values.append(
+        .record([
+          ReplyField("kind", "change"), ReplyField("oldLine", change.old.lowerBound + 1),
+          ReplyField("newLine", change.new.lowerBound + 1),
+          ReplyField("old", lines(old, change.old)), ReplyField("new", lines(new, change.new)),
+        ]))
+      (place, other) = (change.old.upperBound, change.new.upperBound)
+    }
+    same(place, old.count, other, isFirst: changes.isEmpty, isLast: true)
+    return values
+  }
+
+  /// Adds equal lines: those near to a change, and a gap for the others.
+  private mutating func same(_ from: Int, _ to: Int, _ other: Int, isFirst: Bool, isLast: Bool) {
+    let count = to - from
+    guard count > 0 else { return }
+    let head = isFirst ? 0 : min(context, count)
+    let tail = isLast ? 0 : min(context, count - head)
+    guard count - head - tail > 2 else { return add(from, to, other) }
+    add(from, from + head, other)
+    values.append(
+      .record([ReplyField("kind", "gap"), ReplyField("count", count - head - tail)]))
+    add(to - tail, to, other + count - tail)
+  }
+
+  private mutating func add(_ from: Int, _ to: Int, _ other: Int) {
+    guard to > from else { return }
+    values.append(
+      .record([
+        ReplyField("kind", "same"), ReplyField("oldLine", from + 1),
+        ReplyField("newLine", other + 1), ReplyField("old", lines(old, from..<to)),
+      ]))
+  }
+
+  private mutating func lines(_ text: TextLines, _ range: Range<Int>) -> ReplyValue {
+    if range.count > room { isCut = true }
+    let shown = range.prefix(room)
+    room -= shown.count
+    return .list(
+      shown.map { number in
+        var line = text[number]
+        if line.last == 0x0A { line = line.dropLast() }
+        if line.count > lineLength { isCut = true }
+        return .text(String(decoding: line.prefix(lineLength), as: UTF8.self))
+      })
+  }
+}

@@ -1,0 +1,206 @@
+import Grammar
+import HistoryTree
+import LLVSCore
+import Reports
+import TreeNames
+
+/// Reads versions, trees and files for the page.
+///
+/// - Concurrency: any thread.
+struct History: Sendable {
+  /// The most changed paths, names of a directory, and versions of a file in one answer.
+  static let mostChanges = 2000
+  static let mostNames = 5000
+  static let mostRevisions = 1000
+  /// Longer texts are shown up to here.
+  static let longestText: UInt64 = 1 << 20
+  /// The bytes by which the type of a value is told.
+  private static let sample = 512
+
+  let store: Store
+
+  /// Finds the version that a request names.
+  ///
+  /// - Throws: ``ControlError`` of kind grammar without a name, of kind notFound without a version.
+  func version(_ request: WebRequest, _ name: String = "v") throws -> VersionRecord {
+    guard let word = request.text(name) else {
+      throw ControlError(.grammar, "no version is named")
+    }
+    return try store.version(meant: word)
+  }
+
+  /// Returns the path that a request names; empty for the top of the tree.
+  func path(_ request: WebRequest) throws -> [UInt8] {
+    let path = request.arguments["p"] ?? []
+    guard path.count <= 4096, !path.contains(0), path.first != 0x2F, path.last != 0x2F else {
+      throw ControlError(.grammar, "this is no path")
+    }
+    return path
+  }
+
+  func view(_ record: VersionRecord) -> TreeView { TreeView(map: store.map(of: record)) }
+
+  /// Returns the value that a version has at a path; nil for none.
+  func entry(_ record: VersionRecord, _ path: [UInt8]) throws -> Entry? {
+    guard case .value(let entry)? = try view(record).find(path: path) else { return nil }
+    return entry
+  }
+
+  func knownEntry(_ record: VersionRecord, _ path: [UInt8]) throws -> Entry {
+    guard let entry = try entry(record, path) else {
+      throw ControlError(.notFound, "\(record.name) has no file \(PrintableText.text(path))")
+    }
+    return entry
+  }
+
+  func mediaType(_ entry: Entry, path: [UInt8]) throws -> MediaType {
+    guard entry.kind == .regular else { return .text }
+    return MediaType(try bytes(entry, from: 0, count: Self.sample), path: path)
+  }
+
+  /// Reads a piece of a value; fewer bytes than asked for only at its end.
+  func bytes(_ entry: Entry, from offset: UInt64, count: Int) throws -> [UInt8] {
+    let rest = entry.stored.length - min(offset, entry.stored.length)
+    var bytes = [UInt8](repeating: 0, count: Int(min(UInt64(count), rest)))
+    let read = try bytes.withUnsafeMutableBytes {
+      try store.contents.read(entry.stored, at: offset, into: $0)
+    }
+    return Array(bytes.prefix(read))
+  }
+
+  // MARK: - Versions
+
+  /// Tells everything of a version: its words, its predecessors, and what it changed.
+  func version(_ record: VersionRecord, _ story: VersionStory) throws -> ReplyValue {
+    let parents = try record.predecessors.compactMap { try store.version($0) }
+    var fields = try VersionList.fields(of: record, story) + story.labels.fields(record.number)
+    fields += [
+      ReplyField("id", record.id.rawValue),
+      ReplyField("predecessors", .list(parents.map { .text($0.name) })),
+      ReplyField("entries", .number(Int64(clamping: record.map.count))),
+      ReplyField("digest", record.map.digest.hex),
+    ]
+    return .record(fields + (try changes(from: parents.first?.map ?? .empty, to: record.map)))
+  }
+
+  /// Lists the paths at which two maps differ.
+  func changes(from old: MapRoot, to new: MapRoot) throws -> [ReplyField] {
+    var values: [ReplyValue] = []
+    var isWhole = true
+    do {
+      try VersionDifferences(store, from: old, to: new, findingRenames: true).forEach {
+        guard values.count < Self.mostChanges else { throw EnoughFound() }
+        values.append(.record($0.fields(counts: nil)))
+      }
+    } catch is EnoughFound {
+      isWhole = false
+    }
+    return [ReplyField("changed", .list(values)), ReplyField("isWhole", .flag(isWhole))]
+  }
+
+  private struct EnoughFound: Error {}
+
+  // MARK: - Trees and files
+
+  /// Lists a directory of a version: directories first, then by name.
+  func tree(_ record: VersionRecord, _ path: [UInt8]) throws -> ReplyValue {
+    let view = view(record)
+    guard case .directory? = try view.find(path: path) else {
+      throw ControlError(.notFound, "\(record.name) has no directory \(PrintableText.text(path))")
+    }
+    var items: [TreeListing.Item] = []
+    var isWhole = true
+    var listing = view.list(path)
+    while let item = try listing.next() {
+      guard items.count < Self.mostNames else {
+        isWhole = false
+        break
+      }
+      items.append(item)
+    }
+    items.sort { a, b in
+      let (first, second) = (a.kind == .directory, b.kind == .directory)
+      return first == second ? a.name.lexicographicallyPrecedes(b.name) : first
+    }
+    let values = items.map { item in
+      ReplyValue.record(
+        ReplyField.path("name", item.name) + [
+          ReplyField("kind", Self.word(item.kind)),
+          ReplyField(
+            "size",
+            item.kind == .regular
+              ? .number(Int64(clamping: item.entry?.stored.length ?? 0)) : .null),
+          ReplyField(
+            "modified",
+            item.entry?.attributes.mtime.map { .number($0.seconds) } ?? .null),
+        ])
+    }
+    return .record([
+      ReplyField("version", record.name), ReplyField("names", .list(values)),
+      ReplyField("isWhole", .flag(isWhole)),
+    ])
+  }
+
+  private static func word(_ kind: EntryKind) -> String {
+    switch kind {
+    case .regular: "file"
+    case .directory: "directory"
+    case .symlink: "link"
+    case .fifo, .socket, .characterDevice, .blockDevice: "special"
+    }
+  }
+
+  /// Tells what a file is; of a text, its beginning too.
+  func file(_ record: VersionRecord, _ path: [UInt8]) throws -> ReplyValue {
+    if path.isEmpty { return .record([ReplyField("kind", "directory")]) }
+    if case .directory? = try view(record).find(path: path) {
+      return .record([ReplyField("kind", "directory"), ReplyField("version", record.name)])
+    }
+    return .record(
+      [ReplyField("version", record.name)] + (try content(try knownEntry(record, path), path)))
+  }
+
+  /// What a value is, and the beginning of a text.
+  func content(_ entry: Entry, _ path: [UInt8]) throws -> [ReplyField] {
+    let type = try mediaType(entry, path: path)
+    var fields = [
+      ReplyField("kind", Self.word(entry.kind)), ReplyField("type", type.kind),
+      ReplyField("size", .number(Int64(clamping: entry.stored.length))),
+      ReplyField("mode", String(entry.attributes.mode ?? 0o644, radix: 8)),
+      ReplyField("modified", entry.attributes.mtime.map { .number($0.seconds) } ?? .null),
+      ReplyField("digest", entry.stored.digest.hex),
+    ]
+    guard type == .text || type == .drawing else { return fields }
+    let bytes = try bytes(entry, from: 0, count: Int(Self.longestText))
+    guard TextMerge.isText(bytes) else {
+      fields[1] = ReplyField("type", "binary")
+      return fields
+    }
+    return fields + [
+      ReplyField("text", String(decoding: bytes, as: UTF8.self)),
+      ReplyField("isWhole", .flag(UInt64(bytes.count) == entry.stored.length)),
+      ReplyField("isUTF8", .flag(String(validating: bytes, as: UTF8.self) != nil)),
+    ]
+  }
+
+  /// The versions that changed a file, newest first.
+  func revisions(of path: [UInt8], at record: VersionRecord, _ story: VersionStory) throws
+    -> ReplyValue
+  {
+    let key = try entry(record, path)?.key ?? KeyCoding.key(ofPath: path)
+    let all = try store.versions(changing: key)
+    let values = try all.suffix(Self.mostRevisions).reversed().map { maker in
+      let entry = try store.map(of: maker).entry(at: key)
+      return ReplyValue.record(
+        try VersionList.fields(of: maker, story) + [
+          ReplyField(
+            "size", entry.map { .number(Int64(clamping: $0.stored.length)) } ?? .null),
+          ReplyField("digest", entry.map { .text($0.stored.digest.hex) } ?? .null),
+        ])
+    }
+    return .record([
+      ReplyField("revisions", .list(values)),
+      ReplyField("isWhole", .flag(all.count <= Self.mostRevisions)),
+    ])
+  }
+}

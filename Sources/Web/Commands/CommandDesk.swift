@@ -1,0 +1,106 @@
+import Control
+import Grammar
+import Platform
+private import Synchronization
+
+/// Runs one command of the page at a time, and tells how far it is.
+///
+/// - Concurrency: any thread; its lock is a leaf.
+final class CommandDesk: Sendable {
+  private struct Running {
+    var id: Int
+    var title: String
+    var progress = CommandProgress("", done: 0, total: 0)
+    /// On the monotonic clock, in nanoseconds.
+    var begin: UInt64
+  }
+
+  private struct Ended {
+    var id: Int
+    var title: String
+    var isDone: Bool
+    /// The reply of the command, in JSON.
+    var reply: String
+  }
+
+  private struct State {
+    var count = 0
+    var running: Running?
+    var ended: Ended?
+    var isClosed = false
+  }
+
+  private let pool: WorkerPool
+  private let state = Monitor(State())
+  private let isCancelled = Atomic<Bool>(false)
+
+  init(pool: WorkerPool) { self.pool = pool }
+
+  /// Starts a command on another thread.
+  ///
+  /// - Returns: the number of the command.
+  /// - Throws: ``ControlError`` of kind busy while another one runs.
+  func start(
+    _ title: String, _ body: @escaping @Sendable (CommandContext) throws(ControlError) -> String
+  ) throws(ControlError) -> Int {
+    let id = try state.withLock { (state) throws(ControlError) -> Int in
+      guard state.running == nil, !state.isClosed else {
+        throw ControlError(.busy, "\(state.running?.title ?? "the end") is under way")
+      }
+      state.count += 1
+      state.running = Running(
+        id: state.count, title: title, begin: SystemClock.monotonic())
+      return state.count
+    }
+    isCancelled.store(false, ordering: .relaxed)
+    pool.run { [self] in
+      let context = CommandContext(
+        isCancelled: { [self] in isCancelled.load(ordering: .relaxed) },
+        progress: { [self] progress in state.withLock { $0.running?.progress = progress } })
+      var ended = Ended(id: id, title: title, isDone: true, reply: "")
+      do throws(ControlError) {
+        ended.reply = try body(context)
+      } catch {
+        ended.isDone = false
+        ended.reply = error.json
+      }
+      state.withLock { state in
+        state.running = nil
+        state.ended = ended
+      }
+      state.broadcast()
+    }
+    return id
+  }
+
+  /// Asks the running command to end.
+  func cancel() { isCancelled.store(true, ordering: .relaxed) }
+
+  /// Refuses further commands, and waits for the end of one that runs.
+  func close() {
+    state.withLock { $0.isClosed = true }
+    cancel()
+    _ = state.wait { state -> Bool? in state.running == nil ? true : nil }
+  }
+
+  /// The running command and the last one that ended, as members of a JSON object.
+  var json: String {
+    state.withLock { state in
+      var running = ReplyValue.null
+      if let now = state.running {
+        let seconds = (SystemClock.monotonic() - now.begin) / 1_000_000_000
+        running = .record([
+          ReplyField("id", now.id), ReplyField("title", now.title),
+          ReplyField("what", now.progress.what), ReplyField("done", now.progress.done),
+          ReplyField("total", now.progress.total), ReplyField("seconds", Int(seconds)),
+        ])
+      }
+      guard let last = state.ended else { return "\"running\":\(running.json),\"ended\":null" }
+      let head = ReplyValue.record([
+        ReplyField("id", last.id), ReplyField("title", last.title),
+        ReplyField("isDone", .flag(last.isDone)),
+      ]).json.dropLast()
+      return "\"running\":\(running.json),\"ended\":\(head),\"reply\":\(last.reply)}"
+    }
+  }
+}

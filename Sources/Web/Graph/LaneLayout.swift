@@ -1,0 +1,82 @@
+package import LLVSCore
+
+/// Gives each version of a list a lane, and finds the lines that lead from row to row.
+///
+/// Each version must come before its predecessors. A lane belongs to a version that comes later in
+/// the list and is a predecessor of versions above; a version takes its own lane, or the first free
+/// one, so that lanes stay where they are and a drawing never shifts.
+///
+/// - Complexity: O(lanes) for each row.
+package struct LaneLayout {
+  /// A line from a row to the next one.
+  package struct Edge: Hashable, Sendable {
+    /// The lane at the upper row.
+    package let from: UInt16
+    /// The lane at the lower row.
+    package let to: UInt16
+  }
+
+  /// The place of a version in the drawing.
+  package struct Row: Sendable {
+    /// The version.
+    package let number: VersionNumber
+    /// Its time, in seconds since 2001.
+    package let timestamp: Double
+    /// Its lane, from 0.
+    package let lane: UInt16
+    /// The lines to the next row that are drawn.
+    package let edges: [Edge]
+  }
+
+  /// Lines beyond so many lanes are not drawn: no page is that wide.
+  package static let lanesDrawn = 64
+
+  private var lanes: [VersionNumber?] = []
+
+  /// Creates a layout without rows.
+  package init() {}
+
+  /// Places the next version.
+  package mutating func add(
+    _ number: VersionNumber, timestamp: Double, predecessors: [VersionNumber]
+  ) -> Row {
+    let lane = lanes.firstIndex(of: number) ?? free()
+    lanes[lane] = nil
+    var edges: [Edge] = []
+    for (index, waiting) in lanes.prefix(Self.lanesDrawn).enumerated() where waiting != nil {
+      edges.append(Edge(from: UInt16(index), to: UInt16(index)))
+    }
+    for predecessor in predecessors {
+      let target: Int
+      if let known = lanes.firstIndex(of: predecessor) {
+        // The left one of two lanes goes on, so that the drawing does not drift to the right.
+        if known > lane, lanes[lane] == nil {
+          lanes[known] = nil
+          lanes[lane] = predecessor
+          target = lane
+          let old = Edge(from: UInt16(clamping: known), to: UInt16(clamping: known))
+          if let index = edges.firstIndex(of: old) {
+            edges[index] = Edge(from: old.from, to: UInt16(clamping: lane))
+          }
+        } else {
+          target = known
+        }
+      } else {
+        target = lanes[lane] == nil ? lane : free()
+        lanes[target] = predecessor
+      }
+      if lane < Self.lanesDrawn, target < Self.lanesDrawn {
+        edges.append(Edge(from: UInt16(lane), to: UInt16(target)))
+      }
+    }
+    while let last = lanes.last, last == nil { lanes.removeLast() }
+    return Row(
+      number: number, timestamp: timestamp, lane: UInt16(clamping: lane), edges: edges)
+  }
+
+  private mutating func free() -> Int {
+    if let index = lanes.firstIndex(of: nil) { return index }
+    lanes.append(nil)
+    return lanes.count - 1
+  }
+}

@@ -1,0 +1,87 @@
+import HistoryTree
+import LLVSCore
+import Platform
+
+/// The rows of all versions that branches lead to, newest first, made when they are asked for.
+///
+/// - Concurrency: any thread; its lock is held while rows are made, for at most some thousand at
+///   a time.
+final class VersionGraphRows: Sendable {
+  private struct State {
+    var walk: HistoryWalk
+    var layout = LaneLayout()
+    var rows: [LaneLayout.Row] = []
+    var isComplete = false
+  }
+
+  /// A piece of the list.
+  struct Page: Sendable {
+    var rows: ArraySlice<LaneLayout.Row>
+    /// The number of all rows; an estimate as long as not all are made.
+    var total: Int
+    var isComplete: Bool
+  }
+
+  private static let step = 4096
+
+  /// The versions where it begins; another list is needed when these change.
+  let starts: Set<VersionNumber>
+  private let estimate: Int
+  private let state: Monitor<State>
+
+  /// The heads of all branches, and the version that the tree shows.
+  static func starts(of store: Store) throws -> Set<VersionNumber> {
+    var starts = Set<VersionNumber>()
+    for branch in try store.lineNames().branches {
+      starts.formUnion(try store.headNumbers(ofLine: branch))
+    }
+    if let head = try store.state().head { starts.insert(head) }
+    return starts
+  }
+
+  init(_ store: Store, from starts: Set<VersionNumber>) throws(StoreError) {
+    self.starts = starts
+    estimate = Int(try store.state().lastNumber)
+    state = Monitor(State(walk: try HistoryWalk(store.graph, from: Array(starts))))
+  }
+
+  /// Returns rows from an index on, at most `count`.
+  func page(from first: Int, count: Int) throws(StoreError) -> Page {
+    try make(first + count)
+    return state.withLock { state in
+      let start = min(first, state.rows.count)
+      return Page(
+        rows: state.rows[start..<min(start + count, state.rows.count)],
+        total: state.isComplete ? state.rows.count : max(state.rows.count + 1, estimate),
+        isComplete: state.isComplete)
+    }
+  }
+
+  /// Makes all rows.
+  func complete() throws(StoreError) { try make(.max) }
+
+  /// Calls `body` with all rows once they are made.
+  func withAll<R>(_ body: ([LaneLayout.Row]) -> R) throws(StoreError) -> R {
+    try complete()
+    return body(state.withLock { $0.rows })
+  }
+
+  private func make(_ count: Int) throws(StoreError) {
+    while true {
+      let isDone = try state.withLock { (state) throws(StoreError) -> Bool in
+        let end = min(count, state.rows.count + Self.step)
+        while !state.isComplete, state.rows.count < end {
+          guard let (node, predecessors) = try state.walk.nextStep() else {
+            state.isComplete = true
+            break
+          }
+          state.rows.append(
+            state.layout.add(
+              node.number, timestamp: node.timestamp, predecessors: predecessors))
+        }
+        return state.isComplete || state.rows.count >= count
+      }
+      if isDone { return }
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import Grammar
+import LLVSCore
+import Platform
+import Reports
+
+/// The list of versions as the page shows it: rows of the graph with what each version says.
+///
+/// - Concurrency: any thread; its lock is a leaf.
+final class VersionList: Sendable {
+  private struct State {
+    var rows: VersionGraphRows?
+    var stories: VersionStory?
+    /// The state of the store when names were read.
+    var newest: (last: UInt32, head: VersionNumber?)?
+    /// What versions say, by number; it never changes but for their names.
+    var told: [VersionNumber: [ReplyField]] = [:]
+  }
+
+  private static let mostKept = 8192
+  static let longestPage = 500
+  private static let buckets = 120
+
+  private let store: Store
+  private let pool: WorkerPool
+  private let state = Monitor(State())
+
+  init(_ store: Store, pool: WorkerPool) {
+    self.store = store
+    self.pool = pool
+  }
+
+  /// Returns the rows as they are now, and the names of versions.
+  func current() throws -> (rows: VersionGraphRows, story: VersionStory) {
+    let now = try store.state()
+    let known = state.withLock { state -> (VersionGraphRows, VersionStory)? in
+      guard let newest = state.newest, newest == (now.lastNumber, now.head), let rows = state.rows,
+        let story = state.stories
+      else { return nil }
+      return (rows, story)
+    }
+    if let known { return known }
+    let story = VersionStory(store: store, labels: try VersionLabels(store))
+    let starts = try VersionGraphRows.starts(of: store)
+    let old = state.withLock { $0.rows }
+    let rows =
+      if let old, old.starts == starts { old } else { try VersionGraphRows(store, from: starts) }
+    state.withLock { state in
+      state.rows = rows
+      state.stories = story
+      state.newest = (now.lastNumber, now.head)
+    }
+    if rows !== old {
+      // Jumps to the end and the timeline then need not wait; an error is told to who asks next.
+      pool.run { try? rows.complete() }
+    }
+    return (rows, story)
+  }
+
+  /// Answers with rows from an index on.
+  func page(from first: Int, count: Int) throws -> ReplyValue {
+    let (rows, story) = try current()
+    let page = try rows.page(from: first, count: min(count, Self.longestPage))
+    var values: [ReplyValue] = []
+    for row in page.rows {
+      values.append(
+        .record(
+          [
+            ReplyField("lane", Int(row.lane)),
+            ReplyField(
+              "edges",
+              .list(
+                row.edges.map { .list([.number(Int64($0.from)), .number(Int64($0.to))]) })),
+          ] + (try told(row.number, story)) + story.labels.fields(row.number)))
+    }
+    return .record([
+      ReplyField("total", page.total), ReplyField("complete", .flag(page.isComplete)),
+      ReplyField("first", first), ReplyField("rows", .list(values)),
+    ])
+  }
+
+  private func told(_ number: VersionNumber, _ story: VersionStory) throws -> [ReplyField] {
+    if let known = state.withLock({ $0.told[number] }) { return known }
+    guard let record = try store.version(number) else { throw StoreError.notFound("version") }
+    let fields = try Self.fields(of: record, story)
+    state.withLock { state in
+      if state.told.count >= Self.mostKept { state.told = [:] }
+      state.told[number] = fields
+    }
+    return fields
+  }
+
+  /// What one row says of a version.
+  static func fields(of record: VersionRecord, _ story: VersionStory) throws -> [ReplyField] {
+    let words = try story.words(of: record)
+    return [
+      ReplyField("name", record.name), ReplyField("time", VersionStory.time(record)),
+      ReplyField(
+        "line", record.line == VersionRecord.unnamedLine ? .null : .text(record.line)),
+      ReplyField("author", words.author.map { .text($0) } ?? .null),
+      ReplyField("machine", words.machine.map { .text($0) } ?? .null),
+      ReplyField("message", words.message.map { .text(String($0.prefix(4096))) } ?? .null),
+      ReplyField("changes", try story.changesText(of: record)),
+      ReplyField("isMerge", .flag(record.second != nil)),
+    ]
+  }
+
+  /// Answers with the index of a version's row; null if no branch leads to it.
+  func index(of number: VersionNumber) throws -> ReplyValue {
+    let index = try current().rows.withAll { $0.firstIndex { $0.number == number } }
+    return .record([ReplyField("index", index.map { .number(Int64($0)) } ?? .null)])
+  }
+
+  /// Answers with the number of versions in each of equal parts of the time that history spans,
+  /// oldest first, and the first row of each part.
+  func timeline() throws -> ReplyValue {
+    let rows = try current().rows
+    return try rows.withAll { rows in
+      let times = rows.map(\.timestamp)
+      guard let first = times.min(), let last = times.max() else {
+        return .record([ReplyField("total", 0), ReplyField("parts", .list([]))])
+      }
+      let parts = last > first ? Self.buckets : 1
+      let width = (last - first) / Double(parts)
+      var counts = [Int](repeating: 0, count: parts)
+      var starts = [Int?](repeating: nil, count: parts)
+      for (index, time) in times.enumerated() {
+        let part = width > 0 ? min(parts - 1, Int((time - first) / width)) : 0
+        counts[part] += 1
+        if starts[part] == nil { starts[part] = index }
+      }
+      let values = zip(counts, starts).enumerated().map { part, value in
+        ReplyValue.record([
+          ReplyField("count", value.0),
+          ReplyField("row", value.1.map { .number(Int64($0)) } ?? .null),
+          ReplyField("seconds", .number(Self.seconds(first + Double(part) * width))),
+        ])
+      }
+      return .record([ReplyField("total", rows.count), ReplyField("parts", .list(values))])
+    }
+  }
+
+  private static func seconds(_ timestamp: Double) -> Int64 {
+    Int64(exactly: (timestamp + 978_307_200).rounded()) ?? 0
+  }
+}

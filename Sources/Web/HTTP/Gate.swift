@@ -1,0 +1,69 @@
+/// Decides which requests are let in: those of the page that this process served, and no others.
+///
+/// Other programs and users of the machine can connect to the port, and any page in the browser can
+/// send requests to it. Four things keep them out. The first component of the path is a random token
+/// that only who started the program knows. `Host` must be the address itself, so that a name of
+/// somebody else's that resolves to 127.0.0.1 is refused. `Origin`, if it is there, must be the
+/// page's own, and `Sec-Fetch-Site` must not name another site, unless the browser only goes to the
+/// page; a POST must have an `Origin`.
+package struct Gate: Sendable {
+  /// Random bytes as hexadecimal digits.
+  let token: String
+  /// The host with the port, as the address has it.
+  let host: String
+
+  /// Creates the gate of an address.
+  package init(token: String, port: UInt16) {
+    self.token = token
+    host = "127.0.0.1:\(port)"
+  }
+
+  /// The origin of the page.
+  package var origin: String { "http://\(host)" }
+  /// The address of the page.
+  package var address: String { "\(origin)/\(token)/" }
+
+  /// Returns the refusal of a request; nil if it is let in.
+  package func refusal(_ request: WebRequest) -> WebResponse? {
+    guard ["GET", "HEAD", "POST"].contains(request.method) else {
+      return WebResponse(refusal: "This method is not supported.", status: 405)
+    }
+    guard request.headers["host"] == host else {
+      return WebResponse(refusal: "This is not the host of the address.", status: 403)
+    }
+    if let origin = request.headers["origin"], origin != self.origin {
+      return WebResponse(refusal: "Another page sent this request.", status: 403)
+    }
+    if let site = request.headers["sec-fetch-site"], site != "same-origin", site != "none",
+      !isArrival(request)
+    {
+      return WebResponse(refusal: "Another page sent this request.", status: 403)
+    }
+    if request.method == "POST", request.headers["origin"] == nil {
+      return WebResponse(refusal: "The request does not say which page sent it.", status: 403)
+    }
+    guard place(of: request) != nil else {
+      return WebResponse(
+        refusal: "The address is not complete: llvs web printed it with a token.", status: 403)
+    }
+    return nil
+  }
+
+  /// True if a browser goes to the page itself from elsewhere: from the file that `--open` writes.
+  private func isArrival(_ request: WebRequest) -> Bool {
+    request.method == "GET" && request.headers["sec-fetch-mode"] == "navigate"
+      && request.headers["sec-fetch-dest"] == "document" && place(of: request) == ""
+  }
+
+  /// Returns the path behind the token; nil without the token.
+  func place(of request: WebRequest) -> String? {
+    let path = Array(request.path.utf8)
+    let wanted = Array("/\(token)/".utf8)
+    guard path.count >= wanted.count else { return nil }
+    // All bytes are compared, so that the time does not tell how many are right.
+    var difference: UInt8 = 0
+    for (a, b) in zip(path, wanted) { difference |= a ^ b }
+    guard difference == 0 else { return nil }
+    return String(decoding: path.dropFirst(wanted.count), as: UTF8.self)
+  }
+}

@@ -1,0 +1,69 @@
+package import Grammar
+
+/// An answer to a request.
+package struct WebResponse: Sendable {
+  /// The content of an answer.
+  package enum Body: Sendable {
+    /// Bytes in memory.
+    case bytes([UInt8])
+    /// Bytes that are read while they are sent. `read` fills a buffer from an offset and returns
+    /// how many bytes it read; nil ends the connection, so that nobody takes a part for the whole.
+    case stream(
+      length: UInt64, read: @Sendable (UInt64, UnsafeMutableRawBufferPointer) -> Int?)
+  }
+
+  /// The status code.
+  package var status: Int
+  /// The header fields.
+  package var headers: [(name: String, value: String)]
+  /// The content.
+  package var body: Body
+
+  /// Creates an answer.
+  package init(status: Int, headers: [(name: String, value: String)], body: Body) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// Creates an answer with a value for the page's script.
+  package init(_ value: ReplyValue, status: Int = 200) {
+    self.init(json: value.json, status: status)
+  }
+
+  /// Creates an answer with JSON for the page's script.
+  package init(json: String, status: Int = 200) {
+    self.init(
+      status: status,
+      headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
+      body: .bytes(Array(json.utf8)))
+  }
+
+  /// Creates an answer that says why there is no other.
+  package init(_ error: ControlError) {
+    self.init(json: error.json, status: Self.status(error.kind))
+  }
+
+  /// Creates the answer to a request that is not permitted or not understood.
+  package init(refusal: String, status: Int) {
+    self.init(
+      status: status,
+      headers: [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")],
+      body: .bytes(Array("\(refusal)\n".utf8)))
+  }
+
+  /// The one place that maps the kinds of failures to status codes.
+  private static func status(_ kind: ControlError.Kind) -> Int {
+    switch kind {
+    case .grammar: 400
+    case .notFound: 404
+    case .notPermitted, .readOnly: 403
+    case .busy, .refused, .exists, .unrelated, .interrupted: 409
+    case .tooLong: 413
+    case .unreachable, .timedOut: 502
+    case .noSpace: 507
+    case .damaged: 500
+    case .unsupported: 501
+    }
+  }
+}

@@ -1,0 +1,137 @@
+// Shows how a file differs between two versions: lines side by side, or below each other where the
+// page is narrow; pictures beside each other.
+
+import { decoded, failure, h, show, size } from "./elements.js";
+import { address, get } from "./server.js";
+
+/** The parts at which two lines are equal at their beginning and end. */
+function marked(line, other, kind) {
+  if (other === undefined) return [line];
+  let start = 0;
+  const shortest = Math.min(line.length, other.length);
+  while (start < shortest && line[start] === other[start]) start += 1;
+  let end = 0;
+  while (end < shortest - start && line[line.length - 1 - end] === other[other.length - 1 - end]) end += 1;
+  const middle = line.slice(start, line.length - end);
+  // Lines that share next to nothing are not marked inside.
+  if (!middle || start + end < shortest * 0.3) return [line];
+  return [line.slice(0, start), h("mark", { class: kind }, middle), line.slice(line.length - end)];
+}
+
+function cells(number, text, kind, other) {
+  if (text === undefined) {
+    return [h("td", { class: "number" }), h("td", { class: "text empty" })];
+  }
+  const word = { old: "removed: ", new: "added: " }[kind];
+  return [
+    h("td", { class: `number ${kind}` }, String(number)),
+    h("td", { class: `text ${kind}` }, word ? h("span", { class: "hidden" }, word) : null,
+      word ? marked(text, other, kind) : text),
+  ];
+}
+
+/** Rows of a table of two columns of lines. */
+function wideRows(parts, beside) {
+  return parts.flatMap((part, index) => {
+    if (part.kind === "gap") return [gap(part, 4)];
+    if (part.kind === "same") {
+      return part.old.map((line, offset) => h("tr", null,
+        cells(part.oldLine + offset, line, "same"), cells(part.newLine + offset, line, "same")));
+    }
+    const rows = [];
+    if (beside) rows.push(h("tr", null, h("td", { colspan: "4", class: "choice" }, beside(part, index))));
+    for (let offset = 0; offset < Math.max(part.old.length, part.new.length); offset += 1) {
+      const [a, b] = [part.old[offset], part.new[offset]];
+      rows.push(h("tr", null,
+        cells(part.oldLine + offset, a, "old", b), cells(part.newLine + offset, b, "new", a)));
+    }
+    return rows;
+  });
+}
+
+/** Rows of a table of one column of lines. */
+function narrowRows(parts, beside) {
+  return parts.flatMap((part, index) => {
+    if (part.kind === "gap") return [gap(part, 2)];
+    if (part.kind === "same") {
+      return part.old.map((line, offset) => h("tr", null, cells(part.newLine + offset, line, "same")));
+    }
+    return [
+      beside ? h("tr", null, h("td", { colspan: "2", class: "choice" }, beside(part, index))) : null,
+      ...part.old.map((line, offset) => h("tr", null,
+        cells(part.oldLine + offset, line, "old", part.new[offset]))),
+      ...part.new.map((line, offset) => h("tr", null,
+        cells(part.newLine + offset, line, "new", part.old[offset]))),
+    ].filter((row) => row);
+  });
+}
+
+function gap(part, columns) {
+  return h("tr", { class: "gap" },
+    h("td", { colspan: String(columns) }, `${part.count} lines are equal`));
+}
+
+/**
+ * A difference of texts as a table. `beside` makes what stands above each change, for example a
+ * choice of sides.
+ */
+export function table(difference, titles, beside) {
+  const isNarrow = matchMedia("(max-width: 700px)").matches;
+  const head = isNarrow
+    ? h("tr", null, h("th", { colspan: "2", scope: "colgroup" }, `${titles[0]} (−), ${titles[1]} (+)`))
+    : h("tr", null, titles.map((title) => h("th", { colspan: "2", scope: "colgroup" }, title)));
+  return h("table", { class: isNarrow ? "difference narrow" : "difference" },
+    h("caption", { class: "hidden" }, `Lines of ${titles[0]} and ${titles[1]}`),
+    h("colgroup", null, (isNarrow ? titles.slice(1) : titles).map(() => [
+      h("col", { class: "number" }), h("col", { class: "text" })])),
+    h("thead", null, head),
+    h("tbody", null, (isNarrow ? narrowRows : wideRows)(difference.parts, beside)));
+}
+
+/** Two values beside each other that are no texts. */
+export function pictures(difference, titles, sources) {
+  const sides = [difference.old, difference.new];
+  return h("div", { class: "pair" }, sides.map((side, index) => h("figure", null,
+    h("figcaption", null, side ? `${titles[index]}, ${size(side.size)}` : `${titles[index]}: not there`),
+    side && side.type === "image"
+      ? h("img", { src: sources[index], alt: `The picture in ${titles[index]}` }) : null)));
+}
+
+/** The view of what differs in one file. */
+export async function differenceView(before, after, path, from) {
+  const body = h("div");
+  const whole = h("input", { type: "checkbox", id: "whole", onchange: () => load() });
+  const title = h("h2", { tabindex: "-1" }, decoded(path));
+
+  async function load() {
+    try {
+      const answer = await get("difference", {
+        a: before, v: after, p: path, from_path: from, whole: whole.checked ? 1 : null,
+      });
+      const titles = [answer.before ?? "nothing", answer.after];
+      if (answer.outcome === "same") {
+        show(body, h("p", null, "The contents are equal."));
+      } else if (answer.outcome === "binary" || [answer.old, answer.new].some((side) => side?.type === "image")) {
+        show(body,
+          h("p", null, answer.outcome === "binary" ? "This is no text, or too long to compare by line." : null),
+          pictures(answer, titles, [
+            address("raw", { v: answer.before, p: from ?? path }), address("raw", { v: after, p: path })]),
+          answer.outcome === "text" ? table(answer, titles) : null);
+      } else {
+        show(body, table(answer, titles),
+          answer.isCut ? h("p", { class: "hint" }, "The text is longer; not all of it is shown.") : null);
+      }
+    } catch (error) {
+      show(body, failure(error));
+    }
+  }
+
+  await load();
+  const link = encodeURIComponent(after);
+  return h("section", { class: "wide" }, title,
+    h("p", { class: "buttons" },
+      h("a", { class: "button", href: `#/files/${link}/${path}` }, "The file"),
+      h("a", { class: "button", href: `#/history/${link}/${path}` }, "Its history"),
+      h("label", { for: "whole" }, whole, " all lines")),
+    body);
+}

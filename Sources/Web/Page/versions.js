@@ -1,0 +1,330 @@
+// The list of versions with the graph, the timeline, and what one version is.
+
+import { announce, encoded, failure, h, headline, labels, maker, show, svg, time } from "./elements.js";
+import { get } from "./server.js";
+import { graph, graphWidth, lanesOf } from "./graph.js";
+
+const rowHeight = 48;
+const pageSize = 100;
+const pagesKept = 80;
+// Browsers draw nothing beyond some ten million pixels.
+const tallest = 8_000_000;
+
+/** A list of any length of which only the rows that are to be seen are in the page. */
+class VersionList {
+  constructor(open) {
+    this.open = open;
+    this.total = 0;
+    this.active = 0;
+    this.pages = new Map();
+    this.loading = new Set();
+    this.generation = 0;
+    this.graph = h("div", { class: "graphs" });
+    this.rows = h("div", { class: "rows", role: "presentation" });
+    this.space = h("div", { class: "space", role: "presentation" }, this.graph, this.rows);
+    this.element = h("div", {
+      class: "list", role: "listbox", tabindex: "0", "aria-label": "Versions, newest first",
+      onscroll: () => this.schedule(), onkeydown: (event) => this.key(event),
+    }, this.space);
+    this.observer = new ResizeObserver(() => this.schedule());
+    this.observer.observe(this.element);
+  }
+
+  get scale() {
+    return Math.max(1, (this.total * rowHeight) / tallest);
+  }
+
+  /** Forgets all rows, since there are new ones, and loads those that are to be seen. */
+  async refresh() {
+    this.generation += 1;
+    this.pages.clear();
+    this.loading.clear();
+    await this.load(Math.floor(this.first / pageSize));
+    this.draw();
+  }
+
+  get first() {
+    return Math.max(0, Math.floor((this.element.scrollTop * this.scale) / rowHeight));
+  }
+
+  get visible() {
+    return Math.ceil(this.element.clientHeight / rowHeight) + 1;
+  }
+
+  async load(page) {
+    if (page < 0 || this.pages.has(page) || this.loading.has(page)) return;
+    this.loading.add(page);
+    const { generation } = this;
+    try {
+      const answer = await get("versions", { from: page * pageSize, count: pageSize });
+      if (generation !== this.generation) return;
+      this.pages.set(page, answer.rows);
+      this.total = answer.total;
+      if (this.pages.size > pagesKept) this.pages.delete(this.pages.keys().next().value);
+      this.schedule();
+    } catch (error) {
+      if (generation === this.generation) this.onfailure?.(error);
+    } finally {
+      if (generation === this.generation) this.loading.delete(page);
+    }
+  }
+
+  row(index) {
+    return this.pages.get(Math.floor(index / pageSize))?.[index % pageSize] ?? null;
+  }
+
+  schedule() {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    requestAnimationFrame(() => {
+      this.isScheduled = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    if (!this.element.isConnected) return;
+    this.space.style.height = `${Math.min(this.total * rowHeight, tallest)}px`;
+    const before = 3;
+    const start = Math.max(0, this.first - before);
+    const end = Math.min(this.total, this.first + this.visible + before);
+    const rows = [];
+    for (let index = start; index < end; index += 1) rows.push(this.row(index));
+    // Only what is to be seen now is asked for, and not what was scrolled past.
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      for (let page = Math.floor(start / pageSize); page * pageSize < end; page += 1) this.load(page);
+    }, this.pages.size ? 40 : 0);
+    const lanes = lanesOf(rows, this.element.clientWidth < 560 ? 5 : 14);
+    const scale = this.scale;
+    const top = scale === 1
+      ? start * rowHeight
+      : this.element.scrollTop - (((this.element.scrollTop * scale) / rowHeight) - start) * rowHeight;
+    this.graph.style.transform = `translateY(${top}px)`;
+    this.rows.style.transform = `translateY(${top}px)`;
+    show(this.graph, graph(rows, rowHeight, lanes));
+    this.rows.style.setProperty("--graph", `${graphWidth(lanes)}px`);
+    show(this.rows, rows.map((row, offset) => this.option(row, start + offset)));
+    if (this.active >= start && this.active < end) {
+      this.element.setAttribute("aria-activedescendant", `version-${this.active}`);
+    } else {
+      this.element.removeAttribute("aria-activedescendant");
+    }
+    this.onmove?.(this.first);
+  }
+
+  option(row, index) {
+    const isActive = index === this.active;
+    const properties = {
+      id: `version-${index}`, role: "option", class: isActive ? "row active" : "row",
+      "aria-selected": row && row.name === this.selected ? "true" : "false",
+      "aria-setsize": this.total, "aria-posinset": index + 1,
+      onclick: () => {
+        this.active = index;
+        if (row) this.open(row.name);
+      },
+    };
+    if (!row) return h("div", properties, h("span", { class: "blank" }, "…"));
+    return h("div", properties,
+      h("span", { class: "line" }, h("span", { class: "headline" }, headline(row)), labels(row)),
+      h("span", { class: "line small" }, time(row.time), maker(row) ? h("span", null, maker(row)) : null,
+        h("span", { class: "name" }, row.name)));
+  }
+
+  /** Brings a row into view. */
+  goTo(index, toTop = false) {
+    this.active = Math.max(0, Math.min(this.total - 1, index));
+    const place = (this.active * rowHeight) / this.scale;
+    const { scrollTop, clientHeight } = this.element;
+    if (toTop || place < scrollTop) this.element.scrollTop = place;
+    else if (place + rowHeight > scrollTop + clientHeight) {
+      this.element.scrollTop = place + rowHeight - clientHeight;
+    }
+    this.schedule();
+  }
+
+  key(event) {
+    const steps = {
+      ArrowDown: 1, ArrowUp: -1, PageDown: this.visible - 2, PageUp: 2 - this.visible,
+      Home: -Infinity, End: Infinity,
+    };
+    if (event.key === "Enter" || event.key === " ") {
+      const row = this.row(this.active);
+      if (row) this.open(row.name);
+    } else if (event.key in steps) {
+      this.goTo(this.active + steps[event.key]);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+}
+
+/** The number of versions over time; moving the handle moves the list. */
+function timeline(list) {
+  const bars = h("div", { class: "bars" });
+  const range = h("input", {
+    type: "range", min: "0", max: "0", value: 0, "aria-label": "Jump to a time, newest at the left",
+    oninput: () => jump(),
+  });
+  const label = h("output", { class: "small" });
+  const element = h("div", { class: "timeline", hidden: true }, bars, range, label);
+  let parts = [];
+
+  function say(part) {
+    const text = new Date(part.seconds * 1000).toLocaleDateString(undefined, { dateStyle: "medium" });
+    label.textContent = text;
+    range.setAttribute("aria-valuetext", text);
+  }
+
+  function jump() {
+    // The newest part is at the left, as the newest version is at the top.
+    const index = parts.length - 1 - Number(range.value);
+    let found = index;
+    while (found > 0 && parts[found].row === null) found -= 1;
+    say(parts[index]);
+    if (parts[found].row !== null) list.goTo(parts[found].row, true);
+  }
+
+  async function refresh() {
+    const answer = await get("timeline");
+    parts = answer.parts;
+    element.hidden = parts.length < 2;
+    if (parts.length < 2) return;
+    range.max = String(parts.length - 1);
+    const most = Math.max(...parts.map((part) => part.count));
+    const width = 1000 / parts.length;
+    show(bars, svg("svg",
+      { viewBox: "0 0 1000 40", preserveAspectRatio: "none", role: "img",
+        "aria-label": `${answer.total} versions over time` },
+      [...parts].reverse().map((part, index) => {
+        const height = part.count ? Math.max(2, 38 * Math.sqrt(part.count / most)) : 0;
+        return svg("rect", { x: index * width + 0.5, y: 40 - height, width: Math.max(1, width - 1), height });
+      })));
+    moved(list.first);
+  }
+
+  function moved(row) {
+    if (!parts.length || document.activeElement === range) return;
+    let index = parts.length - 1;
+    while (index > 0 && (parts[index].row === null || parts[index].row + parts[index].count <= row)) index -= 1;
+    range.value = String(parts.length - 1 - index);
+    say(parts[index]);
+  }
+
+  return { element, refresh, moved };
+}
+
+/** The view of all versions, and of one beside it. */
+export class VersionsView {
+  constructor(page) {
+    this.page = page;
+    this.list = new VersionList((name) => { location.hash = `#/version/${encodeURIComponent(name)}`; });
+    this.timeline = timeline(this.list);
+    this.list.onmove = (row) => this.timeline.moved(row);
+    this.list.onfailure = (error) => this.page.fail(error);
+    this.detail = h("section", { class: "detail", "aria-label": "Version" });
+    this.element = h("div", { class: "versions" },
+      h("section", { class: "side", "aria-label": "History" }, this.timeline.element, this.list.element),
+      this.detail);
+  }
+
+  async open(name) {
+    this.name = name;
+    this.list.selected = name;
+    this.element.classList.toggle("open", Boolean(name));
+    if (!this.isLoaded) {
+      this.isLoaded = true;
+      await this.refresh();
+      if (name) await this.reveal(name);
+    }
+    this.list.schedule();
+    if (!name) {
+      show(this.detail, h("p", { class: "hint" },
+        this.list.total ? "Choose a version: arrow keys and Enter, or click." : "There is no version yet."));
+      return;
+    }
+    await this.showVersion(name);
+  }
+
+  async reveal(name) {
+    const { index } = await get("index", { v: name });
+    if (index !== null) this.list.goTo(index);
+  }
+
+  async refresh() {
+    await this.list.refresh();
+    await this.timeline.refresh();
+  }
+
+  async showVersion(name) {
+    let version;
+    try {
+      version = await get("version", { v: name });
+    } catch (error) {
+      show(this.detail, failure(error));
+      return;
+    }
+    if (this.name !== name) return;
+    this.list.selected = version.name;
+    this.list.schedule();
+    const link = encodeURIComponent(version.name);
+    const { page } = this;
+    const rest = (version.message ?? "").trim();
+    show(this.detail,
+      h("a", { class: "back", href: "#/versions" }, "Back to the list"),
+      h("h2", { tabindex: "-1" }, headline(version)),
+      labels(version).length ? h("p", null, labels(version)) : null,
+      rest.includes("\n") ? h("pre", { class: "message" }, rest) : null,
+      h("dl", null,
+        h("dt", null, "Version"), h("dd", { class: "name" }, version.name),
+        h("dt", null, "Time"), h("dd", null, time(version.time)),
+        maker(version) ? [h("dt", null, "Made by"), h("dd", null, maker(version))] : null,
+        version.line ? [h("dt", null, "Branch"), h("dd", null, version.line)] : null,
+        version.predecessors.length
+          ? [h("dt", null, version.predecessors.length > 1 ? "Predecessors" : "Predecessor"),
+            h("dd", null, version.predecessors.map((other, index) => [index ? ", " : "",
+              h("a", { href: `#/version/${encodeURIComponent(other)}`, class: "name" }, other)]))]
+          : null),
+      h("p", { class: "buttons" },
+        h("a", { class: "button", href: `#/files/${link}/` }, "Files"),
+        h("a", { class: "button", href: `#/compare/${link}/head` }, "Compare with head"),
+        page.isReadOnly || version.isHead ? null : h("button", {
+          type: "button",
+          onclick: () => page.ask(
+            `Make a new version in which everything is as in ${version.name}? Undo goes back.`,
+            "Restore", { command: "restore", version: version.name }),
+        }, "Restore everything")),
+      h("h3", null, version.changed.length ? "Changes" : "Nothing changed"),
+      changes(version.changed, version.isWhole, version.predecessors[0] ?? null, version.name));
+    announce(`${headline(version)}, ${version.name}`);
+  }
+}
+
+const words = { "+": "new", "-": "removed", "*": "changed", R: "renamed" };
+
+/** The paths at which two versions differ, each with a link to what differs. */
+export function changes(list, isWhole, before, after) {
+  if (!list.length) return null;
+  const items = list.map((change) => {
+    const path = encoded(change.path, change.pathBase64);
+    const from = change.from === undefined ? null : encoded(change.from, change.fromBase64);
+    const name = `${change.from === undefined ? "" : `${change.from} → `}${change.path}${change.directory ? "/" : ""}`;
+    const target = `#/difference/${before ? encodeURIComponent(before) : "-"}/${encodeURIComponent(after)}/${path}`
+      + (from ? `?from=${from}` : "");
+    return h("li", null,
+      h("span", { class: `change change-${words[change.change]}` }, words[change.change]),
+      change.directory ? h("span", null, name) : h("a", { href: target }, name));
+  });
+  return [h("ul", { class: "changes" }, items),
+    isWhole ? null : h("p", { class: "hint" }, `Only the first ${list.length} are listed.`)];
+}
+
+/** What differs between two versions. */
+export async function compareView(before, after) {
+  const answer = await get("compare", { a: before, v: after });
+  return h("section", null,
+    h("h2", { tabindex: "-1" }, `From ${before} to ${after}`),
+    answer.changed.length ? null : h("p", null, "Both have the same files."),
+    changes(answer.changed, answer.isWhole, before, after));
+}

@@ -1,0 +1,234 @@
+import Control
+import Grammar
+package import LLVSCore
+import Platform
+import Reports
+import TreeNames
+import WorkingTree
+
+/// Answers the requests of the page: `GET` reads, `POST` starts a command.
+///
+/// - Concurrency: any thread; each connection has one.
+package final class WebService: WebAnswering {
+  /// What the page may do, and where the store is.
+  package struct Options: Sendable {
+    /// True if no command is run.
+    package var isReadOnly: Bool
+    /// The store's directory.
+    package var store: String
+    /// The mount point; nil if the store is not mounted.
+    package var mountPoint: String?
+
+    /// Creates options.
+    package init(isReadOnly: Bool, store: String, mountPoint: String?) {
+      self.isReadOnly = isReadOnly
+      self.store = store
+      self.mountPoint = mountPoint
+    }
+  }
+
+  private let gate: Monitor<Gate>
+  private let options: Options
+  private let commands: WebCommands
+  private let store: Store
+  private let versions: VersionList
+  private let desk: CommandDesk
+  private var history: History { History(store: store) }
+  private var conflicts: Conflicts { Conflicts(history) }
+
+  /// Creates a service over a store that is open for reading.
+  package init(_ store: Store, _ commands: WebCommands, _ options: Options, gate: Gate) {
+    let pool = WorkerPool(name: "llvs-web", limit: 4)
+    self.store = store
+    self.commands = commands
+    self.options = options
+    self.gate = Monitor(gate)
+    versions = VersionList(store, pool: pool)
+    desk = CommandDesk(pool: pool)
+  }
+
+  /// Changes the address whose requests are let in, once its port is known.
+  func move(to gate: Gate) { self.gate.withLock { $0 = gate } }
+
+  /// Ends a running command and refuses further ones.
+  package func close() { desk.close() }
+
+  // MARK: - Requests
+
+  package func refusal(_ request: WebRequest) -> WebResponse? {
+    gate.withLock { $0 }.refusal(request).map(Self.guarded)
+  }
+
+  package func answer(_ request: WebRequest) -> WebResponse {
+    let gate = gate.withLock { $0 }
+    if let refusal = gate.refusal(request) { return Self.guarded(refusal) }
+    guard let place = gate.place(of: request) else { return Self.guarded(Self.nothing) }
+    do {
+      if let file = PageFile(place) {
+        return Self.guarded(
+          request.method == "POST" ? Self.wrongMethod : file.response(base: gate.address))
+      }
+      if request.method == "POST" { return Self.guarded(try post(place, request)) }
+      return Self.guarded(try get(place, request) ?? Self.nothing)
+    } catch {
+      return Self.guarded(WebResponse(Self.failure(error)))
+    }
+  }
+
+  private static let nothing = WebResponse(
+    refusal: "There is nothing at this address.", status: 404)
+  private static let wrongMethod = WebResponse(
+    refusal: "This address takes no such request.", status: 405)
+
+  /// Adds what every answer says: a browser guesses no type, tells nobody the address, and lets no
+  /// other page show or read it.
+  private static func guarded(_ response: WebResponse) -> WebResponse {
+    var response = response
+    response.headers += [
+      ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+      ("Cross-Origin-Resource-Policy", "same-origin"),
+      ("Cross-Origin-Opener-Policy", "same-origin"), ("X-Frame-Options", "DENY"),
+    ]
+    if !response.headers.contains(where: { $0.name == "Content-Security-Policy" }) {
+      response.headers.append(("Content-Security-Policy", "default-src 'none'; sandbox"))
+    }
+    return response
+  }
+
+  /// The one place that tells any error to the page.
+  private static func failure(_ error: any Error) -> ControlError {
+    switch error {
+    case let error as ControlError: error
+    case let error as StoreError: ControlError(error)
+    case let error as SystemError: ControlError(.system(error))
+    default: ControlError(.damaged, "\(error)")
+    }
+  }
+
+  private func get(_ place: String, _ request: WebRequest) throws -> WebResponse? {
+    let history = history
+    switch place {
+    case "api/state": return WebResponse(json: try state())
+    case "api/status": return WebResponse(json: try commands.status())
+    case "api/log":
+      let lines = EventLog(directory: store.path).lastLines(100)
+      return WebResponse(.record([ReplyField("lines", .list(lines.map { .text($0) }))]))
+    case "api/versions":
+      return WebResponse(
+        try versions.page(
+          from: min(request.number("from") ?? 0, Int(UInt32.max)),
+          count: request.number("count") ?? 100))
+    case "api/timeline": return WebResponse(try versions.timeline())
+    case "api/index":
+      return WebResponse(try versions.index(of: try history.version(request).number))
+    case "api/version":
+      return WebResponse(
+        try history.version(try history.version(request), try versions.current().story))
+    case "api/compare":
+      let (old, new) = (try history.version(request, "a"), try history.version(request))
+      return WebResponse(.record(try history.changes(from: old.map, to: new.map)))
+    case "api/tree":
+      return WebResponse(try history.tree(try history.version(request), try history.path(request)))
+    case "api/file":
+      return WebResponse(try history.file(try history.version(request), try history.path(request)))
+    case "api/history":
+      return WebResponse(
+        try history.revisions(
+          of: try history.path(request), at: try history.version(request),
+          try versions.current().story))
+    case "api/difference": return WebResponse(try difference(request))
+    case "api/conflicts": return WebResponse(try conflicts.list())
+    case "api/conflict":
+      return WebResponse(
+        try conflicts.sides(
+          try history.path(request), against: request.text("against") ?? "theirs"))
+    case "raw":
+      let path = try history.path(request)
+      let entry = try history.knownEntry(try history.version(request), path)
+      return try history.raw(entry, path: path, range: request.headers["range"])
+    case "side":
+      let path = try history.path(request)
+      let name = request.text("side") ?? ""
+      guard let entry = try conflicts.side(name, of: conflicts.find(path)) else {
+        throw ControlError(.notFound, "this side removed the file")
+      }
+      return try history.raw(entry, path: path, range: request.headers["range"])
+    default: return nil
+    }
+  }
+
+  // MARK: - Answers
+
+  private func state() throws -> String {
+    let state = try store.state()
+    let head = try state.head.flatMap { try store.version($0) }
+    let fields = ReplyValue.record([
+      ReplyField("store", options.store),
+      ReplyField("mountPoint", options.mountPoint.map { .text($0) } ?? .null),
+      ReplyField("isReadOnly", .flag(options.isReadOnly)),
+      ReplyField("head", head.map { .text($0.name) } ?? .null),
+      ReplyField("line", head?.line == VersionRecord.unnamedLine ? .null : .text(head?.line ?? "")),
+      ReplyField("newest", .number(Int64(state.lastNumber))),
+      ReplyField("conflicts", try conflicts.count()),
+    ]).json.dropLast()
+    return "\(fields),\(desk.json)}"
+  }
+
+  private func difference(_ request: WebRequest) throws -> ReplyValue {
+    let new = try history.version(request)
+    let path = try history.path(request)
+    // Without an older version, the one before: the first predecessor.
+    let old =
+      request.arguments["a"] == nil
+      ? try new.first.flatMap { try store.version($0) } : try history.version(request, "a")
+    var before = path
+    if let from = request.arguments["from"], from.count <= 4096 { before = from }
+    let entries = (try old.flatMap { try history.entry($0, before) }, try history.entry(new, path))
+    guard entries.0 != nil || entries.1 != nil else {
+      throw ControlError(
+        .notFound, "neither version has a file \(PrintableText.text(path))")
+    }
+    return .record(
+      [
+        ReplyField("before", old.map { .text($0.name) } ?? .null), ReplyField("after", new.name),
+      ]
+        + (try history.difference(
+          from: entries.0, to: entries.1, path: path, isWhole: request.number("whole") == 1)))
+  }
+
+  // MARK: - Commands
+
+  private func post(_ place: String, _ request: WebRequest) throws -> WebResponse {
+    guard !options.isReadOnly else {
+      throw ControlError(.readOnly, "the page was started with --read-only")
+    }
+    guard request.headers["content-type"] == "application/x-www-form-urlencoded",
+      let form = FormBody(request.body)
+    else { throw ControlError(.grammar, "the request cannot be read") }
+    switch place {
+    case "api/run":
+      let command = try PageCommand(form)
+      let id = try desk.start(command.title) { [self] context throws(ControlError) in
+        try run(command, context)
+      }
+      return WebResponse(.record([ReplyField("id", id)]), status: 202)
+    case "api/cancel":
+      desk.cancel()
+      return WebResponse(.record([ReplyField("ok", .flag(true))]))
+    default: return Self.nothing
+    }
+  }
+
+  private func run(
+    _ command: PageCommand, _ context: CommandContext
+  ) throws(ControlError) -> String {
+    switch command {
+    case .settle(let path, _, let seen): try conflicts.check(path, seen: seen)
+    case .settleText(let path, let text, let seen):
+      try conflicts.check(path, seen: seen)
+      return try commands.settle(path, text)
+    case .commit, .sync, .merge, .restore, .undo, .redo: break
+    }
+    return try commands.run(command.words ?? [], context)
+  }
+}

@@ -1,0 +1,297 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A browser shows the page, and a keyboard and a pointer use it.
+@Suite(
+  "The page in a browser", .timeLimit(.minutes(5)), .serialized,
+  .enabled(if: Browser.program != nil, "chromium is not installed"))
+struct BrowserTests {
+  /// Opens the page about a store that a script makes.
+  private static func with(
+    _ script: String, options: [String] = [], seconds: Int = 60,
+    _ body: (Browser, PageServer) throws -> Void
+  ) throws {
+    let server = try PageServer(script, options: options, seconds: seconds)
+    defer { server.end() }
+    let browser = try Browser()
+    defer { browser.end() }
+    try browser.look(width: 1280, height: 800, isDark: false)
+    try browser.open(server.address)
+    try body(browser, server)
+    #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+  }
+
+  @Test("The list is used with the keyboard, and shows what a version changed")
+  func versions() throws {
+    try Self.with(SampleScript.plain) { browser, _ in
+      try browser.wait("document.querySelectorAll('[role=option]').length === 2")
+      #expect(
+        try browser.text("document.querySelector('[role=option]').innerText").contains("second"))
+      #expect(try browser.text("document.querySelectorAll('svg.graph circle.node').length") == "2")
+      try browser.evaluate("document.querySelector('[role=listbox]').focus()")
+      try browser.press("ArrowDown", 40)
+      try browser.press("Enter", 13)
+      try browser.wait("document.querySelector('.detail h2')?.textContent === 'first'")
+      #expect(try browser.text("document.activeElement.textContent") == "first")
+      #expect(try browser.text("document.querySelectorAll('.detail .changes li').length") == "8")
+      #expect(
+        try browser.text("document.querySelector('[role=option][aria-selected=true]').id")
+          == "version-1")
+      let hasHref = "document.querySelector('nav [aria-current=page]').dataset.view"
+      #expect(try browser.text(hasHref) == "versions")
+    }
+  }
+
+  @Test("Files are shown as text, pictures and bytes; a page among them runs no script")
+  func files() throws {
+    try Self.with(SampleScript.plain) { browser, server in
+      try browser.go("#/files/head/")
+      try browser.wait("document.querySelectorAll('table.names tbody tr').length === 7")
+      try browser.click("sub/")
+      try browser.click("pic.svg")
+      try browser.wait("document.querySelector('img.picture')?.naturalWidth === 90")
+      try browser.go("#/files/head/dot.png")
+      try browser.wait("document.querySelector('img.picture')?.naturalWidth === 1")
+      try browser.go("#/files/head/page.html")
+      try browser.wait("document.querySelector('.code')?.innerText.includes('<script>alert')")
+      try browser.go("#/files/head/bin")
+      try browser.wait("document.querySelector('.hex')?.textContent.includes('61 00 62')")
+      try browser.go("#/files/head/odd%FFname")
+      try browser.wait("document.querySelector('.code pre:last-child')?.textContent === 'x'")
+      try browser.go("#/history/head/notes.txt")
+      try browser.wait("document.querySelectorAll('table.names tbody tr').length === 2")
+      try browser.click("Compare the two chosen")
+      try browser.wait("document.querySelector('table.difference')")
+      #expect(
+        try browser.text(
+          "[...document.querySelectorAll('td.text.new')].map((one) => one.textContent)")
+          == "added: TWO,added: four")
+      // A value that is opened by itself is in a sandbox of its own.
+      try browser.call("Page.navigate", ["url": "\(server.address)raw?v=head&p=page.html"])
+      try browser.wait("document.contentType === 'text/plain'")
+      #expect(try browser.text("self.origin") == "null")
+    }
+  }
+
+  @Test("A file is restored, and undone, and the page tells it")
+  func restoring() throws {
+    try Self.with(SampleScript.plain) { browser, server in
+      try browser.go("#/files/v1/notes.txt")
+      try browser.click("Restore this file")
+      try browser.wait("document.getElementById('question').open")
+      try browser.click("Restore")
+      try browser.wait("document.getElementById('notice').innerText.startsWith('restore: ')")
+      #expect(try server.run("llvs show head:notes.txt $at") == "one\ntwo\nthree\n")
+      try browser.go("#/versions")
+      try browser.wait("document.querySelectorAll('[role=option]').length === 3")
+      try browser.click("Undo")
+      try browser.wait("document.getElementById('notice').innerText.startsWith('undo: ')")
+      try browser.wait("document.querySelectorAll('[role=option]').length > 3")
+      #expect(try server.run("llvs show head:notes.txt $at") == "one\nTWO\nthree\nfour\n")
+    }
+  }
+
+  @Test("A conflict is settled with lines of both sides")
+  func conflict() throws {
+    try Self.with(SampleScript.conflict) { browser, server in
+      try browser.wait("document.getElementById('conflict-count').innerText.startsWith('1')")
+      try browser.go("#/conflicts")
+      try browser.click("list")
+      try browser.wait("document.querySelectorAll('ul.sides li').length === 3")
+      let ours = try browser.text("document.getElementById('merged').value")
+      try browser.wait("document.querySelector('input[value=theirs]')")
+      try browser.evaluate("document.querySelector('input[value=theirs]').click()")
+      let merged = try browser.text("document.getElementById('merged').value")
+      #expect(merged != ours && merged.hasPrefix("milk\n"), "\(merged)")
+      try browser.evaluate("document.getElementById('merged').value = 'milk\\nany bread\\n'")
+      try browser.click("Settle with this text")
+      try browser.click("Settle")
+      try browser.wait("document.querySelector('main h2')?.textContent === 'No conflicts'")
+      #expect(try server.run("llvs show head:list $at") == "milk\nany bread\n")
+    }
+  }
+
+  @Test("Sync is started from the page, which shows peers and what happened")
+  func sync() throws {
+    try Self.with(SampleScript.conflict) { browser, server in
+      try browser.go("#/sync")
+      try browser.wait("document.querySelector('ul.cards li')?.innerText.includes('hub')")
+      _ = try server.run("echo more > d/more; llvs import d -q $at")
+      try browser.click("Sync with all peers")
+      try browser.wait("document.getElementById('notice').innerText.startsWith('sync: ')")
+      try browser.wait(
+        "document.querySelector('.log').textContent.split('exchange hub').length === 5")
+    }
+  }
+
+  @Test("With --read-only nothing offers a change")
+  func readOnly() throws {
+    try Self.with(SampleScript.conflict, options: ["--read-only"]) { browser, _ in
+      #expect(try browser.text("document.getElementById('actions').hidden") == "true")
+      for place in [
+        "#/version/head", "#/files/head~/list", "#/history/head/list", "#/conflict/theirs/list",
+        "#/sync",
+      ] {
+        try browser.go(place)
+        try browser.wait("document.querySelector('main h2')")
+        let buttons =
+          "[...document.querySelectorAll('main button')].filter((one) => one.offsetParent).map((one) => one.textContent)"
+        let shown = try browser.text(buttons)
+        #expect(["", "Compare the two chosen"].contains(shown), "\(place): \(shown)")
+      }
+    }
+  }
+
+  /// Names what a screen reader would find without a name, or a keyboard could not reach.
+  private static let audit = #"""
+    (() => {
+      const seen = (one) => one.offsetParent !== null;
+      const named = (one) => (one.getAttribute('aria-label') ?? '').trim() || one.textContent.trim()
+        || (one.id && document.querySelector(`label[for="${one.id}"]`)) || one.closest('label');
+      const faults = [];
+      for (const one of document.querySelectorAll('button, a, input, textarea, select')) {
+        if (seen(one) && !named(one)) faults.push(`no name: ${one.outerHTML.slice(0, 120)}`);
+      }
+      for (const one of document.querySelectorAll('img')) {
+        if (!one.getAttribute('alt')) faults.push(`no alt: ${one.src}`);
+      }
+      const ids = [...document.querySelectorAll('[id]')].map((one) => one.id);
+      for (const id of new Set(ids)) {
+        if (ids.filter((other) => other === id).length > 1) faults.push(`twice: ${id}`);
+      }
+      for (const one of document.querySelectorAll('[aria-labelledby], [aria-describedby], [aria-activedescendant]')) {
+        for (const name of ['aria-labelledby', 'aria-describedby', 'aria-activedescendant']) {
+          const id = one.getAttribute(name);
+          if (id && seen(one) && !document.getElementById(id)) faults.push(`nothing has the id ${id}`);
+        }
+      }
+      const heads = [...document.querySelectorAll('h1, h2, h3')].filter(seen).map((one) => Number(one.tagName[1]));
+      heads.forEach((level, index) => { if (level > (heads[index - 1] ?? 0) + 1) faults.push(`h${level} after h${heads[index - 1]}`); });
+      for (const one of document.querySelectorAll('body *')) {
+        if (seen(one) && one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === 'auto'
+          && one.tabIndex < 0 && one.id !== 'main' && !one.classList.contains('detail')) faults.push(`no keyboard scrolls ${one.className}`);
+      }
+      // The contrast of text with what is behind it, by WCAG 2: 4.5 is asked for.
+      const colour = (text) => (text.match(/[\d.]+/g) ?? [0, 0, 0]).map(Number);
+      const light = (rgb) => {
+        const [r, g, b] = rgb.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const behind = (one) => {
+        for (let at = one; at; at = at.parentElement) {
+          const found = colour(getComputedStyle(at).backgroundColor);
+          if (found.length === 3 || found[3] === 1) return found.slice(0, 3);
+        }
+        return [255, 255, 255];
+      };
+      for (const one of document.querySelectorAll('body *')) {
+        const hasText = [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+        if (!hasText || !seen(one) || one.closest('svg') || one.closest(':disabled')) continue;
+        const [a, b] = [light(colour(getComputedStyle(one).color).slice(0, 3)), light(behind(one))];
+        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (contrast < 4.5) faults.push(`contrast ${contrast.toFixed(2)}: ${one.className} ${one.textContent.slice(0, 30)}`);
+      }
+      if (document.documentElement.scrollWidth > innerWidth) faults.push('the page is wider than the window');
+      return faults;
+    })()
+    """#
+
+  @Test("Everything has a name and contrast enough, at three widths, light and dark")
+  func accessible() throws {
+    try Self.with(SampleScript.conflict + "\n" + Self.more) { browser, _ in
+      let places = [
+        "#/versions", "#/version/head", "#/files/head/", "#/files/head/list", "#/files/head/bin",
+        "#/files/head/dot.png", "#/history/head/list", "#/difference/-/head/list", "#/conflicts",
+        "#/conflict/theirs/list", "#/sync", "#/compare/head~/head",
+      ]
+      for (width, height) in [(390, 844), (820, 1100), (1440, 900)] {
+        for isDark in [false, true] {
+          try browser.look(width: width, height: height, isDark: isDark)
+          for place in places {
+            try browser.go(place)
+            try browser.wait("document.querySelector('main h2') || '\(place)' === '#/versions'")
+            // Pictures and lists come after the first drawing.
+            try browser.evaluate("new Promise((done) => setTimeout(done, 150))")
+            let faults = try browser.evaluate(Self.audit) as? [String] ?? ["no answer"]
+            #expect(faults.isEmpty, "\(place) \(width) \(isDark ? "dark" : "light"): \(faults)")
+            try Self.keep(browser, "few-\(width)-\(isDark ? "dark" : "light")", place)
+          }
+        }
+      }
+    }
+  }
+
+  private static let more = #"""
+    printf 'a\0b' > d/bin
+    printf 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' | base64 -d > d/dot.png
+    mkdir e; cp d/bin d/dot.png e; llvs import e -q $at -m 'a picture and bytes'
+    """#
+
+  /// Writes a picture of the page, if a directory for pictures is named.
+  private static func keep(_ browser: Browser, _ name: String, _ place: String) throws {
+    guard let directory = ProcessInfo.processInfo.environment["LLVS_TEST_PICTURES"] else { return }
+    let view = place.dropFirst(2).map { $0.isLetter || $0.isNumber ? String($0) : "-" }.joined()
+    try browser.picture().write(to: URL(fileURLWithPath: "\(directory)/\(name)-\(view).png"))
+  }
+
+  @Test("A long history is scrolled to its end, with only what is to be seen in the page")
+  func long() throws {
+    let count = Int(ProcessInfo.processInfo.environment["LLVS_TEST_PAGE"] ?? "") ?? 3000
+    let made = "/tmp/llvs-long-\(UUID().uuidString.prefix(13))"
+    defer { try? FileManager.default.removeItem(atPath: made) }
+    try LongHistory.make(in: made, versions: count)
+    try Self.with("mv '\(made)' s") { browser, _ in
+      try browser.wait("document.querySelectorAll('[role=option] .headline').length > 10")
+      try browser.wait(
+        "document.querySelector('[role=option]').getAttribute('aria-setsize') === '\(count)'",
+        seconds: 60)
+      #expect(
+        try browser.text("document.querySelector('[role=option]').innerText").contains(
+          "number \(count)"))
+      // Each frame draws: a list that draws all rows would take seconds for one.
+      let frames =
+        try browser.evaluate(
+          #"""
+          (async () => {
+            const list = document.querySelector('.list');
+            const times = [];
+            let last = performance.now();
+            for (let step = 0; step < 120; step += 1) {
+              list.scrollTop += 700;
+              await new Promise((done) => requestAnimationFrame(done));
+              times.push(performance.now() - last);
+              last = performance.now();
+            }
+            times.sort((a, b) => a - b);
+            return [times[60], times[113], times[119]];
+          })()
+          """#) as? [Double] ?? []
+      print(
+        "frames of \(count) versions, ms: median \(frames[0]), 95 % \(frames[1]), most \(frames[2])"
+      )
+      #expect(
+        try (browser.evaluate("document.querySelectorAll('[role=option]').length") as? Int ?? .max)
+          < 60)
+      try browser.evaluate("document.querySelector('[role=listbox]').focus()")
+      try browser.press("End", 35)
+      try browser.wait(
+        "[...document.querySelectorAll('[role=option]')].pop().innerText.includes('change number 1\\n')",
+        seconds: 60)
+      try browser.wait("document.querySelectorAll('.timeline rect').length > 1", seconds: 60)
+      try browser.evaluate(
+        "(() => { const range = document.querySelector('.timeline input'); range.value = 0; range.dispatchEvent(new Event('input')); })()"
+      )
+      try browser.wait(
+        "document.querySelector('[role=option] .headline')?.innerText.includes('number \(count)')")
+      for (width, height) in [(390, 844), (820, 1100), (1440, 900)] {
+        for isDark in [false, true] {
+          try browser.look(width: width, height: height, isDark: isDark)
+          try browser.go("#/versions")
+          try browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+          try Self.keep(browser, "many-\(width)-\(isDark ? "dark" : "light")", "#/versions")
+        }
+      }
+    }
+  }
+}
