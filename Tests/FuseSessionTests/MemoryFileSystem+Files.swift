@@ -45,6 +45,7 @@ extension MemoryFileSystem {
       if isNamed("parts", node, &state) { return .parts(bytes, state.backing) }
       return .bytes(Array(bytes.dropFirst(Int(offset)).prefix(count)))
     }
+    // A disk that takes a second.
     if state.withLock({ isNamed("slow", node, &$0) }) { usleep(1_000_000) }
     switch source {
     case .bytes(let bytes): reply.bytes(bytes)

@@ -124,6 +124,7 @@ struct ParkedReplyTests {
           """, seconds: 40)
       }
       while !waiting.isFinished {
+        // Between the shortest and the longest time after which the program is interrupted.
         usleep(700)
         fileSystem.answerParked([0])
       }

@@ -153,6 +153,7 @@ extension Mounted {
             }
           }
           try #require(areReady, "the workers of round \(round) did not begin")
+          // The moment of the kill is random.
           Thread.sleep(forTimeInterval: kill)
           try mounted.kill()
           for worker in 0..<3 {

@@ -119,6 +119,7 @@ extension Mounted {
             editor.script.replacingOccurrences(of: "WORD", with: word))
           #expect(result.status == 0, "\(result.output)")
           try mounted.waitForVersion(after: before + index)
+          // Twice the time after which another version would come.
           Thread.sleep(forTimeInterval: 0.9)
           #expect(try mounted.versionCount() == before + index + 1)
           let versions = try StoredVersions(mounted)
@@ -144,6 +145,7 @@ extension Mounted {
           cd ../mnt; tar xf ../files.tar
           """, seconds: 60)
         try mounted.waitForVersion(after: 0, seconds: 20)
+        // A second and a third version would come within this time.
         Thread.sleep(forTimeInterval: 3)
         let versions = try StoredVersions(mounted)
         let all = try versions.all()
@@ -152,6 +154,7 @@ extension Mounted {
         #expect(try versions.paths(in: last).count == 5050)
         try mounted.run("diff -r . ../src; rm -r *", seconds: 60)
         try mounted.waitForVersion(after: all.count, seconds: 20)
+        // A second version would come within this time.
         Thread.sleep(forTimeInterval: 2.5)
         #expect(try mounted.versionCount() == all.count + 1)
         #expect(
@@ -169,6 +172,7 @@ extension Mounted {
         let count = try mounted.versionCount()
         try mounted.run(
           "echo t > t; mkdir x; rm t; rmdir x; echo a > a; cp b c; mv c b; mv a z; mv z a")
+        // Several times the time after which a version would come.
         Thread.sleep(forTimeInterval: 1.8)
         #expect(try mounted.versionCount() == count)
         try mounted.run("touch -d 2001-01-01 a")

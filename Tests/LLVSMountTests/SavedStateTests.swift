@@ -30,6 +30,7 @@ extension Mounted {
           """#)
         try mounted.run("echo beside > beside")
         try mounted.waitForVersion(after: count)
+        // Versions that must not have the halves would come within this time.
         Thread.sleep(forTimeInterval: 1.5)
         let stopped = try mounted.run("stat -c %s new target").split(separator: "\n")
         let versions = try StoredVersions(mounted)
@@ -86,6 +87,7 @@ extension Mounted {
         try mounted.python(
           #"""
           fd = os.open('m', os.O_RDWR); m = mmap.mmap(fd, 100000); os.close(fd)
+          # Longer than `settle`: a version without this would have been made.
           time.sleep(1); m[70000:70005] = b'later'
           """#)
         try mounted.waitForVersion(after: count)
@@ -119,6 +121,7 @@ extension Mounted {
               time.sleep(r.choice([0, 0, 0.005, 0.05, 0.12]))
           same(db.execute('pragma integrity_check').fetchone(), ('ok',))
           """#)
+        // The last of the versions that the program caused comes within this time.
         Thread.sleep(forTimeInterval: 1)
         let versions = try StoredVersions(mounted)
         let all = try versions.all()

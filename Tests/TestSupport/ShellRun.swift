@@ -45,11 +45,11 @@ package func shell(
 }
 
 /// Waits for something that another program brings about; false after the time is up.
-package func eventually(seconds: Double = 15, _ condition: () -> Bool) -> Bool {
+package func eventually(seconds: Double = 15, _ condition: () throws -> Bool) rethrows -> Bool {
   let deadline = Date().addingTimeInterval(seconds)
   while Date() < deadline {
-    if condition() { return true }
+    if try condition() { return true }
     usleep(20_000)
   }
-  return condition()
+  return try condition()
 }

@@ -9,11 +9,8 @@ import Testing
 @Suite("Versions by themselves", .timeLimit(.minutes(2)))
 struct AutosaverTests {
   private func waitForHead(_ space: ControlWorkspace, _ seconds: Int) throws -> String? {
-    for _ in 0..<(seconds * 20) {
-      if let head = try space.head { return head }
-      SystemClock.sleep(nanoseconds: 50_000_000)
-    }
-    return nil
+    _ = try eventually(seconds: Double(seconds)) { try space.head != nil }
+    return try space.head
   }
 
   @Test("what is saved becomes a version after a quiet time")
@@ -60,11 +57,7 @@ struct AutosaverTests {
     let before = try staged()
     try space.remove("a")
     space.tree.forget(handle.node.inode, count: 1)
-    let began = SystemClock.monotonic()
-    while try staged() > before - (512 << 10), SystemClock.monotonic() - began < 20_000_000_000 {
-      SystemClock.sleep(nanoseconds: 50_000_000)
-    }
-    #expect(try staged() <= before - (512 << 10))
+    #expect(try eventually(seconds: 20) { try staged() <= before - (512 << 10) })
     #expect(try space.read("b") == text)
     #expect(try space.head == nil)
   }
@@ -79,10 +72,7 @@ struct AutosaverTests {
     }
     let saver = Autosaver(space.service)
     try saver.start()
-    for _ in 0..<400 where !tree.lock.withLock({ _ in tree.isPlanning }) {
-      SystemClock.sleep(nanoseconds: 10_000_000)
-    }
-    #expect(tree.lock.withLock { _ in tree.isPlanning })
+    #expect(eventually { tree.lock.withLock { _ in tree.isPlanning } })
     return saver
   }
 
@@ -136,11 +126,7 @@ struct AutosaverTests {
     try space.write("b", "two")
     let journal = space.tree.journal
     #expect(journal.hasUnsynced)
-    let began = SystemClock.monotonic()
-    while journal.hasUnsynced, SystemClock.monotonic() - began < 20_000_000_000 {
-      SystemClock.sleep(nanoseconds: 50_000_000)
-    }
-    #expect(!journal.hasUnsynced)
+    #expect(eventually(seconds: 20) { !journal.hasUnsynced })
     #expect(space.tree.lock.withLock { _ in space.tree.isPlanning })
   }
 
@@ -156,12 +142,7 @@ struct AutosaverTests {
     #expect(try space.head == nil)
     try space.run("set autosync=1s")
     #expect(try waitForHead(space, 20) != nil)
-    var isSent = false
-    for _ in 0..<200 where !isSent {
-      isSent = try FileSystem.exists("\(folder)/versions")
-      SystemClock.sleep(nanoseconds: 50_000_000)
-    }
-    #expect(isSent)
+    #expect(try eventually { try FileSystem.exists("\(folder)/versions") })
     sync.stop()
   }
 
@@ -178,11 +159,7 @@ struct AutosaverTests {
     try space.write("a", "two")
     let sync = Autosync(space.service)
     try sync.start()
-    var isSent = false
-    for _ in 0..<400 where !isSent {
-      isSent = try FileSystem.exists("\(folder)/versions")
-      SystemClock.sleep(nanoseconds: 50_000_000)
-    }
+    let isSent = try eventually(seconds: 20) { try FileSystem.exists("\(folder)/versions") }
     sync.stop()
     #expect(isSent)
     #expect(try space.head == head)
@@ -204,10 +181,8 @@ struct AutosaverTests {
     try a.run("set automerge=off autosync=1s")
     let sync = Autosync(a.service)
     try sync.start()
-    var isTaken = false
-    for _ in 0..<400 where !isTaken {
-      isTaken = try a.service.status().text.contains("(2 heads, 1 to merge)")
-      SystemClock.sleep(nanoseconds: 50_000_000)
+    let isTaken = try eventually(seconds: 20) {
+      try a.service.status().text.contains("(2 heads, 1 to merge)")
     }
     sync.stop()
     #expect(isTaken)

@@ -98,11 +98,9 @@ struct CommandArbiterTests {
     let text = try String(contentsOfFile: mark, encoding: .utf8)
     let process = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
     // Ended, and not only left behind: it may take a moment until somebody reaps it.
-    var isGone = false
-    for _ in 0..<200 where !isGone {
+    let isGone = eventually {
       let state = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-      isGone = state.isEmpty || state.contains(") Z ")
-      if !isGone { SystemClock.sleep(nanoseconds: 10_000_000) }
+      return state.isEmpty || state.contains(") Z ")
     }
     #expect(isGone)
     #expect(try leftovers() == [])
@@ -169,9 +167,7 @@ struct CommandArbiterTests {
       kind.withLock { $0 = failure }
       kind.broadcast()
     }
-    for _ in 0..<400 where try !FileSystem.exists(mark) {
-      SystemClock.sleep(nanoseconds: 25_000_000)
-    }
+    #expect(try eventually { try FileSystem.exists(mark) })
     let began = SystemClock.monotonic()
     space.service.interrupt()
     #expect(kind.wait(nanoseconds: 60_000_000_000) { $0 } == .interrupted)

@@ -54,6 +54,7 @@ struct BackupTests {
         try? writer.save("a", "\(turn)")
         try? writer.save("b", "\(turn)")
         if turn % 20 == 0 { _ = try? writer.cut() }
+        // Leaves the processor to the copy.
         SystemClock.sleep(nanoseconds: 1_000_000)
         writes.withLock { $0 += 1 }
       }

@@ -243,6 +243,7 @@ struct JournalHealingTests {
           Faults.Plan(
             calls: [.sync], below: mount.path + "/journal", nth: 2, times: 1,
             action: .fail(Errno.inputOutput)))
+        // The time for which syncs fail.
         SystemClock.sleep(nanoseconds: 20_000_000)
         Faults.disarm(failing)
         _ = try? mount.cut()

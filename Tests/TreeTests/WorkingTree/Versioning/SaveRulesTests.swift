@@ -17,6 +17,10 @@ struct SaveRulesTests {
     directory = try TemporaryDirectory()
   }
 
+  /// Lets more time pass than the 20 ms of `settle`, for which nothing is written then: the rules
+  /// are about this time, so nothing else can be waited for.
+  private func passQuiet() { SystemClock.sleep(nanoseconds: 40_000_000) }
+
   func mounted(settle: UInt64 = 3_600_000_000_000) throws -> MountedTree {
     var settings = StoreSettings()
     settings.settle = settle
@@ -136,7 +140,7 @@ struct SaveRulesTests {
     let new = try mount.create("new")
     try mount.write(log, Array("b\n".utf8), at: 2)
     try mount.write(new, Array("half".utf8))
-    SystemClock.sleep(nanoseconds: 40_000_000)
+    passQuiet()
     #expect(try mount.cut(.quiet).unsaved == [Array("new".utf8)])
     #expect(try mount.head() == ["log": "a\nb\n"])
     // As it stands at the overdue cut, though it is being written.
@@ -164,7 +168,7 @@ struct SaveRulesTests {
     }
     try MountedTree(directory.path).tree.renewJournal()
     let mount = try mounted(settle: 20_000_000)
-    SystemClock.sleep(nanoseconds: 40_000_000)
+    passQuiet()
     #expect(try mount.cut(.quiet).unsaved == [Array("new".utf8)])
     #expect(try mount.head() == ["old": "left"])
   }
@@ -174,16 +178,16 @@ struct SaveRulesTests {
     let mount = try mounted(settle: 20_000_000)
     try mount.save("other", "0")
     let log = try mount.create("log", [.write, .append])
-    SystemClock.sleep(nanoseconds: 40_000_000)
+    passQuiet()
     // Nothing was written yet, so there is nothing to save.
     #expect(try mount.cut(.quiet).unsaved == [Array("log".utf8)])
     try mount.write(log, Array("a\n".utf8))
     #expect(try mount.cut(.quiet).unsaved == [Array("log".utf8)])
-    SystemClock.sleep(nanoseconds: 40_000_000)
+    passQuiet()
     #expect(try mount.cut(.quiet).unsaved.isEmpty)
     #expect(try mount.head() == ["log": "a\n", "other": "0"])
     try mount.write(log, Array("b\n".utf8), at: 2)
-    SystemClock.sleep(nanoseconds: 40_000_000)
+    passQuiet()
     try mount.cut(.quiet)
     #expect(try mount.head() == ["log": "a\nb\n", "other": "0"])
     try mount.close(log)
@@ -197,7 +201,7 @@ struct SaveRulesTests {
     try mount.write(log, Array("a\n".utf8))
     try mount.write(new, Array("half".utf8), at: 2)
     try mount.write(log, Array("b\n".utf8), at: 6)
-    SystemClock.sleep(nanoseconds: 40_000_000)
+    passQuiet()
     #expect(try mount.cut(.quiet).unsaved == [Array("new".utf8)])
     try mount.close(new)
     try mount.close(log)
@@ -224,7 +228,7 @@ struct SaveRulesTests {
     let handle = try mount.create("f")
     try mount.write(handle, Array("one".utf8))
     try mount.tree.flush(handle)
-    SystemClock.sleep(nanoseconds: 30_000_000)
+    passQuiet()
     try mount.write(handle, Array("two".utf8))
     try mount.cut(.quiet)
     #expect(try mount.head() == ["f": "one"])
@@ -247,9 +251,7 @@ struct SaveRulesTests {
       isDone.broadcast()
     }
     let began = SystemClock.monotonic()
-    while !tree.lock.withLock({ _ in tree.isPlanning }) {
-      SystemClock.sleep(nanoseconds: 1_000_000)
-    }
+    #expect(eventually { tree.lock.withLock { _ in tree.isPlanning } })
     try mount.save("g", "two")
     try mount.cut()
     #expect(try mount.head() == ["f": "one", "g": "two"])
@@ -267,6 +269,7 @@ struct SaveRulesTests {
     try mount.tree.flush(handle)
     let tree = mount.tree
     try SystemThread.detach {
+      // Into the middle of the quiet that the cut below waits for.
       SystemClock.sleep(nanoseconds: 100_000_000)
       try? Array("two".utf8).withUnsafeBytes { try tree.write(handle, at: 0, $0) }
     }
@@ -292,6 +295,7 @@ struct SaveRulesTests {
         try mount.write(handle, Array("three".utf8))
         try mount.tree.flush(handle)
         try mount.save("g", "three")
+        // Longer than `settle`, so that the saves of "three" count.
         SystemClock.sleep(nanoseconds: 150_000_000)
         try mount.write(handle, Array("four!".utf8))
       } catch {
