@@ -144,9 +144,11 @@ let package = Package(
       dependencies: [
         "RecordedTree", "Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform", "TestSupport",
       ]),
+    // Counts the blocks of memory that each thread allocates.
+    .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(
       name: "TreeTests",
-      dependencies: store + tree + ["Control", "HistoryTree", "TestSupport"]),
+      dependencies: store + tree + ["AllocationCounter", "Control", "HistoryTree", "TestSupport"]),
     // Runs the program itself, so it is built with the tests.
     .testTarget(
       name: "LLVSMountTests",
@@ -189,7 +191,7 @@ if isFuzzing {
 }
 
 for target in package.targets where target.type != .system {
-  guard target.name != "CShims" else { continue }
+  guard target.name != "CShims", target.name != "AllocationCounter" else { continue }
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
       // `any` is written where an existential is paid for.
