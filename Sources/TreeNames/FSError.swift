@@ -4,7 +4,7 @@ package import Platform
 /// The reason that a file operation failed, one case for each errno of errno(3) that an operation
 /// may give.
 ///
-/// `LLVSMount/FSError+Errno.swift` maps the cases to errno.
+/// `LLVSMount/Operations/FSError+Errno.swift` maps the cases to errno.
 package enum FSError: Error, Sendable {
   /// EPERM: the operation is not permitted.
   case notPermitted

@@ -132,12 +132,12 @@ extension Mounted {
     func noPlaceForHistory() throws {
       try ServedStore.with(names: Self.limit) { served in
         let (daemon, tree) = (served.daemon, served.daemon.tree)
-        let hidden = MetaTree(live: tree, services: MetaServices(daemon.control))
+        let meta = MetaTree(live: tree, services: MetaServices(daemon.control))
         let memory = KernelMemory(
-          tree: tree, hidden: hidden, cache: NoCache(), mountPoint: served.path,
+          tree: tree, meta: meta, cache: NoCache(), mountPoint: served.path,
           limit: Self.limit, seesUsers: true)
         let history = HistoryMount(
-          of: hidden, in: tree, below: served.path + "/missing",
+          of: meta, in: tree, below: served.path + "/missing",
           mount: MountOptions(source: "none"), connection: ConnectionOptions(), memory: memory,
           log: daemon.log)
         history.start()

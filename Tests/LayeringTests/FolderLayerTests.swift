@@ -23,6 +23,15 @@ private let folderRules = [
     module: "Grammar", order: ["Times", "Replies", "Settings", "Arbiters", "Commands"],
     reason: "Settings name arbiters and times; a command names settings."),
   FolderRule(
+    module: "HistoryTree", order: ["Snapshot", "Virtual", "Versions"],
+    reason: "A version is read without the tree that shows it."),
+  FolderRule(
+    module: "Control", order: ["Peers", "Commands", "Sessions"],
+    reason: "A peer is reached without a command; what runs commands stands above them."),
+  FolderRule(
+    module: "LLVSMount", order: ["Operations", "Daemon"],
+    reason: "Requests are answered without knowing the life of the mount."),
+  FolderRule(
     module: "Reports", order: ["", "Diff", "Log", "Search", "Blame", "Space"],
     reason: "A log tells differences; a difference knows no log."),
 ]

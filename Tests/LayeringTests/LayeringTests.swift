@@ -102,7 +102,7 @@ private let outside: [String: Set<String>] = [
     "ObjectStores",
     "KeyValueCRDT",
   ],
-  "Dispatch": ["LLVSCore", "LLVSExchange", "KeyValueCRDT"],
+  "Dispatch": ["LLVSCore", "KeyValueCRDT"],
   "Synchronization": [
     "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS",
     "LLVSModel", "TreeNames",

@@ -63,7 +63,22 @@ package final class ChangeText: Sendable {
         throw FSError.store(error)
       }
       guard offset >= state.start else { return 0 }
-      return MetaFile.copy(state.text, from: offset - state.start, into: buffer)
+      return state.text.copy(from: offset - state.start, into: buffer)
     }
+  }
+}
+
+extension [UInt8] {
+  /// Copies the bytes from an offset on, as many as the buffer has room for, and returns their
+  /// number.
+  func copy(from offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard offset < UInt64(count) else { return 0 }
+    let start = Int(offset)
+    let length = Swift.min(buffer.count, count - start)
+    withUnsafeBytes { raw in
+      UnsafeMutableRawBufferPointer(rebasing: buffer[..<length])
+        .copyMemory(from: UnsafeRawBufferPointer(rebasing: raw[start..<(start + length)]))
+    }
+    return length
   }
 }

@@ -79,7 +79,7 @@ package final class MetaFile: Sendable {
   ) throws(FSError) -> Int {
     switch source {
     case .control: throw .invalid
-    case .text(let bytes): return Self.copy(bytes, from: offset, into: buffer)
+    case .text(let bytes): return bytes.copy(from: offset, into: buffer)
     case .log(let file): return try file.read(at: offset, into: buffer)
     case .changes(let text): return try text.read(at: offset, into: buffer)
     case .value(let stored, let number, let key):
@@ -92,7 +92,7 @@ package final class MetaFile: Sendable {
         throw error
       }
     case .writable(let file):
-      return Self.copy(file.place.look(file).bytes, from: offset, into: buffer)
+      return file.place.look(file).bytes.copy(from: offset, into: buffer)
     }
   }
 
@@ -115,19 +115,6 @@ package final class MetaFile: Sendable {
     guard case .value(let stored, _, _) = source else { throw .invalid }
     return try tree.live.seek(
       FileContent(stored: stored), from: offset, toData: toData)
-  }
-
-  static func copy(
-    _ bytes: [UInt8], from offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
-  ) -> Int {
-    guard offset < UInt64(bytes.count) else { return 0 }
-    let start = Int(offset)
-    let count = min(buffer.count, bytes.count - start)
-    bytes.withUnsafeBytes { raw in
-      UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-        .copyMemory(from: UnsafeRawBufferPointer(rebasing: raw[start..<(start + count)]))
-    }
-    return count
   }
 
   /// True if saving the file changes the store. It may then wait for a command or make a version,

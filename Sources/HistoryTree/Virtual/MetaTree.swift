@@ -106,7 +106,7 @@ package final class MetaTree: Sendable {
   /// Looks up `.llvs` in a directory of the working tree or of a version, and counts a look-up.
   ///
   /// - Throws: ``FSError/noEntry`` elsewhere inside `.llvs`.
-  package func hidden(of directory: UInt64) throws(FSError) -> MetaEntry {
+  package func metaDirectory(of directory: UInt64) throws(FSError) -> MetaEntry {
     if Self.owns(directory) { return try lookup(directory, ReservedName.bytes) }
     guard try live.getattr(directory).kind == .directory else { throw .notDirectory }
     guard live.path(of: directory) != nil else { throw .noEntry }

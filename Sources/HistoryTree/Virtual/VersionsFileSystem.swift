@@ -14,7 +14,7 @@ import WorkingTree
 /// - Concurrency: any thread; a leaf lock, held for memory only.
 package final class VersionsFileSystem: Sendable {
   /// The nodes; the tree that this was made from has none of them.
-  package let hidden: MetaTree
+  package let meta: MetaTree
   /// The inode number of the directory of versions, which is the root.
   package let top: UInt64
 
@@ -29,16 +29,16 @@ package final class VersionsFileSystem: Sendable {
 
   /// Creates the file system for the versions of a tree.
   package init(of tree: MetaTree) throws(FSError) {
-    hidden = MetaTree(sizing: tree)
-    let above = try hidden.hidden(of: LiveTree.rootInode)
+    meta = MetaTree(sizing: tree)
+    let above = try meta.metaDirectory(of: LiveTree.rootInode)
     // Looked up once and never forgotten, like every root.
-    top = try hidden.lookup(above.status.inode, MetaName.versions.bytes).status.inode
+    top = try meta.lookup(above.status.inode, MetaName.versions.bytes).status.inode
   }
 
   /// Returns a node's attributes, and whether they never change; those of the root change when
   /// versions are added.
   package func entry(of inode: UInt64) throws(FSError) -> MetaEntry {
-    var entry = try hidden.entry(of: inode)
+    var entry = try meta.entry(of: inode)
     guard inode == top, let time = try newestTime() else { return entry }
     entry.status.mtime = time
     entry.status.ctime = time
@@ -49,9 +49,9 @@ package final class VersionsFileSystem: Sendable {
   /// below hold part of its number, so that the time differs from those before even if the clock
   /// stood still.
   private func newestTime() throws(FSError) -> Attributes.Time? {
-    let number = hidden.store.lastNumber
+    let number = meta.store.lastNumber
     guard number > 0 else { return nil }
-    let stored = try hidden.snapshots.snapshot(VersionNumber(number)).record.storedAt
+    let stored = try meta.snapshots.snapshot(VersionNumber(number)).record.storedAt
     let seconds = stored >= 0 ? stored / 1_000_000_000 : 0
     let microseconds = UInt32(truncatingIfNeeded: max(0, stored) % 1_000_000_000) / 1000
     return Attributes.Time(seconds: seconds, nanoseconds: microseconds * 1000 + number % 1000)
@@ -63,7 +63,7 @@ package final class VersionsFileSystem: Sendable {
   ) throws(FSError) -> MetaDirectory {
     let place = Place(directory: inode, offset: offset)
     if offset != 0, let known = listings.withLock({ $0.take(place) }) { return known }
-    return try hidden.openDirectory(inode)
+    return try meta.openDirectory(inode)
   }
 
   /// Keeps a listing for the request that continues at an offset.
@@ -75,12 +75,12 @@ package final class VersionsFileSystem: Sendable {
   ///
   /// - Throws: ``FSError/isDirectory``, ``FSError/invalid`` if the node has no bytes.
   package func file(_ inode: UInt64) throws(FSError) -> MetaFile {
-    let node = try hidden.nodes.node(inode)
+    let node = try meta.nodes.node(inode)
     switch node.content {
     case .info, .changes:
-      if let sized = hidden.sized { return try sized.file(of: node, in: hidden) }
+      if let sized = meta.sized { return try sized.file(of: node, in: meta) }
     default: break
     }
-    return try MetaFile(tree: hidden, node: node)
+    return try MetaFile(tree: meta, node: node)
   }
 }

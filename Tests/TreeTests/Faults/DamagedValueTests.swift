@@ -48,13 +48,13 @@ struct DamagedValueTests {
     // So it is in versions.
     let service = ControlService(
       versioner: mount.versioner, log: EventLog(directory: mount.path), opener: .standard)
-    let hidden = MetaTree(live: mount.tree, services: MetaServices(service), calendar: .utc)
-    var shown = try hidden.hidden(of: LiveTree.rootInode)
+    let meta = MetaTree(live: mount.tree, services: MetaServices(service), calendar: .utc)
+    var shown = try meta.metaDirectory(of: LiveTree.rootInode)
     for name in ["versions", try service.version("head").name, "long"] {
-      shown = try hidden.lookup(shown.status.inode, Array(name.utf8))
+      shown = try meta.lookup(shown.status.inode, Array(name.utf8))
     }
     #expect(shown.status.size == 2_000_000)
-    let long = try hidden.open(shown.status.inode)
+    let long = try meta.open(shown.status.inode)
     #expect(throws: FSError.self) { try MetaWorkspace.text(long) }
     let after = EventLog(directory: mount.path).lastLines(10)
     #expect(after.contains { $0.contains(" long in version ") }, "\(after)")

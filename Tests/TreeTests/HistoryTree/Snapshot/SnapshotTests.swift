@@ -33,14 +33,14 @@ struct SnapshotTests {
     #expect(entry.status.mtime == Attributes.Time(seconds: 1_000_000_000, nanoseconds: 5))
     #expect(entry.status.size == 3)
     #expect(entry.status.links == 2)
-    let hidden = space.hidden
+    let meta = space.meta
     let old = entry.status.inode
-    #expect(try hidden.getxattr(old, Array("user.note".utf8)) == Array("hello".utf8))
-    #expect(try hidden.listxattr(old) == Array("user.note\0".utf8))
-    #expect(try hidden.getxattr(old, Array("user.llvs.key".utf8)) == Array("src/a.txt".utf8))
-    #expect(try hidden.getxattr(old, Array("user.llvs.version".utf8)) == Array(first.utf8))
-    #expect(try hidden.getxattr(old, Array("user.llvs.revisions".utf8)) == Array("2".utf8))
-    #expect(fault { _ = try hidden.getxattr(old, Array("user.none".utf8)) } == "noData")
+    #expect(try meta.getxattr(old, Array("user.note".utf8)) == Array("hello".utf8))
+    #expect(try meta.listxattr(old) == Array("user.note\0".utf8))
+    #expect(try meta.getxattr(old, Array("user.llvs.key".utf8)) == Array("src/a.txt".utf8))
+    #expect(try meta.getxattr(old, Array("user.llvs.version".utf8)) == Array(first.utf8))
+    #expect(try meta.getxattr(old, Array("user.llvs.revisions".utf8)) == Array("2".utf8))
+    #expect(fault { _ = try meta.getxattr(old, Array("user.none".utf8)) } == "noData")
     #expect(space.failure("versions/\(first)/none").map { "\($0)" } == "noEntry")
     #expect(space.failure("versions/\(first)/src/a.txt/x").map { "\($0)" } == "notDirectory")
   }
@@ -91,7 +91,7 @@ struct SnapshotTests {
   }
 
   @Test("in a version .llvs has info, parents and changes, for the directory it is in")
-  func snapshotHidden() throws {
+  func snapshotMeta() throws {
     let space = try MetaWorkspace()
     try space.write("src/a.txt", "one")
     try space.write("gone", "x")
@@ -119,7 +119,7 @@ struct SnapshotTests {
     #expect(try space.read("versions/\(first)/.llvs/changes").contains("+ gone\n"))
     #expect(
       fault {
-        _ = try space.hidden.open(
+        _ = try space.meta.open(
           try space.find("\(at)/.llvs/info").status.inode, writing: true)
       } == "readOnly")
   }
@@ -167,7 +167,7 @@ struct SnapshotTests {
       }
     }
     let versions = try space.find("versions").status.inode
-    let directory = try space.hidden.openDirectory(versions)
+    let directory = try space.meta.openDirectory(versions)
     var offset: UInt64 = 0
     var seen = 0
     while true {
@@ -178,7 +178,7 @@ struct SnapshotTests {
     }
     #expect(seen == count + 2)
     // Listing makes no nodes.
-    #expect(space.hidden.nodeCount == 2)
+    #expect(space.meta.nodeCount == 2)
     let middle = try directory.next(after: 50_002, limit: 2)
     #expect(
       middle.map { String(decoding: $0.name, as: UTF8.self) }.first?.hasSuffix("V50000") == true)

@@ -42,27 +42,27 @@ struct ConflictFilesTests {
     #expect(space.failure("conflicts/a/theirs.2").map { "\($0)" } == "noEntry")
     #expect(space.failure("conflicts/nothing").map { "\($0)" } == "noEntry")
     let inode = try space.find("conflicts/a/ours").status.inode
-    #expect(fault { _ = try space.hidden.open(inode, writing: true) } == "readOnly")
+    #expect(fault { _ = try space.meta.open(inode, writing: true) } == "readOnly")
     // As rm -r does.
     for name in try space.names("conflicts/a") { try space.unlink(name, in: "conflicts/a") }
     let top = try space.find("conflicts").status.inode
-    try space.hidden.removeDirectory(top, Array("a".utf8))
+    try space.meta.removeDirectory(top, Array("a".utf8))
     #expect(try space.names("conflicts") == ["d", "gone"])
-    #expect(fault { try space.hidden.removeDirectory(top, Array("d".utf8)) } == "notEmpty")
+    #expect(fault { try space.meta.removeDirectory(top, Array("d".utf8)) } == "notEmpty")
     let below = try space.find("conflicts/d").status.inode
     let deep = try space.find("conflicts/d/e").status.inode
-    try space.hidden.removeDirectory(deep, Array("f".utf8))
-    try space.hidden.removeDirectory(below, Array("e".utf8))
-    try space.hidden.removeDirectory(below, Array("%llvs%base".utf8))
-    try space.hidden.removeDirectory(top, Array("d".utf8))
+    try space.meta.removeDirectory(deep, Array("f".utf8))
+    try space.meta.removeDirectory(below, Array("e".utf8))
+    try space.meta.removeDirectory(below, Array("%llvs%base".utf8))
+    try space.meta.removeDirectory(top, Array("d".utf8))
     #expect(try space.names("conflicts") == ["gone"])
     try space.space.run("settle gone theirs")
     #expect(try space.names("conflicts").isEmpty)
     #expect(try space.space.read("gone") == "other\n")
     #expect(try space.space.read("a") == "this\n")
-    let hidden = try space.find("").status.inode
+    let meta = try space.find("").status.inode
     #expect(
-      fault { try space.hidden.removeDirectory(hidden, Array("conflicts".utf8)) } == "notPermitted")
+      fault { try space.meta.removeDirectory(meta, Array("conflicts".utf8)) } == "notPermitted")
   }
 
   @Test("writing the file settles at its next version")
@@ -98,7 +98,7 @@ struct ConflictFilesTests {
     #expect(space.failure("conflicts/a").map { "\($0)" } == "noEntry")
     // A value that is what it was settles too.
     let directory = try space.directory("d")
-    let file = try space.hidden.open(
+    let file = try space.meta.open(
       try space.find("conflicts/b/merged", from: directory).status.inode, writing: true,
       truncating: true)
     try file.flush()
@@ -149,9 +149,9 @@ struct ConflictFilesTests {
     try space.write("f", "once more\n")
     try space.commit()
     try space.space.run("merge third")
-    let hidden = space.hidden
+    let meta = space.meta
     var paths: [[UInt8]] = [Array("none".utf8), Array("d/nothing".utf8)]
-    for shown in try hidden.shownConflicts() {
+    for shown in try meta.shownConflicts() {
       var path = shown.path
       paths.append(path)
       while let slash = path.lastIndex(of: 0x2F) {
@@ -161,16 +161,16 @@ struct ConflictFilesTests {
     }
     #expect(paths.contains { String(decoding: $0, as: UTF8.self).contains("%llvs%f") })
     for path in paths {
-      let all = try hidden.shownConflicts(atOrBelow: path).map(\.path)
+      let all = try meta.shownConflicts(atOrBelow: path).map(\.path)
       // Of a head that nobody asked about before.
-      hidden.conflicts.state.withLock { state in
+      meta.conflicts.state.withLock { state in
         state.head = nil
         state.part = nil
       }
-      #expect(try hidden.shownConflicts(atOrBelow: path).map(\.path) == all)
+      #expect(try meta.shownConflicts(atOrBelow: path).map(\.path) == all)
       let below = try space.space.service.openConflicts(below: path).map(\.path)
       #expect(below == all.filter { below.contains($0) })
-      _ = try hidden.shownConflicts()
+      _ = try meta.shownConflicts()
     }
   }
 
@@ -180,20 +180,20 @@ struct ConflictFilesTests {
     let merged = try space.find("conflicts/a/merged").status.inode
     try space.save("conflicts/a/.merged.swp", "swap")
     let scratch = try space.find("conflicts/a/.merged.swp").status.inode
-    let edited = try space.hidden.open(merged, writing: true)
-    try space.hidden.removeDirectory(try space.find("conflicts").status.inode, Array("a".utf8))
+    let edited = try space.meta.open(merged, writing: true)
+    try space.meta.removeDirectory(try space.find("conflicts").status.inode, Array("a".utf8))
     #expect(try space.names("conflicts") == ["b"])
-    for inode in [merged, scratch] { #expect(try space.hidden.getattr(inode).inode == inode) }
+    for inode in [merged, scratch] { #expect(try space.meta.getattr(inode).inode == inode) }
     // What was being edited is saved as a change of the value itself.
     let text = Array("after all\n".utf8)
     var cut = StatusChange()
     cut.size = 0
-    _ = try space.hidden.setattr(merged, cut, through: edited)
+    _ = try space.meta.setattr(merged, cut, through: edited)
     try text.withUnsafeBytes { try edited.write(at: 0, $0) }
     try edited.flush()
     edited.release()
     #expect(try space.space.read("a") == "after all\n")
-    for inode in [merged, scratch] { space.hidden.forget(inode, count: 1) }
+    for inode in [merged, scratch] { space.meta.forget(inode, count: 1) }
   }
 
   @Test("an editor's other names are scratch, and a rename onto merged is a save")
@@ -241,7 +241,7 @@ struct ConflictFilesTests {
     try space.write("a", now.replacing("5", with: "five"))
     try space.commit()
     #expect(try space.names("conflicts").isEmpty)
-    let place = try #require(space.hidden.knownPlace(of: Array("a".utf8)))
+    let place = try #require(space.meta.knownPlace(of: Array("a".utf8)))
     let file = try place.create(WritablePlace.mergedName, mode: 0o644)
     try Array(lines.replacing("2", with: "both").utf8).withUnsafeBytes {
       try place.write(file, at: 0, $0)
@@ -268,7 +268,7 @@ struct ConflictFilesTests {
     try space.commit()
     try space.space.run("merge again")
     #expect(try space.names("conflicts/bin") == ["base", "ours", "theirs"])
-    let draft = try space.hidden.open(
+    let draft = try space.meta.open(
       try space.find("conflicts/a/merged").status.inode, writing: true)
     #expect(fault { try draft.resize(to: 33 << 20) } == "fileTooBig")
     draft.release()

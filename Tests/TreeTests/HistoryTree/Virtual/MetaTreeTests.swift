@@ -30,7 +30,7 @@ struct MetaTreeTests {
       try space.tree.list(LiveTree.rootInode).items.allSatisfy { $0.name != Array(".llvs".utf8) })
     for item in try space.items("versions/\(version)") { #expect(item.name != Array(".llvs".utf8)) }
     let file = try space.tree.lookup(src, Array("a.txt".utf8)).inode
-    #expect(fault { _ = try space.hidden.hidden(of: file) } == "notDirectory")
+    #expect(fault { _ = try space.meta.metaDirectory(of: file) } == "notDirectory")
     for path in ["versions/.llvs", "peers/.llvs", ".llvs", "history/.llvs", "at/.llvs"] {
       #expect(space.failure(path).map { "\($0)" } == "noEntry", "\(path)")
     }
@@ -74,7 +74,7 @@ struct MetaTreeTests {
     let place = try space.find("versions/\(version)/d").status.inode
     var random = SeededRandom(seed: 7)
     for _ in 0..<20 {
-      let directory = try space.hidden.openDirectory(place)
+      let directory = try space.meta.openDirectory(place)
       var names: [String] = []
       var at: UInt64 = 0
       while true {
@@ -97,18 +97,18 @@ struct MetaTreeTests {
   @Test("versions as a file system of their own tell their texts' sizes, and when one was added")
   func asFileSystem() throws {
     let space = try MetaWorkspace()
-    let history = try VersionsFileSystem(of: space.hidden)
-    #expect(history.hidden.nodeCount == 2 && space.hidden.nodeCount == 0)
+    let history = try VersionsFileSystem(of: space.meta)
+    #expect(history.meta.nodeCount == 2 && space.meta.nodeCount == 0)
     var times: [Attributes.Time] = []
     for index in 0..<5 {
       for count in 0...(index * 40) { try space.write("d/\(index)-\(count)", "x") }
       times.append(try history.entry(of: history.top).status.mtime)
       let version = try space.commit("number \(index)")
       times.append(try history.entry(of: history.top).status.mtime)
-      var inode = try history.hidden.lookup(history.top, Array(version.utf8)).status.inode
-      inode = try history.hidden.lookup(inode, ReservedName.bytes).status.inode
+      var inode = try history.meta.lookup(history.top, Array(version.utf8)).status.inode
+      inode = try history.meta.lookup(inode, ReservedName.bytes).status.inode
       for name in ["info", "changes"] {
-        let entry = try history.hidden.lookup(inode, Array(name.utf8))
+        let entry = try history.meta.lookup(inode, Array(name.utf8))
         let text = try space.text(history.file(entry.status.inode))
         #expect(text == (try space.read("versions/\(version)/.llvs/\(name)")))
         #expect(entry.status.size == UInt64(text.utf8.count) && entry.isLasting)
@@ -125,21 +125,21 @@ struct MetaTreeTests {
     try space.write("src/a.txt", "one")
     let version = try space.commit()
     var inodes: [UInt64] = []
-    let hidden = space.hidden
-    var entry = try hidden.hidden(of: LiveTree.rootInode)
+    let meta = space.meta
+    var entry = try meta.metaDirectory(of: LiveTree.rootInode)
     inodes.append(entry.status.inode)
     for name in ["versions", version, "src", ".llvs", "parents"] {
-      entry = try hidden.lookup(entry.status.inode, Array(name.utf8))
+      entry = try meta.lookup(entry.status.inode, Array(name.utf8))
       inodes.append(entry.status.inode)
     }
-    #expect(hidden.nodeCount == 6)
+    #expect(meta.nodeCount == 6)
     // Parents first, as nothing promises otherwise.
-    for inode in inodes { hidden.forget(inode, count: 1) }
-    #expect(hidden.nodeCount == 0)
-    #expect(fault { _ = try hidden.getattr(inodes[3]) } == "stale")
+    for inode in inodes { meta.forget(inode, count: 1) }
+    #expect(meta.nodeCount == 0)
+    #expect(fault { _ = try meta.getattr(inodes[3]) } == "stale")
     let again = try space.find("versions/\(version)/src").status.inode
     #expect(again != inodes[3])
-    #expect(try hidden.parent(of: again) == space.find("versions/\(version)").status.inode)
+    #expect(try meta.parent(of: again) == space.find("versions/\(version)").status.inode)
   }
 
   @Test("an open log keeps its lines in place while it is cut; from its start on it is the new one")
@@ -148,7 +148,7 @@ struct MetaTreeTests {
     let log = space.space.service.log
     let text = String(repeating: "x", count: 1000)
     for number in 0..<4000 { log.add("test", "\(number) \(text)") }
-    let file = try space.hidden.open(try space.find("log").status.inode)
+    let file = try space.meta.open(try space.find("log").status.inode)
     defer { file.release() }
     var head = [UInt8](repeating: 0, count: 3000)
     _ = try head.withUnsafeMutableBytes { try file.read(at: 0, into: $0) }
@@ -177,9 +177,9 @@ struct MetaTreeTests {
       Int(try space.find("log").status.size) == (try space.read("log").utf8.count))
     for path in ["README", "status", "log"] {
       let inode = try space.find(path).status.inode
-      #expect(fault { _ = try space.hidden.open(inode, writing: true) } == "accessDenied")
+      #expect(fault { _ = try space.meta.open(inode, writing: true) } == "accessDenied")
     }
-    let status = try space.hidden.open(try space.find("status").status.inode)
+    let status = try space.meta.open(try space.find("status").status.inode)
     guard case .generated = status.kind else {
       Issue.record("status is \(status.kind)")
       return

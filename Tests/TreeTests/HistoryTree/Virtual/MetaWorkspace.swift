@@ -11,14 +11,14 @@ import WorkingTree
 /// A live tree with everything below its `.llvs`, without a mount.
 final class MetaWorkspace: Sendable {
   let space: ControlWorkspace
-  let hidden: MetaTree
+  let meta: MetaTree
 
   var tree: LiveTree { space.tree }
   var store: Store { space.store }
 
   init() throws {
     space = try ControlWorkspace()
-    hidden = MetaTree(
+    meta = MetaTree(
       live: space.tree, services: MetaServices(space.service), calendar: .utc)
   }
 
@@ -69,9 +69,9 @@ final class MetaWorkspace: Sendable {
 
   /// Finds a path, from the root or a live directory, links not followed.
   func find(_ path: String, from live: UInt64 = LiveTree.rootInode) throws -> MetaEntry {
-    var entry = try hidden.hidden(of: live)
+    var entry = try meta.metaDirectory(of: live)
     for name in path.split(separator: "/") {
-      entry = try hidden.lookup(entry.status.inode, Array(name.utf8))
+      entry = try meta.lookup(entry.status.inode, Array(name.utf8))
     }
     return entry
   }
@@ -88,13 +88,13 @@ final class MetaWorkspace: Sendable {
 
   func link(_ path: String, from live: UInt64 = LiveTree.rootInode) throws -> String {
     String(
-      decoding: try hidden.readlink(try find(path, from: live).status.inode), as: UTF8.self)
+      decoding: try meta.readlink(try find(path, from: live).status.inode), as: UTF8.self)
   }
 
   func items(
     _ path: String, from live: UInt64 = LiveTree.rootInode, page: Int = 3
   ) throws -> [MetaDirectory.Item] {
-    let directory = try hidden.openDirectory(try find(path, from: live).status.inode)
+    let directory = try meta.openDirectory(try find(path, from: live).status.inode)
     var items: [MetaDirectory.Item] = []
     while true {
       let next = try directory.next(after: items.last?.next ?? 0, limit: page)
@@ -121,7 +121,7 @@ final class MetaWorkspace: Sendable {
   }
 
   func read(_ path: String, from live: UInt64 = LiveTree.rootInode) throws -> String {
-    let file = try hidden.open(try find(path, from: live).status.inode)
+    let file = try meta.open(try find(path, from: live).status.inode)
     defer { file.release() }
     return try text(file)
   }
@@ -132,10 +132,10 @@ final class MetaWorkspace: Sendable {
     let parent = try find(parts.dropLast().joined(separator: "/")).status.inode
     let name = Array((parts.last ?? "").utf8)
     let file: MetaFile
-    if let known = try? hidden.lookup(parent, name) {
-      file = try hidden.open(known.status.inode, writing: true, truncating: true)
+    if let known = try? meta.lookup(parent, name) {
+      file = try meta.open(known.status.inode, writing: true, truncating: true)
     } else {
-      file = try hidden.create(parent, name, mode: 0o644).1
+      file = try meta.create(parent, name, mode: 0o644).1
     }
     defer { file.release() }
     // The shell moves the descriptor to its place, and closes the first.
@@ -146,11 +146,11 @@ final class MetaWorkspace: Sendable {
 
   func rename(_ from: String, _ to: String, in directory: String) throws {
     let inode = try find(directory).status.inode
-    try hidden.rename(inode, Array(from.utf8), inode, Array(to.utf8), mode: .replacing)
+    try meta.rename(inode, Array(from.utf8), inode, Array(to.utf8), mode: .replacing)
   }
 
   func unlink(_ name: String, in directory: String) throws {
-    try hidden.unlink(try find(directory).status.inode, Array(name.utf8))
+    try meta.unlink(try find(directory).status.inode, Array(name.utf8))
   }
 }
 

@@ -45,13 +45,13 @@ struct WritablePlaceTests {
     let top = try space.find("").status.inode
     let peers = try space.find("peers").status.inode
     for name in ["README", "ignore"] {
-      #expect(fault { try space.hidden.unlink(top, Array(name.utf8), by: 7) } == "notPermitted")
+      #expect(fault { try space.meta.unlink(top, Array(name.utf8), by: 7) } == "notPermitted")
     }
-    #expect(fault { try space.hidden.unlink(peers, Array("usb".utf8), by: 7) } == "notPermitted")
+    #expect(fault { try space.meta.unlink(peers, Array("usb".utf8), by: 7) } == "notPermitted")
     #expect(
-      fault { try space.hidden.removeDirectory(top, Array("peers".utf8), by: 7) } == "notPermitted")
+      fault { try space.meta.removeDirectory(top, Array("peers".utf8), by: 7) } == "notPermitted")
     #expect(try self.peers(space).count == 1)
-    try space.hidden.unlink(peers, Array("usb".utf8), by: 8)
+    try space.meta.unlink(peers, Array("usb".utf8), by: 8)
     #expect(try self.peers(space).isEmpty)
   }
 
@@ -157,7 +157,7 @@ struct WritablePlaceTests {
   func bounds() throws {
     let space = try MetaWorkspace()
     let peers = try space.find("peers").status.inode
-    let (_, file) = try space.hidden.create(peers, Array(".scratch".utf8), mode: 0o600)
+    let (_, file) = try space.meta.create(peers, Array(".scratch".utf8), mode: 0o600)
     #expect(
       fault {
         try [UInt8(1)].withUnsafeBytes { try file.write(at: 1 << 40, $0) }
@@ -166,7 +166,7 @@ struct WritablePlaceTests {
     var failure = ""
     for index in 0..<1000 where failure.isEmpty {
       failure = fault {
-        _ = try space.hidden.create(peers, Array(".scratch\(index)".utf8), mode: 0o600)
+        _ = try space.meta.create(peers, Array(".scratch\(index)".utf8), mode: 0o600)
       }
     }
     #expect(failure == "noSpace")
@@ -177,39 +177,39 @@ struct WritablePlaceTests {
     let space = try MetaWorkspace()
     try space.write("src/a.txt", "one")
     let version = try space.commit()
-    let hidden = space.hidden
+    let meta = space.meta
     func inode(_ path: String) throws -> UInt64 { try space.find(path).status.inode }
     let top = try inode("")
     let snapshot = try inode("versions/\(version)/src")
     let name = Array("a.txt".utf8)
     let other = Array("x".utf8)
-    #expect(fault { try hidden.unlink(top, Array("README".utf8)) } == "notPermitted")
-    #expect(fault { try hidden.unlink(top, Array("conflicts".utf8)) } == "notPermitted")
-    #expect(fault { try hidden.unlink(snapshot, name) } == "readOnly")
-    #expect(fault { _ = try hidden.create(snapshot, other, mode: 0o644) } == "readOnly")
-    #expect(fault { try hidden.refuseToMake(top, other) } == "notPermitted")
-    #expect(fault { try hidden.refuseToMake(snapshot, name) } == "exists")
-    #expect(fault { try hidden.refuseToMake(snapshot, other) } == "readOnly")
-    #expect(fault { try hidden.removeDirectory(top, Array("peers".utf8)) } == "notPermitted")
+    #expect(fault { try meta.unlink(top, Array("README".utf8)) } == "notPermitted")
+    #expect(fault { try meta.unlink(top, Array("conflicts".utf8)) } == "notPermitted")
+    #expect(fault { try meta.unlink(snapshot, name) } == "readOnly")
+    #expect(fault { _ = try meta.create(snapshot, other, mode: 0o644) } == "readOnly")
+    #expect(fault { try meta.refuseToMake(top, other) } == "notPermitted")
+    #expect(fault { try meta.refuseToMake(snapshot, name) } == "exists")
+    #expect(fault { try meta.refuseToMake(snapshot, other) } == "readOnly")
+    #expect(fault { try meta.removeDirectory(top, Array("peers".utf8)) } == "notPermitted")
     #expect(
-      fault { try hidden.removeDirectory(try inode("versions"), Array(version.utf8)) } == "readOnly"
+      fault { try meta.removeDirectory(try inode("versions"), Array(version.utf8)) } == "readOnly"
     )
-    #expect(fault { try hidden.removeDirectory(top, other) } == "noEntry")
+    #expect(fault { try meta.removeDirectory(top, other) } == "noEntry")
     #expect(
-      fault { try hidden.rename(snapshot, name, snapshot, other, mode: .replacing) } == "readOnly")
+      fault { try meta.rename(snapshot, name, snapshot, other, mode: .replacing) } == "readOnly")
     #expect(
-      fault { try hidden.rename(LiveTree.rootInode, name, top, other, mode: .replacing) }
+      fault { try meta.rename(LiveTree.rootInode, name, top, other, mode: .replacing) }
         == "readOnly")
     let file = try inode("versions/\(version)/src/a.txt")
-    #expect(fault { _ = try hidden.open(file, writing: true) } == "readOnly")
+    #expect(fault { _ = try meta.open(file, writing: true) } == "readOnly")
     var change = StatusChange()
     change.mode = 0o777
-    #expect(fault { _ = try hidden.setattr(file, change) } == "readOnly")
-    #expect(fault { _ = try hidden.setattr(top, change) } == "notPermitted")
-    #expect("\(hidden.refusal(of: file))" == "readOnly")
+    #expect(fault { _ = try meta.setattr(file, change) } == "readOnly")
+    #expect(fault { _ = try meta.setattr(top, change) } == "notPermitted")
+    #expect("\(meta.refusal(of: file))" == "readOnly")
     var truncation = StatusChange()
     truncation.size = 0
     let control = try inode("control")
-    #expect(try hidden.setattr(control, truncation).inode == control)
+    #expect(try meta.setattr(control, truncation).inode == control)
   }
 }

@@ -7,7 +7,7 @@ import WorkingTree
 
 /// Answers from a meta tree; both sessions that show one use it.
 struct MetaAnswers: Sendable {
-  let hidden: MetaTree
+  let meta: MetaTree
   let tree: LiveTree
 
   /// Returns the errno of an error; damage is logged too, whichever request met it.
@@ -20,7 +20,7 @@ struct MetaAnswers: Sendable {
   func lookup(reply: consuming EntryReply, _ find: () throws(FSError) -> MetaEntry) {
     do throws(FSError) {
       let entry = try find()
-      if !reply.entry(entry.fuseEntry) { hidden.forget(entry.status.inode, count: 1) }
+      if !reply.entry(entry.fuseEntry) { meta.forget(entry.status.inode, count: 1) }
     } catch {
       // Aliases and settings come and go: the kernel must not cache that a name is absent.
       reply.error(errno(of: error))
@@ -80,9 +80,9 @@ struct MetaAnswers: Sendable {
         if items.isEmpty { break }
       }
       if at > start { goesOn(at) }
-      if !reply.finish() { for inode in given { hidden.forget(inode, count: 1) } }
+      if !reply.finish() { for inode in given { meta.forget(inode, count: 1) } }
     } catch {
-      for inode in given { hidden.forget(inode, count: 1) }
+      for inode in given { meta.forget(inode, count: 1) }
       reply.error(errno(of: error))
     }
   }
@@ -96,7 +96,7 @@ struct MetaAnswers: Sendable {
       // The kernel counts no look-up for these.
       let status =
         MetaTree.owns(item.inode)
-        ? try hidden.getattr(item.inode) : try tree.getattr(item.inode)
+        ? try meta.getattr(item.inode) : try tree.getattr(item.inode)
       var entry = status.liveEntry
       entry.entryTimeout = 0
       entry.attributeTimeout = 0
@@ -124,7 +124,7 @@ struct MetaAnswers: Sendable {
     if fits {
       given.append(entry.status.inode)
     } else {
-      hidden.forget(entry.status.inode, count: 1)
+      meta.forget(entry.status.inode, count: 1)
     }
     return fits
   }

@@ -18,17 +18,17 @@ final class MountOperations: FuseOperations {
   let session: SessionReference
 
   let answers: MetaAnswers
-  var hidden: MetaTree { answers.hidden }
+  var meta: MetaTree { answers.meta }
   let control: ControlService
   /// Runs commands, so that no thread that serves requests waits for one.
   let pool: WorkerPool
 
   init(
-    tree: LiveTree, hidden: MetaTree, control: ControlService, pool: WorkerPool,
+    tree: LiveTree, meta: MetaTree, control: ControlService, pool: WorkerPool,
     session: SessionReference
   ) {
     self.tree = tree
-    answers = MetaAnswers(hidden: hidden, tree: tree)
+    answers = MetaAnswers(meta: meta, tree: tree)
     self.control = control
     self.pool = pool
     self.session = session

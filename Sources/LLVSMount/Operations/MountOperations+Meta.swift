@@ -11,12 +11,12 @@ import WorkingTree
 
 extension MountOperations {
   /// True if a node belongs to the meta tree.
-  static func isHidden(_ node: NodeID) -> Bool { MetaTree.owns(node.rawValue) }
+  static func isMeta(_ node: NodeID) -> Bool { MetaTree.owns(node.rawValue) }
 
-  func hiddenLookup(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
+  func metaLookup(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
     answers.lookup(reply: reply) { () throws(FSError) in
-      Self.isHidden(parent)
-        ? try hidden.lookup(parent.rawValue, name) : try hidden.hidden(of: parent.rawValue)
+      Self.isMeta(parent)
+        ? try meta.lookup(parent.rawValue, name) : try meta.metaDirectory(of: parent.rawValue)
     }
   }
 
@@ -24,7 +24,7 @@ extension MountOperations {
   /// CREATE.
   func refuseToMake(_ name: [UInt8], in parent: NodeID, reply: consuming EntryReply) {
     do throws(FSError) {
-      try hidden.refuseToMake(parent.rawValue, name)
+      try meta.refuseToMake(parent.rawValue, name)
     } catch {
       reply.error(errno(of: error))
     }
@@ -32,9 +32,9 @@ extension MountOperations {
 
   // MARK: - Directories
 
-  func hiddenOpendir(_ node: NodeID, reply: consuming OpenReply) {
+  func metaOpendir(_ node: NodeID, reply: consuming OpenReply) {
     do throws(FSError) {
-      let directory = try hidden.openDirectory(node.rawValue)
+      let directory = try meta.openDirectory(node.rawValue)
       let number = OpenMetaDirectory(directory).number()
       let options: OpenOptions = directory.isLasting ? [.cacheReaddir, .keepCache] : []
       if !reply.opened(number, options) { OpenObject.close(number) }
@@ -43,13 +43,13 @@ extension MountOperations {
     }
   }
 
-  func hiddenReaddir(
+  func metaReaddir(
     _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryReply
   ) {
     answers.readdir(directory, offset: offset, reply: reply)
   }
 
-  func hiddenReaddirplus(
+  func metaReaddirplus(
     _ directory: MetaDirectory, offset: Int64, reply: consuming DirectoryPlusReply
   ) {
     answers.readdirplus(directory, offset: offset, reply: reply)
@@ -66,10 +66,10 @@ extension MountOperations {
   //   that has ended;
   // - an ordinary user cannot have it: fusermount3 wants a mount point that the user may write to;
   // - it is below only one of the many directories that have a `.llvs`.
-  func hiddenOpen(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
+  func metaOpen(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     let writes = flags & OpenFlags.accessMode != OpenFlags.readOnly
     do throws(FSError) {
-      let file = try hidden.open(
+      let file = try meta.open(
         node.rawValue, writing: writes, truncating: flags & OpenFlags.truncate != 0)
       let object: OpenObject
       let options: OpenOptions
@@ -94,15 +94,15 @@ extension MountOperations {
     }
   }
 
-  func hiddenCreate(
+  func metaCreate(
     _ name: [UInt8], in parent: NodeID, mode: UInt32, reply: consuming CreateReply
   ) {
     do throws(FSError) {
-      let (entry, file) = try hidden.create(parent.rawValue, name, mode: mode)
+      let (entry, file) = try meta.create(parent.rawValue, name, mode: mode)
       let number = OpenMetaFile(file).number()
       if !reply.created(entry.fuseEntry, number, .directIO) {
         file.release()
-        hidden.forget(entry.status.inode, count: 1)
+        meta.forget(entry.status.inode, count: 1)
         OpenObject.close(number)
       }
     } catch {
@@ -110,7 +110,7 @@ extension MountOperations {
     }
   }
 
-  func hiddenRead(
+  func metaRead(
     _ file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
   ) {
     switch OpenObject.object(file.handle) {
@@ -123,7 +123,7 @@ extension MountOperations {
     }
   }
 
-  func hiddenWrite(
+  func metaWrite(
     _ file: OpenFile, offset: Int64, bytes: UnsafeRawBufferPointer, reply: consuming WriteReply
   ) {
     switch OpenObject.object(file.handle) {
@@ -141,13 +141,13 @@ extension MountOperations {
     }
   }
 
-  func hiddenFlush(_ file: OpenFile, reply: consuming EmptyReply) {
+  func metaFlush(_ file: OpenFile, reply: consuming EmptyReply) {
     // Commands run in WRITE, never here: every inherited descriptor that is closed sends a flush.
-    let hidden = (OpenObject.object(file.handle) as? OpenMetaFile)?.file
-    guard let hidden, hidden.changesStore else {
-      return answer(reply) { () throws(FSError) in try hidden?.flush() }
+    let meta = (OpenObject.object(file.handle) as? OpenMetaFile)?.file
+    guard let meta, meta.changesStore else {
+      return answer(reply) { () throws(FSError) in try meta?.flush() }
     }
-    later(reply) { () throws(FSError) in try hidden.flush() }
+    later(reply) { () throws(FSError) in try meta.flush() }
   }
 
   /// Runs `body` on a thread of the pool: it may change the store or make a version, and so wait
@@ -166,9 +166,9 @@ extension MountOperations {
     }
   }
 
-  func hiddenRelease(_ file: OpenFile, reply: consuming EmptyReply) {
-    if let hidden = (OpenObject.object(file.handle) as? OpenMetaFile)?.file {
-      if hidden.changesStore { pool.run { hidden.release() } } else { hidden.release() }
+  func metaRelease(_ file: OpenFile, reply: consuming EmptyReply) {
+    if let meta = (OpenObject.object(file.handle) as? OpenMetaFile)?.file {
+      if meta.changesStore { pool.run { meta.release() } } else { meta.release() }
     }
     reply.done()
     OpenObject.close(file.handle)

@@ -10,8 +10,8 @@ import WorkingTree
 extension MountOperations {
   func getattr(_ node: NodeID, file: OpenFile?, reply: consuming AttributesReply) {
     do throws(FSError) {
-      if Self.isHidden(node) {
-        let entry = try hidden.entry(of: node.rawValue)
+      if Self.isMeta(node) {
+        let entry = try meta.entry(of: node.rawValue)
         return reply.attributes(
           entry.status.attributes, timeout: entry.isLasting ? EntryAttributes.forever : 0)
       }
@@ -26,9 +26,9 @@ extension MountOperations {
     _ node: NodeID, _ changes: SetAttributes, file: OpenFile?, reply: consuming AttributesReply
   ) {
     do throws(FSError) {
-      if Self.isHidden(node) {
+      if Self.isMeta(node) {
         let open = file.flatMap { OpenObject.object($0.handle) as? OpenMetaFile }
-        let status = try hidden.setattr(
+        let status = try meta.setattr(
           node.rawValue, changes.change, through: open?.file)
         return reply.attributes(status.attributes, timeout: 0)
       }
@@ -83,8 +83,8 @@ extension MountOperations {
     do throws(FSError) {
       let name = Self.bytes(name)
       reply.value(
-        Self.isHidden(node)
-          ? try hidden.getxattr(node.rawValue, name) : try tree.getxattr(node.rawValue, name))
+        Self.isMeta(node)
+          ? try meta.getxattr(node.rawValue, name) : try tree.getxattr(node.rawValue, name))
     } catch {
       reply.error(errno(of: error))
     }
@@ -93,8 +93,8 @@ extension MountOperations {
   func listxattr(_ node: NodeID, reply: consuming XattrReply) {
     do throws(FSError) {
       reply.value(
-        Self.isHidden(node)
-          ? try hidden.listxattr(node.rawValue) : try tree.listxattr(node.rawValue))
+        Self.isMeta(node)
+          ? try meta.listxattr(node.rawValue) : try tree.listxattr(node.rawValue))
     } catch {
       reply.error(errno(of: error))
     }
@@ -104,8 +104,8 @@ extension MountOperations {
     _ node: NodeID, _ name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, flags: Int32,
     reply: consuming EmptyReply
   ) {
-    guard !Self.isHidden(node) else {
-      return reply.error(hidden.refusalOfExtended(of: node.rawValue).errno)
+    guard !Self.isMeta(node) else {
+      return reply.error(meta.refusalOfExtended(of: node.rawValue).errno)
     }
     var mode = LiveTree.ExtendedMode.either
     if flags & 1 != 0 { mode.insert(.create) }
@@ -136,8 +136,8 @@ extension MountOperations {
   func removexattr(
     _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming EmptyReply
   ) {
-    guard !Self.isHidden(node) else {
-      return reply.error(hidden.refusalOfExtended(of: node.rawValue).errno)
+    guard !Self.isMeta(node) else {
+      return reply.error(meta.refusalOfExtended(of: node.rawValue).errno)
     }
     let thread = Self.caller(reply).process
     answer(reply) { () throws(FSError) in

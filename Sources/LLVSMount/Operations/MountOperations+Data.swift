@@ -30,7 +30,7 @@ extension MountOperations {
   func open(
     _ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply
   ) {
-    guard !Self.isHidden(node) else { return hiddenOpen(node, flags: flags, reply: reply) }
+    guard !Self.isMeta(node) else { return metaOpen(node, flags: flags, reply: reply) }
     do throws(FSError) {
       if clearsSetIDs { try clearSetIDs(of: node, reply.request) }
       let thread = Self.caller(reply).process
@@ -57,9 +57,9 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, flags: Int32,
     reply: consuming CreateReply
   ) {
-    guard !Self.isHidden(parent) else {
+    guard !Self.isMeta(parent) else {
       let mode = mode & ~Self.caller(reply).umask
-      return hiddenCreate(Self.bytes(name), in: parent, mode: mode, reply: reply)
+      return metaCreate(Self.bytes(name), in: parent, mode: mode, reply: reply)
     }
     let caller = Self.caller(reply)
     do throws(FSError) {
@@ -84,8 +84,8 @@ extension MountOperations {
     _ node: NodeID, file: OpenFile, offset: Int64, count: Int, reply: consuming DataReply
   ) {
     guard offset >= 0, count >= 0, count <= 16 << 20 else { return reply.error(Errno.invalid) }
-    guard !Self.isHidden(node) else {
-      return hiddenRead(file, offset: offset, count: count, reply: reply)
+    guard !Self.isMeta(node) else {
+      return metaRead(file, offset: offset, count: count, reply: reply)
     }
     if let handle = Self.live(file), handle.mode.contains(.write) { tree.noteRead(handle) }
     var pending = Optional(reply)
@@ -107,8 +107,8 @@ extension MountOperations {
     reply: consuming WriteReply
   ) {
     guard offset >= 0 else { return reply.error(Errno.invalid) }
-    guard !Self.isHidden(node) else {
-      return hiddenWrite(file, offset: offset, bytes: bytes, reply: reply)
+    guard !Self.isMeta(node) else {
+      return metaWrite(file, offset: offset, bytes: bytes, reply: reply)
     }
     guard let handle = Self.live(file) else { return reply.error(Errno.invalid) }
     do throws(FSError) {
@@ -121,14 +121,14 @@ extension MountOperations {
   }
 
   func flush(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
-    guard !Self.isHidden(node) else { return hiddenFlush(file, reply: reply) }
+    guard !Self.isMeta(node) else { return metaFlush(file, reply: reply) }
     answer(reply) { () throws(FSError) in
       if let handle = Self.live(file) { try tree.flush(handle) }
     }
   }
 
   func release(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
-    guard !Self.isHidden(node) else { return hiddenRelease(file, reply: reply) }
+    guard !Self.isMeta(node) else { return metaRelease(file, reply: reply) }
     let handle = Self.live(file)
     answer(reply) { () throws(FSError) in
       if let handle { try tree.release(handle) }
@@ -137,7 +137,7 @@ extension MountOperations {
   }
 
   func fsync(_ node: NodeID, file: OpenFile, dataOnly: Bool, reply: consuming EmptyReply) {
-    guard !Self.isHidden(node) else { return hiddenFlush(file, reply: reply) }
+    guard !Self.isMeta(node) else { return metaFlush(file, reply: reply) }
     session.value?.aboutToBlock()
     answer(reply) { () throws(FSError) in
       if let handle = Self.live(file) { try tree.fsync(handle) }
@@ -148,7 +148,7 @@ extension MountOperations {
     _ node: NodeID, file: OpenFile, mode: Int32, offset: Int64, count: Int64,
     reply: consuming EmptyReply
   ) {
-    guard !Self.isHidden(node) else { return reply.error(Errno.notSupported) }
+    guard !Self.isMeta(node) else { return reply.error(Errno.notSupported) }
     guard offset >= 0, count > 0, let handle = Self.live(file) else {
       return reply.error(Errno.invalid)
     }
@@ -185,7 +185,7 @@ extension MountOperations {
   func lseek(
     _ node: NodeID, file: OpenFile, offset: Int64, whence: Int32, reply: consuming OffsetReply
   ) {
-    guard !Self.isHidden(node) else {
+    guard !Self.isMeta(node) else {
       let open = OpenObject.object(file.handle) as? OpenMetaFile
       return answers.seek(open?.file, offset: offset, whence: whence, reply: reply)
     }
@@ -239,8 +239,8 @@ extension MountOperations {
   func readlink(_ node: NodeID, reply: consuming DataReply) {
     do throws(FSError) {
       let target =
-        Self.isHidden(node)
-        ? try hidden.readlink(node.rawValue) : try tree.readlink(node.rawValue)
+        Self.isMeta(node)
+        ? try meta.readlink(node.rawValue) : try tree.readlink(node.rawValue)
       reply.bytes(target)
     } catch {
       reply.error(errno(of: error))

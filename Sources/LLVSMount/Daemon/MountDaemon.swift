@@ -100,23 +100,23 @@ package final class MountDaemon: Sendable {
     connection.findsNumbers = true
     // Only root can give files away, so only in root's mount owners mean something to others.
     connection.enforcesACLs = request.allowsOthers && SystemProcess.effectiveUser == 0
-    let hidden = MetaTree(
+    let meta = MetaTree(
       live: tree, services: MetaServices(control),
       hidesPrivileges: request.flags.allowsSetIDs)
     do throws(FuseError) {
       session = try FuseSession(
         MountOperations(
-          tree: tree, hidden: hidden, control: control, pool: WorkerPool(name: "llvs-command"),
+          tree: tree, meta: meta, control: control, pool: WorkerPool(name: "llvs-command"),
           session: reference),
         serving: MountOperations.served, mount: options, connection: connection)
       reference.value = session
       memory = KernelMemory(
-        tree: tree, hidden: hidden, cache: session.notifier, mountPoint: mountPoint,
+        tree: tree, meta: meta, cache: session.notifier, mountPoint: mountPoint,
         limit: request.names, seesUsers: !request.allowsOthers || SystemProcess.user == 0)
       history =
         request.hurriesHistory
         ? HistoryMount(
-          of: hidden, in: tree, below: mountPoint, mount: options, connection: connection,
+          of: meta, in: tree, below: mountPoint, mount: options, connection: connection,
           memory: memory, log: log) : nil
       try session.mount(at: mountPoint)
       if let entry = try MountTable().mount(at: Array(mountPoint.utf8)) {

@@ -46,7 +46,7 @@ final class KernelMemory: Sendable {
   }
 
   private let tree: LiveTree
-  private let hidden: MetaTree
+  private let meta: MetaTree
   private let cache: any KernelCache
   private let mountPoint: String
   private let limit: Int
@@ -58,11 +58,11 @@ final class KernelMemory: Sendable {
   private var history: History? { adopted.withLock { $0 } }
 
   init(
-    tree: LiveTree, hidden: MetaTree, cache: any KernelCache, mountPoint: String, limit: Int,
+    tree: LiveTree, meta: MetaTree, cache: any KernelCache, mountPoint: String, limit: Int,
     seesUsers: Bool
   ) {
     self.tree = tree
-    self.hidden = hidden
+    self.meta = meta
     self.cache = cache
     self.mountPoint = mountPoint
     self.limit = max(1, limit)
@@ -76,7 +76,7 @@ final class KernelMemory: Sendable {
   }
 
   /// The number of nodes of history in memory, in both file systems.
-  var metaNodeCount: Int { hidden.nodeCount + (history?.tree.hidden.nodeCount ?? 0) }
+  var metaNodeCount: Int { meta.nodeCount + (history?.tree.meta.nodeCount ?? 0) }
 
   /// Starts the thread; ``stop()`` must follow.
   func start() throws(SystemError) {
@@ -137,9 +137,9 @@ final class KernelMemory: Sendable {
   private func watch() -> Int {
     let signal: @Sendable () -> Void = { [weak self] in self?.update { $0.isCrowded = true } }
     var most = tree.watchCrowd(limit: limit)
-    most = max(most, hidden.watchCrowd(limit: limit, isCrowded: signal))
+    most = max(most, meta.watchCrowd(limit: limit, isCrowded: signal))
     if let history {
-      most = max(most, history.tree.hidden.watchCrowd(limit: limit, isCrowded: signal))
+      most = max(most, history.tree.meta.watchCrowd(limit: limit, isCrowded: signal))
     }
     return most
   }
@@ -156,9 +156,9 @@ final class KernelMemory: Sendable {
     let use = kernelUse()
     forget(
       tree.coldNames(toFree: tree.nodeCount - goal, sparing: use)
-        + hidden.coldNames(toFree: hidden.nodeCount - goal, sparing: use), in: cache)
+        + meta.coldNames(toFree: meta.nodeCount - goal, sparing: use), in: cache)
     if let history {
-      let nodes = history.tree.hidden
+      let nodes = history.tree.meta
       var names = nodes.coldNames(toFree: nodes.nodeCount - goal, sparing: kernelUse(of: history))
       for index in names.indices where names[index].parent == history.tree.top {
         names[index].parent = NodeID.root.rawValue

@@ -20,11 +20,11 @@ final class HistoryOperations: FuseOperations {
 
   let tree: VersionsFileSystem
   private let answers: MetaAnswers
-  private var hidden: MetaTree { tree.hidden }
+  private var meta: MetaTree { tree.meta }
 
   init(_ tree: VersionsFileSystem, live: LiveTree) {
     self.tree = tree
-    answers = MetaAnswers(hidden: tree.hidden, tree: live)
+    answers = MetaAnswers(meta: tree.meta, tree: live)
   }
 
   private func inode(_ node: NodeID) -> UInt64 { node == .root ? tree.top : node.rawValue }
@@ -34,13 +34,13 @@ final class HistoryOperations: FuseOperations {
   ) {
     let name = Array(name)
     answers.lookup(reply: reply) { () throws(FSError) in
-      try hidden.lookup(inode(parent), name)
+      try meta.lookup(inode(parent), name)
     }
   }
 
   func forget(_ node: NodeID, count: UInt64) {
     // The root has no look-up count.
-    if node != .root { hidden.forget(node.rawValue, count: count) }
+    if node != .root { meta.forget(node.rawValue, count: count) }
   }
 
   func getattr(_ node: NodeID, file: OpenFile?, reply: consuming AttributesReply) {
@@ -55,7 +55,7 @@ final class HistoryOperations: FuseOperations {
 
   func readlink(_ node: NodeID, reply: consuming DataReply) {
     do throws(FSError) {
-      reply.bytes(try hidden.readlink(node.rawValue))
+      reply.bytes(try meta.readlink(node.rawValue))
     } catch {
       reply.error(answers.errno(of: error))
     }
@@ -112,7 +112,7 @@ final class HistoryOperations: FuseOperations {
     _ node: NodeID, _ name: UnsafeRawBufferPointer, reply: consuming XattrReply
   ) {
     do throws(FSError) {
-      reply.value(try hidden.getxattr(inode(node), Array(name)))
+      reply.value(try meta.getxattr(inode(node), Array(name)))
     } catch {
       reply.error(answers.errno(of: error))
     }
@@ -120,7 +120,7 @@ final class HistoryOperations: FuseOperations {
 
   func listxattr(_ node: NodeID, reply: consuming XattrReply) {
     do throws(FSError) {
-      reply.value(try hidden.listxattr(inode(node)))
+      reply.value(try meta.listxattr(inode(node)))
     } catch {
       reply.error(answers.errno(of: error))
     }

@@ -15,8 +15,8 @@ extension MountOperations {
     if name == [0x2E] || name == [0x2E, 0x2E] {
       return lookup(parent, above: name.count == 2, reply: reply)
     }
-    guard !Self.isHidden(parent), name != ReservedName.bytes else {
-      return hiddenLookup(name, in: parent, reply: reply)
+    guard !Self.isMeta(parent), name != ReservedName.bytes else {
+      return metaLookup(name, in: parent, reply: reply)
     }
     do throws(FSError) {
       let status = try tree.lookup(parent.rawValue, name)
@@ -33,16 +33,16 @@ extension MountOperations {
   /// kernel may have forgotten the node.
   private func lookup(_ node: NodeID, above: Bool, reply: consuming EntryReply) {
     do throws(FSError) {
-      let isHidden = Self.isHidden(node)
-      let number = above && isHidden ? try hidden.parent(of: node.rawValue) : node.rawValue
-      guard !Self.isHidden(NodeID(number)) else {
+      let isMeta = Self.isMeta(node)
+      let number = above && isMeta ? try meta.parent(of: node.rawValue) : node.rawValue
+      guard !Self.isMeta(NodeID(number)) else {
         return answers.lookup(reply: reply) { () throws(FSError) in
-          try hidden.lookup(number: number)
+          try meta.lookup(number: number)
         }
       }
       // The search may read all of the head.
       session.value?.aboutToBlock()
-      let status = try tree.lookup(number: number, above: above && !isHidden)
+      let status = try tree.lookup(number: number, above: above && !isMeta)
       if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
     } catch {
       reply.error(errno(of: error))
@@ -50,8 +50,8 @@ extension MountOperations {
   }
 
   func forget(_ node: NodeID, count: UInt64) {
-    if Self.isHidden(node) {
-      hidden.forget(node.rawValue, count: count)
+    if Self.isMeta(node) {
+      meta.forget(node.rawValue, count: count)
     } else {
       tree.forget(node.rawValue, count: count)
     }
@@ -73,7 +73,7 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, device: UInt64,
     reply: consuming EntryReply
   ) {
-    guard !Self.isHidden(parent) else {
+    guard !Self.isMeta(parent) else {
       return refuseToMake(Self.bytes(name), in: parent, reply: reply)
     }
     let type = mode & 0o170000
@@ -92,7 +92,7 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, reply: consuming EntryReply
   ) {
     let caller = Self.caller(reply)
-    guard !Self.isHidden(parent) else {
+    guard !Self.isMeta(parent) else {
       return refuseToMake(Self.bytes(name), in: parent, reply: reply)
     }
     answer(reply) { () throws(FSError) in
@@ -105,7 +105,7 @@ extension MountOperations {
     reply: consuming EntryReply
   ) {
     let caller = Self.caller(reply)
-    guard !Self.isHidden(parent) else {
+    guard !Self.isMeta(parent) else {
       return refuseToMake(Self.bytes(name), in: parent, reply: reply)
     }
     answer(reply) { () throws(FSError) in
@@ -119,7 +119,7 @@ extension MountOperations {
     reply: consuming EntryReply
   ) {
     // A file of history can have no name in the working tree, and none can be made in history.
-    guard !Self.isHidden(node), !Self.isHidden(parent) else {
+    guard !Self.isMeta(node), !Self.isMeta(parent) else {
       return reply.error(Errno.readOnlyFileSystem)
     }
     let before = tree.installations
@@ -136,11 +136,11 @@ extension MountOperations {
   func unlink(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply
   ) {
-    if Self.isHidden(parent) {
+    if Self.isMeta(parent) {
       let name = Self.bytes(name)
       let process = Self.process(of: reply)
-      return later(reply) { [hidden] () throws(FSError) in
-        try hidden.unlink(parent.rawValue, name, by: process)
+      return later(reply) { [meta] () throws(FSError) in
+        try meta.unlink(parent.rawValue, name, by: process)
       }
     }
     let thread = Self.caller(reply).process
@@ -152,12 +152,12 @@ extension MountOperations {
   func rmdir(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, reply: consuming EmptyReply
   ) {
-    if Self.isHidden(parent) {
+    if Self.isMeta(parent) {
       let name = Self.bytes(name)
       let process = Self.process(of: reply)
       // It may settle a conflict.
-      return later(reply) { [hidden] () throws(FSError) in
-        try hidden.removeDirectory(parent.rawValue, name, by: process)
+      return later(reply) { [meta] () throws(FSError) in
+        try meta.removeDirectory(parent.rawValue, name, by: process)
       }
     }
     answer(reply) { () throws(FSError) in
@@ -182,14 +182,14 @@ extension MountOperations {
     default: return reply.error(Errno.invalid)
     }
     let thread = Self.caller(reply).process
-    if Self.isHidden(parent), Self.isHidden(newParent) {
+    if Self.isMeta(parent), Self.isMeta(newParent) {
       let (from, to) = (Self.bytes(name), Self.bytes(newName))
-      return later(reply) { [hidden] () throws(FSError) in
-        try hidden.rename(parent.rawValue, from, newParent.rawValue, to, mode: mode)
+      return later(reply) { [meta] () throws(FSError) in
+        try meta.rename(parent.rawValue, from, newParent.rawValue, to, mode: mode)
       }
     }
     answer(reply) { () throws(FSError) in
-      guard !Self.isHidden(parent), !Self.isHidden(newParent) else { throw .readOnly }
+      guard !Self.isMeta(parent), !Self.isMeta(newParent) else { throw .readOnly }
       try tree.rename(
         parent.rawValue, Self.bytes(name), newParent.rawValue, Self.bytes(newName), mode: mode,
         thread: thread)

@@ -43,10 +43,10 @@ package final class HistoryMount: Sendable {
   private let life = Monitor(Life())
 
   init(
-    of hidden: MetaTree, in live: LiveTree, below mountPoint: String, mount: MountOptions,
+    of meta: MetaTree, in live: LiveTree, below mountPoint: String, mount: MountOptions,
     connection: ConnectionOptions, memory: KernelMemory, log: EventLog
   ) {
-    outer = hidden
+    outer = meta
     self.live = live
     path = Self.path(below: mountPoint)
     self.memory = memory

@@ -11,7 +11,7 @@ extension MountOperations {
   }
 
   func opendir(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
-    guard !Self.isHidden(node) else { return hiddenOpendir(node, reply: reply) }
+    guard !Self.isMeta(node) else { return metaOpendir(node, reply: reply) }
     let number = OpenLiveDirectory(inode: node.rawValue).number()
     tree.openDirectory(node.rawValue)
     // The kernel keeps the listing until it changes a name itself or is notified of a change.
@@ -26,7 +26,7 @@ extension MountOperations {
     _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryReply
   ) {
     if let open = OpenObject.object(file.handle) as? OpenMetaDirectory {
-      return hiddenReaddir(open.directory, offset: offset, reply: reply)
+      return metaReaddir(open.directory, offset: offset, reply: reply)
     }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
     var reply = reply
@@ -49,7 +49,7 @@ extension MountOperations {
     _ node: NodeID, file: OpenFile, offset: Int64, reply: consuming DirectoryPlusReply
   ) {
     if let open = OpenObject.object(file.handle) as? OpenMetaDirectory {
-      return hiddenReaddirplus(open.directory, offset: offset, reply: reply)
+      return metaReaddirplus(open.directory, offset: offset, reply: reply)
     }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
     var reply = reply
@@ -89,11 +89,11 @@ extension MountOperations {
   func releasedir(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
     reply.done()
     OpenObject.close(file.handle)
-    if !Self.isHidden(node) { tree.closeDirectory(node.rawValue) }
+    if !Self.isMeta(node) { tree.closeDirectory(node.rawValue) }
   }
 
   func fsyncdir(_ node: NodeID, file: OpenFile, dataOnly: Bool, reply: consuming EmptyReply) {
-    guard !Self.isHidden(node) else { return reply.done() }
+    guard !Self.isMeta(node) else { return reply.done() }
     session.value?.aboutToBlock()
     answer(reply) { () throws(FSError) in try tree.fsyncDirectory() }
   }
