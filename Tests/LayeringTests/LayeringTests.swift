@@ -106,8 +106,8 @@ private let outside: [String: Set<String>] = [
   "Synchronization": [
     "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS",
     "LLVSModel", "TreeNames",
-    "Grammar", "WorkingTree", "HistoryTree", "Control", "Reports", "FuseSession", "LLVSMount",
-    "Web", "LLVSTool",
+    "Grammar", "RecordedTree", "WorkingTree", "HistoryTree", "Control", "Reports", "FuseSession",
+    "LLVSMount", "Web", "LLVSTool",
   ],
 ]
 

@@ -11,7 +11,9 @@ package import TreeNames
 /// Steps come in an order in which a tree can be changed one by one: first everything that goes,
 /// the contents of a directory before the directory; then everything that comes or changes, a
 /// directory before its contents. A path at which a directory takes the place of a value, or a value
-/// that of a directory, goes first and comes later.
+/// that of a directory, goes first and comes later. So does a value with a link id that changes: its
+/// other names may change with it, and all of them have to go before it is known which file the
+/// first that comes belongs to.
 ///
 /// - Complexity: O(*k* log *n*) time for *k* changed keys and the values that lose or get back their
 ///   names; memory for the paths that differ, and for a limited number of entries.
@@ -36,7 +38,7 @@ package struct PathDiff {
   private let after: TreeView
   /// The paths that differ, ascending.
   private let paths: [TreePath]
-  private let known: [TreePath: PathChange]
+  private let known: [TreePath: KeptChange]
   private var phase: Phase
 
   /// Finds the paths; the maps must be of one store.
@@ -73,7 +75,7 @@ package struct PathDiff {
 
   private func change(at index: Int) throws(StoreError) -> PathChange? {
     let path = paths[index]
-    if let change = known[path] { return change }
+    if let kept = known[path] { return kept.change }
     return try PathSearch.change(at: path, from: before, to: after)
   }
 }
@@ -82,6 +84,7 @@ extension PathChange {
   /// True if what the first tree shows must go before what the second shows can come.
   fileprivate var goes: Bool {
     guard let before else { return false }
+    if case .value(let entry) = before, entry.attributes.linkID != nil { return true }
     return after.map { $0.isDirectory != before.isDirectory } ?? true
   }
 }

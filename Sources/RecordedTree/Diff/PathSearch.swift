@@ -2,6 +2,13 @@ import Inodes
 import LLVSCore
 import TreeNames
 
+/// A change that is kept until it is delivered. It is long, and not to be moved with a dictionary.
+final class KeptChange {
+  let change: PathChange
+
+  init(_ change: PathChange) { self.change = change }
+}
+
 /// Finds the paths at which the trees of two maps show something else, in no order.
 struct PathSearch {
   /// The number of changes whose entries are kept; the entries of others are looked up once more
@@ -11,15 +18,20 @@ struct PathSearch {
   private let before: TreeView
   private let after: TreeView
   private var paths: [TreePath] = []
-  private(set) var known: [TreePath: PathChange] = [:]
+  private(set) var known: [TreePath: KeptChange] = [:]
   /// The directory above which everything was looked at with the last key.
   private var last: TreePath?
   /// Names like those of displaced values that were looked at.
   private var seenNames: Set<TreePath> = []
+  /// Positions that go forward with the keys that differ.
+  private var cursorBefore: MapCursor
+  private var cursorAfter: MapCursor
 
   init(before: TreeView, after: TreeView) {
     self.before = before
     self.after = after
+    cursorBefore = MapCursor(before.map)
+    cursorAfter = MapCursor(after.map)
   }
 
   /// The paths that differ, ascending, each once.
@@ -33,15 +45,41 @@ struct PathSearch {
   }
 
   mutating func run() throws(StoreError) {
+    let isEscapedBefore = try before.hasEscaped()
+    let isEscaped = try isEscapedBefore ? true : after.hasEscaped()
     var diff = try MapDiff(from: before.map, to: after.map)
     while let change = try diff.next() {
-      if let old = change.old, let new = change.new,
-        TreeView.Found.value(old).isSame(as: .value(new))
-      {
-        continue
+      if let old = change.old, let new = change.new {
+        if TreeView.Found.value(old).isSame(as: .value(new)) { continue }
+        if !isEscaped, try takeAlone(old, new) { continue }
       }
       try take(change)
     }
+  }
+
+  /// Takes a value that both trees show at its own path, if that is certain at a glance: no other key
+  /// begins with its key, so no directory is in its place. Nearly all changes are of this kind.
+  private mutating func takeAlone(_ old: Entry, _ new: Entry) throws(StoreError) -> Bool {
+    let key = new.key.bytes
+    guard !new.isDirectory, !key.isEmpty, PathLimit.reach(of: key[...]) == key.count,
+      try Self.isAlone(key, &cursorBefore), try Self.isAlone(key, &cursorAfter)
+    else { return false }
+    let path = TreePath(key)
+    take(PathChange(path: path, before: .value(old), after: .value(new)))
+    return true
+  }
+
+  private static func isAlone(
+    _ key: [UInt8], _ cursor: inout MapCursor
+  ) throws(StoreError) -> Bool {
+    try cursor.seek(to: key)
+    try cursor.advance()
+    return !(cursor.withKey { $0.starts(with: key) } ?? false)
+  }
+
+  private mutating func take(_ change: PathChange) {
+    paths.append(change.path)
+    if known.count < Self.keptChanges { known[change.path] = KeptChange(change) }
   }
 
   private mutating func take(_ change: MapChange) throws(StoreError) {
@@ -85,14 +123,17 @@ struct PathSearch {
   /// Compares what the trees show at a path, and takes the path if it differs.
   @discardableResult
   private mutating func look(at path: TreePath) throws(StoreError) -> Both {
-    if let change = known[path] { return Both(before: change.before, after: change.after) }
+    if let kept = known[path] {
+      return Both(before: kept.change.before, after: kept.change.after)
+    }
     let both = Both(
       before: try before.find(path: path.bytes), after: try after.find(path: path.bytes))
     guard Self.differs(both.before, both.after) else { return both }
-    paths.append(path)
-    if known.count < Self.keptChanges {
-      known[path] = try Self.change(at: path, both.before, both.after, from: before, to: after)
+    guard known.count < Self.keptChanges else {
+      paths.append(path)
+      return both
     }
+    take(try Self.change(at: path, both.before, both.after, from: before, to: after))
     return both
   }
 

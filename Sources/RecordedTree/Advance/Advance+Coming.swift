@@ -1,0 +1,130 @@
+import Inodes
+import LLVSCore
+import TreeNames
+
+// Letting the rows show what the map shows.
+
+extension Advance {
+  func putWhatDiffers(at path: TreePath) throws {
+    guard let found = try after.find(path: path.bytes) else { return }
+    try put(PathChange(path: path, after: found))
+    guard found.isDirectory else { return }
+    var listing = after.list(path.bytes)
+    while let item = try listing.next() {
+      try putWhatDiffers(at: path.appending(FileName(item.name)))
+    }
+  }
+
+  /// Lets a path show what the map shows there.
+  func put(_ change: PathChange) throws {
+    let path = change.path
+    guard let parent = try directory(at: path.parent) else {
+      throw rows.damaged("nothing holds \(PrintableText.text(path.bytes))")
+    }
+    let old = try rows.child(of: parent, named: path.name)
+    switch change.after {
+    case .directory(let entry)?: try putDirectory(entry, at: path, in: parent, old)
+    case .value(let entry)?: try putValue(entry, change, in: parent, old)
+    case nil: break
+    }
+  }
+
+  func putDirectory(
+    _ entry: Entry?, at path: TreePath, in parent: InodeNumber, _ old: BaseEntry?
+  ) throws {
+    var record = InodeRecord(entry, changed: now)
+    let key = entry?.key(besides: path)
+    if let old {
+      guard old.inode.record.isDirectory else {
+        throw rows.damaged("\(PrintableText.text(path.bytes)) is no directory")
+      }
+      if old.key != key {
+        try rows.setEntry(
+          at: InodePlace(parent: parent, cookie: old.cookie), number: old.inode.number, key: key)
+      }
+      guard !record.isRecordedAs(old.inode.record) else { return }
+      // A time that was set counts; otherwise the time at which names changed goes on being shown.
+      if record.attributes.mtime == old.inode.record.attributes.mtime {
+        record.shownTime = old.inode.record.shownTime
+      }
+      return try rows.update(record, of: old.inode.number, from: old.inode.record)
+    }
+    let number = try newDirectory(at: path, record)
+    try add(number, path.name, in: parent, isDirectory: true, key: key)
+    remember(number, at: path)
+  }
+
+  /// Returns the number of a directory that comes: the working tree's, if no other name has it.
+  func newDirectory(at path: TreePath, _ record: InodeRecord) throws -> InodeNumber {
+    guard let hinted = hints.directories[path], hinted != .root, try isNameless(hinted) else {
+      let number = try numbers.number()
+      try rows.insert(record, at: number)
+      return number
+    }
+    if let row = try rows.inode(hinted) {
+      try empty(hinted)
+      try rows.update(record, of: hinted, from: row.inode.record)
+    } else {
+      try rows.insert(record, at: hinted)
+    }
+    return hinted
+  }
+
+  func putValue(
+    _ entry: Entry, _ change: PathChange, in parent: InodeNumber, _ old: BaseEntry?
+  ) throws {
+    let path = change.path
+    let record = InodeRecord(entry, changed: now)
+    let key = entry.key(besides: path)
+    if let old, old.inode.record.isDirectory {
+      throw rows.damaged("\(PrintableText.text(path.bytes)) is a directory")
+    }
+    if let old, case .value(let value)? = change.before, change.target != nil {
+      numberByKey[value.key] = old.inode.number
+    }
+    let number = try number(for: entry, record, change, old)
+    if let old {
+      return try replace(old, in: parent, by: number, record, key: key)
+    }
+    try write(record, of: number)
+    try add(number, path.name, in: parent, isDirectory: false, key: key)
+  }
+
+  func replace(
+    _ old: BaseEntry, in parent: InodeNumber, by number: InodeNumber, _ record: InodeRecord,
+    key: Key?
+  ) throws {
+    let place = InodePlace(parent: parent, cookie: old.cookie)
+    if number == old.inode.number {
+      if old.key != key { try rows.setEntry(at: place, number: number, key: key) }
+      guard !record.isRecordedAs(old.inode.record) else { return }
+      return try rows.update(record, of: number, from: old.inode.record)
+    }
+    try write(record, of: number)
+    if try rows.setEntry(at: place, from: old.inode.number, to: number, key: key) {
+      nameless.insert(old.inode.number)
+    }
+    changedDirectories.insert(parent)
+  }
+
+  /// Sets what is recorded of an inode, or makes it.
+  func write(_ record: InodeRecord, of number: InodeNumber) throws {
+    guard let row = try rows.inode(number) else { return try rows.insert(record, at: number) }
+    // Another name of the file has said the same.
+    if row.place != nil, record.hasSameContent(as: row.inode.record) { return }
+    guard !record.isRecordedAs(row.inode.record) else { return }
+    try rows.update(record, of: number, from: row.inode.record)
+  }
+
+  /// Adds a name.
+  func add(
+    _ number: InodeNumber, _ name: FileName, in parent: InodeNumber, isDirectory: Bool, key: Key?
+  ) throws {
+    let place = try rows.freePlace(for: name, in: parent)
+    try rows.addEntry(name, at: place, for: number, key: key)
+    nameless.remove(number)
+    count(1, isDirectory: isDirectory)
+    if isDirectory { try rows.addSubdirectories(1, to: parent) }
+    changedDirectories.insert(parent)
+  }
+}

@@ -1,0 +1,114 @@
+import Inodes
+import LLVSCore
+import TreeNames
+
+// Giving the rows the numbers that the working tree has.
+
+extension Advance {
+  /// A number goes where the working tree has it: other names of it in the rows get another.
+  func splitMovedFiles() throws {
+    for file in hints.files where file.linkID == nil {
+      guard let row = try rows.inode(file.number), row.inode.record.attributes.linkID == nil,
+        let place = row.place, !file.paths.contains(try path(of: place))
+      else { continue }
+      let number = try numbers.number()
+      try rows.insert(row.inode.record, at: number)
+      let name = try rows.name(at: place)
+      let key = try rows.child(of: place.parent, named: name)?.key
+      _ = try rows.setEntry(at: place, from: file.number, to: number, key: key)
+      nameless.insert(file.number)
+    }
+  }
+
+  func path(of place: InodePlace) throws -> TreePath {
+    var names = [try rows.name(at: place)]
+    var directory = place.parent
+    while directory != .root {
+      guard let above = try rows.inode(directory)?.place, names.count <= 4096 else {
+        throw rows.damaged("a directory is not below the root")
+      }
+      names.append(try rows.name(at: above))
+      directory = above.parent
+    }
+    return names.reversed().reduce(TreePath.root) { $0.appending($1) }
+  }
+
+  /// Directories go where the working tree has them, as far as the head has directories there.
+  func moveDirectories() throws {
+    var moves: [(path: TreePath, number: InodeNumber)] = []
+    for (path, number) in hints.directories.sorted(by: { $0.key < $1.key }) {
+      guard let row = try rows.inode(number), let place = row.place,
+        row.inode.record.isDirectory, try after.find(path: path.bytes)?.isDirectory == true
+      else { continue }
+      let old = try self.path(of: place)
+      guard old != path else { continue }
+      moves.append((path, number))
+      roots.insert(old)
+      roots.insert(path)
+    }
+    for (_, number) in moves {
+      guard let place = try rows.inode(number)?.place else { continue }
+      try take(number, from: place, isDirectory: true)
+    }
+    known.removeAll()
+    for (path, number) in moves {
+      guard let parent = try directory(at: path.parent), try isReachable(parent) else { continue }
+      if let old = try rows.child(of: parent, named: path.name) {
+        try take(
+          old.inode.number, from: InodePlace(parent: parent, cookie: old.cookie),
+          isDirectory: old.inode.record.isDirectory)
+        known.removeAll()
+      }
+      try add(number, path.name, in: parent, isDirectory: true, key: nil)
+      remember(number, at: path)
+    }
+  }
+
+  /// True if a directory is below the root; one that was taken from its place may be the one that is
+  /// to hold itself.
+  func isReachable(_ directory: InodeNumber) throws -> Bool {
+    var number = directory
+    var depth = 0
+    while number != .root {
+      guard let place = try rows.inode(number)?.place, depth <= 4096 else { return false }
+      number = place.parent
+      depth += 1
+    }
+    return true
+  }
+
+  func topmostRoots() -> [TreePath] {
+    let all = roots
+    return all.filter { root in
+      var above = root
+      while !above.isRoot {
+        above = above.parent
+        if all.contains(above) { return false }
+      }
+      return true
+    }.sorted()
+  }
+
+  func isBelowRoot(_ path: TreePath) -> Bool {
+    guard !roots.isEmpty else { return false }
+    var path = path
+    while !path.isRoot {
+      if roots.contains(path) { return true }
+      path = path.parent
+    }
+    return false
+  }
+
+  /// Files that the cut took have their numbers where the map did not change too.
+  func placeHintedFiles() throws {
+    for file in hints.files where file.linkID == nil && file.paths.count == 1 {
+      let path = file.paths[0]
+      guard try isNameless(file.number), let parent = try directory(at: path.parent),
+        let old = try rows.child(of: parent, named: path.name), old.inode.links == 1,
+        old.inode.record.attributes.linkID == nil,
+        FileIdentity(old.inode.record) == file.identity
+      else { continue }
+      try replace(old, in: parent, by: file.number, old.inode.record, key: old.key)
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import Inodes
+import LLVSCore
+import TreeNames
+
+// Finding the number of a file that comes or changes.
+
+extension Advance {
+  /// Returns the number that a value has at a path.
+  func number(
+    for entry: Entry, _ record: InodeRecord, _ change: PathChange, _ old: BaseEntry?
+  ) throws -> InodeNumber {
+    let path = change.path
+    // Another name of the same file.
+    if let id = entry.attributes.linkID {
+      for number in try rows.linked(by: id) {
+        guard let row = try rows.inode(number), row.place != nil,
+          row.inode.record.hasSameContent(as: record)
+        else { continue }
+        return number
+      }
+    }
+    let identity = FileIdentity(entry)
+    if let hint = fileHints[path], hint.identity == identity,
+      hint.linkID == entry.attributes.linkID, try isFree(hint.number, besides: old)
+    {
+      return hint.number
+    }
+    // A value that is shown elsewhere from now on takes its number along.
+    if let old, change.target == nil, FileIdentity(old.inode.record) == identity,
+      old.inode.links == 1
+    {
+      return old.inode.number
+    }
+    for number in [numberByPath[path], numberByKey[entry.key]] {
+      guard let number, let row = try rows.inode(number), row.place == nil,
+        FileIdentity(row.inode.record) == identity
+      else { continue }
+      return number
+    }
+    if let source = change.source, let there = try self.entry(at: source), there.inode.links == 1,
+      there.inode.record.attributes.linkID == nil, FileIdentity(there.inode.record) == identity,
+      there.key ?? KeyCoding.key(ofPath: source.bytes) == entry.key
+    {
+      // The name at the source gets another when its turn comes.
+      try give(there, at: source)
+      return there.inode.number
+    }
+    return try numbers.number()
+  }
+
+  /// True if a number has no name in the rows, or only the one that is about to change.
+  func isFree(_ number: InodeNumber, besides old: BaseEntry?) throws -> Bool {
+    if let old, old.inode.number == number { return old.inode.links == 1 }
+    return try isNameless(number)
+  }
+
+  /// Takes the number from a name that is shown elsewhere, and whose place shows something else.
+  func give(_ entry: BaseEntry, at path: TreePath) throws {
+    guard let parent = try directory(at: path.parent) else { return }
+    let number = try numbers.number()
+    try rows.insert(entry.inode.record, at: number)
+    let place = InodePlace(parent: parent, cookie: entry.cookie)
+    if try rows.setEntry(at: place, from: entry.inode.number, to: number, key: entry.key) {
+      nameless.insert(entry.inode.number)
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import Inodes
+import LLVSCore
+import TreeNames
+
+/// Changes the rows of one map's tree into those of another map's, in an open transaction.
+///
+/// The second map says what stands where, and the numbers that the working tree and the rows have
+/// say which inode it is: a file keeps its number at a path, or when it is shown elsewhere under its
+/// key, if kind, bytes and device stay; a directory keeps it while it stands there.
+///
+/// INVARIANT I2: names share a number exactly if they carry one link id and equal entries.
+/// INVARIANT I10: rows change here alone, in one transaction that also sets the state.
+final class Advance {
+  let rows: TreeRows
+  let after: TreeView
+  let numbers: NumberSource
+  let now: Attributes.Time
+  let before: TreeView
+  let hints: NumberHints
+  let fileHints: [TreePath: NumberHints.File]
+  /// Changes of the numbers of names.
+  var values: Int64 = 0
+  var directories: Int64 = 0
+  /// The paths at and below which all is compared with the map, since hints moved directories there
+  /// or from there.
+  var roots: Set<TreePath> = []
+  /// The numbers of directories by path, to spare look-ups.
+  var known: [TreePath: InodeNumber] = [:]
+  /// Inodes that lost their last name.
+  var nameless: Set<InodeNumber> = []
+  /// The inodes that names had which went before another comes there.
+  var numberByPath: [TreePath: InodeNumber] = [:]
+  /// The inodes of values that are shown elsewhere.
+  var numberByKey: [Key: InodeNumber] = [:]
+  /// Directories in which names came or went.
+  var changedDirectories: Set<InodeNumber> = []
+
+  private static let knownDirectories = 50_000
+
+  init(
+    rows: TreeRows, from before: TreeView, to after: TreeView, numbers: NumberSource,
+    hints: NumberHints, now: Attributes.Time
+  ) {
+    self.rows = rows
+    self.before = before
+    self.after = after
+    self.numbers = numbers
+    self.hints = hints
+    self.now = now
+    fileHints = Dictionary(
+      hints.files.flatMap { file in file.paths.map { ($0, file) } }, uniquingKeysWith: { $1 })
+  }
+
+  /// - Complexity: O(*k* log *n*) for *k* paths that differ, and those below moved directories.
+  func run() throws {
+    try splitMovedFiles()
+    try moveDirectories()
+    let roots = topmostRoots()
+    for root in roots { try removeWhatDiffers(at: root) }
+    var diff = try PathDiff(from: before, to: after)
+    while let step = try diff.next() {
+      switch step {
+      case .gone(let change):
+        if !isBelowRoot(change.path) { try remove(change) }
+      case .come(let change), .changed(let change):
+        if !isBelowRoot(change.path) { try put(change) }
+      }
+    }
+    for root in roots { try putWhatDiffers(at: root) }
+    try placeHintedFiles()
+    try removeNameless()
+    try setDirectoryTimes()
+  }
+
+  // MARK: - Paths
+
+  /// Returns the number of the directory at a path of the rows; nil if there is none.
+  func directory(at path: TreePath) throws -> InodeNumber? {
+    if path.isRoot { return .root }
+    if let number = known[path] { return number }
+    guard let parent = try directory(at: path.parent),
+      let entry = try rows.child(of: parent, named: path.name), entry.inode.record.isDirectory
+    else { return nil }
+    remember(entry.inode.number, at: path)
+    return entry.inode.number
+  }
+
+  func remember(_ number: InodeNumber, at path: TreePath) {
+    if known.count >= Self.knownDirectories { known.removeAll() }
+    known[path] = number
+  }
+
+  func entry(at path: TreePath) throws -> BaseEntry? {
+    guard let parent = try directory(at: path.parent) else { return nil }
+    return try rows.child(of: parent, named: path.name)
+  }
+
+  func isNameless(_ number: InodeNumber) throws -> Bool {
+    guard number != .root, let row = try rows.inode(number) else { return true }
+    return row.place == nil
+  }
+
+  // MARK: - The end
+
+  /// Removes the inodes that have no name, and what is in directories among them.
+  func removeNameless() throws {
+    while !nameless.isEmpty {
+      let numbers = nameless.sorted()
+      nameless = []
+      for number in numbers {
+        guard let row = try rows.inode(number), row.place == nil else { continue }
+        // What was in the directory may have no name after this.
+        if row.inode.record.isDirectory { try empty(number) }
+        try rows.remove(number, row.inode.record)
+        changedDirectories.remove(number)
+      }
+    }
+  }
+
+  /// Takes all names out of a directory that has no name itself.
+  func empty(_ directory: InodeNumber) throws {
+    try forEachEntry(of: directory) { entry in
+      try take(
+        entry.inode.number, from: InodePlace(parent: directory, cookie: entry.cookie),
+        isDirectory: entry.inode.record.isDirectory)
+    }
+  }
+
+  func setDirectoryTimes() throws {
+    for number in changedDirectories {
+      guard let row = try rows.inode(number) else { continue }
+      var record = row.inode.record
+      record.changed = now
+      record.shownTime = now
+      try rows.update(record, of: number, from: row.inode.record)
+    }
+  }
+}

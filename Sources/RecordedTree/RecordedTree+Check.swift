@@ -1,0 +1,140 @@
+package import Inodes
+import LLVSCore
+import SQLite
+package import TreeNames
+
+extension RecordedTree {
+  /// Compares all rows with the tree of a map and with each other.
+  ///
+  /// - Returns: the faults, at most 100, as sentences; none if the rows are those of the map.
+  /// - Complexity: O(*n*).
+  package func faults(comparedWith view: TreeView) throws(BaseError) -> [String] {
+    try read { rows in
+      var check = TreeCheck(rows: rows, view: view)
+      try check.run()
+      return check.faults
+    }
+  }
+}
+
+/// Walks the rows beside a tree.
+private struct TreeCheck {
+  private static let limit = 100
+
+  let rows: TreeRows
+  let view: TreeView
+  private(set) var faults: [String] = []
+  /// The names that were found of inodes with several names.
+  private var names: [InodeNumber: Int] = [:]
+  private var inodes: Int64 = 1
+  private var values: Int64 = 0
+  private var directories: Int64 = 0
+  private var furtherNames: Int64 = 0
+  private var linkIDs: Int64 = 0
+  private var linked: [[UInt8]: [(record: InodeRecord, number: InodeNumber)]] = [:]
+
+  init(rows: TreeRows, view: TreeView) {
+    self.rows = rows
+    self.view = view
+  }
+
+  mutating func run() throws {
+    guard let root = try rows.inode(.root), root.place == nil else {
+      return fail(.root, "the root has no row, or a name")
+    }
+    try walk(.root, .root, subdirectories: root.inode.links)
+    let state = try TreeRows.state(rows.database)
+    try compare("values", values, state?.values)
+    try compare("directories", directories, state?.directories)
+    try compare(
+      "entries", values + directories, rows.database.integer("SELECT count(*) FROM entries"))
+    try compare("inodes", inodes, rows.database.integer("SELECT count(*) FROM inodes"))
+    try compare("names", furtherNames, rows.database.integer("SELECT count(*) FROM names"))
+    try compare("links", linkIDs, rows.database.integer("SELECT count(*) FROM links"))
+    if state?.root != view.map.root { fail(.root, "the state names another map") }
+  }
+
+  private mutating func compare(_ what: String, _ found: Int64, _ told: Int64?) throws {
+    if found != told { fail(.root, "\(found) \(what) were found and not \(told ?? -1)") }
+  }
+
+  private mutating func fail(_ path: TreePath, _ fault: String) {
+    if faults.count < Self.limit { faults.append("\(PrintableText.text(path.bytes)): \(fault)") }
+  }
+
+  private mutating func walk(
+    _ path: TreePath, _ directory: InodeNumber, subdirectories: Int
+  ) throws {
+    var expected: [FileName: TreeListing.Item] = [:]
+    var listing = view.list(path.bytes)
+    while let item = try listing.next() { expected[FileName(item.name)] = item }
+    var found = 0
+    var cookie = EntryCookie.start
+    while true {
+      let page = try rows.page(of: directory, after: cookie, limit: 512)
+      guard let last = page.last else { break }
+      cookie = last.cookie
+      for entry in page {
+        let child = path.appending(entry.name)
+        if entry.inode.record.isDirectory { found += 1 }
+        guard let item = expected.removeValue(forKey: entry.name) else {
+          fail(child, "the map shows nothing here")
+          continue
+        }
+        try compare(entry, item, child, InodePlace(parent: directory, cookie: entry.cookie))
+      }
+    }
+    for name in expected.keys { fail(path.appending(name), "it has no entry") }
+    if found != subdirectories { fail(path, "it says that it has \(subdirectories) directories") }
+  }
+
+  private mutating func compare(
+    _ entry: BaseEntry, _ item: TreeListing.Item, _ path: TreePath, _ place: InodePlace
+  ) throws {
+    let record = InodeRecord(item.entry, changed: entry.inode.record.changed)
+    let told = entry.inode.record
+    let isSame =
+      told.attributes.linkID == nil ? record.isRecordedAs(told) : record.hasSameContent(as: told)
+    if !isSame { fail(path, "\(told) is not what the map has: \(record)") }
+    if entry.key != item.entry?.key(besides: path) { fail(path, "it has another key") }
+    let first = rows.cookies.first(of: entry.name)
+    if entry.cookie < first || entry.cookie > CookieHash.last(of: first) {
+      fail(path, "it has the cookie of another name")
+    }
+    guard let row = try rows.inode(entry.inode.number) else { return fail(path, "no inode") }
+    if told.isDirectory {
+      directories += 1
+      inodes += 1
+      if row.place != place { fail(path, "the directory has another name") }
+      try walk(path, entry.inode.number, subdirectories: entry.inode.links)
+    } else {
+      values += 1
+      try compareFile(entry, told, path, place)
+    }
+  }
+
+  private mutating func compareFile(
+    _ entry: BaseEntry, _ record: InodeRecord, _ path: TreePath, _ place: InodePlace
+  ) throws {
+    let number = entry.inode.number
+    let places = try rows.places(of: number)
+    if places.count != entry.inode.links { fail(path, "it says it has \(entry.inode.links) names") }
+    if !places.contains(place) { fail(path, "its inode does not know this name") }
+    let isFirst = names.updateValue((names[number] ?? 0) + 1, forKey: number) == nil
+    if !isFirst { furtherNames += 1 }
+    if isFirst { inodes += 1 }
+    guard let id = record.attributes.linkID else {
+      if !isFirst { fail(path, "it has another's number and no link id") }
+      return
+    }
+    if isFirst {
+      linkIDs += 1
+      if !(try rows.linked(by: id)).contains(number) { fail(path, "its link id is not known") }
+      let others = linked[id] ?? []
+      if others.contains(where: { $0.record.hasSameContent(as: record) }) {
+        fail(path, "an equal file with its link id has another number")
+      }
+      linked[id, default: []].append((record, number))
+    }
+  }
+}

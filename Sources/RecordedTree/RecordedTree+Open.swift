@@ -1,0 +1,125 @@
+package import Inodes
+package import LLVSCore
+import SQLite
+import TreeNames
+
+extension RecordedTree {
+  /// What opening did.
+  package enum Opening: Hashable, Sendable {
+    /// The rows were those of the head.
+    case current
+    /// The rows were those of another version and now are the head's.
+    case advanced
+    /// The rows were made from the head's map, for this reason.
+    case built(String)
+  }
+
+  /// The store whose tree is opened.
+  package struct Origin {
+    /// Its id, 16 bytes.
+    package var storeID: [UInt8]
+    /// The head.
+    package var head: TreeHead
+    /// The store's inode numbers.
+    package var numbers: NumberSource
+    /// Returns the map of a version with this root; nil if the store has none.
+    package var map: (Version.ID?, MapRoot) throws(StoreError) -> ValueMap?
+    /// Returns the time at which a version came to this store; for nil the time at which the store
+    /// was made.
+    package var time: (VersionNumber?) -> Attributes.Time
+    /// The clock's time.
+    package var now: Attributes.Time
+
+    /// Creates a description of a store.
+    package init(
+      storeID: [UInt8], head: TreeHead, numbers: NumberSource,
+      map: @escaping (Version.ID?, MapRoot) throws(StoreError) -> ValueMap?,
+      time: @escaping (VersionNumber?) -> Attributes.Time, now: Attributes.Time
+    ) {
+      self.storeID = storeID
+      self.head = head
+      self.numbers = numbers
+      self.map = map
+      self.time = time
+      self.now = now
+    }
+  }
+
+  /// Opens the tree of a store's head. Rows of another store, of a version that the store does not
+  /// have, or that are damaged are removed and made anew.
+  ///
+  /// - Throws: ``BaseError/store(_:)`` if the head's map cannot be read, ``BaseError/system(_:)`` if
+  ///   the file cannot be written.
+  /// - Complexity: O(1) for the head's rows; O(*k* log *n*) for those of a version that differs in *k*
+  ///   paths; O(*n*) for new ones.
+  package static func open(
+    at path: String, for origin: Origin
+  ) throws(BaseError) -> (tree: RecordedTree, opening: Opening) {
+    do throws(BaseError) {
+      return try openPresent(path, origin)
+    } catch {
+      guard case .damaged(let reason) = error else { throw error }
+      return (try rebuild(at: path, for: origin), .built(reason))
+    }
+  }
+
+  /// Makes the rows anew from the head's map; for rows of which a call said that they are damaged.
+  /// Nobody may have the old ones open.
+  ///
+  /// - Complexity: O(*n*).
+  package static func rebuild(
+    at path: String, for origin: Origin
+  ) throws(BaseError) -> RecordedTree {
+    try TreeDatabase.remove(path)
+    return try build(path, origin)
+  }
+
+  /// Opens the rows that are there.
+  ///
+  /// - Throws: ``BaseError/damaged(_:)`` if they cannot become the head's.
+  private static func openPresent(
+    _ path: String, _ origin: Origin
+  ) throws(BaseError) -> (tree: RecordedTree, opening: Opening) {
+    let database = try TreeDatabase.writer(path)
+    guard let state = try TreeRows.state(database) else { throw .damaged("\(path) has no rows") }
+    guard state.storeID == origin.storeID else { throw .damaged("\(path) is of another store") }
+    let rows = TreeRows(database, hashKey: state.hashKey)
+    let tree = RecordedTree(path: path, rows: rows, state: state)
+    let head = origin.head
+    if state.version == head.version, state.root == head.view.map.root, state.cut == head.cut {
+      return (tree, .current)
+    }
+    guard let map = try accessing({ try origin.map(state.version, state.root) }) else {
+      throw .damaged("\(path) shows a version that the store does not have")
+    }
+    try tree.prepare(
+      head, from: TreeView(map: map), numbers: origin.numbers, now: origin.now)
+    try tree.publish()
+    return (tree, .advanced)
+  }
+
+  private static func build(_ path: String, _ origin: Origin) throws(BaseError) -> RecordedTree {
+    let database = try TreeDatabase.writer(path)
+    var state = TreeState(
+      storeID: origin.storeID, cut: origin.head.cut, version: origin.head.version,
+      root: origin.head.view.map.root)
+    let rows = TreeRows(database, hashKey: state.hashKey)
+    do throws(BaseError) {
+      try accessing {
+        try database.prepared("BEGIN IMMEDIATE").run()
+        try rows.removeAll()
+        var build = TreeBuild(
+          rows: rows, view: origin.head.view, numbers: origin.numbers, time: origin.time)
+        try build.run()
+        (state.values, state.directories) = (build.values, build.directories)
+        try rows.set(state)
+        try database.prepared("COMMIT").run()
+      }
+    } catch {
+      database.rollBack()
+      throw error
+    }
+    database.checkpoint()
+    return RecordedTree(path: path, rows: rows, state: state)
+  }
+}
