@@ -97,7 +97,7 @@ let package = Package(
       name: "LLVSTool",
       dependencies: store + tree + [
         "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "FuseSession", "LLVS",
-        "KeyValueCRDT", "SQLite",
+        "KeyValueCRDT", "RecordedTree", "Inodes", "SQLite",
       ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
 
@@ -148,7 +148,9 @@ let package = Package(
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(
       name: "TreeTests",
-      dependencies: store + tree + ["AllocationCounter", "Control", "HistoryTree", "TestSupport"]),
+      dependencies: store + tree + [
+        "AllocationCounter", "Control", "HistoryTree", "RecordedTree", "Inodes", "TestSupport",
+      ]),
     // Runs the program itself, so it is built with the tests.
     .testTarget(
       name: "LLVSMountTests",

@@ -30,6 +30,7 @@ struct BenchRow: Sendable {
     BenchRow(id: "exchange", measure: StoreRows.exchange),
     BenchRow(id: "size", measure: StoreRows.size),
     BenchRow(id: "original", measure: StoreRows.original),
+    BenchRow(id: "tree", measure: TreeBench.tree),
     BenchRow(id: "document", measure: DocumentRows.document),
   ]
 }
