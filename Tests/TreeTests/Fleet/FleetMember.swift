@@ -12,6 +12,8 @@ final class FleetMember {
   let path: String
   let number: Int
   private var mounted: Mounted?
+  /// The recorded tree that follows this store's heads.
+  private let shadow: ShadowTree
 
   private struct Mounted {
     let service: ControlService
@@ -70,6 +72,7 @@ final class FleetMember {
   init(_ directory: String, number: Int) throws {
     path = directory + "/s\(number)"
     self.number = number
+    shadow = ShadowTree(at: directory + "/s\(number).tree.sqlite")
     try mount()
   }
 
@@ -107,7 +110,13 @@ final class FleetMember {
   }
 
   /// Leaves the files as a killed daemon does.
-  func kill() { mounted = nil }
+  func kill() {
+    mounted = nil
+    shadow.close()
+  }
+
+  /// Compares the recorded tree with the store's head.
+  func followHead() throws { try shadow.follow(store) }
 
   @discardableResult
   func run(
@@ -273,6 +282,7 @@ final class FleetMember {
     if let fault = try service.tree.fault() { throw Fleet.Difference("m\(number): \(fault)") }
     let live = try live()
     try Self.compare(live, try headTree(), "m\(number) tree and head")
+    try followHead()
     return live
   }
 
