@@ -81,6 +81,16 @@ struct SeveralProcessesTests {
     }
   }
 
+  @Test("several that make the store at once make one")
+  func making() throws {
+    let writers = try (0..<4).map { try writer(25, "w\($0)") }
+    for one in writers { one.process.waitUntilExit() }
+    #expect(writers.allSatisfy { $0.process.terminationStatus == 0 })
+    let all = Set(try Store(rootDirectoryURL: url).queryHistory { $0.allVersionIdentifiers })
+    #expect(all.count == 100)
+    for one in writers { #expect(all.isSuperset(of: try one.ids())) }
+  }
+
   @Test("one that reads sees what another writes")
   func reader() throws {
     let store = try Store(rootDirectoryURL: url)

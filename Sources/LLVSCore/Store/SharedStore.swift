@@ -71,16 +71,7 @@ package final class SharedStore: Sendable {
     path: String, create: Bool = false
   ) throws(StoreError) -> SharedStore {
     if let known = try known(path) { return known }
-    var first: Store?
-    if create, try place(path) == nil {
-      do throws(StoreError) {
-        first = try Store.open(path: path, create: true)
-      } catch {
-        // Another process may have made it meanwhile, and has its turn now.
-        guard case .busy = error, try place(path) != nil else { throw error }
-      }
-    }
-    let shared = try SharedStore(path: path, writer: first)
+    let shared = try SharedStore(path: path, try first(path, create: create))
     guard let place = try place(path) else { throw .notFound("store in \(path)") }
     return opened.withLock { opened in
       // Two threads may have opened it at once.
@@ -108,19 +99,39 @@ package final class SharedStore: Sendable {
     }
   }
 
-  private init(path: String, writer: Store?) throws(StoreError) {
+  /// Opens the store for reading; makes it, and has it for writing then, if there is none.
+  private static func first(_ path: String, create: Bool) throws(StoreError) -> Store {
+    let end = SystemClock.monotonic() + patience
+    while true {
+      do throws(StoreError) {
+        let isThere = try place(path) != nil
+        if !create || isThere { return try Store.open(path: path, mode: .reader) }
+      } catch {
+        // Of a store that another process is making the first files are there.
+        guard create, case .notFound = error else { throw error }
+      }
+      do throws(StoreError) {
+        return try Store.open(path: path, create: true)
+      } catch {
+        guard case .busy = error, SystemClock.monotonic() < end else { throw error }
+      }
+    }
+  }
+
+  private init(path: String, _ first: Store) throws(StoreError) {
     // Where the file cannot be made nothing can be written either.
     queue = try? TurnQueue(of: path)
-    let reader = writer == nil ? try Store.open(path: path, mode: .reader) : nil
-    self.path = writer?.path ?? reader?.path ?? path
+    self.path = first.path
+    let isWriter = first.mode == .writer
     let now = SystemClock.monotonic()
     state.withLock { state in
-      state.reader = reader
-      state.writer = writer
+      state.reader = isWriter ? nil : first
+      state.writer = isWriter ? first : nil
       state.opened = now
       state.used = now
     }
-    if writer != nil { try? startWatching(0) }
+    // Without the thread the turn ends at the end of a write that comes after its slice.
+    if isWriter { try? startWatching(0) }
   }
 
   // MARK: Reading
