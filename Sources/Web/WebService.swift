@@ -33,6 +33,7 @@ package final class WebService: WebAnswering {
   private let store: Store
   private let versions: VersionList
   private let desk: CommandDesk
+  private let conflictCount: ConflictCount
   private var history: History { History(store: store) }
   private var conflicts: Conflicts { Conflicts(history) }
 
@@ -45,6 +46,7 @@ package final class WebService: WebAnswering {
     self.gate = Monitor(gate)
     versions = VersionList(store, pool: pool)
     desk = CommandDesk(pool: pool)
+    conflictCount = ConflictCount(store, pool: pool)
   }
 
   /// Changes the address whose requests are let in, once its port is known.
@@ -169,7 +171,7 @@ package final class WebService: WebAnswering {
       ReplyField("head", head.map { .text($0.name) } ?? .null),
       ReplyField("line", head?.line == VersionRecord.unnamedLine ? .null : .text(head?.line ?? "")),
       ReplyField("newest", .number(Int64(state.lastNumber))),
-      ReplyField("conflicts", try conflicts.count()),
+      ReplyField("conflicts", try conflictCount.current().map { .number(Int64($0)) } ?? .null),
     ]).json.dropLast()
     return "\(fields),\(desk.json)}"
   }

@@ -16,12 +16,6 @@ struct Conflicts: Sendable {
 
   init(_ history: History) { self.history = history }
 
-  /// The number of keys with open conflicts at the head.
-  func count() throws -> Int {
-    guard let head = try store.state().head else { return 0 }
-    return try store.openConflictKeys(at: head).count
-  }
-
   /// Lists all.
   func list() throws -> ReplyValue {
     let open = try ControlService.openConflicts(in: store)
