@@ -67,7 +67,12 @@ struct CommandLine: Equatable {
     let isShort = !word.hasPrefix("--")
     guard let option = known.first(where: { $0.names.contains(name) }),
       isShort == (name.count == 1)
-    else { throw UsageError("there is no option \(word)\(verb.isEmpty ? "" : " of \(verb)")") }
+    else {
+      throw UsageError(
+        verb.isEmpty
+          ? "there is no option \(word)"
+          : "\(verb) has no option \(word); see llvs help \(verb)")
+    }
     if option.value == nil {
       guard value == nil else { throw UsageError("\(word): --\(option.name) takes no value") }
     } else if value == nil {
@@ -111,7 +116,7 @@ struct CommandLine: Equatable {
   func number(_ option: String, atMost most: Int = .max) throws -> Int? {
     guard let text = options[option] else { return nil }
     guard let number = Int(text), (0...most).contains(number) else {
-      throw UsageError("\(text) is no count for \(option)")
+      throw UsageError("--\(option) needs a number, not \"\(text)\"")
     }
     return number
   }
@@ -139,6 +144,6 @@ struct CommandLine: Equatable {
   private static func checkPlace(_ bytes: [UInt8]) throws {
     guard String(validating: bytes, as: UTF8.self) == nil else { return }
     throw UsageError(
-      "\(FileSystem.text(bytes)) is no UTF-8, which names of stores and mount points must be")
+      "\(FileSystem.text(bytes)) is not UTF-8; the paths of stores and mount points must be")
   }
 }

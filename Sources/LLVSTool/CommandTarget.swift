@@ -39,7 +39,11 @@ enum CommandTarget {
         "\(FileSystem.text(path)) is not in a mounted store; name one with --store DIR or --mount DIR"
       )
     }
-    self = .mounted(MountView(found), store: try MountedStores.store(of: found))
+    do {
+      self = .mounted(MountView(found), store: try MountedStores.store(of: found))
+    } catch let error as SystemError where error.errno == Errno.accessDenied {
+      throw GuestAccess(mount: MountView(found))
+    }
   }
 
   private static func resolve(store: String) throws -> String {

@@ -1,7 +1,9 @@
 import Foundation
 import LLVSCore
+import Platform
 
-/// Says behind what a verb did that conflicts are open, so that nobody overlooks them.
+/// Says behind what a verb did that conflicts are open, so that nobody overlooks them: on a terminal
+/// alone, and once until there are others.
 enum ConflictNotice {
   /// Verbs that look at a store or change it, and do not tell of its conflicts themselves.
   private static let verbs: Set<String> = [
@@ -11,25 +13,60 @@ enum ConflictNotice {
 
   /// Tells on standard error; nothing where the output is for programs or nobody wants words.
   static func tell(_ line: CommandLine, _ console: Console) {
-    guard verbs.contains(line.verb), !line.isJSON, !line.isQuiet, let count = count(line), count > 0
+    guard verbs.contains(line.verb), !line.isJSON, !line.isQuiet, StandardStream.error.isTerminal,
+      let open = open(line)
     else { return }
+    guard NoticeMemory(of: open.store).takes(open.text), open.count > 0 else { return }
+    let (verb, them) = open.count == 1 ? ("is", "it") : ("s are", "them")
     console.complain(
-      "llvs: \(count) conflict\(count == 1 ? " is" : "s are") open; \"llvs conflicts\" tells whose, "
-        + "\"llvs help settle\" how to close \(count == 1 ? "it" : "them").")
+      "llvs: \(open.count) conflict\(open.count == 1 ? " " : "")\(verb) open; \"llvs conflicts\" shows whose, "
+        + "\"llvs help settle\" how to close \(them).")
   }
 
-  /// The number of open conflicts; nil if it cannot be known, which is no failure of the command.
-  private static func count(_ line: CommandLine) -> Int? {
-    guard let target = try? CommandTarget(line) else { return nil }
-    switch target {
-    case .mounted(let tree, _):
-      guard let json = try? CommandTarget.status(of: tree.root),
-        let fields = try? JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
-      else { return nil }
-      return fields["conflicts"] as? Int
-    case .store:
-      guard let store = try? target.reader(), let head = try? store.state().head else { return nil }
-      return (try? store.openConflictKeys(at: head))?.count
+  /// The open conflicts of a store.
+  private struct Open {
+    var store: String
+    var count: Int
+    /// Differs where other conflicts are open.
+    var text: String
+  }
+
+  /// Returns the open conflicts; nil if they cannot be known, which is no failure of the command.
+  private static func open(_ line: CommandLine) -> Open? {
+    guard let target = try? CommandTarget(line), let store = try? target.reader(),
+      let head = try? store.state().head, let keys = try? store.openConflictKeys(at: head)
+    else { return nil }
+    let names = keys.map { $0.bytes.map { String($0, radix: 16) }.joined() }.sorted()
+    return Open(store: store.path, count: keys.count, text: names.joined(separator: "\n"))
+  }
+}
+
+/// What a user was told of a store last, in a file of his own: `$XDG_STATE_HOME/llvs` or
+/// `~/.local/state/llvs`.
+private struct NoticeMemory {
+  private let directory: String?
+  private let file: String
+
+  init(of store: String) {
+    let state =
+      SystemProcess.environment("XDG_STATE_HOME")
+      ?? SystemProcess.environment("HOME").map { "\($0)/.local/state" }
+    directory = state.flatMap { $0.hasPrefix("/") ? "\($0)/llvs" : nil }
+    file = "conflicts-" + Digest.of(Array(store.utf8)).hex.prefix(16)
+  }
+
+  /// True if this was not told last; remembers it. Where nothing can be remembered it is told again.
+  func takes(_ text: String) -> Bool {
+    guard let directory else { return true }
+    let digest = Array((Digest.of(Array(text.utf8)).hex + "\n").utf8)
+    let known = try? FileSystem.read("\(directory)/\(file)", atMost: 128)
+    guard known != digest, known != nil || !text.isEmpty else { return false }
+    var made = ""
+    for part in directory.split(separator: "/") {
+      made += "/\(part)"
+      try? FileSystem.makeDirectory(made, permissions: 0o700)
     }
+    try? FileSystem.replace("\(directory)/\(file)", with: digest)
+    return true
   }
 }

@@ -37,6 +37,26 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   /// This machine, or this build, cannot do it.
   case unsupported = 13
 
+  /// The code's name in JSON, which for failures of commands is the kind of the error.
+  package var word: String {
+    switch self {
+    case .done: "done"
+    case .conflict: "conflict"
+    case .usage: ControlError.Kind.grammar.rawValue
+    case .notFound: ControlError.Kind.notFound.rawValue
+    case .unreachable: ControlError.Kind.unreachable.rawValue
+    case .unrelated: ControlError.Kind.unrelated.rawValue
+    case .busy: ControlError.Kind.busy.rawValue
+    case .noSpace: ControlError.Kind.noSpace.rawValue
+    case .notPermitted: ControlError.Kind.notPermitted.rawValue
+    case .damaged: ControlError.Kind.damaged.rawValue
+    case .interrupted: ControlError.Kind.interrupted.rawValue
+    case .exists: ControlError.Kind.exists.rawValue
+    case .failed: "failed"
+    case .unsupported: ControlError.Kind.unsupported.rawValue
+    }
+  }
+
   /// The text about the code in the help and the manual page.
   package var meaning: String {
     switch self {
@@ -84,6 +104,8 @@ struct Failure {
   var code: ExitCode
   /// A clause without its period.
   var message: String
+  /// The kind of a command's error; nil for other errors.
+  private var word: String?
 
   private init(_ code: ExitCode, _ message: String) {
     self.code = code
@@ -93,14 +115,20 @@ struct Failure {
   init(_ error: any Error) {
     switch error {
     case let error as UsageError: self.init(.usage, error.message)
-    case let error as ControlError: self.init(Self.code(error.kind), error.message)
+    case let error as ControlError:
+      self.init(Self.code(error.kind), error.message)
+      word = error.kind.rawValue
     case let error as StoreError: self.init(ControlError(error))
     case let error as EndedDaemon:
       self.init(
         .failed,
-        "\(error.root): the daemon ended before it answered; the next mount shows what it has done")
+        "the program behind \(error.root) ended before it answered; mount the store again, which shows what it has done"
+      )
     case let error as SystemError where error.tellsOfEndedDaemon:
-      self.init(.failed, "\(error.subject) has no daemon any more; mount it again")
+      self.init(
+        .failed,
+        "the program behind \(Self.mountPoint(of: error.subject)) has ended; mount the store there again, nothing is lost"
+      )
     case let error as SystemError: self.init(ControlError(.system(error)))
     case let error as FuseError: self.init(Self.code(error), error.description)
     case MountError.missing(let reason): self.init(.notFound, reason)
@@ -112,6 +140,12 @@ struct Failure {
     case MountError.session(let error): self.init(Self.code(error), error.description)
     default: self.init(.failed, "\(error)")
     }
+  }
+
+  /// The mount point of a path in its `.llvs`.
+  private static func mountPoint(of path: String) -> String {
+    guard let end = path.firstRange(of: "/.llvs") else { return path }
+    return String(path[..<end.lowerBound])
   }
 
   /// Creates the failure of a write to standard output: the store is not affected.
@@ -140,6 +174,14 @@ struct Failure {
     case .damaged: .damaged
     case .unsupported: .unsupported
     }
+  }
+
+  /// The failure for programs, on one line.
+  var json: String {
+    ReplyValue.record([
+      ReplyField("ok", .flag(false)), ReplyField("error", word ?? code.word),
+      ReplyField("message", message), ReplyField("code", Int(code.rawValue)),
+    ]).json
   }
 
   /// The message as a sentence: `llvs: sentence.`

@@ -45,12 +45,22 @@ package enum LLVSTool {
         console.tell(verb.description)
         return ExitCode.done.rawValue
       }
-      let code = try verb.run(line, console)
+      let code: ExitCode
+      do {
+        code = try verb.run(line, console)
+      } catch let access as GuestAccess {
+        code = try GuestView(access, console).run(line)
+      }
       ConflictNotice.tell(line, console)
       return code.rawValue
     } catch {
       let failure = Failure(error)
-      console.complain(failure.sentence)
+      console.clear()
+      if arguments.contains(where: { $0.elementsEqual("--json".utf8) }) {
+        console.tell(failure.json)
+      } else {
+        console.complain(failure.sentence)
+      }
       return failure.code.rawValue
     }
   }

@@ -2,19 +2,21 @@ import Grammar
 
 extension Verb {
   private static let failing = VerbOption(
-    "fail-on-conflict", help: "end with 1 where new conflicts came to be")
+    "fail-on-conflict", help: "exit with 1 if there are new conflicts")
 
   private static let message = VerbOption(
-    "m", "message", value: "TEXT", help: "what the version says of itself")
+    "m", "message", value: "TEXT", help: "the message of the version")
 
   /// All verbs, in the order of the help.
   package static let all: [Verb] =
     living + commands + looking + moving + [
       Verb(
-        name: "completion", usage: "llvs completion bash",
-        help:
-          "Prints what makes a shell complete the words of llvs: eval \"$(llvs completion bash)\".",
-        operands: .choice(["bash"]), run: printCompletion),
+        name: "completion", usage: "llvs completion bash|zsh|fish",
+        help: """
+          Prints what makes a shell complete the words of llvs.
+          For bash and zsh: eval "$(llvs completion bash)"; for fish: llvs completion fish | source.
+          """,
+        operands: .choice(["bash", "zsh", "fish"]), run: printCompletion),
       Verb(
         name: "help", usage: "llvs help [VERB] [--man]", help: "Explains a verb.",
         options: [VerbOption("man", help: "print the manual page, for man(1)")],
@@ -32,22 +34,24 @@ extension Verb {
   private static let living: [Verb] = [
     Verb(
       name: "init", usage: "llvs init STORE",
-      help: "Makes an empty store in a directory that is not there or empty.",
-      options: [VerbOption("force", help: "also where a store had better not be")],
+      help: "Makes an empty store in a new or empty directory.",
+      options: [
+        VerbOption("force", help: "even on a network or FUSE file system, where it is not safe")
+      ],
       operands: .files, run: initialize),
     Verb(
       name: "mount", usage: "llvs mount STORE MOUNTPOINT [-o OPTIONS] [--foreground]",
       help: """
-        Mounts a store, which is made if it is not there.
+        Mounts a store; a new one is made first.
         Options of our own: allow_other, force, nocreate, lowpower, names=N, and for root's mounts fasthistory,
         which shows .llvs/versions as a file system of its own, so that the kernel reads history as fast as a
         disk's; a plain umount is then busy. Also those of mount(8) for any file system (ro, noatime, dev, suid ...);
         with remount a mount that is there gets these.
         """,
       options: [
-        VerbOption("o", value: "OPTIONS", help: "as mount(8) has them, with commas between"),
-        VerbOption("foreground", help: "serve until it is unmounted or told to end"),
-        VerbOption("force", help: "the same as -o force: also where a store had better not be"),
+        VerbOption("o", value: "OPTIONS", help: "mount options, separated by commas"),
+        VerbOption("foreground", help: "stay in the foreground until the store is unmounted"),
+        VerbOption("force", help: "the same as -o force: even on a network or FUSE file system"),
       ], operands: .files, run: mount),
     Verb(
       name: "unmount", usage: "llvs unmount MOUNTPOINT [--force]",
@@ -57,20 +61,21 @@ extension Verb {
         """,
       options: [
         VerbOption(
-          "force", help: "detach it all the same: what is open there cannot be saved any more")
+          "force",
+          help: "detach it all the same; files that are open there cannot be saved any more")
       ],
       operands: .files, run: unmount),
     Verb(
       name: "status", usage: "llvs status",
       help: """
-        Tells in words how things stand: what is in no version yet, what is to merge, conflicts, peers.
-        The control file says the same for programs.
+        Shows what is in no version yet, what there is to merge, conflicts and peers.
+        The control file shows the same in short, --json for programs.
         """, run: status),
   ]
 
   private static let commands: [Verb] = [
     command(
-      "sync", "Commits, retrieves, merges and sends: the one command people need.",
+      "sync", "Commits, retrieves, merges and sends: as a rule the only command that is needed.",
       [failing], .peers),
     command(
       "commit",
@@ -79,24 +84,39 @@ extension Verb {
       The words are its message. A single word that is a file is not taken without asking, since other programs
       take files there: -m takes it.
       """, [message]),
-    command("retrieve", "Takes in the versions of peers.", [], .peers),
-    command("send", "Gives the versions of this store to peers.", [], .peers),
-    command("exchange", "Retrieves, then sends.", [], .peers),
+    command(
+      "retrieve",
+      """
+      Gets versions from peers and merges nothing.
+      Look first with "llvs merge --dry-run", then merge with "llvs merge".
+      """, [], .peers),
+    command("send", "Sends the versions of this store to peers.", [], .peers),
+    command("exchange", "Retrieves from peers, then sends to them; merges nothing.", [], .peers),
     command(
       "merge",
       """
-      Brings other heads in: all of this line, or those named.
+      Merges other heads: all of this branch, or those named.
       ARBITER decides where both sides changed a file: text and json take from both what does not clash,
       and where it does the newer side's; union keeps the lines of both; most-recent-change,
       most-recent-branch and keep-both take the newer file whole; ours or theirs takes one side's; exec
       COMMAND runs a program. What is dropped is listed by "llvs conflicts".
       """, [failing], .versions),
     command(
-      "restore", "Makes a new version with the content of an older one, whole or at paths.", [],
+      "restore",
+      """
+      Brings back a file, a directory or everything as a version has it.
+      "llvs restore at/yesterday notes.txt" brings back one file, "llvs restore V" the whole tree. It makes a new
+      version; what was there before stays in history, and "llvs undo" takes it back.
+      """, [],
       .versionsAndPaths),
     command("revert", "The same as restore.", [], .versionsAndPaths),
-    command("undo", "Goes back by one change of the head."),
-    command("redo", "Takes undo back."),
+    command(
+      "undo",
+      """
+      Takes back the last change: a version, a merge, a restore or a switch.
+      It makes a new version with the content from before; again it goes one further, "llvs redo" goes forth.
+      """),
+    command("redo", "Makes the change again that undo took back."),
     command(
       "branch",
       """
@@ -109,11 +129,15 @@ extension Verb {
         VerbOption("m", "rename", help: "give the branch another name"),
       ], .branches),
     command(
-      "switch", "Goes on from another version or line; - is the unnamed one.", [], .versions),
+      "switch",
+      """
+      Shows another branch or version in the tree, and goes on from there.
+      A version that is no newest one of a branch needs "as NAME", the name of a new branch; - is the unnamed line.
+      """, [], .versions),
     command(
       "tag",
       """
-      Gives a version a lasting name; lists such names if none is given.
+      Gives a version a lasting name, or lists these names.
       A name that another version has is refused; -f takes it from there, and says from which.
       """,
       [
@@ -177,9 +201,9 @@ extension Verb {
     command(
       "set",
       """
-      Changes settings of this store; without a value it tells them, all or those named.
+      Changes settings of this store, or shows them.
       settle=2s, autosync=off or 5m, automerge=on, arbiter=ARBITER, author=NAME, machine=NAME, mtime=stored or
-      now, reserve=256M, mergetool=TOOL. An empty value goes back to what is usual. ARBITER may depend on the
+      now, reserve=256M, mergetool=TOOL. An empty value restores the default. ARBITER may depend on the
       path: arbiter=*.log:union,*.cfg:most-recent-change; "llvs help merge" says what each does.
       on-version, on-conflict and on-sync name a command that is run when a version was made, when files come
       to be in conflict, and after each sync, with the paths of what changed or clashed behind its words:
@@ -187,11 +211,12 @@ extension Verb {
       """),
     Verb(
       name: "verify", usage: "llvs verify [PEER]",
-      help: "Checks every hash of the store, or of a peer.", operands: .peers, run: verify),
+      help: "Reads everything in the store, or in a peer's folder, and checks it for damage.",
+      operands: .peers, run: verify),
     Verb(
       name: "peer", usage: "llvs peer [NAME [ADDRESS|rm]]",
       help: """
-        Lists peers, adds or changes one, or forgets it.
+        Lists peers, adds, changes or forgets one.
         ADDRESS is a directory or another store; bundle+DIRECTORY keeps versions there in compressed
         bundles, which only llvs reads.
         """, operands: .peers, run: peer),
@@ -211,7 +236,7 @@ extension Verb {
         files are told apart by themselves. The store must not be mounted then.
         """,
       options: [
-        VerbOption("into", value: "PATH", help: "where in the tree; its top if not given"),
+        VerbOption("into", value: "PATH", help: "the place in the tree; its top if not given"),
         VerbOption(
           "on", value: "VERSION", completion: .versions,
           help: "what the version is based on; the head if not given"),
@@ -253,12 +278,12 @@ extension Verb {
     Verb(
       name: "backup", usage: "llvs backup DIR",
       help: """
-        Copies the store, also while it is mounted, with what is written and in no version yet.
+        Copies the store, even while it is mounted, with changes that are in no version yet.
         """,
       operands: .files, run: backup),
     Verb(
       name: "bench", usage: "llvs bench [ROW...]",
-      help: "Measures speeds beside references on this machine; \"llvs bench --help\" tells more.",
+      help: "Measures speeds on this machine; \"llvs bench --help\" says more.",
       run: { (line, _) in ExitCode(rawValue: Bench.run(line.words)) ?? .failed }),
   ]
 

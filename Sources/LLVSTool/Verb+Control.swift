@@ -91,20 +91,25 @@ extension Verb {
     guard damages.isEmpty else { return .damaged }
     if !line.isJSON {
       console.say(
-        "sound: \(report.versions) versions, \(report.entries) entries, \(report.bytes) bytes")
+        "no damage found: \(report.versions) versions, \(report.entries) files and directories, "
+          + ByteCount.text(report.bytes))
     }
     return .done
   }
 
   @Sendable static func peer(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let words = try line.operands(0...2)
+    var words = try line.operands(0...2)
     let site = try CommandTarget(line)
     if words.count == 2 {
+      if words[1] != "rm" { words[1] = try wholeAddress(words[1]) }
       switch site {
       case .mounted(let tree, _):
         let path = "\(tree.root)/.llvs/peers/\(words[0])"
         if let fault = StoreName.fault(words[0]) { throw UsageError(fault) }
         if words[1] == "rm" {
+          guard try site.reader().peers().contains(where: { $0.name == words[0] }) else {
+            throw ControlError(.notFound, "there is no peer \(words[0])")
+          }
           try FileSystem.unlink(path)
         } else {
           _ = try PeerAddress(Array(words[1].utf8))
@@ -130,6 +135,14 @@ extension Verb {
           try service.setPeer(words[0], address: Array(words[1].utf8))
         }
       }
+      if line.isJSON {
+        console.reply(
+          line, words[1] == "rm" ? "\(words[0]) is no peer any more" : "\(words[0]) is \(words[1])",
+          [
+            ReplyField("peer", words[0]),
+            ReplyField("address", words[1] == "rm" ? .null : .text(words[1])),
+          ])
+      }
       return .done
     }
     let peers = try site.reader().peers().filter { words.isEmpty || $0.name == words[0] }
@@ -140,7 +153,8 @@ extension Verb {
       let list = peers.map {
         ReplyValue.record([ReplyField("name", $0.name), ReplyField("address", address($0))])
       }
-      console.tell(ReplyValue.list(list).json)
+      console.tell(
+        ReplyValue.record([ReplyField("ok", .flag(true)), ReplyField("peers", .list(list))]).json)
     } else {
       console.tell(peers.map { "\($0.name)  \(address($0))" }.joined(separator: "\n"))
     }
@@ -151,6 +165,22 @@ extension Verb {
 extension Verb {
   private static func address(_ peer: Peer) -> String {
     String(decoding: peer.address.prefix { $0 != 0x0A }, as: UTF8.self)
+  }
+
+  /// Returns an address in which a relative path, or one below `~`, is whole: the daemon has another
+  /// current directory.
+  private static func wholeAddress(_ address: String) throws -> String {
+    let prefix = address.hasPrefix("bundle+") ? "bundle+" : ""
+    let path = String(address.dropFirst(prefix.count))
+    if path.hasPrefix("~/"), let home = SystemProcess.environment("HOME") {
+      return prefix + home + path.dropFirst(1)
+    }
+    let isRelative =
+      path == "." || path == ".." || path.hasPrefix("./") || path.hasPrefix("../")
+      || !path.contains(":") && !path.hasPrefix("/") && ((try? FileSystem.exists(path)) ?? false)
+    guard isRelative else { return address }
+    return prefix
+      + FileSystem.text(try FileSystem.resolve(Array(path.utf8)))
   }
 
   /// Writes a line to a file and closes it.

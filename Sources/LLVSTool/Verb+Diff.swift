@@ -55,8 +55,14 @@ extension Verb {
     let record = try store.version(meant: word)
     var writer = try DiffWriter(line, console, standard: .stat, isToApply: true)
     let story = VersionStory(store: store, labels: try VersionLabels(store))
+    let parent = try record.first.map { try store.version($0) } ?? nil
+    let differences = try VersionDifferences(
+      store, from: parent?.map ?? .empty, to: record.map, findingRenames: !line.has("no-renames"))
     if line.isJSON {
-      console.tell(ReplyValue.record(try story.fields(of: record, withChanges: true)).json)
+      var changes: [ReplyValue] = []
+      try differences.forEach { changes.append(try writer.record($0)) }
+      let fields = [ReplyField("ok", .flag(true))] + (try story.fields(of: record))
+      console.tell(ReplyValue.record(fields + [ReplyField("changes", .list(changes))]).json)
       return .done
     }
     console.page(line)
@@ -64,11 +70,7 @@ extension Verb {
       console.stream(line: text)
     }
     console.stream(line: "")
-    let parent = try record.first.map { try store.version($0) } ?? nil
-    try VersionDifferences(
-      store, from: parent?.map ?? .empty, to: record.map,
-      findingRenames: !line.has("no-renames")
-    ).forEach { try writer.write($0) }
+    try differences.forEach { try writer.write($0) }
     writer.finish()
     return .done
   }
@@ -103,6 +105,17 @@ extension Verb {
   ) throws -> ExitCode {
     let view = TreeView(map: store.map(of: record))
     switch try view.find(path: path) {
+    case .value(let entry)? where line.isJSON:
+      let bytes = try store.contents.bytes(entry.stored)
+      console.tell(
+        ReplyValue.record(
+          [ReplyField("ok", .flag(true)), ReplyField("version", record.name)]
+            + ReplyField.path("path", path)
+            + [
+              ReplyField("kind", "file"),
+              ReplyField("bytes", .number(Int64(clamping: entry.stored.length))),
+            ] + ReplyField.path("content", bytes)
+        ).json)
     case .value(let entry)?:
       var offset: UInt64 = 0
       var buffer = [UInt8](repeating: 0, count: Int(min(entry.stored.length, 1 << 20)))
@@ -120,7 +133,27 @@ extension Verb {
       while let item = try listing.next() {
         names.append(item.name + (item.entry?.isDirectory ?? true ? [0x2F] : []))
       }
-      for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      names.sort { $0.lexicographicallyPrecedes($1) }
+      guard !line.isJSON else {
+        console.tell(
+          ReplyValue.record(
+            [ReplyField("ok", .flag(true)), ReplyField("version", record.name)]
+              + ReplyField.path("path", path)
+              + [
+                ReplyField("kind", "directory"),
+                ReplyField(
+                  "names",
+                  .list(
+                    names.map { name in
+                      .record(
+                        ReplyField.path("name", name.last == 0x2F ? name.dropLast() : name)
+                          + [ReplyField("directory", .flag(name.last == 0x2F))])
+                    })),
+              ]
+          ).json)
+        return .done
+      }
+      for name in names {
         console.stream(PrintableText.visible(name) + [0x0A])
       }
     case nil:

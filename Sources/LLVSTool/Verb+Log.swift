@@ -46,7 +46,9 @@ extension Verb {
     let expression = TimeExpression(
       now: now.seconds * 1_000_000_000 + Int64(now.nanoseconds))
     guard let instant = expression.instant(text) else {
-      throw UsageError("\(text) is no time: yesterday, -2h, 2026-05-01, 2026-05-01T10:22")
+      throw UsageError(
+        "\"\(text)\" is no time; a time is written like yesterday, -2h, 2026-05-01 or 2026-05-01T10:22"
+      )
     }
     var meant = instant
     // The name of a day means its end; for --since it means its beginning.
@@ -137,7 +139,10 @@ extension Verb {
   private static func show(_ bytes: [UInt8], _ line: CommandLine, _ console: Console) {
     let text = String(decoding: bytes, as: UTF8.self)
     guard line.isJSON else {
-      console.stream(line: text)
+      // The log has times in UTC; people read them as the log of versions shows them.
+      let time = text.prefix { $0 != " " }
+      let shown = TimestampText.seconds(iso: String(time)).map { TimestampText.local(seconds: $0) }
+      console.stream(line: (shown ?? String(time)) + text.dropFirst(time.count))
       return
     }
     let words = text.split(separator: " ", maxSplits: 2).map(String.init)
@@ -184,6 +189,19 @@ extension Verb {
     }
     let story = VersionStory(store: store, labels: try VersionLabels(store))
     let style = try console.style(line)
+    /// The change of a revision for programs, if it is asked for.
+    func patch(_ before: Entry?, _ entry: Entry?) throws -> [ReplyField] {
+      guard line.has("patch") else { return [] }
+      var bytes: [UInt8] = []
+      let unified = UnifiedDiff(
+        style: TextStyle(isOn: false), context: 3, writesBytes: line.has("binary"),
+        emit: { bytes += $0 })
+      try unified.write(
+        TreeDifference(
+          path: path, old: before.map { FileImage($0, in: store) },
+          new: entry.map { FileImage($0, in: store) }))
+      return ReplyField.path("patch", bytes)
+    }
     console.page(line)
     for (record, entry) in revisions.reversed().prefix(try line.number("count") ?? .max) {
       let parent = try record.first.map { try store.version($0) } ?? nil
@@ -191,15 +209,18 @@ extension Verb {
       let words = try story.words(of: record)
       if line.isJSON {
         console.stream(
-          line: ReplyValue.record([
-            ReplyField("version", record.name),
-            ReplyField("change", entry == nil ? "-" : before == nil ? "+" : "*"),
-            ReplyField(
-              "bytes", entry.map { .number(Int64(clamping: $0.stored.length)) } ?? .null),
-            ReplyField("author", words.author.map { .text($0) } ?? .null),
-            ReplyField("machine", words.machine.map { .text($0) } ?? .null),
-            ReplyField("message", words.message.map { .text($0) } ?? .null),
-          ]).json)
+          line: ReplyValue.record(
+            [
+              ReplyField("version", record.name),
+              ReplyField("change", entry == nil ? "-" : before == nil ? "+" : "*"),
+              ReplyField(
+                "bytes", entry.map { .number(Int64(clamping: $0.stored.length)) } ?? .null),
+              ReplyField("time", VersionStory.time(record)),
+              ReplyField("author", words.author.map { .text($0) } ?? .null),
+              ReplyField("machine", words.machine.map { .text($0) } ?? .null),
+              ReplyField("message", words.message.map { .text($0) } ?? .null),
+            ] + (try patch(before, entry))
+          ).json)
         continue
       }
       let what = entry.map { "\($0.stored.length) bytes" } ?? "removed"

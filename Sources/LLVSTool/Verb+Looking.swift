@@ -6,13 +6,13 @@ extension Verb {
   /// The options of verbs that show differences.
   private static let differing: [VerbOption] = [
     VerbOption("u", "patch", help: "the lines that differ, as patch(1) and git apply take them"),
-    VerbOption("stat", help: "a line a file: lines added and removed, with a bar"),
-    VerbOption("name-status", help: "a line a file: + new, - gone, * changed, R renamed"),
-    VerbOption("name-only", help: "paths alone"),
+    VerbOption("stat", help: "a line for each file: lines added and removed, with a bar"),
+    VerbOption("name-status", help: "a line for each file: + new, - removed, * changed, R renamed"),
+    VerbOption("name-only", help: "only paths"),
     VerbOption(
       "U", "unified", value: "LINES", help: "lines of context around a change; 3 if not given"),
     binary,
-    VerbOption("no-renames", help: "tell a renamed file as one gone and one new"),
+    VerbOption("no-renames", help: "show a renamed file as one removed and one new"),
   ]
 
   static let looking: [Verb] = [
@@ -24,13 +24,14 @@ extension Verb {
         that changed something there.
         """,
       options: [
-        VerbOption("graph", help: "draw how versions came of each other"),
-        VerbOption("oneline", help: "a line a version"),
+        VerbOption("graph", help: "draw which version came from which"),
+        VerbOption("oneline", help: "one line for each version"),
         VerbOption("all", help: "all heads and branches, not only what head came from"),
-        VerbOption("n", "count", value: "COUNT", help: "so many at most; also -COUNT"),
+        VerbOption("n", "count", value: "COUNT", help: "at most COUNT; -COUNT is the same"),
         VerbOption(
-          "since", value: "TIME", help: "not before: yesterday, -2h, 2026-05-01, 2026-05-01T10:22"),
-        VerbOption("until", value: "TIME", help: "not after"),
+          "since", value: "TIME",
+          help: "not before TIME: yesterday, -2h, 2026-05-01, 2026-05-01T10:22"),
+        VerbOption("until", value: "TIME", help: "not after TIME"),
         VerbOption("follow", help: "oldest first, the last 10 or -n, then new ones as they come"),
         VerbOption("stat", help: "what changed in each, file by file"),
         VerbOption("u", "patch", help: "what changed in each, line by line"), binary,
@@ -38,25 +39,25 @@ extension Verb {
     Verb(
       name: "show", usage: "llvs show [VERSION[:PATH]] [OPTIONS]",
       help: """
-        Tells what a version is and what it changed; head if none is named.
+        Shows a version and what it changed; head if none is named.
         With :PATH it writes the bytes of the file as the version has it, or lists the directory.
         """, options: differing + VerbOption.paged, operands: .versions, run: show),
     Verb(
       name: "diff", usage: "llvs diff [A [B]] [PATH...] [OPTIONS]",
       help: """
-        Tells what differs between two versions; A..B is the same as A B.
+        Shows the differences between two versions; A..B is the same as A B.
         Without B, what differs between A and the live tree where the store is mounted, else head; without
         A too, what is in no version yet. Paths limit it; what is neither a version nor a path needs --.
         Off a terminal it is a patch that git apply takes whole, bytes that are no text included.
         """,
       options: differing + [
-        VerbOption("exit-code", help: "end with 1 where something differs")
+        VerbOption("exit-code", help: "exit with 1 if something differs")
       ] + VerbOption.paged, operands: .versionsAndPaths, run: diff),
     Verb(
       name: "history", usage: "llvs history PATH [-u]",
       help: "Lists the distinct revisions of one file, newest first.",
       options: [
-        VerbOption("n", "count", value: "COUNT", help: "so many at most; also -COUNT"),
+        VerbOption("n", "count", value: "COUNT", help: "at most COUNT; -COUNT is the same"),
         VerbOption("u", "patch", help: "what changed in each, line by line"), binary,
       ] + VerbOption.paged, operands: .paths, run: history),
     Verb(
@@ -127,8 +128,8 @@ extension Verb {
         """,
       options: [
         VerbOption(
-          "n", "count", value: "COUNT", help: "so many at most; also -COUNT; 20 if not given"),
-        VerbOption("f", "follow", help: "go on with new ones as they come"),
+          "n", "count", value: "COUNT", help: "at most COUNT; -COUNT is the same; 20 if not given"),
+        VerbOption("f", "follow", help: "go on and show new ones"),
       ], run: events),
   ]
 }

@@ -25,17 +25,22 @@ extension Verb {
       open += found.filter { new in !open.contains { $0.path == new.path } }
     }
     guard !open.isEmpty else {
-      console.say("no conflicts")
+      console.reply(
+        line, "no conflicts", [ReplyField("settled", .list([])), ReplyField("left", .list([]))])
       return .done
     }
-    var outcome = ExitCode.done
+    var settled: [[UInt8]] = []
+    var left: [ReplyValue] = []
+    func leave(_ path: [UInt8], _ reason: String) {
+      left.append(.record(ReplyField.path("path", path) + [ReplyField("reason", reason)]))
+      if !line.isJSON { console.complain("llvs: \(PrintableText.text(path)) \(reason).") }
+    }
     for conflict in open {
       let name = PrintableText.text(conflict.path)
       guard let texts = try ConflictTexts(conflict.conflict, in: place.store),
         let marked = texts.marked
       else {
-        console.complain("llvs: \(name) is not a text on every side; \"llvs settle\" closes it.")
-        outcome = .conflict
+        leave(conflict.path, "is not a text on every side; \"llvs settle\" closes it")
         continue
       }
       try place.begin(conflict.path)
@@ -43,13 +48,17 @@ extension Verb {
       switch try merge.run(tool) {
       case .merged(let bytes):
         try place.settle(conflict.path, with: bytes)
-        console.say("\(name) is settled")
-      case .left(let reason):
-        console.complain("llvs: \(name) is left as it is: \(reason).")
-        outcome = .conflict
+        settled.append(conflict.path)
+        if !line.isJSON { console.say("\(name) is settled") }
+      case .left(let reason): leave(conflict.path, "is left as it is: \(reason)")
       }
     }
-    return outcome
+    if line.isJSON {
+      console.reply(
+        line, "\(settled.count) settled, \(left.count) left",
+        [ReplyField("settled", settled), ReplyField("left", .list(left))])
+    }
+    return left.isEmpty ? .done : .conflict
   }
 
   private static func chosenTool(
@@ -138,6 +147,12 @@ private struct TextsInFiles {
       return path
     }
     let merged = try file("merged", marked)
+    let program = tool.words[0]
+    guard SystemProcess.isInstalled(program) else {
+      throw ControlError(
+        .notFound,
+        "\(PrintableText.text(Array(program.utf8))) is not installed; choose another with --tool")
+    }
     let command = tool.command(
       base: try file("base", texts.base), ours: try file("ours", texts.sides[0].text),
       theirs: try file("theirs", texts.sides[1].text), merged: merged)

@@ -14,7 +14,7 @@ extension Verb {
     }
     let store = try Store.open(
       path: words[0], mode: .writer, create: true, isForced: line.has("force"))
-    console.say("\(store.path) is an empty store")
+    console.reply(line, "\(store.path) is an empty store", [ReplyField("store", store.path)])
     return .done
   }
 
@@ -28,23 +28,47 @@ extension Verb {
 
   @Sendable static func mount(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let words = try mountWords(line)
-    guard !words.isRemount else { return try remount(words.request, console) }
+    guard !words.isRemount else { return try remount(line, words.request, console) }
     var request = words.request
     request.isForced = request.isForced || line.has("force")
     try MountedStores.release(request.store)
     try MountedStores.release(at: request.mountPoint)
+    try refuseMounted(request.store)
+    let isOverFiles =
+      try mount(at: request.mountPoint) == nil
+      && !((try? FileSystem.list(request.mountPoint)) ?? []).isEmpty
+    if isOverFiles, !line.has("foreground") {
+      console.complain(
+        "llvs: \(request.mountPoint) is not empty; the files in it are hidden while the store is mounted."
+      )
+    }
     return line.has("foreground")
       ? try serve(request, console) : try startDaemon(line, request, console)
   }
 
+  /// Refuses a store that is mounted already.
+  ///
+  /// - Throws: ``ControlError`` of kind busy, which says where.
+  private static func refuseMounted(_ store: String) throws {
+    guard try FileSystem.exists(store) else { return }
+    let path = try FileSystem.resolve(store)
+    guard let process = MountedStores.holder(of: "\(path)/lock")?.process,
+      let mount = MountedStores.mount(of: path, in: HistoryMount.others(of: try MountTable()))
+    else { return }
+    let place = PrintableText.text(mount.path)
+    throw ControlError(.busy, "\(store) is mounted on \(place) already (process \(process))")
+  }
+
   /// Gives a mount other flags; the daemon and its other options stay.
-  private static func remount(_ request: MountRequest, _ console: Console) throws -> ExitCode {
+  private static func remount(
+    _ line: CommandLine, _ request: MountRequest, _ console: Console
+  ) throws -> ExitCode {
     let point = request.mountPoint
     guard try mount(at: point) != nil else {
       throw ControlError(.notFound, "no store is mounted on \(point)")
     }
     try request.flags.remount(try FileSystem.resolve(point))
-    console.say("\(point) has the new options")
+    console.reply(line, "\(point) has the new options", [ReplyField("mountPoint", point)])
     return .done
   }
 
@@ -124,7 +148,13 @@ extension Verb {
       }
       SystemClock.sleep(nanoseconds: 5_000_000)
     }
-    console.say("\(request.store) is mounted on \(request.mountPoint)")
+    let history = "\(request.mountPoint)/.llvs"
+    console.reply(
+      line, "\(request.store) is mounted on \(request.mountPoint); history is in \(history)",
+      [
+        ReplyField("store", request.store), ReplyField("mountPoint", request.mountPoint),
+        ReplyField("history", history),
+      ])
     return .done
   }
 
@@ -141,7 +171,8 @@ extension Verb {
     let point = try line.places(1...1)[0]
     try MountedStores.release(at: point)
     if try MountPoint.removeStale(point) {
-      console.say("\(point) had lost its daemon and is free")
+      console.reply(
+        line, "\(point) had lost its daemon and is free", [ReplyField("mountPoint", point)])
       return .done
     }
     guard let entry = try mount(at: point) else {
@@ -152,7 +183,9 @@ extension Verb {
       // The daemon serves the other mount; a bind mount is unmounted alone.
       try MountPoint.unmount(point, lazily: line.has("force"))
       let still = FileSystem.text(first.entry.path)
-      console.say("\(point) is unmounted; the store is still mounted on \(still)")
+      console.reply(
+        line, "\(point) is unmounted; the store is still mounted on \(still)",
+        [ReplyField("mountPoint", point), ReplyField("stillMounted", still)])
       return .done
     }
     let store: String
@@ -161,13 +194,13 @@ extension Verb {
     } catch let error as SystemError where error.errno == Errno.accessDenied {
       // A user who may not search a mount may not unmount it either, as a rule: the kernel decides.
       try MountPoint.unmount(point)
-      console.say("\(point) is unmounted")
+      console.reply(line, "\(point) is unmounted", [ReplyField("mountPoint", point)])
       return .done
     }
     let lock = "\(store)/lock"
     guard let daemon = MountedStores.holder(of: lock)?.process else {
       try MountPoint.unmount(point)
-      console.say("\(point) is unmounted")
+      console.reply(line, "\(point) is unmounted", [ReplyField("mountPoint", point)])
       if try !FileSystem.exists(lock) {
         throw ControlError(
           .notFound, "\(store) is not there any more: what was in no version yet is not kept")
@@ -191,8 +224,16 @@ extension Verb {
     }
     let end = end(ofHolder: daemon, of: lock)
     let unsaved = end.unsaved.map { "; not saved, and kept for the next mount: \($0)" } ?? ""
-    console.say("\(point) is unmounted\(unsaved)")
-    if let reason = end.failure ?? lostCut(&events) {
+    let lost = end.failure ?? lostCut(&events)
+    if !line.isJSON || lost == nil && end.damaged == nil {
+      console.reply(
+        line, "\(point) is unmounted\(unsaved)",
+        [
+          ReplyField("mountPoint", point),
+          ReplyField("unsaved", end.unsaved.map { .text($0) } ?? .null),
+        ])
+    }
+    if let reason = lost {
       throw ControlError(
         .refused,
         "the last version was not made: \(reason); what is in none is kept for the next mount")

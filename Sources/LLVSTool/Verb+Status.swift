@@ -71,24 +71,23 @@ struct StatusText {
     lines += try pending(ask)
     if number("toMerge") > 0 {
       let others = Self.some(number("toMerge"), "other head")
-      lines.append("\(others) to merge: \"llvs merge\".")
+      lines.append("\(others) to merge with \"llvs merge\".")
     }
     if number("conflicts") > 0 {
       lines.append(
-        "\(Self.some(number("conflicts"), "conflict")) open, \"llvs help settle\" says what to do:")
+        "\(Self.some(number("conflicts"), "conflict")) open; \"llvs help settle\" says what to do:")
       lines += Self.shortened(try ask(["conflicts"]))
     }
     lines += peers()
     if let fault = fields["storeFault"] as? String {
-      lines.append("Nothing is kept any more: \(fault).")
+      lines.append("Nothing is stored any more: \(fault).")
     }
     if fields["belowReserve"] as? Bool ?? false {
-      lines.append("Little space is free: no versions are made by themselves.")
+      lines.append("Little space is free, so no versions are made by themselves.")
     }
     if let last = fields["last"] as? String, case .failed(let message) = ControlReply(last) {
-      let time = (fields["lastTime"] as? Int).map {
-        TimestampText.ago(seconds: Int64($0) / 1_000_000_000)
-      }
+      let time = (fields["lastTime"] as? String).flatMap { TimestampText.seconds(iso: $0) }
+        .map { TimestampText.ago(seconds: $0) }
       lines.append("The last error\(time.map { " was \($0)" } ?? ""): \(message).")
     }
     return lines
@@ -120,16 +119,16 @@ struct StatusText {
     }
     var lines: [String] = []
     if !paths.isEmpty {
-      lines.append("Not in a version yet\(when), \"llvs diff\" shows how it differs:")
+      lines.append("Not in a version yet\(when); \"llvs diff\" shows the differences:")
       lines += Self.shortened(Self.folded(paths).joined(separator: "\n"))
     }
     if !beside.isEmpty {
       lines.append(
-        "Saved in files whose names others have now\(when), the next version merges them:")
+        "Saved in files that a merge replaced\(when); the next version merges them:")
       lines += Self.shortened(beside.joined(separator: "\n"))
     }
     if !unsaved.isEmpty {
-      lines.append("Still being written, so it waits until it is saved:")
+      lines.append("Still being written, and in no version before it is saved:")
       lines += Self.shortened(unsaved.sorted().joined(separator: "\n"))
     }
     return lines
@@ -170,23 +169,26 @@ struct StatusText {
       + peers.map { peer in
         var parts: [String] = []
         func time(_ name: String) -> Int64? {
-          (peer[name] as? Int).map { Int64($0) / 1_000_000_000 }
+          (peer[name] as? String).flatMap { TimestampText.seconds(iso: $0) }
         }
         if let failed = time("failed") {
           parts.append(
             "failed \(TimestampText.ago(seconds: failed)): \(peer["message"] as? String ?? "")")
-          if let ok = time("lastOK") { parts.append("last well \(TimestampText.ago(seconds: ok))") }
+          let last = time("lastOK").map { TimestampText.ago(seconds: $0) }
+          parts.append("last successful sync: \(last ?? "never")")
         } else if let ok = time("lastOK") {
           let isWhole = peer["refused"] as? Int ?? 0 == 0
           parts.append(
-            "\(isWhole ? "in step" : "exchanged with") \(TimestampText.ago(seconds: ok))")
+            "\(isWhole ? "in sync" : "exchanged with") \(TimestampText.ago(seconds: ok))")
         } else {
           parts.append("never exchanged with")
         }
         if let count = peer["refused"] as? Int, count > 0 {
           parts.append("\(count) refused: \(peer["refusal"] as? String ?? "")")
         }
-        if let count = peer["waiting"] as? Int, count > 0 { parts.append("\(count) not whole yet") }
+        if let count = peer["waiting"] as? Int, count > 0 {
+          parts.append("\(Self.some(count, "version")) of which only a part is there yet")
+        }
         if let count = peer["toSend"] as? Int, count > 0 {
           parts.append("\(Self.some(count, "version")) to send")
         }

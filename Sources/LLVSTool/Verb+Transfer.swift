@@ -37,6 +37,7 @@ extension Verb {
     }
     switch site {
     case .mounted(let tree, _):
+      try refuseMount(tree, directory, shown)
       // Pending changes would be lost if they were overwritten.
       _ = try site.run(["commit"], console)
       let patterns = try site.reader().state().settings[IgnorePatterns.settingName]
@@ -63,17 +64,29 @@ extension Verb {
         progress: { console.progress(CommandProgress("importing", done: $0, total: 0)) })
       let record = try source.run(in: store, message: line.options["message"])
       let text = record.map { "\($0.name) holds \(source.count) entries of \(shown)" }
-      if line.isJSON {
-        console.tell(
-          ReplyValue.record([
-            ReplyField("ok", .flag(true)),
-            ReplyField("version", record.map { .text($0.name) } ?? .null),
-            ReplyField("entries", source.count),
-          ]).json)
-      } else {
-        console.say(text ?? "nothing to import: the tree holds all of \(shown)")
-      }
+      console.reply(
+        line, text ?? "nothing to import: the tree holds all of \(shown)",
+        [
+          ReplyField("version", record.map { .text($0.name) } ?? .null),
+          ReplyField("entries", source.count),
+        ])
       return complain(of: source.leftOut, console)
+    }
+  }
+
+  /// Refuses a directory of the mount itself, or one that holds it: the copy would contain itself.
+  /// Versions may be copied into the tree.
+  private static func refuseMount(
+    _ tree: MountView, _ directory: [UInt8], _ shown: String
+  ) throws {
+    let slash: [UInt8] = [0x2F]
+    let (real, root) = (try FileSystem.resolve(directory), Array(tree.root.utf8))
+    let holdsMount = real == root || root.starts(with: real == slash ? slash : real + slash)
+    let isInTree =
+      real.starts(with: root + slash)
+      && !real.split(separator: 0x2F).contains { $0.elementsEqual(ReservedName.bytes) }
+    guard !holdsMount, !isInTree else {
+      throw UsageError("\(shown) is in the mount itself, or holds it")
     }
   }
 
@@ -100,7 +113,12 @@ extension Verb {
       })
     try export.run(record)
     for complaint in export.complaints { console.complain("llvs: \(complaint).") }
-    console.say("\(record.name) is in \(words[1])")
+    console.reply(
+      line, "\(record.name) is in \(words[1])",
+      [
+        ReplyField("version", record.name), ReplyField("directory", words[1]),
+        ReplyField("complaints", .list(export.complaints.map { .text($0) })),
+      ])
     return export.complaints.isEmpty ? .done : .failed
   }
 
@@ -113,14 +131,23 @@ extension Verb {
 
   @Sendable static func backup(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     let target = try line.places(1...1)[0]
-    let store = try CommandTarget(line).reader()
+    let site = try CommandTarget(line)
+    let store = try site.reader()
     try refuseInside(store, target)
+    if case .mounted(let tree, _) = site,
+      try [.equal, .inside].contains(PathRelation.of(mountPoint: target, toStore: tree.root))
+    {
+      throw UsageError(
+        "\(target) is in the mount itself: the copy would become part of its versions")
+    }
     try LiveTree.backup(store, to: target) { done, total in
       console.progress(
         CommandProgress("copying MiB", done: Int(done >> 20), total: Int(total >> 20)))
       return true
     }
-    console.say("\(store.path) is copied to \(target)")
+    console.reply(
+      line, "\(store.path) is copied to \(target)",
+      [ReplyField("store", store.path), ReplyField("directory", target)])
     return .done
   }
 }

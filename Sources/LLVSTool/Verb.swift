@@ -1,3 +1,4 @@
+import Grammar
 import HistoryTree
 
 /// A verb of the tool.
@@ -52,12 +53,43 @@ package struct Verb: Sendable {
   // MARK: - Help
 
   @Sendable static func explain(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    if line.isJSON { return try explainInJSON(line, console) }
     guard let name = try line.operands(0...1).first else {
       console.tell(line.has("man") ? ManualPage.text : overview)
       return .done
     }
     guard let verb = named(name) else { throw missing(name) }
     console.tell(verb.description)
+    return .done
+  }
+
+  private static func explainInJSON(
+    _ line: CommandLine, _ console: Console
+  ) throws -> ExitCode {
+    let name = try line.operands(0...1).first
+    if let name, named(name) == nil { throw missing(name) }
+    let verbs = all.filter { name == nil || $0.name == name }
+    console.tell(
+      ReplyValue.record([
+        ReplyField("ok", .flag(true)),
+        ReplyField(
+          "verbs",
+          .list(
+            verbs.map { verb in
+              .record([
+                ReplyField("name", verb.name), ReplyField("usage", verb.usage),
+                ReplyField("help", verb.help),
+                ReplyField(
+                  "options",
+                  .list(
+                    verb.options.map { option in
+                      .record([
+                        ReplyField("spelling", option.spelling), ReplyField("help", option.help),
+                      ])
+                    })),
+              ])
+            })),
+      ]).json)
     return .done
   }
 
@@ -88,7 +120,7 @@ package struct Verb: Sendable {
 
   /// The first line of the help.
   package static let summary =
-    "llvs VERB [OPTIONS] mounts a versioned store as a directory and keeps copies of it in step."
+    "llvs VERB [OPTIONS] mounts a versioned store as a directory and syncs copies of it."
 
   /// The text of `llvs help`.
   package static var overview: String {
@@ -105,7 +137,7 @@ package struct Verb: Sendable {
 
       \(lines.joined(separator: "\n"))
 
-      Options of all:
+      Options of all verbs:
       \(list(VerbOption.common))
       Paths in the tree:
         \(pathsHelp.split(separator: "\n").joined(separator: "\n  "))

@@ -50,12 +50,14 @@ package struct VerbOption: Sendable {
       help: "act on this store; through its mount where it is mounted"),
     VerbOption(
       "mount", value: "DIR", completion: .files,
-      help: "act on the store that is mounted there; else where the current directory is"),
+      help:
+        "act on the store that is mounted there; without it, on the one around the current directory"
+    ),
     VerbOption(
       "force",
-      help: "write a store also on a file system that it had better not be on: FUSE, NFS, SMB, 9p"),
-    VerbOption("json", help: "tell programs: one JSON value a line"),
-    VerbOption("q", "quiet", help: "say nothing but errors and what was asked for"),
+      help: "write a store even on FUSE, NFS, SMB or 9p, where it is not safe"),
+    VerbOption("json", help: "print JSON, one value a line"),
+    VerbOption("q", "quiet", help: "print only errors and the requested output"),
     VerbOption("h", "help", help: "explain the verb"),
     VerbOption("V", "version", help: "print the release of llvs"),
   ]

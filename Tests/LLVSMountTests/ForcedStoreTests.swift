@@ -49,7 +49,9 @@ extension Mounted {
           #expect(try run("llvs diff head~ head \(place)", beside: mounted).contains("+two"))
           #expect(try run("llvs diff \(place)", beside: mounted).contains("+three"))
           #expect(try run("llvs history f \(place) | wc -l", beside: mounted) == "2\n")
-          #expect(try run("llvs verify \(place)", beside: mounted).hasPrefix("sound: 2 versions"))
+          #expect(
+            try run("llvs verify \(place)", beside: mounted).hasPrefix(
+              "no damage found: 2 versions"))
           #expect(
             try run("llvs peer usb /media/usb \(place); llvs peer \(place)", beside: mounted)
               == "usb  /media/usb\n")
@@ -72,9 +74,11 @@ extension Mounted {
         _ = try run("llvs backup mnt/copy --mount inner; llvs unmount inner", beside: mounted)
         let before = try run("ls -A mnt/copy mnt/s; sha256sum mnt/copy/* || :", beside: mounted)
         #expect(
-          try run("llvs verify --store mnt/copy", beside: mounted).hasPrefix("sound: 2 versions"))
+          try run("llvs verify --store mnt/copy", beside: mounted).hasPrefix(
+            "no damage found: 2 versions"))
         #expect(
-          try run("llvs verify --store mnt/s", beside: mounted).hasPrefix("sound: 3 versions"))
+          try run("llvs verify --store mnt/s", beside: mounted).hasPrefix(
+            "no damage found: 3 versions"))
         #expect(try run("llvs log --oneline --store mnt/s | wc -l", beside: mounted) == "3\n")
         #expect(try run("llvs show head:pending --store mnt/s", beside: mounted) == "three\n")
         #expect(

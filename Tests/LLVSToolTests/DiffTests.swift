@@ -213,9 +213,10 @@ struct DiffTests {
       """
     #expect(result.output.hasPrefix(told), "\(result.output)")
     let counted = """
-       text  |   0
+       text  | xattr user.colour: "red" -> "blue"
+       void/ | new directory
        zeros | Bin 3000 -> 4000 bytes
-       2 files changed, 0 insertions(+), 0 deletions(-)
+       3 files changed, 0 insertions(+), 0 deletions(-)
 
       """
     #expect(result.output.hasSuffix(counted), "\(result.output)")

@@ -52,6 +52,7 @@ struct HelpTests {
       bash --norc -c '
         llvs() { "\(MountedStore.program)" "$@"; }
         eval "$(llvs completion bash)"
+        COMP_LINE="\(words.replacing(" = ", with: "=").replacing(" : ", with: ":").replacing("\"\"", with: ""))"
         COMP_WORDS=(\(words)); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _llvs
         printf "%s\\n" "${COMPREPLY[@]}"'
       """)
@@ -77,8 +78,58 @@ struct HelpTests {
       try Set(complete("llvs --store s diff ap", setup: setup)) == ["apart", "april", "apple"])
     #expect(try complete("llvs diff --store s head avenue/", setup: setup) == ["avenue/tree"])
     #expect(try complete("llvs sync --store s a", setup: setup) == ["anna"])
+    #expect(try complete("llvs show --store s april : av", setup: setup) == ["avenue/"])
+    #expect(try complete("llvs show --store s april : avenue/", setup: setup) == ["avenue/tree"])
+    #expect(try complete("llvs show --store s april : \"\"", setup: setup) == ["apple", "avenue/"])
+    #expect(
+      try complete("llvs log --store s april..ap", setup: setup) == [
+        "april..apart", "april..april",
+      ])
+    #expect(
+      try complete("llvs diff --store s at/ye", setup: setup) == ["at/yesterday"])
+    #expect(try complete("llvs switch --store s \"\"", setup: setup).prefix(2) == ["apart", "-"])
+    #expect(try complete("llvs merge --store s apart using js", setup: setup) == ["json"])
+    #expect(
+      try complete("llvs set --store s au", setup: setup) == ["autosync=", "automerge=", "author="])
+    #expect(try complete("llvs branch --store s -d a", setup: setup) == ["apart"])
     let versions = try complete("llvs show --store s 20", setup: setup)
     #expect(versions.count == 2 && versions.allSatisfy { $0.hasPrefix("20") }, "\(versions)")
+  }
+
+  @Test("zsh and fish complete the same words, where they are installed")
+  func otherShells() throws {
+    let setup = """
+      mkdir d; mkdir d/avenue; echo 2 > d/avenue/tree
+      llvs init s -q; llvs import d --store s -q; llvs tag april head --store s -q
+      mkdir bin; ln -s '\(MountedStore.program)' bin/llvs; PATH=$PWD/bin:$PATH
+      """
+    let zsh = try Tool().run(
+      setup + #"""
+
+        command -v zsh > /dev/null || { echo skipped; exit; }
+        zsh -fc '
+          compdef() { :; }
+          compadd() { while [[ $1 != -- ]]; do shift; done; shift; print -l -- "$@"; }
+          _files() { echo FILES; }
+          eval "$(llvs completion zsh)"
+          ask() { words=(llvs "$@"); CURRENT=$#words; _llvs; }
+          ask bla; ask show --store s april:av; ask diff --col; ask export --store s april ""'
+        """#)
+    if zsh.output != "skipped\n" {
+      #expect(zsh.output == "blame\napril:avenue/\n--color=\nhead\napril\nat/\n", "\(zsh.output)")
+    }
+    let fish = try Tool().run(
+      setup + #"""
+
+        command -v fish > /dev/null || { echo skipped; exit; }
+        export HOME=$PWD
+        fish --no-config -c '
+          llvs completion fish | source
+          complete -C "llvs bla"; complete -C "llvs show --store s april:av"; complete -C "llvs sync --st"'
+        """#)
+    if fish.output != "skipped\n" {
+      #expect(fish.output == "blame\napril:avenue/\n--store=\n", "\(fish.output)")
+    }
   }
 
   @Test("a word near to a verb or a version is offered instead")

@@ -121,7 +121,7 @@ struct NameBytesTests {
     let result = try Tool().run(
       #"""
       mkdir $'p\xff' m; at=$'s\xff'
-      try() { llvs "$@" > /dev/null 2> said; echo "$? $(grep -c 'is no UTF-8\|multibyte' said)"; }
+      try() { llvs "$@" > /dev/null 2> said; echo "$? $(grep -c 'is not UTF-8\|multibyte' said)"; }
       try init "$at"; try mount "$at" m; try mount s $'p\xff'; try log --store "$at"
       try log --store="$at"; try log --mount $'p\xff'; try unmount $'p\xff'
       llvs init s -q; try backup $'b\xff' --store s

@@ -50,7 +50,7 @@ struct NamesTests {
         6
         the branch apart is removed; it was at V
         nothing to merge
-        {"ok":true,"branches":[{"branch":"-","version":"V","isCurrent":false},{"branch":"apart","version":"V","isCurrent":true}],"text":"  -      V  (the unnamed line)\\n* apart  V"}
+        {"ok":true,"branches":[{"branch":"-","version":"V","isCurrent":false},{"branch":"apart","version":"V","isCurrent":true}],"text":"  -      V  (the unnamed line)\\u000a* apart  V"}
 
         """, "\(result.output)")
   }

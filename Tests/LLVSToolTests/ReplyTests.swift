@@ -95,24 +95,24 @@ struct ReplyTests {
       """)
     #expect(
       result.output == """
-        settle=2s     as usual
-        autosync=5m   set here
-        automerge=on  as usual
-        arbiter=      as usual
-        author=A      set here
-        machine=M     set here
-        mtime=stored  as usual
-        reserve=256M  as usual
-        mergetool=    as usual
-        on-version=   as usual
-        on-conflict=  as usual
-        on-sync=      as usual
+        settle=2s     (default)
+        autosync=5m   (set here)
+        automerge=on  (default)
+        arbiter=      (default)
+        author=A      (set here)
+        machine=M     (set here)
+        mtime=stored  (default)
+        reserve=256M  (default)
+        mergetool=    (default)
+        on-version=   (default)
+        on-conflict=  (default)
+        on-sync=      (default)
         --
-        reserve=256M  as usual
-        autosync=5m   set here
+        reserve=256M  (default)
+        autosync=5m   (set here)
         llvs: no setting "nothing": settle, autosync, automerge, arbiter, author, machine, mtime, reserve, mergetool, on-version, on-conflict, on-sync.
         2
-        autosync=off  as usual
+        autosync=off  (default)
 
         """, "\(result.output)")
     let status = try tool.json("llvs status --store s --json")

@@ -161,7 +161,7 @@ struct SearchTests {
       #"""
       mkdir m; llvs mount s m -q && trap 'llvs unmount m -q' EXIT
       echo 1 > m/a; llvs commit -q --mount m
-      llvs watch --json --mount m > seen & watch=$!
+      (exec \#(MountedStore.program) watch --json --mount m) > seen & watch=$!
       sleep 1; echo 2 > m/b; llvs commit -q --mount m; sleep 1; kill $watch
       cat seen
       """#)

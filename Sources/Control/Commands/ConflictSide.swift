@@ -56,12 +56,32 @@ package struct ConflictSides: Sendable {
 
   /// - Throws: what reading the store throws.
   package init(_ conflict: ValueConflict, in store: Store) throws(StoreError) {
-    kept = try conflict.kept.map { (node) throws(StoreError) in
+    let maker = try Self.maker(ofKept: conflict, in: store)
+    kept = try maker.map { (node) throws(StoreError) in
       try ConflictSide(node, isRemoval: conflict.ours == nil, in: store)
     }
     dropped = try conflict.theirs.map { (revision) throws(StoreError) in
       try ConflictSide(revision.maker, isRemoval: revision.entry == nil, in: store)
     }
+  }
+
+  /// Returns the version that made what was kept. Undo of settling brings bytes back that others made:
+  /// these count, not who went back.
+  private static func maker(
+    ofKept conflict: ValueConflict, in store: Store
+  ) throws(StoreError) -> HistoryNode? {
+    guard let node = conflict.kept, let ours = conflict.ours,
+      let record = try store.version(node.number),
+      try store.metadata(of: record)[.reopened] != nil
+    else { return conflict.kept }
+    for before in try store.versions(changing: conflict.key).reversed()
+    where before.number < node.number && !before.flags.contains(.automatic) {
+      guard let entry = try store.map(of: before).entry(at: conflict.key),
+        entry.stored.digest == ours.stored.digest
+      else { continue }
+      return try store.graph.node(before.number)
+    }
+    return node
   }
 
   /// For example `kept: laptop, Ann, 10:12; dropped: desk, Bob, 10:11`.

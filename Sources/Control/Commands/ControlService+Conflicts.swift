@@ -62,7 +62,7 @@ extension ControlService {
       var line = "\(String(decoding: item.path, as: UTF8.self)): \(sides.text)"
       var record = Self.record(item, sides)
       if let directory = directories[item.conflict.key] {
-        line += "; the file \(directory), whose name a directory has"
+        line += "; \(Self.displacedText(directory, String(decoding: item.path, as: UTF8.self)))"
         record.append(ReplyField("directory", directory))
       }
       lines.append(line)
@@ -72,7 +72,7 @@ extension ControlService {
     for value in displaced where !clashed.contains(value.entry.key) {
       let path = String(decoding: value.path, as: UTF8.self)
       let directory = String(decoding: value.directory, as: UTF8.self)
-      lines.append("\(path): the file \(directory), whose name a directory has")
+      lines.append("\(path): \(Self.displacedText(directory, path))")
       fields.append(
         .record(
           ReplyField.path("path", value.path) + [
@@ -83,6 +83,11 @@ extension ControlService {
     return CommandResult(
       lines.isEmpty ? "no conflicts" : lines.joined(separator: "\n"),
       [ReplyField("conflicts", .list(fields))])
+  }
+
+  /// Says that a file is shown under another name, since a directory has its own.
+  private static func displacedText(_ directory: String, _ path: String) -> String {
+    "\(directory) is a file on one side and a directory on the other; the file is shown as \(path): rename one of them"
   }
 
   /// A conflict for programs.

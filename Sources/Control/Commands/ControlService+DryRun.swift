@@ -5,6 +5,8 @@ import TreeNames
 /// The changes that a merge would make to the working tree, path by path.
 struct MergePreview {
   private var signs: [[UInt8]: String] = [:]
+  /// Who made the sides of values that both sides changed, by path.
+  private var sides: [[UInt8]: (ours: ConflictSide, theirs: ConflictSide)] = [:]
   /// The values that both sides changed.
   private(set) var clashes: [Key] = []
   /// The values that would be displaced by directories.
@@ -37,6 +39,11 @@ struct MergePreview {
     for key in clashes + displaced { signs[TreeView.ownPath(key)] = "!" }
   }
 
+  /// Notes who made the sides of a clash.
+  mutating func note(_ ours: ConflictSide, _ theirs: ConflictSide, at key: Key) {
+    sides[TreeView.ownPath(key)] = (ours, theirs)
+  }
+
   /// Adds the differences of two maps, if the working tree would switch from one to the other.
   mutating func add(from old: ValueMap, to new: ValueMap) throws(StoreError) {
     let (before, after) = (TreeView(map: old), TreeView(map: new))
@@ -63,8 +70,9 @@ struct MergePreview {
   /// One line for each path.
   var lines: [String] {
     let all = sorted
-    let shown = all.prefix(Self.limit).map {
-      "\($0.sign) \(String(decoding: $0.path, as: UTF8.self))"
+    let shown = all.prefix(Self.limit).map { path, sign in
+      let both = sides[path].map { " (ours: \($0.ours.text); theirs: \($0.theirs.text))" } ?? ""
+      return "\(sign) \(String(decoding: path, as: UTF8.self))\(both)"
     }
     return shown + (all.count > Self.limit ? ["... \(all.count - Self.limit) more"] : [])
   }
@@ -73,13 +81,29 @@ struct MergePreview {
     ReplyField(
       "changes",
       .list(
-        sorted.prefix(Self.limit).map {
-          .record(ReplyField.path("path", $0.path) + [ReplyField("change", $0.sign)])
+        sorted.prefix(Self.limit).map { path, sign in
+          let both = sides[path].map {
+            [
+              ReplyField("ours", .record($0.ours.fields)),
+              ReplyField("theirs", .record($0.theirs.fields)),
+            ]
+          }
+          return .record(
+            ReplyField.path("path", path) + [ReplyField("change", sign)] + (both ?? []))
         }))
   }
 }
 
 extension ControlService {
+  /// The maker of what a version has at a key, or of the version if it has nothing there.
+  private func side(
+    of key: Key, in record: VersionRecord
+  ) throws(StoreError) -> ConflictSide {
+    let entry = try store.map(of: record).entry(at: key)
+    let node = try store.graph.node(entry?.storedVersion ?? record.number)
+    return try ConflictSide(node, isRemoval: entry == nil, in: store)
+  }
+
   /// Reports the changes and clashes of a merge, and changes nothing; pending changes are not
   /// considered.
   func dryRun(
@@ -116,6 +140,11 @@ extension ControlService {
           summary.heads += summary.heads == 0 ? 2 : 1
           try preview.add(
             result, to: store.map(record.map), displacing: displaced.keys(at: head, in: store))
+          for drop in result.dropped {
+            let key = drop.key
+            preview.note(
+              try self.side(of: key, in: record), try self.side(of: key, in: other), at: key)
+          }
         }
       }
     }

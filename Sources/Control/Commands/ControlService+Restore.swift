@@ -29,16 +29,19 @@ extension ControlService {
     }
   }
 
+  /// So many paths are told in a reply.
+  private static let namesTold = 3
+
   /// Makes a version with the contents of another, of the whole tree or at some paths.
   ///
   /// With `withConflicts`, the conflicts that were open at that version are opened again, and the
   /// conflicts that were settled there are settled again.
   func restore(
-    _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: HeadReason,
-    withConflicts: Bool = false,
-    _ context: CommandContext
+    _ source: VersionRecord, _ paths: [[UInt8]] = [], reason: HeadReason, message: String? = nil,
+    withConflicts: Bool = false, _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
-    var count = 0
+    var counts = (new: 0, changed: 0, removed: 0)
+    var names: [[UInt8]] = []
     let conflicts = withConflicts ? try conflictMetadata(of: source) : [:]
     let outcome = try move(reason, context) { (transaction, head) throws(StoreError) in
       guard let head, let record = try transaction.version(head) else {
@@ -52,29 +55,47 @@ extension ControlService {
         isCancelled: context.isCancelled)
       let edits = try restoration.edits(from: base, to: self.store.map(source.map))
       guard !edits.isEmpty || !conflicts.isEmpty else { return head }
-      count = edits.count
+      for edit in edits {
+        let old = try base.entry(at: edit.key, directory: edit.isDirectory)
+        if names.count <= Self.namesTold, !edit.isDirectory {
+          names.append(TreeView.ownPath(edit.key))
+        }
+        switch edit {
+        case .remove: counts.removed += 1
+        case .put: if old == nil { counts.new += 1 } else { counts.changed += 1 }
+        }
+      }
       let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
         .applying(edits: edits)
       return try transaction.add(
         AuthoredVersion(
           number: try transaction.reserveVersion(), first: head, base: base, map: map,
-          line: Self.branch(record.line), author: self.author, message: reason.text,
+          line: Self.branch(record.line), author: self.author, message: message ?? reason.text,
           metadata: conflicts)
       ).number
     }
+    let count = counts.new + counts.changed + counts.removed
     guard count > 0 || !conflicts.isEmpty else {
       return CommandResult(
         "nothing to restore: the tree is as \(source.name)",
-        [ReplyField("version", .null), ReplyField("changed", 0)])
+        [
+          ReplyField("version", .null), ReplyField("source", source.name),
+          ReplyField("changed", 0), ReplyField("new", 0), ReplyField("removed", 0),
+        ])
     }
     let name = outcome.head?.name ?? "-"
     let opened = conflicts[.reopened] == nil ? "" : ", conflicts are open again"
-    log.add("restore", "\(name) \(count) changed, as \(source.name)\(opened)")
+    let parts = [(counts.changed, "changed"), (counts.new, "new"), (counts.removed, "removed")]
+      .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    let told = names.isEmpty ? "" : ": \(Self.names(names, atMost: Self.namesTold))"
+    let changes = (parts.isEmpty ? ["nothing changed"] : parts).joined(separator: ", ") + told
+    log.add("restore", "\(name) as \(source.name), \(changes)\(opened)")
     return CommandResult(
-      "\(name) as \(source.name), \(count) changed\(opened)",
+      "\(name) as \(source.name), \(changes)\(opened)",
       [
         ReplyField("version", name), ReplyField("source", source.name),
-        ReplyField("changed", count), ReplyField("unsaved", outcome.allUnsaved),
+        ReplyField("changed", counts.changed), ReplyField("new", counts.new),
+        ReplyField("removed", counts.removed), ReplyField("unsaved", outcome.allUnsaved),
       ])
   }
 

@@ -51,7 +51,7 @@ extension ControlService {
     let width = min(items.map { $0.0.utf8.count + $0.1.utf8.count }.max() ?? 0, 32)
     let lines = items.map { name, value, isSet in
       let gap = max(0, width - name.utf8.count - value.utf8.count)
-      let origin = withheld.contains(name) ? "withheld" : isSet ? "set here" : "as usual"
+      let origin = withheld.contains(name) ? "(withheld)" : isSet ? "(set here)" : "(default)"
       return "\(name)=\(value)" + String(repeating: " ", count: gap) + "  " + origin
     }
     return CommandResult(

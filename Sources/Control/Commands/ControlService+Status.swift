@@ -23,7 +23,7 @@ extension ControlService {
   package func status() throws(ControlError) -> Status {
     var lines: [(String, String)] = []
     var fields: [ReplyField] = []
-    fields.append(ReplyField("store", store.path))
+    fields += [ReplyField("ok", .flag(true)), ReplyField("store", store.path)]
     describePresence(&lines, &fields)
     try describe("head", &lines, &fields, describeHead)
     describePending(&lines, &fields)
@@ -192,7 +192,7 @@ extension ControlService {
       var parts: [String] = []
       if let failed = state.failed {
         parts.append("failed \(TimestampText.short(failed)): \(state.message)")
-        if let ok = state.succeeded { parts.append("last ok \(TimestampText.utc(ok))") }
+        if let ok = state.succeeded { parts.append("last ok \(TimestampText.short(ok))") }
       } else if let ok = state.succeeded {
         parts.append("\(state.refused > 0 ? "exchanged" : "ok") \(TimestampText.short(ok))")
       } else {
@@ -206,8 +206,8 @@ extension ControlService {
         .record([
           ReplyField("name", peer.name),
           ReplyField("address", String(decoding: peer.address, as: UTF8.self)),
-          ReplyField("lastOK", state.succeeded.map { .number($0) } ?? .null),
-          ReplyField("failed", state.failed.map { .number($0) } ?? .null),
+          ReplyField("lastOK", state.succeeded.map { .text(TimestampText.iso($0)) } ?? .null),
+          ReplyField("failed", state.failed.map { .text(TimestampText.iso($0)) } ?? .null),
           ReplyField("message", state.message), ReplyField("toSend", count),
           ReplyField("refused", state.refused), ReplyField("refusal", state.refusal),
           ReplyField("waiting", state.waiting),
@@ -255,7 +255,7 @@ extension ControlService {
     if let last, case .failed = last.reply { text += " (\(TimestampText.short(last.time)))" }
     lines.append(("last", text))
     fields.append(ReplyField("last", last.map { .text($0.reply.text) } ?? .null))
-    fields.append(ReplyField("lastTime", last.map { .number($0.time) } ?? .null))
+    fields.append(ReplyField("lastTime", last.map { .text(TimestampText.iso($0.time)) } ?? .null))
   }
 
   private func describeWithheld(_ lines: inout [(String, String)], _ fields: inout [ReplyField]) {

@@ -27,7 +27,9 @@ extension ControlService {
       return record
     }
     guard step.isMove else {
-      return try restore(target, reason: reason, withConflicts: true, context)
+      return try restore(
+        target, reason: reason, message: "\(reason.verb): back to \(target.name)",
+        withConflicts: true, context)
     }
     let destination = try place(of: target)
     let outcome = try move(reason, context) { (_, _) throws(StoreError) in destination.number }

@@ -81,7 +81,7 @@ extension ControlService {
   private static func stranger(_ id: Version.ID) -> ControlError {
     ControlError(
       .unrelated,
-      "what is there has no common ancestor with the tree, so nothing was taken or sent; "
-        + "\"merge \(id.rawValue) unrelated\" takes it in and merges it")
+      "the folder belongs to another store, and nothing was exchanged; "
+        + "\"merge \(id.rawValue) unrelated\" joins both histories")
   }
 }

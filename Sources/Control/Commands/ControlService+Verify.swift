@@ -23,7 +23,7 @@ extension ControlService {
       throw ControlError(.damaged, first + more)
     }
     return CommandResult(
-      "sound: \(report.versions) versions, \(report.entries) entries, \(report.bytes) bytes",
+      "no damage found: \(report.versions) versions, \(report.entries) files and directories, \(report.bytes) bytes",
       [
         ReplyField("versions", report.versions), ReplyField("entries", report.entries),
         ReplyField("bytes", Int(clamping: report.bytes)),
@@ -88,7 +88,7 @@ extension ControlService {
         .damaged, "\(name): \(shown)\(more > 0 ? " (and \(more) more, in the log)" : "")")
     }
     return CommandResult(
-      "\(name) is sound: \(report.taken.count) versions, \(compared) the same here",
+      "\(name): no damage found in \(report.taken.count) versions, \(compared) of which are the same here",
       [
         ReplyField("peer", name), ReplyField("versions", report.taken.count),
         ReplyField("compared", compared), ReplyField("waiting", report.waiting.count),

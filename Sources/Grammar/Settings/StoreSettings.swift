@@ -92,7 +92,7 @@ package struct StoreSettings: Hashable, Sendable {
 
   /// Sentences about settings whose rows in the store are damaged.
   package static func faults(ofDamaged names: [String]) -> [String] {
-    names.map { "the setting \($0) is damaged, what is usual holds until it is set again" }
+    names.map { "the setting \($0) is damaged; its default holds until it is set again" }
   }
 
   /// Changes one setting.

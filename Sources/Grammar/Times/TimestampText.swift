@@ -31,6 +31,13 @@ package enum TimestampText {
     return "\(utc.date)T\(utc.time).\(CalendarTime.digits(Int(part / 1_000_000), 3))Z"
   }
 
+  /// Reads what ``iso(_:)`` or ``utc(seconds:)`` wrote, as seconds since 1970; nil for another text.
+  package static func seconds(iso text: String) -> Int64? {
+    guard text.utf8.count >= 20, text.hasSuffix("Z") else { return nil }
+    let end = TimeExpression(now: 0).instant(text.prefix { $0 != "." && $0 != "Z" } + "Z")
+    return end.map { $0 / 1_000_000_000 }
+  }
+
   // MARK: Local
 
   /// Formats an instant, in nanoseconds since 1970, as local hour and minute; of another day than today with
@@ -41,12 +48,12 @@ package enum TimestampText {
     return local.date == today?.date ? local.minutes : "\(local.date) \(local.minutes)"
   }
 
-  /// Formats an instant of today, in nanoseconds since 1970, as its local time of day; any other as
-  /// ``utc(_:)`` does.
+  /// Formats an instant of today, in nanoseconds since 1970, as its local time of day; any other with its
+  /// date: `2026-04-30 18:02`.
   package static func short(_ instant: Int64, now: Int64 = now()) -> String {
     guard let local = CalendarTime(local: instant / 1_000_000_000),
       let today = CalendarTime(local: now / 1_000_000_000), local.date == today.date
-    else { return utc(instant) }
+    else { return minute(instant, now: now) }
     return local.time
   }
 

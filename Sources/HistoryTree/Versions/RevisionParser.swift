@@ -118,7 +118,10 @@ extension Store {
 
   private func version(at time: String) throws(ControlError) -> VersionRecord {
     guard let instant = TimeExpression(now: TimestampText.now()).instant(time) else {
-      throw ControlError(.grammar, "\"\(time)\" is no time: yesterday, -2h, 2026-05-01T10:22")
+      throw ControlError(
+        .grammar,
+        "\"\(time)\" is no time; a time is written like yesterday, -2h, 2026-05-01 or 2026-05-01T10:22"
+      )
     }
     let found = try translating { () throws(StoreError) -> VersionRecord? in
       if let logged = try head(at: instant) {
@@ -129,8 +132,16 @@ extension Store {
       return try Ancestors.newest(
         of: head, in: self, notAfter: MetaTree.referenceTime(instant))
     }
-    guard let found else { throw ControlError(.notFound, "there was no version at \(time)") }
-    return found
+    if let found { return found }
+    let first = try translating { () throws(StoreError) in
+      try versions(afterName: nil, limit: 1).first
+    }
+    guard let first else { throw ControlError(.notFound, "there is no version yet") }
+    let made = Int64(((first.timestamp + 978_307_200) * 1e9).rounded())
+    throw ControlError(
+      .notFound,
+      "nothing was stored at \(time) yet: the first version is of \(TimestampText.minute(made)), \(first.name)"
+    )
   }
 
   /// Returns the newest head of a line that no other head contains; nil if there is no such line.

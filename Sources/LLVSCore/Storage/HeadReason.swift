@@ -73,6 +73,9 @@ package enum HeadReason: Hashable, Sendable {
     }
   }
 
+  /// The first word of the text, which is the command's name.
+  package var verb: String { String(text.prefix { $0 != " " }) }
+
   /// True if the tree went to another branch, so that undo switches it back.
   package var isMove: Bool {
     switch self {

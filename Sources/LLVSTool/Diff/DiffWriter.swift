@@ -8,9 +8,13 @@ struct DiffWriter {
 
   private let form: Form
   private let isJSON: Bool
+  /// Makes a patch of one difference for programs.
+  private let patch: (TreeDifference) throws -> [UInt8]
   private let console: Console
   private let unified: UnifiedDiff
   private var stat: DiffStat
+  /// True if the line asks for a patch, which is the standard form for people alone.
+  private let isPatchWanted: Bool
   /// The number of differences that were written.
   private(set) var count = 0
 
@@ -35,6 +39,17 @@ struct DiffWriter {
       style: style, context: try line.number("unified", atMost: 1_000_000) ?? 3,
       writesBytes: line.has("binary") || isToApply && !console.isTerminal,
       emit: { console.stream($0) })
+    let context = try line.number("unified", atMost: 1_000_000) ?? 3
+    let writesBytes = line.has("binary")
+    patch = { difference in
+      var bytes: [UInt8] = []
+      let plain = UnifiedDiff(
+        style: TextStyle(isOn: false), context: context, writesBytes: writesBytes,
+        emit: { bytes += $0 })
+      try plain.write(difference)
+      return bytes
+    }
+    isPatchWanted = asked.first == .patch
     stat = DiffStat(
       style: style, columns: console.columns, indent: indent, emit: { console.stream(line: $0) })
   }
@@ -42,9 +57,7 @@ struct DiffWriter {
   mutating func write(_ difference: TreeDifference) throws {
     count += 1
     guard !isJSON else {
-      let counts =
-        form == .stat ? try ContentPair(difference.old, difference.new).counts : nil
-      console.stream(line: ReplyValue.record(difference.fields(counts: counts)).json)
+      console.stream(line: try record(difference).json)
       return
     }
     switch form {
@@ -53,6 +66,13 @@ struct DiffWriter {
     case .nameStatus: console.stream(line: difference.text)
     case .nameOnly: console.stream(line: difference.shownPath)
     }
+  }
+
+  /// A difference for programs.
+  func record(_ difference: TreeDifference) throws -> ReplyValue {
+    let counts = form == .stat ? try ContentPair(difference.old, difference.new).counts : nil
+    let patch = isPatchWanted ? ReplyField.path("patch", try patch(difference)) : []
+    return .record(difference.fields(counts: counts) + patch)
   }
 
   mutating func finish() {

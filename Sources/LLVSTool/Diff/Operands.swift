@@ -37,10 +37,11 @@ struct Operands {
         if mayBeVersion, try Self.resemblesVersion(word, store) {
           _ = try store.version(meant: word)
         }
-        let kind = mayBeVersion ? "neither a version nor a path" : "no path"
+        let kind = mayBeVersion ? "neither a version nor a file here" : "no file here"
         throw ControlError(
           .notFound,
-          "\(word) is \(kind) in the tree; behind -- it is taken for a path all the same")
+          "\"\(word)\" is \(kind); for a path that no longer exists write: llvs \(line.verb) -- \(word)"
+        )
       }
       paths.append(path)
     }

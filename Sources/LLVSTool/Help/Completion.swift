@@ -10,12 +10,24 @@ extension Verb {
     _ line: CommandLine, _ console: Console
   ) throws -> ExitCode {
     switch line.words.first {
-    case "bash"? where line.words.count == 1: console.tell(Completion.bash)
+    case let shell? where line.words.count == 1 && CompletionScript.all[shell] != nil:
+      tell(line, CompletionScript.all[shell] ?? "", console)
     case "words"? where line.wordsBeforeDashes == 1:
       for word in Completion(Array(line.words.dropFirst())).words() { console.stream(line: word) }
-    default: throw UsageError("usage: llvs completion bash")
+    default: throw UsageError("usage: llvs completion bash, zsh or fish")
     }
     return .done
+  }
+}
+
+extension Verb {
+  private static func tell(_ line: CommandLine, _ script: String, _ console: Console) {
+    guard line.isJSON else { return console.tell(script) }
+    console.tell(
+      ReplyValue.record([
+        ReplyField("ok", .flag(true)), ReplyField("shell", line.words.first ?? ""),
+        ReplyField("script", script),
+      ]).json)
   }
 }
 
@@ -79,6 +91,7 @@ struct Completion {
     if verb.name == "merge", before.last == "using" { return ArbiterChoice.allNames + ["exec"] }
     if verb.name == "set" { return settings() }
     if verb.name == "settle", operands > 0 { return ["ours", "theirs", "base"] + versions() }
+    if verb.name == "switch" { return operands == 0 ? lines() + versions() : ["as"] }
     return values(verb.operands, operands)
   }
 
@@ -96,9 +109,9 @@ struct Completion {
     switch completion {
     case .nothing: return []
     case .files: return [Self.files]
-    case .versions: return versions()
+    case .versions: return versions() + inVersions()
     case .branches: return branches()
-    case .versionsAndPaths: return versions() + paths()
+    case .versionsAndPaths: return versions() + inVersions() + paths()
     case .paths: return paths()
     case .peers: return ((try? store()?.peers()) ?? []).map(\.name)
     case .verbs: return Verb.all.map(\.name)
@@ -129,12 +142,31 @@ struct Completion {
     ((try? store()?.lineNames().branches) ?? []).filter { $0 != VersionRecord.unnamedLine }
   }
 
+  /// The branches and the unnamed line.
+  private func lines() -> [String] { branches() + [VersionRecord.unnamedLine] }
+
+  /// Names of versions that begin with the word, also behind `A..`; of an empty word what has a name of its
+  /// own. `at/` and a day or a word for one come behind `at/`.
   private func versions() -> [String] {
+    guard let dots = word.firstRange(of: "..") else { return versions(beginning: word) }
+    let first = word[..<dots.upperBound]
+    return versions(beginning: String(word[dots.upperBound...])).map { first + $0 }
+  }
+
+  private func versions(beginning word: String) -> [String] {
     guard let store = store(), let names = try? store.lineNames() else { return [] }
-    var words = ["head"] + names.branches.filter { $0 != VersionRecord.unnamedLine } + names.tags
-    let newest = (try? store.versionsNewestFirst(before: nil, limit: Self.versionLimit)) ?? []
-    words += newest.filter { !$0.line.hasPrefix("llvs.") }.map(\.name)
+    var words =
+      ["head", "at/"] + names.branches.filter { $0 != VersionRecord.unnamedLine } + names.tags
     guard !word.isEmpty else { return words }
+    let newest = (try? store.versionsNewestFirst(before: nil, limit: Self.versionLimit)) ?? []
+    if word.hasPrefix("at/") {
+      words += ["at/today", "at/yesterday", "at/-1h"]
+      let calendar = TimeExpression(now: TimestampText.now())
+      words += newest.map { record in
+        "at/" + calendar.day(of: Int64((record.timestamp + 978_307_200) * 1e9))
+      }
+    }
+    words += newest.filter { !$0.line.hasPrefix("llvs.") }.map(\.name)
     // Versions of any age whose names begin with the word.
     var last = String(word.dropLast()) + "\u{1}"
     if let found = try? store.version(named: word) { words.append(found.name) }
@@ -151,16 +183,19 @@ struct Completion {
     return words.filter { seen.insert($0).inserted }
   }
 
-  /// Returns the shell's own completion of files if the store is mounted, else paths of the head.
-  private func paths() -> [String] {
-    guard let site = site() else { return [Self.files] }
-    guard case .store = site, let store = try? site.reader() else { return [Self.files] }
-    guard let number = try? store.state().head, let head = try? store.version(number) else {
-      return []
-    }
-    let slash = word.lastIndex(of: "/")
-    let directory = slash.map { String(word[..<$0]) } ?? ""
-    var listing = TreeView(map: store.map(of: head)).list(Array(directory.utf8))
+  /// Returns the paths in a version that the word names before a colon.
+  private func inVersions() -> [String] {
+    guard let colon = word.firstIndex(of: ":"), let store = store() else { return [] }
+    let name = String(word[..<colon])
+    guard let record = try? store.version(meant: name.isEmpty ? "head" : name) else { return [] }
+    let path = String(word[word.index(after: colon)...])
+    return names(near: path, in: TreeView(map: store.map(of: record))).map { "\(name):\($0)" }
+  }
+
+  /// Returns the names in the directory of a path, with the directory before them.
+  private func names(near path: String, in view: TreeView) -> [String] {
+    let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+    var listing = view.list(Array(directory.utf8))
     var found: [String] = []
     while found.count < 1000, let item = try? listing.next() {
       guard let name = String(validating: item.name, as: UTF8.self) else { continue }
@@ -170,40 +205,13 @@ struct Completion {
     return found
   }
 
-  /// The completion script for bash.
-  static let bash = #"""
-    # Completion of llvs for bash: eval "$(llvs completion bash)"
-    _llvs() {
-      local word=${COMP_WORDS[COMP_CWORD]} part line files= cut= i
-      local -a words=()
-      # Bash cuts words at "=": --store=DIR is three of them.
-      for ((i = 1; i <= COMP_CWORD; i++)); do
-        part=${COMP_WORDS[i]}
-        if [[ $part == = && ${words[-1]-} == --* ]] || [[ $cut && ${words[-1]} == *= ]]; then
-          words[-1]+=$part cut=1
-        else
-          words+=("$part") cut=
-        fi
-      done
-      [[ $word == = ]] && word=
-      COMPREPLY=()
-      while IFS= read -r line; do
-        if [[ $line == *:files ]]; then
-          files=1
-        elif [[ $cut ]]; then
-          COMPREPLY+=("${line#*=}")
-        else
-          COMPREPLY+=("$line")
-        fi
-      done < <(llvs completion words -- "${words[@]}" 2>/dev/null)
-      if [[ $files ]]; then
-        compopt -o filenames 2>/dev/null
-        while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$word")
-      fi
-      if ((${#COMPREPLY[@]} == 1)) && [[ ${COMPREPLY[0]} == *[=/] ]]; then
-        compopt -o nospace 2>/dev/null
-      fi
+  /// Returns the shell's own completion of files if the store is mounted, else paths of the head.
+  private func paths() -> [String] {
+    guard let site = site() else { return [Self.files] }
+    guard case .store = site, let store = try? site.reader() else { return [Self.files] }
+    guard let number = try? store.state().head, let head = try? store.version(number) else {
+      return []
     }
-    complete -F _llvs llvs
-    """#
+    return names(near: word, in: TreeView(map: store.map(of: head)))
+  }
 }

@@ -29,7 +29,11 @@ struct LogWriter {
 
   mutating func write(_ record: VersionRecord, predecessors: [VersionNumber]) throws {
     guard !line.isJSON else {
-      console.stream(line: ReplyValue.record(try story.fields(of: record)).json)
+      var fields = try story.fields(of: record)
+      if changes != nil {
+        fields.append(ReplyField("changes", .list(try changeRecords(of: record))))
+      }
+      console.stream(line: ReplyValue.record(fields).json)
       return
     }
     let isShort = line.has("oneline")
@@ -76,6 +80,17 @@ struct LogWriter {
     }
     let end = row.lastIndex { $0 != " " }
     console.stream(line: style.paint(end.map { String(row[...$0]) } ?? "", .blue))
+  }
+
+  /// The changes of a version for programs.
+  private func changeRecords(of record: VersionRecord) throws -> [ReplyValue] {
+    let writer = try DiffWriter(line, console, standard: .stat)
+    let parent = try record.first.map { try story.store.version($0) } ?? nil
+    var records: [ReplyValue] = []
+    try VersionDifferences(
+      story.store, from: parent?.map ?? .empty, to: record.map, findingRenames: true
+    ).forEach { records.append(try writer.record($0)) }
+    return records
   }
 
   private func writeChanges(of record: VersionRecord) throws {

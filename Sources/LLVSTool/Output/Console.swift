@@ -1,4 +1,5 @@
 import Control
+import Grammar
 import Platform
 import Reports
 import TreeNames
@@ -71,6 +72,17 @@ final class Console: Sendable {
     guard !isQuiet, !text.isEmpty else { return }
     let text = PrintableText.harmless(text)
     output.write((text.hasSuffix("\n") ? text : text + "\n").utf8, now: true)
+  }
+
+  /// Prints the reply of a verb: a sentence for people, or fields for programs.
+  func reply(_ line: CommandLine, _ text: String, _ fields: [ReplyField]) {
+    if line.isJSON {
+      tell(
+        ReplyValue.record([ReplyField("ok", .flag(true))] + fields + [ReplyField("text", text)])
+          .json)
+    } else {
+      say(text)
+    }
   }
 
   /// Prints text that the command line requested; also with --quiet.

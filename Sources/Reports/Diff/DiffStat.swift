@@ -10,6 +10,8 @@ package struct DiffStat {
   private struct Row {
     var name: String
     var counts: LineCounts
+    /// What changed of a file whose bytes did not; nil if they did.
+    var note: String?
     var lengths: (old: UInt64, new: UInt64)
 
     var lines: Int {
@@ -38,19 +40,21 @@ package struct DiffStat {
   }
 
   package mutating func add(_ difference: TreeDifference) throws {
-    let image = difference.new ?? difference.old
-    let hasBytes = image?.hasBytes ?? false
-    // A directory that contains other differences needs no line.
-    guard hasBytes || difference.old == nil || difference.new == nil else { return }
-    guard hasBytes || !(image?.isDirectory ?? true) else { return }
-    let counts = try ContentPair(difference.old, difference.new).counts
+    // A directory that came or went with what is in it needs no line.
+    guard !difference.isFull else { return }
+    let isOfBytes = (difference.new ?? difference.old)?.hasBytes ?? false
+    let counts =
+      isOfBytes
+      ? try ContentPair(difference.old, difference.new).counts : .lines(added: 0, removed: 0)
+    let note = Self.note(difference, counts)
+    guard isOfBytes || note != nil else { return }
     files += 1
     if case .lines(let more, let fewer) = counts {
       added += more
       removed += fewer
     }
     let row = Row(
-      name: difference.shownPath, counts: counts,
+      name: difference.shownPath, counts: counts, note: note,
       lengths: (difference.old?.length ?? 0, difference.new?.length ?? 0))
     if widths != nil {
       write(row)
@@ -58,6 +62,25 @@ package struct DiffStat {
       rows.append(row)
       if rows.count == Self.held { release() }
     }
+  }
+
+  /// Says what changed where no line did; nil where bytes did, or nothing is recorded.
+  private static func note(_ difference: TreeDifference, _ counts: LineCounts) -> String? {
+    guard case .lines(0, 0) = counts else { return nil }
+    let (old, new) = (difference.old, difference.new)
+    guard let old, let new else {
+      let isDirectory = (new ?? old)?.isDirectory ?? false
+      let isRegular = (new ?? old)?.kind == .regular
+      let noun = isDirectory ? "directory" : isRegular ? "empty file" : "special file"
+      return new == nil ? "removed \(noun)" : "new \(noun)"
+    }
+    if old.kind != new.kind { return "another kind of file" }
+    var notes: [String] = []
+    if old.mode != new.mode {
+      notes.append("mode \(String(old.mode, radix: 8)) -> \(String(new.mode, radix: 8))")
+    }
+    notes += AttributeChanges.lines(old, new, isRenamed: difference.renamedFrom != nil)
+    return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 
   /// Writes the held lines and the line with the totals.
@@ -90,6 +113,7 @@ package struct DiffStat {
     // The end of a long path says more than its beginning.
     if name.count > widths.name { name = "..." + name.suffix(widths.name - 3) }
     name += String(repeating: " ", count: max(0, widths.name - name.count))
+    if let note = row.note { return emit("\(indent) \(name) | \(note)") }
     switch row.counts {
     case .binary:
       let gap = String(repeating: " ", count: max(0, widths.count - 3))

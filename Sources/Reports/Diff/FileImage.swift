@@ -73,7 +73,8 @@ package struct FileImage {
     }
   }
 
-  var isDirectory: Bool { kind == .directory }
+  /// True if it is a directory.
+  package var isDirectory: Bool { kind == .directory }
 
   /// True if times and owners come from stat(2), not from a version.
   var isLive: Bool {
@@ -177,6 +178,9 @@ package struct FileImage {
       throw StoreError(error)
     }
   }
+
+  /// True if it has the same kind, mode and bytes.
+  package func isSame(as other: FileImage) throws -> Bool { try isLike(other) }
 
   /// True if a version would not count the difference to the other as a change, apart from times
   /// and owners.

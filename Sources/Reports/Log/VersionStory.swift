@@ -161,13 +161,13 @@ package struct VersionStory {
   }
 
   /// The fields of the JSON output.
-  package func fields(of record: VersionRecord, withChanges: Bool = false) throws -> [ReplyField] {
+  package func fields(of record: VersionRecord) throws -> [ReplyField] {
     let words = try words(of: record)
     let parents = try record.predecessors.compactMap { try store.version($0) }
     var fields = [
       ReplyField("name", record.name), ReplyField("id", record.id.rawValue),
       ReplyField("line", record.line),
-      ReplyField("secondsSince1970", .text("\(record.timestamp + 978_307_200)")),
+      ReplyField("time", Self.time(record)),
       ReplyField("author", words.author.map { .text($0) } ?? .null),
       ReplyField("machine", words.machine.map { .text($0) } ?? .null),
       ReplyField("message", words.message.map { .text($0) } ?? .null),
@@ -183,12 +183,6 @@ package struct VersionStory {
       ReplyField("new", summary.new), ReplyField("changed", summary.changed),
       ReplyField("removed", summary.removed),
     ]
-    guard withChanges else { return fields }
-    var changes: [ReplyValue] = []
-    try VersionDifferences(
-      store, from: parents.first?.map ?? .empty, to: record.map, findingRenames: true
-    ).forEach { changes.append(.record($0.fields(counts: nil))) }
-    fields.append(ReplyField("changes", .list(changes)))
     return fields
   }
 }

@@ -3,14 +3,10 @@
 import { failure, h, show, time } from "./elements.js";
 import { get } from "./server.js";
 
-function instant(nanoseconds) {
-  return time(new Date(nanoseconds / 1e6).toISOString());
-}
-
 function peer(one) {
   const facts = [];
-  if (one.failed !== null) facts.push([h("strong", { class: "failure" }, "failed "), instant(one.failed), `: ${one.message}`]);
-  if (one.lastOK !== null) facts.push([one.failed === null ? "in step since " : "last well ", instant(one.lastOK)]);
+  if (one.failed !== null) facts.push([h("strong", { class: "failure" }, "failed "), time(one.failed), `: ${one.message}`]);
+  if (one.lastOK !== null) facts.push([one.failed === null ? "in sync since " : "last successful sync ", time(one.lastOK)]);
   if (one.failed === null && one.lastOK === null) facts.push("never exchanged with");
   if (one.toSend) facts.push(`${one.toSend} ${one.toSend === 1 ? "version" : "versions"} to send`);
   if (one.refused) facts.push(`${one.refused} refused: ${one.refusal}`);

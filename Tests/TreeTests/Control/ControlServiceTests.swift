@@ -302,12 +302,12 @@ struct ControlServiceTests {
   }
 
   /// The newest result, and when it came, as programs are told.
-  private func last(_ space: ControlWorkspace) throws -> (line: String, time: Int64?) {
+  private func last(_ space: ControlWorkspace) throws -> (line: String, time: String?) {
     let status = try space.service.status()
     let line = status.text.split(separator: "\n").last { $0.hasPrefix("last ") }
-    var time: Int64?
+    var time: String?
     for field in status.fields where field.name == "lastTime" {
-      if case .number(let number) = field.value { time = number }
+      if case .text(let text) = field.value { time = text }
     }
     return (line.map { String($0.dropFirst(10)) } ?? "", time)
   }
@@ -320,8 +320,10 @@ struct ControlServiceTests {
     _ = try space.failure("sync usb")
     let failed = try last(space)
     let time = try #require(failed.time)
-    #expect((before...TimestampText.now()).contains(time))
-    #expect(failed.line == "error: sync usb: there is no peer usb (\(TimestampText.short(time)))")
+    #expect((TimestampText.iso(before)...TimestampText.iso(TimestampText.now())).contains(time))
+    let seconds = try #require(TimestampText.seconds(iso: time))
+    let shown = TimestampText.short(seconds * 1_000_000_000)
+    #expect(failed.line == "error: sync usb: there is no peer usb (\(shown))")
     // Who looks at how things stand goes on being told.
     for line in ["pending", "log", "tag", "conflicts", "set"] { try space.run(line) }
     #expect(try last(space) == failed)
@@ -336,6 +338,6 @@ struct ControlServiceTests {
     let space = try ControlWorkspace()
     try space.write("a", String(repeating: "x", count: 100_000))
     try space.run("commit")
-    #expect(try space.run("verify").text.contains("sound: 1 versions"))
+    #expect(try space.run("verify").text.contains("no damage found: 1 versions"))
   }
 }
