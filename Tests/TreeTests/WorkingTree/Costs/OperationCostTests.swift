@@ -47,7 +47,7 @@ struct OperationCostTests {
       operation: .version, allocations: 111_500,
       calls: [
         .allocate: 64, .open: 128, .read: 64, .rename: 64, .status: 840, .sync: 324,
-        .unlink: 64, .write: 2090,
+        .unlink: 64, .write: 2300,
       ]),
   ]
 
