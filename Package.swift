@@ -24,7 +24,7 @@ func library(_ name: String, pkgConfig: String, apt: String) -> Target {
 }
 
 // The store, and the tree above it, as targets that use all of them name them.
-let store: [Target.Dependency] = ["LLVSExchange", "LLVSCore", "Platform"]
+let store: [Target.Dependency] = ["LLVSExchange", "LLVSCore", "ObjectStores", "Platform"]
 let tree: [Target.Dependency] = ["WorkingTree", "Grammar", "TreeNames"]
 
 let package = Package(
@@ -120,7 +120,7 @@ let package = Package(
       dependencies: store + ["Documents", "KeyValueCRDT", "SQLite", "TestSupport"]),
     .testTarget(
       name: "StoreTests",
-      dependencies: store + ["ObjectStores", "ObjectStoreSupport", "SQLite", "TestSupport"],
+      dependencies: store + ["ObjectStoreSupport", "SQLite", "TestSupport"],
       resources: [.copy("Resources")]),
     // Programs as they are written for the original: they import the public modules alone.
     .testTarget(
@@ -171,7 +171,7 @@ let package = Package(
 
     .target(
       name: "FuzzTargets",
-      dependencies: store + tree + ["Control", "HistoryTree", "ObjectStores"],
+      dependencies: store + tree + ["Control", "HistoryTree"],
       path: "Tests/FuzzTargets"),
     .testTarget(
       name: "FuzzTests", dependencies: ["FuzzTargets", "Platform", "TestSupport"],

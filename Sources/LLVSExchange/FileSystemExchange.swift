@@ -60,30 +60,27 @@ public final class FileSystemExchange: Exchange {
 
   /// Retrieves, and reports which versions are new and which were refused, with the reasons.
   package func retrieve(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    let remote = try remote(control)
-    return try store.retrieve(from: remote, control: control)
+    try layout(control).retrieve(into: store, control)
   }
 
   /// Returns an outline of the folder's versions; stores nothing.
   package func outline(control: ExchangeControl) throws(StoreError) -> PlaceOutline {
-    let remote = try remote(control)
-    return try store.outline(of: remote, control: control)
+    try layout(control).outline(for: store, control)
   }
 
   /// Reads everything in the folder into an empty store.
   package func readAll(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    let remote = try remote(control)
-    return try store.readAll(of: remote, control: control)
+    try layout(control).verify(into: store, control)
   }
 
   /// Writes the versions that the folder lacks.
   package func send(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    let remote = try remote(control)
-    return try store.send(to: remote, control: control)
+    try layout(control).send(from: store, control)
   }
 
-  private func remote(_ control: ExchangeControl) throws(StoreError) -> FolderRemote {
+  private func layout(_ control: ExchangeControl) throws(StoreError) -> FileLayout {
     if let fault { throw fault }
-    return FolderRemote(path: folder, replica: store.replicaID, control: control)
+    let transfer = control.transfer
+    return FileLayout(store.directory(folder, transfer), transfer: transfer)
   }
 }

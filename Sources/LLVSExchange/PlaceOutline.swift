@@ -73,7 +73,7 @@ extension Store {
   /// Returns an outline of a place; reads only its list if one of the versions is in the store.
   ///
   /// - Throws: ``StoreError/unreachable(_:)``, ``StoreError/cancelled``, or an error of this store.
-  func outline(
+  package func outline(
     of source: some VersionSource, control: ExchangeControl
   ) throws(StoreError) -> PlaceOutline {
     var outline = PlaceOutline()
@@ -86,7 +86,8 @@ extension Store {
     while start < ids.count {
       let part = Array(ids[start..<min(start + 1024, ids.count)])
       control.report(.reading, start, of: ids.count)
-      let read = try Threads.computing.map(part.count) { (index) throws(StoreError) -> Version? in
+      let read = try Threads.map(part.count, width: source.requests) {
+        (index) throws(StoreError) -> Version? in
         try control.check()
         do throws(StoreError) {
           return try source.version(part[index])

@@ -59,24 +59,29 @@ extension Retrieval {
 
   /// Opens the files of some versions, and reads short ones.
   private func open(_ batch: ArraySlice<IncomingVersion>) throws(StoreError) -> [Opened] {
-    var opened: [Opened] = []
-    opened.reserveCapacity(batch.count)
-    for incoming in batch {
-      try control.check()
-      do throws(StoreError) {
-        var version = incoming.version
-        if version == nil { version = try source.version(incoming.id) }
-        if let version, let changes = try changes(of: incoming) {
-          opened.append(.whole(version, changes, try source.contentDigest(of: incoming.id)))
-        } else {
-          opened.append(.absent)
-        }
-      } catch {
-        guard case .invalid(let reason) = error else { throw error }
-        opened.append(.refused(reason))
-      }
+    guard source.requests > 1 else {
+      var opened: [Opened] = []
+      opened.reserveCapacity(batch.count)
+      for incoming in batch { opened.append(try open(incoming)) }
+      return opened
     }
-    return opened
+    let (batch, retrieval) = (Array(batch), self)
+    return try Threads.map(batch.count, width: source.requests) { (index) throws(StoreError) in
+      try retrieval.open(batch[index])
+    }
+  }
+
+  private func open(_ incoming: IncomingVersion) throws(StoreError) -> Opened {
+    try control.check()
+    do throws(StoreError) {
+      var version = incoming.version
+      if version == nil { version = try source.version(incoming.id) }
+      guard let version, let changes = try changes(of: incoming) else { return .absent }
+      return .whole(version, changes, try source.contentDigest(of: incoming.id))
+    } catch {
+      guard case .invalid(let reason) = error else { throw error }
+      return .refused(reason)
+    }
   }
 
   /// Returns the changes of a version, already read if they are short; nil if they are not there.

@@ -71,7 +71,8 @@ struct Retrieval<Source: VersionSource> {
       control.report(.reading, start, of: ids.count)
       let part = Array(ids[start..<end])
       let (source, control) = (source, control)
-      let read = try Threads.computing.map(part.count) { (index) throws(StoreError) in
+      let read = try Threads.map(part.count, width: source.requests) {
+        (index) throws(StoreError) in
         try control.check()
         return try Retrieval.read(part[index], from: source)
       }

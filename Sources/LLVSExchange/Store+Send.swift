@@ -3,8 +3,9 @@ internal import Platform
 
 /// Sends: versions that the store has and the other side lacks are written, predecessors first.
 extension Store {
-  /// The number of versions that become visible at once.
+  /// The most versions, and bytes of values in them, that become visible at once.
   private static let sendCount = 256
+  private static let sendBytes: Int64 = 64 << 20
 
   /// Writes every version that a remote lacks, except contained heads (docs/merging.md, M5).
   ///
@@ -102,10 +103,10 @@ extension Store {
     _ numbers: inout ArraySlice<VersionNumber>, to remote: some WireRemote,
     _ unsent: inout UnsentVersions, _ control: ExchangeControl
   ) throws(StoreError) -> [Version.ID] {
-    let batch = Array(numbers.prefix(Store.sendCount))
+    let batch = try nextToSend(numbers)
     numbers = numbers.dropFirst(batch.count)
     let failed = Flag()
-    let written = try Threads.computing.map(batch.count) {
+    let written = try Threads.map(batch.count, width: remote.requests) {
       (index) throws(StoreError) -> (VersionRecord, String?)? in
       // The other thread has failed, and throws its error.
       guard !failed.isSet else { return nil }
@@ -124,6 +125,18 @@ extension Store {
       ids.append(record.id)
     }
     return ids
+  }
+
+  private func nextToSend(
+    _ numbers: ArraySlice<VersionNumber>
+  ) throws(StoreError) -> [VersionNumber] {
+    var batch: [VersionNumber] = []
+    var bytes: Int64 = 0
+    for number in numbers.prefix(Store.sendCount) where bytes < Store.sendBytes {
+      batch.append(number)
+      bytes += try version(number)?.valueDataSize ?? 0
+    }
+    return batch
   }
 
   /// Writes the two files of a version; returns its damage as a sentence, nil if there is none.

@@ -7,7 +7,7 @@ extension Store {
   ///
   /// - Throws: as ``retrieve(from:control:)``.
   func readAll(
-    of remote: FolderRemote, control: ExchangeControl
+    of remote: VersionObjects, control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
     let ids = try remote.versionIDs()
     let new = Set(try unknown(ids, control))
@@ -67,8 +67,8 @@ extension Store {
         open.append(predecessor)
       }
     }
-    let remote = StoreRemote(other, scratchDirectory: path, control: control)
-    _ = try retrieve(from: SomeVersions(remote, wanted), control: control)
+    let source = StoreSource(other, control: control)
+    _ = try retrieve(from: SomeVersions(source, wanted), control: control)
   }
 }
 

@@ -1,4 +1,5 @@
 import LLVSCore
+internal import ObjectStores
 internal import Platform
 internal import Synchronization
 
@@ -9,6 +10,22 @@ package enum Threads {
   /// Helpers for work that mostly waits for a disk or a remote, while its caller computes.
   static let publishing = ForkJoin(name: "llvs-publish")
   private static let pool = WorkerPool(name: "llvs-exchange")
+
+  /// Returns the results of a body for 0 to `count`, from so many threads where it waits for a remote,
+  /// otherwise from as many as there are processors.
+  static func map<Value>(
+    _ count: Int, width: Int, _ body: @escaping (Int) throws(StoreError) -> Value
+  ) throws(StoreError) -> [Value] {
+    guard width > 2 else { return try computing.map(count, body) }
+    // Each value is kept under the lock; a body that may run on two threads may hand its value over.
+    nonisolated(unsafe) var values: [(index: Int, value: Value)] = []
+    let turn = Mutex(())
+    try RequestThreads.each(count, width: width) { (index) throws(StoreError) in
+      let value = try body(index)
+      turn.withLock { _ in values.append((index, value)) }
+    }
+    return values.sorted { $0.index < $1.index }.map(\.value)
+  }
 
   /// Runs an exchange on a thread of its own, so that no thread of the concurrency pool waits for a
   /// disk; cancelling the task asks the exchange to stop.

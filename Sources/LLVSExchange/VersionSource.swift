@@ -33,6 +33,14 @@ package protocol VersionSource: AnyObject {
 
   /// Returns true if the text of a fault contains the name of its file.
   func isNamed(_ reason: String) -> Bool
+
+  /// The number of versions that are best read at a time.
+  var requests: Int { get }
+}
+
+extension VersionSource {
+  /// One: the place is as fast as the disk.
+  package var requests: Int { 1 }
 }
 
 extension VersionSource {

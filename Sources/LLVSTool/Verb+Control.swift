@@ -1,6 +1,7 @@
 import Control
 import Grammar
 import LLVSCore
+import ObjectStores
 import Platform
 import TreeNames
 import WorkingTree

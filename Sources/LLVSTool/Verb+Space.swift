@@ -116,7 +116,9 @@ private struct PeerSpace {
   init(_ peer: Peer) {
     name = peer.name
     do {
-      let path = try PeerAddress(peer.address).path
+      guard let path = try PeerAddress(peer.address).directoryPath else {
+        throw ControlError(.unsupported, "what is on a server is not counted")
+      }
       guard try FileSystem.exists(path) else {
         throw ControlError(.unreachable, "\(path) is not there")
       }

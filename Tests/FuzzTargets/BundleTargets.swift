@@ -33,7 +33,15 @@ enum BundleTargets {
       writer: "w", sequence: 1, length: UInt64(bytes.count), hash: Digest.of(bytes))
     let opened: BundleReader?
     do throws(StoreError) {
-      opened = try BundleReader.open(name, cache: BundleCache(), check: {}, open: { file })
+      opened = try BundleReader.open(
+        name, cache: BundleCache(), check: {},
+        bytes: { (offset, count) throws(StoreError) in
+          do throws(SystemError) {
+            return try file.read(count, at: offset)
+          } catch {
+            throw .system(error)
+          }
+        })
     } catch {
       try expect(error.isInvalid, "a bundle is refused for another reason than its bytes: \(error)")
       return

@@ -59,7 +59,7 @@ enum WordTargets {
     if let instant = times.instant(text) { _ = times.day(of: instant) }
     _ = Measure.duration(text)
     _ = Measure.size(text)
-    if let address = try? PeerAddress(bytes), case .directory(let path) = address {
+    if let address = try? PeerAddress(bytes), let path = address.directoryPath {
       try expect(path.hasPrefix("/") && !path.contains("\n"), "an address that is no path")
     }
     if (try? StoreName.checked(branch: text)) != nil {

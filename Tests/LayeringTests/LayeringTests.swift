@@ -59,7 +59,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "Control",
     [
       "Documents", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "LLVSExchange", "LLVSCore",
-      "Platform",
+      "ObjectStores", "Platform",
     ],
     "Commands work on a tree that nobody need have mounted."
   ),
@@ -67,7 +67,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "LLVSMount",
     [
       "Control", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "FuseSession",
-      "LLVSExchange", "LLVSCore", "Platform",
+      "LLVSExchange", "LLVSCore", "ObjectStores", "Platform",
     ], "Only the mount knows both the kernel and the tree."
   ),
   (
@@ -86,8 +86,8 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "LLVSTool",
     [
       "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "WorkingTree",
-      "Grammar", "TreeNames", "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "KeyValueCRDT",
-      "RecordedTree", "Inodes", "SQLite", "Platform",
+      "Grammar", "TreeNames", "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "ObjectStores",
+      "KeyValueCRDT", "RecordedTree", "Inodes", "SQLite", "Platform",
     ], "The tool stands on top of everything."
   ),
   ("llvs", ["LLVSTool", "Platform"], "The program is the tool's entry and nothing else."),

@@ -1,6 +1,7 @@
 package import Grammar
 package import LLVSCore
 import LLVSExchange
+import ObjectStores
 import Platform
 import TreeNames
 import WorkingTree
@@ -40,7 +41,8 @@ extension ControlService {
       throw ControlError(.notFound, "there are no peers; write an address to .llvs/peers/NAME")
     }
     var outcome = ExchangeOutcome()
-    for half in halves { try run(half, with: peers, context, &outcome) }
+    let session = PeerSession(context)
+    for half in halves { try run(half, with: peers, session, &outcome) }
     // Whoever retrieves looks first and merges then.
     let waiting = halves.contains(.retrieve) ? try countToMerge() : 0
     if waiting > 0 {
@@ -60,8 +62,9 @@ extension ControlService {
     if makesVersions {
       outcome.lines.append(try commit(nil).text)
     }
-    let peers = try known(among: all, context, &outcome)
-    try run(.retrieve, with: peers, context, &outcome)
+    let session = PeerSession(context)
+    let peers = try known(among: all, session, &outcome)
+    try run(.retrieve, with: peers, session, &outcome)
     do throws(ControlError) {
       // The merge makes a version of pending changes too.
       if makesVersions, !context.isAutomatic || settings.automerge {
@@ -73,7 +76,7 @@ extension ControlService {
       guard error.kind != .interrupted else { throw error }
       outcome.fail(error)
     }
-    try run(.send, with: peers, context, &outcome)
+    try run(.send, with: peers, session, &outcome)
     return try reply(outcome)
   }
 
@@ -105,11 +108,11 @@ extension ControlService {
 
   /// Does one half of the exchange with each peer; if one peer fails, the others are still done.
   private func run(
-    _ half: Half, with peers: [Peer], _ context: CommandContext, _ outcome: inout ExchangeOutcome
+    _ half: Half, with peers: [Peer], _ session: PeerSession, _ outcome: inout ExchangeOutcome
   ) throws(ControlError) {
     for peer in peers {
       do throws(ControlError) {
-        let report = try run(half, with: peer, context)
+        let report = try run(half, with: peer, session)
         var parts: [String] = []
         switch half {
         case .retrieve: parts.append("\(report.taken.count) retrieved")
@@ -142,11 +145,11 @@ extension ControlService {
 
   @discardableResult
   func run(
-    _ half: Half, with peer: Peer, _ context: CommandContext
+    _ half: Half, with peer: Peer, _ session: PeerSession
   ) throws(ControlError) -> ExchangeReport {
     do throws(ControlError) {
       let newest = try translating { () throws(StoreError) in try store.state().lastNumber }
-      let report = try asking(peer, context) { (remote, control) throws(StoreError) in
+      let report = try asking(peer, session) { (remote, control) throws(StoreError) in
         switch half {
         case .retrieve: try remote.retrieve(into: store, control)
         case .send: try remote.send(from: store, control)
@@ -160,33 +163,21 @@ extension ControlService {
     }
   }
 
-  /// Opens a peer, and runs a body with it while no other command uses that peer's address.
+  /// Runs a body with a peer, which is opened if it is not, while no other command uses that peer's
+  /// address.
   func asking<R>(
-    _ peer: Peer, _ context: CommandContext,
+    _ peer: Peer, _ session: PeerSession,
     _ body: (any RemoteLayout, ExchangeControl) throws(StoreError) -> R
   ) throws(ControlError) -> R {
     let address = try PeerAddress(peer.address)
     let key = String(decoding: peer.address, as: UTF8.self)
-    try reserve(key, context)
+    try reserve(key, session.context)
     defer { release(key) }
-    let remote = try opener.open(address, store)
-    let control = ExchangeControl(
-      isCancelled: context.isCancelled, progress: { Self.report($0, of: peer, context) })
-    return try translating { () throws(StoreError) in try body(remote, control) }
-  }
-
-  private static func report(
-    _ progress: ExchangeControl.Progress, of peer: Peer, _ context: CommandContext
-  ) {
-    let what =
-      switch progress.phase {
-      case .listing: "listing"
-      case .reading: "reading"
-      case .storing: "storing"
-      case .sending: "sending"
-      }
-    context.progress(
-      CommandProgress("\(peer.name): \(what)", done: progress.done, total: progress.total))
+    let opened = try session.opened(peer) { (transfer) throws(ControlError) in
+      try opener.open(
+        address, PeerOpening(name: peer.name, store: store, transfer: transfer))
+    }
+    return try translating { () throws(StoreError) in try body(opened.layout, opened.control) }
   }
 
   // MARK: - One exchange with a place at a time

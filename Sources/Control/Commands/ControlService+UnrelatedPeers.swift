@@ -10,7 +10,7 @@ extension ControlService {
   /// Returns the peers that hold nothing or a history related to the tree's; the others are
   /// reported as failed.
   func known(
-    among peers: [Peer], _ context: CommandContext, _ outcome: inout ExchangeOutcome
+    among peers: [Peer], _ session: PeerSession, _ outcome: inout ExchangeOutcome
   ) throws(ControlError) -> [Peer] {
     guard let head = try ownHistory() else { return peers }
     var known: [Peer] = []
@@ -18,7 +18,7 @@ extension ControlService {
       // If the peer cannot be read, the exchange reports the reason.
       let found: Version.ID?
       do throws(ControlError) {
-        found = try outline(of: peer, context).stranger(onLine: Self.branch(head.line))
+        found = try outline(of: peer, session).stranger(onLine: Self.branch(head.line))
       } catch {
         if error.kind == .interrupted { throw error }
         found = nil
@@ -42,10 +42,11 @@ extension ControlService {
     _ word: String, isWelcome: Bool, _ context: CommandContext
   ) throws(ControlError) -> Version.ID? {
     guard let head = try ownHistory() else { return nil }
+    let session = PeerSession(context)
     for peer in try allPeers() {
       let found: Version.ID?
       do throws(ControlError) {
-        let outline = try outline(of: peer, context)
+        let outline = try outline(of: peer, session)
         let isStrange = outline.stranger(onLine: Self.branch(head.line)) != nil
         found = isStrange ? outline.version(meant: word) : nil
       } catch {
@@ -54,7 +55,7 @@ extension ControlService {
       }
       guard let found else { continue }
       guard isWelcome else { throw Self.stranger(found) }
-      try run(.retrieve, with: peer, context)
+      try run(.retrieve, with: peer, session)
       return found
     }
     return nil
@@ -71,9 +72,9 @@ extension ControlService {
   }
 
   private func outline(
-    of peer: Peer, _ context: CommandContext
+    of peer: Peer, _ session: PeerSession
   ) throws(ControlError) -> PlaceOutline {
-    try asking(peer, context) { (remote, control) throws(StoreError) in
+    try asking(peer, session) { (remote, control) throws(StoreError) in
       try remote.outline(for: store, control)
     }
   }

@@ -38,20 +38,15 @@ extension ControlService {
     guard let peer = try allPeers().first(where: { $0.name == name }) else {
       throw ControlError(.notFound, "there is no peer \(name)")
     }
-    let remote = try opener.open(try PeerAddress(peer.address), store)
-    if let document = remote as? DocumentPeer {
-      let count = try translating(name) { () throws(StoreError) in try document.verify() }
-      return CommandResult("sound: \(count) values", [ReplyField("values", count)])
+    if case .document = try PeerAddress(peer.address) {
+      return try verifyDocument(peer, context)
     }
     let scratch = "\(store.path)/verify-\(SystemRandom.hex(8)).tmp"
     // If it cannot be removed now, it is still no part of the store.
     defer { try? FileSystem.removeTree(scratch) }
-    let control = ExchangeControl(
-      isCancelled: context.isCancelled,
-      progress: {
-        context.progress(CommandProgress("\(name): verifying", done: $0.done, total: $0.total))
-      })
-    let (compared, report, faults) = try translating(name) { () throws(StoreError) in
+    let session = PeerSession(context)
+    let (compared, report, faults) = try asking(peer, session) {
+      (remote, control) throws(StoreError) in
       let copy = try Store.open(path: scratch, mode: .writer, create: true, isForced: true)
       let report = try readAll(of: remote, into: copy, control)
       var faults = (report.refused + report.waiting).map { fault in
@@ -93,6 +88,15 @@ extension ControlService {
         ReplyField("peer", name), ReplyField("versions", report.taken.count),
         ReplyField("compared", compared), ReplyField("waiting", report.waiting.count),
       ])
+  }
+
+  private func verifyDocument(
+    _ peer: Peer, _ context: CommandContext
+  ) throws(ControlError) -> CommandResult {
+    let count = try asking(peer, PeerSession(context)) { (remote, _) throws(StoreError) in
+      try (remote as? DocumentPeer)?.verify() ?? 0
+    }
+    return CommandResult("sound: \(count) values", [ReplyField("values", count)])
   }
 
   private static let faultsShown = 5

@@ -1,31 +1,17 @@
 package import Documents
 package import Grammar
 import LLVSCore
+package import ObjectStores
 import Platform
 
 /// The address of a peer, as users write it.
 package enum PeerAddress: Hashable, Sendable {
-  /// A directory: a folder in the format of the original LLVS, or another store.
-  case directory(String)
-  /// A folder of bundles.
-  case bundles(String)
+  /// A place for objects, or another store.
+  case remote(RemoteAddress)
   /// A KeyValueCRDT document.
   case document(DocumentAddress)
 
-  /// The directory's path; for a document that of the directory it is in.
-  package var path: String {
-    switch self {
-    case .directory(let path), .bundles(let path): path
-    case .document(let address): FileSystem.directory(of: address.path)
-    }
-  }
-
-  private static let planned = [
-    "http", "https", "webdav", "webdavs", "s3", "ssh", "sftp", "rclone",
-  ]
-
-  /// Parses the text of a peer's file: one line with an absolute path or a `file://` address, with
-  /// `bundle+` before it for a folder of bundles.
+  /// Parses the text of a peer's file: one line with an address.
   ///
   /// - Throws: ``ControlError`` of kind `grammar` for anything else.
   package init(_ text: [UInt8]) throws(ControlError) {
@@ -36,9 +22,6 @@ package enum PeerAddress: Hashable, Sendable {
       .map { String($0).trimmed }.filter { !$0.isEmpty }
     guard let line = lines.first else { throw ControlError(.grammar, "an address is missing") }
     guard lines.count == 1 else { throw ControlError(.grammar, "an address is one line") }
-    guard line.utf8.count <= 4096, !line.utf8.contains(where: { $0 < 0x20 }) else {
-      throw ControlError(.grammar, "an address that is too long or has control characters")
-    }
     if line.hasPrefix(DocumentAddress.scheme) {
       do throws(StoreError) {
         self = .document(try DocumentAddress(line))
@@ -47,24 +30,21 @@ package enum PeerAddress: Hashable, Sendable {
       }
       return
     }
-    let isBundles = line.hasPrefix("bundle+")
-    let place = isBundles ? String(line.dropFirst(7)) : line
-    let path = place.hasPrefix("file:///") ? String(place.dropFirst(7)) : place
-    if path.hasPrefix("/") {
-      guard path.utf8.contains(where: { $0 != UInt8(ascii: "/") }) else {
-        throw ControlError(.grammar, "the top of all directories is no peer's")
-      }
-      self = isBundles ? .bundles(path) : .directory(path)
-      return
+    do throws(RemoteError) {
+      self = .remote(try RemoteAddress(line))
+    } catch {
+      throw ControlError(.grammar, error.words)
     }
-    let scheme = line.prefix { $0 != ":" }
-    let kind = scheme.split(separator: "+").last.map { $0.lowercased() } ?? ""
-    if scheme.count < line.count, Self.planned.contains(kind) {
-      throw ControlError(.unsupported, "\(kind) addresses are not supported yet")
+  }
+
+  /// The path of the directory at which the peer is, or, for a document, in which it is; nil for one that
+  /// is elsewhere.
+  package var directoryPath: String? {
+    switch self {
+    case .remote(.directory(let path, _)): path
+    case .remote: nil
+    case .document(let address): FileSystem.directory(of: address.path)
     }
-    throw ControlError(
-      .grammar,
-      "\"\(line)\" is no address: an absolute path of a directory, or kvcrdt:/PATH#DIRECTORY")
   }
 }
 

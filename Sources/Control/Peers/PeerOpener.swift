@@ -2,97 +2,23 @@ import Documents
 package import Grammar
 package import LLVSCore
 package import LLVSExchange
+package import ObjectStores
 import Platform
 
-/// A folder with files in the format of the original LLVS, with bundles, or with both. With both,
-/// each gets all versions, so that programs which read only one of the formats find everything.
-struct FolderPeer: RemoteLayout {
-  let path: String
-  let hasFiles: Bool
-  let hasBundles: Bool
+/// All that is needed to open a peer, besides its address.
+package struct PeerOpening: Sendable {
+  /// The peer's name, by which its credentials are found.
+  package var name: String
+  /// The store that exchanges versions with it.
+  package var store: Store
+  /// Stops the requests, limits their speed and counts their bytes.
+  package var transfer: TransferControl
 
-  func outline(
-    for store: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> PlaceOutline {
-    var outline = PlaceOutline()
-    if hasFiles {
-      outline = try FileSystemExchange(existingFolder: path, store: store).outline(control: control)
-    }
-    if hasBundles, !outline.isShared {
-      outline.add(try BundleExchange(existingFolder: path, store: store).outline(control: control))
-    }
-    return outline
-  }
-
-  func retrieve(
-    into store: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> ExchangeReport {
-    var report = ExchangeReport()
-    if hasBundles {
-      report.add(
-        try BundleExchange(existingFolder: path, store: store).retrieve(control: control))
-    }
-    if hasFiles {
-      report.add(
-        try FileSystemExchange(existingFolder: path, store: store).retrieve(control: control))
-    }
-    return report
-  }
-
-  func verify(
-    into copy: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> ExchangeReport {
-    var report = ExchangeReport()
-    if hasBundles {
-      report.add(try BundleExchange(existingFolder: path, store: copy).readAll(control: control))
-    }
-    if hasFiles {
-      report.add(
-        try FileSystemExchange(existingFolder: path, store: copy).readAll(control: control))
-    }
-    return report
-  }
-
-  func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    var report = ExchangeReport()
-    if hasBundles {
-      report.add(try BundleExchange(existingFolder: path, store: store).send(control: control))
-    }
-    if hasFiles {
-      report.add(try FileSystemExchange(existingFolder: path, store: store).send(control: control))
-    }
-    return report
-  }
-}
-
-/// Another store on this machine. A send makes that store retrieve, so it waits until no other
-/// process has it open for writing.
-struct StorePeer: RemoteLayout {
-  let path: String
-
-  func outline(
-    for store: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> PlaceOutline {
-    let other = try Store.open(path: path, mode: .reader)
-    return try StoreRemote(other, scratchDirectory: store.path, control: control)
-      .outline(for: store)
-  }
-
-  func retrieve(
-    into store: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> ExchangeReport {
-    let other = try Store.open(path: path, mode: .reader)
-    return try store.retrieve(
-      from: StoreRemote(other, scratchDirectory: store.path, control: control), control: control)
-  }
-
-  func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    let other = try Store.open(path: path, mode: .writer)
-    var report = try other.retrieve(
-      from: StoreRemote(store, scratchDirectory: other.path, control: control), control: control)
-    report.sent = report.taken
-    report.taken = []
-    return report
+  /// Creates one.
+  package init(name: String, store: Store, transfer: TransferControl) {
+    self.name = name
+    self.store = store
+    self.transfer = transfer
   }
 }
 
@@ -101,46 +27,78 @@ package struct PeerOpener: Sendable {
   /// The reason why a peer cannot be opened.
   package typealias Failure = ControlError
 
-  /// Opens the peer with an address, for exchanges with a store.
-  package var open: @Sendable (PeerAddress, Store) throws(Failure) -> any RemoteLayout
+  /// Opens the peer with an address.
+  package var open: @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout
 
   /// Creates an opener.
   package init(
-    _ open: @escaping @Sendable (PeerAddress, Store) throws(Failure) -> any RemoteLayout
+    _ open: @escaping @Sendable (PeerAddress, PeerOpening) throws(Failure) -> any RemoteLayout
   ) {
     self.open = open
   }
 
-  /// Opens directories: as a store if they hold one, otherwise as a folder in the formats that it
-  /// holds. A folder that holds neither gets the format of the original LLVS, unless its address
-  /// says bundles.
-  package static let standard = PeerOpener { (address, store) throws(ControlError) in
+  /// Opens a directory as a store if it holds one, and every other place in the layouts that are
+  /// there. A directory without any gets the format of the original LLVS, unless its address says
+  /// bundles; every other place gets bundles.
+  package static let standard = PeerOpener { (address, opening) throws(ControlError) in
+    let remote: RemoteAddress
     switch address {
-    case .directory(let path):
-      let isStore = try existing(path)
-      guard isStore else {
-        try refuseInsideStore(path, store)
-        let hasBundles = try holds("bundles", path)
-        let hasFiles = try holds("versions", path)
-        return FolderPeer(
-          path: path, hasFiles: hasFiles || !hasBundles, hasBundles: hasBundles)
-      }
-      guard try !isSame(path, store.path) else {
-        throw ControlError(.grammar, "\(path) is this store itself")
-      }
-      return StorePeer(path: path)
-    case .bundles(let path):
-      guard try !existing(path) else {
-        throw ControlError(.grammar, "\(path) is a store, not a folder of bundles")
-      }
-      try refuseInsideStore(path, store)
-      return FolderPeer(path: path, hasFiles: try holds("versions", path), hasBundles: true)
+    case .remote(let place): remote = place
     case .document(let place):
-      try refuseInsideStore(address.path, store)
-      try refuseOverlap(place, store)
-      return DocumentPeer(address: place, authorName: name(in: store))
+      try refuseInsideStore(FileSystem.directory(of: place.path), opening.store)
+      try refuseOverlap(place, opening.store)
+      return DocumentPeer(address: place, authorName: name(in: opening.store))
+    }
+    if case .directory(let path, let isBundles) = remote {
+      if let store = try storePeer(path, isBundles: isBundles, opening) { return store }
+    }
+    return try translating { () throws(StoreError) in
+      try asking { () throws(RemoteError) in try layout(of: remote, opening) }
     }
   }
+
+  private static func layout(
+    of address: RemoteAddress, _ opening: PeerOpening
+  ) throws(RemoteError) -> any RemoteLayout {
+    let objects = try connector(address, opening).open()
+    let (files, bundles) = (
+      FileLayout(objects, transfer: opening.transfer),
+      BundleLayout(objects, transfer: opening.transfer)
+    )
+    let hasBundles = try holds(ExchangeFolders.bundles, objects)
+    let hasFiles = try holds(ExchangeFolders.versions, objects)
+    if case .directory(_, let isBundles) = address {
+      let bundled = isBundles || hasBundles
+      if !bundled { return files }
+      return hasFiles ? SeveralLayouts([bundles, files]) : bundles
+    }
+    guard hasFiles else { return bundles }
+    return hasBundles ? SeveralLayouts([bundles, files]) : files
+  }
+
+  private static func connector(_ address: RemoteAddress, _ opening: PeerOpening) -> RemoteConnector
+  {
+    RemoteConnector(
+      address,
+      credentials: CredentialSources(
+        peer: opening.name, secrets: opening.store.secretsDirectory),
+      control: opening.transfer, scratch: FileLayout.scratch(of: opening.store))
+  }
+
+  /// True if something stands in a folder of a remote, or, where that can be seen, the folder itself.
+  private static func holds(
+    _ folder: String, _ objects: any ObjectStore
+  ) throws(RemoteError) -> Bool {
+    guard let prefix = ObjectPrefix(folder: folder), let top = ObjectPrefix(folder: "") else {
+      return false
+    }
+    if objects.capabilities.contains(.isNear) {
+      return try objects.list(top, after: nil, page: nil).others.contains { $0.text == folder }
+    }
+    return try !objects.list(prefix, after: nil, page: nil).objects.isEmpty
+  }
+
+  // MARK: Documents
 
   /// Refuses a document whose directory contains, or is in, another document's: a value would be two.
   private static func refuseOverlap(
@@ -167,8 +125,23 @@ package struct PeerOpener: Sendable {
     return settings.maker.name ?? SystemProcess.hostName
   }
 
-  private static func holds(_ name: String, _ path: String) throws(ControlError) -> Bool {
-    try reaching(path) { () throws(SystemError) in try FileSystem.exists("\(path)/\(name)") }
+  // MARK: Directories
+
+  /// The store at a path; nil if there is none.
+  private static func storePeer(
+    _ path: String, isBundles: Bool, _ opening: PeerOpening
+  ) throws(ControlError) -> StorePeer? {
+    guard try existing(path) else {
+      try refuseInsideStore(path, opening.store)
+      return nil
+    }
+    guard !isBundles else {
+      throw ControlError(.grammar, "\(path) is a store, not a folder of bundles")
+    }
+    guard try !isSame(path, opening.store.path) else {
+      throw ControlError(.grammar, "\(path) is this store itself")
+    }
+    return StorePeer(path: path)
   }
 
   /// True if the directory at a path is a store.
@@ -211,5 +184,36 @@ package struct PeerOpener: Sendable {
       if error.errno == Errno.noEntry { throw ControlError(.unreachable, "\(path) is not there") }
       throw ControlError(.unreachable, error.description)
     }
+  }
+}
+
+/// Another store on this machine. A send makes that store retrieve, so it waits until no other
+/// process has it open for writing.
+struct StorePeer: RemoteLayout {
+  let path: String
+
+  func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline {
+    try store.outline(of: source(control), control: control)
+  }
+
+  func retrieve(
+    into store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    try store.retrieve(from: source(control), control: control)
+  }
+
+  private func source(_ control: ExchangeControl) throws(StoreError) -> StoreSource {
+    StoreSource(try Store.open(path: path, mode: .reader), control: control)
+  }
+
+  func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
+    let other = try Store.open(path: path, mode: .writer)
+    var report = try other.retrieve(
+      from: StoreSource(store, control: control), control: control)
+    report.sent = report.taken
+    report.taken = []
+    return report
   }
 }

@@ -145,8 +145,8 @@ public final class FileSystemExchange: Exchange, Sendable {
     }
   }
 
-  private func remote() throws -> FolderRemote {
+  private func remote() throws -> VersionObjects {
     try check()
-    return FolderRemote(path: rootDirectoryURL.path, replica: UUID().uuidString)
+    return VersionObjects(directory: rootDirectoryURL.path, replica: UUID().uuidString)
   }
 }

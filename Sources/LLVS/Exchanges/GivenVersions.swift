@@ -83,10 +83,11 @@ extension WireOutput {
 
 extension [Value.Change] {
   /// Reads the changes of a version.
-  init(reading input: WireInput, of version: Version.ID) throws(StoreError) {
+  init(reading source: some ChangeSource, of version: Version.ID) throws(StoreError) {
     self = []
-    var reader = ChangeReader(input, into: MemorySink(atMost: .max))
-    while let change = try reader.next() { append(Value.Change(change, of: version)) }
+    try source.read(into: MemorySink(atMost: .max)) { (change) throws(StoreError) in
+      append(Value.Change(change, of: version))
+    }
   }
 }
 

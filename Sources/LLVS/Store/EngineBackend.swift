@@ -200,7 +200,7 @@ final class EngineBackend: StoreBackend {
   /// Stores the versions that a folder has and the store lacks, and returns the ids in the folder.
   func retrieve(fromFolder path: String, _ control: ExchangeControl) throws -> [Version.ID] {
     try write { store in
-      let remote = FolderRemote(path: path, replica: store.replicaID, control: control)
+      let remote = VersionObjects(directory: path, replica: store.replicaID, control: control)
       return try store.retrieve(from: remote, control: control).remoteIDs.map { Version.ID($0) }
     }
   }
@@ -208,16 +208,14 @@ final class EngineBackend: StoreBackend {
   /// Writes the versions that a folder lacks, and returns their ids.
   func send(toFolder path: String, _ control: ExchangeControl) throws -> [Version.ID] {
     try read { store in
-      let remote = FolderRemote(path: path, replica: store.replicaID, control: control)
+      let remote = VersionObjects(directory: path, replica: store.replicaID, control: control)
       return try store.send(to: remote, control: control).allSent().map { Version.ID($0) }
     }
   }
 
   func changesToSend(of version: Version.ID) throws -> [Value.Change] {
-    let directory = FileManager.default.temporaryDirectory.path
-    return try read { store in
-      let source = StoreRemote(store, scratchDirectory: directory)
-      guard let input = try source.changes(of: version.core) else {
+    try read { store in
+      guard let input = try StoreSource(store).changes(of: version.core) else {
         throw Store.Error.missingVersion
       }
       return try [Value.Change](reading: input, of: version)

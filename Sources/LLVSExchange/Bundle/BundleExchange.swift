@@ -12,7 +12,6 @@ public import LLVSCore
 public final class BundleExchange: Exchange {
   /// The store.
   public let store: Store
-  private let bundles: BundleFolder
   /// The reason why nothing can be exchanged; nil if it can.
   private let fault: StoreError?
   private let path: String
@@ -44,12 +43,12 @@ public final class BundleExchange: Exchange {
     self.path = path
     self.store = store
     self.fault = fault
-    bundles = BundleFolder(path: path, replica: store.replicaID)
   }
 
-  private func folder() throws(StoreError) -> BundleFolder {
+  private func layout(_ control: ExchangeControl) throws(StoreError) -> BundleLayout {
     if let fault { throw fault }
-    return bundles
+    let transfer = control.transfer
+    return BundleLayout(store.directory(path, transfer), transfer: transfer)
   }
 
   /// Stores the versions that are in bundles and not in the store, and returns the ids of all
@@ -70,21 +69,21 @@ public final class BundleExchange: Exchange {
 
   /// Retrieves, and reports which versions are new and which were refused, with the reasons.
   package func retrieve(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    try store.retrieve(from: folder(), control: control)
+    try layout(control).retrieve(into: store, control)
   }
 
   /// Returns an outline of the folder's versions; stores nothing.
   package func outline(control: ExchangeControl) throws(StoreError) -> PlaceOutline {
-    try store.outline(of: folder(), control: control)
+    try layout(control).outline(for: store, control)
   }
 
   /// Reads everything in the folder into an empty store.
   package func readAll(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    try store.readAll(of: folder(), control: control)
+    try layout(control).verify(into: store, control)
   }
 
   /// Writes the versions that the folder lacks.
   package func send(control: ExchangeControl) throws(StoreError) -> ExchangeReport {
-    try store.send(to: folder(), control: control)
+    try layout(control).send(from: store, control)
   }
 }

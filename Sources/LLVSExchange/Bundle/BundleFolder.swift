@@ -1,28 +1,41 @@
 import LLVSCore
+internal import ObjectStores
 internal import Platform
+internal import Synchronization
 
-/// A folder of bundles.
+/// The bundles at a remote.
 ///
-/// INVARIANT B1: a bundle appears under its name only when all its bytes are durable, and after the
-///   bundles with the predecessors of its versions.
+/// INVARIANT B1: a bundle is put only after the bundles with the predecessors of its versions; readers take
+///   one for whole only if its bytes have the length and the hash in its name.
 /// INVARIANT B2: a bundle of another writer is never changed or removed. One of this writer is
 ///   removed only if its bytes do not match its name, or after others that hold all its versions
-///   are in place and were read again.
-/// INVARIANT B3: only regular files are opened, and in a way that cannot block.
+///   are in place.
 ///
 /// - Concurrency: reading from any thread, writing from one at a time.
 final class BundleFolder: Sendable {
-  private let folder: PeerFolder
-  private let directory: String
-  private let outgoing: String
+  private let objects: any ObjectStore
+  private let transfer: TransferControl
   private let replica: String
+  private let temporary: String
+  /// The directory for bundles that were fetched. Held while it is made.
+  private let fetched = Mutex<String?>(nil)
 
-  /// Creates a folder, which must exist; `replica` is this store's name as a writer.
-  init(path: String, replica: String) {
-    folder = PeerFolder(path: path)
-    self.replica = replica
-    directory = "\(path)/\(BundleFormat.directory)"
-    outgoing = "\(path)/.llvs-outgoing-\(replica)"
+  /// True if reading costs no journey: bundles are then read where they are, and checked now and then.
+  let isNear: Bool
+
+  /// Uses a remote; the store's replica id is its name as a writer, and its directory holds what is on its
+  /// way.
+  init(_ objects: any ObjectStore, for store: Store, transfer: TransferControl) {
+    self.objects = objects
+    self.transfer = transfer
+    replica = store.replicaID
+    temporary = store.path
+    isNear = objects.capabilities.contains(.isNear)
+  }
+
+  deinit {
+    // Files that cannot be removed now are no part of the store.
+    if let path = fetched.withLock({ $0 }) { try? FileSystem.removeTree(path) }
   }
 
   // MARK: Reading
@@ -31,42 +44,21 @@ final class BundleFolder: Sendable {
   /// order of writing, and the names of those that have another length. Files with other names are
   /// not bundles.
   func list() throws(StoreError) -> (whole: [BundleName], torn: [String]) {
-    guard try isThere() else { return ([], []) }
-    do throws(SystemError) {
-      let directory = try File(directory, [.read, .directory])
-      var (names, torn) = ([BundleName](), [String]())
-      for text in try FileSystem.list(self.directory) {
-        guard let name = BundleName(text), let status = try status(text, in: directory),
-          status.kind == .regular
-        else { continue }
-        if status.size == name.length { names.append(name) } else { torn.append(text) }
-      }
-      return (names.sorted(), torn.sorted())
-    } catch {
-      throw folder.translated(error)
+    guard let prefix = ObjectPrefix(folder: BundleFormat.directory) else { return ([], []) }
+    let listed = try asking { () throws(RemoteError) in try objects.all(prefix) }
+    var (names, torn) = ([BundleName](), [String]())
+    for object in listed {
+      guard let name = BundleName(object.name.last) else { continue }
+      if object.length == name.length { names.append(name) } else { torn.append(name.text) }
     }
+    return (names.sorted(), torn.sorted())
   }
 
-  /// Returns true if the folder has a directory of bundles; throws if that is a link.
-  private func isThere() throws(StoreError) -> Bool {
-    try folder.check()
-    do throws(SystemError) {
-      guard try FileSystem.exists(directory) else { return false }
-    } catch {
-      throw folder.translated(error)
+  private static func object(_ text: String) throws(StoreError) -> ObjectName {
+    guard let name = ObjectName("\(BundleFormat.directory)/\(text)") else {
+      throw .invalid("\(text) is no name of an object")
     }
-    try folder.checkOwn(directory)
-    return true
-  }
-
-  /// Returns the metadata of a name; nil if it is gone.
-  private func status(_ name: String, in directory: File) throws(SystemError) -> FileStatus? {
-    do throws(SystemError) {
-      return try FileSystem.status(name, in: directory, following: false)
-    } catch {
-      guard error.errno == Errno.noEntry else { throw error }
-      return nil
-    }
+    return name
   }
 
   /// Opens a bundle that was listed; nil if it is torn or gone.
@@ -75,135 +67,134 @@ final class BundleFolder: Sendable {
   func open(
     _ name: BundleName, cache: BundleCache, control: ExchangeControl
   ) throws(StoreError) -> BundleReader? {
+    let object = try Self.object(name.text)
+    let bytes: BundleReader.Bytes
+    if isNear {
+      bytes = { [objects] (offset, count) throws(StoreError) in
+        try asking { () throws(RemoteError) in
+          try objects.bytes(of: object, range: offset..<(offset + UInt64(count)), atMost: count)
+        }
+      }
+    } else {
+      guard let path = try fetch(name, object) else { return nil }
+      bytes = { (offset, count) throws(StoreError) in
+        do throws(SystemError) {
+          return try File(path, [.read]).read(count, at: offset)
+        } catch {
+          throw .system(error)
+        }
+      }
+    }
     do throws(StoreError) {
-      return try BundleReader.open(name, cache: cache, check: control.check) {
-        () throws(StoreError) in try self.file(name)
-      }
+      return try BundleReader.open(name, cache: cache, check: control.check, bytes: bytes)
     } catch {
-      switch error {
-      case .unreachable:
-        try folder.check()
-        return nil
-      case .system(let cause): throw folder.translated(cause)
-      default: throw error
-      }
+      guard case .unreachable = error, try lacks(any: [name]) else { throw error }
+      return nil
     }
   }
 
-  private func file(_ name: BundleName) throws(StoreError) -> File {
-    let path = "\(directory)/\(name.text)"
+  /// Fetches a bundle by one request, and returns the path of its file; nil if it is gone, or longer than
+  /// its name says.
+  private func fetch(_ name: BundleName, _ object: ObjectName) throws(StoreError) -> String? {
+    let path = "\(try fetchedDirectory())/\(name.text)"
+    let part = "\(path).part"
+    var offset: UInt64 = 0
+    do throws(RemoteError) {
+      if try locally({ () throws(SystemError) in try FileSystem.exists(path) }) { return path }
+      let file = try locally { () throws(SystemError) in
+        try File(part, [.readWrite, .create, .truncate], permissions: 0o600)
+      }
+      try objects.get(object, range: nil) { (piece) throws(RemoteError) in
+        try locally { () throws(SystemError) in try file.write(piece, at: offset) }
+        offset += UInt64(piece.count)
+        // What is longer is not read to its end, which might never come.
+        return offset <= name.length
+      }
+      try locally { () throws(SystemError) in try FileSystem.rename(part, to: path) }
+      return path
+    } catch {
+      guard error.kind == .absent else { throw StoreError(error) }
+      return nil
+    }
+  }
+
+  /// Calls this machine, and throws its error as one of a remote.
+  private func locally<Result>(
+    _ body: () throws(SystemError) -> Result
+  ) throws(RemoteError) -> Result {
     do throws(SystemError) {
-      // Opening a device may have an effect, and opening a FIFO may wait.
-      guard try FileSystem.status(path, following: false).kind == .regular else {
-        throw SystemError(errno: Errno.noEntry, call: "open", subject: path)
-      }
-      let file = try File(path, [.read, .nonBlocking, .noFollow])
-      guard try file.status().kind == .regular else {
-        throw SystemError(errno: Errno.noEntry, call: "open", subject: path)
-      }
-      return file
+      return try body()
     } catch {
-      throw folder.translated(error)
+      throw RemoteError(error)
     }
   }
 
-  // MARK: Writing
-
-  /// Prepares the folder for bundles, and removes the remains of a send that failed.
-  func prepare() throws(StoreError) {
-    guard BundleName.isWriter(replica) else {
-      throw .invalid("\(replica) is no name for a writer of bundles")
-    }
-    let isThere = try isThere()
-    do throws(SystemError) {
-      if !isThere {
-        try FileSystem.makeDirectory(directory)
-        try FileSystem.syncDirectory(folder.path)
+  private func fetchedDirectory() throws(StoreError) -> String {
+    let outcome = fetched.withLock { path in
+      Result<String, StoreError> { () throws(StoreError) in
+        if let path { return path }
+        let made = "\(temporary)/incoming-\(SystemRandom.hex(8)).tmp"
+        do throws(SystemError) {
+          try FileSystem.makeDirectory(made, permissions: 0o700)
+        } catch {
+          throw .system(error)
+        }
+        path = made
+        return made
       }
-      try FileSystem.removeTree(outgoing)
-      try FileSystem.makeDirectory(outgoing)
-      // A file of this writer that does not have the length in its name: its versions are sent
-      // anew.
-      let open = try File(directory, [.read, .directory])
-      for text in try FileSystem.list(directory) {
-        guard let name = BundleName(text), name.writer == replica,
-          let status = try status(text, in: open), status.kind == .regular,
-          status.size != name.length
-        else { continue }
-        try FileSystem.unlink("\(directory)/\(text)")
-      }
-    } catch {
-      throw folder.translated(error)
     }
+    return try outcome.get()
   }
 
-  /// Creates a file that no reader sees before it is published.
-  func create() throws(StoreError) -> File {
-    do throws(SystemError) {
-      return try File("\(outgoing)/bundle", [.readWrite, .create, .truncate])
-    } catch {
-      throw folder.translated(error)
-    }
-  }
-
-  /// Writes bytes of a file that is not published yet.
-  func write(
-    _ bytes: UnsafeRawBufferPointer, to file: File, at offset: UInt64
-  ) throws(StoreError) {
-    do throws(SystemError) {
-      try file.write(bytes, at: offset)
-    } catch {
-      throw folder.translated(error)
-    }
-  }
-
-  /// Returns true if this store wrote a bundle.
-  func isOwn(_ name: BundleName) -> Bool { name.writer == replica }
-
-  /// Returns true if one of these bundles is gone although the folder is there.
+  /// Returns true if one of these bundles is gone although the remote is there.
   func lacks(any names: [BundleName]) throws(StoreError) -> Bool {
     let (whole, torn) = try list()
     let there = Set(whole)
     return names.contains { !there.contains($0) && !torn.contains($0.text) }
   }
 
-  /// Removes bundles of this writer; those that are gone already count as removed.
-  func remove(_ names: [BundleName]) throws(StoreError) {
-    for name in names where isOwn(name) {
-      do throws(SystemError) {
-        try FileSystem.unlink("\(directory)/\(name.text)")
-      } catch {
-        guard error.errno != Errno.noEntry else { continue }
-        throw folder.translated(error)
-      }
+  // MARK: Writing
+
+  /// Prepares the remote for bundles, and removes torn ones of this writer: their versions are sent anew.
+  func prepare() throws(StoreError) {
+    guard BundleName.isWriter(replica) else {
+      throw .invalid("\(replica) is no name for a writer of bundles")
     }
+    try asking { () throws(RemoteError) in try objects.prepare([BundleFormat.directory]) }
+    let torn = try list().torn
+    for text in torn where BundleName(text)?.writer == replica { try delete(text) }
   }
 
-  /// Publishes a written file under its name, durably, and returns the name.
+  private func delete(_ text: String) throws(StoreError) {
+    let object = try Self.object(text)
+    try asking { () throws(RemoteError) in try objects.delete(object) }
+  }
+
+  /// Begins the bytes of a bundle.
+  func begin() -> BodySpool { BodySpool(directory: temporary, memoryLimit: 1 << 20) }
+
+  /// Puts a bundle under its name, durably, and returns the name.
   func publish(
-    _ file: File, sequence: UInt64, length: UInt64, hash: Digest
+    _ spool: BodySpool, sequence: UInt64, hash: Digest
   ) throws(StoreError) -> BundleName {
-    let name = BundleName(writer: replica, sequence: sequence, length: length, hash: hash)
-    do throws(SystemError) {
-      try file.syncData()
-      // If the name exists already, its bytes are the same.
-      try FileSystem.rename(file.path, to: "\(directory)/\(name.text)")
-      try FileSystem.syncDirectory(directory)
-    } catch {
-      throw folder.translated(error)
-    }
+    let name = BundleName(
+      writer: replica, sequence: sequence, length: spool.length, hash: hash)
+    let object = try Self.object(name.text)
+    try asking { () throws(RemoteError) in try objects.put(object, try spool.body()) }
     return name
+  }
+
+  /// Returns true if this store wrote a bundle.
+  func isOwn(_ name: BundleName) -> Bool { name.writer == replica }
+
+  /// Removes bundles of this writer; those that are gone already count as removed.
+  func remove(_ names: [BundleName]) throws(StoreError) {
+    for name in names where isOwn(name) { try delete(name.text) }
   }
 
   /// Returns the sequence number of this writer's next bundle.
   func nextSequence(after names: [BundleName]) -> UInt64 {
     let last = names.filter { $0.writer == replica }.map(\.sequence).max()
     return last.map { BundleName.sequence(after: $0) } ?? 0
-  }
-
-  /// Removes what was written and not published.
-  func abandon() {
-    // What cannot be removed now is removed by the next send.
-    try? FileSystem.removeTree(outgoing)
   }
 }

@@ -27,65 +27,49 @@ final class BundleReader: Sendable {
   let entries: [Entry]
   /// The name of the file in messages.
   let label: String
-  private let open: @Sendable () throws(StoreError) -> File
+  private let read: Bytes
   private let frames: [Frame]
   private let cache: BundleCache
+
+  /// Returns bytes of the bundle: an offset, and how many; fewer at its end.
+  typealias Bytes = @Sendable (UInt64, Int) throws(StoreError) -> [UInt8]
 
   /// Opens a bundle; nil if the file is torn, so that it counts as absent.
   ///
   /// - Throws: ``StoreError/invalid(_:)`` if the bytes match the name and are not a bundle, or one
-  ///   of a newer format; otherwise an error of `open` or of reading.
+  ///   of a newer format; otherwise an error of `bytes`.
   static func open(
     _ name: BundleName, cache: BundleCache, check: () throws(StoreError) -> Void,
-    open: @escaping @Sendable () throws(StoreError) -> File
+    bytes: @escaping Bytes
   ) throws(StoreError) -> BundleReader? {
-    let file = try open()
-    guard try isWhole(file, name, check) else { return nil }
-    return try BundleReader(name, file, cache: cache, open: open)
+    guard try isWhole(name, check, bytes) else { return nil }
+    return try BundleReader(name, bytes, cache: cache)
   }
 
   /// Returns true if length and hash of the bytes match the name.
   private static func isWhole(
-    _ file: File, _ name: BundleName, _ check: () throws(StoreError) -> Void
+    _ name: BundleName, _ check: () throws(StoreError) -> Void, _ read: Bytes
   ) throws(StoreError) -> Bool {
     var hasher = SHA256Hasher()
     var offset: UInt64 = 0
-    var buffer = [UInt8](repeating: 0, count: Int(min(name.length, 1 << 20)) + 1)
+    let size = Int(min(name.length, 1 << 20)) + 1
     while true {
       try check()
-      let outcome = buffer.withUnsafeMutableBytes { raw in
-        Result<Int, StoreError> { () throws(StoreError) in
-          try BundleReader.reading { () throws(SystemError) in
-            try file.read(into: raw, at: offset)
-          }
-        }
-      }
-      let count = try outcome.get()
-      offset += UInt64(count)
+      let bytes = try read(offset, size)
+      offset += UInt64(bytes.count)
       // A file longer than its name says is not read to its end, which might never come.
       guard offset <= name.length else { return false }
-      buffer.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
-      if count < buffer.count { break }
+      bytes.withUnsafeBytes { hasher.update($0) }
+      if bytes.count < size { break }
     }
     return offset == name.length && hasher.finish() == name.hash
   }
 
-  private static func reading<Value>(
-    _ body: () throws(SystemError) -> Value
-  ) throws(StoreError) -> Value {
-    do throws(SystemError) {
-      return try body()
-    } catch {
-      throw .system(error)
-    }
-  }
-
   private init(
-    _ name: BundleName, _ file: File, cache: BundleCache,
-    open: @escaping @Sendable () throws(StoreError) -> File
+    _ name: BundleName, _ read: @escaping Bytes, cache: BundleCache
   ) throws(StoreError) {
     self.name = name
-    self.open = open
+    self.read = read
     self.cache = cache
     let label = "\(BundleFormat.directory)/\(name.text)"
     self.label = label
@@ -94,9 +78,7 @@ final class BundleReader: Sendable {
     guard name.length >= UInt64(headLength + BundleFormat.tailLength) else {
       throw malformed("it is too short for a bundle")
     }
-    let head = try BundleReader.reading { () throws(SystemError) in
-      try file.read(headLength, at: 0)
-    }
+    let head = try read(0, headLength)
     guard head.starts(with: BundleFormat.head[..<7]), head.count == headLength else {
       throw malformed("it is no bundle")
     }
@@ -104,9 +86,7 @@ final class BundleReader: Sendable {
       throw malformed("it is encrypted or was made by a newer program")
     }
     let end = name.length - UInt64(BundleFormat.tailLength)
-    let tail = try BundleReader.reading { () throws(SystemError) in
-      try file.read(BundleFormat.tailLength, at: end)
-    }
+    let tail = try read(end, BundleFormat.tailLength)
     let lengths = tail.withUnsafeBytes { raw -> (packed: Int, unpacked: Int)? in
       guard raw.count == BundleFormat.tailLength,
         raw.dropFirst(8).elementsEqual(BundleFormat.tailMagic)
@@ -116,9 +96,7 @@ final class BundleReader: Sendable {
     guard let lengths, lengths.unpacked <= BundleFormat.maximumIndex,
       lengths.packed <= lengths.unpacked, UInt64(lengths.packed) <= end - UInt64(headLength)
     else { throw malformed("its end is malformed") }
-    let packed = try BundleReader.reading { () throws(SystemError) in
-      try file.read(lengths.packed, at: end - UInt64(lengths.packed))
-    }
+    let packed = try read(end - UInt64(lengths.packed), lengths.packed)
     guard let index = cache.compression.unpacked(packed, to: lengths.unpacked) else {
       throw malformed("its index does not unpack")
     }
@@ -245,10 +223,7 @@ final class BundleReader: Sendable {
   private func unpacked(_ index: Int) throws(StoreError) -> [UInt8] {
     if let known = cache.frame(index, of: self) { return known }
     let frame = frames[index]
-    let file = try open()
-    let packed = try BundleReader.reading { () throws(SystemError) in
-      try file.read(frame.packed, at: frame.offset)
-    }
+    let packed = try read(frame.offset, frame.packed)
     guard let bytes = cache.compression.unpacked(packed, to: frame.unpacked) else {
       throw .invalid("\(label): its frame \(index) does not unpack")
     }

@@ -18,6 +18,8 @@ final class BundleSource: VersionSource {
   let faults: [ExchangeReport.Fault]
   /// The files that are torn.
   let torn: [ExchangeReport.Fault]
+  /// The bundles that were listed whole and could not be read so: torn all the same, or gone.
+  let lost: [BundleName]
   private var places: [Version.ID: [Place]] = [:]
 
   /// Opens the bundles of a folder that the store has not read.
@@ -28,22 +30,26 @@ final class BundleSource: VersionSource {
     self.names = names
     let unread = try store.unread(names)
     let cache = BundleCache()
-    let opened = try Threads.computing.map(unread.count) {
+    let opened = try Threads.map(unread.count, width: folder.isNear ? 1 : 4) {
       (index) throws(StoreError) -> Result<BundleReader?, ExchangeReport.Fault> in
       try BundleSource.open(unread[index], in: folder, cache, control)
     }
     var (bundles, faults) = ([BundleReader](), [ExchangeReport.Fault]())
     var torn = unfinished.map { BundleSource.torn($0) }
+    var lost: [BundleName] = []
     for (name, outcome) in zip(unread, opened) {
       switch outcome {
       case .success(let bundle?): bundles.append(bundle)
-      case .success(nil): torn.append(BundleSource.torn(name.text))
+      case .success(nil):
+        lost.append(name)
+        torn.append(BundleSource.torn(name.text))
       case .failure(let fault): faults.append(fault)
       }
     }
     self.bundles = bundles
     self.faults = faults
     self.torn = torn
+    self.lost = lost
     for (number, bundle) in bundles.enumerated() {
       for (index, entry) in bundle.entries.enumerated() {
         places[entry.id, default: []].append(Place(bundle: number, index: index))

@@ -1,4 +1,5 @@
 import LLVSCore
+internal import ObjectStores
 internal import Platform
 
 /// Exchanges through a folder of bundles.
@@ -24,6 +25,8 @@ extension Store {
       let newest = try state().lastNumber
       control.report(.listing, 0, of: 0)
       let source = try BundleSource(folder, for: self, control: control)
+      // What is gone has been combined with others.
+      if !source.lost.isEmpty, try folder.lacks(any: source.lost) { continue }
       do throws(StoreError) {
         return try retrieve(from: source, after: earlier, control: control)
       } catch {
@@ -78,8 +81,6 @@ extension Store {
     }
     var names = source.names
     var missing = try stillMissing(names)
-    // This also removes what an earlier send left behind.
-    defer { folder.abandon() }
     guard !missing.isEmpty else { return report }
     try folder.prepare()
     // A store that has nothing to send reads nothing.
@@ -123,18 +124,16 @@ extension Store {
   ) throws(StoreError) -> (sent: [Version.ID], name: BundleName)? {
     let all = rest
     while true {
-      let file = try folder.create()
-      var offset: UInt64 = 0
+      let spool = folder.begin()
       let writer = try BundleWriter(scratch: path) { (bytes) throws(StoreError) in
         try control.check()
-        try folder.write(bytes, to: file, at: offset)
-        offset += UInt64(bytes.count)
+        try asking { () throws(RemoteError) in try spool.append(bytes) }
       }
       rest = all
       guard let sent = try write(&rest, to: writer, &unsent, control) else { continue }
       guard !sent.isEmpty else { return nil }
-      let (length, hash) = try writer.finish()
-      let name = try folder.publish(file, sequence: sequence, length: length, hash: hash)
+      let (_, hash) = try writer.finish()
+      let name = try folder.publish(spool, sequence: sequence, hash: hash)
       try write { (transaction) throws(StoreError) in
         transaction.note(bundle: hash, versions: sent.map(\.number))
       }

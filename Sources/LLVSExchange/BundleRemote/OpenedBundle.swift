@@ -34,7 +34,14 @@ enum OpenedBundle: Sendable {
       throw .invalid("\(name.object): it is not encrypted, and everything at this peer has to be")
     }
     let file = try OpenedBundle.copy(name, objects, scratch, control)
-    let first = try BundleReader.open(name, cache: BundleCache(), check: control.check) { file }
+    let first = try BundleReader.open(name, cache: BundleCache(), check: control.check) {
+      (offset, count) throws(StoreError) in
+      do throws(SystemError) {
+        return try file.read(count, at: offset)
+      } catch {
+        throw .system(error)
+      }
+    }
     guard let first else { throw .invalid("\(name.object): it is not whole") }
     self = .first(first)
   }

@@ -82,6 +82,10 @@ package final class RetryingStore<Base: ObjectStore>: ObjectStore {
     }
   }
 
+  package func ownStaging(scratch: String) throws(RemoteError) -> (any ObjectStaging)? {
+    try base.ownStaging(scratch: scratch)
+  }
+
   private func isThere(_ name: ObjectName) throws(RemoteError) -> Bool {
     guard let prefix = ObjectPrefix(name.text) else { return false }
     return try base.all(prefix).contains { $0.name == name }

@@ -17,6 +17,11 @@ package final class TransferControl: Sendable {
   private let isCancelledFlag = Atomic<Bool>(false)
   private let isStopped: @Sendable () -> Bool
   private let say: @Sendable (String) -> Void
+  private let moved: @Sendable (_ sent: UInt64, _ received: UInt64) -> Void
+  /// When the bytes were last told, on ``SystemClock/monotonic()``.
+  private let told = Atomic<UInt64>(0)
+  /// The least time between two reports, in nanoseconds.
+  private static let interval: UInt64 = 100_000_000
   private let bytesPerSecond: UInt64?
   private let sentBytes = Atomic<UInt64>(0)
   private let receivedBytes = Atomic<UInt64>(0)
@@ -27,13 +32,16 @@ package final class TransferControl: Sendable {
   /// - Parameters:
   ///   - bytesPerSecond: a limit on both directions together; nil for none.
   ///   - isStopped: asked at least ten times a second while there is work, from any thread.
+  ///   - moved: is given the bytes that went and came so far, at most ten times a second, from any thread.
   ///   - say: is given what a user should know though nothing failed, as a sentence.
   package init(
     bytesPerSecond: UInt64? = nil, isStopped: @escaping @Sendable () -> Bool = { false },
+    moved: @escaping @Sendable (_ sent: UInt64, _ received: UInt64) -> Void = { _, _ in },
     say: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.bytesPerSecond = bytesPerSecond.map { max(1, $0) }
     self.isStopped = isStopped
+    self.moved = moved
     self.say = say
   }
 
@@ -93,6 +101,7 @@ package final class TransferControl: Sendable {
   /// - Throws: ``RemoteError/cancelled``.
   func send(_ count: Int) throws(RemoteError) {
     sentBytes.add(UInt64(count), ordering: .relaxed)
+    report()
     try takeTurn(UInt64(count))
   }
 
@@ -101,7 +110,17 @@ package final class TransferControl: Sendable {
   /// - Throws: ``RemoteError/cancelled``.
   func receive(_ count: Int) throws(RemoteError) {
     receivedBytes.add(UInt64(count), ordering: .relaxed)
+    report()
     try takeTurn(UInt64(count))
+  }
+
+  private func report() {
+    let now = SystemClock.monotonic()
+    let last = told.load(ordering: .relaxed)
+    guard now >= last &+ Self.interval,
+      told.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged
+    else { return }
+    moved(sent, received)
   }
 
   private func takeTurn(_ count: UInt64) throws(RemoteError) {

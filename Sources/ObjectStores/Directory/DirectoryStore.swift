@@ -14,8 +14,12 @@ package final class DirectoryStore: ObjectStore {
   private let control: TransferControl
   private let number = Atomic<UInt64>(0)
   private let isPrepared = Atomic<Bool>(false)
+  /// The open folders, in which a file is found by its name alone. A leaf lock.
+  private let opened = Mutex<[String: File]>([:])
 
   private static let piece = 1 << 20
+  /// The longest time for removing unfinished files at the end, in nanoseconds.
+  private static let patience: UInt64 = 300_000_000
 
   /// Uses a directory, which has to be there by the first call.
   ///
@@ -30,18 +34,33 @@ package final class DirectoryStore: ObjectStore {
   }
 
   deinit {
-    // A file that cannot be removed now is removed by the next use of the same directory.
-    try? FileSystem.removeTree(scratch)
+    // What is not removed now is removed by the next use of the same directory.
+    let end = SystemClock.monotonic() + Self.patience
+    try? clear { SystemClock.monotonic() < end }
   }
 
-  package var capabilities: StoreCapabilities { [.wholePuts, .move, .emptyObjects] }
+  /// Removes the directory for unfinished files, as long as `goesOn` says so.
+  private func clear(while goesOn: () -> Bool) throws(SystemError) {
+    guard try FileSystem.exists(scratch) else { return }
+    for name in try FileSystem.list(scratch) {
+      guard goesOn() else { return }
+      try FileSystem.removeTree("\(scratch)/\(name)")
+    }
+    try FileSystem.removeDirectory(scratch)
+  }
+
+  package var capabilities: StoreCapabilities {
+    [.wholePuts, .move, .emptyObjects, .isNear]
+  }
 
   package func prepare(_ folders: [String]) throws(RemoteError) {
     try control.check()
     try checkPlace()
     do throws(SystemError) {
       // Removes the files of an earlier use that crashed. Only once: later there may be puts under way.
-      if !isPrepared.exchange(true, ordering: .relaxed) { try FileSystem.removeTree(scratch) }
+      if !isPrepared.exchange(true, ordering: .relaxed) {
+        try clear { !control.isCancelled }
+      }
     } catch {
       throw translated(error)
     }
@@ -57,15 +76,19 @@ package final class DirectoryStore: ObjectStore {
     try checkPlace()
     guard let directory = try folder(prefix.folder) else { return ListPage(objects: []) }
     do throws(SystemError) {
-      var objects: [ListedObject] = []
+      var page = ListPage(objects: [])
       for last in try FileSystem.list(directory.path) {
         guard let name = prefix.name(of: last), after.map({ name > $0 }) ?? true,
-          let status = try status(last, in: directory), status.kind == .regular
+          let status = try status(last, in: directory)
         else { continue }
-        objects.append(
+        guard status.kind == .regular else {
+          page.others.append(name)
+          continue
+        }
+        page.objects.append(
           ListedObject(name: name, length: status.size, modified: status.modifiedSeconds))
       }
-      return ListPage(objects: objects)
+      return page
     } catch {
       throw translated(error, prefix.description)
     }
@@ -75,10 +98,10 @@ package final class DirectoryStore: ObjectStore {
     _ name: ObjectName, range: Range<UInt64>?, into sink: ObjectSink
   ) throws(RemoteError) -> UInt64 {
     try control.check()
-    let file = try open(name)
+    let (file, length) = try open(name)
     let range = range ?? 0..<UInt64.max
     var done: UInt64 = 0
-    let size = control.piece(Self.piece)
+    let size = min(control.piece(Self.piece), Int(clamping: length) + 1)
     let buffer = UnsafeMutableRawBufferPointer.allocate(
       byteCount: Int(min(UInt64(size), range.length)), alignment: 16)
     defer { buffer.deallocate() }
@@ -97,11 +120,13 @@ package final class DirectoryStore: ObjectStore {
       try control.receive(count)
       done += UInt64(count)
       guard try sink(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else { break }
+      // A regular file gives less than it was asked for only at its end.
+      guard count == wanted else { break }
     }
     return done
   }
 
-  private func open(_ name: ObjectName) throws(RemoteError) -> File {
+  private func open(_ name: ObjectName) throws(RemoteError) -> (file: File, length: UInt64) {
     guard let directory = try folder(name.folder) else {
       try checkPlace()
       throw absent(name)
@@ -113,10 +138,9 @@ package final class DirectoryStore: ObjectStore {
       }
       guard status.kind == .regular else { throw SystemError(errno: Errno.invalid, call: "open") }
       let file = try File(name.last, in: directory, [.read, .nonBlocking, .noFollow])
-      guard try file.status().kind == .regular else {
-        throw SystemError(errno: Errno.invalid, call: "open")
-      }
-      return file
+      let opened = try file.status()
+      guard opened.kind == .regular else { throw SystemError(errno: Errno.invalid, call: "open") }
+      return (file, opened.size)
     } catch {
       switch error.errno {
       case Errno.noEntry:
@@ -187,6 +211,20 @@ package final class DirectoryStore: ObjectStore {
     }
   }
 
+  /// The directory for unfinished files, open.
+  func openScratch() throws(RemoteError) -> File {
+    do throws(SystemError) {
+      if try !FileSystem.exists(scratch) { try FileSystem.makeDirectory(scratch) }
+      return try File(scratch, [.read, .directory, .noFollow])
+    } catch {
+      throw translated(error)
+    }
+  }
+
+  package func ownStaging(scratch: String) throws(RemoteError) -> (any ObjectStaging)? {
+    try DirectoryStaging(self, control: control)
+  }
+
   package func delete(_ name: ObjectName) throws(RemoteError) {
     try control.check()
     try checkPlace()
@@ -242,14 +280,22 @@ package final class DirectoryStore: ObjectStore {
       guard error.errno == Errno.noEntry || error.errno == Errno.notDirectory else {
         throw translated(error)
       }
-      throw RemoteError(.noPlace, "\(path) is not a directory that is there")
+      let words = error.errno == Errno.noEntry ? "is not there" : "is no directory"
+      throw RemoteError(.noPlace, "\(path) \(words)")
     }
   }
 
   /// A folder, open; nil where it is not there.
   ///
-  /// - Throws: `denied` for a link: it leads to a place that is not the remote's.
-  private func folder(_ folder: String) throws(RemoteError) -> File? {
+  /// - Throws: `noPlace` for a link: it leads to a place that is not the remote's.
+  func folder(_ folder: String) throws(RemoteError) -> File? {
+    if let known = opened.withLock({ $0[folder] }) { return known }
+    guard let found = try findFolder(folder) else { return nil }
+    opened.withLock { $0[folder] = found }
+    return found
+  }
+
+  private func findFolder(_ folder: String) throws(RemoteError) -> File? {
     var directory: File
     do throws(SystemError) {
       directory = try File(path, [.read, .directory])
@@ -264,7 +310,7 @@ package final class DirectoryStore: ObjectStore {
         switch error.errno {
         case Errno.noEntry: return nil
         case Errno.notDirectory, Errno.tooManySymlinks:
-          throw RemoteError(.denied, "not a directory of its own", object: folder)
+          throw RemoteError(.noPlace, "\(path)/\(folder) is no directory of its own")
         default: throw translated(error, folder)
         }
       }
@@ -273,7 +319,7 @@ package final class DirectoryStore: ObjectStore {
   }
 
   private func make(_ folder: String) throws(RemoteError) {
-    guard try self.folder(folder) == nil else { return }
+    guard try findFolder(folder) == nil else { return }
     var made = path
     for part in folder.split(separator: "/") {
       let parent = made
@@ -286,7 +332,7 @@ package final class DirectoryStore: ObjectStore {
         throw translated(error, folder)
       }
     }
-    guard try self.folder(folder) != nil else {
+    guard try findFolder(folder) != nil else {
       throw RemoteError(
         .unreachable, "the directory was removed", object: folder, isTransient: true)
     }
@@ -306,7 +352,7 @@ package final class DirectoryStore: ObjectStore {
     RemoteError(.absent, "not there", object: name.text)
   }
 
-  private func translated(_ error: SystemError, _ object: String? = nil) -> RemoteError {
+  func translated(_ error: SystemError, _ object: String? = nil) -> RemoteError {
     let kind: RemoteError.Kind =
       switch error.errno {
       case Errno.noSpace, Errno.quota, Errno.fileTooBig: .noSpace

@@ -59,6 +59,17 @@ package protocol ObjectStore: Sendable {
   /// - Throws: ``RemoteError``, with `absent` if there is no such object, `exists` if something has the new
   ///   name, `unsupported` where ``capabilities`` has no `move`.
   func move(_ name: ObjectName, to target: ObjectName) throws(RemoteError)
+
+  /// A way of its own to write objects that appear whole; nil where they are put and moved. `scratch` is the
+  /// name of a folder that only this writer uses.
+  ///
+  /// - Throws: ``RemoteError``.
+  func ownStaging(scratch: String) throws(RemoteError) -> (any ObjectStaging)?
+}
+
+extension ObjectStore {
+  /// None: objects are put and moved.
+  package func ownStaging(scratch: String) throws(RemoteError) -> (any ObjectStaging)? { nil }
 }
 
 /// Takes bytes of an object as they come; false once it wants no more.
@@ -75,6 +86,8 @@ package struct StoreCapabilities: OptionSet, Hashable, Sendable {
   package static let move = StoreCapabilities(rawValue: 2)
   /// Objects may be empty.
   package static let emptyObjects = StoreCapabilities(rawValue: 4)
+  /// A request costs no journey: many small ranges cost no more than the whole.
+  package static let isNear = StoreCapabilities(rawValue: 8)
 }
 
 /// An object as a list shows it.
@@ -104,6 +117,8 @@ package struct ListPage: Sendable {
   }
 
   package var objects: [ListedObject]
+  /// Names of what stands there and is no object: folders, links, devices. Only directories tell them.
+  package var others: [ObjectName] = []
   /// The argument for requesting the next page; nil on the last page.
   package var next: Next?
 

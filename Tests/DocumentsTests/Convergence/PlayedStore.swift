@@ -87,7 +87,7 @@ final class PlayedStore {
   }
 
   func exchange(with other: PlayedStore) throws {
-    _ = try store.retrieve(from: StoreRemote(other.store, scratchDirectory: store.path))
+    _ = try store.retrieve(from: StoreSource(other.store))
     try store.write { transaction throws(StoreError) in try self.mergeHeads(transaction) }
     try noteMade(from: nil)
   }

@@ -135,7 +135,7 @@ struct FileSystemExchangeTests {
     let (a, b) = (try store("a"), try store("b"))
     let root = try a.makeVersion(
       basedOnPredecessor: nil, inserting: [Value(id: .init("k"), data: noise(13_000_000))])
-    let report = try b.retrieve(from: StoreRemote(a, scratchDirectory: b.path))
+    let report = try b.retrieve(from: StoreSource(a))
     #expect(report.taken == [root.id])
     #expect(try b.value(id: .init("k"), at: root.id)?.data == noise(13_000_000))
   }

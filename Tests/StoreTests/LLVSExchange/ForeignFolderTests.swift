@@ -1,6 +1,7 @@
 import Foundation
 import LLVSCore
 import LLVSExchange
+import ObjectStores
 import Platform
 import TestSupport
 import Testing
@@ -197,7 +198,10 @@ struct ForeignFolderTests {
     for id in ["A", "B", "C", "D"] { try put(version: id, changes: insert) }
     _ = try retrieve()
     func faults() throws -> [String] {
-      try store.verify(against: FolderRemote(path: folder, replica: "r")).map(\.reason)
+      let transfer = TransferControl()
+      let objects = DirectoryStore(path: folder, scratch: ".outgoing", control: transfer)
+      let files = VersionObjects(objects, for: store, transfer: transfer)
+      return try store.verify(against: files).map(\.reason)
     }
     #expect(try faults().isEmpty)
     try put("changes/A", #"[{"insert":{"id":"k","data":"Qg=="}}]"#)

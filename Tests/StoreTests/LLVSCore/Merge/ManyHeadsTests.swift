@@ -35,7 +35,7 @@ struct ManyHeadsTests {
       try Store.open(path: directory.file("t"), create: true)
     )
     let root = try Self.fill(store, on: nil, values: 50, heads: 40)
-    _ = try other.retrieve(from: StoreRemote(store, scratchDirectory: directory.file("")))
+    _ = try other.retrieve(from: StoreSource(store))
     let live = try #require(try store.version(root)).number
     let whole = try store.write { (transaction) throws(StoreError) in
       try transaction.mergeHeads(ofLine: nil, live: live)

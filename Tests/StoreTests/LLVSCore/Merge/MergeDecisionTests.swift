@@ -137,7 +137,7 @@ struct MergeDecisionTests {
     try FileSystem.makeDirectory(folder)
     let others = try Store.open(
       path: directory.file("o\(root.number.rawValue)"), mode: .writer, create: true)
-    _ = try others.retrieve(from: StoreRemote(store, scratchDirectory: others.path))
+    _ = try others.retrieve(from: StoreSource(store))
     let play = try FleetPlay(seed: UInt64(root.number.rawValue))
     let plainReplica = PlainReplica(.change)
     _ = try FileSystemExchange(existingFolder: folder, store: store).send(control: .init())
@@ -156,7 +156,7 @@ struct MergeDecisionTests {
       .retrieve(control: .init())
     #expect(exchanged.taken.count == 1, "\(exchanged.refused)", sourceLocation: location)
     let made = try require(exchanged.taken.first)
-    _ = try store.retrieve(from: StoreRemote(others, scratchDirectory: store.path))
+    _ = try store.retrieve(from: StoreSource(others))
     let foreign = try require(store.version(made)).number
     #expect(try tree(foreign) == plain ?? expected, "plain LLVS", sourceLocation: location)
   }

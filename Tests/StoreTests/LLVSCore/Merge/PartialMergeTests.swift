@@ -128,7 +128,7 @@ struct PartialMergeTests {
       sides.append(base.map { Int.random(in: 0..<4, using: &random) == 0 ? number : $0 })
     }
     try fork(one, "a", render(base), sides.map(render))
-    _ = try two.retrieve(from: StoreRemote(one, scratchDirectory: two.path))
+    _ = try two.retrieve(from: StoreSource(one))
     let (here, there) = (try merge(one), try merge(two))
     #expect(here.id == there.id, "seed \(seed)")
     let result = try #require(try text("a", one, here))

@@ -93,7 +93,7 @@ struct StoreMergeTests {
     for number in 0..<300 {
       try author(store, on: root.number, ["f\(number)": "\(number)"])
     }
-    let source = StoreRemote(store, scratchDirectory: directory.file(""))
+    let source = StoreSource(store)
     _ = try pairs.retrieve(from: source)
     let report = try store.write { (transaction) throws(StoreError) in
       try transaction.mergeHeads(ofLine: nil, live: root.number)

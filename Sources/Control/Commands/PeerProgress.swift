@@ -1,0 +1,74 @@
+import Grammar
+import LLVSExchange
+import Platform
+
+/// The progress of an exchange with one peer, in versions and in bytes.
+///
+/// - Concurrency: any thread; the lock is a leaf, not held while it reports.
+final class PeerProgress: Sendable {
+  private struct State {
+    var step: ExchangeControl.Progress?
+    /// Bytes that moved in the direction of the step.
+    var sent: UInt64 = 0
+    var received: UInt64 = 0
+  }
+
+  private let name: String
+  private let report: @Sendable (CommandProgress) -> Void
+  private let state = Monitor(State())
+
+  init(_ name: String, _ report: @escaping @Sendable (CommandProgress) -> Void) {
+    self.name = name
+    self.report = report
+  }
+
+  /// The newest step; nil before the first.
+  var step: ExchangeControl.Progress? { state.withLock { $0.step } }
+
+  /// Notes a step.
+  func reached(_ step: ExchangeControl.Progress) {
+    tell { $0.step = step }
+  }
+
+  /// Notes the bytes that moved so far.
+  func moved(sent: UInt64, received: UInt64) {
+    tell { state in
+      state.sent = sent
+      state.received = received
+    }
+  }
+
+  private func tell(_ change: (inout State) -> Void) {
+    let now = state.withLock { state -> State in
+      change(&state)
+      return state
+    }
+    let what =
+      switch now.step?.phase {
+      case .listing, nil: "listing"
+      case .reading: "reading"
+      case .storing: "storing"
+      case .sending: "sending"
+      }
+    let bytes = now.step?.phase == .sending ? now.sent : now.received
+    let moved = bytes > 0 ? ", \(Self.text(bytes))" : ""
+    report(
+      CommandProgress(
+        "\(name): \(what)\(moved)", done: now.step?.done ?? 0, total: now.step?.total ?? 0))
+  }
+
+  /// A number of bytes as people read it.
+  static func text(_ bytes: UInt64) -> String {
+    let units = ["KB", "MB", "GB", "TB", "PB"]
+    guard bytes >= 1000 else { return "\(bytes) B" }
+    var value = Double(bytes) / 1000
+    var unit = 0
+    while value >= 999.5, unit < units.count - 1 {
+      value /= 1000
+      unit += 1
+    }
+    let tenths = Int((value * 10).rounded())
+    return value < 10
+      ? "\(tenths / 10).\(tenths % 10) \(units[unit])" : "\(Int(value.rounded())) \(units[unit])"
+  }
+}

@@ -1,0 +1,118 @@
+package import LLVSCore
+package import ObjectStores
+
+/// Versions in the original's format at any remote: docs/exchanges.md, rules L1 to L6.
+package struct FileLayout: RemoteLayout {
+  private let objects: any ObjectStore
+  private let transfer: TransferControl
+
+  /// Uses a remote, which was opened with a control.
+  package init(_ objects: any ObjectStore, transfer: TransferControl) {
+    self.objects = objects
+    self.transfer = transfer
+  }
+
+  /// The name of a store's own folder at a remote, for what is not whole yet.
+  package static func scratch(of store: Store) -> String { scratch(of: store.replicaID) }
+
+  static func scratch(of replica: String) -> String { ".llvs-outgoing-\(replica)" }
+
+  private func files(for store: Store) -> VersionObjects {
+    VersionObjects(objects, for: store, transfer: transfer)
+  }
+
+  package func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline {
+    try store.outline(of: files(for: store), control: control)
+  }
+
+  package func retrieve(
+    into store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    try store.retrieve(from: files(for: store), control: control)
+  }
+
+  package func verify(
+    into copy: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    try copy.readAll(of: files(for: copy), control: control)
+  }
+
+  package func send(
+    from store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    try store.send(to: files(for: store), control: control)
+  }
+}
+
+/// Versions at one remote in several layouts: each gets all versions, so that programs which read only
+/// one of them find everything.
+package struct SeveralLayouts: RemoteLayout {
+  private let layouts: [any RemoteLayout]
+
+  /// Uses layouts of one place; the first is read first.
+  package init(_ layouts: [any RemoteLayout]) { self.layouts = layouts }
+
+  package func outline(
+    for store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> PlaceOutline {
+    var outline = PlaceOutline()
+    for layout in layouts where !outline.isShared {
+      outline.add(try layout.outline(for: store, control))
+    }
+    return outline
+  }
+
+  package func retrieve(
+    into store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    try each { (layout) throws(StoreError) in try layout.retrieve(into: store, control) }
+  }
+
+  package func verify(
+    into copy: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    try each { (layout) throws(StoreError) in try layout.verify(into: copy, control) }
+  }
+
+  package func send(
+    from store: Store, _ control: ExchangeControl
+  ) throws(StoreError) -> ExchangeReport {
+    try each { (layout) throws(StoreError) in try layout.send(from: store, control) }
+  }
+
+  private func each(
+    _ body: (any RemoteLayout) throws(StoreError) -> ExchangeReport
+  ) throws(StoreError) -> ExchangeReport {
+    var report = ExchangeReport()
+    for layout in layouts { report.add(try body(layout)) }
+    return report
+  }
+}
+
+extension ExchangeControl {
+  /// A control of transfers that ends with this one.
+  package var transfer: TransferControl {
+    // `check` is made for calls from any thread.
+    nonisolated(unsafe) let control = self
+    return TransferControl(isStopped: { control.isOver })
+  }
+
+  /// True once the exchange is cancelled; callable from any thread.
+  private var isOver: Bool {
+    do throws(StoreError) {
+      try check()
+      return false
+    } catch {
+      return true
+    }
+  }
+}
+
+extension Store {
+  /// A directory as a remote of this store.
+  func directory(_ path: String, _ transfer: TransferControl) -> any ObjectStore {
+    DirectoryStore(path: path, scratch: FileLayout.scratch(of: self), control: transfer)
+  }
+}
