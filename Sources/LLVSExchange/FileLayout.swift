@@ -1,7 +1,7 @@
 package import LLVSCore
 package import ObjectStores
 
-/// Versions in the original's format at any remote: docs/exchanges.md, rules L1 to L6.
+/// Versions in the original's format at any remote: docs/exchanges.md, rule 8.
 package struct FileLayout: RemoteLayout {
   private let objects: any ObjectStore
   private let transfer: TransferControl

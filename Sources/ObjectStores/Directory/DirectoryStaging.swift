@@ -9,13 +9,14 @@ final class DirectoryStaging: ObjectStaging {
     /// The files that were written, by the name that they are going to have.
     var ready: [ObjectName: String] = [:]
     var number = 0
+    /// The directory of the unfinished files. While one is in it nobody can remove it.
+    var scratch: File
   }
 
   private let directory: DirectoryStore
   private let control: TransferControl
-  private let scratch: File
   // A leaf lock.
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// The longest time for removing what was not published, in nanoseconds.
   private static let patience: UInt64 = 300_000_000
@@ -23,7 +24,7 @@ final class DirectoryStaging: ObjectStaging {
   init(_ directory: DirectoryStore, control: TransferControl) throws(RemoteError) {
     self.directory = directory
     self.control = control
-    scratch = try directory.openScratch()
+    state = Mutex(State(scratch: try directory.openScratch()))
   }
 
   // MARK: Writing
@@ -39,11 +40,7 @@ final class DirectoryStaging: ObjectStaging {
       self.staging = staging
       self.name = name
       self.path = path
-      do throws(SystemError) {
-        file = try File(path, in: staging.scratch, [.readWrite, .create, .truncate, .noFollow])
-      } catch {
-        throw staging.directory.translated(error, name.text)
-      }
+      file = try staging.created(path, for: name)
     }
 
     func append(_ bytes: UnsafeRawBufferPointer) throws(RemoteError) {
@@ -65,14 +62,36 @@ final class DirectoryStaging: ObjectStaging {
       state.number += 1
       return state.number
     }
-    return try Writing(self, name, "staged-\(number)")
+    return try Writing(self, name, "\(directory.token)-staged-\(number)")
+  }
+
+  /// Creates an unfinished file, in a new directory where an earlier use of this one removed it meanwhile.
+  private func created(_ path: String, for name: ObjectName) throws(RemoteError) -> File {
+    do throws(SystemError) {
+      let scratch = state.withLock { $0.scratch }
+      do throws(SystemError) {
+        return try File(path, in: scratch, [.readWrite, .create, .truncate, .noFollow])
+      } catch {
+        guard error.errno == Errno.noEntry else { throw error }
+      }
+    } catch {
+      throw directory.translated(error, name.text)
+    }
+    let scratch = try directory.openScratch()
+    do throws(SystemError) {
+      let file = try File(path, in: scratch, [.readWrite, .create, .truncate, .noFollow])
+      state.withLock { $0.scratch = scratch }
+      return file
+    } catch {
+      throw directory.translated(error, name.text)
+    }
   }
 
   // MARK: Publishing
 
   func publish(_ names: [ObjectName], replacing: Bool) throws(RemoteError) {
     try control.check()
-    let ready = state.withLock { $0.ready }
+    let (ready, scratch) = state.withLock { ($0.ready, $0.scratch) }
     do throws(SystemError) {
       // One call for all files, so that their bytes are on the disk before their names.
       try scratch.syncFileSystem()
@@ -86,7 +105,7 @@ final class DirectoryStaging: ObjectStaging {
       let folder = try folder(name.folder)
       touched[name.folder] = folder
       do throws(SystemError) {
-        try move(path, to: name, in: folder, replacing: replacing)
+        try move(path, from: scratch, to: name, in: folder, replacing: replacing)
       } catch {
         throw directory.translated(error, name.text)
       }
@@ -111,7 +130,7 @@ final class DirectoryStaging: ObjectStaging {
   }
 
   private func move(
-    _ path: String, to name: ObjectName, in folder: File, replacing: Bool
+    _ path: String, from scratch: File, to name: ObjectName, in folder: File, replacing: Bool
   ) throws(SystemError) {
     if replacing {
       return try FileSystem.rename(path, in: scratch, to: name.last, in: folder)
@@ -134,9 +153,9 @@ final class DirectoryStaging: ObjectStaging {
   }
 
   func abandon() {
-    let left = state.withLock { state in
+    let (left, scratch) = state.withLock { state in
       defer { state.ready = [:] }
-      return Array(state.ready.values)
+      return (Array(state.ready.values), state.scratch)
     }
     let end = SystemClock.monotonic() + Self.patience
     // What is not removed now is removed by the next use of the directory.

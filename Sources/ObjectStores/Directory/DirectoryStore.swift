@@ -12,6 +12,9 @@ package final class DirectoryStore: ObjectStore {
   private let path: String
   private let scratch: String
   private let control: TransferControl
+  /// Begins the names of this object's unfinished files. An earlier object of the same writer may end while
+  /// this one is at work, and must leave them alone.
+  let token = String(UInt64.random(in: .min ... .max), radix: 16)
   private let number = Atomic<UInt64>(0)
   private let isPrepared = Atomic<Bool>(false)
   /// The open folders, in which a file is found by its name alone. A leaf lock.
@@ -36,13 +39,14 @@ package final class DirectoryStore: ObjectStore {
   deinit {
     // What is not removed now is removed by the next use of the same directory.
     let end = SystemClock.monotonic() + Self.patience
-    try? clear { SystemClock.monotonic() < end }
+    try? clear("\(token)-") { SystemClock.monotonic() < end }
   }
 
-  /// Removes the directory for unfinished files, as long as `goesOn` says so.
-  private func clear(while goesOn: () -> Bool) throws(SystemError) {
+  /// Removes unfinished files whose names begin so, as long as `goesOn` says so, and their directory if it is
+  /// empty then.
+  private func clear(_ prefix: String, while goesOn: () -> Bool) throws(SystemError) {
     guard try FileSystem.exists(scratch) else { return }
-    for name in try FileSystem.list(scratch) {
+    for name in try FileSystem.list(scratch) where name.hasPrefix(prefix) {
       guard goesOn() else { return }
       try FileSystem.removeTree("\(scratch)/\(name)")
     }
@@ -59,7 +63,7 @@ package final class DirectoryStore: ObjectStore {
     do throws(SystemError) {
       // Removes the files of an earlier use that crashed. Only once: later there may be puts under way.
       if !isPrepared.exchange(true, ordering: .relaxed) {
-        try clear { !control.isCancelled }
+        try clear("") { !control.isCancelled }
       }
     } catch {
       throw translated(error)
@@ -169,7 +173,7 @@ package final class DirectoryStore: ObjectStore {
     try checkPlace()
     try make(name.folder)
     let number = number.add(1, ordering: .relaxed).newValue
-    let temporary = "\(scratch)/\(number)"
+    let temporary = "\(scratch)/\(token)-\(number)"
     do throws(RemoteError) {
       let file = try created(temporary, for: name)
       var offset: UInt64 = 0
@@ -196,28 +200,41 @@ package final class DirectoryStore: ObjectStore {
   }
 
   private func created(_ temporary: String, for name: ObjectName) throws(RemoteError) -> File {
-    do throws(SystemError) {
-      if try !FileSystem.exists(scratch) {
-        do throws(SystemError) {
-          try FileSystem.makeDirectory(scratch)
-        } catch {
-          // Another thread was first.
-          guard error.errno == Errno.exists else { throw error }
-        }
-      }
-      return try File(temporary, [.readWrite, .create, .truncate, .noFollow])
-    } catch {
-      throw translated(error, name.text)
+    try inScratch(name.text) { () throws(SystemError) in
+      try File(temporary, [.readWrite, .create, .truncate, .noFollow])
     }
   }
 
   /// The directory for unfinished files, open.
   func openScratch() throws(RemoteError) -> File {
-    do throws(SystemError) {
-      if try !FileSystem.exists(scratch) { try FileSystem.makeDirectory(scratch) }
-      return try File(scratch, [.read, .directory, .noFollow])
-    } catch {
-      throw translated(error)
+    try inScratch("") { () throws(SystemError) in
+      try File(scratch, [.read, .directory, .noFollow])
+    }
+  }
+
+  /// Opens something in the directory for unfinished files, which is made if it is not there.
+  ///
+  /// An earlier object of the same writer that ends may remove the empty directory in between: then it is
+  /// made once more.
+  private func inScratch(
+    _ object: String, _ open: () throws(SystemError) -> File
+  ) throws(RemoteError) -> File {
+    var attempts = 3
+    while true {
+      do throws(SystemError) {
+        if try !FileSystem.exists(scratch) {
+          do throws(SystemError) {
+            try FileSystem.makeDirectory(scratch)
+          } catch {
+            // Another thread was first.
+            guard error.errno == Errno.exists else { throw error }
+          }
+        }
+        return try open()
+      } catch {
+        attempts -= 1
+        guard error.errno == Errno.noEntry, attempts > 0 else { throw translated(error, object) }
+      }
     }
   }
 
