@@ -181,7 +181,7 @@ struct ImportTests {
         code 2
         llvs: s/segments/copy is in the store itself.
         code 2
-        llvs: the top of all directories is no peer's.
+        llvs: the top of all directories is no remote's place.
         code 2
 
         """, "\(result.output)")
