@@ -207,7 +207,10 @@ package final class VersionObjects: WireRemote {
     let staging = try prepare()
     let name = try name(kind, id)
     let object = try asking { () throws(RemoteError) in try staging.begin(name) }
-    let output = WireOutput { (bytes) throws(StoreError) in
+    let checkSpace = { (length: UInt64) throws(StoreError) in
+      try asking { () throws(RemoteError) in try object.checkRoom(for: length) }
+    }
+    let output = WireOutput(checkSpace: checkSpace) { (bytes) throws(StoreError) in
       try asking { () throws(RemoteError) in try object.append(bytes) }
     }
     try body(output)

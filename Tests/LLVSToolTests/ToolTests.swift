@@ -23,7 +23,7 @@ struct ToolTests {
       ("llvs init s; llvs status --store s 1< /dev/null", 12),
       ("llvs status --store absent > /dev/full", 3), ("llvs --version", 0),
       ("llvs version x", 2), ("llvs grep", 2), ("llvs blame", 2), ("llvs space --store absent", 3),
-      ("llvs init s -q; llvs peer x s3://a/b --store s", 13),
+      ("llvs init s -q; llvs peer x ssh://a/b --store s", 2),
       ("llvs init s -q; llvs peer x nowhere --store s", 2),
     ])
   func exitCodes(_ script: String, _ code: Int32) throws {

@@ -71,6 +71,19 @@ final class RemoteStaging: ObjectStaging {
       spool = BodySpool(directory: staging.temporary)
     }
 
+    /// Looks at this machine's disk, where the object waits until it is whole.
+    func checkRoom(for length: UInt64) throws(RemoteError) {
+      let room: UInt64
+      do throws(SystemError) {
+        room = try File(staging.temporary, [.read, .directory]).fileSystem().availableBytes
+      } catch {
+        throw RemoteError(.unreachable, "\(error)", object: name.text)
+      }
+      guard room < length else { return }
+      throw RemoteError(
+        .noSpace, "\(length) bytes do not fit into \(staging.temporary)", object: name.text)
+    }
+
     func append(_ bytes: UnsafeRawBufferPointer) throws(RemoteError) {
       try staging.control.check()
       try spool.append(bytes)

@@ -43,6 +43,16 @@ final class DirectoryStaging: ObjectStaging {
       file = try staging.created(path, for: name)
     }
 
+    func checkRoom(for length: UInt64) throws(RemoteError) {
+      do throws(SystemError) {
+        guard try file.fileSystem().availableBytes < length else { return }
+        throw SystemError(
+          errno: Errno.noSpace, call: "write \(length) bytes", subject: name.text)
+      } catch {
+        throw staging.directory.translated(error, name.text)
+      }
+    }
+
     func append(_ bytes: UnsafeRawBufferPointer) throws(RemoteError) {
       try staging.control.send(bytes.count)
       do throws(SystemError) {

@@ -31,6 +31,11 @@ package protocol ObjectStaging: AnyObject, Sendable {
 ///
 /// - Concurrency: for one thread at a time.
 package protocol StagedObject: AnyObject {
+  /// Looks whether so many bytes more have room where they are written first, before any of them is.
+  ///
+  /// - Throws: ``RemoteError`` with `noSpace` if they have not.
+  func checkRoom(for length: UInt64) throws(RemoteError)
+
   /// Adds bytes.
   ///
   /// - Throws: ``RemoteError``.
