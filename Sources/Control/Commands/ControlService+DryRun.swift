@@ -5,7 +5,7 @@ import TreeNames
 /// The changes that a merge would make to the working tree, path by path.
 struct MergePreview {
   private var signs: [[UInt8]: String] = [:]
-  /// Who made the sides of values that both sides changed, by path.
+  /// The makers of both sides of each value that both changed, by path.
   private var sides: [[UInt8]: (ours: ConflictSide, theirs: ConflictSide)] = [:]
   /// The values that both sides changed.
   private(set) var clashes: [Key] = []

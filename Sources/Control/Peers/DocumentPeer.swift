@@ -7,18 +7,18 @@ import Synchronization
 
 /// A KeyValueCRDT document that is a peer: its values are the files of a directory.
 ///
-/// What is new in it becomes versions, which are merged like those of any peer; what the head says is written
+/// New rows of the document become versions, which are merged like those of any peer; what the head says is written
 /// into it (docs/documents.md, "What is read from a document" and "What is written to a document").
 struct DocumentPeer: RemoteLayout {
   let address: DocumentAddress
   /// The name of authors that stand for writers of versions.
   let authorName: String
-  /// Whether a document that has nothing in common with the directory is taken all the same.
+  /// True to take a document that has nothing in common with the directory.
   var isUnrelatedAllowed = false
 
-  /// How often a document that others write meanwhile is read again.
+  /// The number of attempts to read a document that others write meanwhile.
   private static let attempts = 3
-  /// How often a day a key is written anew because a merge of the original brought old values back.
+  /// The most times a day that a key is written anew because a merge of the original brought old values back.
   private static let rewritesADay = 3
 
   // MARK: Retrieving
@@ -139,7 +139,7 @@ struct DocumentPeer: RemoteLayout {
     }
     if outcome == .done {
       if !export.isEmpty { report.sent = [try store.graph.node(head).id] }
-      // What has to be written anew is found when it is read next.
+      // The next reading finds the keys that have to be written anew.
       if try DocumentRewrite(comparison, at: head, in: store) == nil {
         DocumentMemory.shared.note(address, store)
       }
@@ -227,7 +227,7 @@ extension DocumentProblem {
   }
 }
 
-/// What this process knows of documents: that nobody touched them, and what was written anew lately.
+/// Facts that this process remembers of documents: their last known state, and the keys written anew lately.
 final class DocumentMemory: Sendable {
   static let shared = DocumentMemory()
 
@@ -237,7 +237,7 @@ final class DocumentMemory: Sendable {
   }
 
   private struct State {
-    /// How documents looked when they said what a version says.
+    /// The state of each document's file when its contents were those of a version.
     var equal: [Place: (stamp: DocumentStamp, head: VersionNumber)] = [:]
     var rewritten: [Key: [UInt64]] = [:]
   }
