@@ -118,4 +118,27 @@ struct ReplyTests {
     let status = try tool.json("llvs status --store s --json")
     #expect((status["settings"] as? [String: String])?["reserve"] == "256M")
   }
+
+  @Test("a setting that names a program which is not installed is taken, and says so")
+  func missingPrograms() throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      llvs init s -q
+      llvs set mergetool=nosuch --store s
+      llvs set 'on-version=/no/such/hook now' on-sync='echo $1' --store s
+      llvs set 'arbiter=*.a:exec nosucharbiter $1 $2 $3,*.b:exec if true; then false; fi' --store s
+      llvs set mergetool=sh --store s
+      """)
+    #expect(
+      result.output == """
+        mergetool=nosuch; nosuch is not installed here
+        on-version=/no/such/hook now on-sync=echo $1; /no/such/hook is not installed here
+        arbiter=*.a:exec nosucharbiter $1 $2 $3,*.b:exec if true; then false; fi; nosucharbiter is not installed here
+        mergetool=sh
+
+        """, "\(result.output)")
+    let reply = try tool.json("llvs set mergetool=nosuch --store s --json")
+    #expect(reply["missingPrograms"] as? [String] == ["nosuch"])
+  }
 }

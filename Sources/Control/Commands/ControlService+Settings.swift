@@ -1,6 +1,7 @@
 import Grammar
 import LLVSCore
 import Platform
+import TreeNames
 import WorkingTree
 
 extension ControlService {
@@ -35,9 +36,12 @@ extension ControlService {
     let changed = assignments.map { "\($0.name.rawValue)=\(scratch.text(of: $0.name))" }
     settingsChanged.withLock { $0 += 1 }
     settingsChanged.broadcast()
-    return CommandResult(
-      changed.joined(separator: " "),
-      assignments.map { ReplyField($0.name.rawValue, scratch.text(of: $0.name)) })
+    var fields = assignments.map { ReplyField($0.name.rawValue, scratch.text(of: $0.name)) }
+    // A program may be installed later, so the setting is taken; but a slip is noticed now.
+    let missing = assignments.flatMap { scratch.missingPrograms(of: $0.name) }
+    if !missing.isEmpty { fields.append(ReplyField("missingPrograms", .list(missing.map { .text($0) }))) }
+    let notes = missing.map { "; \(PrintableText.text(Array($0.utf8))) is not installed here" }
+    return CommandResult(changed.joined(separator: " ") + notes.joined(), fields)
   }
 
   /// Lists settings, all without names: the value in force, and whether it was set in this store.

@@ -1,10 +1,9 @@
-import Grammar
 import Platform
 
 /// A program for merging texts, and the form of its arguments.
-struct MergeTool {
+package struct MergeTool: Sendable {
   /// The words of the command, with placeholders for the files.
-  let words: [String]
+  package let words: [String]
 
   private static let known: [(name: String, program: String, words: [String])] = [
     ("meld", "meld", ["meld", "--output=MERGED", "OURS", "BASE", "THEIRS"]),
@@ -25,7 +24,7 @@ struct MergeTool {
   /// it. If it has no placeholders, the files are appended in the order of the four placeholders.
   ///
   /// - Throws: ``ControlError`` of kind `grammar`.
-  init(_ text: String) throws(ControlError) {
+  package init(_ text: String) throws(ControlError) {
     if let found = Self.known.first(where: { $0.name == text }) {
       words = found.words
       return
@@ -39,7 +38,7 @@ struct MergeTool {
   }
 
   /// Finds an installed tool; one with windows only if there is a display.
-  static func installed() -> MergeTool? {
+  package static func installed() -> MergeTool? {
     let hasScreen =
       SystemProcess.environment("DISPLAY") != nil
       || SystemProcess.environment("WAYLAND_DISPLAY") != nil
@@ -55,7 +54,7 @@ struct MergeTool {
   }
 
   /// Returns the command with the files in place of the placeholders.
-  func command(base: String, ours: String, theirs: String, merged: String) -> [String] {
+  package func command(base: String, ours: String, theirs: String, merged: String) -> [String] {
     let files = ["BASE": base, "OURS": ours, "THEIRS": theirs, "MERGED": merged]
     return words.map { word in
       guard let place = Self.places.first(where: { Self.replaces($0, in: word) }),
