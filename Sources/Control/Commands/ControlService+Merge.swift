@@ -7,6 +7,7 @@ import WorkingTree
 /// The outcome of a merge command.
 struct MergeSummary {
   var heads = 0
+  /// The values whose content the merge changed in the working tree.
   var values = 0
   /// The paths of values on which both sides clashed.
   private(set) var clashes: [[UInt8]] = []
@@ -22,7 +23,6 @@ struct MergeSummary {
   var sides: [[UInt8]: String] = [:]
 
   mutating func add(_ report: MergeReport) {
-    values += report.changedCount
     add(clashes: report.clashes)
   }
 
@@ -296,6 +296,11 @@ extension ControlService {
         // The merge is done, even if its result cannot be read here.
         log.add("error", "which files directories keep from their names is not known: \(error)")
       }
+      do throws(StoreError) {
+        summary.values = try changedValues(from: before, to: head)
+      } catch {
+        log.add("error", "how many files the merge changed is not known: \(error)")
+      }
     }
     let told = toldConflicts(summary)
     for (item, sides) in told { summary.sides[item.path] = sides.text }
@@ -320,6 +325,23 @@ extension ControlService {
         summary.trials.field,
         ReplyField("unsaved", outcome.allUnsaved),
       ])
+  }
+
+  /// The number of values whose content two versions have differently. It depends on the two alone:
+  /// the edits of a merge are relative to the head with the smaller id, which is either side's.
+  private func changedValues(
+    from old: VersionNumber?, to new: VersionNumber
+  ) throws(StoreError) -> Int {
+    func map(_ number: VersionNumber?) throws(StoreError) -> ValueMap {
+      guard let number, let record = try store.version(number) else {
+        return store.map(MapRoot.empty)
+      }
+      return store.map(record.map)
+    }
+    var count = 0
+    var diff = try MapDiff(from: map(old), to: map(new), comparing: .content)
+    while let change = try diff.next() { count += change.isDirectory ? 0 : 1 }
+    return count
   }
 
   /// The makers of the sides that clashed, as far as they can be read: the merge is made all the same.
