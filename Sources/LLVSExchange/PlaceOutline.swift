@@ -108,17 +108,4 @@ extension Store {
     }
     return outline
   }
-
-  /// Does the same for a folder of bundles.
-  func outline(
-    of folder: BundleFolder, control: ExchangeControl
-  ) throws(StoreError) -> PlaceOutline {
-    let source = try BundleSource(folder, for: self, control: control)
-    guard try unread(source.names).count == source.names.count else {
-      var outline = PlaceOutline()
-      outline.isShared = true
-      return outline
-    }
-    return try outline(of: source, control: control)
-  }
 }

@@ -22,32 +22,6 @@ extension Store {
     return report
   }
 
-  /// Reads every bundle of a folder, and every copy of versions that are in several.
-  ///
-  /// - Throws: as ``retrieve(from:control:)``.
-  func readAll(
-    of folder: BundleFolder, control: ExchangeControl
-  ) throws(StoreError) -> ExchangeReport {
-    let source = try BundleSource(folder, for: self, control: control)
-    var counts: [Version.ID: Int] = [:]
-    for bundle in source.bundles {
-      for entry in bundle.entries { counts[entry.id, default: 0] += 1 }
-    }
-    let new = Set(try unknown(Array(counts.keys), control))
-    var report = try retrieve(from: source, after: ExchangeReport(), control: control)
-    for bundle in source.bundles {
-      let copies = bundle.entries.map(\.id).filter { counts[$0] ?? 0 > 1 || !new.contains($0) }
-      guard !copies.isEmpty else { continue }
-      report.refused += try verify(copies, against: BundleVersions(bundle), control: control)
-    }
-    // A bundle that its writer has combined with others meanwhile is not missing.
-    let (whole, torn) = try folder.list()
-    let there = Set(whole.map(\.text) + torn)
-    let gone = Set(source.torn.map(\.id)).filter { !there.contains($0.rawValue) }
-    report.waiting.removeAll { gone.contains($0.id) }
-    return report
-  }
-
   /// Stores versions of another store, with their ancestors.
   package func takeIn(
     _ ids: Set<Version.ID>, from other: Store, control: ExchangeControl
@@ -95,35 +69,4 @@ private final class SomeVersions<Source: VersionSource>: VersionSource {
   func changesLabel(_ id: Version.ID) -> String { source.changesLabel(id) }
 
   func isNamed(_ reason: String) -> Bool { source.isNamed(reason) }
-}
-
-/// The versions of one bundle.
-private final class BundleVersions: VersionSource {
-  private let bundle: BundleReader
-  private let places: [Version.ID: Int]
-
-  init(_ bundle: BundleReader) {
-    self.bundle = bundle
-    var places: [Version.ID: Int] = [:]
-    for (index, entry) in bundle.entries.enumerated() { places[entry.id] = index }
-    self.places = places
-  }
-
-  func versionIDs() -> [Version.ID] { Array(places.keys) }
-
-  func version(_ id: Version.ID) throws(StoreError) -> Version? {
-    try places[id].map { (index) throws(StoreError) in try bundle.version(index) }
-  }
-
-  func changes(of id: Version.ID) throws(StoreError) -> BundleChanges? {
-    try places[id].map { (index) throws(StoreError) in try bundle.changes(index) }
-  }
-
-  func label(_ id: Version.ID) -> String {
-    places[id].map { bundle.label($0) } ?? "version \(id.rawValue)"
-  }
-
-  func changesLabel(_ id: Version.ID) -> String { label(id) }
-
-  func isNamed(_ reason: String) -> Bool { reason.hasPrefix("\(BundleFormat.directory)/") }
 }

@@ -67,38 +67,33 @@ enum BundleTargets {
 
   // MARK: Seeds
 
-  /// What the program's own writer makes of a few versions.
-  static let seeds: [[UInt8]] = {
-    let directory = scratch()
-    defer { try? FileSystem.removeTree(directory) }
-    guard
-      let bytes = try? { () throws -> [[UInt8]] in
-        try FileSystem.makeDirectory(directory)
-        let store = try Store.open(path: directory + "/s", create: true)
-        var found: [[UInt8]] = []
-        var last: Version.ID?
-        for number in 0..<3 {
-          last =
-            try store.makeVersion(
-              basedOnPredecessor: last,
-              updating: [
-                Value(id: Value.ID("a/\(number)"), data: Array("some text \(number)".utf8)),
-                Value(id: Value.ID("k"), data: [UInt8](repeating: 7, count: 100 * number)),
-              ]
-            ).id
-          let folder = "\(directory)/f\(number)"
-          let exchange = BundleExchange(
-            rootDirectoryURL: URL(fileURLWithPath: folder, isDirectory: true), store: store)
-          _ = try exchange.send(control: ExchangeControl())
-          for name in try FileSystem.list(folder + "/bundles") {
-            found.append(try FileSystem.read("\(folder)/bundles/\(name)", atMost: 1 << 20))
-          }
-        }
-        return found
-      }()
-    else { return [] }
-    return bytes
-  }()
+  /// Bundles of one to three versions, as earlier programs wrote them.
+  static let seeds: [[UInt8]] = (1...3).map { count in
+    var (content, index) = ([UInt8](), [UInt8]())
+    for number in 0..<count {
+      var changes: [UInt8] = [2, 1, 0x6B, UInt8(100 * number % 128)]
+      changes += [UInt8](repeating: 7, count: 100 * number % 128)
+      changes += [1, 1, 0x61, 3, 1, 2, 3, 3, 1, 0x62, 5, 1, 0x63, 4, 1, 0x64, 2, 0x76, 0x30]
+      var version: [UInt8] = number == 0 ? [0] : [1, 1]
+      version.append(bigEndian: Double(number).bitPattern)
+      version += [0, 1, 1, 0x6D, 1, 0x31]
+      index += [2, 0x76, 0x30 + UInt8(number)]
+      for part in [version, changes] {
+        index.append(varint: UInt64(content.count))
+        index.append(varint: UInt64(part.count))
+        content += part
+      }
+    }
+    var whole: [UInt8] = [1]
+    whole.append(varint: UInt64(content.count))
+    whole.append(varint: UInt64(content.count))
+    whole.append(varint: UInt64(count))
+    whole += index
+    var bytes = BundleFormat.head + content + whole
+    bytes.append(bigEndian: UInt32(whole.count))
+    bytes.append(bigEndian: UInt32(whole.count))
+    return bytes + BundleFormat.tailMagic
+  }
 }
 
 extension StoreError {

@@ -61,10 +61,8 @@ package struct PeerOpener: Sendable {
     of address: RemoteAddress, _ opening: PeerOpening
   ) throws(RemoteError) -> any RemoteLayout {
     let objects = try connector(address, opening).open()
-    let (files, bundles) = (
-      FileLayout(objects, transfer: opening.transfer),
-      BundleLayout(objects, transfer: opening.transfer)
-    )
+    let files = FileLayout(objects, transfer: opening.transfer)
+    let bundles = BundleRemote(objects, options(of: address))
     let hasBundles = try holds(ExchangeFolders.bundles, objects)
     let hasFiles = try holds(ExchangeFolders.versions, objects)
     if case .directory(_, let isBundles) = address {
@@ -74,6 +72,11 @@ package struct PeerOpener: Sendable {
     }
     guard hasFiles else { return bundles }
     return hasBundles ? SeveralLayouts([bundles, files]) : files
+  }
+
+  private static func options(of address: RemoteAddress) -> BundleRemote.Options {
+    if case .directory(let path, _) = address { return .init(place: path, isDirectory: true) }
+    return .init(place: "\(address)", isDirectory: false)
   }
 
   private static func connector(_ address: RemoteAddress, _ opening: PeerOpening) -> RemoteConnector

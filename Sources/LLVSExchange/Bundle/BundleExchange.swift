@@ -45,10 +45,10 @@ public final class BundleExchange: Exchange {
     self.fault = fault
   }
 
-  private func layout(_ control: ExchangeControl) throws(StoreError) -> BundleLayout {
+  private func layout(_ control: ExchangeControl) throws(StoreError) -> BundleRemote {
     if let fault { throw fault }
-    let transfer = control.transfer
-    return BundleLayout(store.directory(path, transfer), transfer: transfer)
+    return BundleRemote(
+      store.directory(path, control.transfer), .init(place: path, isDirectory: true))
   }
 
   /// Stores the versions that are in bundles and not in the store, and returns the ids of all

@@ -50,9 +50,6 @@ enum BundleFormat {
   static let maximumVersions = 65_536
   static let maximumFrames = 1 << 20
   static let maximumIndex = 64 << 20
-  /// The length at which a bundle is closed, in bytes, so that little is lost when a send is
-  /// stopped.
-  static let closingLength: UInt64 = 32 << 20
 
   /// The kinds of changes.
   enum Tag: UInt8 {

@@ -70,6 +70,8 @@ struct NotedBundle: Sendable {
     static let removed = State(rawValue: 32)
     /// It has entries that are no versions.
     static let hasOtherEntries = State(rawValue: 64)
+    /// This store put it, and a list has shown it since.
+    static let seen = State(rawValue: 128)
   }
 
   let name: BundleName

@@ -94,13 +94,21 @@ package struct BundleRemote: RemoteLayout {
     preconditionFailure("the last attempt returns or throws")
   }
 
-  /// Reads every bundle whole into an empty store.
+  /// Reads every bundle whole into an empty store, and every copy of versions that are in several.
   package func verify(
     into copy: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
     let session = try session(copy, control)
     let source = try BundleRemoteSource(session)
+    var counts: [Version.ID: Int] = [:]
+    for id in source.unread.flatMap(\.ids) { counts[id, default: 0] += 1 }
+    let new = Set(try copy.unknown(Array(counts.keys), control))
     var report = try copy.retrieve(from: source, session, after: ExchangeReport(), control: control)
+    for (number, bundle) in source.unread.enumerated() {
+      let copies = bundle.ids.filter { counts[$0] ?? 0 > 1 || !new.contains($0) }
+      guard !copies.isEmpty else { continue }
+      report.refused += try copy.verify(copies, against: source.alone(number), control: control)
+    }
     report.refused += try session.damaged()
     return report
   }

@@ -70,6 +70,22 @@ final class BundleRemoteSource: VersionSource {
     }
   }
 
+  private init(_ session: BundleSession, _ unread: [Unread], _ places: [Version.ID: [Place]]) {
+    self.session = session
+    fetcher = ItemFetcher(session)
+    self.unread = unread
+    self.places = places
+  }
+
+  /// Returns a source of the copies that one of the unread bundles has.
+  func alone(_ number: Int) -> BundleRemoteSource {
+    var places: [Version.ID: [Place]] = [:]
+    for (index, id) in unread[number].ids.enumerated() {
+      places[id, default: []].append(Place(bundle: number, index: index))
+    }
+    return BundleRemoteSource(session, unread, places)
+  }
+
   func versionIDs() -> [Version.ID] {
     var listed: Set<Version.ID> = []
     return unread.flatMap(\.ids).filter { listed.insert($0).inserted }

@@ -128,8 +128,18 @@ final class BundleSender {
     bundle.versions.append(record)
   }
 
-  /// Returns a value as an outline has it, after adding the items that are missing.
+  /// Returns a value as an outline has it, after adding the items that are missing. Damage is reported
+  /// with the key.
   private func value(_ entry: Entry, mayClose: Bool) throws(StoreError) -> OutlineValue {
+    do throws(StoreError) {
+      return try outlineValue(entry, mayClose: mayClose)
+    } catch {
+      guard error.isDamage else { throw error }
+      throw .corrupt("\(entry.key.rawValue): \(error.message)")
+    }
+  }
+
+  private func outlineValue(_ entry: Entry, mayClose: Bool) throws(StoreError) -> OutlineValue {
     let stored = entry.stored
     let isInline =
       stored.length <= UInt64(Entry.inlineLimit) || entry.kind == .symlink && stored.length <= 4095
@@ -150,7 +160,7 @@ final class BundleSender {
       }
     }
     guard let found else {
-      throw .corrupt("\(entry.key.rawValue): a value of \(stored.length) bytes has none")
+      throw .corrupt("a value of \(stored.length) bytes has none")
     }
     return found
   }
@@ -252,6 +262,7 @@ final class BundleSender {
       isPrepared = true
     }
     try bundle.put(name, to: session.objects)
+    session.notePut(name)
     noted.state.insert(.put)
     noted.put = options.clock.now()
     var changes: [(bundle: NotedBundle, items: [BundleItem]?)] = [(noted, nil)]

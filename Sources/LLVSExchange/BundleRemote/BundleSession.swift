@@ -30,6 +30,8 @@ final class BundleSession {
   private static let keptReaders = 64
   /// The bundles that a list shows.
   private(set) var listed: Set<BundleName>
+  /// The bundles that were put after the list.
+  private var putSinceListed: Set<BundleName> = []
 
   /// Lists the remote, and reads what is new of it.
   ///
@@ -48,7 +50,21 @@ final class BundleSession {
     notes = [:]
     try loadNotes()
     try takeIn()
+    try noteSeen()
     try forgetGone()
+  }
+
+  /// Notes which of this store's own bundles a list has shown: one that no list shows afterwards is gone.
+  private func noteSeen() throws(StoreError) {
+    let seen = notes.values.filter { noted in
+      noted.state.contains(.put) && !noted.state.contains(.seen) && listed.contains(noted.name)
+    }
+    try note(
+      seen.map { noted in
+        var noted = noted
+        noted.state.insert(.seen)
+        return (noted, nil)
+      })
   }
 
   /// Drops the notes of other writers' bundles that stood here and are gone.
@@ -71,6 +87,7 @@ final class BundleSession {
     listing = try BundleListing(objects, clock: options.clock)
     listed = Set(listing.names)
     gone = []
+    putSinceListed = []
     try takeIn()
   }
 
@@ -138,11 +155,16 @@ final class BundleSession {
 
   /// Returns true for a bundle that this store put and no list shows yet.
   private func isUnlisted(_ noted: NotedBundle) -> Bool {
-    guard noted.state.contains(.put), !noted.state.contains(.removed),
+    guard noted.state.contains(.put), noted.state.isDisjoint(with: [.removed, .seen]),
       noted.facts.place == options.place, isOwn(noted.name), !listed.contains(noted.name)
     else { return false }
+    // A directory shows at once what is in it.
+    if objects.capabilities.contains(.isNear) { return putSinceListed.contains(noted.name) }
     return options.send.countsUnlisted(putAt: noted.put, now: options.clock.now())
   }
+
+  /// Notes that a PUT was answered, for this exchange alone.
+  func notePut(_ name: BundleName) { putSinceListed.insert(name) }
 
   /// Notes that a bundle cannot be read.
   func distrust(_ name: BundleName, _ reason: String) { faults[name] = (.malformed, reason) }

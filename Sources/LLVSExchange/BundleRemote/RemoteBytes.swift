@@ -112,8 +112,11 @@ final class RemoteBytes: BundleBytes {
     }
     guard bytes.count == range.count else { throw .invalid("\(name.object): it is not whole") }
     if isWhole {
-      guard Digest.of(bytes) == name.hash, bytes.prefix(7).elementsEqual("LLVSBDL".utf8) else {
+      guard Digest.of(bytes) == name.hash else {
         throw .invalid("\(name.object): it is not what its name says")
+      }
+      guard bytes.prefix(7).elementsEqual("LLVSBDL".utf8) else {
+        throw .invalid("\(name.object): it is no bundle")
       }
     }
     return bytes

@@ -3,8 +3,8 @@ struct SendRules: Hashable, Sendable {
   /// A list on which the leaving out of items rests is at most so old, in nanoseconds of the clock
   /// that goes on while the machine sleeps, when the PUT begins.
   var listAge: UInt64 = 3_600_000_000_000
-  /// A PUT that was answered counts for so long, in nanoseconds, though no list shows the bundle.
-  var unlistedAge: Int64 = 24 * 3_600_000_000_000
+  /// A PUT that was answered counts for so long, in seconds, though no list shows the bundle.
+  var unlistedAge: Int64 = 24 * 3600
 
   /// Returns true if a bundle may be put whose leaving out rests on a list.
   func mayPut(listedAt listed: UInt64, now: UInt64) -> Bool {
@@ -23,7 +23,8 @@ struct SendRules: Hashable, Sendable {
     needs.contains { $0 != writer }
   }
 
-  /// Returns true if a bundle that was put belongs to a view though no list shows it yet.
+  /// Returns true if a bundle that was put belongs to a view though no list shows it yet. Both times
+  /// are seconds since 1970.
   func countsUnlisted(putAt time: Int64, now: Int64) -> Bool {
     now >= time && now - time <= unlistedAge
   }

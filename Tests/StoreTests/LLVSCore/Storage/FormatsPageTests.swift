@@ -84,15 +84,23 @@ struct FormatsPageTests {
     _ = try BundleExchange(existingFolder: folder, store: store).send(control: ExchangeControl())
     let name = try #require(try FileSystem.list("\(folder)/bundles").first)
     let file = try FileSystem.read("\(folder)/bundles/\(name)", atMost: 64 << 20)
-    let found = try PageStore.bundle(file, named: name)
+    let found = try PageBundle2(file, named: name)
     let versions = try PageStore(store.path).versions()
     func id(_ version: PageStore.Version) -> String {
       version.id.filter { $0 != "-" }.lowercased()
     }
-    let kinds = Dictionary(found.map { (Self.hex($0.key), $0.value.sorted()) }) { $1 }
+    let kinds = Dictionary(
+      found.versions.map { (Self.hex($0.id), $0.changes.map(\.kind).sorted()) }
+    ) { $1 }
     #expect(kinds[id(versions[0])] == [UInt64](repeating: 1, count: 608))
     #expect(kinds[id(versions[1])] == [1, 2, 2, 3])
     #expect(kinds.count == 2)
+    // And the bytes of every value.
+    let all = Dictionary(Self.values().map { (Array($0.id.rawValue.utf8), $0.data) }) { $1 }
+    for change in found.versions[0].changes {
+      let value = try #require(change.value)
+      #expect(try found.bytes(of: value) == all[change.key])
+    }
   }
 }
 

@@ -184,6 +184,26 @@ struct BundleRuleTests {
     #expect(try content("fresh") == RemoteWorld.content(a))
   }
 
+  @Test(
+    "a bundle that no list has shown counts for a day, one that a list has shown is gone at once")
+  func unlisted() throws {
+    let a = try world.store("a")
+    try world.make(a, ["k": [UInt8](repeating: 1, count: 300)])
+    #expect(try world.send(a).sent.count == 1)
+    let name = try world.objects.names[0]
+    world.objects.hide(["bundles/\(name)"])
+    #expect(try world.send(a).sent.isEmpty)
+    world.clock.advance(hours: 23)
+    #expect(try world.send(a).sent.isEmpty)
+    world.clock.advance(hours: 2)
+    #expect(try world.send(a).sent.count == 1)
+    world.objects.hide([])
+    #expect(try world.send(a).sent.isEmpty)
+    for name in try world.objects.names { try world.objects.remove(name) }
+    #expect(try world.send(a).sent.count == 1)
+    #expect(try content("fresh") == RemoteWorld.content(a))
+  }
+
   @Test("a damaged bundle of this store is replaced, and goes after the grace")
   func damaged() throws {
     let a = try world.store("a")
