@@ -23,9 +23,10 @@ extension StoreCoordinator {
     guard manifest.hasPathSafeId else {
       throw Store.Error.corrupt("the snapshot has an id that cannot be part of a path")
     }
+    try Snapshot.check(manifest)
     let scratch = try ScratchDirectory()
     var size: Int64 = 0
-    for index in 0..<max(0, manifest.chunkCount) {
+    for index in 0..<manifest.chunkCount {
       let chunk = try await exchange.retrieveSnapshotChunk(index: index)
       size += Int64(chunk.count)
       guard size <= manifest.totalSize else {

@@ -24,6 +24,19 @@ enum Snapshot {
 
   // MARK: Reading
 
+  /// Refuses a description before anything is retrieved on its word.
+  ///
+  /// - Throws: ``Store/Error/fromTheFuture(_:)`` for another format; ``Store/Error/corrupt(_:)`` for
+  ///   a size, or a number of parts or of versions, that no snapshot has.
+  static func check(_ manifest: SnapshotManifest) throws {
+    guard manifest.format == format || framed.contains(manifest.format) else {
+      throw Store.Error.fromTheFuture("a snapshot in the format \(manifest.format)")
+    }
+    guard (1...maximumSize).contains(manifest.totalSize),
+      (1...1_000_000).contains(manifest.chunkCount), manifest.versionCount > 0
+    else { throw Store.Error.corrupt("the snapshot has an impossible size") }
+  }
+
   /// Makes the files of a store from the parts in a directory.
   ///
   /// - Throws: ``Store/Error/corrupt(_:)`` for an archive that differs from its description, or
@@ -31,12 +44,7 @@ enum Snapshot {
   static func restore(
     _ manifest: SnapshotManifest, from directory: URL, to store: URL
   ) throws {
-    guard manifest.format == format || framed.contains(manifest.format) else {
-      throw Store.Error.fromTheFuture("a snapshot in the format \(manifest.format)")
-    }
-    guard (0...maximumSize).contains(manifest.totalSize),
-      (0...1_000_000).contains(manifest.chunkCount)
-    else { throw Store.Error.corrupt("the snapshot has an impossible size") }
+    try check(manifest)
     var archive = Data()
     for index in 0..<manifest.chunkCount {
       let chunk = directory.appendingPathComponent(SnapshotManifest.chunkName(index))
@@ -62,6 +70,13 @@ enum Snapshot {
         try StoreFile.write(file.data, to: target)
       }
     }
+    for file in files where isDatabase(file.path) {
+      try SQLiteZone.check(store.appendingPathComponent(file.path), named: file.path)
+    }
+  }
+
+  private static func isDatabase(_ path: String) -> Bool {
+    path.split(separator: "/").last.map { $0 == SQLiteZone.fileName } ?? false
   }
 
   /// Returns the entry with its path below the store; nil for what does not belong to a store.
@@ -74,7 +89,12 @@ enum Snapshot {
     if parts.count > 2, !directories.contains(parts[0]), directories.contains(parts[1]) {
       parts.removeFirst()
     }
-    guard parts.count > 1, directories.contains(parts[0]) else { return nil }
+    let name = parts[parts.count - 1]
+    // Stores have no other files. A journal beside an SQLite file is not taken: SQLite would act on
+    // the paths in it.
+    guard parts.count > 1, directories.contains(parts[0]),
+      name.hasSuffix(".json") || name == SQLiteZone.fileName
+    else { return nil }
     return Entry(path: parts.joined(separator: "/"), data: entry.data)
   }
 

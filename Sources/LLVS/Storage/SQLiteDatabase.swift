@@ -37,10 +37,16 @@ public final class SQLiteDatabase {
   private let database: Database
 
   /// Opens a file, or makes one.
-  public init(fileURL: URL) throws {
+  public convenience init(fileURL: URL) throws {
+    try self.init(fileURL: fileURL, isTrusted: true)
+  }
+
+  /// Opens a file, or makes one; the schema of one that is not trusted may be somebody else's.
+  init(fileURL: URL, isTrusted: Bool) throws {
     do throws(DatabaseError) {
       database = try Database(
         path: fileURL.path, mode: .create, options: .document(patience: 5_000))
+      if !isTrusted { try database.distrust() }
     } catch {
       throw Error.failed("\(error)")
     }

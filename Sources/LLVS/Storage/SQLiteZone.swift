@@ -2,11 +2,16 @@ internal import Foundation
 
 /// Bytes in the table `Zone(key, version, data)` of an SQLite file.
 final class SQLiteZone: Zone {
+  /// The name of the file in the zone's directory.
+  static let fileName = "zone.sqlite"
+
   private let database: SQLiteDatabase
 
   init(in directory: URL) throws {
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    database = try SQLiteDatabase(fileURL: directory.appendingPathComponent("zone.sqlite"))
+    database = try SQLiteDatabase(
+      fileURL: directory.appendingPathComponent(Self.fileName), isTrusted: false)
+    try Self.checkTable(of: database, named: directory.path)
     try database.execute(
       statement: """
         CREATE TABLE IF NOT EXISTS Zone(key TEXT NOT NULL, version TEXT NOT NULL,
@@ -14,6 +19,41 @@ final class SQLiteZone: Zone {
         """)
     try database.execute(statement: "CREATE INDEX IF NOT EXISTS index_key ON Zone(key)")
     try database.execute(statement: "CREATE INDEX IF NOT EXISTS index_version ON Zone(version)")
+  }
+
+  /// Checks a file that somebody else sent: its pages, and that the zone is a plain table.
+  ///
+  /// - Throws: ``Store/Error/corrupt(_:)``.
+  static func check(_ file: URL, named name: String) throws {
+    do {
+      let database = try SQLiteDatabase(fileURL: file, isTrusted: false)
+      try checkTable(of: database, named: name)
+      var faults: [String] = []
+      try database.forEach(matchingQuery: "PRAGMA quick_check(1)") { row in
+        faults.append(row.value(inColumnAtIndex: 0) ?? "")
+      }
+      guard faults == ["ok"] else {
+        throw Store.Error.corrupt("\(name) is damaged: \(faults.joined(separator: ", "))")
+      }
+    } catch let error as SQLiteDatabase.Error {
+      throw Store.Error.corrupt("\(name) cannot be read: \(error)")
+    }
+  }
+
+  /// Refuses a zone that is computed when it is read, as a view, a virtual table or a generated
+  /// column is: reading one may never end.
+  private static func checkTable(of database: SQLiteDatabase, named name: String) throws {
+    var isPlain = true
+    for query in [
+      "SELECT type = 'table' AND rootpage > 0 FROM sqlite_schema WHERE lower(name) = 'zone'",
+      "SELECT hidden = 0 FROM pragma_table_xinfo('Zone')",
+    ] where isPlain {
+      try database.forEach(matchingQuery: query) { row in
+        let answer: Int64? = row.value(inColumnAtIndex: 0)
+        isPlain = isPlain && answer == 1
+      }
+    }
+    guard isPlain else { throw Store.Error.corrupt("the zone in \(name) is no plain table") }
   }
 
   func store(_ data: Data, for reference: ZoneReference) throws {
