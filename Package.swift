@@ -1,4 +1,6 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
+import Glibc
 import PackageDescription
 
 // FUZZ=1 builds everything for libFuzzer and adds its program: see mount-scripts/fuzz.
@@ -6,6 +8,26 @@ let isFuzzing = Context.environment["FUZZ"] == "1"
 
 // LLVS_STRICT=1 makes every warning an error: see mount-scripts/check.
 let isStrict = Context.environment["LLVS_STRICT"] == "1"
+
+// SwiftSyntax as the toolchain brings it, for the macro of LLVSModel: beside the library of Swift that
+// this manifest itself runs on. Nil in a toolchain without it; LLVSModel then has no macro.
+let swiftSyntax: String? = {
+  guard let maps = fopen("/proc/self/maps", "r") else { return nil }
+  defer { fclose(maps) }
+  var line: UnsafeMutablePointer<CChar>?
+  var capacity = 0
+  defer { free(line) }
+  while getline(&line, &capacity, maps) > 0, let text = line.map({ String(cString: $0) }) {
+    // ADDRESS MODE OFFSET DEVICE INODE /TOOLCHAIN/usr/lib/swift/linux/libswiftCore.so
+    guard text.hasSuffix("/libswiftCore.so\n"), let start = text.firstIndex(of: "/") else {
+      continue
+    }
+    let folder =
+      text[start...].split(separator: "/").dropLast(2).map { "/\($0)" }.joined() + "/host"
+    return access("\(folder)/SwiftSyntax.swiftmodule", R_OK) == 0 ? folder : nil
+  }
+  return nil
+}()
 
 // Why each library is here:
 //   fuse3    the kernel's file system interface (libfuse 3.14, low-level API).
@@ -67,9 +89,11 @@ let package = Package(
       dependencies: [
         "LLVSUtilities", "LLVSExchange", "LLVSCore", "ObjectStores", "SQLite", "Platform", "CZlib",
       ]),
-    .target(name: "LLVSModel", dependencies: ["LLVS"]),
+    .target(
+      name: "LLVSModel", dependencies: ["LLVS"] + (swiftSyntax == nil ? [] : ["LLVSModelMacros"]),
+      swiftSettings: swiftSyntax == nil ? [] : [.define("LLVS_HAS_MACROS")]),
     .target(name: "LLVSSQLite", dependencies: ["LLVS"]),
-    .target(name: "LLVSProjection", dependencies: ["LLVS"]),
+    .target(name: "LLVSProjection", dependencies: ["LLVS", "LLVSModel"]),
     .target(
       name: "FuseSession", dependencies: ["Platform", "CShims", "CFuse3"],
       swiftSettings: [.strictMemorySafety()]),
@@ -180,6 +204,18 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+if let swiftSyntax {
+  package.targets.append(
+    .macro(
+      name: "LLVSModelMacros",
+      // SwiftPM has no setting for modules and libraries of the toolchain. Programs that depend on
+      // this package get no such flags: the compiler runs the macro as a program of its own.
+      swiftSettings: [.unsafeFlags(["-I", swiftSyntax])],
+      linkerSettings: [
+        .unsafeFlags(["-L", swiftSyntax, "-Xlinker", "-rpath", "-Xlinker", swiftSyntax])
+      ]))
+}
+
 if isFuzzing {
   package.targets += [
     .systemLibrary(name: "CFuzzer", path: "Tests/CFuzzer"),
@@ -206,7 +242,7 @@ for target in package.targets where target.type != .system {
   if isStrict {
     target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
   }
-  if isFuzzing {
+  if isFuzzing, target.type != .macro {
     target.swiftSettings =
       (target.swiftSettings ?? []) + [
         .unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])

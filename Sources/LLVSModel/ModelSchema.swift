@@ -1,0 +1,71 @@
+/// The way in which a property is kept in a column of SQLite.
+public enum ColumnStorage: Hashable, Sendable {
+  /// A text.
+  case text
+  /// An integer.
+  case integer
+  /// A floating-point number.
+  case real
+  /// Bytes; in JSON they are Base64.
+  case blob
+  /// 0 or 1; in JSON it is `true` or `false`.
+  case boolean
+  /// Seconds since 1970, as SQLite counts; in JSON they are since 2001, as `Codable` has them.
+  case date
+  /// The text of a UUID.
+  case uuid
+  /// A text of JSON, for a type that has no column of its own.
+  case json
+
+  /// The type in SQLite.
+  public var declaration: String {
+    switch self {
+    case .text, .uuid, .json: "TEXT"
+    case .integer, .boolean, .date: "INTEGER"
+    case .real: "REAL"
+    case .blob: "BLOB"
+    }
+  }
+}
+
+/// The column of a property.
+public struct ModelColumn: Hashable, Sendable {
+  /// The name of the property, which is its key in the value's JSON.
+  public let propertyName: String
+  /// The name of the column.
+  public let columnName: String
+  /// The way in which the property is kept.
+  public let storage: ColumnStorage
+
+  /// The type in SQLite.
+  public var declaration: String { storage.declaration }
+
+  /// Describes a column.
+  public init(propertyName: String, columnName: String, storage: ColumnStorage) {
+    self.propertyName = propertyName
+    self.columnName = columnName
+    self.storage = storage
+  }
+}
+
+/// The columns of a model's table; `@MergeableModel` writes it as `sqliteSchema`.
+public struct ModelSchema: Hashable, Sendable {
+  /// The columns, in the order of the properties.
+  public let columns: [ModelColumn]
+  /// The properties without a column, since their types are not written down: `var count = 0`
+  /// instead of `var count: Int = 0`.
+  public let propertiesWithoutColumns: [String]
+  /// The properties that are kept as JSON, with their types as they are written. A type that is
+  /// another name of `String` is among them: a macro sees nothing but the text.
+  public let propertiesStoredAsJSON: [String: String]
+
+  /// Describes a table.
+  public init(
+    columns: [ModelColumn], propertiesWithoutColumns: [String] = [],
+    propertiesStoredAsJSON: [String: String] = [:]
+  ) {
+    self.columns = columns
+    self.propertiesWithoutColumns = propertiesWithoutColumns
+    self.propertiesStoredAsJSON = propertiesStoredAsJSON
+  }
+}
