@@ -23,7 +23,8 @@ public struct ProjectionResult: Hashable, Sendable {
 ///
 /// For one thread at a time.
 public final class Projector {
-  private let database: SQLiteDatabase
+  let database: SQLiteDatabase
+  var ownedTables: [OwnedTable] = []
   private let store: Store
   private let types: [String: ProjectedType]
   private let schemaVersion: Int

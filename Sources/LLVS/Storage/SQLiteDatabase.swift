@@ -34,7 +34,8 @@ public final class SQLiteDatabase {
     }
   }
 
-  private let database: Database
+  // Nil once it is closed.
+  private var connection: Database?
 
   /// Opens a file, or makes one.
   public convenience init(fileURL: URL) throws {
@@ -44,11 +45,23 @@ public final class SQLiteDatabase {
   /// Opens a file, or makes one; the schema of one that is not trusted may be somebody else's.
   init(fileURL: URL, isTrusted: Bool) throws {
     do throws(DatabaseError) {
-      database = try Database(
+      let database = try Database(
         path: fileURL.path, mode: .create, options: .document(patience: 5_000))
       if !isTrusted { try database.distrust() }
+      connection = database
     } catch {
       throw Error.failed("\(error)")
+    }
+  }
+
+  /// Closes the file; whatever is called later throws. Without it the file is closed when the last
+  /// use of the object goes.
+  public func close() throws { connection = nil }
+
+  private var database: Database {
+    get throws {
+      guard let connection else { throw Error.failed("the database is closed") }
+      return connection
     }
   }
 
@@ -73,15 +86,23 @@ public final class SQLiteDatabase {
   }
 
   /// Executes a body in a transaction, which is undone if the body throws.
+  ///
+  /// Within another transaction it is a part of that one, which can be undone alone.
   public func inTransaction<Result>(_ body: () throws -> Result) throws -> Result {
-    try execute(statement: "BEGIN IMMEDIATE")
+    let isInner = try database.isInTransaction
+    try execute(statement: isInner ? "SAVEPOINT llvs_part" : "BEGIN IMMEDIATE")
     do {
       let result = try body()
-      try execute(statement: "COMMIT")
+      try execute(statement: isInner ? "RELEASE llvs_part" : "COMMIT")
       return result
     } catch {
-      // Of an undone transaction this fails, and means nothing.
-      try? execute(statement: "ROLLBACK")
+      // Where SQLite has undone the transaction itself, these fail and mean nothing.
+      if isInner {
+        try? execute(statement: "ROLLBACK TO llvs_part")
+        try? execute(statement: "RELEASE llvs_part")
+      } else {
+        try? execute(statement: "ROLLBACK")
+      }
       throw error
     }
   }

@@ -1,0 +1,23 @@
+public import LLVS
+
+/// A change of a row that no version has yet.
+public struct ChangelogEntry: Hashable, Sendable {
+  /// The kinds of changes.
+  public enum Operation: String, Hashable, Sendable {
+    /// The row was inserted.
+    case insert = "i"
+    /// A column was updated.
+    case update = "u"
+    /// The row was deleted.
+    case remove = "d"
+  }
+
+  /// The place in the order of changes.
+  public let sequence: Int64
+  /// The key of the row's value.
+  public let valueId: Value.ID
+  /// The column that was updated; nil where the whole row was inserted or deleted.
+  public let columnName: String?
+  /// The kind of change.
+  public let operation: Operation
+}

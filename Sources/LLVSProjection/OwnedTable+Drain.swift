@@ -1,0 +1,127 @@
+internal import Foundation
+public import LLVS
+
+/// The outcome of a drain.
+public struct DrainResult: Hashable, Sendable {
+  /// The version that was made; nil if there was nothing to store.
+  public let version: Version.ID?
+  /// The number of values that it inserts, updates and removes.
+  public let changeCount: Int
+}
+
+extension Version.MetadataKey {
+  /// Names the drain of a table that a version was made by.
+  static let drain = Version.MetadataKey("llvs.drain")
+}
+
+extension OwnedTable {
+  /// Makes one version of all changes since the last drain, on the version that the table is at,
+  /// which then is the new one.
+  ///
+  /// A row that was changed several times is stored once, as it is now.
+  ///
+  /// - Throws: ``Store/Error/missingVersion`` if the store lacks the table's version,
+  ///   ``Store/Error/invalid(_:)`` for a column whose content its kind cannot have, or the error of
+  ///   SQLite or of the store; the changes stay in the changelog.
+  @discardableResult
+  public func drain(in database: SQLiteDatabase, store: Store) throws -> DrainResult {
+    try drain(in: database, store: store, basedOn: try currentVersion(in: database))
+  }
+
+  /// Makes one version of all changes since the last drain, on another version than the table's.
+  ///
+  /// - Throws: as ``drain(in:store:)``.
+  @discardableResult
+  public func drain(
+    in database: SQLiteDatabase, store: Store, basedOn predecessor: Version.ID?
+  ) throws -> DrainResult {
+    let recorded = try currentVersion(in: database)
+    let made = try finishDrain(in: database, store: store)
+    // Who goes on from the table's version goes on from the one that was made on it.
+    let predecessor = predecessor == recorded ? made ?? predecessor : predecessor
+    guard let last = try changelogEntries(in: database).last else {
+      return DrainResult(version: nil, changeCount: 0)
+    }
+    // It is on the disk before the version is made, and goes when its changes are forgotten.
+    let token = UUID().uuidString
+    try database.inTransaction {
+      try database.execute(statement: "DELETE FROM \(drainName)")
+      try database.execute(
+        statement: "INSERT INTO \(drainName) VALUES (?, ?)",
+        withBindingsList: [[token, last.sequence]])
+    }
+    // Other connections cannot change rows until the changes are forgotten.
+    return try database.inTransaction {
+      let changes = try changes(through: last.sequence, in: database, store, since: predecessor)
+      guard !changes.isEmpty else {
+        try forgetDrain(through: last.sequence, in: database)
+        return DrainResult(version: nil, changeCount: 0)
+      }
+      let version = try store.makeVersion(
+        basedOnPredecessor: predecessor, storing: changes, metadata: [.drain: .init(token)])
+      try forgetDrain(through: last.sequence, in: database)
+      try record(version.id, in: database)
+      return DrainResult(version: version.id, changeCount: changes.count)
+    }
+  }
+
+  private func forgetDrain(through sequence: Int64, in database: SQLiteDatabase) throws {
+    try clearChangelog(in: database, throughSequence: sequence)
+    try database.execute(statement: "DELETE FROM \(drainName)")
+  }
+
+  /// Ends a drain that the end of a program cut off after its version was made.
+  ///
+  /// - Returns: that version; nil if there is no such drain.
+  /// - Complexity: O(*n*) over all versions after such an end, O(1) otherwise.
+  private func finishDrain(in database: SQLiteDatabase, store: Store) throws -> Version.ID? {
+    var found: (token: String, sequence: Int64)?
+    try database.forEach(matchingQuery: "SELECT token, seq FROM \(drainName)") { row in
+      guard let token: String = row.value(inColumnAtIndex: 0),
+        let sequence: Int64 = row.value(inColumnAtIndex: 1)
+      else { return }
+      found = (token, sequence)
+    }
+    guard let (token, sequence) = found else { return nil }
+    try store.reloadHistory()
+    let made = store.queryHistory { history in
+      history.first { version in
+        let name: String? = version.metadata[.drain]?.valueIfDecodable()
+        return name == token
+      }?.id
+    }
+    guard let made else { return nil }
+    try database.inTransaction {
+      try forgetDrain(through: sequence, in: database)
+      try record(made, in: database)
+    }
+    return made
+  }
+
+  /// Returns the changes of values that the changelog's rows amount to.
+  private func changes(
+    through sequence: Int64, in database: SQLiteDatabase, _ store: Store,
+    since predecessor: Version.ID?
+  ) throws -> [Value.Change] {
+    var ids = Set<Value.ID>()
+    for entry in try changelogEntries(in: database) where entry.sequence <= sequence {
+      ids.insert(entry.valueId)
+    }
+    return try ids.sorted().compactMap { id in
+      let old = try predecessor.flatMap { try store.value(id: id, at: $0) }
+      let base = old.flatMap { Self.object(of: $0.data) }
+      // The row as it is counts, and not the kind of the last change.
+      var new: Data?
+      try database.forEach(
+        matchingQuery: "SELECT \(columnList) FROM \(tableName) WHERE llvs_id = ?",
+        withBindings: [id.rawValue]
+      ) { row in
+        new = try Self.data(of: try object(of: row, over: base ?? [:]))
+      }
+      guard let new else { return old == nil ? nil : .remove(id) }
+      guard new != old?.data else { return nil }
+      let value = Value(id: id, data: new)
+      return old == nil ? .insert(value) : .update(value)
+    }
+  }
+}

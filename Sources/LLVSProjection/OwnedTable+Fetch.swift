@@ -1,0 +1,46 @@
+internal import Foundation
+public import LLVS
+public import LLVSModel
+
+/// A row as an instance of its type.
+public struct ModelRow<Model: StorableModel & Sendable>: Sendable {
+  /// The instance.
+  public let model: Model
+  /// The key of its value.
+  public let id: Value.ID
+  /// The version that the caller said; nil if it said none.
+  public let version: Version.ID?
+}
+
+extension OwnedTable {
+  /// Returns rows as instances; those that cannot be read as the type are left out, as all are where
+  /// a property that must be there has no column.
+  ///
+  /// - Parameters:
+  ///   - type: the type.
+  ///   - database: the database.
+  ///   - clause: what follows `WHERE` in the query, in SQL, and may end with `ORDER BY`; nil for all
+  ///     rows.
+  ///   - bindings: the values of each `?` in the clause.
+  ///   - version: given back with each row.
+  /// - Returns: the rows, in the order of the query.
+  /// - Throws: ``SQLiteDatabase/Error``.
+  public func fetch<Model: StorableModel & Sendable>(
+    _ type: Model.Type, in database: SQLiteDatabase, where clause: String? = nil,
+    bindings: [Any?] = [], atVersion version: Version.ID? = nil
+  ) throws -> [ModelRow<Model>] {
+    let condition = clause.map { " WHERE \($0)" } ?? ""
+    var rows: [ModelRow<Model>] = []
+    try database.forEach(
+      matchingQuery: "SELECT \(columnList) FROM \(tableName)\(condition)", withBindings: bindings
+    ) { row in
+      guard let id: String = row.value(inColumnAtIndex: 0),
+        let object = try? object(of: row, over: [:]),
+        let data = try? Self.data(of: object),
+        let model = try? JSONDecoder().decode(type, from: data)
+      else { return }
+      rows.append(ModelRow(model: model, id: Value.ID(id), version: version))
+    }
+    return rows
+  }
+}

@@ -1,0 +1,180 @@
+public import LLVS
+public import LLVSModel
+
+/// A table of SQLite that a program writes with ordinary statements, and whose changes become
+/// versions.
+///
+/// The table has a column `llvs_id` with the keys of values, and one for each column of the schema.
+/// Triggers note every change in a table of their own, `TABLE_changelog`;
+/// ``drain(in:store:)`` makes a version of them, and ``apply(_:in:atVersion:)`` writes what other
+/// versions have changed. Both are one transaction of SQLite:
+///
+/// INVARIANT P1: a change of a row is in the changelog until a version has it.
+/// INVARIANT P2: a changelog is made into one version, also if the program ends between the store's
+///   version and the end of the transaction: the version says which drain made it.
+/// INVARIANT P3: what is applied is not in the changelog, and the table is at the version that it
+///   records, apart from the changes in the changelog.
+///
+/// A property that the schema has no column for, and one that a newer program has added, stays as it
+/// is in the value.
+///
+/// For one thread at a time, as the database is.
+public struct OwnedTable: Sendable {
+  /// The text after the last `/` in the keys of the table's values.
+  public let typeIdentifier: String
+  /// The name of the table.
+  public let tableName: String
+  /// The columns besides `llvs_id`.
+  public let schema: ModelSchema
+
+  /// Describes a table.
+  ///
+  /// - Precondition: names consist of ASCII letters, digits and underscores, and do not begin with
+  ///   a digit: SQLite has no parameters for names.
+  public init(typeIdentifier: String, tableName: String, schema: ModelSchema) {
+    for name in [tableName] + schema.columns.map(\.columnName) {
+      precondition(
+        ProjectedType.isPlain(name), "\(name) cannot be the name of a table or of a column")
+    }
+    self.typeIdentifier = typeIdentifier
+    self.tableName = tableName
+    self.schema = schema
+  }
+
+  var changelogName: String { "\(tableName)_changelog" }
+  var stateName: String { "\(tableName)_state" }
+  private var applyingName: String { "\(tableName)_applying" }
+  var drainName: String { "\(tableName)_drain" }
+
+  /// Returns the statements that make the table, its triggers and the tables beside it, where they
+  /// are missing.
+  public func createStatements() -> [String] {
+    // The text of the type in single quotes, as SQL has it.
+    let quoted = typeIdentifier.split(separator: "'", omittingEmptySubsequences: false)
+      .joined(separator: "''")
+    let key =
+      "llvs_id TEXT PRIMARY KEY NOT NULL "
+      + "CHECK (substr(llvs_id, -length('/\(quoted)')) = '/\(quoted)')"
+    let columns = [key] + schema.columns.map { "\($0.columnName) \($0.declaration)" }
+    return [
+      "CREATE TABLE IF NOT EXISTS \(tableName) (\(columns.joined(separator: ", ")))",
+      """
+      CREATE TABLE IF NOT EXISTS \(changelogName) (seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        llvs_id TEXT NOT NULL, column_name TEXT, op TEXT NOT NULL)
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS \(stateName) (id INTEGER PRIMARY KEY CHECK (id = 0),
+        version_id TEXT)
+      """,
+      "CREATE TABLE IF NOT EXISTS \(drainName) (token TEXT NOT NULL, seq INTEGER NOT NULL)",
+      "CREATE TABLE IF NOT EXISTS \(applyingName) (flag INTEGER NOT NULL)",
+      """
+      INSERT INTO \(applyingName) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM \(applyingName))
+      """,
+    ] + triggers()
+  }
+
+  private func triggers() -> [String] {
+    func note(
+      _ row: String, _ column: String, _ kind: ChangelogEntry.Operation, if condition: String
+    )
+      -> String
+    {
+      """
+      INSERT INTO \(changelogName) (llvs_id, column_name, op)
+        SELECT \(row).llvs_id, \(column), '\(kind.rawValue)' WHERE \(condition);
+      """
+    }
+    func trigger(_ event: String, _ body: [String]) -> String {
+      """
+      CREATE TRIGGER IF NOT EXISTS \(tableName)_capture_\(event)
+      AFTER \(event.uppercased()) ON \(tableName)
+      WHEN (SELECT flag FROM \(applyingName)) = 0
+      BEGIN
+      \(body.joined(separator: "\n"))
+      END
+      """
+    }
+    // A row that gets another key is one that goes and one that comes.
+    let isMoved = "OLD.llvs_id IS NOT NEW.llvs_id"
+    let updates = schema.columns.map { column in
+      note(
+        "NEW", "'\(column.columnName)'", .update,
+        if: "OLD.\(column.columnName) IS NOT NEW.\(column.columnName)")
+    }
+    return [
+      trigger("insert", [note("NEW", "NULL", .insert, if: "1")]),
+      trigger(
+        "update",
+        [note("OLD", "NULL", .remove, if: isMoved), note("NEW", "NULL", .insert, if: isMoved)]
+          + updates),
+      trigger("delete", [note("OLD", "NULL", .remove, if: "1")]),
+    ]
+  }
+
+  /// Returns true for the key of a value that belongs in the table.
+  func owns(_ id: Value.ID) -> Bool {
+    LLVSModel.modelTypeIdentifier(from: id) == typeIdentifier
+  }
+
+  // MARK: State
+
+  /// Returns the version that the table is at; nil before the first one.
+  public func currentVersion(in database: SQLiteDatabase) throws -> Version.ID? {
+    var id: String?
+    try database.forEach(matchingQuery: "SELECT version_id FROM \(stateName)") { row in
+      id = row.value(inColumnAtIndex: 0)
+    }
+    return id.map { Version.ID($0) }
+  }
+
+  func record(_ version: Version.ID, in database: SQLiteDatabase) throws {
+    try database.execute(
+      statement: "INSERT OR REPLACE INTO \(stateName) (id, version_id) VALUES (0, ?)",
+      withBindingsList: [[version.rawValue]])
+  }
+
+  /// Returns the changes that no version has yet, in their order.
+  public func changelogEntries(in database: SQLiteDatabase) throws -> [ChangelogEntry] {
+    var entries: [ChangelogEntry] = []
+    try database.forEach(
+      matchingQuery: "SELECT seq, llvs_id, column_name, op FROM \(changelogName) ORDER BY seq"
+    ) { row in
+      guard let sequence: Int64 = row.value(inColumnAtIndex: 0),
+        let id: String = row.value(inColumnAtIndex: 1),
+        let kind: String = row.value(inColumnAtIndex: 3),
+        let operation = ChangelogEntry.Operation(rawValue: kind)
+      else { throw Store.Error.corrupt("\(changelogName) has an entry that cannot be read") }
+      entries.append(
+        ChangelogEntry(
+          sequence: sequence, valueId: Value.ID(id), columnName: row.value(inColumnAtIndex: 2),
+          operation: operation))
+    }
+    return entries
+  }
+
+  /// Forgets all changes that no version has yet; the rows stay changed.
+  public func clearChangelog(in database: SQLiteDatabase) throws {
+    try database.execute(statement: "DELETE FROM \(changelogName)")
+  }
+
+  /// Forgets the changes up to one, that one included.
+  public func clearChangelog(
+    in database: SQLiteDatabase, throughSequence sequence: Int64
+  ) throws {
+    try database.execute(
+      statement: "DELETE FROM \(changelogName) WHERE seq <= ?", withBindingsList: [[sequence]])
+  }
+
+  /// Executes a body whose changes of the table are not noted, in one transaction, which is undone
+  /// if the body throws.
+  public func whileApplyingRemoteChanges(
+    in database: SQLiteDatabase, _ body: () throws -> Void
+  ) throws {
+    try database.inTransaction {
+      try database.execute(statement: "UPDATE \(applyingName) SET flag = 1")
+      try body()
+      try database.execute(statement: "UPDATE \(applyingName) SET flag = 0")
+    }
+  }
+}
