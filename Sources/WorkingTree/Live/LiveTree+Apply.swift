@@ -188,13 +188,17 @@ extension LiveTree {
   }
 
   /// Puts a node, or its absence, at a name.
+  ///
+  /// Who makes a name that was removed has seen what the remover had: the removal is what was shown there.
   func putOverride(
     _ parent: LiveNode, _ name: [UInt8], _ node: LiveNode?, time: Attributes.Time, epoch: UInt64,
     tick: UInt64
   ) {
     guard let directory = parent.directory else { return }
-    let hides = directory.overrides[name]?.hidesBase ?? false
-    recount(directory, from: directory.overrides[name]?.node, to: node)
+    let before = directory.overrides[name]
+    let hides = before?.hidesBase ?? false
+    let epoch = before.map { $0.node == nil ? min($0.epoch, epoch) : epoch } ?? epoch
+    recount(directory, from: before?.node, to: node)
     if node == nil, !hides, !isPlanning {
       directory.overrides[name] = nil
     } else {

@@ -29,9 +29,17 @@ extension LiveTree {
     ensureJournaled(child)
     var before = NamesBefore([(directory, name)], removing: child, in: self)
     let position = perform(
-      .remove(parent: directory.inode, name: name, time: Self.now(), epoch: epoch))
+      .remove(
+        parent: directory.inode, name: name, time: Self.now(),
+        epoch: min(emptyingEpoch(of: child) ?? epoch, epoch)))
     before.noteChange(in: self)
     return (position, before)
+  }
+
+  /// The epoch that somebody has seen who finds a directory empty: that of whoever took names out of it first;
+  /// nil where nobody did. Call with the lock held.
+  private func emptyingEpoch(of node: LiveNode) -> UInt64? {
+    node.directory?.overrides.values.lazy.filter { $0.node == nil }.map(\.epoch).min()
   }
 
   /// Removes an empty directory.
@@ -164,7 +172,8 @@ extension LiveTree {
           var before = NamesBefore(
             [(source, from), (target, to)], removing: mode == .exchange ? nil : over, in: self)
           let seen = seen(by: process, at: to, of: target, over: over, renaming: node)
-          let toEpoch = min(seen ?? epoch, epoch)
+          let emptied = mode == .exchange ? nil : over.flatMap(emptyingEpoch)
+          let toEpoch = min(seen ?? epoch, emptied ?? epoch, epoch)
           let change: Change
           var back: UInt64?
           if mode == .exchange, let over {

@@ -138,7 +138,7 @@ struct CutPlan {
 
   struct Item {
     let path: [UInt8]
-    let epoch: UInt64
+    var epoch: UInt64
     var action: Action
     /// What a detached file and others at its name hold is told apart by versions of their own: 0 for what
     /// the tree shows, and for what detached files hold from 1 on, by how many are at the path before. Whoever
@@ -223,6 +223,24 @@ struct CutPlan {
   /// The predecessor that each epoch stands for.
   var predecessors = Epochs()
 
+  /// Where they stood, by where they stand now.
+  var origins: [[UInt8]: [UInt8]] = [:]
+  /// The lowest epoch of the moved directories that the walk is in.
+  var lowestAbove = UInt64.max
+
+  /// Notes that a directory of the base stands elsewhere now.
+  mutating func noteMove(from before: [UInt8], to path: [UInt8]) {
+    moves[before] = path
+    origins[path] = before
+  }
+
+  /// Where the moved directories stood that a path is in, or that stand at it.
+  func origins(above path: [UInt8]) -> [[UInt8]] {
+    guard !origins.isEmpty else { return [] }
+    let ends = path.indices.filter { path[$0] == 0x2F } + [path.endIndex]
+    return ends.compactMap { origins[Array(path[..<$0])] }
+  }
+
   func predecessor(of item: Item) -> VersionNumber? { predecessors[item.epoch] ?? head }
 
   /// The version that an item goes into.
@@ -237,6 +255,13 @@ struct CutPlan {
   func epochAfter(_ item: Item) -> UInt64 {
     let side = side(of: item)
     return side == ownSide ? nextEpoch : sideEpochs[side] ?? nextEpoch
+  }
+
+  /// Adds a change: below a directory whose name has seen less than who made it, it goes where the name goes.
+  mutating func add(_ item: Item) {
+    var item = item
+    item.epoch = min(item.epoch, lowestAbove)
+    items.append(item)
   }
 
   /// Adds what detached nodes hold, as changes of the names they had.

@@ -267,14 +267,27 @@ struct CutVersions {
 
   /// Whether what stands at a path is what the older predecessor had there: then the change made on it
   /// and merged is the change made on the head.
+  ///
+  /// Of a directory that moved, and of what is put into one, the directory must also be untouched where it stood:
+  /// if one part of a move were made on the head, and another on the older version, files would be left
+  /// at both places.
   private func isUntouched(
     _ item: CutPlan.Item, since predecessor: VersionNumber?
   ) throws(StoreError) -> Bool {
-    let path = item.path
     var (isWhole, isDirectory) = (true, false)
     if case .put(let state, let isInPlace) = item.action {
       (isWhole, isDirectory) = (!isInPlace, state.kind == .directory)
     }
+    guard try isUntouched(item.path, isWhole, isDirectory, since: predecessor) else { return false }
+    for origin in plan.origins(above: item.path) {
+      guard try isUntouched(origin, true, true, since: predecessor) else { return false }
+    }
+    return true
+  }
+
+  private func isUntouched(
+    _ path: [UInt8], _ isWhole: Bool, _ isDirectory: Bool, since predecessor: VersionNumber?
+  ) throws(StoreError) -> Bool {
     guard plan.head != nil else { return true }
     guard let predecessor else { return try plan.base.find(path: path) == nil }
     guard let record = try tree.store.version(predecessor) else { return false }

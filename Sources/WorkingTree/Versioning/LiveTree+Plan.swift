@@ -190,7 +190,7 @@ extension LiveTree {
     guard let child = override.node else {
       plan.absent.insert(childPath)
       if isInPlace {
-        plan.items.append(
+        plan.add(
           CutPlan.Item(path: childPath, epoch: override.epoch, action: .removeTree))
       }
       return
@@ -261,12 +261,12 @@ extension LiveTree {
       if node.entry?.inode ?? 0 == 0, let basePath = node.directory?.basePath {
         plan.numbered.append(basePath)
       }
-      plan.items.append(
+      plan.add(
         CutPlan.Item(
           path: path, epoch: override.epoch,
           action: .put(state(of: node, reason), isInPlace: staysInPlace)))
     } else if let epoch = thinned(node) {
-      plan.items.append(
+      plan.add(
         CutPlan.Item(
           path: path, epoch: epoch,
           action: .put(state(of: node, reason, isThinned: true), isInPlace: true)))
@@ -278,11 +278,11 @@ extension LiveTree {
           ($0.file?.neverSaved != true || $0.file?.saved != nil) && !goesAlong($0)
         } ?? true
       }
-      plan.items.append(
+      plan.add(
         CutPlan.Item(
           path: path, epoch: override.epoch,
           action: .copyTree(from: basePath, except: Set(except.keys))))
-      plan.moves[basePath] = path
+      plan.noteMove(from: basePath, to: path)
     }
     if staysInPlace, !node.isInBase {
       plan.kept.append((path, node.inode, node.parent?.inode ?? Self.rootInode))
@@ -293,7 +293,12 @@ extension LiveTree {
       plan.renewals.append(CutPlan.Renewal(path: path, isDirectory: true, node: node))
       plan.numbered.append(path)
     }
+    let above = plan.lowestAbove
+    if !staysInPlace, node.directory?.basePath != nil {
+      plan.lowestAbove = min(above, override.epoch)
+    }
     walk(node, at: path, isInPlace: staysInPlace, reason, &plan)
+    plan.lowestAbove = above
   }
 
   /// What was seen by who took names from a directory that only names below say is there; nil where nobody did.
@@ -346,7 +351,7 @@ extension LiveTree {
     if saved == nil, !node.isInBase { return }
     let isUnmoved = isInPlace && !node.isMoved
     if saved == nil, isUnmoved, !node.attributesChanged { return }
-    plan.items.append(
+    plan.add(
       CutPlan.Item(
         path: path,
         epoch: saved.map { min($0.epoch, override.epoch) } ?? override.epoch,

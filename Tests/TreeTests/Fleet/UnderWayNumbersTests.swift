@@ -67,7 +67,9 @@ struct UnderWayNumbersTests {
     try member.kernel.remove("a")
     try member.commit()
     let texts = try member.texts()
-    #expect(texts["g/" + name] == "one")
+    // The move is made on what was shown before. What a restore puts there is older than the moved bytes, so no
+    // merge takes it for a change of them, and each is there once.
+    #expect(texts == ["d/" + name: "one", "g/" + name: "two"])
   }
 
   @Test("what a moved directory holds is the same after a kill, whatever numbers its files have")
