@@ -124,7 +124,7 @@ package final class VersionObjects: WireRemote {
   private func name(_ kind: WireKind, _ id: Version.ID) throws(StoreError) -> ObjectName {
     if let fault = WireName.fault(of: id) { throw .invalid(fault) }
     guard let name = ObjectName("\(kind.rawValue)/\(id.rawValue)") else {
-      throw .invalid("the version id \(id.rawValue) is no name of an object")
+      throw .invalid("the version id \(id.rawValue) cannot be the name of an object")
     }
     return name
   }

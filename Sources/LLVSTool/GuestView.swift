@@ -295,7 +295,7 @@ struct GuestView {
       expression = try RegularExpression(
         word, ignoringCase: line.has("ignore-case"), isFixed: line.has("fixed-strings"))
     } catch {
-      throw UsageError("\(PrintableText.text(word)) is no pattern: \(error.reason)")
+      throw UsageError("\(PrintableText.text(word)) is not a pattern: \(error.reason)")
     }
     var versions: [Shown] = []
     var paths: [[UInt8]] = []
@@ -378,7 +378,7 @@ struct GuestView {
         "\(String(decoding: directory, as: UTF8.self))/\($0)", atMost: TextMerge.maximumLength)
     }
     guard texts.allSatisfy({ TextMerge.isText($0) }) else {
-      throw ControlError(.grammar, "\(PrintableText.text(path)) is no text")
+      throw ControlError(.grammar, "\(PrintableText.text(path)) is not text")
     }
     for (index, found) in RevisionBlame.lines(of: texts).enumerated() {
       var text = found.text

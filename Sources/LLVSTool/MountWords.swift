@@ -76,7 +76,7 @@ extension MountRequest {
     case "auto_unmount", "allow_root": others.append(word)
     case _ where word.hasPrefix("names="):
       guard let names = Int(word.dropFirst(6)), names > 0 else {
-        throw UsageError("\(word) is no number of names")
+        throw UsageError("\(word) is not a number of names")
       }
       self.names = names
     case _ where word.hasPrefix("fsname="): source = String(word.dropFirst(7))

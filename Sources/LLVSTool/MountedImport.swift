@@ -94,7 +94,7 @@ struct MountedImport {
         if let known, (known == .directory) != isDirectory {
           throw ControlError(
             .exists,
-            "\(PrintableText.text(inTree(place))) is \(isDirectory ? "no" : "a") directory in the tree"
+            "\(PrintableText.text(inTree(place))) is \(isDirectory ? "not a" : "a") directory in the tree"
           )
         }
         if isDirectory {
@@ -114,7 +114,7 @@ struct MountedImport {
       guard let kind = try TreeCopy.kind(at: path) else { return false }
       guard kind == .directory else {
         throw ControlError(
-          .exists, "\(PrintableText.text(Array(prefix[..<end]))) is no directory in the tree")
+          .exists, "\(PrintableText.text(Array(prefix[..<end]))) is not a directory in the tree")
       }
     }
     return true

@@ -13,7 +13,7 @@ enum OriginalStores {
     init(option: String) throws(UsageError) {
       guard let format = Format(rawValue: option) else {
         throw UsageError(
-          "\(option) is no format; it is \(Format.allCases.map(\.rawValue).joined(separator: " or "))"
+          "\(option) is not a format; it is \(Format.allCases.map(\.rawValue).joined(separator: " or "))"
         )
       }
       self = format

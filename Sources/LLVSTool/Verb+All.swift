@@ -132,7 +132,7 @@ extension Verb {
       "switch",
       """
       Shows another branch or version in the tree, and goes on from there.
-      A version that is no newest one of a branch needs "as NAME", the name of a new branch; - is the unnamed line.
+      A version that is not the newest of a branch needs "as NAME", the name of a new branch; - is the unnamed line.
       """, [], .versions),
     command(
       "tag",
@@ -272,7 +272,7 @@ extension Verb {
         VerbOption("scope", value: "SCOPE", help: "the scope of NAME; none if not given"),
         VerbOption(
           "type", value: "TYPE", completion: .choice(["text", "json", "blob"]),
-          help: "the type of what is put; text, or blob for what is no UTF-8"),
+          help: "the type of what is put; text, or blob for what is not UTF-8"),
         VerbOption("o", "output", value: "FILE", help: "where the bytes of a value go"),
       ], operands: .files, run: DocumentCommand.run),
     Verb(

@@ -138,7 +138,7 @@ extension Verb {
       }
       if line.isJSON {
         console.reply(
-          line, words[1] == "rm" ? "\(words[0]) is no peer any more" : "\(words[0]) is \(words[1])",
+          line, words[1] == "rm" ? "\(words[0]) is no longer a peer" : "\(words[0]) is \(words[1])",
           [
             ReplyField("peer", words[0]),
             ReplyField("address", words[1] == "rm" ? .null : .text(words[1])),

@@ -198,7 +198,7 @@ struct DocumentCommand {
     case ("json", let text?): _ = try database.writeJson(text, to: key.key, scope: key.scope)
     case ("blob", _): _ = try database.writeBlob(bytes, to: key.key, scope: key.scope)
     case (let type, nil) where type == "text" || type == "json":
-      throw UsageError("standard input is no UTF-8, which a \(type) is")
+      throw UsageError("standard input is not UTF-8, as a \(type) is")
     case (let type, _): throw UsageError("--type is text, json or blob, not \(type)")
     }
   }

@@ -47,7 +47,7 @@ extension Verb {
       now: now.seconds * 1_000_000_000 + Int64(now.nanoseconds))
     guard let instant = expression.instant(text) else {
       throw UsageError(
-        "\"\(text)\" is no time; a time is written like yesterday, -2h, 2026-05-01 or 2026-05-01T10:22"
+        "\"\(text)\" is not a time; a time is written like yesterday, -2h, 2026-05-01 or 2026-05-01T10:22"
       )
     }
     var meant = instant

@@ -1,7 +1,7 @@
 extension Verb {
   private static let binary = VerbOption(
     "binary",
-    help: "with -u, write bytes that are no text too, up to 32 MiB, as git apply takes them")
+    help: "with -u, write bytes that are not text too, up to 32 MiB, as git apply takes them")
 
   /// The options of verbs that show differences.
   private static let differing: [VerbOption] = [

@@ -18,7 +18,7 @@ extension Verb {
       expression = try RegularExpression(
         pattern, ignoringCase: line.has("ignore-case"), isFixed: line.has("fixed-strings"))
     } catch {
-      throw UsageError("\(PrintableText.text(pattern)) is no pattern: \(error.reason)")
+      throw UsageError("\(PrintableText.text(pattern)) is not a pattern: \(error.reason)")
     }
     let style = try console.style(line)
     console.page(line)

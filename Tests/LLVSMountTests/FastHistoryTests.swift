@@ -279,7 +279,8 @@ extension Mounted {
           "$PWD/theirs" -o fasthistory; echo $?; ls theirs
         """, in: mounted.directory)
       #expect(
-        refused.output.contains("fasthistory is for root") && refused.output.hasSuffix("\n8\n"),
+        refused.output.contains("only root may use fasthistory")
+          && refused.output.hasSuffix("\n8\n"),
         "\(refused.output)")
       func asNobody(_ script: String) throws -> ShellResult {
         try TestSupport.shell(

@@ -70,7 +70,7 @@ struct IgnoreTests {
         sub/x: no pattern matches
         b c: in no version, by .llvs/ignore, line 41
         {"ok":true,"paths":[{"path":"sub/y/b.tmp","state":"ignored","file":".llvs/ignore","line":42}],"text":"sub/y/b.tmp: in no version, by .llvs/ignore, line 42"}
-        llvs: [ is no pattern of gitignore(5).
+        llvs: [ is not a pattern of gitignore(5).
         2
         b c
         *.tmp

@@ -132,15 +132,15 @@ struct ImportTests {
         """)
       #expect(
         result.output == """
-          llvs: d is no directory in the tree.
+          llvs: d is not a directory in the tree.
           code 11
           llvs: d/e/z is a directory in the tree.
           code 11
           llvs: x/z is a directory in the tree.
           code 11
-          llvs: f is no directory in the tree.
+          llvs: f is not a directory in the tree.
           code 11
-          llvs: f is no directory in the tree.
+          llvs: f is not a directory in the tree.
           code 11
           \(mounted.path):
           d
@@ -181,7 +181,7 @@ struct ImportTests {
         code 2
         llvs: s/segments/copy is in the store itself.
         code 2
-        llvs: the top of all directories is no remote's place.
+        llvs: the top of all directories cannot be a remote.
         code 2
 
         """, "\(result.output)")

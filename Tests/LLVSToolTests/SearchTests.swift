@@ -46,7 +46,7 @@ struct SearchTests {
         third:b
         third:bin
         third:bin: no text, but it matches
-        llvs: ( is no pattern: Unmatched ( or \(.
+        llvs: ( is not a pattern: Unmatched ( or \(.
         2
         {"version":"second","path":"a","line":2,"text":"TWO"}
         {"version":"first","path":"a","line":2,"text":"two"}

@@ -48,7 +48,8 @@ extension ControlService {
   private func addPatterns(_ patterns: [[UInt8]], to text: [UInt8]) throws(ControlError) {
     for pattern in patterns {
       guard IgnorePatterns(pattern).faults.isEmpty else {
-        throw ControlError(.grammar, "\(PrintableText.text(pattern)) is no pattern of gitignore(5)")
+        throw ControlError(
+          .grammar, "\(PrintableText.text(pattern)) is not a pattern of gitignore(5)")
       }
     }
     let known = Set(text.split(separator: 0x0A).map(Array.init))

@@ -124,7 +124,7 @@ extension ControlService {
       }
       guard isHead else {
         throw ControlError(
-          .grammar, "\(found.name) is no head; \"switch \(target) as NAME\" starts a line there")
+          .grammar, "\(found.name) is not a head; \"switch \(target) as NAME\" starts a line there")
       }
     }
     let cut = try cut()

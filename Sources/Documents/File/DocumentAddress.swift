@@ -22,7 +22,7 @@ package struct DocumentAddress: Hashable, Sendable {
   /// - Throws: ``StoreError/invalid(_:)`` with a sentence that says what is wrong.
   package init(_ text: String) throws(StoreError) {
     guard text.hasPrefix(Self.scheme) else {
-      throw .invalid("\"\(text)\" is no address of a document: kvcrdt:/PATH#DIRECTORY")
+      throw .invalid("\"\(text)\" is not an address of a document: kvcrdt:/PATH#DIRECTORY")
     }
     let place = text.dropFirst(Self.scheme.count)
     let hash = place.lastIndex(of: "#")
@@ -45,7 +45,7 @@ package struct DocumentAddress: Hashable, Sendable {
     guard !path.isEmpty else { return DocumentDirectory(path: []) }
     for part in path.split(separator: "/", omittingEmptySubsequences: false)
     where part.isEmpty || part == "." || part == ".." || part == ".llvs" || part.utf8.contains(0) {
-      throw .invalid("\"\(name)\" is no directory of the tree")
+      throw .invalid("\"\(name)\" is not a directory of the tree")
     }
     return DocumentDirectory(path: Array(path.utf8))
   }

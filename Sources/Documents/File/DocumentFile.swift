@@ -95,7 +95,7 @@ package final class DocumentFile {
   /// Compares the file's tables with those of the format; returns whether it has that of the application.
   private static func check(_ database: FileDatabase, _ path: String) throws -> Bool {
     func refuse(_ what: String) -> DocumentProblem {
-      .unreadable("\(path) is no KeyValueCRDT document: \(what)")
+      .unreadable("\(path) is not a KeyValueCRDT document: \(what)")
     }
     var triggers: [String: String] = [:]
     var fault: DocumentProblem?

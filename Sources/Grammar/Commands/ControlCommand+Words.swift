@@ -332,7 +332,7 @@ private struct Arguments {
 
   mutating func countIfAny() throws(ControlError) -> Int? {
     guard let text = try textIfAny() else { return nil }
-    guard let count = Int(text), count > 0 else { throw misused("\"\(text)\" is no count") }
+    guard let count = Int(text), count > 0 else { throw misused("\"\(text)\" is not a count") }
     return count
   }
 

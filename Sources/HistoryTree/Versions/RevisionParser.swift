@@ -120,7 +120,7 @@ extension Store {
     guard let instant = TimeExpression(now: TimestampText.now()).instant(time) else {
       throw ControlError(
         .grammar,
-        "\"\(time)\" is no time; a time is written like yesterday, -2h, 2026-05-01 or 2026-05-01T10:22"
+        "\"\(time)\" is not a time; a time is written like yesterday, -2h, 2026-05-01 or 2026-05-01T10:22"
       )
     }
     let found = try translating { () throws(StoreError) -> VersionRecord? in

@@ -117,7 +117,9 @@ struct ZipArchive {
     return entries
   }
 
-  private static func damaged() -> Store.Error { .corrupt("the snapshot is no sound zip archive") }
+  private static func damaged() -> Store.Error {
+    .corrupt("the snapshot is not a whole zip archive")
+  }
 
   private static func number<T: FixedWidthInteger>(
     _ bytes: [UInt8], _ offset: Int, as type: T.Type

@@ -221,7 +221,7 @@ extension Catalog {
       try database.execute("DELETE FROM \(table) WHERE sum IS NOT llvs_sum(name, value)")
     }
     return mended.map {
-      "store.sqlite, \($0) was not what was written and is put right by its copy"
+      "store.sqlite, \($0) was not what was written and is repaired from its copy"
     }
   }
 

@@ -92,7 +92,7 @@ struct CatalogLog {
       if let repair = CatalogLog.repair(ofHeader: header, salts: frame[8..<16]) {
         header[Int(repair.offset)] = repair.byte
         finding.repairs.append(repair)
-        finding.words.append("\(path): its header had a flipped bit, which is put right")
+        finding.words.append("\(path): its header had a flipped bit, which is repaired")
       } else {
         // The other fields are as this program on this machine writes them.
         header.replaceSubrange(16..<24, with: frame[8..<16])
@@ -141,7 +141,7 @@ struct CatalogLog {
       } else if let repair = try repair(of: frame, at: at, sum: sum) {
         finding.repairs.append(Repair(offset: at + UInt64(repair.place), byte: repair.byte))
         finding.words.append(
-          "\(path): the frame at byte \(at) had a flipped bit, which is put right"
+          "\(path): the frame at byte \(at) had a flipped bit, which is repaired"
             + (repair.isCertain ? "" : " as far as its checksum tells which"))
         // The frame's stored checksum is right unless the flipped bit was in it.
         seed = (16..<24).contains(repair.place) ? sum : stored

@@ -152,7 +152,7 @@ package final class ContentStore: Sendable {
   private func known(_ location: Location) throws(StoreError) -> ValueNode {
     if let known = nodes.value(location) { return known }
     guard let node = ValueNode(bytes: try records.read(.valueNode, at: location)) else {
-      throw records.damage(location, "is no node of a value")
+      throw records.damage(location, "is not a node of a value")
     }
     nodes.insert(location, node, cost: node.cost)
     return node

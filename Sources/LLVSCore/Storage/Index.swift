@@ -55,7 +55,7 @@ final class Index: Sendable {
     // A missing file is no error; a file that stays makes the next open fail with its name.
     try? FileSystem.unlink(path)
     guard (try? FileSystem.status(path, following: false))?.kind == .directory else { return }
-    throw .corrupt("\(path) is a directory; with it moved away the index is made again")
+    throw .corrupt("\(path) is a directory; move it away, and the index is made again")
   }
 
   private static func open(_ path: String, _ storeID: [UInt8]) throws(StoreError) -> StoreDatabase {

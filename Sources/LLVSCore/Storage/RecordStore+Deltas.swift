@@ -112,7 +112,7 @@ extension RecordStore {
     ofBase place: Location, _ header: RecordHeader, _ payload: [UInt8]
   ) throws(StoreError) -> [UInt8] {
     guard header.kind == .mapNode, !header.isDelta else {
-      throw damage(place, "is no record that others rest on")
+      throw damage(place, "is not a record that others are stored against")
     }
     bases.record(place, base: place)
     if let node = mapNodes.node(at: place) { return node.bytes }

@@ -332,7 +332,7 @@ final class RecordStore: NodeStorage, Sendable {
   func readPacked(at location: Location) throws(StoreError) -> (RecordHeader, [UInt8]) {
     let size = Int(location.length) - SegmentFormat.recordHeaderSize
     guard size >= 0, size <= RecordKind.mapNode.bound, location.segment > 0 else {
-      throw damage(location, "is no place of a record")
+      throw damage(location, "is not the place of a record")
     }
     if !isWritten(location), let record = buffered(location) {
       return try record.withRawBytes { (bytes) throws(StoreError) in

@@ -50,7 +50,7 @@ final class SegmentFiles: Sendable {
       if error.errno == Errno.tooManySymlinks { throw .corrupt("\(path) is a symbolic link") }
       throw .system(error)
     }
-    guard isFile else { throw .corrupt("\(path) is no file") }
+    guard isFile else { throw .corrupt("\(path) is not a file") }
     try SegmentFormat.check(header: header, number: segment, store: store, path: path)
     insert(file, for: segment)
     return file

@@ -200,7 +200,7 @@ extension ContentStore {
 
   private func readNode(_ location: Location) throws(StoreError) -> ValueNode {
     guard let node = ValueNode(bytes: try records.read(.valueNode, at: location)) else {
-      throw records.damage(location, "is no node of a value")
+      throw records.damage(location, "is not a node of a value")
     }
     return node
   }

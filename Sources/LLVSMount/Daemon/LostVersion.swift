@@ -2,7 +2,7 @@ package import WorkingTree
 
 /// The event in a store's log that the last version of a mount could not be made.
 package struct LostVersion {
-  private static let words = "the last cut failed: "
+  private static let words = "the last version could not be made: "
   /// The reason: a clause without a final period.
   package let reason: String
 

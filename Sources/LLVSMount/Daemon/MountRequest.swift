@@ -46,9 +46,9 @@ extension MountRequest {
     guard SystemProcess.effectiveUser != 0 else { return }
     if hurriesHistory {
       throw .option(
-        "fasthistory is for root: an ordinary user may not mount anything inside his own mount")
+        "only root may use fasthistory: other users may not mount anything inside their mounts")
     }
-    if !flags.followsSymlinks { throw .option("nosymfollow is for root") }
+    if !flags.followsSymlinks { throw .option("only root may use nosymfollow") }
     if allowsOthers, Self.othersAreBarred {
       throw .option(
         "an ordinary user may let others in (allow_other) only where a line says user_allow_other in "

@@ -57,7 +57,7 @@ struct AddressComponents {
       rest = text[end...].dropFirst()
       let inside = host.dropFirst().dropLast()
       guard inside.contains(":"), inside.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." })
-      else { throw RemoteAddress.wrong("\"\(host)\" is no address of IPv6") }
+      else { throw RemoteAddress.wrong("\"\(host)\" is not an IPv6 address") }
     } else {
       if let colon = text.firstIndex(of: ":") {
         host = text[..<colon]
@@ -67,13 +67,14 @@ struct AddressComponents {
         host.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) })
       else {
         throw RemoteAddress.wrong(
-          host.isEmpty ? "the host is missing: write \(form)" : "\"\(host)\" is no host's name")
+          host.isEmpty
+            ? "the host is missing: write \(form)" : "\"\(host)\" is not a valid host name")
       }
     }
     guard !rest.isEmpty else { return (String(host), nil) }
     guard rest.hasPrefix(":"), rest.dropFirst().allSatisfy({ $0.isASCII && $0.isNumber }),
       let port = UInt16(rest.dropFirst()), port > 0
-    else { throw RemoteAddress.wrong("\"\(rest)\" is no port") }
+    else { throw RemoteAddress.wrong("\"\(rest)\" is not a port") }
     return (String(host), port)
   }
 }

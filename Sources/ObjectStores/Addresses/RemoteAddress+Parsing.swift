@@ -26,7 +26,7 @@ extension RemoteAddress {
     }
     guard let colon = text.firstIndex(of: ":") else {
       throw Self.wrong(
-        "\"\(text)\" is no address: a directory is written with its whole path, from / on")
+        "\"\(text)\" is not an address: a directory is written with its whole path, from / on")
     }
     let scheme = text[..<colon].lowercased()
     let rest = text[text.index(after: colon)...]
@@ -57,7 +57,7 @@ extension RemoteAddress {
 
   private static func readDirectory(_ path: String) throws(RemoteError) -> RemoteAddress {
     guard path.utf8.contains(where: { $0 != UInt8(ascii: "/") }) else {
-      throw wrong("the top of all directories is no remote's place")
+      throw wrong("the top of all directories cannot be a remote")
     }
     guard !path.utf8.contains(0) else { throw wrong("a path holds no NUL") }
     return .directory(path: path, isBundles: false)
@@ -125,7 +125,7 @@ extension RemoteAddress {
     guard let region = address.region else { return }
     guard region.utf8.count <= 64, region.first != "-",
       region.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") })
-    else { throw wrong("\"\(region)\" is no region") }
+    else { throw wrong("\"\(region)\" is not a region") }
   }
 
   private static func webDAV(
@@ -157,7 +157,10 @@ extension RemoteAddress {
   private static func bucket(_ name: String) throws(RemoteError) -> String {
     guard !name.isEmpty, name.utf8.count <= 255, !name.hasPrefix("-"), !name.hasPrefix("."),
       name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) })
-    else { throw wrong(name.isEmpty ? "the bucket is missing" : "\"\(name)\" is no bucket's name") }
+    else {
+      throw wrong(
+        name.isEmpty ? "the bucket is missing" : "\"\(name)\" is not a valid name of a bucket")
+    }
     return name
   }
 
@@ -167,7 +170,7 @@ extension RemoteAddress {
     while rest.hasPrefix("/") { rest.removeFirst() }
     while rest.hasSuffix("/") { rest.removeLast() }
     guard rest.isEmpty || ObjectName.isUsable(String(rest)) else {
-      throw wrong("\"\(rest)\" is no path: it has an empty part, . or .., or is too long")
+      throw wrong("\"\(rest)\" is not a path: it has an empty part, . or .., or is too long")
     }
     return String(rest)
   }

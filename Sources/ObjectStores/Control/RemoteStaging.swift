@@ -106,7 +106,7 @@ final class RemoteStaging: ObjectStaging {
       return state.number
     }
     guard let place = ObjectName("\(folder)/\(number)") else {
-      throw RemoteError(.invalid, "\(folder) is no folder of a remote")
+      throw RemoteError(.invalid, "\(folder) is not a folder of a remote")
     }
     try store.put(place, body)
     state.withLock { $0.ready[name] = Ready(place: place, body: body) }

@@ -43,7 +43,7 @@ package struct StoreProbe: Sendable {
     let mark = "llvs-probe-\(SystemRandom.hex(8))"
     func name(_ end: String) throws(RemoteError) -> ObjectName {
       guard let name = ObjectName(folder.isEmpty ? "\(mark)-\(end)" : "\(folder)/\(mark)-\(end)")
-      else { throw RemoteError(.invalid, "\(folder) is no folder of a remote") }
+      else { throw RemoteError(.invalid, "\(folder) is not a folder of a remote") }
       return name
     }
     let (torn, first, second) = (try name("torn"), try name("1"), try name("2"))

@@ -297,7 +297,7 @@ package final class DirectoryStore: ObjectStore {
       guard error.errno == Errno.noEntry || error.errno == Errno.notDirectory else {
         throw translated(error)
       }
-      let words = error.errno == Errno.noEntry ? "is not there" : "is no directory"
+      let words = error.errno == Errno.noEntry ? "is not there" : "is not a directory"
       throw RemoteError(.noPlace, "\(path) \(words)")
     }
   }
@@ -327,7 +327,7 @@ package final class DirectoryStore: ObjectStore {
         switch error.errno {
         case Errno.noEntry: return nil
         case Errno.notDirectory, Errno.tooManySymlinks:
-          throw RemoteError(.noPlace, "\(path)/\(folder) is no directory of its own")
+          throw RemoteError(.noPlace, "\(path)/\(folder) is not a directory of its own")
         default: throw translated(error, folder)
         }
       }

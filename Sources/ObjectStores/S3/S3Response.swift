@@ -53,7 +53,7 @@ enum S3Response {
         default: break
         }
       })
-    guard isList else { throw RemoteError(.malformed, "the answer is no list of objects") }
+    guard isList else { throw RemoteError(.malformed, "the answer is not a list of objects") }
     for (key, length, modified) in found {
       let text = isEncoded ? PercentCoding.decode(key, plusIsSpace: true) : key
       guard let text, let name = name(text) else { continue }

@@ -63,7 +63,7 @@ struct Multistatus {
         }
       })
     guard isMultistatus else {
-      throw RemoteError(.malformed, "the answer is no list of a WebDAV server")
+      throw RemoteError(.malformed, "the answer is not a WebDAV list")
     }
   }
 

@@ -36,7 +36,7 @@ extension Advance {
     let key = entry?.key(besides: path)
     if let old {
       guard old.inode.record.isDirectory else {
-        throw rows.damaged("\(PrintableText.text(path.bytes)) is no directory")
+        throw rows.damaged("\(PrintableText.text(path.bytes)) is not a directory")
       }
       if old.key != key {
         try rows.setEntry(

@@ -49,7 +49,8 @@ package struct Blame {
       throw ControlError(.notFound, "\(record.name) has no file \(shown)")
     }
     guard entry.kind == .regular, let text = try text(of: entry) else {
-      throw ControlError(.grammar, "\(shown) is no text of up to 8 MiB: it has no lines to tell of")
+      throw ControlError(
+        .grammar, "\(shown) is not a text of up to 8 MiB, so it has no lines to show")
     }
     var found: [Line?] = Array(repeating: nil, count: text.count)
     var open = [

@@ -33,7 +33,7 @@ struct History: Sendable {
   func path(_ request: WebRequest) throws -> [UInt8] {
     let path = request.arguments["p"] ?? []
     guard path.count <= 4096, !path.contains(0), path.first != 0x2F, path.last != 0x2F else {
-      throw ControlError(.grammar, "this is no path")
+      throw ControlError(.grammar, "this is not a path")
     }
     return path
   }

@@ -50,7 +50,7 @@ package enum PageCommand: Equatable, Sendable {
     case "redo": self = .redo
     case "settle":
       let side = try text("side")
-      guard Self.isSide(side) else { throw ControlError(.grammar, "\(side) is no side") }
+      guard Self.isSide(side) else { throw ControlError(.grammar, "\(side) is not a side") }
       self = .settle(path: try path(), side: side, seen: try text("seen"))
     case "settle-text":
       guard let bytes = form["text"] else { throw ControlError(.grammar, "text is missing") }

@@ -54,8 +54,8 @@ extension Journal {
 
   /// What a failed sync means, and what helps.
   static func remedy(_ error: SystemError) -> String {
-    "\(error): it is not known what is on the disk. What is pending is written anew; until that has "
-      + "succeeded nothing more is taken, and reading goes on"
+    "\(error): the disk may lack some of what was written. Pending changes are being written again; "
+      + "until that has succeeded the mount is read-only"
   }
 
   /// Why nothing is recorded now; nil as a rule.
@@ -178,7 +178,7 @@ extension Journal {
     }
     // One that cannot be removed now is removed at the next mount.
     for file in gone.values { try? FileSystem.unlink(file.path) }
-    if !hasFailed { damage.say("what was pending was written anew, and is on the disk") }
+    if !hasFailed { damage.say("pending changes were written again, and are on the disk") }
   }
 }
 

@@ -8,8 +8,9 @@ extension JournalHeader {
   /// catalog lacks; nil as a rule.
   func lostVersions(besides state: LiveState, last: UInt32) -> String? {
     guard head > last || cut > state.cut else { return nil }
-    return "store.sqlite ends with version number \(last) and cut \(state.cut), and the journal "
-      + "follows version number \(head) and cut \(cut): versions that were committed are lost"
+    return "store.sqlite ends with version number \(last), of \(state.cut) made here, and the "
+      + "journal follows version number \(head), of \(cut) made here: versions that were committed "
+      + "are lost"
   }
 }
 
@@ -26,7 +27,8 @@ extension LiveTree {
       guard let (found, isMended) = try newestHeader(in: directory) else { return [] }
       header = found
       if isMended {
-        faults.append("\(directory): a bit of the header has flipped; mounting puts it right")
+        faults.append(
+          "\(directory): a bit of the header has flipped; mounting the store repairs it")
       }
     } catch {
       guard case .corrupt(let reason) = error else { throw error }

@@ -88,7 +88,7 @@ extension LiveTree {
         unfinished = nil
       }
     } catch {
-      damage.tell("what is pending could not be written anew: \(error)")
+      damage.tell("pending changes could not be written again: \(error)")
     }
     if let unfinished { journal.discard(unfinished) }
     tell(of: lost)

@@ -45,8 +45,8 @@ extension LiveTree {
     var reader = start
     if let owner = header.store, owner != store.storeID {
       throw .corrupt(
-        "\(found.file.path) belongs to another store; without it this one opens with the newest version "
-          + "that it has")
+        "\(found.file.path) belongs to another store. Move it away, and this store opens with its "
+          + "newest version")
     }
     if let lost = header.lostVersions(besides: state, last: store.lastNumber) {
       recovery.losses.append(lost)
@@ -91,14 +91,14 @@ extension LiveTree {
         prepared = try prepare()
       }
     } catch {
-      recovery.obstacle = "the tree can only be read until the disk takes writes: \(error)"
+      recovery.obstacle = "the mount is read-only until the disk accepts writes again: \(error)"
     }
     do throws(FSError) {
       try journal.begin(prepared, locked: { body in tree.lock.withLock { _ in body() } }) {
         tree.checkpoint(cut: state.cut)
       }
     } catch {
-      recovery.obstacle = "the tree can only be read until the disk takes writes: \(error)"
+      recovery.obstacle = "the mount is read-only until the disk accepts writes again: \(error)"
     }
     // What the generation before it had is room for removals, and for the next mount's.
     if isFull, recovery.obstacle == nil { try? journal.reserve(0) }
@@ -119,20 +119,20 @@ extension LiveTree {
     do throws(StoreError) {
       let header = try reader.header()
       if reader.hasMendedHeader {
-        recovery.losses.append("a bit of the journal's header had flipped, and was put right")
+        recovery.losses.append("a flipped bit in the journal's header was repaired")
       }
       return (found, header, reader)
     } catch {
       guard case .corrupt(let reason) = error else { throw error }
       guard try !reader.hasChanges() else {
         throw .corrupt(
-          "\(reason), and changes that are in no version stand behind it; "
-            + "with \(directory) moved away the store opens without them")
+          "\(reason), and the journal after it holds changes that are in no version. To open the store "
+            + "without them, move \(directory) away")
       }
       let place = try putAside(directory)
       recovery.losses.append(
-        "\(reason), and nothing in it can be read: it is in \(place) now, and what was in no version "
-          + "yet is lost")
+        "\(reason), so nothing in it can be read. It was moved to \(place); changes that were in no "
+          + "version yet are lost")
       return nil
     }
   }
@@ -259,7 +259,7 @@ extension LiveTree {
     let last = VersionNumber(store.lastNumber)
     if epochs.replace(after: last, with: state.head) {
       recovery.losses.append(
-        "pending changes were made on versions that the store does not have; they stand on the head"
+        "pending changes were made on versions that the store no longer has; they apply to its newest now"
       )
     }
     if let committed {
@@ -268,7 +268,7 @@ extension LiveTree {
     } else if header.cut < state.cut {
       // The mark of a cut that was committed is always on the disk before it is.
       recovery.losses.append(
-        "the journal does not hold the mark of cut \(state.cut); pending changes stand on \(header.cut)"
+        "the journal has no mark of the version that was made last; changes that it took may show as pending"
       )
     }
     if head != state.head || base.map.root.digest != state.map.root.digest {

@@ -19,7 +19,7 @@ extension LiveTree {
       return true
     }
     guard isNew else { return }
-    damage.tell("\(reason); no version takes it", of: nameForPeople(inode))
+    damage.tell("\(reason); versions leave it out", of: nameForPeople(inode))
   }
 
   /// How often cuts have learned which save to leave out, or to read once more.

@@ -51,7 +51,7 @@ package final class PendingSync: Sendable {
       try tree.sync()
     } catch {
       // Told once: until it is over, the journal's own line in status says so.
-      tree.damage.tell("what is pending could not be brought to the disk: \(error)")
+      tree.damage.tell("pending changes could not be written to the disk: \(error)")
     }
   }
 }

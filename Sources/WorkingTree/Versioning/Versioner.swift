@@ -132,7 +132,7 @@ package final class Versioner: Sendable {
       return true
     } catch {
       // The journal is as it was: who asked goes on with that.
-      log.add("error", "the journal could not be begun anew: \(error)")
+      log.add("error", "a new journal could not be started: \(error)")
       return false
     }
   }
@@ -379,7 +379,7 @@ package final class Versioner: Sendable {
           return tree.checkpoint(cut: commit.cut)
         }
       } catch {
-        log.add("error", "the journal could not begin anew: \(error)")
+        log.add("error", "a new journal could not be started: \(error)")
       }
     }
     let grown = tree.lock.withLock { _ in

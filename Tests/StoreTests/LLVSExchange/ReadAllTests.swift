@@ -80,7 +80,7 @@ struct ReadAllTests {
         Issue.record("a link was followed")
       } catch let error as StoreError {
         guard case .unreachable(let reason) = error else { throw error }
-        #expect(reason.contains("changes is no directory of its own"))
+        #expect(reason.contains("changes is not a directory of its own"))
       }
     }
   }

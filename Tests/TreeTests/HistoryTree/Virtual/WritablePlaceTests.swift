@@ -64,7 +64,7 @@ struct WritablePlaceTests {
     #expect(try space.read("peers/usb") == "nowhere at all")
     // Shells do not look at what close(2) says.
     let status = try space.space.service.status().text
-    #expect(status.contains("error: peers/usb: \"nowhere at all\" is no address"), "\(status)")
+    #expect(status.contains("error: peers/usb: \"nowhere at all\" is not an address"), "\(status)")
     let log = EventLog(directory: space.store.path).lastLines(5)
     #expect(log.filter { $0.contains(" error ") && $0.contains("peers/usb: ") }.count == 1)
     // Once more what is known, then something else.

@@ -92,8 +92,8 @@ struct JournalHealingTests {
       #expect(try Set(mount.head().keys) == Set(expected.keys).union(["d/"]))
       try check(mount, expected)
       let log = EventLog(directory: mount.path).lastLines(20)
-      #expect(log.contains { $0.contains("fdatasync") && $0.contains("written anew") }, "\(log)")
-      #expect(log.contains { $0.contains("was written anew, and is on the disk") }, "\(log)")
+      #expect(log.contains { $0.contains("fdatasync") && $0.contains("written again") }, "\(log)")
+      #expect(log.contains { $0.contains("were written again, and are on the disk") }, "\(log)")
       try FileSystem.removeTree(mount.path)
     }
   }
@@ -130,7 +130,7 @@ struct JournalHealingTests {
     // What was there before and the last attempt's.
     let others = files.filter { $0 != "reserve" }
     #expect(others.count <= 4, "\(files)")
-    #expect(mount.tree.refusalReason?.contains("written anew") == true)
+    #expect(mount.tree.refusalReason?.contains("written again") == true)
     Faults.disarm(token)
     #expect(
       eventually(seconds: 30) { (try? mount.save("after", "y")) != nil })

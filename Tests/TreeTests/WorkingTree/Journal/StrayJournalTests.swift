@@ -54,7 +54,7 @@ struct StrayJournalTests {
     do {
       let mount = try MountedTree(directory.path)
       #expect(mount.recovery.losses.contains { $0.contains("that were committed are lost") })
-      #expect(mount.recovery.losses.contains { $0.contains("stand on the head") })
+      #expect(mount.recovery.losses.contains { $0.contains("they apply to its newest now") })
       #expect(mount.text("c") == "pending" && mount.text("a") == "pending, too")
       let made = try #require(try mount.cut().cut)
       #expect(made.number.rawValue == UInt32(known + 1))
