@@ -83,6 +83,7 @@ let package = Package(
       name: "Documents", dependencies: ["LLVSCore", "KeyValueCRDT", "SQLite", "Platform"]),
     .target(
       name: "LLVSExchange", dependencies: ["ObjectStores", "LLVSCore", "Platform", "CSodium"]),
+    .target(name: "Search", dependencies: ["TreeNames", "LLVSCore", "SQLite", "Platform"]),
     .target(name: "LLVSUtilities"),
     .target(
       name: "LLVS",
@@ -105,7 +106,7 @@ let package = Package(
     .target(name: "Grammar", dependencies: ["TreeNames", "LLVSCore", "Platform"]),
     .target(name: "WorkingTree", dependencies: store + ["TreeNames", "Grammar"]),
     .target(name: "HistoryTree", dependencies: store + tree),
-    .target(name: "Control", dependencies: store + tree + ["HistoryTree", "Documents"]),
+    .target(name: "Control", dependencies: store + tree + ["HistoryTree", "Documents", "Search"]),
     .target(
       name: "LLVSMount", dependencies: store + tree + ["Control", "HistoryTree", "FuseSession"]),
     .target(name: "Reports", dependencies: store + tree + ["HistoryTree", "CZlib"]),
@@ -121,7 +122,7 @@ let package = Package(
       name: "LLVSTool",
       dependencies: store + tree + [
         "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "FuseSession", "LLVS",
-        "KeyValueCRDT", "RecordedTree", "Inodes", "SQLite",
+        "KeyValueCRDT", "RecordedTree", "Inodes", "Search", "SQLite",
       ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
 
@@ -139,6 +140,8 @@ let package = Package(
       name: "KeyValueCRDTTests",
       dependencies: ["KeyValueCRDT", "SQLite", "Platform", "TestSupport"],
       resources: [.copy("Resources")]),
+    .testTarget(
+      name: "SearchTests", dependencies: ["Search", "LLVSCore", "Platform", "TestSupport"]),
     .testTarget(
       name: "DocumentsTests",
       dependencies: store + ["Documents", "KeyValueCRDT", "SQLite", "TestSupport"]),

@@ -62,7 +62,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     switch self {
     case .done: "done"
     case .conflict:
-      "new conflicts (--fail-on-conflict), one left (mergetool), differences (diff --exit-code), nothing found (grep)"
+      "new conflicts (--fail-on-conflict), one left (mergetool), differences (diff --exit-code), nothing found (grep, search)"
     case .usage: "wrong usage"
     case .notFound: "no such store, version, peer, branch or path"
     case .unreachable: "a peer cannot be reached or does not answer"

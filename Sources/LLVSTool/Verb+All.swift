@@ -203,8 +203,10 @@ extension Verb {
       """
       Changes settings of this store, or shows them.
       settle=2s, autosync=off or 5m, automerge=on, arbiter=ARBITER, author=NAME, machine=NAME, mtime=stored or
-      now, reserve=256M, mergetool=TOOL. An empty value restores the default. ARBITER may depend on the
-      path: arbiter=*.log:union,*.cfg:most-recent-change; "llvs help merge" says what each does.
+      now, reserve=256M, mergetool=TOOL, search=on or off (whether the index of "llvs search" follows each
+      version), searchlimit=8M (how much of a file is searched). An empty value restores the default.
+      ARBITER may depend on the path: arbiter=*.log:union,*.cfg:most-recent-change; "llvs help merge" says
+      what each does.
       on-version, on-conflict and on-sync name a command that is run when a version was made, when files come
       to be in conflict, and after each sync, with the paths of what changed or clashed behind its words:
       on-conflict='notify-send "llvs: conflicts"'. It has a minute; LLVS_VERSION and LLVS_STORE say more.
@@ -223,6 +225,30 @@ extension Verb {
   ]
 
   private static let moving: [Verb] = [
+    Verb(
+      name: "search",
+      usage: "llvs search WORDS [--under PATH] [--history] [-l] [-n COUNT] [--exact]",
+      help: """
+        Finds files by the words in them and in their names, the best first, with up to 3 lines of each.
+        All words must be there, in any order: "a phrase", begin*, -not, OR, name:word. Case, accents and
+        English endings make no difference; --exact keeps lines with the very text. --history searches all
+        that files ever were, also files that are gone. The first search reads all files and makes an index;
+        later ones read what has changed since. Ends with 1 if nothing was found.
+        """,
+      options: [
+        VerbOption(
+          "under", value: "PATH", completion: .paths, help: "search below this directory alone"),
+        VerbOption("history", help: "search every version, and name the one that stored the text"),
+        VerbOption("l", "list", help: "names alone"),
+        VerbOption("n", "count", value: "COUNT", help: "the most files that are shown, else 50"),
+        VerbOption("exact", help: "only lines with the very text"),
+        VerbOption(
+          "sort", value: "ORDER", completion: .choice(["rank", "time", "path"]),
+          help: "rank (the best first), time (the newest first) or path"),
+        VerbOption(
+          "wait", value: "TIME",
+          help: "answer after this time from what is indexed; 0 answers at once"),
+      ], run: search),
     Verb(
       name: "import",
       usage: "llvs import DIR|FILE.kvcrdt [--into PATH] [--on VERSION] [-m MESSAGE]"

@@ -83,7 +83,7 @@ struct JSONPageTests {
     run set author=A $at; run set $at; run ignore '*.x' $at; run ignore $at; run ignore --check y.x $at
     run log $at; run log --stat $at; run log -u $at; run show $at; run show v1:a $at; run show v1: $at
     run diff v1 head $at; run diff v1 head --stat $at; run diff v1 head -u $at
-    run history a $at; run history a -u $at; run grep one $at; run grep -l one $at; run blame a $at
+    run history a $at; run history a -u $at; run grep one $at; run grep -l one $at; run search one $at; run search one --history $at; run blame a $at
     run space $at; run events $at; run verify $at; run verify hub $at
     run export head out $at; run backup copy $at; run untrack l $at
     run peer hub rm $at

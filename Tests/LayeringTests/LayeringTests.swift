@@ -52,6 +52,10 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "Words and settings are read without a tree or a command at hand."
   ),
   (
+    "Search", ["TreeNames", "LLVSCore", "SQLite", "Platform"],
+    "An index of words follows from versions and is part of none."
+  ),
+  (
     "WorkingTree", ["Grammar", "TreeNames", "LLVSExchange", "LLVSCore", "Platform"],
     "The working tree is tested without a mount and without commands."
   ),
@@ -63,7 +67,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "Control",
     [
       "Documents", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "LLVSExchange", "LLVSCore",
-      "ObjectStores", "Platform",
+      "ObjectStores", "Search", "Platform",
     ],
     "Commands work on a tree that nobody need have mounted."
   ),
@@ -91,7 +95,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     [
       "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "WorkingTree",
       "Grammar", "TreeNames", "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "ObjectStores",
-      "KeyValueCRDT", "RecordedTree", "Inodes", "SQLite", "Platform",
+      "KeyValueCRDT", "RecordedTree", "Inodes", "Search", "SQLite", "Platform",
     ], "The tool stands on top of everything."
   ),
   ("llvs", ["LLVSTool", "Platform"], "The program is the tool's entry and nothing else."),
@@ -102,7 +106,8 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
 private let outside: [String: Set<String>] = [
   "Glibc": ["Platform", "FuseSession"],
   "Foundation": [
-    "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS", "LLVSModel", "LLVSProjection", "LLVSTool",
+    "LLVSCore", "Search", "LLVSExchange", "LLVSUtilities", "LLVS", "LLVSModel", "LLVSProjection",
+    "LLVSTool",
     "Samples",
     "ObjectStores",
     "KeyValueCRDT",

@@ -1,4 +1,4 @@
-import Grammar
+package import Grammar
 import TreeNames
 import WorkingTree
 
@@ -6,11 +6,15 @@ extension ControlService {
   /// The most changes in a list: callers work on each of them.
   package static let pendingLimit = 200_000
 
+  /// The error where there are more.
+  package static var tooManyPending: ControlError {
+    ControlError(.busy, "more than \(pendingLimit) changes are in no version yet; commit first")
+  }
+
   /// Lists the changes that are in no version yet.
   func pendingPaths() throws(ControlError) -> CommandResult {
     guard let pending = tree.pendingPaths(atMost: Self.pendingLimit) else {
-      throw ControlError(
-        .busy, "more than \(Self.pendingLimit) changes are in no version yet; commit first")
+      throw Self.tooManyPending
     }
     let lines = pending.map { item in
       String(UnicodeScalar(item.change.rawValue)) + " "

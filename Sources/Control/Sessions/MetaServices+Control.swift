@@ -46,6 +46,19 @@ extension MetaServices {
             try service.displacedValues(at: head)
           }
         }
+      },
+      search: { (words, directory) throws(FSError) in
+        do {
+          return try service.foundPaths(words, below: directory)
+        } catch let error as ControlError {
+          throw error.asFSError
+        } catch let error as FSError {
+          throw error
+        } catch let error as StoreError {
+          throw .store(error)
+        } catch {
+          throw .store(.invalid("\(error)"))
+        }
       })
   }
 }

@@ -12,6 +12,7 @@ package struct StoreSettings: Hashable, Sendable {
   /// The names of the settings.
   package enum Name: String, Hashable, Sendable, CaseIterable {
     case settle, autosync, automerge, arbiter, author, machine, mtime, reserve, mergetool
+    case search, searchlimit
     case onVersion = "on-version"
     case onConflict = "on-conflict"
     case onSync = "on-sync"
@@ -44,6 +45,10 @@ package struct StoreSettings: Hashable, Sendable {
   package var mtime = ReplacedTime.stored
   /// Automatic versions stop while fewer bytes than this are free.
   package var reserve: UInt64 = 256 << 20
+  /// True if the index of words, once there is one, is brought up to each new version.
+  package var search = true
+  /// Longer files are searched up to this many bytes.
+  package var searchLimit: UInt64 = 8 << 20
   /// The program that `llvs mergetool` opens; empty for one that is installed.
   package var mergetool = ""
   /// Commands that are run after an event; empty for none.
@@ -160,6 +165,21 @@ package struct StoreSettings: Hashable, Sendable {
         throw refused("a size, such as 1G")
       }
       reserve = size
+    case .search:
+      switch value {
+      case "on", "": search = true
+      case "off": search = false
+      default: throw refused("on or off")
+      }
+    case .searchlimit:
+      guard !value.isEmpty else {
+        searchLimit = standard.searchLimit
+        return
+      }
+      guard let size = Measure.size(value), size >= 4096, size <= 64 << 20 else {
+        throw refused("a size from 4K to 64M")
+      }
+      searchLimit = size
     case .mergetool: mergetool = try command()
     case .onVersion: onVersion = try command()
     case .onConflict: onConflict = try command()
@@ -178,6 +198,8 @@ package struct StoreSettings: Hashable, Sendable {
     case .machine: machine
     case .mtime: mtime.rawValue
     case .reserve: Measure.text(size: reserve)
+    case .search: search ? "on" : "off"
+    case .searchlimit: Measure.text(size: searchLimit)
     case .mergetool: mergetool
     case .onVersion: onVersion
     case .onConflict: onConflict

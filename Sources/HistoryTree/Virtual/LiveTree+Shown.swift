@@ -1,7 +1,7 @@
 import LLVSCore
 import Platform
-import TreeNames
-import WorkingTree
+package import TreeNames
+package import WorkingTree
 
 // Access to the working tree for the tree below `.llvs`.
 
@@ -16,7 +16,7 @@ extension LiveTree {
   var shownIgnore: IgnorePatterns { lock.withLock { _ in ignore } }
 
   /// Returns the status of a path; nil if nothing is there.
-  func status(at path: [UInt8]) throws(FSError) -> NodeStatus? {
+  package func status(at path: [UInt8]) throws(FSError) -> NodeStatus? {
     var found: [NodeStatus] = []
     // A look-up count keeps a directory in memory while its names are looked up.
     defer { for status in found { forget(status.inode, count: 1) } }

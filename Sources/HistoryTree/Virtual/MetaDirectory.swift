@@ -166,6 +166,9 @@ extension MetaTree {
     case .versions: return .versions(try MetaListing.OfVersions(self, node))
     case .times: return .days(MetaListing.OfDays())
     case .conflicts(let path): return .list(try conflictNames(of: path))
+    // Every name would be one.
+    case .search: return .list([])
+    case .found(let words, let directory): return .list(try foundNames(words, below: directory))
     case .history(let path): return .history(try MetaListing.OfHistory(self, path))
     case .directory(let number, let path, let base):
       let view = try snapshots.snapshot(number).view

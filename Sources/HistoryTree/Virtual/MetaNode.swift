@@ -32,6 +32,10 @@ enum MetaContent: Hashable, Sendable {
   case history(path: [UInt8])
   /// A directory of `conflicts`, by the path from the mount's root.
   case conflicts(path: [UInt8])
+  /// The directory in which every look-up searches, by the path of the directory it searches.
+  case search(directory: [UInt8])
+  /// What was found below a directory.
+  case found(words: [UInt8], directory: [UInt8])
   case link(target: [UInt8])
   case readme
   case control
@@ -55,7 +59,7 @@ enum MetaContent: Hashable, Sendable {
     switch self {
     case .meta, .heads, .branches, .tags, .versions, .times, .peers, .history, .conflicts,
       .directory,
-      .snapshotMeta, .parents:
+      .snapshotMeta, .parents, .search, .found:
       .directory
     case .link: .symlink
     default: .regular
@@ -70,6 +74,8 @@ enum MetaContent: Hashable, Sendable {
       .parents(_, let path, _):
       path.count
     case .value(_, let key): key.bytes.count
+    case .search(let directory): directory.count
+    case .found(let words, let directory): words.count + directory.count
     default: 0
     }
   }

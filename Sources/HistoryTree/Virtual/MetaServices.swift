@@ -50,6 +50,8 @@ package struct MetaServices: Sendable {
   package var settleWith: @Sendable ([UInt8], [UInt8], VersionNumber?) throws(FSError) -> Void
   /// Returns the values at a head whose own paths directories have taken.
   package var displaced: @Sendable (VersionNumber) throws(FSError) -> [DisplacedValue]
+  /// Returns the paths of the files below a directory that have words, the best first.
+  package var search: @Sendable (_ words: [UInt8], _ below: [UInt8]) throws(FSError) -> [[UInt8]]
 
   /// Creates the services.
   package init(
@@ -62,7 +64,8 @@ package struct MetaServices: Sendable {
     settleWith: @escaping @Sendable ([UInt8], [UInt8], VersionNumber?) throws(FSError) -> Void,
     displaced:
       @escaping @Sendable (VersionNumber) throws(FSError) ->
-      [DisplacedValue]
+      [DisplacedValue],
+    search: @escaping @Sendable ([UInt8], [UInt8]) throws(FSError) -> [[UInt8]]
   ) {
     self.status = status
     self.statusJSON = statusJSON
@@ -75,5 +78,6 @@ package struct MetaServices: Sendable {
     self.settle = settle
     self.settleWith = settleWith
     self.displaced = displaced
+    self.search = search
   }
 }

@@ -19,6 +19,7 @@ enum MetaName: String, CaseIterable {
   case at
   case history
   case conflicts
+  case search
   case peers
   case ignore
 
@@ -49,6 +50,8 @@ extension MetaTree {
       return Found(content: .writable(file), numbering: .given(file.inode))
     case .history(let path): return try historyChild(of: path, named: name)
     case .conflicts(let path): return try conflictChild(of: path, named: name)
+    case .search(let path): return try searchChild(of: path, named: name)
+    case .found(let words, let path): return try foundChild(words, below: path, named: name)
     case .directory(let number, let path, let base):
       return try snapshotChild(number, path, base, named: name)
     case .snapshotMeta(let number, let path, let base):
@@ -107,6 +110,9 @@ extension MetaTree {
     case .conflicts:
       guard let path = live.path(of: root) else { return nil }
       return Found(content: .conflicts(path: path), numbering: .directory)
+    case .search:
+      guard let path = live.path(of: root) else { return nil }
+      return Found(content: .search(directory: path), numbering: .directory)
     }
   }
 

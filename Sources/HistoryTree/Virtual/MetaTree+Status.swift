@@ -44,7 +44,7 @@ extension MetaTree {
   func status(of node: MetaNode, _ known: Entry?) throws(FSError) -> NodeStatus {
     switch node.content {
     case .meta: return own(node, .directory, mode: 0o755)
-    case .peers, .conflicts: return own(node, .directory, mode: 0o700)
+    case .peers, .conflicts, .search, .found: return own(node, .directory, mode: 0o700)
     case .heads, .branches, .tags, .versions, .times:
       return own(node, .directory, mode: 0o555)
     case .history(let path):

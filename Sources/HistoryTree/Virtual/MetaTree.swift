@@ -29,6 +29,8 @@ package final class MetaTree: Sendable {
   /// The ignore patterns, and the files that editors leave beside them.
   let ignoreFiles: WritablePlace
   let removals: RemovalGuard
+  /// The searches that were asked for last.
+  let searches: SearchDirectories
   /// The time at which this was made: shown for nodes without a time.
   let born: Attributes.Time
   /// The texts that are made while they are read, if their true size must be shown, for which they
@@ -57,6 +59,7 @@ package final class MetaTree: Sendable {
     ignoreFiles = WritablePlace(.ignore, services: services, live: live) { nodes.allot() }
     conflicts = ConflictDirectories()
     removals = RemovalGuard()
+    searches = SearchDirectories()
     born = LiveTree.now()
     sized = nil
   }
@@ -75,6 +78,7 @@ package final class MetaTree: Sendable {
     ignoreFiles = other.ignoreFiles
     conflicts = other.conflicts
     removals = other.removals
+    searches = other.searches
     born = other.born
     sized = SizedTexts()
   }

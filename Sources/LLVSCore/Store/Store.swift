@@ -66,8 +66,8 @@ public final class Store: Sendable {
   let published: Mutex<State>
   /// The version whose values were asked for last; a leaf lock.
   let lastAsked = Mutex<VersionRecord?>(nil)
-  /// The listener for new versions; a leaf lock, not held while it is called.
-  private let versionListener = Mutex<(@Sendable () -> Void)?>(nil)
+  /// The listeners for new versions; a leaf lock, not held while they are called.
+  private let versionListeners = Mutex<[ListenerID: @Sendable () -> Void]>([:])
 
   /// The store's directory.
   public var rootDirectory: String { path }
@@ -142,13 +142,31 @@ public final class Store: Sendable {
   /// The number of the newest version that this writer committed or found; 0 if there is none.
   package var lastNumber: UInt32 { published.withLock { $0.lastNumber } }
 
-  /// Sets the listener for new versions. It is called after a commit, on the committing thread and
-  /// without a lock, before ``write(_:)`` returns. Nil removes it.
-  package func listenForVersions(_ listener: (@Sendable () -> Void)?) {
-    versionListener.withLock { $0 = listener }
+  /// A listener for new versions.
+  package struct ListenerID: Hashable, Sendable {
+    fileprivate var number: UInt64
   }
 
-  func notifyOfVersions() { versionListener.withLock { $0 }?() }
+  /// Adds a listener for new versions. It is called after a commit, on the committing thread and
+  /// without a lock, before ``write(_:)`` returns.
+  ///
+  /// - Returns: what ``stopListening(_:)`` takes.
+  package func listenForVersions(_ listener: @escaping @Sendable () -> Void) -> ListenerID {
+    versionListeners.withLock { listeners in
+      let id = ListenerID(number: (listeners.keys.map(\.number).max() ?? 0) + 1)
+      listeners[id] = listener
+      return id
+    }
+  }
+
+  /// Removes a listener. A call of it that began before may still be running.
+  package func stopListening(_ id: ListenerID) {
+    versionListeners.withLock { $0[id] = nil }
+  }
+
+  func notifyOfVersions() {
+    for listener in versionListeners.withLock({ Array($0.values) }) { listener() }
+  }
 
   static func loadState(_ catalog: Catalog, _ database: StoreDatabase) throws(StoreError) -> State {
     let newest = try catalog.newestHead(in: database).entry

@@ -82,12 +82,14 @@ package final class HistoryMount: Sendable {
       guard let (session, tree) = try show() else { return ended(nil) }
       // The closure holds the session, so its descriptor stays open until the last notification is
       // sent.
-      live.store.listenForVersions { session.notifier.invalidateAttributesAtOnce(.root) }
+      let listener = live.store.listenForVersions {
+        session.notifier.invalidateAttributesAtOnce(.root)
+      }
       memory.adopt(
         KernelMemory.History(
           tree: tree, cache: session.notifier, path: path, mount: mountNumber))
       defer {
-        live.store.listenForVersions(nil)
+        live.store.stopListening(listener)
         memory.adopt(nil)
       }
       try session.run()

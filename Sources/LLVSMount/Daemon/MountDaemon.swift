@@ -29,6 +29,7 @@ package final class MountDaemon: Sendable {
   package let control: ControlService
   private let autosaver: Autosaver
   private let autosync: Autosync
+  private let searchFeed: SearchFeed
   private let session: FuseSession
   private let memory: KernelMemory
   private let history: HistoryMount?
@@ -89,6 +90,7 @@ package final class MountDaemon: Sendable {
     control.recordOpening(mended + recovery.losses)
     autosaver = Autosaver(control)
     autosync = Autosync(control)
+    searchFeed = SearchFeed(control)
     var options = MountOptions(source: request.source ?? store.path)
     options.allowOther = request.allowsOthers
     options.flags = request.flags
@@ -206,6 +208,7 @@ package final class MountDaemon: Sendable {
     do throws(StoreError) {
       try autosaver.start()
       try autosync.start()
+      try searchFeed.start()
     } catch {
       throw .store(error)
     }
@@ -296,6 +299,7 @@ package final class MountDaemon: Sendable {
       guard !isFinished else { return }
       isFinished = true
       store.announceFinishing()
+      searchFeed.stop()
       autosync.stop()
       autosaver.stop()
       let end = cut()

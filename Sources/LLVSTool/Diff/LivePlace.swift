@@ -32,15 +32,8 @@ enum LivePlace: ComparedTree {
   ) throws -> [(change: LiveTree.PendingPath.Change, path: [UInt8])] {
     switch self {
     case .mount(let view):
-      let reply = try CommandTarget.mounted(view, store: store.path).run(["pending"]).text
-      return reply.split(separator: "\n").compactMap { line in
-        guard let mark = line.utf8.first, let change = LiveTree.PendingPath.Change(rawValue: mark),
-          line.utf8.dropFirst().first == 0x20
-        else { return nil }
-        var path = VisibleName.bytes(line.utf8.dropFirst(2))
-        if path.last == 0x2F { path.removeLast() }
-        return (change, path)
-      }
+      return Self.pending(
+        try CommandTarget.mounted(view, store: store.path).run(["pending"]).text)
     case .tree(let tree):
       guard let pending = tree.pendingPaths(atMost: ControlService.pendingLimit) else {
         throw ControlError(
@@ -48,6 +41,20 @@ enum LivePlace: ComparedTree {
           "more than \(ControlService.pendingLimit) changes are in no version yet; commit first")
       }
       return pending.map { ($0.change, $0.path) }
+    }
+  }
+
+  /// Reads the reply of the command `pending`.
+  static func pending(
+    _ reply: String
+  ) -> [(change: LiveTree.PendingPath.Change, path: [UInt8])] {
+    reply.split(separator: "\n").compactMap { line in
+      guard let mark = line.utf8.first, let change = LiveTree.PendingPath.Change(rawValue: mark),
+        line.utf8.dropFirst().first == 0x20
+      else { return nil }
+      var path = VisibleName.bytes(line.utf8.dropFirst(2))
+      if path.last == 0x2F { path.removeLast() }
+      return (change, path)
     }
   }
 

@@ -12,7 +12,7 @@ struct MetaTreeTests {
   static let names = [
     "README", "control", "status", "status.json", "log", "heads", "branches", "tags", "versions",
     "at",
-    "history", "conflicts", "peers", "ignore",
+    "history", "conflicts", "search", "peers", "ignore",
   ]
 
   @Test(".llvs is in every directory and in no listing, and head is absent until the first version")

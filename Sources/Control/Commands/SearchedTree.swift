@@ -1,0 +1,107 @@
+import Grammar
+import HistoryTree
+package import LLVSCore
+package import Search
+package import WorkingTree
+
+/// A working tree whose files can be searched before a version has them.
+package protocol SearchedTree {
+  /// Returns the names that differ from the head.
+  ///
+  /// - Throws: ``ControlError`` of kind busy if there are too many.
+  func pendingNames() throws -> [(change: LiveTree.PendingPath.Change, path: [UInt8])]
+  /// Returns what is at a path; nil if nothing is there.
+  func searchedFile(_ path: [UInt8]) throws -> SearchedFile?
+  /// Returns the names in a directory, without ignored ones.
+  func searchedNames(in path: [UInt8]) throws -> [[UInt8]]
+}
+
+/// A file or a directory of a working tree.
+package struct SearchedFile {
+  var kind: EntryKind
+  var length: UInt64
+  /// The mtime, in seconds since 1970.
+  var time: Int64
+  /// Reads bytes from the beginning, at most so many; nil if it has gone.
+  var read: (Int) throws -> [UInt8]?
+
+  package init(
+    kind: EntryKind, length: UInt64, time: Int64, read: @escaping (Int) throws -> [UInt8]?
+  ) {
+    self.kind = kind
+    self.length = length
+    self.time = time
+    self.read = read
+  }
+}
+
+extension SearchPending {
+  /// Reads what a working tree has and no version has yet.
+  ///
+  /// - Parameters:
+  ///   - tree: the working tree.
+  ///   - textLimit: longer files are read up to here, in bytes.
+  /// - Throws: ``ControlError`` of kind busy if there are too many; what reading a file throws.
+  /// - Complexity: O(pending files); reads at most ``SearchPending/limit`` bytes.
+  package init(of tree: some SearchedTree, textLimit: Int) throws {
+    self.init()
+    for (change, path) in try tree.pendingNames() {
+      hide(path)
+      if change != .gone { try add(path, of: tree, isWhole: change == .new, textLimit) }
+    }
+  }
+
+  private mutating func add(
+    _ path: [UInt8], of tree: some SearchedTree, isWhole: Bool, _ textLimit: Int
+  ) throws {
+    guard let file = try tree.searchedFile(path) else { return }
+    switch file.kind {
+    case .regular:
+      let length = min(file.length, UInt64(textLimit))
+      try add(path, length: length, time: file.time, isCut: file.length > length) { () throws in
+        try file.read(Int(length))
+      }
+    case .directory:
+      // What came along from another name is not listed file by file.
+      guard isWhole else { return }
+      for name in try tree.searchedNames(in: path) {
+        try add(path + [0x2F] + name, of: tree, isWhole: true, textLimit)
+      }
+    default: break
+    }
+  }
+}
+
+extension LiveTree: SearchedTree {
+  package func pendingNames() throws -> [(change: PendingPath.Change, path: [UInt8])] {
+    guard let pending = pendingPaths(atMost: ControlService.pendingLimit) else {
+      throw ControlService.tooManyPending
+    }
+    return pending.map { ($0.change, $0.path) }
+  }
+
+  package func searchedFile(_ path: [UInt8]) throws -> SearchedFile? {
+    guard let status = try status(at: path) else { return nil }
+    return SearchedFile(kind: status.kind, length: status.size, time: status.mtime.seconds) {
+      [self] count in
+      guard let now = try self.status(at: path), now.kind == .regular else { return nil }
+      var bytes = [UInt8](repeating: 0, count: count)
+      let length = try bytes.withUnsafeMutableBytes {
+        try read(now.node, at: 0, into: $0, accessing: false)
+      }
+      return Array(bytes.prefix(length))
+    }
+  }
+
+  package func searchedNames(in path: [UInt8]) throws -> [[UInt8]] {
+    guard let status = try status(at: path), status.kind == .directory else { return [] }
+    var names: [[UInt8]] = []
+    for item in try list(status.node).items.dropFirst(2) {
+      let child = path + [0x2F] + item.name
+      guard let status = try self.status(at: child) else { continue }
+      let state = try getxattr(status.node, Array("user.llvs.state".utf8))
+      if !state.elementsEqual("scratch".utf8) { names.append(item.name) }
+    }
+    return names
+  }
+}

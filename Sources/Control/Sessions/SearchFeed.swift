@@ -1,0 +1,61 @@
+import Grammar
+package import LLVSCore
+import Platform
+import Search
+import WorkingTree
+
+/// Brings the index of words up to each new version, once somebody has searched and so made one.
+///
+/// It works behind versions and in none of them: a commit only wakes its thread, which runs when
+/// nothing else wants to. The setting `search=off` ends it; a search then catches up by itself.
+///
+/// - Concurrency: a thread of its own.
+package final class SearchFeed: Sendable {
+  /// The wait behind a version, so that several that follow each other are taken together; in
+  /// nanoseconds.
+  private static let pause: UInt64 = 1_000_000_000
+  private let service: ControlService
+  private let thread = ServiceThread()
+
+  /// Prepares the thread; ``start()`` starts it.
+  package init(_ service: ControlService) { self.service = service }
+
+  /// Starts the thread.
+  ///
+  /// - Throws: ``StoreError/system(_:)`` if no thread can be started.
+  package func start() throws(StoreError) {
+    try StoreError.wrapping { () throws(SystemError) in
+      try thread.start { [self] in
+        let listener = service.store.listenForVersions { [thread] in thread.wake() }
+        defer { service.store.stopListening(listener) }
+        SystemThread.yieldToOthers()
+        run()
+      }
+    }
+  }
+
+  /// Ends the thread, and the catching up that it is in, and waits until it has ended.
+  package func stop() { thread.end() }
+
+  private func run() {
+    var lastError = ""
+    while thread.sleep(nil, wakes: true) {
+      guard thread.sleep(Self.pause, wakes: false) else { return }
+      guard service.settings.search, SearchIndex.exists(of: service.store),
+        !service.isBelowReserve
+      else { continue }
+      do throws(StoreError) {
+        try SearchIndex(
+          of: service.store, textLimit: Int(service.settings.searchLimit),
+          isCancelled: { [thread] in thread.isEnding }
+        ).catchUp()
+        lastError = ""
+      } catch {
+        if case .cancelled = error { return }
+        let text = ControlError(error).message
+        if text != lastError { service.log.add("error", "the index of words: \(text)") }
+        lastError = text
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import LLVSCore
+import Synchronization
+import TreeNames
+import WorkingTree
+
+// `search/WORDS/0001-NAME`: links to the files that have the words, the best first. A look-up of
+// WORDS searches; no listing shows it. Everything here is for the user who mounted alone, since the
+// index does not know who may read which file.
+
+/// The searches that were asked for last.
+final class SearchDirectories: Sendable {
+  struct Query: Equatable {
+    var words: [UInt8]
+    var directory: [UInt8]
+  }
+
+  struct Answer {
+    var paths: [[UInt8]]
+    /// What the tree was like.
+    var stamp: LiveTree.ShownStamp
+  }
+
+  /// The number of searches that are kept.
+  private static let limit = 64
+  // A leaf lock.
+  let answers = Mutex(RecentlyUsed<Query, Answer>(limit: limit))
+}
+
+extension MetaTree {
+  func searchChild(
+    of directory: [UInt8], named words: [UInt8]
+  ) throws(FSError) -> Found? {
+    guard try !foundPaths(words, below: directory).isEmpty else { return nil }
+    return Found(
+      content: .found(words: words, directory: directory), numbering: .directory)
+  }
+
+  func foundChild(
+    _ words: [UInt8], below directory: [UInt8], named name: [UInt8]
+  ) throws(FSError) -> Found? {
+    guard let number = Int(String(decoding: name.prefix { $0 != 0x2D }, as: UTF8.self)) else {
+      return nil
+    }
+    let paths = try foundPaths(words, below: directory)
+    guard number >= 1, number <= paths.count else { return nil }
+    let path = paths[number - 1]
+    guard Self.linkName(number, path) == name else { return nil }
+    return Found(content: .link(target: Self.target(path, from: directory)), numbering: .other)
+  }
+
+  func foundNames(_ words: [UInt8], below directory: [UInt8]) throws(FSError) -> [MetaListing.Name]
+  {
+    try foundPaths(words, below: directory).enumerated().map { index, path in
+      MetaListing.Name(link: Self.linkName(index + 1, path))
+    }
+  }
+
+  private func foundPaths(
+    _ words: [UInt8], below directory: [UInt8]
+  ) throws(FSError) -> [[UInt8]] {
+    let query = SearchDirectories.Query(words: words, directory: directory)
+    // Read first: what changes while the search runs makes its answer old.
+    let stamp = live.shownStamp
+    if let known = searches.answers.withLock({ $0.use(query) }), known.stamp == stamp {
+      return known.paths
+    }
+    let paths = try services.search(words, directory)
+    searches.answers.withLock { $0.add(.init(paths: paths, stamp: stamp), for: query) }
+    return paths
+  }
+
+  /// The name of a link: the place in the order, and the file's name as far as there is room.
+  private static func linkName(_ number: Int, _ path: [UInt8]) -> [UInt8] {
+    let digits = String(number)
+    let place = String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "-"
+    return Array((Array(place.utf8) + path.suffix(while: { $0 != 0x2F })).prefix(255))
+  }
+
+  /// The path of a file from `search/WORDS` in the `.llvs` of a directory.
+  private static func target(_ path: [UInt8], from directory: [UInt8]) -> [UInt8] {
+    let below = directory.isEmpty ? path : Array(path.dropFirst(directory.count + 1))
+    return Array("../../../".utf8) + below
+  }
+}
+
+extension Array {
+  fileprivate func suffix(while isPart: (Element) -> Bool) -> ArraySlice<Element> {
+    let start = lastIndex { !isPart($0) }.map { $0 + 1 } ?? startIndex
+    return self[start...]
+  }
+}

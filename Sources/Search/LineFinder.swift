@@ -1,0 +1,216 @@
+internal import Foundation
+internal import SQLite
+
+/// Chooses the lines of hits that are shown.
+///
+/// A quick look through the bytes finds lines that may have one of the words; the index's own rules
+/// then say which words each of them has.
+struct LineFinder {
+  /// A line that may have one of the words.
+  private struct Candidate {
+    var hit: Int
+    var line: SearchHit.Line
+    var score = 0
+  }
+
+  /// So many lines of a file are looked at.
+  private static let candidateLimit = 200
+  /// Of a longer line, a part of this many bytes before and behind the word is shown.
+  private static let margin = 150
+
+  private let query: SearchQuery
+  private let wanted: Int
+  /// The beginnings of the words: lower case, without accents, and without what English adds.
+  private let beginnings: [[UInt8]]
+  private var candidates: [Candidate] = []
+
+  init(_ query: SearchQuery, wanted: Int) {
+    self.query = query
+    self.wanted = wanted
+    let words = query.lineTerms.flatMap { Self.words(Self.folded($0.text)) }
+    beginnings = Set(
+      words.map { word in
+        let word = Array(word.utf8)
+        return word.count > 3 && word.allSatisfy({ $0 < 0x80 })
+          ? Array(word.prefix(max(3, word.count - 3))) : word
+      }
+    ).map { $0 }
+  }
+
+  private static func words(_ text: String) -> [Substring] {
+    SearchText.separated(text).split { !$0.isLetter && !$0.isNumber }
+  }
+
+  private static func folded(_ text: String) -> String {
+    text.decomposedStringWithCanonicalMapping.lowercased()
+      .precomposedOfMarks
+  }
+
+  // MARK: Finding
+
+  /// Notes the lines of a hit's text that may have one of the words.
+  mutating func add(_ text: String, ofHit hit: Int) {
+    guard wanted > 0 else { return }
+    var text = text
+    let count = candidates.count
+    text.withUTF8 { addPlain($0, hit) }
+    guard candidates.count == count else { return }
+    // Only accents or capitals beyond ASCII can still make a difference.
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    {
+      guard candidates.count - count < Self.candidateLimit else { return }
+      if line.utf8.allSatisfy({ $0 < 0x80 }) { continue }
+      let folded = Array(Self.folded(String(line.prefix(4096))).utf8)
+      guard folded.withUnsafeBufferPointer({ Self.match(beginnings, in: $0) }) != nil else {
+        continue
+      }
+      candidates.append(
+        Candidate(
+          hit: hit, line: SearchHit.Line(number: index + 1, text: String(line.prefix(1000)))))
+    }
+  }
+
+  private mutating func addPlain(_ bytes: UnsafeBufferPointer<UInt8>, _ hit: Int) {
+    let end = candidates.count + Self.candidateLimit
+    var (start, number) = (0, 1)
+    while start < bytes.count, candidates.count < end {
+      let stop = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+      let line = UnsafeBufferPointer(rebasing: bytes[start..<stop])
+      if let at = Self.match(beginnings, in: line) {
+        candidates.append(
+          Candidate(
+            hit: hit, line: SearchHit.Line(number: number, text: Self.part(of: line, around: at))))
+      }
+      (start, number) = (stop + 1, number + 1)
+    }
+  }
+
+  /// Returns where one of the words may begin; nil if none is there.
+  private static func match(
+    _ beginnings: [[UInt8]], in line: UnsafeBufferPointer<UInt8>
+  ) -> Int? {
+    for word in beginnings {
+      guard let first = word.first else { continue }
+      let isLetter = first >= 0x61 && first <= 0x7A
+      var at = 0
+      while at + word.count <= line.count {
+        let byte = line[at]
+        if byte == first || isLetter && byte | 0x20 == first {
+          let isStart = at == 0 || !isWord(line[at - 1]) || first >= 0x80
+          if isStart, equals(word, line, at) { return at }
+        }
+        at += 1
+      }
+    }
+    return nil
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: false
+    }
+  }
+
+  private static func equals(
+    _ word: [UInt8], _ line: UnsafeBufferPointer<UInt8>, _ at: Int
+  ) -> Bool {
+    for (index, byte) in word.enumerated() {
+      let other = line[at + index]
+      guard other == byte || byte >= 0x61 && byte <= 0x7A && other | 0x20 == byte else {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// Returns a line, or of a long one what is around a place.
+  private static func part(of line: UnsafeBufferPointer<UInt8>, around at: Int) -> String {
+    var text = line[...]
+    if text.last == 0x0D { text.removeLast() }
+    guard text.count > 4 * margin else { return String(decoding: text, as: UTF8.self) }
+    var (start, end) = (max(0, at - margin), min(text.count, at + 3 * margin))
+    // Not within a character.
+    while start > 0, text[start] & 0xC0 == 0x80 { start -= 1 }
+    while end < text.count, text[end] & 0xC0 == 0x80 { end += 1 }
+    return (start > 0 ? "..." : "") + String(decoding: text[start..<end], as: UTF8.self)
+      + (end < text.count ? "..." : "")
+  }
+
+  // MARK: Choosing
+
+  /// Chooses among the lines that were noted, and calls a body with each hit's number and line: those
+  /// with most of the words, in their order.
+  mutating func choose(
+    from database: Database, _ body: (Int, SearchHit.Line) -> Void
+  ) throws(DatabaseError) {
+    guard !candidates.isEmpty else { return }
+    try database.execute(
+      """
+      CREATE VIRTUAL TABLE IF NOT EXISTS temp.lines USING
+        fts5(text, content = '', detail = full, tokenize = 'porter unicode61');
+      SAVEPOINT lines
+      """)
+    defer { try? database.execute("ROLLBACK TO lines; RELEASE lines") }
+    for (index, candidate) in candidates.enumerated() {
+      try database.prepared("INSERT INTO temp.lines (rowid, text) VALUES (?, ?)")
+        .bind(1, Int64(index)).bind(2, SearchText.separated(candidate.line.text)).run()
+    }
+    for term in query.lineTerms {
+      let rows = try database.prepared("SELECT rowid FROM temp.lines WHERE lines MATCH ?")
+        .bind(1, term.expression)
+      while try rows.step() { candidates[Int(rows.integer(0))].score += 1 }
+      rows.reset()
+    }
+    var start = 0
+    while start < candidates.count {
+      let hit = candidates[start].hit
+      let end = candidates[start...].firstIndex { $0.hit != hit } ?? candidates.count
+      var lines = candidates[start..<end].filter { $0.score > 0 }
+      // A phrase that goes on in the next line is in none of them.
+      if lines.isEmpty { lines = Array(candidates[start..<end].prefix(1)) }
+      lines.sort { ($1.score, $0.line.number) < ($0.score, $1.line.number) }
+      for line in lines.prefix(wanted).sorted(by: { $0.line.number < $1.line.number }) {
+        body(hit, line.line)
+      }
+      start = end
+    }
+  }
+
+  /// Returns lines that have one of the very texts; nil if the text does not have all that it must.
+  func exactLines(of text: String, _ limit: Int) -> [SearchHit.Line]? {
+    let bytes = Array(text.utf8)
+    let groups = query.exactGroups.map { $0.map { Array($0.utf8) } }
+    func place(of word: [UInt8], in part: ArraySlice<UInt8>) -> Int? {
+      part.firstRange(of: word)?.lowerBound
+    }
+    guard
+      groups.allSatisfy({ group in group.contains { place(of: $0, in: bytes[...]) != nil } })
+    else { return nil }
+    let words = groups.flatMap { $0 }
+    var lines: [SearchHit.Line] = []
+    var (start, number) = (0, 1)
+    while start < bytes.count, lines.count < limit {
+      let stop = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+      if let at = words.lazy.compactMap({ place(of: $0, in: bytes[start..<stop]) }).first {
+        bytes[start..<stop].withUnsafeBufferPointer {
+          lines.append(SearchHit.Line(number: number, text: Self.part(of: $0, around: at - start)))
+        }
+      }
+      (start, number) = (stop + 1, number + 1)
+    }
+    return lines
+  }
+}
+
+extension String {
+  /// Without the marks that stand alone once a text is decomposed.
+  fileprivate var precomposedOfMarks: String {
+    var result = String.UnicodeScalarView()
+    for scalar in unicodeScalars where scalar.properties.generalCategory != .nonspacingMark {
+      result.append(scalar)
+    }
+    // Hangul is decomposed too.
+    return String(result).precomposedStringWithCanonicalMapping
+  }
+}

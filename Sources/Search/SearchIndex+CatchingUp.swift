@@ -1,0 +1,262 @@
+package import LLVSCore
+internal import Platform
+internal import SQLite
+
+// Bringing the index up to the head and to the newest version.
+
+extension SearchIndex {
+  /// The id of values that could not be read.
+  static let unreadable: Int64 = 0
+
+  func fact(_ name: String) throws -> String? {
+    let row = try database.prepared("SELECT value FROM facts WHERE name = ?").bind(1, name)
+    defer { row.reset() }
+    return try row.step() ? row.text(0) : nil
+  }
+
+  private func set(_ name: String, to value: String) throws {
+    try database.prepared("INSERT OR REPLACE INTO facts VALUES (?, ?)").bind(1, name).bind(2, value)
+      .run()
+  }
+
+  private func unset(_ name: String) throws {
+    try database.prepared("DELETE FROM facts WHERE name = ?").bind(1, name).run()
+  }
+
+  /// The text by which a fact names a version. A store that was set back gives the number of a
+  /// version that it lost to another one, so the name is part of it.
+  private static func name(_ record: VersionRecord) -> String {
+    "\(record.number.rawValue) \(record.name)"
+  }
+
+  /// The version that a fact names; nil if the store does not have it.
+  private func version(named fact: String?) throws -> VersionRecord? {
+    guard let fact, let number = fact.split(separator: " ").first.flatMap({ UInt32($0) }),
+      let record = try store.version(VersionNumber(number)), Self.name(record) == fact
+    else { return nil }
+    return record
+  }
+
+  /// Brings the index up to the store's head, and history up to its newest version if anybody has
+  /// searched it.
+  ///
+  /// - Throws: ``StoreError``.
+  /// - Complexity: O(*k* log *n*) for *k* files that differ, and reads those of them that no other
+  ///   file equals.
+  package func catchUp() throws(StoreError) {
+    try healing {
+      guard let number = try store.state().head, let head = try store.version(number) else {
+        return
+      }
+      try catchUp(to: head)
+      if try fact("history") != nil { try catchUpHistory() }
+    }
+  }
+
+  /// The number of distinct values that the index has seen.
+  package var valueCount: Int {
+    get throws(StoreError) {
+      try healing { Int(try database.integer("SELECT max(id) FROM content") ?? 0) }
+    }
+  }
+
+  /// True if the index is at a version.
+  func isCurrent(_ head: VersionRecord) throws -> Bool {
+    try fact("head") == Self.name(head) && fact("towards") == nil
+  }
+
+  /// Brings the index up to a version, by what differs from the version that it was at.
+  func catchUp(to head: VersionRecord) throws {
+    guard try !isCurrent(head) else { return }
+    try alone {
+      guard try !isCurrent(head) else { return }
+      try renewIfWasteful(head)
+      var base = store.map(.empty)
+      if try fact("towards") == nil, let known = try version(named: try fact("head")) {
+        base = store.map(of: known)
+      } else {
+        try database.execute("DELETE FROM tree")
+      }
+      try set("towards", to: Self.name(head))
+      let map = store.map(of: head)
+      var diff = try MapDiff(from: base, to: map)
+      try inTransactions { batch in
+        var done = 0
+        while let change = try diff.next() {
+          guard !change.isDirectory else { continue }
+          try update(change, in: head, &batch)
+          done += 1
+          if done % 256 == 0 { progress(done, Int(clamping: map.count)) }
+          try endIfFull(&batch)
+        }
+        try set("head", to: Self.name(head))
+        try unset("towards")
+      }
+    }
+  }
+
+  /// Brings history up to the newest version.
+  func catchUpHistory() throws {
+    let last = store.mode == .writer ? store.lastNumber : try store.state().lastNumber
+    func next() throws -> UInt32 {
+      let known = try fact("history")
+      if let record = try version(named: known) { return record.number.rawValue + 1 }
+      // Rows of versions that the store has lost.
+      if known != nil { try database.execute("DELETE FROM history") }
+      return 1
+    }
+    guard try next() <= last else { return }
+    try alone {
+      try inTransactions { batch in
+        for number in try next()...max(last, try next()) {
+          guard let record = try store.version(VersionNumber(number)) else { continue }
+          let before = try record.first.flatMap { first throws(StoreError) in
+            try store.version(first)
+          }
+          var diff = try MapDiff(
+            from: store.map(before?.map ?? .empty), to: store.map(of: record))
+          while let change = try diff.next() {
+            guard let new = change.new, new.kind == .regular, new.storedVersion == record.number
+            else { continue }
+            let content = try contentID(new, &batch)
+            try database.prepared("INSERT OR IGNORE INTO history VALUES (?, ?, ?)")
+              .bind(1, content).bind(2, try pathID(new.key)).bind(3, Int64(number)).run()
+            try endIfFull(&batch)
+          }
+          progress(Int(number), Int(last))
+          // Rows before it are right whether or not those after it are there.
+          try set("history", to: Self.name(record))
+        }
+      }
+    }
+  }
+
+  /// Tries values again that could not be read before, as bytes may have come back.
+  func retryUnreadable(_ head: VersionRecord) throws {
+    let keys = try unreadableKeys(atMost: 64)
+    guard !keys.isEmpty else { return }
+    try alone {
+      try inTransactions { batch in
+        let map = store.map(of: head)
+        for key in keys {
+          guard let entry = try map.entry(at: key) else { continue }
+          try update(MapChange(old: nil, new: entry), in: head, &batch)
+        }
+      }
+    }
+  }
+
+  /// The keys of files of the head that could not be read.
+  func unreadableKeys(atMost limit: Int) throws -> [Key] {
+    let rows = try database.prepared(
+      "SELECT key FROM tree JOIN paths ON paths.id = path WHERE content = 0 LIMIT ?"
+    ).bind(1, Int64(limit))
+    defer { rows.reset() }
+    var keys: [Key] = []
+    while try rows.step() { keys.append(Key(bytes: rows.bytes(0))) }
+    return keys
+  }
+
+  // MARK: Transactions
+
+  /// The number of bytes and rows that the open transaction has added.
+  struct Batch {
+    var bytes = 0
+  }
+
+  private func inTransactions(_ body: (inout Batch) throws -> Void) throws {
+    try database.execute("BEGIN IMMEDIATE")
+    do {
+      var batch = Batch()
+      try body(&batch)
+      try database.execute("COMMIT")
+    } catch StoreError.cancelled {
+      // What is indexed stays, and says that it is not all.
+      try database.execute("COMMIT")
+      throw StoreError.cancelled
+    } catch {
+      database.rollBack()
+      throw error
+    }
+  }
+
+  private func endIfFull(_ batch: inout Batch) throws {
+    if isCancelled() { throw StoreError.cancelled }
+    guard batch.bytes > Self.batchLimit else { return }
+    try database.execute("COMMIT; BEGIN IMMEDIATE")
+    batch = Batch()
+  }
+
+  // MARK: Rows
+
+  private func update(
+    _ change: MapChange, in head: VersionRecord, _ batch: inout Batch
+  ) throws {
+    let path = try pathID(change.key)
+    batch.bytes += 64
+    guard let new = change.new, new.kind == .regular else {
+      try database.prepared("DELETE FROM tree WHERE path = ?").bind(1, path).run()
+      return
+    }
+    let time = new.attributes.mtime?.seconds ?? Int64(head.timestamp + 978_307_200)
+    try database.prepared("INSERT OR REPLACE INTO tree VALUES (?, ?, ?)")
+      .bind(1, path).bind(2, try contentID(new, &batch)).bind(3, time).run()
+  }
+
+  private func pathID(_ key: Key) throws -> Int64 {
+    let known = try database.prepared("SELECT id FROM paths WHERE key = ?").bind(1, key.bytes)
+    defer { known.reset() }
+    if try known.step() { return known.integer(0) }
+    try database.prepared("INSERT INTO paths (key) VALUES (?)").bind(1, key.bytes).run()
+    let id = database.lastInsertedRow
+    try database.prepared("INSERT INTO names (rowid, text) VALUES (?, ?)")
+      .bind(1, id).bind(2, SearchText.ofPath(KeyCoding.path(of: key) ?? key.bytes)).run()
+    return id
+  }
+
+  private func contentID(_ entry: Entry, _ batch: inout Batch) throws -> Int64 {
+    let digest = entry.stored.digest.bytes
+    let known = try database.prepared("SELECT id FROM content WHERE digest = ?").bind(1, digest)
+    defer { known.reset() }
+    if try known.step() { return known.integer(0) }
+    let text: String?
+    do throws(StoreError) {
+      text = try self.text(of: entry)
+    } catch {
+      // A file that is damaged, or whose bytes are not here, does not keep others from being found.
+      return Self.unreadable
+    }
+    let isCut = text != nil && entry.stored.length > UInt64(textLimit)
+    try database.prepared("INSERT INTO content (digest, isCut) VALUES (?, ?)")
+      .bind(1, digest).bind(2, Int64(isCut ? 1 : 0)).run()
+    let id = database.lastInsertedRow
+    batch.bytes += 128
+    if let text {
+      batch.bytes += text.utf8.count
+      try database.prepared("INSERT INTO words (rowid, text) VALUES (?, ?)")
+        .bind(1, id).bind(2, SearchText.separated(text)).run()
+    }
+    return id
+  }
+
+  /// Returns the text of a file, or its beginning; nil for what is no text.
+  func text(of entry: Entry) throws(StoreError) -> String? {
+    guard entry.stored.length > 0 else { return nil }
+    let isWhole = entry.stored.length <= UInt64(textLimit)
+    // What begins with a NUL need not be read to its end.
+    if entry.stored.length > 65_536, SearchText.isBinary(try bytes(of: entry, 8192)) { return nil }
+    let bytes = isWhole ? try store.contents.bytes(entry.stored) : try bytes(of: entry, textLimit)
+    return SearchText.text(bytes, isCut: !isWhole)
+  }
+
+  private func bytes(of entry: Entry, _ count: Int) throws(StoreError) -> [UInt8] {
+    let count = Int(min(UInt64(count), entry.stored.length))
+    var bytes = [UInt8](repeating: 0, count: count)
+    do {
+      let length = try bytes.withUnsafeMutableBytes {
+        try store.contents.read(entry.stored, at: 0, into: $0)
+      }
+      return Array(bytes.prefix(length))
+    } catch { throw Self.wrapped(error) }
+  }
+}

@@ -1,0 +1,132 @@
+/// Words that somebody looks for.
+///
+/// All must be there, in any order. `"a phrase"` is a row of words, `begin*` a beginning, `-not` a
+/// word that must not be there, `a OR b` either, `name:word` a word of the file's path. A word with
+/// punctuation inside is a row of words. Each character of Chinese, Japanese, Korean and Thai is a
+/// word, a row of them a phrase.
+package struct SearchQuery: Hashable, Sendable {
+  /// A word or a phrase.
+  struct Term: Hashable, Sendable {
+    var text: String
+    var isPrefix = false
+    var isExcluded = false
+    var isName = false
+
+    /// The term for FTS5.
+    var expression: String {
+      // A NUL would end the text of the query.
+      let plain = SearchText.separated(text).filter { $0 != "\"" && $0 != "\0" }
+      return "\"\(plain)\"\(isPrefix ? " *" : "")"
+    }
+  }
+
+  /// The most terms of a query; further ones make no query.
+  private static let termLimit = 256
+
+  /// Each group is one term, or several of which one is enough.
+  private(set) var groups: [[Term]] = []
+
+  /// Parses the words; nil if there is no word that must be there, or more than 256 words.
+  package init?(_ text: String) {
+    var parser = Parser(rest: Substring(text))
+    var joinsNext = false
+    var count = 0
+    while let item = parser.next() {
+      switch item {
+      case .or: joinsNext = !groups.isEmpty
+      case .term(let term):
+        count += 1
+        guard count <= Self.termLimit else { return nil }
+        if joinsNext, let last = groups.indices.last, groups[last][0].canBeEither(term) {
+          groups[last].append(term)
+        } else {
+          groups.append([term])
+        }
+        joinsNext = false
+      }
+    }
+    guard groups.contains(where: { !$0[0].isExcluded }) else { return nil }
+  }
+
+  /// The query for FTS5 of all that must be in the text; nil if all words are about names.
+  var textExpression: String? { expression { !$0.isName } }
+  /// The query for FTS5 of all that must be in the name; nil if no word is about names.
+  var nameExpression: String? { expression { $0.isName } }
+  /// The query for FTS5 of a text that must not be there; nil if any may be.
+  var excludedText: String? {
+    let excluded = groups.joined().filter { $0.isExcluded && !$0.isName }
+    return excluded.isEmpty ? nil : excluded.map(\.expression).joined(separator: " OR ")
+  }
+
+  private func expression(_ isWanted: (Term) -> Bool) -> String? {
+    func text(_ terms: [Term]) -> String {
+      "(\(terms.map(\.expression).joined(separator: " OR ")))"
+    }
+    let wanted = groups.map { $0.filter(isWanted) }.filter { !$0.isEmpty }
+    let required = wanted.filter { !$0[0].isExcluded }
+    guard !required.isEmpty else { return nil }
+    let excluded = wanted.filter { $0[0].isExcluded }
+    return required.map(text).joined(separator: " AND ")
+      + excluded.map { " NOT \(text($0))" }.joined()
+  }
+
+  /// The terms by which lines are chosen.
+  var lineTerms: [Term] { groups.joined().filter { !$0.isExcluded && !$0.isName } }
+
+  /// The texts that a file must have byte by byte: one of each group.
+  var exactGroups: [[String]] {
+    groups.map { $0.filter { !$0.isExcluded && !$0.isName }.map(\.text) }.filter { !$0.isEmpty }
+  }
+}
+
+extension SearchQuery.Term {
+  /// True if one of both terms can be enough.
+  fileprivate func canBeEither(_ other: Self) -> Bool {
+    isExcluded == other.isExcluded && isName == other.isName && !isExcluded
+  }
+}
+
+/// Reads terms one by one.
+private struct Parser {
+  enum Item {
+    case or
+    case term(SearchQuery.Term)
+  }
+
+  var rest: Substring
+
+  mutating func next() -> Item? {
+    while let first = rest.first {
+      if first.isWhitespace {
+        rest.removeFirst()
+        continue
+      }
+      if let item = item() { return item }
+    }
+    return nil
+  }
+
+  private mutating func item() -> Item? {
+    var term = SearchQuery.Term(text: "")
+    if rest.first == "-", rest.count > 1 {
+      term.isExcluded = true
+      rest.removeFirst()
+    }
+    if rest.hasPrefix("name:") {
+      term.isName = true
+      rest = rest.dropFirst(5)
+    }
+    if rest.first == "\"" {
+      rest.removeFirst()
+      term.text = String(rest.prefix { $0 != "\"" })
+      rest = rest.dropFirst(term.text.count + 1)
+    } else {
+      let word = rest.prefix { !$0.isWhitespace && $0 != "\"" }
+      rest = rest.dropFirst(word.count)
+      if word == "OR" { return .or }
+      term.isPrefix = word.hasSuffix("*") && word.count > 1
+      term.text = String(term.isPrefix ? word.dropLast() : word)
+    }
+    return SearchText.hasWord(term.text) ? .term(term) : nil
+  }
+}

@@ -1,0 +1,174 @@
+import LLVSCore
+import Platform
+import Search
+import TestSupport
+import Testing
+
+@Suite("The index of words", .timeLimit(.minutes(2)))
+struct SearchIndexTests {
+  private let place: SearchedStore
+
+  init() throws { place = try SearchedStore() }
+
+  private var path: String { "\(place.store.path)/search.sqlite" }
+
+  @Test("an index that is damaged or missing is made anew")
+  func damaged() throws {
+    try place.write(["a": "some words"])
+    #expect(try place.found("words") == ["a"])
+    try FileSystem.replace(path, with: Array("no database".utf8))
+    for suffix in ["-wal", "-shm"] { try? FileSystem.unlink(path + suffix) }
+    #expect(try place.found("words") == ["a"])
+    for suffix in ["", "-wal", "-shm"] { try? FileSystem.unlink(path + suffix) }
+    #expect(try place.found("words") == ["a"])
+  }
+
+  @Test("an index that is cut off at any length is made anew")
+  func cutOff() throws {
+    try place.write(
+      Dictionary(uniqueKeysWithValues: (0..<50).map { ("f\($0)", "some words \($0)") }))
+    #expect(try place.found("words").count == 50)
+    let whole = try FileSystem.read(path, atMost: 1 << 26)
+    for length in stride(from: 0, through: whole.count, by: max(1, whole.count / 40)) {
+      for suffix in ["-wal", "-shm"] { try? FileSystem.unlink(path + suffix) }
+      try FileSystem.replace(path, with: Array(whole.prefix(length)))
+      #expect(try place.found("words").count == 50, "cut to \(length)")
+    }
+  }
+
+  @Test("a flipped byte of a page is found, or makes no difference")
+  func flipped() throws {
+    try place.write(
+      Dictionary(uniqueKeysWithValues: (0..<50).map { ("f\($0)", "some words \($0)") }))
+    #expect(try place.found("words").count == 50)
+    let whole = try FileSystem.read(path, atMost: 1 << 26)
+    var random = SeededRandom(seed: 7)
+    for _ in 0..<40 {
+      var bytes = whole
+      let at = Int.random(in: 0..<bytes.count, using: &random)
+      bytes[at] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      for suffix in ["-wal", "-shm"] { try? FileSystem.unlink(path + suffix) }
+      try FileSystem.replace(path, with: bytes)
+      #expect(try place.found("words").count == 50, "flipped at \(at)")
+    }
+  }
+
+  @Test("the index of another store is not believed")
+  func foreign() throws {
+    try place.write(["a": "ant"])
+    #expect(try place.found("ant") == ["a"])
+    let other = try SearchedStore()
+    try other.write(["b": "bee"])
+    try FileSystem.replace(
+      "\(other.store.path)/search.sqlite", with: try FileSystem.read(path, atMost: 1 << 26))
+    #expect(try other.found("bee") == ["b"])
+    #expect(try other.found("ant").isEmpty)
+  }
+
+  @Test("catching up that was interrupted leaves no row of a version that is not the head")
+  func interrupted() throws {
+    try place.write(["a": "ant"])
+    #expect(try place.found("ant") == ["a"])
+    // Enough files that a transaction ends before the last.
+    let big = String(repeating: "filler ", count: 700_000)
+    try place.write(
+      Dictionary(uniqueKeysWithValues: (0..<12).map { ("b\($0)", "\(big) \($0)") })
+        .merging(["a": "bee"]) { $1 })
+    var steps = 0
+    let index = try SearchIndex(
+      of: place.store,
+      isCancelled: {
+        steps += 1
+        return steps == 12
+      })
+    #expect(throws: StoreError.self) { try index.catchUp() }
+    try place.write(
+      Dictionary(uniqueKeysWithValues: (0..<12).map { ("b\($0)", nil as String?) })
+        .merging(["a": "ant"]) { $1 })
+    #expect(try place.found("ant") == ["a"])
+    #expect(try place.found("bee").isEmpty)
+    #expect(try place.found("filler").isEmpty)
+  }
+
+  @Test("an index of values that are gone is made anew, unless history is searched")
+  func wasteful() throws {
+    for round in 0..<11 {
+      try place.write(
+        Dictionary(uniqueKeysWithValues: (0..<1000).map { ("f\($0)", "text \(round) \($0)") }))
+      #expect(try place.search("text").count == 1000)
+    }
+    try place.write(
+      Dictionary(uniqueKeysWithValues: (10..<1000).map { ("f\($0)", nil as String?) }))
+    #expect(try place.search("text").count == 10)
+    #expect(try SearchIndex(of: place.store).valueCount == 10)
+  }
+
+  @Test("an answer from what is there says whether it is the head's")
+  func unwaited() throws {
+    try place.write(["a": "ant", "b": "ant"])
+    #expect(try place.search("ant").isCurrent)
+    try place.write(["a": "bee"])
+    let result = try place.search("ant") { $0.isCaughtUp = false }
+    #expect(!result.isCurrent)
+    #expect(result.hits.map(\.path) == [Array("b".utf8)])
+  }
+
+  @Test(
+    "a store that is only read is searched without leaving anything in it",
+    .enabled(if: SystemProcess.user != 0))
+  func readOnly() throws {
+    try place.write(["a": "ant"])
+    try FileSystem.setMode(Array(place.store.path.utf8), 0o500)
+    defer { try? FileSystem.setMode(Array(place.store.path.utf8), 0o700) }
+    #expect(try place.found("ant") == ["a"])
+    #expect(!SearchIndex.exists(of: place.store))
+  }
+
+  @Test("the index finds what a plain look through all files finds", arguments: 0..<4)
+  func likePlainScan(seed: UInt64) throws {
+    var random = SeededRandom(seed: 33 + seed)
+    let words = ["ant", "bee", "cow", "dog", "elk", "fox"]
+    func word() -> String { words.randomElement(using: &random) ?? "" }
+    var files: [String: String] = [:]
+    for _ in 0..<60 {
+      var changes: [String: String?] = [:]
+      for _ in 0..<3 {
+        let path =
+          "d\(Int.random(in: 0..<3, using: &random))/f\(Int.random(in: 0..<8, using: &random))"
+        if Int.random(in: 0..<4, using: &random) == 0, files[path] != nil {
+          changes[path] = .some(nil)
+          files[path] = nil
+        } else {
+          let text = [word(), word(), word()].joined(separator: " ")
+          changes[path] = text
+          files[path] = text
+        }
+      }
+      try place.write(changes)
+      guard Int.random(in: 0..<3, using: &random) == 0 else { continue }
+      // Files that no version has yet.
+      var pending = SearchPending()
+      var shown = files
+      for _ in 0..<Int.random(in: 0...2, using: &random) {
+        let path = "d\(Int.random(in: 0..<4, using: &random))/f1"
+        let text = [word(), word()].joined(separator: " ")
+        pending.add(Array(path.utf8), length: UInt64(text.utf8.count), time: 0) {
+          Array(text.utf8)
+        }
+        shown[path] = text
+      }
+      let (a, b) = (word(), word())
+      let both = shown.filter { file in
+        let there = file.value.split(separator: " ")
+        return there.contains { $0 == a } && there.contains { $0 == b }
+      }.keys.sorted()
+      #expect(try place.found("\(a) \(b)") { $0.pending = pending } == both)
+      let below = both.filter { $0.hasPrefix("d1/") }
+      #expect(
+        try place.found("\(a) \(b)") {
+          $0.pending = pending
+          $0.directory = Array("d1".utf8)
+        } == below)
+    }
+  }
+}
