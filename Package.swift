@@ -182,7 +182,7 @@ let package = Package(
     .testTarget(
       name: "LLVSMountTests",
       dependencies: store + tree + [
-        "llvs", "conformance", "LLVSMount", "Control", "HistoryTree", "FuseSession",
+        "llvs", "conformance", "LoCo", "LLVSMount", "Control", "HistoryTree", "FuseSession",
         "TestSupport",
       ]),
     .testTarget(

@@ -35,8 +35,10 @@ public final class RemoteFileSystem: CloudFileSystem {
     credentials = CredentialSources(peer: name, secrets: nil)
   }
 
-  /// Calls the body with the open remote, on a thread that may wait.
+  /// Calls the body with the open remote, on a thread that may wait. A place that is not there yet
+  /// has no files, unless one is going to be written.
   private func run<Result: Sendable>(
+    isWriting: Bool = false,
     _ body: @escaping @Sendable (any ObjectStore) throws(RemoteError) -> Result
   ) async throws -> Result {
     try await Threads.run { [self] _ in
@@ -47,6 +49,9 @@ public final class RemoteFileSystem: CloudFileSystem {
           scratch: ".llvs-outgoing-\(UUID().uuidString)")
         return try body(try connector.open())
       } catch {
+        if !isWriting, error.kind == .noPlace, error.status == nil {
+          throw CloudFileSystemError.fileNotFound
+        }
         throw Self.translated(error)
       }
     }
@@ -114,7 +119,7 @@ public final class RemoteFileSystem: CloudFileSystem {
   public func upload(data: Data, to path: String) async throws {
     let name = try Self.name(of: path)
     let bytes = [UInt8](data)
-    try await run { [self] (store) throws(RemoteError) in
+    try await run(isWriting: true) { [self] (store) throws(RemoteError) in
       if !prepared.withLock({ $0.contains(name.folder) }) {
         try store.prepare([name.folder])
         _ = prepared.withLock { $0.insert(name.folder) }

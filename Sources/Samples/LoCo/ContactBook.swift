@@ -46,10 +46,20 @@ struct ContactBook {
     try coordinator.removeModel(Contact.self, instanceIdentifier: id)
   }
 
-  /// Exchanges through a folder, and merges what came.
-  func sync(through folder: URL) async throws {
-    coordinator.exchange = FileSystemExchange(
-      rootDirectoryURL: folder, store: coordinator.store)
+  /// Exchanges through a folder or a remote, and merges what came.
+  ///
+  /// - Parameter place: the path of a folder, or an address such as `s3://BUCKET/PREFIX` or
+  ///   `https+webdav://HOST/PATH`.
+  /// - Throws: the error of the exchange or of the merge.
+  func sync(through place: String) async throws {
+    coordinator.exchange =
+      if place.contains("://") || place.hasPrefix("rclone:") {
+        CloudFileSystemExchange(
+          cloudFileSystem: try RemoteFileSystem(address: place), store: coordinator.store)
+      } else {
+        FileSystemExchange(
+          rootDirectoryURL: URL(fileURLWithPath: place), store: coordinator.store)
+      }
     try await coordinator.exchange()
     if try coordinator.merge() { try await coordinator.exchange() }
   }

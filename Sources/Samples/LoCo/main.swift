@@ -4,7 +4,8 @@
 //   LoCo STORE add ID NAME...         adds one
 //   LoCo STORE set ID FIELD TEXT...   changes a field: name, phone, email, street or city
 //   LoCo STORE remove ID              removes one
-//   LoCo STORE sync FOLDER            exchanges with other devices through a folder, and merges
+//   LoCo STORE sync PLACE             exchanges with other devices through a folder or a remote, such
+//                                     as s3://BUCKET/PREFIX, and merges
 import Foundation
 import LLVS
 import LLVSModel
@@ -36,8 +37,8 @@ do {
     }
     try book.change(rest[0]) { $0[keyPath: field] = rest.dropFirst(2).joined(separator: " ") }
   case ("remove", 1): try book.remove(rest[0])
-  case ("sync", 1): try await book.sync(through: URL(fileURLWithPath: rest[0]))
-  default: fail("usage: LoCo STORE [add ID NAME|set ID FIELD TEXT|remove ID|sync FOLDER]", 2)
+  case ("sync", 1): try await book.sync(through: rest[0])
+  default: fail("usage: LoCo STORE [add ID NAME|set ID FIELD TEXT|remove ID|sync PLACE]", 2)
   }
 } catch {
   fail("\(error)", 1)
