@@ -89,11 +89,16 @@ enum CommandTarget {
 extension ControlError {
   /// Reads the JSON of an error; nil for another text.
   init?(json text: String) {
-    guard let fields = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any],
-      let word = fields["error"] as? String, let kind = Kind(rawValue: word),
-      let message = fields["message"] as? String
+    guard
+      case .record(let fields)? = try? JSONDecoder().decode(ReplyValue.self, from: Data(text.utf8)),
+      case .text(let word)? = fields.first(where: { $0.name == "error" })?.value,
+      let kind = Kind(rawValue: word),
+      case .text(let message)? = fields.first(where: { $0.name == "message" })?.value
     else { return nil }
     self.init(kind, message)
+    guard case .text(let text)? = fields.first(where: { $0.name == "text" })?.value else { return }
+    let own: Set = ["ok", "error", "message", "text"]
+    done = Done(text: text, fields: fields.filter { !own.contains($0.name) })
   }
 }
 
@@ -142,7 +147,7 @@ extension CommandTarget {
     switch self {
     case .store:
       let command = try ControlCommand(words: words)
-      let service = try ControlService.open(try writer())
+      let service = try ControlService.open(try writer(), opener: .besideMounts(own: nil))
       // Nobody is left to run them once this process has ended.
       defer { service.hooks.finish() }
       return Answer(try service.run(command, context: context))
@@ -189,7 +194,7 @@ extension CommandTarget {
   private static func write(_ line: [UInt8], to root: String) throws -> String {
     let file = try File("\(root)/.llvs/control", .readWrite)
     do {
-      try file.write(line + [0x0A], at: 0)
+      try file.writeOnce(line + [0x0A], at: 0)
     } catch {
       // These errnos come from the mount, not from a command: a command's failures are EHOSTUNREACH
       // and EBUSY.
@@ -199,7 +204,7 @@ extension CommandTarget {
       var failure = ControlError(.system(error))
       if error.errno == Errno.invalid { failure.kind = .grammar }
       if error.errno == Errno.crossDevice { failure.kind = .unrelated }
-      if error.errno == Errno.interrupted { failure.kind = .interrupted }
+      if error.errno == Errno.interrupted { failure = ControlError(.interrupted, "interrupted") }
       if let told = ControlError(json: words) { failure = told }
       throw failure
     }

@@ -106,6 +106,8 @@ struct Failure {
   var message: String
   /// The kind of a command's error; nil for other errors.
   private var word: String?
+  /// The parts of the command that were carried out before it failed.
+  private(set) var done: ControlError.Done?
 
   private init(_ code: ExitCode, _ message: String) {
     self.code = code
@@ -118,6 +120,7 @@ struct Failure {
     case let error as ControlError:
       self.init(Self.code(error.kind), error.message)
       word = error.kind.rawValue
+      done = error.done
     case let error as StoreError: self.init(ControlError(error))
     case let error as EndedDaemon:
       self.init(
@@ -178,10 +181,12 @@ struct Failure {
 
   /// The failure for programs, on one line.
   var json: String {
-    ReplyValue.record([
-      ReplyField("ok", .flag(false)), ReplyField("error", word ?? code.word),
-      ReplyField("message", message), ReplyField("code", Int(code.rawValue)),
-    ]).json
+    ReplyValue.record(
+      [
+        ReplyField("ok", .flag(false)), ReplyField("error", word ?? code.word),
+        ReplyField("message", message), ReplyField("code", Int(code.rawValue)),
+      ] + (done.map { [ReplyField("text", $0.text)] + $0.fields } ?? [])
+    ).json
   }
 
   /// The message as a sentence: `llvs: sentence.`

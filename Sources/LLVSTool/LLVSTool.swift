@@ -1,3 +1,4 @@
+import Grammar
 import Platform
 
 /// The command-line tool: parses a command line, runs it and reports the result.
@@ -59,8 +60,10 @@ package enum LLVSTool {
       if arguments.contains(where: { $0.elementsEqual("--json".utf8) }) {
         console.tell(failure.json)
       } else {
+        if let done = failure.done { console.say(done.text) }
         console.complain(failure.sentence)
       }
+      if failure.code == .interrupted { console.endByInterrupt() }
       return failure.code.rawValue
     }
   }

@@ -216,12 +216,18 @@ extension Verb {
       help: "Reads everything in the store, or in a peer's folder, and checks it for damage.",
       operands: .peers, run: verify),
     Verb(
-      name: "peer", usage: "llvs peer [NAME [ADDRESS|rm]]",
+      name: "peer", usage: "llvs peer [NAME [ADDRESS|rm]] [--reset] [--force]",
       help: """
         Lists peers, adds, changes or forgets one.
         ADDRESS is a directory or another store; bundle+DIRECTORY keeps versions there in compressed
-        bundles, which only llvs reads.
-        """, operands: .peers, run: peer),
+        bundles, which only llvs reads. A server's address begins with s3://, s3+https://, https+webdav:// or
+        rclone:. A peer that held versions and shows none of them, as an empty mount point does, is left
+        alone until --reset says that it was emptied on purpose.
+        """,
+      options: [
+        VerbOption("reset", help: "forget what was seen there, and send everything again"),
+        VerbOption("force", help: "use a directory that holds other things too"),
+      ], operands: .peers, run: peer),
   ]
 
   private static let moving: [Verb] = [

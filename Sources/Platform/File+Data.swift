@@ -87,6 +87,20 @@ extension File {
     }
   }
 
+  /// Writes bytes with one call, which is not made again where a signal ends it: for files whose writes do
+  /// something.
+  ///
+  /// - Throws: EINTR too.
+  package func writeOnce(_ bytes: [UInt8], at offset: UInt64) throws(SystemError) {
+    var done = 0
+    var code: Int32 = 0
+    unsafe bytes.withUnsafeBytes { raw in
+      done = unsafe pwrite(descriptor, raw.baseAddress, raw.count, off_t(clamping: offset))
+      code = errno
+    }
+    guard done == bytes.count else { throw failed("pwrite", done < 0 ? code : EIO) }
+  }
+
   /// Writes all bytes.
   package func write(_ bytes: [UInt8], at offset: UInt64) throws(SystemError) {
     try unsafe withBytes(of: bytes) { (raw) throws(SystemError) in

@@ -166,7 +166,10 @@ extension Mounted {
           try mounted.run(
             "echo after > f; echo commit > .llvs/control; cat .llvs/head/f; cat .llvs/control")
           _ = Foundation.kill(host.daemon, SIGCONT)
-          try mounted.run("echo sync > .llvs/control; ls '\(host.path)/peer'", seconds: 30)
+          let refused = try mounted.shell(
+            "{ echo sync >&3; cat <&3; } 3<>.llvs/control; ls '\(host.path)/peer'", seconds: 30)
+          #expect(
+            refused.output.contains("is in the mount of another store"), "\(refused.output)")
         }
       }
     }

@@ -16,7 +16,7 @@ struct SparseSendTests {
       find hub -type f | wc -l; du -sm s | cut -f 1
       """)
     #expect(
-      result.output.contains("No space left on device") && result.output.contains("code 7\n0\n"),
+      result.output.contains(" is full (") && result.output.contains("code 7\n0\n"),
       "\(result.output)")
   }
 }

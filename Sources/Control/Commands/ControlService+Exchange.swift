@@ -9,44 +9,22 @@ import WorkingTree
 extension ControlService {
   enum Half { case retrieve, send }
 
-  /// The outcome of exchanging with some peers.
-  struct ExchangeOutcome {
-    var lines: [String] = []
-    var fields: [ReplyValue] = []
-    /// The paths on which merges clashed.
-    var conflicts = ReplyField("conflicts", [])
-    /// The makers of their sides.
-    var sides = ControlService.field([])
-    /// The failures of arbiter commands.
-    var failures = ArbiterTrials().field
-    var failure: ControlError?
-
-    mutating func add(_ merged: CommandResult) {
-      conflicts = merged.fields.first { $0.name == conflicts.name } ?? conflicts
-      sides = merged.fields.first { $0.name == sides.name } ?? sides
-      failures = merged.fields.first { $0.name == failures.name } ?? failures
-    }
-
-    mutating func fail(_ error: ControlError) {
-      failure = failure ?? error
-      lines.append(error.message)
-    }
-  }
-
   func exchange(
     _ names: [String], _ halves: [Half], _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
-    let peers = try peers(named: names)
-    guard !peers.isEmpty else {
-      throw ControlError(.notFound, "there are no peers; write an address to .llvs/peers/NAME")
+    let all = try peers(named: names)
+    guard !all.isEmpty else {
+      throw ControlError(
+        .notFound, "there are no peers; \"llvs peer NAME ADDRESS\" adds one")
     }
     var outcome = ExchangeOutcome()
-    let session = PeerSession(context)
-    for half in halves { try run(half, with: peers, session, &outcome) }
-    // Whoever retrieves looks first and merges then.
-    let waiting = halves.contains(.retrieve) ? try countToMerge() : 0
-    if waiting > 0 {
-      outcome.lines.append("\(waiting) head\(waiting == 1 ? "" : "s") to merge")
+    try telling(&outcome) { (outcome) throws(ControlError) in
+      let session = PeerSession(context, named: names)
+      let peers = try present(among: all, session, &outcome)
+      for half in halves { try run(half, with: peers, session, &outcome) }
+      outcome.failIfAllAreAway()
+      // Whoever retrieves looks first and merges then.
+      outcome.waitingHeads = halves.contains(.retrieve) ? try countToMerge() : 0
     }
     return try reply(outcome)
   }
@@ -58,38 +36,49 @@ extension ControlService {
     let before = try headRecord()
     defer { if !all.isEmpty { noteSync(from: before) } }
     var outcome = ExchangeOutcome()
-    let makesVersions = !context.isAutomatic || !isBelowReserve
-    if makesVersions {
-      outcome.lines.append(try commit(nil).text)
-    }
-    let session = PeerSession(context)
-    let peers = try known(among: all, session, &outcome)
-    try run(.retrieve, with: peers, session, &outcome)
-    do throws(ControlError) {
-      // The merge makes a version of pending changes too.
-      if makesVersions, !context.isAutomatic || settings.automerge {
-        let merged = try mergeHeads(context, standardArbitration(context))
-        outcome.lines.append(merged.text)
-        outcome.add(merged)
+    try telling(&outcome) { (outcome) throws(ControlError) in
+      let makesVersions = !context.isAutomatic || !isBelowReserve
+      if makesVersions { outcome.commit = try commit(nil).text }
+      let session = PeerSession(context, named: names)
+      let peers = try known(
+        among: try present(among: all, session, &outcome), session, &outcome)
+      try run(.retrieve, with: peers, session, &outcome)
+      do throws(ControlError) {
+        // The merge makes a version of pending changes too.
+        if makesVersions, !context.isAutomatic || settings.automerge {
+          outcome.add(try mergeHeads(context, standardArbitration(context)))
+        }
+      } catch {
+        guard error.kind != .interrupted else { throw error }
+        outcome.fail(error)
       }
-    } catch {
-      guard error.kind != .interrupted else { throw error }
-      outcome.fail(error)
+      try run(.send, with: peers, session, &outcome)
     }
-    try run(.send, with: peers, session, &outcome)
     return try reply(outcome)
   }
 
+  /// Runs the steps of an exchange; where the user ends it, what was done until then is told.
+  private func telling(
+    _ outcome: inout ExchangeOutcome,
+    _ body: (inout ExchangeOutcome) throws(ControlError) -> Void
+  ) throws(ControlError) {
+    do throws(ControlError) {
+      try body(&outcome)
+    } catch {
+      if error.kind == .interrupted {
+        outcome.interrupt()
+      } else {
+        outcome.fail(error)
+      }
+    }
+  }
+
   private func reply(_ outcome: ExchangeOutcome) throws(ControlError) -> CommandResult {
-    if let failure = outcome.failure { throw failure }
-    return CommandResult(
-      outcome.lines.joined(separator: "; "),
-      [
-        ReplyField("head", try headRecord().map { .text($0.name) } ?? .null),
-        ReplyField("peers", .list(outcome.fields)), outcome.conflicts, outcome.sides,
-        outcome.failures,
-        ReplyField("openConflicts", try countOpenConflicts()),
-      ])
+    let fields = outcome.fields(
+      head: try headRecord()?.name, openConflicts: try countOpenConflicts())
+    guard var failure = outcome.failure else { return CommandResult(outcome.text, fields) }
+    failure.done = ControlError.Done(text: outcome.text, fields: fields)
+    throw failure
   }
 
   /// Returns the peers with these names, each once; all peers without names.
@@ -110,37 +99,61 @@ extension ControlService {
   private func run(
     _ half: Half, with peers: [Peer], _ session: PeerSession, _ outcome: inout ExchangeOutcome
   ) throws(ControlError) {
-    for peer in peers {
+    for peer in peers where !outcome.isOver(peer.name) {
       do throws(ControlError) {
         let report = try run(half, with: peer, session)
-        var parts: [String] = []
-        switch half {
-        case .retrieve: parts.append("\(report.taken.count) retrieved")
-        case .send: parts.append("\(report.sent.count) sent")
-        }
+        var notes: [String] = []
         if let fault = report.refused.first {
           let what = half == .send ? "not sent" : "refused"
-          parts.append("\(report.refused.count) \(what) (\(fault.reason))")
+          notes.append("\(report.refused.count) \(what) (\(fault.reason))")
         }
-        if !report.waiting.isEmpty { parts.append("\(report.waiting.count) not whole yet") }
-        parts += report.notes
-        let text = "\(peer.name): \(parts.joined(separator: ", "))"
+        if !report.waiting.isEmpty { notes.append("\(report.waiting.count) not whole yet") }
+        notes += report.notes
+        outcome.note(peer.name) { peer in
+          switch half {
+          case .retrieve: (peer.retrieved, peer.retrieving) = (report.taken.count, notes)
+          case .send: (peer.sent, peer.sending) = (report.sent.count, notes)
+          }
+          peer.refused += report.refused.count
+          peer.waiting += report.waiting.count
+        }
         if half == .send, !report.refused.isEmpty {
-          outcome.fail(ControlError(.damaged, text))
-          continue
+          fail(
+            peer, ControlError(.damaged, "\(report.sent.count) sent, \(notes[0])"), session,
+            &outcome)
         }
-        outcome.lines.append(text)
-        outcome.fields.append(
-          .record([
-            ReplyField("peer", peer.name), ReplyField("retrieved", report.taken.count),
-            ReplyField("sent", report.sent.count), ReplyField("refused", report.refused.count),
-            ReplyField("waiting", report.waiting.count),
-          ]))
       } catch {
+        fail(peer, error, session, &outcome)
         if error.kind == .interrupted { throw error }
-        outcome.fail(ControlError(error.kind, "\(peer.name): \(error.message)"))
       }
     }
+  }
+
+  /// Notes that an exchange with a peer failed, or was ended.
+  func fail(
+    _ peer: Peer, _ error: ControlError, _ session: PeerSession,
+    _ outcome: inout ExchangeOutcome
+  ) {
+    guard error.kind != .interrupted else {
+      let (half, count, text) = session.reached(peer)
+      return outcome.note(peer.name) { peer in
+        (peer.state, peer.message) = (.interrupted, text)
+        switch half {
+        case .retrieve: peer.retrieved = count
+        case .send: peer.sent = count
+        case nil: break
+        }
+      }
+    }
+    // A laptop is not always at home, and a stick is not always plugged in. One that goes in the middle
+    // has failed.
+    let isAway =
+      (error.kind == .unreachable || error.kind == .timedOut) && !session.hasAnswered(peer.name)
+    let state: ExchangeOutcome.PeerOutcome.State =
+      isAway && !session.isNamed(peer.name) ? .away : .failed
+    outcome.note(peer.name) { ($0.state, $0.message) = (state, error.message) }
+    guard state == .failed else { return }
+    outcome.fail(ControlError(error.kind, "\(peer.name): \(error.message)"))
   }
 
   @discardableResult
@@ -149,18 +162,35 @@ extension ControlService {
   ) throws(ControlError) -> ExchangeReport {
     do throws(ControlError) {
       let newest = try translating { () throws(StoreError) in try store.state().lastNumber }
+      session.begin(half, with: peer)
       let report = try asking(peer, session) { (remote, control) throws(StoreError) in
         switch half {
         case .retrieve: try remote.retrieve(into: store, control)
         case .send: try remote.send(from: store, control)
         }
       }
+      session.noteAnswer(of: peer)
       record(half, report, with: peer, newest: newest)
       return report
     } catch {
-      if error.kind != .interrupted { record(error, with: peer) }
-      throw error
+      guard error.kind != .interrupted else { throw error }
+      let told = half == .send ? try unsent(error, peer, session) : error
+      record(told, with: peer)
+      throw told
     }
+  }
+
+  /// Adds to a refusal of the remote how much could not be sent.
+  private func unsent(
+    _ error: ControlError, _ peer: Peer, _ session: PeerSession
+  ) throws(ControlError) -> ControlError {
+    guard [.noSpace, .notPermitted, .readOnly].contains(error.kind) else { return error }
+    let newest = try translating { () throws(StoreError) in try store.state().lastNumber }
+    let done = session.reached(peer).count
+    let left = PeerState(peer.state).countToSend(newest: newest) - done
+    guard left > 0 else { return error }
+    let versions = "\(left) version\(left == 1 ? "" : "s") could not be sent"
+    return ControlError(error.kind, "\(error.message); \(versions)")
   }
 
   /// Runs a body with a peer, which is opened if it is not, while no other command uses that peer's

@@ -29,7 +29,7 @@ extension ControlService {
       }
       let error = Self.stranger(found)
       record(error, with: peer)
-      outcome.fail(ControlError(error.kind, "\(peer.name): \(error.message)"))
+      fail(peer, error, session, &outcome)
     }
     return known
   }
@@ -71,7 +71,7 @@ extension ControlService {
     return hasEmptyRoots ? nil : head
   }
 
-  private func outline(
+  func outline(
     of peer: Peer, _ session: PeerSession
   ) throws(ControlError) -> PlaceOutline {
     try asking(peer, session) { (remote, control) throws(StoreError) in

@@ -131,6 +131,7 @@ package final class ControlService: Sendable {
     case .checkIgnored(let paths): return try checkIgnored(paths)
     case .untrack(let paths): return try untrack(paths, context)
     case .verify(let peer): return try verify(peer, context)
+    case .peer(let name, let change): return try self.change(name, change)
     case .status:
       let status = try self.status()
       return CommandResult(status.text, status.fields)

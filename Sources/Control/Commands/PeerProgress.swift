@@ -1,5 +1,6 @@
 import Grammar
 import LLVSExchange
+import ObjectStores
 import Platform
 
 /// The progress of an exchange with one peer, in versions and in bytes.
@@ -51,24 +52,9 @@ final class PeerProgress: Sendable {
       case .sending: "sending"
       }
     let bytes = now.step?.phase == .sending ? now.sent : now.received
-    let moved = bytes > 0 ? ", \(Self.text(bytes))" : ""
+    let moved = bytes > 0 ? ", \(ByteText.of(bytes))" : ""
     report(
       CommandProgress(
         "\(name): \(what)\(moved)", done: now.step?.done ?? 0, total: now.step?.total ?? 0))
-  }
-
-  /// A number of bytes as people read it.
-  static func text(_ bytes: UInt64) -> String {
-    let units = ["KB", "MB", "GB", "TB", "PB"]
-    guard bytes >= 1000 else { return "\(bytes) B" }
-    var value = Double(bytes) / 1000
-    var unit = 0
-    while value >= 999.5, unit < units.count - 1 {
-      value /= 1000
-      unit += 1
-    }
-    let tenths = Int((value * 10).rounded())
-    return value < 10
-      ? "\(tenths / 10).\(tenths % 10) \(units[unit])" : "\(Int(value.rounded())) \(units[unit])"
   }
 }

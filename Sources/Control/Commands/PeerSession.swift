@@ -16,8 +16,39 @@ final class PeerSession {
 
   let context: CommandContext
   private var peers: [String: Opened] = [:]
+  private var halves: [String: ControlService.Half] = [:]
+  private let named: Set<String>
+  private var answered: Set<String> = []
 
-  init(_ context: CommandContext) { self.context = context }
+  /// Creates a session for a command; `named` are the peers that its user asked for by name.
+  init(_ context: CommandContext, named: [String] = []) {
+    self.context = context
+    self.named = Set(named)
+  }
+
+  /// True for a peer that the user asked for by name.
+  func isNamed(_ name: String) -> Bool { named.contains(name) }
+
+  /// True for a peer that has answered a question of this command.
+  func hasAnswered(_ name: String) -> Bool { answered.contains(name) }
+
+  /// Notes that a peer answered.
+  func noteAnswer(of peer: Peer) { answered.insert(peer.name) }
+
+  /// Notes the half of an exchange that begins.
+  func begin(_ half: ControlService.Half, with peer: Peer) { halves[peer.name] = half }
+
+  /// Returns how far the current half of an exchange came: its versions, and the same in words.
+  func reached(_ peer: Peer) -> (half: ControlService.Half?, count: Int, text: String) {
+    guard let half = halves[peer.name] else { return (nil, 0, "") }
+    let step = peers[peer.name]?.progress.step
+    let counts = step?.phase == (half == .send ? .sending : .storing)
+    let done = counts ? step?.done ?? 0 : 0
+    let of = counts ? step.map { " of \($0.total)" } ?? "" : ""
+    let number = done == 0 && !counts ? "no" : "\(done)\(of)"
+    let verb = half == .send ? "sent" : "retrieved"
+    return (half, done, "\(number) version\(step?.total == 1 ? "" : "s") \(verb)")
+  }
 
   /// Returns a peer, opened with `open` unless it is open.
   func opened(

@@ -18,8 +18,13 @@ struct PeerState: Hashable, Sendable {
   var refusal = ""
   /// The number of versions of which the last retrieval found only a part.
   var waiting = 0
+  /// True if the user said that the place may be used though it holds other things.
+  var isWelcome = false
 
   init() {}
+
+  /// The number of this store's versions that the peer is known to have.
+  var countThere: Int { Int(sent) + Int(taken) }
 
   /// Reads the bytes that ``encoded`` made; fields that cannot be read have their defaults.
   init(_ bytes: [UInt8]?) {
@@ -36,6 +41,7 @@ struct PeerState: Hashable, Sendable {
       case "refused": refused = Int(value) ?? 0
       case "refusal": refusal = value
       case "waiting": waiting = Int(value) ?? 0
+      case "welcome": isWelcome = value == "1"
       default: break
       }
     }
@@ -53,6 +59,7 @@ struct PeerState: Hashable, Sendable {
       lines.append("refusal=\(Self.line(refusal))")
     }
     if waiting > 0 { lines.append("waiting=\(waiting)") }
+    if isWelcome { lines.append("welcome=1") }
     lines.append("sent=\(sent)")
     lines.append("taken=\(taken)")
     return Array(lines.joined(separator: "\n").utf8)

@@ -15,11 +15,38 @@ package final class ControlSession: Sendable {
   /// The commands of one write, which can be cancelled.
   package final class Pending: Sendable {
     private let flag = Atomic<Bool>(false)
+    private let isAnswered = Atomic<Bool>(false)
+    private let pool: WorkerPool
+    private let completion: @Sendable (Result<Int, ControlError>) -> Void
+    /// The longest time for a command to end by itself, in nanoseconds. The caller waits in a call that
+    /// nothing else ends.
+    private static let patience: UInt64 = 700_000_000
 
-    init() {}
+    init(
+      _ pool: WorkerPool, _ completion: @escaping @Sendable (Result<Int, ControlError>) -> Void
+    ) {
+      self.pool = pool
+      self.completion = completion
+    }
 
-    /// Ends the running commands with EINTR; their completion is called as usual.
-    package func cancel() { flag.store(true, ordering: .relaxed) }
+    /// Ends the running commands with EINTR. A command that is in a call of the system that takes longer, such
+    /// as a rename on a slow server, ends after it; its caller gets the answer before.
+    package func cancel() {
+      guard !flag.exchange(true, ordering: .relaxed) else { return }
+      pool.run { [self] in
+        let end = SystemClock.monotonic() + Self.patience
+        while SystemClock.monotonic() < end, !isAnswered.load(ordering: .relaxed) {
+          SystemClock.sleep(nanoseconds: 20_000_000)
+        }
+        answer(.failure(ControlError(.interrupted, "interrupted")))
+      }
+    }
+
+    /// Gives the caller its answer, once.
+    func answer(_ result: Result<Int, ControlError>) {
+      guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
+      completion(result)
+    }
 
     var isCancelled: Bool { flag.load(ordering: .relaxed) }
   }
@@ -27,7 +54,6 @@ package final class ControlSession: Sendable {
   private struct Job: Sendable {
     var text: [UInt8]
     var pending: Pending
-    var completion: @Sendable (Result<Int, ControlError>) -> Void
   }
 
   private struct State {
@@ -71,9 +97,9 @@ package final class ControlSession: Sendable {
   package func write(
     _ text: [UInt8], completion: @escaping @Sendable (Result<Int, ControlError>) -> Void
   ) -> Pending {
-    let pending = Pending()
+    let pending = Pending(pool, completion)
     let starts = state.withLock { state -> Bool in
-      state.jobs.append(Job(text: text, pending: pending, completion: completion))
+      state.jobs.append(Job(text: text, pending: pending))
       defer { state.isRunning = true }
       return !state.isRunning
     }
@@ -91,7 +117,7 @@ package final class ControlSession: Sendable {
         return state.jobs.removeFirst()
       }
       guard let job else { return }
-      job.completion(run(job))
+      job.pending.answer(run(job))
     }
   }
 
@@ -150,6 +176,8 @@ package final class ControlSession: Sendable {
     guard !inJSON else { return say(error.json + "\n") }
     let message = (title.map { "\($0): " } ?? "") + PrintableText.harmless(error.message)
     say(ControlReply.failed(message).text + "\n")
+    guard let done = error.done?.text, !done.isEmpty else { return }
+    say("done: " + PrintableText.harmless(done) + "\n")
   }
 
   private func say(_ text: String) {

@@ -34,6 +34,7 @@ extension ControlCommand {
     case .ignore, .checkIgnored: "ignore"
     case .untrack: "untrack"
     case .verify(let peer): Self.title("verify", peer.map { [$0] } ?? [])
+    case .peer(let name, let change): "peer \(name) \(change.rawValue)"
     case .status: "status"
     case .pending: "pending"
     case .log: "log"

@@ -23,6 +23,7 @@ extension ControlCommand {
     ("ignore", "ignore [PATTERN... | --check PATH...]"),
     ("untrack", "untrack PATH..."),
     ("verify", "verify [PEER]"),
+    ("peer", "peer NAME --reset|--force"),
     ("status", "status"),
     ("pending", "pending"),
     ("log", "log [COUNT]"),
@@ -80,6 +81,13 @@ extension ControlCommand {
       }
       self = .untrack(paths: paths)
     case "verify": self = .verify(peer: try arguments.textIfAny())
+    case "peer":
+      let name = try arguments.text("a name")
+      let word = try arguments.text("--reset or --force")
+      guard let change = PeerChange(rawValue: word) else {
+        throw arguments.misused("\"\(word)\" is neither --reset nor --force")
+      }
+      self = .peer(name, change)
     case "status": self = .status
     case "pending": self = .pending
     case "log": self = .log(count: try arguments.countIfAny())

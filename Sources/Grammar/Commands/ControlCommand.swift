@@ -55,6 +55,8 @@ package enum ControlCommand: Hashable, Sendable {
   case untrack(paths: [[UInt8]])
   /// Checks every hash of the store, or of a peer.
   case verify(peer: String?)
+  /// Changes what is known of a peer's place.
+  case peer(String, PeerChange)
   /// Shows the state of the store.
   case status
   /// Lists the changes that are in no version yet.
@@ -63,6 +65,14 @@ package enum ControlCommand: Hashable, Sendable {
   case log(count: Int?)
   /// Lists the commands.
   case help
+
+  /// The changes of what is known of a peer's place.
+  package enum PeerChange: String, Hashable, Sendable, CaseIterable {
+    /// Forgets what was seen there: the place is empty, or another one, on purpose.
+    case reset = "--reset"
+    /// Allows the place to hold other things too.
+    case force = "--force"
+  }
 
   /// The arguments of `merge`.
   package struct Merge: Hashable, Sendable {

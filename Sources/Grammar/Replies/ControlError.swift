@@ -40,13 +40,36 @@ package struct ControlError: Error, Hashable, Sendable {
   /// A clause without a final period.
   package var message: String
 
-  /// The error for programs, on one line: `ok` is false, `error` the kind, and `message` its text.
-  package var json: String {
-    ReplyValue.record([
+  /// The parts of a command that were carried out before it failed.
+  package struct Done: Hashable, Sendable {
+    /// Sentences; empty if nothing was done.
+    package var text: String
+    /// The same for programs.
+    package var fields: [ReplyField]
+
+    /// Creates it.
+    package init(text: String, fields: [ReplyField]) {
+      self.text = text
+      self.fields = fields
+    }
+  }
+
+  /// The parts that were carried out; nil for a command that failed as a whole.
+  package var done: Done?
+
+  /// The error for programs: `ok` is false, `error` the kind, `message` its text; if a part was carried out,
+  /// `text` and the fields of the command's reply too.
+  package var fields: [ReplyField] {
+    let failure = [
       ReplyField("ok", .flag(false)), ReplyField("error", kind.rawValue),
       ReplyField("message", message),
-    ]).json
+    ]
+    guard let done else { return failure }
+    return failure + [ReplyField("text", done.text)] + done.fields
   }
+
+  /// The fields on one line.
+  package var json: String { ReplyValue.record(fields).json }
 
   /// Creates an error; the message is a clause without a final period.
   package init(_ kind: Kind, _ message: String) {

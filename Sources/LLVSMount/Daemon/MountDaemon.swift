@@ -86,7 +86,7 @@ package final class MountDaemon: Sendable {
       session.notifier.flush()
     }
     control = ControlService(
-      versioner: versioner, log: log, opener: .outside(mountPoint: mountPoint))
+      versioner: versioner, log: log, opener: .besideMounts(own: mountPoint))
     control.recordOpening(mended + recovery.losses)
     autosaver = Autosaver(control)
     autosync = Autosync(control)

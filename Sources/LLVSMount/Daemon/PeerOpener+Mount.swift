@@ -1,25 +1,60 @@
-import Control
+package import Control
 import FuseSession
 import Grammar
+import LLVSCore
 import ObjectStores
 import Platform
 
 extension PeerOpener {
-  /// Opens peers as usual, except those in the mount of the store itself.
+  /// Opens peers as usual, except those in a mount of llvs.
   ///
-  /// Sending there would change the tree, and so make something new to send. The mount is
+  /// The mount point of another store stands for that store: what is sent there would otherwise become
+  /// files of its tree. Any other directory in a mount is refused, and everything in the mount of the
+  /// store itself: sending there would change the tree, and so make something new to send. A mount is
   /// recognised by its device, whatever links or bind mounts lead to it.
-  static func outside(mountPoint: String) -> PeerOpener {
+  ///
+  /// - Parameter own: the mount point of the store itself; nil if it is not mounted.
+  /// - Returns: the opener.
+  package static func besideMounts(own: String?) -> PeerOpener {
     PeerOpener { (address, opening) throws(ControlError) in
       // Without a mount table or a directory, the usual way reports the error.
-      if let path = address.directoryPath,
-        let mount = (try? MountTable())?.mount(at: Array(mountPoint.utf8)),
-        mount.type == "fuse.llvs",
-        (try? FileSystem.status(path))?.deviceName == mount.device
+      guard let path = address.directoryPath, let table = try? MountTable(),
+        let status = try? FileSystem.status(path)
+      else { return try standard.open(address, opening) }
+      if let own, let mount = table.mount(at: Array(own.utf8)), mount.type == "fuse.llvs",
+        status.deviceName == mount.device
       {
         throw ControlError(.grammar, "\(path) is in the mount of this store itself")
       }
-      return try standard.open(address, opening)
+      guard let mount = table.entries.last(where: { $0.device == status.deviceName }),
+        mount.type == "fuse.llvs"
+      else { return try standard.open(address, opening) }
+      return try standard.open(try inside(mount, path, address), opening)
     }
+  }
+
+  /// Returns the address of the store that a mount point stands for.
+  private static func inside(
+    _ mount: MountEntry, _ path: String, _ address: PeerAddress
+  ) throws(ControlError) -> PeerAddress {
+    let store = String(decoding: mount.source, as: UTF8.self)
+    let point = String(decoding: mount.path, as: UTF8.self)
+    guard case .remote(.directory(_, isBundles: false)) = address,
+      let resolved = try? FileSystem.resolve(path), Array(resolved.utf8) == mount.path,
+      mount.root == [0x2F]
+    else {
+      throw ControlError(
+        .grammar,
+        "\(path) is in the mount of another store, and would become a part of its tree; a peer is its mount "
+          + "point \(point) itself, or a directory elsewhere")
+    }
+    // With -o fsname the source is any word; the lock file names the mount's device.
+    guard store.hasPrefix("/"), let lock = try? FileSystem.read("\(store)/lock", atMost: 4096),
+      Store.device(inLock: String(decoding: lock, as: UTF8.self)) == mount.device
+    else {
+      throw ControlError(
+        .grammar, "\(path) is the mount of another store; write the path of the store instead")
+    }
+    return .remote(.directory(path: store, isBundles: false))
   }
 }

@@ -10,6 +10,8 @@ final class Console: Sendable {
   private let showsProgress: Bool
   /// The time when the bar was last drawn, on the monotonic clock; 0 if there is none.
   private let bar = Monitor<UInt64>(0)
+  /// The newest progress. A leaf lock.
+  private let newest = Monitor<CommandProgress?>(nil)
   private let output = Output()
   /// True if standard output is a terminal; determined before a pager replaces it.
   let isTerminal: Bool
@@ -107,6 +109,7 @@ final class Console: Sendable {
 
   /// Draws the progress, at most ten times a second.
   func progress(_ progress: CommandProgress) {
+    newest.withLock { $0 = progress }
     guard showsProgress else { return }
     let now = SystemClock.monotonic()
     let isDue = bar.withLock { last -> Bool in
@@ -135,6 +138,20 @@ final class Console: Sendable {
   }
 
   var context: CommandContext {
-    CommandContext(progress: { [self] in progress($0) })
+    Interruption.watch { [self] in
+      let last = newest.withLock { $0 }
+      let words =
+        last.map { "; \($0.what), \($0.done)\($0.total > 0 ? " of \($0.total)" : "")" } ?? ""
+      complain("llvs: interrupted\(words).")
+    }
+    return CommandContext(
+      isCancelled: { Interruption.isRequested }, progress: { [self] in progress($0) })
+  }
+
+  /// Ends the program as the Ctrl-C that a user typed ends others, after everything is written.
+  func endByInterrupt() {
+    guard Interruption.isRequested else { return }
+    flush()
+    Interruption.end()
   }
 }

@@ -47,7 +47,7 @@ final class DirectoryStaging: ObjectStaging {
       do throws(SystemError) {
         guard try file.fileSystem().availableBytes < length else { return }
         throw SystemError(
-          errno: Errno.noSpace, call: "write \(length) bytes", subject: name.text)
+          errno: Errno.noSpace, call: "\(DirectoryStore.needing)\(length)", subject: name.text)
       } catch {
         throw staging.directory.translated(error, name.text)
       }
@@ -131,7 +131,10 @@ final class DirectoryStaging: ObjectStaging {
   }
 
   private func folder(_ name: String) throws(RemoteError) -> File {
-    if let known = state.withLock({ $0.folders[name] }) { return known }
+    if let known = state.withLock({ $0.folders[name] }) {
+      try directory.checkFolder(name)
+      return known
+    }
     guard let folder = try directory.folder(name) else {
       throw RemoteError(.noPlace, "the directory was removed", object: name)
     }

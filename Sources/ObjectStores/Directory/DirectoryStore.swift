@@ -8,6 +8,8 @@ internal import Synchronization
 /// every name in a folder finds whole objects only.
 /// INVARIANT 3: only regular files are opened, never through a link in the store, and never so that opening
 /// can block.
+/// INVARIANT 4: a folder that was removed, replaced or covered by a mount while this object is in use does not
+/// read as an empty one, and nothing is written in its place: that is an error.
 package final class DirectoryStore: ObjectStore {
   private let path: String
   private let scratch: String
@@ -18,7 +20,26 @@ package final class DirectoryStore: ObjectStore {
   private let number = Atomic<UInt64>(0)
   private let isPrepared = Atomic<Bool>(false)
   /// The open folders, in which a file is found by its name alone. A leaf lock.
-  private let opened = Mutex<[String: File]>([:])
+  private let opened = Mutex<[String: Folder]>([:])
+
+  /// A folder that is open, and its identity: a directory of the same name that is made later is another.
+  private struct Folder {
+    let file: File
+    let place: Place
+  }
+
+  /// The directory at the path when it was first used. A leaf lock.
+  private let seen = Mutex<Place?>(nil)
+
+  private struct Place: Hashable {
+    let device: UInt64
+    let inode: UInt64
+
+    init(_ status: FileStatus) {
+      device = UInt64(status.device)
+      inode = status.inode
+    }
+  }
 
   private static let piece = 1 << 20
   /// The longest time for removing unfinished files at the end, in nanoseconds.
@@ -79,6 +100,7 @@ package final class DirectoryStore: ObjectStore {
     try control.check()
     try checkPlace()
     guard let directory = try folder(prefix.folder) else { return ListPage(objects: []) }
+    try checkFolder(prefix.folder)
     do throws(SystemError) {
       var page = ListPage(objects: [])
       for last in try FileSystem.list(directory.path) {
@@ -149,6 +171,7 @@ package final class DirectoryStore: ObjectStore {
       switch error.errno {
       case Errno.noEntry:
         try checkPlace()
+        try checkFolder(name.folder)
         throw absent(name)
       case Errno.invalid, Errno.tooManySymlinks:
         throw RemoteError(.denied, "not a regular file", object: name.text)
@@ -289,10 +312,13 @@ package final class DirectoryStore: ObjectStore {
   // MARK: Folders
 
   private func checkPlace() throws(RemoteError) {
+    let place: Place
     do throws(SystemError) {
-      guard try FileSystem.status(path).kind == .directory else {
+      let status = try FileSystem.status(path)
+      guard status.kind == .directory else {
         throw SystemError(errno: Errno.notDirectory, call: "stat", subject: path)
       }
+      place = Place(status)
     } catch {
       guard error.errno == Errno.noEntry || error.errno == Errno.notDirectory else {
         throw translated(error)
@@ -300,16 +326,52 @@ package final class DirectoryStore: ObjectStore {
       let words = error.errno == Errno.noEntry ? "is not there" : "is not a directory"
       throw RemoteError(.noPlace, "\(path) \(words)")
     }
+    let first = seen.withLock { seen -> Place in
+      if let seen { return seen }
+      seen = place
+      return place
+    }
+    guard first == place else { throw replaced(path) }
+  }
+
+  private func replaced(_ path: String) -> RemoteError {
+    RemoteError(
+      .noPlace, "\(path) was removed or replaced during the exchange; nothing more is written there"
+    )
   }
 
   /// A folder, open; nil where it is not there.
   ///
-  /// - Throws: `noPlace` for a link: it leads to a place that is not the remote's.
+  /// - Throws: `noPlace` for a link, which leads to a place that is not the remote's, and for a folder that is
+  ///   not the one that was seen before.
   func folder(_ folder: String) throws(RemoteError) -> File? {
-    if let known = opened.withLock({ $0[folder] }) { return known }
+    if let known = opened.withLock({ $0[folder] }) { return known.file }
     guard let found = try findFolder(folder) else { return nil }
-    opened.withLock { $0[folder] = found }
+    do throws(SystemError) {
+      let place = Place(try found.status())
+      opened.withLock { $0[folder] = Folder(file: found, place: place) }
+    } catch {
+      throw translated(error, folder)
+    }
     return found
+  }
+
+  /// Looks whether a folder that is open is still the one at its path.
+  ///
+  /// - Throws: `noPlace` if it is not.
+  func checkFolder(_ folder: String) throws(RemoteError) {
+    guard let known = opened.withLock({ $0[folder] }) else { return }
+    let path = folder.isEmpty ? path : "\(path)/\(folder)"
+    do throws(SystemError) {
+      guard Place(try FileSystem.status(path)) == known.place else {
+        throw SystemError(errno: Errno.noEntry, call: "stat", subject: path)
+      }
+    } catch {
+      guard error.errno == Errno.noEntry || error.errno == Errno.notDirectory else {
+        throw translated(error, folder)
+      }
+      throw replaced(path)
+    }
   }
 
   private func findFolder(_ folder: String) throws(RemoteError) -> File? {
@@ -336,6 +398,7 @@ package final class DirectoryStore: ObjectStore {
   }
 
   private func make(_ folder: String) throws(RemoteError) {
+    try checkFolder(folder)
     guard try findFolder(folder) == nil else { return }
     var made = path
     for part in folder.split(separator: "/") {
@@ -381,6 +444,32 @@ package final class DirectoryStore: ObjectStore {
       case Errno.nameTooLong: .invalid
       default: .local(error)
       }
-    return RemoteError(kind, "\(error)", object: object)
+    guard let words = words(for: error) else {
+      return RemoteError(kind, "\(error)", object: object)
+    }
+    return RemoteError(kind, words)
   }
+
+  /// The sentence about an error that the whole directory has, whatever file it was met at; nil for others.
+  private func words(for error: SystemError) -> String? {
+    switch error.errno {
+    case Errno.readOnlyFileSystem: return "the directory \(path) is read-only"
+    case Errno.noSpace:
+      let free = (try? FileSystem.fileSystem(of: path))?.availableBytes
+      let needed =
+        error.call.hasPrefix(Self.needing) ? error.call.dropFirst(Self.needing.count) : nil
+      var figures: [String] = []
+      if let free { figures.append("\(ByteText.of(free)) free") }
+      if let needed, let bytes = UInt64(needed) {
+        figures.append("\(ByteText.of(bytes)) needed at once")
+      }
+      return "the disk of \(path) is full"
+        + (figures.isEmpty ? "" : " (\(figures.joined(separator: ", ")))")
+    case Errno.quota: return "the quota of the disk of \(path) is used up"
+    default: return nil
+    }
+  }
+
+  /// The call in an error about room that was looked for before anything was written; the bytes follow.
+  static let needing = "room for "
 }

@@ -223,7 +223,7 @@ final class StoreLife {
     ("undo", { if try $0.read("shared") == "of b" { try $0.command("undo") } }),
     ("redo", { if try $0.read("shared") == "of a" { try $0.command("redo") } }),
     ("save again", { try $0.write("last", "last", syncing: true) }),
-    ("exchange", { try $0.command("sync") }),
+    ("exchange", { try $0.command("sync usb") }),
     ("pending", { try $0.write("pending", "pending", syncing: true) }),
   ]
 

@@ -1,0 +1,108 @@
+package import Grammar
+import LLVSCore
+import LLVSExchange
+import ObjectStores
+import Platform
+import WorkingTree
+
+// A peer is known by what was seen there. A place that held versions and shows none of them is an empty mount
+// point, a stick of somebody else or one that was wiped: nothing is sent there before its user says so.
+
+extension ControlService {
+  /// Returns the peers whose places are those that they were at the last exchange; the others are reported.
+  func present(
+    among peers: [Peer], _ session: PeerSession, _ outcome: inout ExchangeOutcome
+  ) throws(ControlError) -> [Peer] {
+    var present: [Peer] = []
+    for peer in peers {
+      do throws(ControlError) {
+        try checkPlace(of: peer, session)
+        if PeerState(peer.state).countThere > 0 { session.noteAnswer(of: peer) }
+        present.append(peer)
+      } catch {
+        if error.kind != .interrupted { record(error, with: peer) }
+        fail(peer, error, session, &outcome)
+        if error.kind == .interrupted { throw error }
+      }
+    }
+    return present
+  }
+
+  /// Looks whether a peer's place may be used.
+  private func checkPlace(
+    of peer: Peer, _ session: PeerSession
+  ) throws(ControlError) {
+    guard case .remote(let address) = try PeerAddress(peer.address) else { return }
+    let state = PeerState(peer.state)
+    guard state.countThere == 0 else {
+      let isKnown = try asking(peer, session) { (remote, control) throws(StoreError) in
+        try remote.outline(for: store, control).isShared
+      }
+      guard !isKnown else { return }
+      throw ControlError(
+        .unreachable,
+        "\(PeerAddress.place(address)) "
+          + (state.countThere == 1
+            ? "lacks the version that it had"
+            : "holds none of the \(state.countThere) versions that it had")
+          + ", and nothing was exchanged; plug in the right drive, or, if it was emptied on purpose: "
+          + "llvs peer \(peer.name) --reset")
+    }
+    guard state.succeeded == nil, !state.isWelcome, case .directory(let path, _) = address else {
+      return
+    }
+    // Other reasons against the place are told first.
+    let isStore = try asking(peer, session) { (remote, _) throws(StoreError) in
+      remote is StorePeer
+    }
+    guard !isStore else { return }
+    try Self.refuseOccupied(path, name: peer.name)
+  }
+
+  /// Changes what is known of a peer's place.
+  func change(
+    _ name: String, _ change: ControlCommand.PeerChange
+  ) throws(ControlError) -> CommandResult {
+    let isKnown = try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        guard var peer = try store.peers().first(where: { $0.name == name }) else { return false }
+        var state = change == .reset ? PeerState() : PeerState(peer.state)
+        if change == .force { state.isWelcome = true }
+        peer.state = state.encoded
+        transaction.setPeer(peer)
+        return true
+      }
+    }
+    guard isKnown else { throw ControlError(.notFound, "there is no peer \(name)") }
+    let text =
+      change == .reset
+      ? "what was seen at \(name) is forgotten" : "\(name) may hold other things too"
+    log.add("peer", "\(name): \(text)")
+    return CommandResult(text, [ReplyField("peer", name)])
+  }
+
+  /// Refuses a directory that is no peer's and holds other things.
+  ///
+  /// - Throws: ``ControlError`` of kind `exists`, which names one of them.
+  package static func refuseOccupied(_ path: String, name: String) throws(ControlError) {
+    // A directory that cannot be read is reported by the exchange.
+    guard let names = try? FileSystem.list(path) else { return }
+    let own: Set = ["versions", "changes", "bundles", "keys", "snapshots", "store.sqlite"]
+    guard !names.contains(where: own.contains) else { return }
+    // Programs that synchronise folders, and file systems, keep files of their own in hidden ones.
+    guard let other = names.sorted().first(where: { !$0.hasPrefix(".") && $0 != "lost+found" })
+    else { return }
+    throw ControlError(
+      .exists,
+      "\(path) holds other things (\(other)), and a peer has a directory of its own; make one: "
+        + "mkdir \(path)/llvs; or write: llvs peer \(name) \(path) --force")
+  }
+}
+
+extension PeerAddress {
+  /// A remote's place in messages: the path of a directory, or the address.
+  static func place(_ address: RemoteAddress) -> String {
+    guard case .directory(let path, _) = address else { return address.description }
+    return path
+  }
+}

@@ -1,0 +1,153 @@
+import Grammar
+import LLVSCore
+import LLVSExchange
+
+/// The outcome of exchanging with some peers, which is told also where a part of it failed.
+struct ExchangeOutcome {
+  /// The outcome of one peer.
+  struct PeerOutcome {
+    /// The result of the whole.
+    enum State: String {
+      /// Nothing failed.
+      case ok
+      /// The peer is not there now, which is no failure where nobody asked for it by name.
+      case away
+      /// The exchange failed.
+      case failed
+      /// The user ended the exchange.
+      case interrupted
+    }
+
+    let name: String
+    /// The numbers of versions; nil where that half was not begun.
+    var retrieved: Int?
+    var sent: Int?
+    var refused = 0
+    var waiting = 0
+    /// Clauses about what came and what went.
+    var retrieving: [String] = []
+    var sending: [String] = []
+    var state = State.ok
+    /// The reason of another state than ok.
+    var message = ""
+
+    var field: ReplyValue {
+      .record([
+        ReplyField("peer", name), ReplyField("state", state.rawValue),
+        ReplyField("retrieved", retrieved ?? 0), ReplyField("sent", sent ?? 0),
+        ReplyField("refused", refused), ReplyField("waiting", waiting),
+        ReplyField("message", message),
+      ])
+    }
+
+    var received: String? {
+      retrieved.map { Self.text("From \(name): ", $0, retrieving) }
+    }
+
+    var delivered: String? { sent.map { Self.text("To \(name): ", $0, sending) } }
+
+    private static func text(_ start: String, _ count: Int, _ notes: [String]) -> String {
+      let number = count == 0 ? "nothing" : count == 1 ? "1 version" : "\(count) versions"
+      return start + ([number] + notes).joined(separator: ", ")
+    }
+  }
+
+  private(set) var peers: [PeerOutcome] = []
+  /// What the commit said; nil without one.
+  var commit: String?
+  /// What the merge said; nil without one.
+  private var merge: String?
+  /// The heads that wait for a merge, where none was to be made.
+  var waitingHeads = 0
+  /// The paths on which merges clashed.
+  private var conflicts = ReplyField("conflicts", [])
+  /// The makers of their sides.
+  private var sides = ControlService.field([])
+  /// The failures of arbiter commands.
+  private var failures = ArbiterTrials().field
+  /// The first failure; its message has the others too.
+  private(set) var failure: ControlError?
+
+  mutating func add(_ merged: CommandResult) {
+    merge = merged.text
+    conflicts = merged.fields.first { $0.name == conflicts.name } ?? conflicts
+    sides = merged.fields.first { $0.name == sides.name } ?? sides
+    failures = merged.fields.first { $0.name == failures.name } ?? failures
+  }
+
+  /// Changes the outcome of a peer.
+  mutating func note(_ name: String, _ change: (inout PeerOutcome) -> Void) {
+    let index = peers.firstIndex { $0.name == name } ?? peers.count
+    if index == peers.count { peers.append(PeerOutcome(name: name)) }
+    change(&peers[index])
+  }
+
+  /// True if nothing more is to be asked of a peer.
+  func isOver(_ name: String) -> Bool {
+    peers.contains { $0.name == name && $0.state != .ok }
+  }
+
+  /// Notes a failure; of several the first decides what the command ends with.
+  mutating func fail(_ error: ControlError) {
+    guard let known = failure else {
+      failure = error
+      return
+    }
+    guard !known.message.contains(error.message) else { return }
+    failure = ControlError(known.kind, "\(known.message); \(error.message)")
+  }
+
+  /// Makes it a failure if no peer could be asked at all.
+  mutating func failIfAllAreAway() {
+    guard failure == nil, !peers.isEmpty, peers.allSatisfy({ $0.state == .away }) else { return }
+    for index in peers.indices {
+      peers[index].state = .failed
+      fail(ControlError(.unreachable, "\(peers[index].name): \(peers[index].message)"))
+    }
+  }
+
+  /// The user ended it, whatever failed before.
+  mutating func interrupt() {
+    let done = peers.compactMap { peer -> String? in
+      guard peer.state == .interrupted else { return nil }
+      return peer.message.isEmpty ? nil : "\(peer.name): \(peer.message)"
+    }
+    failure = ControlError(
+      .interrupted, done.isEmpty ? "interrupted" : "interrupted; \(done.joined(separator: "; "))")
+  }
+
+  /// What was done, in sentences.
+  var text: String {
+    var sentences: [String] = []
+    if let commit {
+      let isNothing = commit.hasPrefix(Self.nothing)
+      sentences.append(
+        isNothing ? "Nothing new here" + commit.dropFirst(Self.nothing.count) : commit)
+    }
+    sentences += peers.compactMap(\.received)
+    if let merge, merge != Self.noMerge {
+      let end = " taken as it is"
+      sentences.append(
+        merge.hasSuffix(end) ? "Now at \(merge.dropLast(end.count))" : merge)
+    }
+    sentences += peers.compactMap(\.delivered)
+    sentences += peers.filter { $0.state == .away }.map { "\($0.name) is away: \($0.message)" }
+    if waitingHeads > 0 {
+      sentences.append("\(waitingHeads) head\(waitingHeads == 1 ? "" : "s") to merge")
+    }
+    return sentences.map { $0 + "." }.joined(separator: " ")
+  }
+
+  /// What the commands say of nothing to do.
+  static let nothing = "nothing to commit"
+  static let noMerge = "nothing to merge"
+
+  /// The fields for programs.
+  func fields(head: String?, openConflicts: Int) -> [ReplyField] {
+    [
+      ReplyField("head", head.map { .text($0) } ?? .null),
+      ReplyField("peers", .list(peers.map(\.field))), conflicts, sides, failures,
+      ReplyField("openConflicts", openConflicts),
+    ]
+  }
+}

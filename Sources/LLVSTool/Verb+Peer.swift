@@ -1,0 +1,136 @@
+import Control
+import Grammar
+import LLVSCore
+import ObjectStores
+import Platform
+
+extension Verb {
+  /// Lists peers, adds, changes or forgets one.
+  @Sendable static func peer(_ line: CommandLine, _ console: Console) throws -> ExitCode {
+    let words = try line.operands(0...2)
+    let site = try CommandTarget(line)
+    guard let name = words.first else { return try list(site, nil, line, console) }
+    let changes = ControlCommand.PeerChange.allCases.filter {
+      line.has(String($0.rawValue.dropFirst(2)))
+    }
+    guard words.count == 2 || !changes.isEmpty else {
+      return try list(site, name, line, console)
+    }
+    var told: [String] = []
+    var fields = [ReplyField("peer", name)]
+    if words.count == 2, words[1] == "rm" {
+      try forget(name, at: site)
+      fields.append(ReplyField("address", .null))
+      console.reply(line, "\(name) is no longer a peer", fields)
+      return .done
+    }
+    if words.count == 2 {
+      let address = try wholeAddress(words[1])
+      if !changes.contains(.force) { try refuseOccupied(address, name, at: site) }
+      try set(name, to: address, at: site)
+      told.append("\(name) is \(address)")
+      fields.append(ReplyField("address", address))
+    }
+    for change in changes {
+      told.append(try site.run(["peer", name, change.rawValue], console).text)
+    }
+    if line.isJSON || words.count < 2 {
+      console.reply(line, told.joined(separator: "; "), fields)
+    }
+    return .done
+  }
+
+  private static func list(
+    _ site: CommandTarget, _ name: String?, _ line: CommandLine, _ console: Console
+  ) throws -> ExitCode {
+    let peers = try site.reader().peers().filter { name == nil || $0.name == name }
+    if let name, peers.isEmpty { throw ControlError(.notFound, "there is no peer \(name)") }
+    if line.isJSON {
+      let list = peers.map {
+        ReplyValue.record([ReplyField("name", $0.name), ReplyField("address", address($0))])
+      }
+      console.tell(
+        ReplyValue.record([ReplyField("ok", .flag(true)), ReplyField("peers", .list(list))]).json)
+    } else {
+      console.tell(peers.map { "\($0.name)  \(address($0))" }.joined(separator: "\n"))
+    }
+    return .done
+  }
+
+  private static func forget(_ name: String, at site: CommandTarget) throws {
+    guard try site.reader().peers().contains(where: { $0.name == name }) else {
+      throw ControlError(.notFound, "there is no peer \(name)")
+    }
+    switch site {
+    case .mounted(let tree, _): try FileSystem.unlink("\(tree.root)/.llvs/peers/\(name)")
+    case .store: try ControlService.open(try site.writer()).removePeer(name)
+    }
+  }
+
+  private static func set(_ name: String, to address: String, at site: CommandTarget) throws {
+    guard case .mounted(let tree, _) = site else {
+      return try ControlService.open(try site.writer())
+        .setPeer(name, address: Array(address.utf8))
+    }
+    let path = "\(tree.root)/.llvs/peers/\(name)"
+    if let fault = StoreName.fault(name) { throw UsageError(fault) }
+    _ = try PeerAddress(Array(address.utf8))
+    try write(address, to: path)
+    let isKnown = try site.reader().peers().contains {
+      $0.name == name && self.address($0) == address
+    }
+    guard isKnown else {
+      // The pattern made it a scratch file.
+      try? FileSystem.unlink(path)
+      throw ControlError(
+        .grammar, "no peer can be called \(name): a pattern of .llvs/ignore matches it")
+    }
+  }
+
+  /// Refuses a directory that holds other things, before anything is exchanged with it.
+  private static func refuseOccupied(
+    _ address: String, _ name: String, at site: CommandTarget
+  ) throws {
+    guard case .remote(.directory(let path, _)) = try PeerAddress(Array(address.utf8)),
+      try !site.reader().peers().contains(where: {
+        $0.name == name && self.address($0) == address
+      }), try !isMountPoint(path)
+    else { return }
+    try ControlService.refuseOccupied(path, name: name)
+  }
+
+  /// True for a mount point of another store, which stands for that store.
+  private static func isMountPoint(_ path: String) throws -> Bool {
+    (try? FileSystem.exists("\(path)/.llvs/control")) ?? false
+  }
+
+  private static func address(_ peer: Peer) -> String {
+    String(decoding: peer.address.prefix { $0 != 0x0A }, as: UTF8.self)
+  }
+
+  /// Returns an address in which a relative path, or one below `~`, is whole: the daemon has another
+  /// current directory.
+  private static func wholeAddress(_ address: String) throws -> String {
+    let prefix = address.hasPrefix("bundle+") ? "bundle+" : ""
+    let path = String(address.dropFirst(prefix.count))
+    if path.hasPrefix("~/"), let home = SystemProcess.environment("HOME") {
+      return prefix + home + path.dropFirst(1)
+    }
+    guard !path.hasPrefix("/"), !path.contains(":") else { return address }
+    let isThere = (try? FileSystem.exists(path)) ?? false
+    let isRelative = path == "." || path == ".." || path.hasPrefix("./") || path.hasPrefix("../")
+    guard isRelative || isThere else {
+      let here = FileSystem.text(SystemProcess.workingDirectory)
+      throw UsageError(
+        "\"\(path)\" is not a full path. Write \(prefix)\(here == "/" ? "" : here)/\(path)")
+    }
+    return prefix
+      + FileSystem.text(try FileSystem.resolve(Array(path.utf8)))
+  }
+
+  /// Writes a line to a file and closes it.
+  private static func write(_ line: String, to path: String) throws {
+    let file = try File(path, [.readWrite, .create, .truncate])
+    try file.write(Array("\(line)\n".utf8), at: 0)
+  }
+}

@@ -1,0 +1,52 @@
+internal import Glibc
+internal import Synchronization
+
+/// SIGINT as a request: a command stops where it can, and says what it has done.
+///
+/// - Concurrency: any thread.
+package enum Interruption {
+  // The handler of a signal may run while any lock is held: it only stores a word.
+  private static let requested = Atomic<Bool>(false)
+  private static let watched = Atomic<Bool>(false)
+  /// The longest time between the signal and the end of the program, in nanoseconds.
+  private static let patience: UInt64 = 900_000_000
+  private static let glance: UInt64 = 50_000_000
+
+  /// Has SIGINT request the end from now on, and end calls of the system that wait.
+  ///
+  /// A program that is still at work 0.9 s after the signal is in a call that nothing ends, such as a rename
+  /// on a server that does not answer: then `farewell` is called, and the program ends as it would have
+  /// without this. So does a program that gets the signal twice.
+  package static func watch(_ farewell: @escaping @Sendable () -> Void = {}) {
+    guard !watched.exchange(true, ordering: .relaxed) else { return }
+    _ = requested.load(ordering: .relaxed)
+    var action = sigaction()
+    // Without SA_RESTART, so that a call that waits returns; with SA_RESETHAND the second signal ends it.
+    unsafe action.__sigaction_handler.sa_handler = { _ in Interruption.request() }
+    unsafe sigemptyset(&action.sa_mask)
+    action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
+    unsafe sigaction(SIGINT, &action, nil)
+    // Without the thread a call that nothing ends is not cut short; everything else works.
+    try? SystemThread.detach(name: "llvs-interrupt") {
+      while !isRequested { SystemClock.sleep(nanoseconds: glance) }
+      SystemClock.sleep(nanoseconds: patience)
+      farewell()
+      end()
+    }
+  }
+
+  private static func request() { requested.store(true, ordering: .relaxed) }
+
+  /// True once the user asked for the end.
+  package static var isRequested: Bool { requested.load(ordering: .relaxed) }
+
+  /// Ends the program by the signal, so that the shell that started it stops too.
+  package static func end() {
+    signal(SIGINT, SIG_DFL)
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    unsafe sigaddset(&set, SIGINT)
+    unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    kill(getpid(), SIGINT)
+  }
+}
