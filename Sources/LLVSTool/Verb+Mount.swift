@@ -80,6 +80,8 @@ extension Verb {
     // Called before the first thread starts: every thread of the process inherits the mask.
     Signals.block(Signals.endings)
     let daemon = try MountDaemon(request)
+    // Otherwise the file system that the command was given in stays busy. Both paths are resolved.
+    SystemProcess.leaveWorkingDirectory()
     for loss in daemon.recovery.losses { console.complain("llvs: \(loss).") }
     if let obstacle = daemon.recovery.obstacle { console.complain("llvs: \(obstacle).") }
     try SystemThread.detach {

@@ -170,4 +170,7 @@ extension SystemProcess {
   package static var workingDirectory: [UInt8] {
     (try? FileSystem.resolve([0x2E])) ?? [0x2F]
   }
+
+  /// Makes `/` the directory that relative paths start from.
+  package static func leaveWorkingDirectory() { _ = unsafe chdir("/") }
 }

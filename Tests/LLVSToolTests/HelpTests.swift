@@ -31,6 +31,32 @@ struct HelpTests {
     #expect(entries == Verb.all.count + options + others)
   }
 
+  @Test(
+    "the examples of the manual page do what they say, one after the other",
+    .enabled(if: MountedStore.isPossible))
+  func examples() throws {
+    #expect(ManualPage.text.contains("\n.SH EXAMPLES\n"))
+    let commands = ManualPage.examples.flatMap(\.commands)
+    #expect(commands.allSatisfy { ManualPage.text.contains("\n\(ManualPage.escaped($0))\n") })
+    // Another machine changes the same line, so that there is a conflict to list.
+    let other = """
+      mkdir ~/desk; llvs mount ~/desk.store ~/desk; cd ~/desk; llvs peer stick ~/stick; llvs sync
+      echo 'buy tea' > todo.txt; llvs sync; cd ~/notes; echo 'buy salt' > todo.txt; llvs sync
+      """
+    let script = commands.flatMap { $0 == "llvs sync" ? [$0, other] : [$0] }
+    let result = try Tool().run(
+      """
+      export HOME="$PWD" LLVS_PAGER=; mkdir notes stick
+      trap 'cd /; for m in notes desk; do llvs unmount --force "$HOME/$m" || :; done >/dev/null 2>&1' EXIT
+      set -e
+      \(script.joined(separator: "\n"))
+      echo all of them
+      """)
+    #expect(result.status == 0 && result.output.hasSuffix("all of them\n"), "\(result.output)")
+    #expect(result.output.contains("+buy milk") && result.output.contains("-buy milk"))
+    #expect(result.output.contains(" settled todo.txt"))
+  }
+
   @Test("man(1) shows the manual page without a complaint")
   func formatted() throws {
     let file = try TemporaryDirectory()

@@ -41,4 +41,17 @@ struct MountedStoresTests {
       """)
     #expect(result.output == "llvs\nm is unmounted\n", "\(result.output)")
   }
+
+  @Test(
+    "a mount whose directory a daemon was started in can be unmounted",
+    .enabled(if: MountedStore.isPossible))
+  func startedInside() throws {
+    let result = try Tool().run(
+      """
+      mkdir m o; llvs mount s m -q; (cd m; llvs mount ../t ../o -q)
+      readlink "/proc/$(head -n 1 t/lock)/cwd"
+      llvs unmount m; llvs unmount o
+      """)
+    #expect(result.output == "/\nm is unmounted\no is unmounted\n", "\(result.output)")
+  }
 }

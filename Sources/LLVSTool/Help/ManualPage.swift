@@ -27,6 +27,7 @@ package enum ManualPage {
     for code in ExitCode.allCases {
       lines += [".TP", ".B \(code.rawValue)", escaped(code.meaning)]
     }
+    lines += exampleLines
     lines += [
       ".SH ENVIRONMENT",
       ".TP", ".B LLVS_PAGER\\fR, \\fBPAGER", "shows long output on a terminal; empty or cat: none",
