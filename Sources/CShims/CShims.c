@@ -2,6 +2,7 @@
 #include "CShims.h"
 
 #include <linux/falloc.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -77,3 +78,18 @@ long llvs_syscall(long number, long a, long b, long c, long d, long e, long f) {
 int llvs_open_direct(void) { return O_DIRECT; }
 int llvs_open_directory(void) { return O_DIRECTORY; }
 int llvs_open_no_follow(void) { return O_NOFOLLOW; }
+
+int llvs_open_beneath(int directory, const char *path, uint64_t flags) {
+  struct open_how how = {
+      .flags = flags | O_CLOEXEC,
+      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+  };
+  return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+
+int llvs_touch(int descriptor, int both) {
+  struct timespec times[2] = {{0, both ? UTIME_NOW : UTIME_OMIT}, {0, UTIME_NOW}};
+  return utimensat(descriptor, "", times, AT_EMPTY_PATH);
+}
+
+int llvs_open_path_only(void) { return O_PATH; }

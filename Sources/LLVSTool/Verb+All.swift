@@ -202,8 +202,9 @@ extension Verb {
       "set",
       """
       Changes settings of this store, or shows them.
-      settle=2s, autosync=off or 5m, automerge=on, arbiter=ARBITER, author=NAME, machine=NAME, mtime=stored or
-      now, reserve=256M, mergetool=TOOL, search=on or off (whether the index of "llvs search" follows each
+      settle=2s, autosync=off or 5m, automerge=on, announce=on or off (whether programs that watch
+      directories are told of what merges and restores change), arbiter=ARBITER, author=NAME, machine=NAME,
+      mtime=stored or now, reserve=256M, mergetool=TOOL, search=on or off (whether the index of "llvs search" follows each
       version), searchlimit=8M (how much of a file is searched). An empty value restores the default.
       ARBITER may depend on the path: arbiter=*.log:union,*.cfg:most-recent-change; "llvs help merge" says
       what each does.

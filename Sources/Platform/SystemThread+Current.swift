@@ -1,3 +1,4 @@
+internal import CShims
 internal import Glibc
 
 extension SystemThread {
@@ -10,4 +11,7 @@ extension SystemThread {
     // fails, the thread only runs more often.
     _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
   }
+
+  /// The kernel's id of the calling thread (gettid(2)), which tells it from all of the machine.
+  package static var kernelID: Int32 { llvs_thread_id() }
 }

@@ -29,7 +29,7 @@ struct ReplyTests {
     #expect(replies[3]["conflicts"] as? [String] == [] && replies[3]["head"] as? String == version)
     #expect(replies[4]["author"] as? String == "A \"B\" {}")
     let all = try #require(replies[5]["settings"] as? [[String: Any]])
-    #expect(all.map { $0["name"] as? String }.contains("reserve") && all.count == 14)
+    #expect(all.map { $0["name"] as? String }.contains("reserve") && all.count == 15)
     #expect(all.filter { $0["isSet"] as? Bool == true }.count == 2, "\(all)")
     let one = try #require(replies[6]["settings"] as? [[String: Any]])
     #expect(one.count == 1 && one[0]["value"] as? String == "1h", "\(one)")
@@ -98,6 +98,7 @@ struct ReplyTests {
         settle=2s       (default)
         autosync=5m     (set here)
         automerge=on    (default)
+        announce=on     (default)
         arbiter=        (default)
         author=A        (set here)
         machine=M       (set here)
@@ -112,7 +113,7 @@ struct ReplyTests {
         --
         reserve=256M  (default)
         autosync=5m   (set here)
-        llvs: no setting "nothing": settle, autosync, automerge, arbiter, author, machine, mtime, reserve, mergetool, search, searchlimit, on-version, on-conflict, on-sync.
+        llvs: no setting "nothing": settle, autosync, automerge, announce, arbiter, author, machine, mtime, reserve, mergetool, search, searchlimit, on-version, on-conflict, on-sync.
         2
         autosync=off  (default)
 

@@ -122,6 +122,15 @@ void llvs_tell_of_crashes(int words);
 /// on failure.
 int llvs_open_connection(unsigned number);
 
+/// openat2(2): opens a path below a directory. No part of it is a symbolic link or another mount; at
+/// its end a symbolic link may be opened itself, with O_PATH and O_NOFOLLOW. Returns -1 and errno on
+/// failure, ENOSYS before Linux 5.6.
+int llvs_open_beneath(int directory, const char *path, uint64_t flags);
+/// utimensat(2) with the present time on what is open, also with O_PATH: the mtime, or both times.
+int llvs_touch(int descriptor, int both);
+/// O_PATH, which glibc declares for _GNU_SOURCE only.
+int llvs_open_path_only(void);
+
 /// O_DIRECT, O_DIRECTORY and O_NOFOLLOW, whose values depend on the processor.
 int llvs_open_direct(void);
 int llvs_open_directory(void);

@@ -11,7 +11,7 @@ package struct StoreSettings: Hashable, Sendable {
 
   /// The names of the settings.
   package enum Name: String, Hashable, Sendable, CaseIterable {
-    case settle, autosync, automerge, arbiter, author, machine, mtime, reserve, mergetool
+    case settle, autosync, automerge, announce, arbiter, author, machine, mtime, reserve, mergetool
     case search, searchlimit
     case onVersion = "on-version"
     case onConflict = "on-conflict"
@@ -35,6 +35,8 @@ package struct StoreSettings: Hashable, Sendable {
   package var autosync: UInt64?
   /// True if versions that arrive are merged without a command.
   package var automerge = true
+  /// True if programs that watch directories get events for what merges and restores change there.
+  package var announce = true
   /// The arbiter rules; empty for the engine's own choice.
   package var arbiters: [ArbiterRule] = []
   /// The author of new versions; the user's name unless it is set.
@@ -117,6 +119,14 @@ package struct StoreSettings: Hashable, Sendable {
       guard isLine(upTo: 1024) else { throw refused("a name of one line, up to 1024 bytes") }
       return value.isEmpty ? standard : value
     }
+    func isOn(or standard: Bool) throws(ControlError) -> Bool {
+      switch value {
+      case "on": true
+      case "off": false
+      case "": standard
+      default: throw refused("on or off")
+      }
+    }
     func command() throws(ControlError) -> String {
       guard isLine(upTo: 4096) else { throw refused("a command of one line, up to 4096 bytes") }
       return value
@@ -140,12 +150,8 @@ package struct StoreSettings: Hashable, Sendable {
         time <= 31_536_000_000_000_000
       else { throw refused("off or a time from a second to a year, such as 5m") }
       autosync = time
-    case .automerge:
-      switch value {
-      case "on", "": automerge = true
-      case "off": automerge = false
-      default: throw refused("on or off")
-      }
+    case .automerge: automerge = try isOn(or: standard.automerge)
+    case .announce: announce = try isOn(or: standard.announce)
     case .arbiter: arbiters = value.isEmpty ? [] : try ArbiterRule.list(value)
     case .author: author = try name(or: standard.author)
     case .machine: machine = try name(or: standard.machine)
@@ -193,6 +199,7 @@ package struct StoreSettings: Hashable, Sendable {
     case .settle: Measure.text(duration: settle)
     case .autosync: autosync.map { Measure.text(duration: $0) } ?? "off"
     case .automerge: automerge ? "on" : "off"
+    case .announce: announce ? "on" : "off"
     case .arbiter: arbiters.map(\.text).joined(separator: ",")
     case .author: author
     case .machine: machine

@@ -34,6 +34,7 @@ package final class MountDaemon: Sendable {
   private let memory: KernelMemory
   private let history: HistoryMount?
   private let watch: MountWatch
+  private let announcer: Announcer
   private let mountPoint: String
   private let isEnding = Monitor(false)
   /// Held through the last cut, so that a second caller finds it done.
@@ -105,16 +106,19 @@ package final class MountDaemon: Sendable {
     let meta = MetaTree(
       live: tree, services: MetaServices(control),
       hidesPrivileges: request.flags.allowsSetIDs)
+    let seesUsers = !request.allowsOthers || SystemProcess.user == 0
+    announcer = Announcer(
+      tree: tree, mountPoint: mountPoint, session: reference, seesUsers: seesUsers)
     do throws(FuseError) {
       session = try FuseSession(
         MountOperations(
           tree: tree, meta: meta, control: control, pool: WorkerPool(name: "llvs-command"),
-          session: reference),
+          announcer: announcer, session: reference),
         serving: MountOperations.served, mount: options, connection: connection)
       reference.value = session
       memory = KernelMemory(
         tree: tree, meta: meta, cache: session.notifier, mountPoint: mountPoint,
-        limit: request.names, seesUsers: !request.allowsOthers || SystemProcess.user == 0)
+        limit: request.names, seesUsers: seesUsers)
       history =
         request.hurriesHistory
         ? HistoryMount(
@@ -225,6 +229,12 @@ package final class MountDaemon: Sendable {
       throw .session(error)
     }
     defer { watch.stop() }
+    do throws(SystemError) {
+      try announcer.start(versioner)
+    } catch {
+      throw .system(error)
+    }
+    defer { announcer.stop() }
     // Its mount point is looked up through this mount, so its thread waits until this is served.
     history?.start()
     defer {
@@ -256,6 +266,7 @@ package final class MountDaemon: Sendable {
     guard isFirst else { return true }
     // The last cut waits neither for a merge nor for an arbiter's command.
     control.interrupt()
+    announcer.stop()
     // Mapped pages arrive through the mount, so it must still be mounted.
     if let root = try? File(mountPoint, [.read, .directory]) { try? root.syncFileSystem() }
     cut()

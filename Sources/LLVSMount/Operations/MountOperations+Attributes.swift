@@ -25,6 +25,9 @@ extension MountOperations {
   func setattr(
     _ node: NodeID, _ changes: SetAttributes, file: OpenFile?, reply: consuming AttributesReply
   ) {
+    if !Self.isMeta(node), isAnnounced(reply.request) {
+      return announceChanged(node, reply: reply)
+    }
     do throws(FSError) {
       if Self.isMeta(node) {
         let open = file.flatMap { OpenObject.object($0.handle) as? OpenMetaFile }

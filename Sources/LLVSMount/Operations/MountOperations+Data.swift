@@ -31,6 +31,7 @@ extension MountOperations {
     _ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply
   ) {
     guard !Self.isMeta(node) else { return metaOpen(node, flags: flags, reply: reply) }
+    if isAnnounced(reply.request) { return announceOpened(reply) }
     do throws(FSError) {
       if clearsSetIDs { try clearSetIDs(of: node, reply.request) }
       let thread = Self.caller(reply).process

@@ -18,6 +18,10 @@ extension MountOperations {
     guard !Self.isMeta(parent), name != ReservedName.bytes else {
       return metaLookup(name, in: parent, reply: reply)
     }
+    if isAnnounced(reply.request), let entry = announcedEntry(name, in: parent) {
+      reply.entry(entry)
+      return
+    }
     do throws(FSError) {
       let status = try tree.lookup(parent.rawValue, name)
       if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
@@ -76,6 +80,9 @@ extension MountOperations {
     guard !Self.isMeta(parent) else {
       return refuseToMake(Self.bytes(name), in: parent, reply: reply)
     }
+    if isAnnounced(reply.request) {
+      return announceMade(Self.bytes(name), in: parent, reply: reply)
+    }
     let type = mode & 0o170000
     let kind: EntryKind? =
       type == 0 ? .regular : EntryKind.allCases.first { $0.typeBits == type }
@@ -95,6 +102,9 @@ extension MountOperations {
     guard !Self.isMeta(parent) else {
       return refuseToMake(Self.bytes(name), in: parent, reply: reply)
     }
+    if isAnnounced(reply.request) {
+      return announceMade(Self.bytes(name), in: parent, reply: reply)
+    }
     answer(reply) { () throws(FSError) in
       try tree.makeDirectory(parent.rawValue, Self.bytes(name), mode: mode, caller: caller)
     }
@@ -107,6 +117,9 @@ extension MountOperations {
     let caller = Self.caller(reply)
     guard !Self.isMeta(parent) else {
       return refuseToMake(Self.bytes(name), in: parent, reply: reply)
+    }
+    if isAnnounced(reply.request) {
+      return announceMade(Self.bytes(name), in: parent, reply: reply)
     }
     answer(reply) { () throws(FSError) in
       try tree.makeSymlink(
@@ -143,6 +156,9 @@ extension MountOperations {
         try meta.unlink(parent.rawValue, name, by: process)
       }
     }
+    if isAnnounced(reply.request) {
+      return announceRemoved(Self.bytes(name), in: parent, reply: reply)
+    }
     let thread = Self.caller(reply).process
     answer(reply) { () throws(FSError) in
       try tree.unlink(parent.rawValue, Self.bytes(name), thread: thread)
@@ -159,6 +175,9 @@ extension MountOperations {
       return later(reply) { [meta] () throws(FSError) in
         try meta.removeDirectory(parent.rawValue, name, by: process)
       }
+    }
+    if isAnnounced(reply.request) {
+      return announceRemoved(Self.bytes(name), in: parent, reply: reply)
     }
     answer(reply) { () throws(FSError) in
       let name = Self.bytes(name)

@@ -22,15 +22,18 @@ final class MountOperations: FuseOperations {
   let control: ControlService
   /// Runs commands, so that no thread that serves requests waits for one.
   let pool: WorkerPool
+  /// Its calls are answered as done.
+  let announcer: Announcer
 
   init(
     tree: LiveTree, meta: MetaTree, control: ControlService, pool: WorkerPool,
-    session: SessionReference
+    announcer: Announcer, session: SessionReference
   ) {
     self.tree = tree
     answers = MetaAnswers(meta: meta, tree: tree)
     self.control = control
     self.pool = pool
+    self.announcer = announcer
     self.session = session
   }
 

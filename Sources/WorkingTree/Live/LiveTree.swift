@@ -121,6 +121,10 @@ package final class LiveTree: @unchecked Sendable {
   var reclaimedAt: UInt64 = .max
   /// How often cuts have learned which save to leave out, or to read once more.
   var leftOut: UInt64 = 0
+  /// Names that others' versions changed since the versioner last told of them.
+  var shownChanges: [ShownChange] = []
+  /// Somebody wants to hear of those.
+  package var tellsOfShown = false
   /// Called once when something becomes pending, with the lock held.
   package var wake: (@Sendable () -> Void)?
 

@@ -17,6 +17,8 @@ extension LiveTree {
     for name in [oldName, newName] {
       told.append(.entry(parent: parent.kernelID, name: name))
     }
+    noteShown(from, in: parent, before: change.old?.kind, after: nil, otherBytes: true)
+    noteShown(change.path, in: parent, before: nil, after: change.new?.kind, otherBytes: true)
     // One more of a file's names, where something pending had the one it had.
     if let new = change.new { noteGrown(new) }
     parent.directory?.overrides[newName]?.hidesBase = true
@@ -62,6 +64,9 @@ extension LiveTree {
     if let new = change.new { noteGrown(new) }
     noteEntryGone(change, &told)
     guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
+    noteShown(
+      change.path, in: parent, before: change.old?.kind, after: change.new?.kind,
+      otherBytes: change.new.map { !sameBytes(change.old?.stored, $0) } ?? true)
     var override = parent.directory?.overrides[name]
     if override != nil {
       // Without an entry names below may still say that a directory is there.
@@ -214,6 +219,9 @@ extension LiveTree {
     let (parentPath, name) = Self.split(change.path)
     guard let parent = knownDirectory(change.parent, at: parentPath) else { return }
     told.append(.entry(parent: parent.kernelID, name: name))
+    noteShown(
+      change.path, in: parent, before: change.isThere ? nil : .directory,
+      after: change.isThere ? .directory : nil, otherBytes: true)
     if let override = parent.directory?.overrides[name] {
       // The value whose name the directory had may be there instead.
       parent.directory?.overrides[name]?.hidesBase = change.isThere || isAnything(change.path)

@@ -49,6 +49,9 @@ package final class Versioner: Sendable {
   /// Told of what each transition did.
   private let listener = Monitor<(@Sendable (Outcome) -> Void)?>(nil)
 
+  /// Told of the names that a transition changed in the tree, after the kernel was.
+  private let shown = Monitor<(@Sendable ([ShownChange]) -> Void)?>(nil)
+
   /// Whose turn it is: transitions are made one at a time.
   private struct Turn {
     var isBusy = false
@@ -76,6 +79,13 @@ package final class Versioner: Sendable {
   /// Has somebody told of what each transition did, while the next ones wait for their turn.
   package func listen(_ body: @escaping @Sendable (Outcome) -> Void) {
     listener.withLock { $0 = body }
+  }
+
+  /// Has somebody told of the names that transitions change in the tree, once the kernel has heard of them; the
+  /// next transition waits for its return.
+  package func listenForShown(_ body: (@Sendable ([ShownChange]) -> Void)?) {
+    shown.withLock { $0 = body }
+    tree.lock.withLock { _ in tree.tellsOfShown = body != nil }
   }
 
   /// Tells the kernel of names that were made without its doing.
@@ -397,6 +407,8 @@ package final class Versioner: Sendable {
       if rest.isEmpty { break }
       notify(rest)
     }
+    let changes = tree.takeShownChanges()
+    if !changes.isEmpty { shown.withLock { $0 }?(changes) }
     var outcome = commit.outcome
     outcome.hasLongAttributes =
       tree.shedExtended(of: plan)

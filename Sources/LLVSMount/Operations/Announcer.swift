@@ -1,0 +1,239 @@
+import FuseSession
+import Grammar
+import LLVSCore
+import Platform
+import Synchronization
+import TreeNames
+import WorkingTree
+
+// Raises inotify events for changes that no program made: a merge, a restore, an undo.
+//
+// The kernel raises such events only for calls of programs, and FUSE has no message that does. So a
+// thread of the daemon makes calls on the mount: mknod(2), mkdir(2) or symlink(2) for a name that came,
+// unlink(2) or rmdir(2) for one that went, utimensat(2) and an open for writing for one that changed.
+// The daemon knows its own thread, answers these requests as done, and does nothing: the tree has been
+// as they say since before.
+//
+// INVARIANT A1: no request of this thread changes the tree, a version or a time. Each handler that could
+//   asks `isOwn` first.
+// INVARIANT A2: what is told is true: a name is created or removed for the kernel only if the tree has
+//   it or lacks it at that moment, looked at while the kernel holds the lock of the directory.
+// INVARIANT A3: the calls never leave the mount: a directory is held by its descriptor, reached without
+//   symbolic links and other mounts, and compared by its inode number.
+// INVARIANT A4: no thread that serves requests waits for this one, and it holds no lock in its calls. So
+//   it waits like any program; if the daemon dies then, its watcher ends the connection.
+
+/// Tells programs that watch directories of changes that they cannot see otherwise.
+///
+/// - Concurrency: callable from any thread; its lock is a leaf.
+final class Announcer: Sendable {
+  /// The call that the thread is making now, by the name that it is about.
+  enum Call: Sendable {
+    /// The kernel may forget a directory of that name, and get it again at once, if `isFree`.
+    case making([UInt8], EntryKind, isFree: Bool)
+    case removing([UInt8], EntryKind)
+  }
+
+  private struct State {
+    var waiting: [[ShownChange]] = []
+    var call: Call?
+    var isRunning = false
+    var isOver = false
+  }
+
+  /// The most changes of one transition that are told of.
+  static let most = 4096
+  /// The most transitions that wait; of further ones nothing is told.
+  private static let mostWaiting = 16
+  /// The time for one transition, in nanoseconds; what is left then is not told of.
+  private static let patience: UInt64 = 2_000_000_000
+  /// The time that the end waits for the thread, in nanoseconds.
+  private static let grace: UInt64 = 1_000_000_000
+
+  private static let history = Array("/.llvs/versions".utf8)
+
+  private let tree: LiveTree
+  private let mountPoint: String
+  private let session: SessionReference
+  /// True if the watches of all users that may enter the mount can be seen.
+  private let seesUsers: Bool
+  private let state = Monitor(State())
+  /// The thread's id while it makes calls, else 0.
+  private let thread = Atomic<Int32>(0)
+  private let goneCount = Atomic<UInt64>(0)
+
+  init(tree: LiveTree, mountPoint: String, session: SessionReference, seesUsers: Bool) {
+    self.tree = tree
+    self.mountPoint = mountPoint
+    self.session = session
+    self.seesUsers = seesUsers
+  }
+
+  // MARK: - The thread
+
+  /// Starts the thread; ``stop()`` must follow.
+  func start(_ versioner: Versioner) throws(SystemError) {
+    state.withLock { $0.isRunning = true }
+    do throws(SystemError) {
+      try SystemThread.detach(name: "llvs-announce") { [self] in
+        while let changes = next() { announce(changes) }
+        state.withLock { $0.isRunning = false }
+        state.broadcast()
+      }
+    } catch {
+      state.withLock { $0.isRunning = false }
+      throw error
+    }
+    versioner.listenForShown { [weak self] in self?.add($0) }
+  }
+
+  /// Ends the thread after the call that it is making; a call that the kernel holds is not waited for.
+  func stop() {
+    state.withLock { state in
+      state.isOver = true
+      state.waiting = []
+    }
+    state.broadcast()
+    _ = state.wait(nanoseconds: Self.grace) { $0.isRunning ? nil : true }
+  }
+
+  private func add(_ changes: [ShownChange]) {
+    guard tree.lock.withLock({ _ in tree.settings.announce }) else { return }
+    state.withLock { state in
+      guard !state.isOver, state.waiting.count < Self.mostWaiting else { return }
+      state.waiting.append(changes)
+    }
+    state.broadcast()
+  }
+
+  /// Waits for changes; nil at the end.
+  private func next() -> [ShownChange]? {
+    let found = state.wait { state -> [ShownChange]? in
+      if state.isOver { return [] }
+      return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+    }
+    guard let found, !found.isEmpty else { return nil }
+    return found
+  }
+
+  private var isOver: Bool { state.withLock { $0.isOver } }
+
+  // MARK: - Calls
+
+  /// Makes the calls for what is watched: first for what went, then for what came and changed.
+  private func announce(_ changes: [ShownChange]) {
+    let end = SystemClock.monotonic() + Self.patience
+    do throws(SystemError) {
+      let top = try HeldPath(directory: mountPoint)
+      let status = try top.status()
+      // Something else may be mounted there by now.
+      guard status.inode == LiveTree.rootInode else { return }
+      let watched = watchedFiles(onDevice: status.deviceName)
+      let told = changes.filter { watched.isWhole || watched.inodes.contains($0.directory) }
+      guard !told.isEmpty else { return }
+      thread.store(SystemThread.kernelID, ordering: .releasing)
+      defer { thread.store(0, ordering: .releasing) }
+      let gone = told.filter { $0.after == nil }
+      let rest = told.filter { $0.after != nil }
+      for change in (gone + rest).prefix(Self.most) {
+        guard !isOver, SystemClock.monotonic() < end else { return }
+        // A change that cannot be told of, as in a directory that moved meanwhile, is left out.
+        try? tell(change, below: top)
+      }
+    } catch {
+      // The mount is gone, or the kernel is too old: programs hear nothing, as before.
+    }
+  }
+
+  private func watchedFiles(onDevice device: String) -> WatchedFiles {
+    guard !seesUsers else { return SystemProcess.watchedFiles(onDevice: device) }
+    var all = WatchedFiles()
+    all.isWhole = true
+    return all
+  }
+
+  private func tell(_ change: ShownChange, below top: borrowing HeldPath) throws(SystemError) {
+    let directory = try top.below(change.parent)
+    let status = try directory.status()
+    guard status.inode == change.directory else { return }
+    let name = change.name
+    guard let kind = change.after else {
+      guard let kind = change.before else { return }
+      // A name that the kernel knows to be absent could not be removed.
+      let notifier = session.value?.notifier
+      notifier?.invalidate(name, in: NodeID(change.directoryNode))
+      notifier?.flush()
+      return try making(.removing(name, kind)) { () throws(SystemError) in
+        try directory.remove(name, isDirectory: kind == .directory)
+      }
+    }
+    if change.before == kind {
+      let file = try directory.below(name)
+      // Of the mtime alone the kernel says that the bytes changed, of both times that attributes did.
+      try file.touch(both: !change.hasOtherBytes || kind == .directory)
+      if change.hasOtherBytes { try finishWriting(file) }
+      return
+    }
+    do throws(SystemError) {
+      let isFree = kind != .directory || !hasMountsInside(status.deviceName)
+      try making(.making(name, kind, isFree: isFree)) { () throws(SystemError) in
+        try directory.make(name, mode: kind.typeBits | 0o600)
+      }
+    } catch {
+      // A directory that the kernel knows already, with a mount somewhere in the tree.
+      guard error.errno == Errno.exists else { throw error }
+      return try directory.below(name).touch(both: true)
+    }
+    if kind == .regular { try finishWriting(try directory.below(name)) }
+  }
+
+  /// True if anything but history is mounted in the tree.
+  private func hasMountsInside(_ device: String) -> Bool {
+    guard let table = try? MountTable() else { return true }
+    let own = Set(table.entries.lazy.filter { $0.device == device }.map(\.id))
+    return table.entries.contains { entry in
+      // History may be a mount of its own, which is in no directory that versions have.
+      own.contains(entry.parent) && !entry.path.reversed().starts(with: Self.history.reversed())
+    }
+  }
+
+  /// Raises what a program that wrote a file raises at its end.
+  private func finishWriting(_ file: borrowing HeldPath) throws(SystemError) {
+    let status = try file.status()
+    // While a program's file is open for writing it cannot be run.
+    guard status.kind == .regular, status.mode & 0o111 == 0 else { return }
+    try file.openForWriting()
+  }
+
+  private func making(
+    _ call: Call, _ body: () throws(SystemError) -> Void
+  ) throws(SystemError) {
+    state.withLock { $0.call = call }
+    defer { state.withLock { $0.call = nil } }
+    try body()
+  }
+
+  // MARK: - For those who answer
+
+  /// True if a request comes from this thread.
+  ///
+  /// - Complexity: one load where nothing is being told.
+  func isOwn(_ caller: @autoclosure () -> Int32) -> Bool {
+    let thread = thread.load(ordering: .acquiring)
+    return thread != 0 && thread == caller()
+  }
+
+  /// The number of a node that stands for what is gone, until its name is removed; no other has it.
+  func numberOfGone() -> UInt64 {
+    1 << 62 | goneCount.wrappingAdd(1, ordering: .relaxed).newValue & (1 << 62 - 1)
+  }
+
+  /// The call that the thread is making, if it is about a name.
+  func call(about name: [UInt8]) -> Call? {
+    let call = state.withLock { $0.call }
+    switch call {
+    case .making(name, _, _), .removing(name, _): return call
+    default: return nil
+    }
+  }
+}

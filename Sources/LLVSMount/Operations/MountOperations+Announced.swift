@@ -1,0 +1,87 @@
+import FuseSession
+import LLVSCore
+import Platform
+import TreeNames
+import WorkingTree
+
+// Answers the requests of the announcer's own calls; see Announcer.swift.
+
+extension MountOperations {
+  /// True if the announcer's thread makes a request.
+  func isAnnounced(_ request: RequestPointer) -> Bool { announcer.isOwn(request.caller.pid) }
+
+  /// The answer to a look-up before a call that makes or removes a name; nil if it is the usual one.
+  ///
+  /// The kernel may keep neither: everybody else who looks asks again, and gets the usual answer.
+  func announcedEntry(_ name: [UInt8], in parent: NodeID) -> EntryAttributes? {
+    let present = try? tree.lookup(parent.rawValue, name)
+    defer { if let present { tree.forget(present.node, count: 1) } }
+    switch announcer.call(about: name) {
+    case .making(_, let kind, let isFree):
+      guard let present, present.kind == kind else { return nil }
+      // The kernel forgets the entry that it has, and gets it back with the answer to the call: the
+      // same directory for programs in it. But what is mounted below it would be unmounted.
+      if !isFree, tree.isKnownToKernel(present.node, besides: 1) { return nil }
+      return .absent(timeout: 0)
+    case .removing(_, let kind):
+      guard present == nil else { return nil }
+      let number = announcer.numberOfGone()
+      var attributes = FileAttributes(inode: number, mode: kind.typeBits | 0o600)
+      attributes.uid = SystemProcess.effectiveUser
+      return EntryAttributes(
+        node: NodeID(number), attributes: attributes, entryTimeout: 0, attributeTimeout: 0)
+    case nil:
+      return nil
+    }
+  }
+
+  /// Answers a call that makes a name with what the tree has there.
+  func announceMade(
+    _ name: [UInt8], in parent: NodeID, reply: consuming EntryReply
+  ) {
+    do throws(FSError) {
+      guard case .making(_, let kind, _)? = announcer.call(about: name) else { throw .notPermitted }
+      let status = try tree.lookup(parent.rawValue, name)
+      guard status.kind == kind else {
+        tree.forget(status.node, count: 1)
+        throw .notPermitted
+      }
+      if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  /// Answers a call that removes a name, if the tree has none there.
+  func announceRemoved(
+    _ name: [UInt8], in parent: NodeID, reply: consuming EmptyReply
+  ) {
+    do throws(FSError) {
+      let status = try tree.lookup(parent.rawValue, name)
+      tree.forget(status.node, count: 1)
+      reply.error(Errno.operationNotPermitted)
+    } catch .noEntry {
+      reply.done()
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  /// Answers a call that changes attributes with those that there are.
+  func announceChanged(_ node: NodeID, reply: consuming AttributesReply) {
+    do throws(FSError) {
+      let before = tree.installations
+      let status = try tree.getattr(node.rawValue)
+      reply.attributes(status.attributes, timeout: EntryAttributes.forever)
+      doubt(node, since: before)
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  /// Answers an open for writing: nothing can be written through it.
+  func announceOpened(_ reply: consuming OpenReply) {
+    let number = OpenObject().number()
+    if !reply.opened(number, [.keepCache, .noFlush]) { OpenObject.close(number) }
+  }
+}
