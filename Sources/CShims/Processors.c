@@ -10,6 +10,8 @@ int llvs_has_thread(int process, int thread) {
   return tgkill(process, thread, 0) == 0 || errno == EPERM;
 }
 
+int llvs_signal_thread(int thread, int signal) { return tgkill(getpid(), thread, signal); }
+
 int llvs_thread_id(void) { return gettid(); }
 
 int llvs_processor_count(void) {

@@ -95,12 +95,21 @@ private struct StorePlace: Sendable {
   var commands: WebCommands {
     WebCommands(
       run: { (words, context) throws(ControlError) in
-        try told { try site.run(bytes: words, context).json }
+        try told { try run(words, context).json }
       },
       settle: { (path, bytes) throws(ControlError) in
         try told { try settle(path, bytes) }
       },
       status: { () throws(ControlError) in try told { try status() } })
+  }
+
+  private func run(_ words: [[UInt8]], _ context: CommandContext) throws -> Answer {
+    let site = try site
+    guard case .mounted(let tree, _) = site else { return try site.run(bytes: words, context) }
+    // Another one is made on that thread: it is not for two.
+    return try FollowedCommand.run(at: tree.root, context) { [self] in
+      try self.site.run(bytes: words)
+    }
   }
 
   private func settle(_ path: [UInt8], _ bytes: [UInt8]) throws -> String {

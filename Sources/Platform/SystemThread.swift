@@ -93,4 +93,21 @@ package enum Signals {
     while unsafe sigwait(&set, &received) != 0 {}
     return received
   }
+
+  /// Lets ``interrupt(thread:)`` interrupt system calls of this process; the signal, SIGALRM, does
+  /// nothing else from then on.
+  package static func admitInterrupts() {
+    signal(SIGALRM, { _ in })
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    unsafe sigaddset(&set, SIGALRM)
+    unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
+  }
+
+  /// Interrupts the system call that a thread of this process waits in; nothing if it has ended.
+  ///
+  /// - Parameter thread: what ``SystemThread/kernelID`` was in that thread.
+  package static func interrupt(thread: Int32) {
+    _ = llvs_signal_thread(thread, SIGALRM)
+  }
 }

@@ -61,6 +61,8 @@ void llvs_fuse_set_log_sink(void (*sink)(int level, const char *text));
 
 /// tgkill(2) with signal 0: returns 1 if a process has a thread, even if it may not be signalled.
 int llvs_has_thread(int process, int thread);
+/// tgkill(2): sends a signal to a thread of this process. Returns 0, or -1 and errno.
+int llvs_signal_thread(int thread, int signal);
 
 /// splice(2) with the signature that `struct fuse_custom_io` demands; `data` is not used.
 ssize_t llvs_fuse_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t length,

@@ -27,6 +27,7 @@ extension ControlService {
     describePresence(&lines, &fields)
     try describe("head", &lines, &fields, describeHead)
     describePending(&lines, &fields)
+    describeUnderWay(&lines, &fields)
     try describe("peers", &lines, &fields, describePeers)
     try describe("conflicts", &lines, &fields) { (lines, fields) throws(ControlError) in
       let conflicts = try countOpenConflicts()

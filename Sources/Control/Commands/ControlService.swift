@@ -38,6 +38,8 @@ package final class ControlService: Sendable {
   let state: Monitor<State>
   /// The addresses of exchanges that are running.
   let busyPeers = Monitor<Set<String>>([])
+  /// What the status shows of commands that run; its lock is a leaf.
+  let underWay = Monitor(UnderWay())
   /// A counter that changes with the settings, for threads that wait for that.
   let settingsChanged: Monitor<UInt64> = Monitor(0)
   private let isInterrupted = Atomic<Bool>(false)
@@ -77,7 +79,9 @@ package final class ControlService: Sendable {
     }
     do throws(ControlError) {
       try context.check()
-      let result = try execute(command, context)
+      let result = try shown(command, context) { (context) throws(ControlError) in
+        try execute(command, context)
+      }
       if !command.isQuery { record(.done("\(command.title): \(result.text)")) }
       return result
     } catch {

@@ -148,18 +148,19 @@ export async function historyView(page, version, path) {
   compare.disabled = answer.revisions.length < 2;
   const rows = answer.revisions.map((revision, index) => {
     const link = encodeURIComponent(revision.name);
-    const choice = (group, isChosen, choose) => h("td", null, h("input", {
+    const choice = (group, isChosen, choose) => h("td", { role: "cell" }, h("input", {
       type: "radio", name: group, checked: isChosen,
       "aria-label": `${revision.name} as the ${group} one`, onchange: choose,
     }));
-    return h("tr", null,
+    // The roles stay where a narrow page shows rows as blocks.
+    return h("tr", { role: "row" },
       choice("older", index === older, () => { older = index; }),
       choice("newer", index === newer, () => { newer = index; }),
-      h("td", null, h("a", { href: `#/version/${link}` }, headline(revision)),
+      h("td", { role: "cell" }, h("a", { href: `#/version/${link}` }, headline(revision)),
         h("div", { class: "small" }, h("span", { class: "name" }, revision.name), " ", maker(revision))),
-      h("td", null, time(revision.time)),
-      h("td", { class: "right" }, revision.size === null ? "removed" : size(revision.size)),
-      h("td", { class: "buttons" },
+      h("td", { role: "cell" }, time(revision.time)),
+      h("td", { role: "cell", class: "right" }, revision.size === null ? "removed" : size(revision.size)),
+      h("td", { role: "cell", class: "buttons" },
         revision.size === null ? null : h("a", { href: `#/files/${link}/${path}` }, "Show"),
         " ", h("a", { href: `#/difference/-/${link}/${path}` }, "Changes"),
         page.isReadOnly || revision.size === null ? null : [" ", h("button", {
@@ -174,10 +175,11 @@ export async function historyView(page, version, path) {
     rows.length
       ? [h("p", { class: "buttons" }, compare),
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Versions of the file" },
-          h("table", { class: "names" },
-            h("thead", null, h("tr", null, ["Older", "Newer", "Version", "Time", "Size", ""].map(
-              (word) => h("th", { scope: "col", class: word === "Size" ? "right" : "" }, word)))),
-            h("tbody", null, rows)))]
+          h("table", { class: "names revisions", role: "table" },
+            h("thead", { role: "rowgroup" }, h("tr", { role: "row" },
+              ["Older", "Newer", "Version", "Time", "Size", ""].map((word) => h("th",
+                { role: "columnheader", scope: "col", class: word === "Size" ? "right" : "" }, word)))),
+            h("tbody", { role: "rowgroup" }, rows)))]
       : h("p", null, "No version has changed this file."),
     answer.isWhole ? null : h("p", { class: "hint" }, `Only the newest ${rows.length} are listed.`));
 }
