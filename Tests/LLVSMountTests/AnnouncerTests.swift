@@ -140,6 +140,26 @@ extension Mounted {
     }
 
     @Test(
+      "nothing is done in another file system that is mounted over the tree",
+      .enabled(if: getuid() == 0), .timeLimit(.minutes(1)))
+    func covered() throws {
+      try withTwo { a, b in
+        try b.run("touch start; \(Self.sync)")
+        try a.run("\(Self.sync); echo new > new; mkdir dir; rm start; \(Self.sync)")
+        let watched = try WatchedNames([""], below: b.path)
+        // The control file stays open below what covers it.
+        let shown = try b.run(
+          """
+          exec 3> .llvs/control; mount -t tmpfs none '\(b.path)'; touch '\(b.path)/start'
+          echo sync >&3; sleep 1; ls '\(b.path)'; umount '\(b.path)'
+          """)
+        #expect(shown == "start\n")
+        #expect(watched.events().isEmpty)
+        #expect(try b.run("ls") == "dir\nnew\n")
+      }
+    }
+
+    @Test(
       "an unmount and a death of the daemon while it tells wait for nothing",
       .timeLimit(.minutes(2)))
     func endsWhileTelling() throws {

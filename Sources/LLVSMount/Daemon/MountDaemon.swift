@@ -128,6 +128,7 @@ package final class MountDaemon: Sendable {
       if let entry = try MountTable().mount(at: Array(mountPoint.utf8)) {
         store.announceMount(device: entry.device)
         watch.follow(entry)
+        announcer.follow(device: entry.device)
       }
     } catch {
       throw .session(error)

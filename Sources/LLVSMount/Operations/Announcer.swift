@@ -19,7 +19,7 @@ import WorkingTree
 // INVARIANT A2: what is told is true: a name is created or removed for the kernel only if the tree has
 //   it or lacks it at that moment, looked at while the kernel holds the lock of the directory.
 // INVARIANT A3: the calls never leave the mount: a directory is held by its descriptor, reached without
-//   symbolic links and other mounts, and compared by its inode number.
+//   symbolic links and other mounts, and compared by its inode number; the top by its device.
 // INVARIANT A4: no thread that serves requests waits for this one, and it holds no lock in its calls. So
 //   it waits like any program; if the daemon dies then, its watcher ends the connection.
 
@@ -35,6 +35,8 @@ final class Announcer: Sendable {
   }
 
   private struct State {
+    /// The device of the mount; nil before it is mounted.
+    var device: String?
     var waiting: [[ShownChange]] = []
     var call: Call?
     var isRunning = false
@@ -70,6 +72,9 @@ final class Announcer: Sendable {
   }
 
   // MARK: - The thread
+
+  /// Takes the device of the mount, which tells it from others at the same path.
+  func follow(device: String) { state.withLock { $0.device = device } }
 
   /// Starts the thread; ``stop()`` must follow.
   func start(_ versioner: Versioner) throws(SystemError) {
@@ -127,7 +132,7 @@ final class Announcer: Sendable {
       let top = try HeldPath(directory: mountPoint)
       let status = try top.status()
       // Something else may be mounted there by now.
-      guard status.inode == LiveTree.rootInode else { return }
+      guard status.deviceName == state.withLock({ $0.device }) else { return }
       let watched = watchedFiles(onDevice: status.deviceName)
       let told = changes.filter { watched.isWhole || watched.inodes.contains($0.directory) }
       guard !told.isEmpty else { return }
@@ -180,7 +185,7 @@ final class Announcer: Sendable {
         try directory.make(name, mode: kind.typeBits | 0o600)
       }
     } catch {
-      // A directory that the kernel knows already, with a mount somewhere in the tree.
+      // A file that is open already, or a known directory while something is mounted in the tree.
       guard error.errno == Errno.exists else { throw error }
       return try directory.below(name).touch(both: true)
     }

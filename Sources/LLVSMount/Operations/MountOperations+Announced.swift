@@ -20,8 +20,13 @@ extension MountOperations {
     case .making(_, let kind, let isFree):
       guard let present, present.kind == kind else { return nil }
       // The kernel forgets the entry that it has, and gets it back with the answer to the call: the
-      // same directory for programs in it. But what is mounted below it would be unmounted.
-      if !isFree, tree.isKnownToKernel(present.node, besides: 1) { return nil }
+      // same directory for programs in it. But what is mounted below it would be unmounted, and an
+      // open file would be shown as deleted in /proc.
+      if kind == .directory {
+        if !isFree, tree.isKnownToKernel(present.node, besides: 1) { return nil }
+      } else if tree.isOpen(present.node) {
+        return nil
+      }
       return .absent(timeout: 0)
     case .removing(_, let kind):
       guard present == nil else { return nil }

@@ -51,4 +51,9 @@ extension LiveTree {
   package func isKnownToKernel(_ node: UInt64, besides count: UInt64) -> Bool {
     lock.withLock { _ in (known(node)?.lookups ?? 0) > count }
   }
+
+  /// True if a program has a node open.
+  package func isOpen(_ node: UInt64) -> Bool {
+    lock.withLock { _ in (known(node)?.handles ?? 0) > 0 }
+  }
 }
