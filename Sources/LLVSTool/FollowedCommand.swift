@@ -28,8 +28,9 @@ enum FollowedCommand {
     at root: String, _ context: CommandContext, _ run: @escaping @Sendable () throws -> Answer
   ) throws -> Answer {
     let state = Monitor(State())
-    Signals.admitInterrupts()
     try SystemThread.detach(name: "llvs-web-write") {
+      // Threads begin with all signals blocked.
+      Signals.admitInterrupts()
       state.withLock { $0.writer = SystemThread.kernelID }
       let result = Result { try run() }
       state.withLock { $0.result = result }

@@ -128,6 +128,39 @@ struct WebServerTests {
     #expect(said.hasSuffix("2\n"), "\(said)")
   }
 
+  @Test(
+    "The progress of a sync of a mounted store is told, and the sync can be cancelled",
+    .enabled(if: MountedStore.isPossible))
+  func followed() throws {
+    let server = try PageServer(
+      """
+      mkdir m hub; llvs mount s m -q; llvs peer hub "$PWD/hub" --store s -q
+      mkdir m/d; head -c 150M /dev/urandom | (cd m/d; split -b 100k -a 4 -)
+      """)
+    defer {
+      _ = try? server.run("llvs unmount --force m")
+      server.end()
+    }
+    let said = try server.run(
+      #"""
+      post api/run command=sync >/dev/null
+      for _ in $(seq 300); do get api/state | grep -q '"what":"[^"]' && break; sleep 0.03; done
+      llvs status --store s --json | grep -o '"running":...command":"[a-z]*"'
+      post api/cancel '' >/dev/null
+      for _ in $(seq 300); do get api/state | grep -q '"running":null' && break; sleep 0.03; done
+      get api/state | grep -o '"isDone":[a-z]*'; get api/state | grep -o '"error":"[a-z]*"'
+      llvs status --store s --json | grep -o '"running":...'
+      """#)
+    #expect(
+      said == """
+        "running":[{"command":"sync"
+        "isDone":false
+        "error":"interrupted"
+        "running":[],
+
+        """, "\(said)")
+  }
+
   @Test("A conflict is settled as it was seen, with a side or with a text")
   func conflicts() throws {
     let server = try PageServer(SampleScript.conflict)

@@ -39,7 +39,9 @@ extension ControlService {
     var fields = assignments.map { ReplyField($0.name.rawValue, scratch.text(of: $0.name)) }
     // A program may be installed later, so the setting is taken; but a slip is noticed now.
     let missing = assignments.flatMap { scratch.missingPrograms(of: $0.name) }
-    if !missing.isEmpty { fields.append(ReplyField("missingPrograms", .list(missing.map { .text($0) }))) }
+    if !missing.isEmpty {
+      fields.append(ReplyField("missingPrograms", .list(missing.map { .text($0) })))
+    }
     let notes = missing.map { "; \(PrintableText.text(Array($0.utf8))) is not installed here" }
     return CommandResult(changed.joined(separator: " ") + notes.joined(), fields)
   }
