@@ -23,3 +23,6 @@ public struct Atomic<Value: Sendable>: Sendable {
     nonmutating set { storage.value.withLock { $0 = newValue } }
   }
 }
+
+/// The name that the original has for ``Atomic`` since its version 0.11.
+public typealias Guarded = Atomic

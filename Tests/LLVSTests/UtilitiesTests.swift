@@ -76,7 +76,7 @@ struct UtilitiesTests {
   func batches() async {
     // Unchecked: the property itself can be used by any thread.
     final class Ranges: @unchecked Sendable {
-      @Atomic var all: [Range<Int>] = []
+      @Guarded var all: [Range<Int>] = []
     }
     let ranges = Ranges()
     let batcher = DynamicTaskBatcher(
