@@ -217,19 +217,40 @@ extension Verb {
       help: "Reads everything in the store, or in a peer's folder, and checks it for damage.",
       operands: .peers, run: verify),
     Verb(
-      name: "peer", usage: "llvs peer [NAME [ADDRESS|rm]] [--reset] [--force]",
+      name: "peer", usage: "llvs peer [NAME [ADDRESS|rm]] [--reset] [--force] [--encrypt]",
       help: """
         Lists peers, adds, changes or forgets one.
         ADDRESS is a directory or another store; bundle+DIRECTORY keeps versions there in compressed
         bundles, which only llvs reads. A server's address begins with s3://, s3+https://, https+webdav:// or
         rclone:. A peer that held versions and shows none of them, as an empty mount point does, is left
-        alone until --reset says that it was emptied on purpose.
+        alone until --reset says that it was emptied on purpose. With --encrypt everything there is encrypted: the
+        first store makes a passphrase, the others ask for it. The place has to be empty for that.
         """,
       options: [
         VerbOption("reset", help: "forget what was seen there, and send everything again"),
         VerbOption("force", help: "use a directory that holds other things too"),
+        VerbOption("encrypt", help: "encrypt everything there; asks for a passphrase"), lightKey,
       ], operands: .peers, run: peer),
+    Verb(
+      name: "key",
+      usage: "llvs key list|open|add|remove|rotate|export PEER [LABEL|DIR]",
+      help: """
+        Shows and changes the passphrases and keys of an encrypted peer.
+        list shows the passphrases by their labels, the keys, and how many bundles each encrypts. open asks
+        for a passphrase and gets the keys that it opens, as after another machine made a new one. add lets
+        another passphrase open the keys, remove takes one away. rotate makes a new key for what is new: the
+        way to go when a passphrase or a machine was lost. export writes files of the keys into DIR, which
+        only a passphrase opens; copied into keys/ of the peer they let machines in again.
+        The label is the machine's name where none is given. A passphrase is asked for on the terminal, or
+        is the first line of the file LLVS_PASSPHRASE_FILE, or of what the command LLVS_PASSPHRASE_COMMAND
+        prints.
+        """,
+      options: [lightKey],
+      operands: .choice(["list", "open", "add", "remove", "rotate", "export"]), run: key),
   ]
+
+  private static let lightKey = VerbOption(
+    "light", help: "make passphrases cheaper to try, for machines with less than 256 MiB to spare")
 
   private static let moving: [Verb] = [
     Verb(

@@ -13,7 +13,7 @@ extension Verb {
     let changes = ControlCommand.PeerChange.allCases.filter {
       line.has(String($0.rawValue.dropFirst(2)))
     }
-    guard words.count == 2 || !changes.isEmpty else {
+    guard words.count == 2 || !changes.isEmpty || line.has("encrypt") else {
       return try list(site, name, line, console)
     }
     var told: [String] = []
@@ -27,14 +27,22 @@ extension Verb {
     if words.count == 2 {
       let address = try wholeAddress(words[1])
       if !changes.contains(.force) { try refuseOccupied(address, name, at: site) }
+      if line.has("encrypt") {
+        told.append(try encrypt(name, at: address, site, line, console).text)
+      }
       try set(name, to: address, at: site)
       told.append("\(name) is \(address)")
       fields.append(ReplyField("address", address))
     }
+    if line.has("encrypt"), words.count < 2 {
+      let result = try encrypt(name, at: nil, site, line, console)
+      told.append(result.text)
+      fields = result.fields
+    }
     for change in changes {
       told.append(try site.run(["peer", name, change.rawValue], console).text)
     }
-    if line.isJSON || words.count < 2 {
+    if line.isJSON || words.count < 2 || line.has("encrypt") {
       console.reply(line, told.joined(separator: "; "), fields)
     }
     return .done

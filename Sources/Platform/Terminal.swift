@@ -9,6 +9,22 @@ extension StandardStream {
   }
 }
 
+extension StandardStream {
+  /// Reads a line as ``readLine()`` does, while the terminal shows nothing of what is typed.
+  ///
+  /// - Returns: nil at the end of the stream, or if this is no terminal whose echo can be turned off.
+  package func readHiddenLine() -> String? {
+    var before = termios()
+    guard unsafe tcgetattr(rawValue, &before) == 0 else { return nil }
+    var hidden = before
+    hidden.c_lflag &= ~tcflag_t(ECHO)
+    hidden.c_lflag |= tcflag_t(ECHONL)
+    guard unsafe tcsetattr(rawValue, TCSAFLUSH, &hidden) == 0 else { return nil }
+    defer { _ = unsafe tcsetattr(rawValue, TCSAFLUSH, &before) }
+    return readLine()
+  }
+}
+
 /// A program that shows this process's standard output page by page.
 ///
 /// - Concurrency: started and finished by one thread.

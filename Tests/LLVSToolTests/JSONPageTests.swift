@@ -86,6 +86,10 @@ struct JSONPageTests {
     run history a $at; run history a -u $at; run grep one $at; run grep -l one $at; run search one $at; run search one --history $at; run blame a $at
     run space $at; run events $at; run verify $at; run verify hub $at
     run export head out $at; run backup copy $at; run untrack l $at
+    mkdir sealed; echo words > words; export LLVS_PASSPHRASE_FILE=$PWD/words; run peer away "$PWD/sealed" --encrypt --light $at
+    run peer away --encrypt $at; run sync away $at; run key list away $at; run key open away $at
+    run key add away two --light $at; run key rotate away --light $at; run key remove away two $at
+    run key export away "$PWD/keys" --light $at; run set away.remove=off $at; run set $at; run peer away rm $at
     run peer hub rm $at
     echo text | run document doc.kvcrdt put name; run document doc.kvcrdt; run document doc.kvcrdt list
     run document doc.kvcrdt get name; run document doc.kvcrdt authors

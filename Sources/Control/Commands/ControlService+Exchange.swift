@@ -328,6 +328,9 @@ extension ControlService {
     let known = try translating { () throws(StoreError) in
       try store.write { (transaction) throws(StoreError) in
         transaction.removePeer(name)
+        for setting in PeerSettings.Name.allCases {
+          transaction.set(PeerSettings.key(name, setting), to: nil)
+        }
         return try store.peers().first { $0.name == name }
       }
     }

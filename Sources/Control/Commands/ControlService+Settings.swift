@@ -46,13 +46,62 @@ extension ControlService {
     return CommandResult(changed.joined(separator: " ") + notes.joined(), fields)
   }
 
+  /// Changes settings of peers: all of them or none.
+  func set(_ assignments: [PeerSettings.Assignment]) throws(ControlError) -> CommandResult {
+    let stored = try translating { () throws(StoreError) in
+      try store.write { (transaction) throws(StoreError) in
+        for assignment in assignments {
+          // A peer is set to be encrypted before it gets its address.
+          let isKnown = try store.peers().contains { $0.name == assignment.peer }
+          guard isKnown || assignment.name == .encrypt else {
+            throw .notFound("peer \(assignment.peer)")
+          }
+          transaction.set(
+            assignment.key, to: assignment.value.isEmpty ? nil : Array(assignment.value.utf8))
+        }
+      }
+      return try store.state().settings
+    }
+    let values = assignments.map { assignment in
+      (assignment, PeerSettings(of: assignment.peer, stored: stored).text(of: assignment.name))
+    }
+    return CommandResult(
+      values.map { "\($0.peer).\($0.name.rawValue)=\($1)" }.joined(separator: " "),
+      [
+        ReplyField(
+          "peers",
+          .list(
+            values.map { assignment, value in
+              .record([
+                ReplyField("peer", assignment.peer), ReplyField("name", assignment.name.rawValue),
+                ReplyField("value", value),
+              ])
+            }))
+      ])
+  }
+
+  /// The settings of peers that were set in this store.
+  private func ofPeers(
+    _ stored: [String: [UInt8]]
+  ) throws(ControlError) -> [(String, String, Bool)] {
+    try allPeers().flatMap { peer in
+      let settings = PeerSettings(of: peer.name, stored: stored)
+      return PeerSettings.Name.allCases.compactMap { name in
+        stored[PeerSettings.key(peer.name, name)].map { _ in
+          ("\(peer.name).\(name.rawValue)", settings.text(of: name), true)
+        }
+      }
+    }
+  }
+
   /// Lists settings, all without names: the value in force, and whether it was set in this store.
   func list(_ names: [StoreSettings.Name]) throws(ControlError) -> CommandResult {
     let stored = try translating { () throws(StoreError) in try store.state().settings }
     let settings = settings
-    let items = (names.isEmpty ? StoreSettings.Name.allCases : names).map { name in
+    var items = (names.isEmpty ? StoreSettings.Name.allCases : names).map { name in
       (name.rawValue, settings.text(of: name), stored[name.rawValue] != nil)
     }
+    if names.isEmpty { items += try ofPeers(stored) }
     let withheld = Set(settings.withheld.map(\.rawValue))
     let width = min(items.map { $0.0.utf8.count + $0.1.utf8.count }.max() ?? 0, 32)
     let lines = items.map { name, value, isSet in

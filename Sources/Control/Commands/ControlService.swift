@@ -130,6 +130,8 @@ package final class ControlService: Sendable {
     case .renameBranch(let old, let new): return try renameBranch(old, to: new, context)
     case .switchTo(let target, let line): return try switchTo(target, line: line, context)
     case .set(let assignments): return try set(assignments)
+    case .setPeers(let assignments): return try set(assignments)
+    case .key(let peer, let request): return try key(peer, request, context)
     case .settings(let names): return try list(names)
     case .ignore(let patterns): return try ignore(patterns)
     case .checkIgnored(let paths): return try checkIgnored(paths)

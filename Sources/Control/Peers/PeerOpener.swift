@@ -53,16 +53,19 @@ package struct PeerOpener: Sendable {
       if let store = try storePeer(path, isBundles: isBundles, opening) { return store }
     }
     return try translating { () throws(StoreError) in
-      try asking { () throws(RemoteError) in try layout(of: remote, opening) }
+      let options = try options(of: remote, opening)
+      return try asking { () throws(RemoteError) in try layout(of: remote, opening, options) }
     }
   }
 
   private static func layout(
-    of address: RemoteAddress, _ opening: PeerOpening
+    of address: RemoteAddress, _ opening: PeerOpening, _ options: BundleRemote.Options
   ) throws(RemoteError) -> any RemoteLayout {
     let objects = try connector(address, opening).open()
     let files = FileLayout(objects, transfer: opening.transfer)
-    let bundles = BundleRemote(objects, options(of: address))
+    let bundles = BundleRemote(objects, options)
+    // What is not encrypted is neither read nor written there.
+    if options.keys != nil { return bundles }
     let hasBundles = try holds(ExchangeFolders.bundles, objects)
     let hasFiles = try holds(ExchangeFolders.versions, objects)
     if case .directory(_, let isBundles) = address {
@@ -74,13 +77,34 @@ package struct PeerOpener: Sendable {
     return hasBundles ? SeveralLayouts([bundles, files]) : files
   }
 
-  private static func options(of address: RemoteAddress) -> BundleRemote.Options {
-    if case .directory(let path, _) = address { return .init(place: path, isDirectory: true) }
-    return .init(place: "\(address)", isDirectory: false)
+  private static func options(
+    of address: RemoteAddress, _ opening: PeerOpening
+  ) throws(StoreError) -> BundleRemote.Options {
+    let settings = PeerSettings(of: opening.name, stored: try opening.store.state().settings)
+    let place = place(of: address)
+    let isDirectory = if case .directory = address { true } else { false }
+    var options = BundleRemote.Options(place: place, isDirectory: isDirectory)
+    options.peer = opening.name
+    options.removes = settings.removes
+    if settings.encrypts {
+      let keys = try KeyRing.held(peer: opening.name, place: place, store: opening.store)
+      guard !keys.keys.isEmpty else {
+        throw .denied(
+          "everything at this peer is to be encrypted, and this store holds no key of it: "
+            + "\"llvs key open \(opening.name)\" asks for its passphrase")
+      }
+      options.keys = keys
+    }
+    return options
   }
 
-  private static func connector(_ address: RemoteAddress, _ opening: PeerOpening) -> RemoteConnector
-  {
+  /// The one name of a place, however its address is written.
+  static func place(of address: RemoteAddress) -> String {
+    if case .directory(let path, _) = address { return path }
+    return "\(address)"
+  }
+
+  static func connector(_ address: RemoteAddress, _ opening: PeerOpening) -> RemoteConnector {
     RemoteConnector(
       address,
       credentials: CredentialSources(
@@ -99,6 +123,17 @@ package struct PeerOpener: Sendable {
       return try objects.list(top, after: nil, page: nil).others.contains { $0.text == folder }
     }
     return try !objects.list(prefix, after: nil, page: nil).objects.isEmpty
+  }
+
+  /// Refuses a store, and a folder inside one, for a peer that is to be encrypted.
+  static func refuseStore(
+    _ address: RemoteAddress, _ opening: PeerOpening
+  ) throws(ControlError) {
+    guard case .directory(let path, _) = address else { return }
+    guard try !existing(path) else {
+      throw ControlError(.grammar, "\(path) is a store, and nothing in it can be encrypted")
+    }
+    try refuseInsideStore(path, opening.store)
   }
 
   // MARK: Documents
@@ -138,6 +173,9 @@ package struct PeerOpener: Sendable {
       try refuseInsideStore(path, opening.store)
       return nil
     }
+    guard try !isEncrypted(opening) else {
+      throw ControlError(.grammar, "\(path) is a store, and nothing in it can be encrypted")
+    }
     guard !isBundles else {
       throw ControlError(.grammar, "\(path) is a store, not a folder of bundles")
     }
@@ -145,6 +183,12 @@ package struct PeerOpener: Sendable {
       throw ControlError(.grammar, "\(path) is this store itself")
     }
     return StorePeer(path: path)
+  }
+
+  private static func isEncrypted(_ opening: PeerOpening) throws(ControlError) -> Bool {
+    try translating { () throws(StoreError) in
+      PeerSettings(of: opening.name, stored: try opening.store.state().settings).encrypts
+    }
   }
 
   /// True if the directory at a path is a store.

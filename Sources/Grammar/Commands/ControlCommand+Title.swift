@@ -30,6 +30,9 @@ extension ControlCommand {
     case .settle: "settle"
     case .conflicts: "conflicts"
     case .set(let assignments): Self.title("set", assignments.map(\.name.rawValue))
+    case .setPeers(let assignments):
+      Self.title("set", assignments.map { "\($0.peer).\($0.name.rawValue)" })
+    case .key(let peer, let request): Self.title("key", [request.word, peer])
     case .settings: "set"
     case .ignore, .checkIgnored: "ignore"
     case .untrack: "untrack"
@@ -50,6 +53,7 @@ extension ControlCommand {
   package var isQuery: Bool {
     switch self {
     case .ignore(let patterns): patterns.isEmpty
+    case .key(_, .list): true
     case .checkIgnored, .status, .pending, .log, .help, .conflicts, .tags, .branches,
       .settings:
       true

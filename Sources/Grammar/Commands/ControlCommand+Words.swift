@@ -19,11 +19,12 @@ extension ControlCommand {
     ("tag", "tag [NAME [VERSION] [--force] | --delete NAME | --rename NAME NEW]"),
     ("settle", "settle PATH|--all [ours|theirs|theirs.N|base|VERSION]"),
     ("conflicts", "conflicts [PATH]"),
-    ("set", "set [NAME...|NAME=VALUE...]"),
+    ("set", "set [NAME...|NAME=VALUE...|PEER.NAME=VALUE...]"),
     ("ignore", "ignore [PATTERN... | --check PATH...]"),
     ("untrack", "untrack PATH..."),
     ("verify", "verify [PEER]"),
     ("peer", "peer NAME --reset|--force"),
+    ("key", "key list|open|add|remove|rotate PEER [LABEL]"),
     ("status", "status"),
     ("pending", "pending"),
     ("log", "log [COUNT]"),
@@ -88,6 +89,7 @@ extension ControlCommand {
         throw arguments.misused("\"\(word)\" is neither --reset nor --force")
       }
       self = .peer(name, change)
+    case "key": self = try ControlCommand.key(&arguments)
     case "status": self = .status
     case "pending": self = .pending
     case "log": self = .log(count: try arguments.countIfAny())
@@ -213,18 +215,23 @@ extension ControlCommand {
   private static func setting(_ arguments: inout Arguments) throws(ControlError) -> ControlCommand {
     var assignments: [StoreSettings.Assignment] = []
     var names: [StoreSettings.Name] = []
+    var ofPeers: [PeerSettings.Assignment] = []
     while let word = try arguments.textIfAny() {
       if let equals = word.firstIndex(of: "=") {
-        assignments.append(
-          try StoreSettings.Assignment(
-            name: String(word[..<equals]), value: String(word[word.index(after: equals)...])))
+        let (name, value) = (String(word[..<equals]), String(word[word.index(after: equals)...]))
+        if PeerSettings.isName(name) {
+          ofPeers.append(try PeerSettings.Assignment(name: name, value: value))
+        } else {
+          assignments.append(try StoreSettings.Assignment(name: name, value: value))
+        }
       } else {
         names.append(try StoreSettings.Name(word: word))
       }
-      guard assignments.isEmpty || names.isEmpty else {
+      guard [assignments.isEmpty, names.isEmpty, ofPeers.isEmpty].count(where: { !$0 }) < 2 else {
         throw arguments.misused("\"\(word)\" beside others that are not as it is")
       }
     }
+    if !ofPeers.isEmpty { return .setPeers(ofPeers) }
     return assignments.isEmpty ? .settings(names) : .set(assignments)
   }
 
@@ -248,7 +255,7 @@ extension ControlCommand.Settlement {
 }
 
 /// The words after a command's name, taken one at a time.
-private struct Arguments {
+struct Arguments {
   let name: String
   private(set) var rest: ArraySlice<[UInt8]>
 

@@ -45,6 +45,8 @@ package enum ControlCommand: Hashable, Sendable {
   case conflicts(path: [UInt8]?)
   /// Changes settings.
   case set([StoreSettings.Assignment])
+  /// Changes settings of peers.
+  case setPeers([PeerSettings.Assignment])
   /// Lists the named settings; all of them without names.
   case settings([StoreSettings.Name])
   /// Adds lines to the store's own ignore patterns; without any, lists them.
@@ -57,6 +59,8 @@ package enum ControlCommand: Hashable, Sendable {
   case verify(peer: String?)
   /// Changes what is known of a peer's place.
   case peer(String, PeerChange)
+  /// Does something with the keys of an encrypted peer.
+  case key(String, KeyRequest)
   /// Shows the state of the store.
   case status
   /// Lists the changes that are in no version yet.

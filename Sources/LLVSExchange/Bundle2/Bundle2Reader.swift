@@ -76,7 +76,9 @@ final class Bundle2Reader: Sendable {
       seal = keys.seal(
         keyID: tail.keyID, salt: tail.salt, writer: name.writer, sequence: name.sequence)
       guard seal != nil else {
-        throw .fromTheFuture("\(label): it is encrypted with a key that is not held")
+        throw .fromTheFuture(
+          "\(label): it is encrypted with a key that this store does not hold; \"llvs key open\" "
+            + "asks for its passphrase")
       }
     } else {
       guard keys == nil else {

@@ -72,6 +72,8 @@ struct NotedBundle: Sendable {
     static let hasOtherEntries = State(rawValue: 64)
     /// This store put it, and a list has shown it since.
     static let seen = State(rawValue: 128)
+    /// It is encrypted.
+    static let sealed = State(rawValue: 256)
   }
 
   let name: BundleName

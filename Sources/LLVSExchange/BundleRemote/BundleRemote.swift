@@ -19,7 +19,9 @@ package struct BundleRemote: RemoteLayout {
     var removal: RemovalRules
     var combining: CombiningRules?
     /// The keys of a remote whose bundles are encrypted; nil for one whose bundles are not.
-    var keys: (any BundleKeys)?
+    package var keys: HeldKeys?
+    /// The peer's name, for messages.
+    package var peer = "PEER"
     /// The name that this store writes under, where it is not its replica id.
     var writer: String?
 

@@ -255,6 +255,7 @@ final class BundleSender {
     let name = BundleName(
       writer: session.writer, sequence: bundle.sequence, length: length, hash: hash)
     var noted = NotedBundle(name, [.named, .read, .proved], BundleFacts(directory))
+    if options.keys != nil { noted.state.insert(.sealed) }
     noted.facts.place = options.place
     try session.note([(noted, bundle.writer.order)])
     if !isPrepared {

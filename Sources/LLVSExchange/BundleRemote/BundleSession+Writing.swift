@@ -70,13 +70,29 @@ extension BundleSession {
   ///
   /// - Throws: ``StoreError/denied(_:)``.
   func refuseEncrypted() throws(StoreError) {
-    guard options.keys == nil, !listing.names.contains(where: isOwn),
-      let prefix = ObjectPrefix(folder: KeyFileName.directory)
-    else { return }
+    guard !listing.names.contains(where: isOwn) else { return }
+    try refuseKeys()
+  }
+
+  /// Stops where bundles are encrypted and there are keys, and this peer is not set to be encrypted.
+  ///
+  /// - Throws: ``StoreError/denied(_:)``.
+  func stopAtEncrypted() throws(StoreError) {
+    guard options.keys == nil, faults.values.contains(where: { $0.reading == .unknown }) else {
+      return
+    }
+    try refuseKeys()
+  }
+
+  private func refuseKeys() throws(StoreError) {
+    guard options.keys == nil, let prefix = ObjectPrefix(folder: KeyFileName.directory) else {
+      return
+    }
     let files = try asking { () throws(RemoteError) in try objects.all(prefix, atMost: 4096) }
     guard !files.contains(where: { KeyFileName($0.name.last) != nil }) else {
       throw .denied(
-        "everything at this remote is encrypted, and this peer is not set to be: nothing was sent")
+        "what is there is encrypted, and this peer is not set to be: nothing was exchanged; "
+          + "\"llvs peer \(options.peer) --encrypt\" asks for its passphrase")
     }
   }
 }

@@ -50,6 +50,7 @@ final class BundleSession {
     notes = [:]
     try loadNotes()
     try takeIn()
+    try stopAtEncrypted()
     try noteSeen()
     try forgetGone()
   }
@@ -141,7 +142,7 @@ final class BundleSession {
   func view(without going: Set<BundleName> = []) -> RemoteView {
     var known: [KnownBundle] = []
     for name in listing.names where !going.contains(name) && !gone.contains(name) {
-      if let noted = notes[name], noted.state.contains(.read) {
+      if let noted = notes[name], isUsable(noted) {
         known.append(KnownBundle(name: name, claims: noted.facts.claims))
       } else {
         known.append(KnownBundle(name: name, reading: faults[name]?.reading ?? .malformed))
@@ -151,6 +152,12 @@ final class BundleSession {
       known.append(KnownBundle(name: noted.name, claims: noted.facts.claims))
     }
     return RemoteView(known)
+  }
+
+  /// Returns true for a bundle that was read, and that is encrypted if and only if this peer's are: the
+  /// setting may have changed since.
+  private func isUsable(_ noted: NotedBundle) -> Bool {
+    noted.state.contains(.read) && noted.state.contains(.sealed) == (options.keys != nil)
   }
 
   /// Returns true for a bundle that this store put and no list shows yet.
@@ -192,7 +199,7 @@ final class BundleSession {
   /// faults.
   private func takeIn() throws(StoreError) {
     faults = faults.filter { listed.contains($0.key) }
-    let new = listing.names.filter { notes[$0]?.state.contains(.read) != true }
+    let new = listing.names.filter { name in notes[name].map { !isUsable($0) } ?? true }
     var start = 0
     while start < new.count {
       let part = Array(new[start..<min(start + 64, new.count)])
@@ -212,6 +219,7 @@ final class BundleSession {
           noted.facts.place = options.place
           noted.state.insert(taken.isProved ? [.read, .proved] : .read)
           if taken.hasOtherEntries { noted.state.insert(.hasOtherEntries) }
+          if options.keys != nil { noted.state.insert(.sealed) }
           changes.append((noted, taken.items))
           keep(opened)
         case .failure(.gone): gone.insert(name)
@@ -296,7 +304,7 @@ final class BundleSession {
   ///
   /// - Returns: false if some of its bytes are wrong.
   func prove(_ name: BundleName) throws(StoreError) -> Bool {
-    guard var noted = notes[name], noted.state.contains(.read) else { return false }
+    guard var noted = notes[name], isUsable(noted) else { return false }
     if noted.state.contains(.proved) { return true }
     do throws(StoreError) {
       guard case .second(let bundle) = try opened(name) else { return false }

@@ -11,28 +11,35 @@ internal import Platform
 package struct KeyRing {
   private let objects: any ObjectStore
   private let path: String
+  private let place: String
 
-  /// The keys of a peer.
-  package init(_ objects: any ObjectStore, peer: String, store: Store) {
+  /// The keys of a peer. `place` is its address: keys that are held for another place do not count.
+  package init(_ objects: any ObjectStore, peer: String, place: String, store: Store) {
     self.objects = objects
+    self.place = place
     path = Self.path(peer, store)
   }
 
+  /// The names of peers have no colons, so no peer's credentials stand there.
   private static func path(_ peer: String, _ store: Store) -> String {
-    "\(store.path)/secrets/\(peer).keys"
+    "\(store.secretsDirectory)/\(peer):keys"
   }
 
   // MARK: What this store holds
 
-  /// Returns the keys that a store holds for a peer; none where there is no file.
+  /// Returns the keys that a store holds for a peer at a place; none where there is no file, or where
+  /// the peer was at another place when they were got: a key whose file is not at the remote must
+  /// encrypt nothing there.
   ///
   /// - Throws: ``StoreError/denied(_:)`` if others may read the file, ``StoreError/corrupt(_:)`` if it
   ///   cannot be understood.
-  package static func held(peer: String, store: Store) throws(StoreError) -> HeldKeys {
-    HeldKeys(try read(path(peer, store)))
+  package static func held(
+    peer: String, place: String, store: Store
+  ) throws(StoreError) -> HeldKeys {
+    HeldKeys(try read(path(peer, store), place))
   }
 
-  private static func read(_ path: String) throws(StoreError) -> [RemoteKey] {
+  private static func read(_ path: String, _ place: String) throws(StoreError) -> [RemoteKey] {
     let text: [UInt8]
     let isPrivate: Bool
     do throws(SystemError) {
@@ -48,7 +55,10 @@ package struct KeyRing {
       throw .denied("\(path): others than its owner may read it; \"chmod 600\" changes that")
     }
     var keys: [RemoteKey] = []
-    for line in String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline) {
+    var lines = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
+    guard lines.first == "at \(place)" else { return [] }
+    lines.removeFirst()
+    for line in lines {
       let words = line.split(separator: " ")
       guard words.count == 2, let bytes = Digest(hex: words[0])?.bytes, let made = UInt64(words[1])
       else { throw .corrupt("\(path): a line is no key") }
@@ -58,9 +68,11 @@ package struct KeyRing {
   }
 
   private func hold(_ keys: [RemoteKey]) throws(StoreError) {
-    let lines = HeldKeys(keys).keys.map { key in
-      "\(Digest(bytes: key.bytes)?.hex ?? "") \(key.made)\n"
-    }
+    let lines =
+      ["at \(place)\n"]
+      + HeldKeys(keys).keys.map { key in
+        "\(Digest(bytes: key.bytes)?.hex ?? "") \(key.made)\n"
+      }
     let directory = FileSystem.directory(of: path)
     do throws(SystemError) {
       if try !FileSystem.exists(directory) {
@@ -72,8 +84,13 @@ package struct KeyRing {
     }
   }
 
+  /// Returns the keys that this store holds for the peer at its place.
+  ///
+  /// - Throws: as ``held(peer:place:store:)``.
+  package func heldKeys() throws(StoreError) -> HeldKeys { HeldKeys(try held()) }
+
   private func held() throws(StoreError) -> [RemoteKey] {
-    try KeyRing.read(path)
+    try KeyRing.read(path, place)
   }
 
   // MARK: Files at the remote
@@ -104,7 +121,7 @@ package struct KeyRing {
     guard let name = KeyFileName(label, file),
       let object = ObjectName("\(KeyFileName.directory)/\(name.text)")
     else {
-      throw .invalid("\"\(label)\" is no name for a key: letters, digits, dots and underscores")
+      throw Self.malformed(label)
     }
     try asking { () throws(RemoteError) in
       try objects.prepare([KeyFileName.directory])
@@ -155,16 +172,67 @@ package struct KeyRing {
     return keys
   }
 
-  /// Puts one file more for the key that encrypts, which another passphrase opens.
+  /// Puts files more for all keys that are held, which another passphrase opens.
   ///
+  /// - Returns: the names of the files.
   /// - Throws: ``StoreError/denied(_:)`` if no key is held.
+  @discardableResult
   package func add(
     label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
-  ) throws(StoreError) {
-    guard let key = HeldKeys(try held()).keys.first else {
-      throw .denied("this store holds no key of this remote")
+  ) throws(StoreError) -> [KeyFileName] {
+    var names: [KeyFileName] = []
+    for (name, file) in try made(label: label, passphrase: passphrase, strength: strength) {
+      try put(file, label: label)
+      names.append(name)
     }
-    try put(try KeyFile(key, passphrase: passphrase, strength: strength), label: label)
+    return names
+  }
+
+  /// Returns files of all keys that are held, as they would stand at the remote.
+  ///
+  /// - Throws: ``StoreError/denied(_:)`` if no key is held, ``StoreError/invalid(_:)`` for a label or
+  ///   passphrase that cannot be used.
+  package func made(
+    label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
+  ) throws(StoreError) -> [(name: KeyFileName, file: KeyFile)] {
+    let keys = HeldKeys(try held()).keys
+    guard !keys.isEmpty else { throw .denied("this store holds no key of this remote") }
+    return try Self.made(keys, label, passphrase, strength)
+  }
+
+  private static func made(
+    _ keys: [RemoteKey], _ label: String, _ passphrase: [UInt8], _ strength: KeyFile.Strength
+  ) throws(StoreError) -> [(name: KeyFileName, file: KeyFile)] {
+    var files: [(name: KeyFileName, file: KeyFile)] = []
+    for key in keys {
+      let file = try KeyFile(key, passphrase: passphrase, strength: strength)
+      guard let name = KeyFileName(label, file) else { throw malformed(label) }
+      files.append((name, file))
+    }
+    return files
+  }
+
+  private static func malformed(_ label: String) -> StoreError {
+    .invalid("\"\(label)\" is no name for a key: letters, digits, dots and underscores")
+  }
+
+  /// Makes a new key, which encrypts from now on, and puts files of it and of the keys held before,
+  /// which a passphrase opens. Files that had the label before are removed.
+  ///
+  /// - Throws: as ``add(label:passphrase:strength:)``.
+  @discardableResult
+  package func rotate(
+    label: String, passphrase: [UInt8], strength: KeyFile.Strength = .usual
+  ) throws(StoreError) -> RemoteKey {
+    let old = HeldKeys(try held()).keys
+    guard !old.isEmpty else { throw .denied("this store holds no key of this remote") }
+    let before = try files().filter { $0.label == label }
+    let key = try create(label: label, passphrase: passphrase, strength: strength)
+    for (_, file) in try Self.made(old, label, passphrase, strength) {
+      try put(file, label: label)
+    }
+    for name in before { try delete(name) }
+    return key
   }
 
   /// Removes the files with a label. Whoever has a copy of one can open it still.
@@ -178,9 +246,41 @@ package struct KeyRing {
     guard going.count < all.count else {
       throw .invalid("\(label) is the only key: without it nobody could read this remote again")
     }
-    for name in going {
-      guard let object = ObjectName("\(KeyFileName.directory)/\(name.text)") else { continue }
-      try asking { () throws(RemoteError) in try objects.delete(object) }
+    for name in going { try delete(name) }
+  }
+
+  private func delete(_ name: KeyFileName) throws(StoreError) {
+    guard let object = ObjectName("\(KeyFileName.directory)/\(name.text)") else { return }
+    try asking { () throws(RemoteError) in try objects.delete(object) }
+  }
+
+  // MARK: Bundles
+
+  /// The number of bundles that are encrypted with each key, by the names of the keys; those that are
+  /// not encrypted have an empty name.
+  ///
+  /// - Complexity: one short request for each bundle.
+  package func bundles(_ control: ExchangeControl) throws(StoreError) -> [String: Int] {
+    let names = try BundleListing(objects, clock: .system).names
+    let length = UInt64(Bundle2Format.sealedTailLength)
+    let control = UncheckedControl(control)
+    let keys = try Threads.map(names.count, width: 8) { (index) throws(StoreError) -> String? in
+      try control.value.check()
+      let name = names[index]
+      guard name.length > length else { return "" }
+      do throws(RemoteError) {
+        let tail = try objects.bytes(
+          of: name.object, range: (name.length - length)..<name.length, atMost: Int(length))
+        guard tail.suffix(8) == Bundle2Format.sealedTailMagic[...] else { return "" }
+        return RemoteKey.name(of: tail.prefix(8))
+      } catch {
+        // A bundle may be removed meanwhile.
+        guard error.kind == .absent else { throw StoreError(error) }
+        return nil
+      }
+    }
+    return keys.reduce(into: [:]) { counts, key in
+      if let key { counts[key, default: 0] += 1 }
     }
   }
 }

@@ -30,7 +30,9 @@ package struct RemoteKey: Hashable, Sendable {
   }
 
   /// The id in 16 hex digits, as people see it.
-  package var name: String {
+  package var name: String { Self.name(of: id[...]) }
+
+  static func name(of id: ArraySlice<UInt8>) -> String {
     id.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
@@ -106,7 +108,8 @@ package struct HeldKeys: BundleKeys {
 
   func newSeal(writer: String, sequence: UInt64) throws(StoreError) -> any FrameSeal {
     guard let key = keys.first else {
-      throw .denied("no key is held for this peer; \"llvs key\" says how to get one")
+      throw .denied(
+        "this store holds no key of this peer; \"llvs key open\" asks for its passphrase")
     }
     var own = Array(writer.utf8)
     own.append(bigEndian: sequence)

@@ -1,0 +1,221 @@
+package import Grammar
+import LLVSCore
+import LLVSExchange
+import ObjectStores
+
+/// The keys of a peer at which everything is encrypted (docs/formats.md, "Encrypted remotes").
+package struct PeerKeys {
+  /// The reason why something was not done.
+  package typealias Failure = ControlError
+  /// Returns a passphrase; true for one that is new, which people type twice.
+  package typealias Asking = (_ isNew: Bool) throws(Failure) -> [UInt8]
+
+  private let name: String
+  private let ring: KeyRing
+  private let objects: any ObjectStore
+  private let transfer: TransferControl
+  /// How much work it is to try a passphrase.
+  var strength = KeyFile.Strength.usual
+  /// True to make files for machines with little memory.
+  package var isLight = false {
+    didSet { strength = isLight ? .light : .usual }
+  }
+
+  /// Opens the place of a peer.
+  ///
+  /// - Throws: ``ControlError`` for a document or another store, which cannot be encrypted, or as
+  ///   opening a peer does.
+  package init(
+    _ opening: PeerOpening, at address: PeerAddress
+  ) throws(ControlError) {
+    guard case .remote(let remote) = address else {
+      throw ControlError(.grammar, "a document cannot be encrypted")
+    }
+    name = opening.name
+    transfer = opening.transfer
+    try PeerOpener.refuseStore(remote, opening)
+    objects = try translating { () throws(StoreError) in
+      try asking { () throws(RemoteError) in try PeerOpener.connector(remote, opening).open() }
+    }
+    ring = KeyRing(
+      objects, peer: opening.name, place: PeerOpener.place(of: remote), store: opening.store)
+  }
+
+  /// Makes the first key of a remote where nothing stands yet, or gets the keys that a passphrase
+  /// opens.
+  ///
+  /// - Throws: ``ControlError`` of kind `exists` for a remote that holds what is not encrypted, of kind
+  ///   `notPermitted` for a wrong passphrase.
+  package func open(label: String, _ passphrase: Asking) throws(ControlError) -> CommandResult {
+    let files = try translating { () throws(StoreError) in try ring.files() }
+    if !files.isEmpty {
+      let words = try passphrase(false)
+      let keys = try translating { () throws(StoreError) in try ring.unlock(passphrase: words) }
+      return CommandResult(
+        "\(name) is encrypted, and its key is held here",
+        [
+          ReplyField("peer", name), ReplyField("isNew", .flag(false)),
+          ReplyField("key", keys.keys.first?.name ?? ""),
+        ])
+    }
+    try refuseOccupied()
+    let words = try passphrase(true)
+    let key = try translating { () throws(StoreError) in
+      try ring.create(label: label, passphrase: words, strength: strength)
+    }
+    return CommandResult(
+      "\(name) is encrypted with a new key: who loses the passphrase and all machines that hold the key "
+        + "cannot read what is there",
+      [
+        ReplyField("peer", name), ReplyField("isNew", .flag(true)), ReplyField("key", key.name),
+      ])
+  }
+
+  /// Refuses a remote that holds versions: nothing encrypts them afterwards.
+  private func refuseOccupied() throws(ControlError) {
+    for folder in [ExchangeFolders.bundles, ExchangeFolders.versions] {
+      guard let prefix = ObjectPrefix(folder: folder) else { continue }
+      let isEmpty = try translating { () throws(StoreError) in
+        try asking { () throws(RemoteError) in
+          try objects.list(prefix, after: nil, page: nil).objects.isEmpty
+        }
+      }
+      guard isEmpty else {
+        throw ControlError(
+          .exists,
+          "\(name) holds versions already and no key: what is there cannot be encrypted afterwards; use a "
+            + "place that is empty, and remove the old one when everything was sent to the new")
+      }
+    }
+  }
+
+  /// Lists the key files, the keys held here and the bundles of each.
+  package func list() throws(ControlError) -> CommandResult {
+    let transfer = transfer
+    let (files, held, counts) = try translating { () throws(StoreError) in
+      (
+        try ring.files(), try ring.heldKeys().keys,
+        try ring.bundles(ExchangeControl(isCancelled: { transfer.isCancelled }))
+      )
+    }
+    let labels = Set(files.map(\.label)).sorted()
+    let known = Set(held.map(\.name))
+    var lines = labels.isEmpty ? ["no passphrase opens a key at \(name)"] : []
+    if !labels.isEmpty { lines.append("passphrases: \(labels.joined(separator: ", "))") }
+    for (index, key) in held.enumerated() {
+      let time = TimestampText.iso(Int64(clamping: key.made))
+      lines.append(
+        "key \(key.name), made \(time), \(Self.count(counts[key.name] ?? 0))"
+          + (index == 0 ? ", encrypts what is new" : ""))
+    }
+    for (key, count) in counts.sorted(by: { $0.key < $1.key }) where !known.contains(key) {
+      lines.append(
+        key.isEmpty
+          ? "not encrypted, and not read: \(Self.count(count))"
+          : "key \(key), not held here, \(Self.count(count))")
+    }
+    return CommandResult(
+      lines.joined(separator: "\n"),
+      [
+        ReplyField("peer", name),
+        ReplyField("labels", .list(labels.map { .text($0) })),
+        ReplyField(
+          "keys",
+          .list(
+            held.map { key in
+              .record([
+                ReplyField("key", key.name),
+                ReplyField("made", TimestampText.iso(Int64(clamping: key.made))),
+                ReplyField("isHeld", .flag(true)), ReplyField("bundles", counts[key.name] ?? 0),
+              ])
+            }
+              + counts.filter { !known.contains($0.key) && !$0.key.isEmpty }
+              .sorted { $0.key < $1.key }.map { key, count in
+                .record([
+                  ReplyField("key", key), ReplyField("made", .null),
+                  ReplyField("isHeld", .flag(false)), ReplyField("bundles", count),
+                ])
+              })),
+        ReplyField("plainBundles", counts[""] ?? 0),
+      ])
+  }
+
+  private static func count(_ bundles: Int) -> String {
+    bundles == 1 ? "1 bundle" : "\(bundles) bundles"
+  }
+
+  /// Lets another passphrase open the keys.
+  package func add(label: String, _ passphrase: Asking) throws(ControlError) -> CommandResult {
+    try refuseLabel(label)
+    try requireKey()
+    let words = try passphrase(true)
+    _ = try translating { () throws(StoreError) in
+      try ring.add(label: label, passphrase: words, strength: strength)
+    }
+    return done("the passphrase \(label) opens \(name) too", label)
+  }
+
+  /// Refuses a label that is taken: two passphrases could not be told apart.
+  private func refuseLabel(_ label: String) throws(ControlError) {
+    let files = try translating { () throws(StoreError) in try ring.files() }
+    guard !files.contains(where: { $0.label == label }) else {
+      throw ControlError(
+        .exists, "there is a passphrase \(label) at \(name); give the new one another label")
+    }
+  }
+
+  private func requireKey() throws(ControlError) {
+    let held = try translating { () throws(StoreError) in try ring.heldKeys() }
+    guard !held.keys.isEmpty else {
+      throw ControlError(
+        .notPermitted,
+        "this store holds no key of \(name); \"llvs key open \(name)\" asks for its passphrase")
+    }
+  }
+
+  /// Removes what a passphrase opens.
+  package func remove(label: String) throws(ControlError) -> CommandResult {
+    try translating { () throws(StoreError) in try ring.remove(label: label) }
+    return done(
+      "the passphrase \(label) opens \(name) no more; who has a copy of its file and knows it still can: "
+        + "\"llvs key rotate \(name)\" encrypts what is new with another key", label)
+  }
+
+  /// Makes another key, which encrypts from now on.
+  package func rotate(label: String, _ passphrase: Asking) throws(ControlError) -> CommandResult {
+    try requireKey()
+    let words = try passphrase(true)
+    let key = try translating { () throws(StoreError) in
+      try ring.rotate(label: label, passphrase: words, strength: strength)
+    }
+    return CommandResult(
+      "\(name): what is new is encrypted with the key \(key.name); on other machines say "
+        + "\"llvs key open \(name)\" with the new passphrase",
+      [ReplyField("peer", name), ReplyField("label", label), ReplyField("key", key.name)])
+  }
+
+  /// Returns files of the keys held, which a passphrase opens, by their names.
+  package func export(
+    label: String, _ passphrase: Asking
+  ) throws(ControlError) -> [(name: String, bytes: [UInt8])] {
+    try requireKey()
+    let words = try passphrase(true)
+    return try translating { () throws(StoreError) in
+      try ring.made(label: label, passphrase: words, strength: strength)
+        .map { ($0.name.text, $0.file.bytes) }
+    }
+  }
+
+  private func done(_ text: String, _ label: String) -> CommandResult {
+    CommandResult(text, [ReplyField("peer", name), ReplyField("label", label)])
+  }
+
+  /// The label of this machine's passphrase, made of its name.
+  package static func label(_ machine: String) -> String {
+    let letters = machine.utf8.prefix(64).map { byte -> UInt8 in
+      KeyFileName.isLabel("a\(Character(UnicodeScalar(byte)))") ? byte : UInt8(ascii: "_")
+    }
+    let label = String(decoding: letters, as: UTF8.self)
+    return KeyFileName.isLabel(label) ? label : "key"
+  }
+}

@@ -1,0 +1,108 @@
+/// The settings of one peer. They are kept in the store, go with the peer's name, and are not exchanged.
+package struct PeerSettings: Hashable, Sendable {
+  /// The names of the settings, as they stand behind the peer's: `NAME.encrypt`.
+  package enum Name: String, Hashable, Sendable, CaseIterable {
+    /// Everything at the peer is encrypted.
+    case encrypt
+    /// Bundles that this store replaced are removed there.
+    case remove
+
+    init(word: String) throws(ControlError) {
+      guard let known = Name(rawValue: word) else {
+        let names = Name.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ControlError(.grammar, "peers have no setting \"\(word)\": \(names)")
+      }
+      self = known
+    }
+  }
+
+  /// True if everything at the peer is encrypted.
+  package var encrypts = false
+  /// True if this store's own bundles are removed after they were replaced.
+  package var removes = true
+
+  /// Creates the default settings.
+  package init() {}
+
+  /// One setting of a peer and its new value, checked; an empty value restores the default.
+  package struct Assignment: Hashable, Sendable {
+    /// The peer.
+    package let peer: String
+    /// The setting that changes.
+    package let name: Name
+    /// Its new value, as the user wrote it.
+    package let value: String
+
+    /// Checks a name, `PEER.SETTING`, and a value.
+    ///
+    /// - Throws: ``ControlError`` of kind `grammar` if there is no such setting, or it cannot have the
+    ///   value.
+    package init(name: String, value: String) throws(ControlError) {
+      (peer, self.name) = try PeerSettings.names(name)
+      self.value = value
+      var scratch = PeerSettings()
+      try scratch.assign(self.name, value)
+    }
+
+    /// The name under which the store keeps it.
+    package var key: String { PeerSettings.key(peer, name) }
+  }
+
+  /// Returns true if a word is the name of a peer's setting, right or wrong.
+  package static func isName(_ word: String) -> Bool { word.contains(".") }
+
+  /// Reads `PEER.SETTING`; the peer's name may have dots too.
+  ///
+  /// - Throws: ``ControlError`` of kind `grammar`.
+  package static func names(_ word: String) throws(ControlError) -> (peer: String, name: Name) {
+    guard let dot = word.lastIndex(of: "."), dot != word.startIndex else {
+      throw ControlError(.grammar, "\"\(word)\" is not PEER.SETTING")
+    }
+    return (String(word[..<dot]), try Name(word: String(word[word.index(after: dot)...])))
+  }
+
+  /// The name under which the store keeps a setting.
+  package static func key(_ peer: String, _ name: Name) -> String {
+    "peer.\(peer).\(name.rawValue)"
+  }
+
+  /// Reads the settings of a peer from those that a store holds. One that cannot be read has the value
+  /// that is safe: encrypted, and nothing removed.
+  package init(of peer: String, stored: [String: [UInt8]]) {
+    for name in Name.allCases {
+      guard let bytes = stored[Self.key(peer, name)] else { continue }
+      do throws(ControlError) {
+        try assign(name, String(decoding: bytes, as: UTF8.self))
+      } catch {
+        switch name {
+        case .encrypt: encrypts = true
+        case .remove: removes = false
+        }
+      }
+    }
+  }
+
+  private mutating func assign(_ name: Name, _ value: String) throws(ControlError) {
+    let standard = PeerSettings()
+    func flag(or standard: Bool) throws(ControlError) -> Bool {
+      switch value {
+      case "": return standard
+      case "on": return true
+      case "off": return false
+      default: throw ControlError(.grammar, "\(name.rawValue)=\(value) is not on or off")
+      }
+    }
+    switch name {
+    case .encrypt: encrypts = try flag(or: standard.encrypts)
+    case .remove: removes = try flag(or: standard.removes)
+    }
+  }
+
+  /// The value of a setting as it is written.
+  package func text(of name: Name) -> String {
+    switch name {
+    case .encrypt: encrypts ? "on" : "off"
+    case .remove: removes ? "on" : "off"
+    }
+  }
+}
