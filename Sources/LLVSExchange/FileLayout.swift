@@ -54,6 +54,8 @@ package struct SeveralLayouts: RemoteLayout {
   /// Uses layouts of one place; the first is read first.
   package init(_ layouts: [any RemoteLayout]) { self.layouts = layouts }
 
+  var bundleRemote: BundleRemote? { layouts.lazy.compactMap { $0 as? BundleRemote }.first }
+
   package func outline(
     for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> PlaceOutline {

@@ -30,6 +30,11 @@ package protocol RemoteLayout: Sendable {
 }
 
 extension RemoteLayout {
+  /// The part of the remote that holds bundles; nil if there is none.
+  package var bundles: BundleRemote? {
+    (self as? SeveralLayouts)?.bundleRemote ?? self as? BundleRemote
+  }
+
   /// The default: an empty outline.
   package func outline(
     for store: Store, _ control: ExchangeControl

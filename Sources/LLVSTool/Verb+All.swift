@@ -217,7 +217,8 @@ extension Verb {
       help: "Reads everything in the store, or in a peer's folder, and checks it for damage.",
       operands: .peers, run: verify),
     Verb(
-      name: "peer", usage: "llvs peer [NAME [ADDRESS|rm]] [--reset] [--force] [--encrypt]",
+      name: "peer",
+      usage: "llvs peer [NAME [ADDRESS|rm|adopt WRITER]] [--reset] [--force] [--encrypt]",
       help: """
         Lists peers, adds, changes or forgets one.
         ADDRESS is a directory or another store; bundle+DIRECTORY keeps versions there in compressed
@@ -225,6 +226,8 @@ extension Verb {
         rclone:. A peer that held versions and shows none of them, as an empty mount point does, is left
         alone until --reset says that it was emptied on purpose. With --encrypt everything there is encrypted: the
         first store makes a passphrase, the others ask for it. The place has to be empty for that.
+        adopt takes over the bundles of a writer whose device is lost, so that they are kept few too; a writer
+        that put something within 30 days is not lost.
         """,
       options: [
         VerbOption("reset", help: "forget what was seen there, and send everything again"),

@@ -7,8 +7,16 @@ import Platform
 extension Verb {
   /// Lists peers, adds, changes or forgets one.
   @Sendable static func peer(_ line: CommandLine, _ console: Console) throws -> ExitCode {
-    let words = try line.operands(0...2)
+    let words = try line.operands(0...3)
     let site = try CommandTarget(line)
+    if words.count == 3 {
+      guard words[1] == "adopt" else {
+        throw UsageError("\"\(words[2])\" is one word too many: llvs peer NAME adopt WRITER")
+      }
+      let answer = try site.run(["adopt", words[0], words[2]], console)
+      if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
+      return .done
+    }
     guard let name = words.first else { return try list(site, nil, line, console) }
     let changes = ControlCommand.PeerChange.allCases.filter {
       line.has(String($0.rawValue.dropFirst(2)))

@@ -328,6 +328,7 @@ extension ControlService {
     let known = try translating { () throws(StoreError) in
       try store.write { (transaction) throws(StoreError) in
         transaction.removePeer(name)
+        transaction.set(PeerSettings.adoptedKey(name), to: nil)
         for setting in PeerSettings.Name.allCases {
           transaction.set(PeerSettings.key(name, setting), to: nil)
         }

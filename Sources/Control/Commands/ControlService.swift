@@ -131,6 +131,7 @@ package final class ControlService: Sendable {
     case .switchTo(let target, let line): return try switchTo(target, line: line, context)
     case .set(let assignments): return try set(assignments)
     case .setPeers(let assignments): return try set(assignments)
+    case .adopt(let peer, let writer): return try adopt(writer, at: peer, context)
     case .key(let peer, let request): return try key(peer, request, context)
     case .settings(let names): return try list(names)
     case .ignore(let patterns): return try ignore(patterns)

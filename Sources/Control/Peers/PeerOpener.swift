@@ -86,6 +86,7 @@ package struct PeerOpener: Sendable {
     var options = BundleRemote.Options(place: place, isDirectory: isDirectory)
     options.peer = opening.name
     options.removes = settings.removes
+    options.adopted = settings.adopted
     if settings.encrypts {
       let keys = try KeyRing.held(peer: opening.name, place: place, store: opening.store)
       guard !keys.keys.isEmpty else {

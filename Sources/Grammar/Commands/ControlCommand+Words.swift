@@ -24,6 +24,7 @@ extension ControlCommand {
     ("untrack", "untrack PATH..."),
     ("verify", "verify [PEER]"),
     ("peer", "peer NAME --reset|--force"),
+    ("adopt", "adopt PEER WRITER"),
     ("key", "key list|open|add|remove|rotate PEER [LABEL]"),
     ("status", "status"),
     ("pending", "pending"),
@@ -89,6 +90,8 @@ extension ControlCommand {
         throw arguments.misused("\"\(word)\" is neither --reset nor --force")
       }
       self = .peer(name, change)
+    case "adopt":
+      self = .adopt(peer: try arguments.text("a peer"), writer: try arguments.text("a writer"))
     case "key": self = try ControlCommand.key(&arguments)
     case "status": self = .status
     case "pending": self = .pending

@@ -59,6 +59,8 @@ package enum ControlCommand: Hashable, Sendable {
   case verify(peer: String?)
   /// Changes what is known of a peer's place.
   case peer(String, PeerChange)
+  /// Takes over the bundles of a writer whose device is lost.
+  case adopt(peer: String, writer: String)
   /// Does something with the keys of an encrypted peer.
   case key(String, KeyRequest)
   /// Shows the state of the store.

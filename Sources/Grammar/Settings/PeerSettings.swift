@@ -21,6 +21,9 @@ package struct PeerSettings: Hashable, Sendable {
   /// True if this store's own bundles are removed after they were replaced.
   package var removes = true
 
+  /// The writers of bundles that this store has taken over there; no setting that is typed.
+  package var adopted: Set<String> = []
+
   /// Creates the default settings.
   package init() {}
 
@@ -66,9 +69,14 @@ package struct PeerSettings: Hashable, Sendable {
     "peer.\(peer).\(name.rawValue)"
   }
 
+  /// The name under which the store keeps the writers that were taken over.
+  package static func adoptedKey(_ peer: String) -> String { "peer.\(peer).adopted" }
+
   /// Reads the settings of a peer from those that a store holds. One that cannot be read has the value
   /// that is safe: encrypted, and nothing removed.
   package init(of peer: String, stored: [String: [UInt8]]) {
+    let words = stored[Self.adoptedKey(peer)].map { String(decoding: $0, as: UTF8.self) } ?? ""
+    adopted = Set(words.split(separator: " ").map(String.init))
     for name in Name.allCases {
       guard let bytes = stored[Self.key(peer, name)] else { continue }
       do throws(ControlError) {

@@ -22,6 +22,8 @@ package struct BundleRemote: RemoteLayout {
     package var keys: HeldKeys?
     /// The peer's name, for messages.
     package var peer = "PEER"
+    /// The writers whose bundles this store keeps in place of them, since their devices are lost.
+    package var adopted: Set<String> = []
     /// The name that this store writes under, where it is not its replica id.
     var writer: String?
 
@@ -95,6 +97,36 @@ package struct BundleRemote: RemoteLayout {
     }
     preconditionFailure("the last attempt returns or throws")
   }
+
+  /// Checks that a writer's bundles may be taken over: they are there, they are another's, and it has put
+  /// nothing for 30 days.
+  ///
+  /// - Throws: ``StoreError/notFound(_:)`` if there is no such writer, with those that there are;
+  ///   ``StoreError/invalid(_:)`` for this store itself; ``StoreError/busy(_:)`` if it put something.
+  package func checkAdoption(
+    of writer: String, by store: Store, _ control: ExchangeControl
+  ) throws(StoreError) {
+    let session = try session(store, control)
+    let view = session.view()
+    let others = view.writers.filter { $0 != session.writer }
+    guard writer != session.writer else { throw .invalid("\(writer) is this store itself") }
+    guard others.contains(writer) else {
+      let list = others.isEmpty ? "none" : others.joined(separator: ", ")
+      throw .notFound("writer \(writer); others than this store are: \(list)")
+    }
+    guard let last = session.lastPut(of: writer) else {
+      throw .busy("the remote does not say when \(writer) put something last")
+    }
+    let now = max(session.listing.newest ?? 0, session.listing.now)
+    guard now - last >= Self.silence else {
+      throw .busy(
+        "\(writer) put something within the last 30 days; only bundles of a device that is lost are taken over"
+      )
+    }
+  }
+
+  /// The time without a PUT after which a writer counts as lost, in seconds.
+  private static let silence: Int64 = 30 * 24 * 3600
 
   /// Reads every bundle whole into an empty store, and every copy of versions that are in several.
   package func verify(

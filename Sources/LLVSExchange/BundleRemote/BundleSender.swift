@@ -350,7 +350,7 @@ final class BundleSender {
       return false
     }
     _ = try bundle()
-    let from = SequenceRuns(old.map(\.sequence))
+    let from = SequenceRuns(old.filter(session.isOwn).map(\.sequence))
     guard try close(announcing: old, from: from) != nil, rejected.isEmpty else {
       rejected = []
       return false

@@ -15,15 +15,47 @@ extension BundleSession {
   }
 
   /// Returns what a new bundle claims: all own bundles that are there stay, and it itself, apart from
-  /// those announced before or replaced now.
+  /// those announced before or replaced now. The same of writers that this store has taken over.
   func claims(
     _ view: RemoteView, with sequence: UInt64, without replaced: Set<BundleName>
   ) -> [BundleClaim] {
-    let kept = view.names.filter { isOwn($0) && !view.isAnnounced($0) && !replaced.contains($0) }
-    return [
-      BundleClaim(
-        writer: writer, upTo: sequence, kept: SequenceRuns(kept.map(\.sequence) + [sequence]))
-    ]
+    func kept(_ writer: String) -> [UInt64] {
+      view.names.filter {
+        $0.writer == writer && !view.isAnnounced($0) && !replaced.contains($0)
+      }.map(\.sequence)
+    }
+    let own = BundleClaim(
+      writer: writer, upTo: sequence, kept: SequenceRuns(kept(writer) + [sequence]))
+    return [own]
+      + adopted.sorted().compactMap { other in
+        // What was announced before stays announced.
+        let there = view.names.filter { $0.writer == other }.map(\.sequence)
+        let before = ownClaims(about: other).map(\.upTo)
+        return (there + before).max().map {
+          BundleClaim(writer: other, upTo: $0, kept: SequenceRuns(kept(other)))
+        }
+      }
+  }
+
+  /// The other writers whose bundles this store keeps: those that it is told, and those of which its
+  /// bundles spoke before, whatever it is told.
+  var adopted: Set<String> {
+    let before = notes.values.filter { isOwn($0.name) && $0.facts.place == options.place }
+      .flatMap(\.facts.claims).map(\.writer)
+    return options.adopted.union(before).subtracting([writer])
+  }
+
+  private func ownClaims(about other: String) -> [BundleClaim] {
+    notes.values.filter { isOwn($0.name) && $0.facts.place == options.place }
+      .flatMap(\.facts.claims).filter { $0.writer == other }
+  }
+
+  /// Returns when a writer put something last, in seconds since 1970 by the remote's clock; nil where
+  /// that is not told.
+  func lastPut(of other: String) -> Int64? {
+    let names = listing.names.filter { $0.writer == other }
+    let times = names.compactMap { listing.modified[$0] }
+    return times.count == names.count ? times.max() : nil
   }
 
   /// Returns the other name that was taken, if it was taken by this replica and not by the one that it

@@ -1,7 +1,8 @@
 import LLVSCore
 import ObjectStores
 
-/// Keeps a store's own bundles at a remote few and whole, and removes those that were replaced.
+/// Keeps a store's own bundles at a remote, and those that it has taken over, few and whole, and removes
+/// those that were replaced.
 ///
 /// INVARIANT X8: a bundle is announced only when all that it holds is in bundles that count and are not
 ///   announced, and removed only after ``RemovalRules`` let it go.
@@ -44,7 +45,13 @@ struct BundleUpkeep {
     }
   }
 
-  private func ownListed() -> [BundleName] { session.listing.names.filter(session.isOwn) }
+  /// The writers whose bundles are kept here: this store, and those that it has taken over.
+  private var kept: Set<String> { session.adopted.union([session.writer]) }
+
+  private func ownListed() -> [BundleName] {
+    let kept = kept
+    return session.listing.names.filter { kept.contains($0.writer) }
+  }
 
   // MARK: Removing
 
@@ -116,8 +123,9 @@ struct BundleUpkeep {
       options.combining
       ?? CombiningRules(goal: CombiningRules.goal(of: session.listing.total))
     let view = session.view()
+    let kept = kept
     let own = view.names.filter { name in
-      session.isOwn(name) && view.counts(name)
+      kept.contains(name.writer) && view.counts(name)
         && session.notes[name]?.state.contains(.hasOtherEntries) == false
     }
     let old = rules.toCombine(own)

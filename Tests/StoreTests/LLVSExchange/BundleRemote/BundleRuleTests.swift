@@ -204,6 +204,52 @@ struct BundleRuleTests {
     #expect(try content("fresh") == RemoteWorld.content(a))
   }
 
+  @Test(
+    "the bundles of a lost device are taken over: combined, removed, and its store takes another name"
+  )
+  func adopted() throws {
+    let (a, b) = (try world.store("a"), try world.store("b"))
+    for index in 0..<12 {
+      try world.make(a, ["k\(index)": [UInt8](repeating: UInt8(index), count: 500)])
+      try world.send(a)
+    }
+    try world.retrieve(b)
+    for index in 0..<6 {
+      try world.make(b, ["l\(index)": [UInt8](repeating: UInt8(index), count: 500)])
+      try world.send(b)
+    }
+    let lost = a.replicaID
+    let names = try world.objects.names.filter { $0.hasPrefix(lost) }
+    func check(_ writer: String) throws {
+      try world.remote().checkAdoption(of: writer, by: b, ExchangeControl())
+    }
+    #expect(throws: StoreError.self) { try check("nobody") }
+    #expect(throws: StoreError.self) { try check(b.replicaID) }
+    #expect(throws: StoreError.self) { try check(lost) }
+    world.clock.advance(hours: 31 * 24)
+    try check(lost)
+    let keeping = world.remote { $0.adopted = [lost] }
+    try world.make(b, ["m": [UInt8](repeating: 9, count: 500)])
+    _ = try keeping.send(from: b, ExchangeControl())
+    #expect(try world.objects.names.filter { $0.hasPrefix(lost) } == names)
+    world.clock.advance(hours: 25)
+    // What was taken over stays so, though nobody says it again.
+    for index in 0..<2 {
+      try world.make(b, ["n": [UInt8](repeating: UInt8(index), count: 500)])
+      try world.send(b)
+      world.clock.advance(hours: 25)
+    }
+    #expect(try world.objects.names.filter { $0.hasPrefix(lost) }.isEmpty)
+    #expect(try content("fresh") == RemoteWorld.content(b))
+    // The device was not lost after all.
+    try world.retrieve(a)
+    try world.make(a, ["back": [UInt8](repeating: 1, count: 500)])
+    #expect(try world.send(a).sent.count == 1)
+    #expect(try world.objects.names.filter { $0.hasPrefix(lost) }.isEmpty)
+    try world.retrieve(b)
+    #expect(try content("later") == RemoteWorld.content(b))
+  }
+
   @Test("a damaged bundle of this store is replaced, and goes after the grace")
   func damaged() throws {
     let a = try world.store("a")
