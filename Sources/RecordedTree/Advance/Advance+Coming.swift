@@ -84,6 +84,14 @@ extension Advance {
     }
     let number = try number(for: entry, record, change, old)
     if let old {
+      // The number of a value that is shown elsewhere is asked for later, with its row.
+      if change.target == nil, old.inode.links == 1, try rows.inode(number) == nil {
+        try rows.replaceFile(
+          old.inode, at: InodePlace(parent: parent, cookie: old.cookie), by: number, record,
+          key: key)
+        changedDirectories.insert(parent)
+        return
+      }
       return try replace(old, in: parent, by: number, record, key: key)
     }
     try write(record, of: number)
