@@ -47,7 +47,7 @@ func library(_ name: String, pkgConfig: String, apt: String) -> Target {
 
 // The store, and the tree above it, as targets that use all of them name them.
 let store: [Target.Dependency] = ["LLVSExchange", "LLVSCore", "ObjectStores", "Platform"]
-let tree: [Target.Dependency] = ["WorkingTree", "Grammar", "TreeNames"]
+let tree: [Target.Dependency] = ["WorkingTree", "Grammar", "TreeNames", "Inodes"]
 
 let package = Package(
   name: "llvs",
@@ -104,7 +104,7 @@ let package = Package(
       name: "RecordedTree",
       dependencies: ["Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform"]),
     .target(name: "Grammar", dependencies: ["TreeNames", "LLVSCore", "Platform"]),
-    .target(name: "WorkingTree", dependencies: store + ["TreeNames", "Grammar"]),
+    .target(name: "WorkingTree", dependencies: store + ["TreeNames", "Grammar", "Inodes"]),
     .target(name: "HistoryTree", dependencies: store + tree),
     .target(name: "Control", dependencies: store + tree + ["HistoryTree", "Documents", "Search"]),
     .target(
@@ -122,7 +122,7 @@ let package = Package(
       name: "LLVSTool",
       dependencies: store + tree + [
         "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "FuseSession", "LLVS",
-        "KeyValueCRDT", "RecordedTree", "Inodes", "Search", "SQLite",
+        "KeyValueCRDT", "RecordedTree", "Search", "SQLite",
       ]),
     .executableTarget(name: "llvs", dependencies: ["LLVSTool"]),
 
@@ -176,7 +176,7 @@ let package = Package(
     .testTarget(
       name: "TreeTests",
       dependencies: store + tree + [
-        "AllocationCounter", "Control", "HistoryTree", "RecordedTree", "Inodes", "TestSupport",
+        "AllocationCounter", "Control", "HistoryTree", "RecordedTree", "TestSupport",
       ]),
     // Runs the program itself, so it is built with the tests.
     .testTarget(

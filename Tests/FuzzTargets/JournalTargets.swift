@@ -1,4 +1,5 @@
 import Foundation
+import Inodes
 import Platform
 
 @testable import Grammar

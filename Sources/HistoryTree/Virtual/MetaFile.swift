@@ -1,3 +1,4 @@
+import Inodes
 package import LLVSCore
 import Synchronization
 package import TreeNames

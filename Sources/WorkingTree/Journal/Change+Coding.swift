@@ -1,3 +1,4 @@
+import Inodes
 import LLVSCore
 
 // Journal format 5 (1 had no `sums`; before 4 there was no `setStatus`, and images had all their attributes;

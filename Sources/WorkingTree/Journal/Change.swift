@@ -1,3 +1,4 @@
+import Inodes
 import LLVSCore
 
 /// One change of the live tree, as it is applied and as the journal keeps it.

@@ -1,3 +1,4 @@
+import Inodes
 import LLVSCore
 
 // Replaying a cut that the store committed and the tree did not install.

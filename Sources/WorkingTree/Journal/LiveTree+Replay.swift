@@ -1,4 +1,5 @@
 package import Grammar
+import Inodes
 package import LLVSCore
 import Platform
 package import TreeNames

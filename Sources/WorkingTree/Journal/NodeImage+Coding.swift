@@ -1,3 +1,4 @@
+import Inodes
 import LLVSCore
 
 // How the journal spells the model's types.

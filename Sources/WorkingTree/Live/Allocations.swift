@@ -1,3 +1,5 @@
+import Inodes
+
 // Room that fallocate(2) was asked for and that no bytes have come to yet: it counts among a file's blocks and is not
 // free. Kept in memory, for as long as this tree lives; the disk puts nothing aside.
 //

@@ -1,3 +1,4 @@
+import Inodes
 import LLVSCore
 
 // Everything here is guarded by `LiveTree.lock`; the classes are shared between threads only through it.

@@ -1,4 +1,5 @@
 import Grammar
+import Inodes
 import LLVSCore
 import Platform
 

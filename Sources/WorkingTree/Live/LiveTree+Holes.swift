@@ -1,3 +1,4 @@
+package import Inodes
 import LLVSCore
 import Platform
 package import TreeNames

@@ -1,0 +1,36 @@
+/// A run of a file's bytes and where they stand.
+package struct Extent: Hashable, Sendable {
+  /// What an extent's `source` may be besides the number of a data file.
+  package static let base: UInt32 = 0
+
+  /// The first byte's offset in the file.
+  package var start: UInt64
+  /// Bytes, at least 1.
+  package var length: UInt64
+  /// The first byte's offset in the source.
+  package var offset: UInt64
+  /// ``base`` for the value under the file, else a data file's number.
+  package var source: UInt32
+
+  package init(start: UInt64, length: UInt64, offset: UInt64, source: UInt32) {
+    self.start = start
+    self.length = length
+    self.offset = offset
+    self.source = source
+  }
+
+  /// The first offset behind the extent.
+  package var end: UInt64 { start + length }
+
+  /// The part of the extent inside `range`, which must overlap it.
+  package func clipped(to range: Range<UInt64>) -> Extent {
+    let from = max(start, range.lowerBound)
+    let to = min(end, range.upperBound)
+    return Extent(start: from, length: to - from, offset: offset + (from - start), source: source)
+  }
+
+  /// Whether `next` goes on where this one ends, in the file and in the source.
+  package func continues(into next: Extent) -> Bool {
+    next.start == end && next.source == source && next.offset == offset + length
+  }
+}
