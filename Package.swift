@@ -103,6 +103,7 @@ let package = Package(
     .target(
       name: "RecordedTree",
       dependencies: ["Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform"]),
+    .target(name: "PendingTree", dependencies: ["Inodes", "LLVSCore", "Platform"]),
     .target(name: "Grammar", dependencies: ["TreeNames", "LLVSCore", "Platform"]),
     .target(name: "WorkingTree", dependencies: store + ["TreeNames", "Grammar", "Inodes"]),
     .target(name: "HistoryTree", dependencies: store + tree),
@@ -171,6 +172,9 @@ let package = Package(
       dependencies: [
         "RecordedTree", "Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform", "TestSupport",
       ]),
+    .testTarget(
+      name: "PendingTreeTests",
+      dependencies: ["PendingTree", "Inodes", "LLVSCore", "Platform", "TestSupport"]),
     // Counts the blocks of memory that each thread allocates.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(

@@ -48,6 +48,10 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "The recorded tree follows from maps; what programs change stands above it."
   ),
   (
+    "PendingTree", ["Inodes", "LLVSCore", "Platform"],
+    "Changes of programs know no version, no key and no rows."
+  ),
+  (
     "Grammar", ["TreeNames", "LLVSCore", "Platform"],
     "Words and settings are read without a tree or a command at hand."
   ),

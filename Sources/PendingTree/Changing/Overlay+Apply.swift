@@ -1,0 +1,245 @@
+import Inodes
+import LLVSCore
+
+// Applying changes: the one code that programs' calls and replay of the journal share.
+
+extension Overlay {
+  /// Applies a change; what it names must be there, or it has no effect.
+  package mutating func apply(_ change: Change) {
+    stamp = stamp.next
+    switch change.operation {
+    case .node(let number, let node): put(node, number)
+    case .create(let number, let place, let kind, let attributes, let content, let saved, let seen):
+      create(number, at: place, kind, attributes, content, isSaved: saved, seen, change)
+    case .write(let number, let extent, let flags, let seen):
+      alter(number, flags, seen, change.time) { $0.write(extent) }
+    case .resize(let number, let size, let flags, let seen):
+      alter(number, flags, seen, change.time) { $0.resize(to: size) }
+    case .punch(let number, let range, let flags, let seen):
+      alter(number, flags, seen, change.time) { $0.punchHole(range) }
+    case .save(let number): save(number, change.time)
+    case .attributes(let number, let attributes): set(attributes, of: number, change.time)
+    case .link(let number, let place, let id, let seen): link(number, at: place, id, seen, change)
+    case .unlink(let place, let number, let isKept):
+      remove(place, of: number, change)
+      lose(number, place, isKept: isKept, change.time)
+      giveAway(place)
+    case .rmdir(let place, let number): removeDirectory(place, of: number, change)
+    case .rename(let number, let from, let to, let over, let isKept, let seen):
+      rename(number, from, to, over: over, isKept: isKept, seen, change)
+    case .exchange(let one, let place, let other, let otherPlace):
+      exchange(one, place, other, otherPlace, change)
+    case .release(let number): if orphans.contains(number) { release(number) }
+    }
+  }
+
+  private mutating func put(_ node: PendingNode, _ number: InodeNumber) {
+    nodes[number] = node
+    if node.orphan != nil { orphans.insert(number) }
+  }
+
+  // MARK: - Names
+
+  /// Puts an inode, or its absence, at a name.
+  ///
+  /// `hides` says whether the recorded tree has something there, if no change does yet. Over a pending change it
+  /// counts what that was made on: programs were shown that, and not what the head has.
+  mutating func put(
+    _ number: InodeNumber?, at place: InodeName, hides: Bool, seen: Epoch?, _ change: Change
+  ) {
+    let before = changes[place]
+    let hidesRecorded = before?.hidesRecorded ?? hides
+    nodes[place.directory]?.stamp = stamp
+    nodes[place.directory]?.changed = change.time
+    if !isCutting, isRecorded(number, at: place, hidesRecorded) {
+      return setChange(nil, at: place)
+    }
+    setChange(
+      NameChange(
+        inode: number, made: epoch, under: before?.epoch, seen: seen, stamp: stamp,
+        process: change.process, hidesRecorded: hidesRecorded), at: place)
+  }
+
+  /// True if the recorded tree has just this at a name.
+  private func isRecorded(_ number: InodeNumber?, at place: InodeName, _ hides: Bool) -> Bool {
+    guard let number else { return !hides }
+    return hides && nodes[number]?.recordedNames.contains(place) ?? false
+  }
+
+  private mutating func create(
+    _ number: InodeNumber, at place: InodeName, _ kind: EntryKind, _ attributes: Attributes,
+    _ content: FileContent, isSaved: Bool, _ seen: Epoch?, _ change: Change
+  ) {
+    var node = PendingNode(
+      kind: kind, attributes: attributes, changed: change.time, names: [place], stamp: stamp)
+    if kind != .directory {
+      var file = PendingFile(content: content)
+      file.isUnsaved = true
+      file.isNeverSaved = true
+      file.isSteady = false
+      node.file = file
+    }
+    nodes[number] = node
+    put(number, at: place, hides: false, seen: seen, change)
+    if isSaved, kind != .directory { save(number, change.time) }
+  }
+
+  private mutating func remove(_ place: InodeName, of number: InodeNumber, _ change: Change) {
+    put(nil, at: place, hides: true, seen: nil, change)
+  }
+
+  /// Takes a name from a node, which is gone with its last one unless somebody holds it.
+  private mutating func lose(
+    _ number: InodeNumber, _ place: InodeName, isKept: Bool, _ time: Attributes.Time
+  ) {
+    nodes[number]?.names.removeAll { $0 == place }
+    nodes[number]?.changed = time
+    nodes[number]?.stamp = stamp
+    guard nodes[number]?.names.isEmpty ?? false else { return }
+    if isKept { makeOrphan(number, .gone) } else { forget(number) }
+  }
+
+  private mutating func removeDirectory(
+    _ place: InodeName, of number: InodeNumber, _ change: Change
+  ) {
+    let emptied = epochOfEmptiness(of: number)
+    put(nil, at: place, hides: true, seen: emptied < epoch ? emptied : nil, change)
+    nodes[number]?.names = []
+    giveAway(place)
+    for orphan in orphans {
+      guard case .detached(let name?, _, _)? = nodes[orphan]?.orphan, name.directory == number
+      else { continue }
+      nodes[orphan]?.orphan = .gone
+    }
+  }
+
+  private mutating func rename(
+    _ number: InodeNumber, _ from: InodeName, _ to: InodeName, over: InodeNumber?, isKept: Bool,
+    _ seen: Epoch?, _ change: Change
+  ) {
+    guard number != over, nodes[number] != nil else { return }
+    giveAway(from)
+    put(nil, at: from, hides: true, seen: nil, change)
+    let replacesDirectory = over.flatMap { nodes[$0] }?.isDirectory ?? false
+    var seen = seen
+    if let over, replacesDirectory {
+      let emptied = epochOfEmptiness(of: over)
+      if emptied < epoch { seen = seen.map { min($0, emptied) } ?? emptied }
+    }
+    put(number, at: to, hides: over != nil, seen: seen, change)
+    move(number, from, to, change.time)
+    guard let over else { return }
+    if replacesDirectory {
+      nodes[over]?.names = []
+    } else {
+      lose(over, to, isKept: isKept, change.time)
+    }
+  }
+
+  private mutating func exchange(
+    _ one: InodeNumber, _ place: InodeName, _ other: InodeNumber, _ otherPlace: InodeName,
+    _ change: Change
+  ) {
+    guard one != other, nodes[one] != nil, nodes[other] != nil else { return }
+    put(other, at: place, hides: true, seen: nil, change)
+    put(one, at: otherPlace, hides: true, seen: nil, change)
+    move(one, place, otherPlace, change.time)
+    move(other, otherPlace, place, change.time)
+  }
+
+  private mutating func move(
+    _ number: InodeNumber, _ from: InodeName, _ to: InodeName, _ time: Attributes.Time
+  ) {
+    nodes[number]?.names.removeAll { $0 == from || $0 == to }
+    nodes[number]?.names.append(to)
+    nodes[number]?.changed = time
+    nodes[number]?.stamp = stamp
+  }
+
+  private mutating func link(
+    _ number: InodeNumber, at place: InodeName, _ id: [UInt8], _ seen: Epoch?, _ change: Change
+  ) {
+    guard var node = nodes[number] else { return }
+    if node.attributes.linkID == nil {
+      if !node.isPending { node.seen = epoch }
+      node.attributes.linkID = id
+      node.hasNewAttributes = true
+    }
+    node.names.append(place)
+    node.changed = change.time
+    node.stamp = stamp
+    nodes[number] = node
+    put(number, at: place, hides: false, seen: seen, change)
+  }
+
+  /// Somebody here removes a name or gives it away: what new heads detached from it is gone.
+  private mutating func giveAway(_ place: InodeName) {
+    guard !orphans.isEmpty else { return }
+    let path = path(of: place.directory)?.appending(place.name)
+    for orphan in orphans {
+      guard case .detached(let name, let above, _)? = nodes[orphan]?.orphan,
+        name == place || above != nil && above == path
+      else { continue }
+      nodes[orphan]?.orphan = .gone
+    }
+  }
+
+  /// Nobody holds an orphan any more: it goes, unless something is saved in it that belongs to a name.
+  private mutating func release(_ number: InodeNumber) {
+    if nodes[number]?.orphan == .gone || !(nodes[number]?.isPending ?? false) { forget(number) }
+  }
+
+  // MARK: - Bytes and attributes
+
+  private mutating func alter(
+    _ number: InodeNumber, _ flags: Change.WriteFlags, _ seen: Epoch?, _ time: Attributes.Time,
+    _ body: (inout FileContent) -> Void
+  ) {
+    guard var node = nodes[number], var file = node.file else { return }
+    if !node.isPending { node.seen = epochShown(of: number, under: node) }
+    if let seen { node.seen = node.seen.map { min($0, seen) } ?? seen }
+    if !file.isUnsaved, file.saved?.broken == nil { file.saved?.broken = time }
+    let isFirst = !file.isUnsaved || file.isNeverSaved && file.content.size == 0
+    file.isSteady = (file.isSteady || isFirst) && flags.contains(.steady)
+    file.isMapped = file.isMapped || flags.contains(.mapped)
+    file.isUnsaved = true
+    body(&file.content)
+    node.file = file
+    node.attributes.mtime = time
+    node.changed = time
+    node.stamp = stamp
+    nodes[number] = node
+  }
+
+  /// The epoch that is shown of bytes that become pending: that of the pending names they stand under, if older.
+  private func epochShown(of number: InodeNumber, under node: PendingNode) -> Epoch {
+    if case .detached(_, _, let epoch)? = node.orphan { return epoch }
+    return node.names.lazy.compactMap { changes[$0]?.epoch }.reduce(epoch, min)
+  }
+
+  mutating func save(_ number: InodeNumber, _ time: Attributes.Time) {
+    guard var node = nodes[number], var file = node.file, file.isUnsaved else { return }
+    file.saved = PendingFile.Save(
+      content: file.content, mtime: node.attributes.mtime, time: time, seen: node.seen)
+    file.isUnsaved = false
+    file.isNeverSaved = false
+    file.isMapped = false
+    file.isSteady = true
+    node.file = file
+    node.stamp = stamp
+    nodes[number] = node
+  }
+
+  private mutating func set(
+    _ attributes: Attributes, of number: InodeNumber, _ time: Attributes.Time
+  ) {
+    guard var node = nodes[number] else { return }
+    if !node.isPending { node.seen = epochShown(of: number, under: node) }
+    node.attributes = attributes
+    node.hasNewAttributes = true
+    if let file = node.file, !file.isUnsaved { node.file?.saved?.mtime = attributes.mtime }
+    node.changed = time
+    node.stamp = stamp
+    nodes[number] = node
+  }
+}

@@ -1,0 +1,235 @@
+import Inodes
+import LLVSCore
+
+// Directories of a new head, and what of the overlay is needed no longer.
+
+extension Following {
+  /// Where programs see a directory; nil for one without a name.
+  private func place(of directory: InodeNumber) throws(BaseError) -> InodeName? {
+    if let node = overlay.nodes[directory] { return node.place }
+    return try base.names(of: directory).first
+  }
+
+  /// The directories in which something is pending, however deep.
+  private func busyDirectories() throws(BaseError) -> Set<InodeNumber> {
+    var busy: Set<InodeNumber> = []
+    func mark(_ start: InodeNumber) throws(BaseError) {
+      var directory = start
+      while directory != .root, busy.insert(directory).inserted {
+        guard let place = try place(of: directory) else { return }
+        directory = place.directory
+      }
+    }
+    for (place, change) in overlay.changes where change.inode != nil { try mark(place.directory) }
+    for node in overlay.nodes.values where !node.isDirectory && node.isPending {
+      for name in node.names { try mark(name.directory) }
+    }
+    return busy
+  }
+
+  private func depth(of directory: InodeNumber) throws(BaseError) -> Int {
+    var (number, depth) = (directory, 0)
+    while number != .root, depth <= 4096, let place = try place(of: number) {
+      number = place.directory
+      depth += 1
+    }
+    return depth
+  }
+
+  mutating func followDirectories() throws(BaseError) {
+    var busy = try busyDirectories()
+    var directories: [(depth: Int, number: InodeNumber)] = []
+    for (number, node) in overlay.nodes where node.isDirectory {
+      directories.append((try depth(of: number), number))
+    }
+    for (_, number) in directories.sorted(by: { ($1.depth, $0.number) < ($0.depth, $1.number) }) {
+      try followDirectory(number, &busy)
+    }
+    // Without a cut, as at a mount, nobody has looked at them.
+    guard head.taken != nil else { return }
+    for (place, change) in overlay.changes where change.isHeld {
+      guard let number = change.inode, !busy.contains(number) else { continue }
+      overlay.setChange(nil, at: place)
+      overlay.nodes[number]?.names = []
+    }
+  }
+
+  private mutating func followDirectory(
+    _ number: InodeNumber, _ busy: inout Set<InodeNumber>
+  ) throws(BaseError) {
+    guard let place = overlay.nodes[number]?.place else {
+      // It was removed here, and the head has it.
+      for name in try base.names(of: number) {
+        guard try overlay.inode(at: name, over: base) == number else { continue }
+        overlay.nodes[number]?.names = [name]
+      }
+      return
+    }
+    if try overlay.inode(at: place, over: base) == number { return }
+    if let name = try base.names(of: number).first,
+      try overlay.inode(at: name, over: base) == number
+    {
+      overlay.nodes[number]?.names = [name]
+      return
+    }
+    overlay.nodes[number]?.names = []
+    guard overlay.changes[place] == nil, busy.contains(number) else { return }
+    let there = try base.child(of: place.directory, named: place.name)
+    if let there, there.inode.record.isDirectory {
+      try join(number, into: there.inode.number, at: place)
+      busy.insert(there.inode.number)
+    } else {
+      var change = NameChange(
+        inode: number, made: overlay.epoch, stamp: overlay.stamp, hidesRecorded: there != nil)
+      change.isHeld = true
+      overlay.setChange(change, at: place)
+      overlay.nodes[number]?.names = [place]
+    }
+  }
+
+  /// Two directories of one name are one: what is pending in the other goes into the head's.
+  private mutating func join(
+    _ number: InodeNumber, into other: InodeNumber, at place: InodeName
+  ) throws(BaseError) {
+    for name in overlay.changedNames(of: number) {
+      let old = InodeName(directory: number, name: name)
+      let new = InodeName(directory: other, name: name)
+      guard var change = overlay.changes[old] else { continue }
+      overlay.setChange(nil, at: old)
+      change.hidesRecorded = try base.child(of: other, named: name) != nil
+      if overlay.changes[new] == nil, change.inode != nil || change.hidesRecorded {
+        overlay.setChange(change, at: new)
+      }
+    }
+    for (inode, node) in overlay.nodes where node.names.contains(where: { $0.directory == number })
+    {
+      overlay.nodes[inode]?.names = node.names.map {
+        $0.directory == number ? InodeName(directory: other, name: $0.name) : $0
+      }
+    }
+    try reach(other)
+    overlay.nodes[other]?.names = [place]
+  }
+
+  // MARK: - What is needed
+
+  /// Looks at all names once more, now that directories stand where they stay.
+  mutating func settleNames() throws(BaseError) {
+    for number in overlay.nodes.keys.sorted() {
+      guard let node = overlay.nodes[number] else { continue }
+      if !node.isDirectory, node.orphan == nil {
+        try followFile(number)
+        continue
+      }
+      var names: [InodeName] = []
+      for name in node.names + (try base.names(of: number)) where !names.contains(name) {
+        if try overlay.inode(at: name, over: base) == number { names.append(name) }
+      }
+      if node.isDirectory {
+        overlay.nodes[number]?.names = Array(names.prefix(1))
+      } else if !names.isEmpty {
+        try head.renumber(number)
+      }
+    }
+  }
+
+  /// Makes a directory and all above it nodes.
+  private mutating func reach(_ directory: InodeNumber) throws(BaseError) {
+    var number = directory
+    while number != .root {
+      if overlay.nodes[number] == nil {
+        guard let node = try overlay.node(of: number, over: base) else { return }
+        overlay.nodes[number] = node
+      }
+      guard let place = overlay.nodes[number]?.place else { return }
+      number = place.directory
+    }
+  }
+
+  /// Drops changes in directories that neither programs nor the head see.
+  mutating func dropUnreachable() throws(BaseError) {
+    for place in Array(overlay.changes.keys) where place.directory != .root {
+      if try isReachable(place.directory) { continue }
+      if try base.inode(place.directory) == nil { overlay.setChange(nil, at: place) }
+    }
+  }
+
+  private func isReachable(_ directory: InodeNumber) throws(BaseError) -> Bool {
+    var (number, depth) = (directory, 0)
+    while number != .root {
+      guard depth <= 4096, let place = try place(of: number),
+        try overlay.inode(at: place, over: base) == number
+      else { return false }
+      number = place.directory
+      depth += 1
+    }
+    return true
+  }
+
+  /// Forgets nodes of which nothing is pending, and makes the directories nodes that changes and pending nodes
+  /// stand below.
+  mutating func keepWhatIsNeeded() throws(BaseError) {
+    var needed: Set<InodeNumber> = []
+    var chained: Set<InodeNumber> = []
+    func chain(_ start: InodeNumber) throws(BaseError) {
+      var directory = start
+      while directory != .root, chained.insert(directory).inserted {
+        needed.insert(directory)
+        guard let place = try place(of: directory) else { return }
+        directory = place.directory
+      }
+    }
+    for (place, change) in overlay.changes {
+      if let number = change.inode { needed.insert(number) }
+      try chain(place.directory)
+      // Of a file, also on the way to its other names.
+      for name in change.inode.flatMap({ overlay.nodes[$0]?.names }) ?? [] {
+        try chain(name.directory)
+      }
+    }
+    for (number, node) in overlay.nodes where !node.isDirectory {
+      guard node.isPending || head.isHeld(number) else { continue }
+      needed.insert(number)
+      for name in node.names { try chain(name.directory) }
+    }
+    for number in Array(overlay.nodes.keys) where !needed.contains(number) {
+      overlay.forget(number)
+    }
+    for number in needed.sorted() where overlay.nodes[number] == nil { try reach(number) }
+    for number in Array(overlay.nodes.keys) {
+      let recorded = try base.names(of: number)
+      overlay.nodes[number]?.recordedNames = recorded
+    }
+  }
+
+  /// Orphans that nobody holds and of which nothing is pending go; those whose place went keep the path alone.
+  mutating func tidyOrphans() {
+    for number in overlay.orphans.sorted() {
+      guard let node = overlay.nodes[number] else { continue }
+      if case .detached(let place?, let path, let epoch)? = node.orphan, place.directory != .root,
+        overlay.path(of: place.directory) == nil
+      {
+        overlay.nodes[number]?.orphan = .detached(place: nil, path: path, epoch: epoch)
+      }
+      if case .detached(nil, nil, _)? = overlay.nodes[number]?.orphan {
+        overlay.nodes[number]?.orphan = .gone
+      }
+      let isWanted = node.isPending && overlay.nodes[number]?.orphan != .gone
+      if !isWanted, !head.isHeld(number) { overlay.forget(number) }
+    }
+  }
+}
+
+extension Overlay {
+  /// Drops changes that say what the recorded tree says, and notes of the others what it has there.
+  mutating func dropRecorded(over base: any Base) throws(BaseError) {
+    for (place, change) in changes {
+      let recorded = try base.child(of: place.directory, named: place.name)?.inode.number
+      if recorded == change.inode {
+        setChange(nil, at: place)
+      } else {
+        changes[place]?.hidesRecorded = recorded != nil
+      }
+    }
+  }
+}

@@ -1,0 +1,28 @@
+package import Inodes
+
+/// A new head's tree, as the overlay follows it.
+package struct NewHead {
+  /// The recorded tree, which is the new head's already, though nobody else sees it yet.
+  package var base: any Base
+  /// What the cut before it took; nil if there was none.
+  package var taken: TakenCut?
+  /// The epoch that begins with the head; nil if it only has what the tree showed.
+  package var epoch: Epoch?
+  /// True for an inode that a program has open or the kernel knows.
+  package var isHeld: (InodeNumber) -> Bool
+  /// Gives what the recorded tree has under a number another one, at all its names there.
+  package var renumber: (InodeNumber) throws(BaseError) -> Void
+
+  /// Creates a head to follow.
+  package init(
+    base: any Base, taken: TakenCut? = nil, epoch: Epoch? = nil,
+    isHeld: @escaping (InodeNumber) -> Bool,
+    renumber: @escaping (InodeNumber) throws(BaseError) -> Void
+  ) {
+    self.base = base
+    self.taken = taken
+    self.epoch = epoch
+    self.isHeld = isHeld
+    self.renumber = renumber
+  }
+}

@@ -1,0 +1,254 @@
+package import Inodes
+import LLVSCore
+
+// A new head: what a cut took is dropped from the overlay, and what is still pending is laid over the new
+// recorded tree.
+
+extension Overlay {
+  /// Begins a cut: until the next head is followed, nothing that it may take is forgotten.
+  ///
+  /// - Returns: the instant.
+  package mutating func beginCut() -> ChangeStamp {
+    isCutting = true
+    defer { stamp = stamp.next }
+    return stamp
+  }
+
+  /// Ends a cut that came to nothing: all stays pending, on what its makers had seen.
+  ///
+  /// - Throws: ``BaseError`` if the recorded tree cannot be read; then the overlay is as before.
+  package mutating func abandonCut(over base: any Base) throws(BaseError) {
+    var kept = self
+    kept.isCutting = false
+    try kept.dropRecorded(over: base)
+    self = kept
+  }
+
+  /// Lays what is pending over the tree of a new head.
+  ///
+  /// What the cut took and nobody changed since is dropped. Names that changed stay. A file of which bytes or
+  /// attributes are pending keeps each name that the head takes from it. Everything else shows what the head has;
+  /// who loses the last name so and is held is an orphan. A directory that the head removed stays for what is
+  /// pending in it.
+  ///
+  /// - Throws: ``BaseError`` if the recorded tree cannot be read or changed; then the overlay is as before.
+  /// - Complexity: O(*p* log *n*) for *p* pending changes over *n* names.
+  package mutating func follow(_ head: NewHead) throws(BaseError) {
+    var following = Following(overlay: self, head: head)
+    try following.run()
+    self = following.overlay
+  }
+}
+
+/// Work on the overlay while it follows a head.
+struct Following {
+  var overlay: Overlay
+  let head: NewHead
+  /// The epoch before the head.
+  let before: Epoch
+  /// The paths that files had, by their names.
+  private let paths: [InodeName: TreePath]
+  /// What those who go on with a taken file have seen.
+  var epochAfter: [InodeNumber: Epoch] = [:]
+
+  init(overlay: Overlay, head: NewHead) {
+    self.overlay = overlay
+    self.head = head
+    before = overlay.epoch
+    var paths: [InodeName: TreePath] = [:]
+    // Only who loses a name for a handle's sake is asked for the path of it.
+    for (number, node) in overlay.nodes where !node.isDirectory && head.isHeld(number) {
+      for name in node.names {
+        paths[name] = overlay.path(of: name.directory)?.appending(name.name)
+      }
+    }
+    self.paths = paths
+  }
+
+  var base: any Base { head.base }
+
+  mutating func run() throws(BaseError) {
+    if let taken = head.taken {
+      dropTakenNames(taken)
+      dropAbsences(taken)
+      for (number, node) in taken.nodes.sorted(by: { $0.key < $1.key }) { drop(node, number) }
+    }
+    overlay.isCutting = false
+    if let epoch = head.epoch { overlay.epoch = epoch }
+    overlay.stamp = overlay.stamp.next
+    try separateOrphans()
+    for number in overlay.nodes.keys.sorted() { try followFile(number) }
+    if try separateDirectories() {
+      for number in overlay.nodes.keys.sorted() { try followFile(number) }
+    }
+    try followDirectories()
+    try overlay.dropRecorded(over: base)
+    try dropUnreachable()
+    try settleNames()
+    try keepWhatIsNeeded()
+    tidyOrphans()
+  }
+
+  // MARK: - What the cut took
+
+  private mutating func dropTakenNames(_ taken: TakenCut) {
+    for (place, name) in taken.names {
+      guard var change = overlay.changes[place] else { continue }
+      if change.stamp <= taken.stamp {
+        overlay.setChange(nil, at: place)
+      } else if change.under != nil {
+        switch name.destination {
+        case .head: change.under = nil
+        case .beside(let epoch): change.under = epoch
+        case .nowhere: break
+        }
+        overlay.setChange(change, at: place)
+      }
+    }
+  }
+
+  /// Drops absences over nothing: what the head brings there, nobody here removed.
+  private mutating func dropAbsences(_ taken: TakenCut) {
+    for (place, change) in overlay.changes where change.inode == nil {
+      let wasThere = taken.names[place]?.isThere ?? change.hidesRecorded
+      if !wasThere { overlay.setChange(nil, at: place) }
+    }
+  }
+
+  private mutating func drop(_ taken: TakenCut.Node, _ number: InodeNumber) {
+    guard var node = overlay.nodes[number] else { return }
+    let isUnchanged = node.stamp <= head.taken?.stamp ?? .start
+    if isUnchanged || node.file?.saved == taken.save { node.file?.saved = nil }
+    if isUnchanged || node.attributes.linkID == taken.linkID { node.hasNewAttributes = false }
+    node.file?.isNeverSaved = false
+    if let save = taken.save { node.file?.taken = save.content }
+    let seen: Epoch
+    switch taken.destination {
+    case .head: seen = overlay.epoch
+    case .beside(let epoch): seen = epoch
+    case .nowhere:
+      seen = [node.seen, taken.seen, taken.save?.seen].compactMap(\.self).min() ?? overlay.epoch
+    }
+    if node.isPending {
+      node.seen = seen
+      node.file?.saved?.seen = seen
+    }
+    if case .detached(let place, let path, _)? = node.orphan {
+      node.orphan = .detached(place: place, path: path, epoch: seen)
+    }
+    epochAfter[number] = seen
+    overlay.nodes[number] = node
+  }
+
+  // MARK: - Files
+
+  /// The recorded tree must not show anything under the number of a file that has no name.
+  private func separateOrphans() throws(BaseError) {
+    for number in overlay.orphans.sorted() where try base.inode(number) != nil {
+      try head.renumber(number)
+    }
+  }
+
+  /// A directory of which the name is pending is not where the head has it: what the head shows there is
+  /// another. True if there was one.
+  private func separateDirectories() throws(BaseError) -> Bool {
+    var isAny = false
+    for number in overlay.nodes.keys.sorted() {
+      guard let node = overlay.nodes[number], node.isDirectory, let place = node.place,
+        overlay.changes[place]?.inode == number
+      else { continue }
+      for name in try base.names(of: number) where name != place {
+        guard try overlay.inode(at: name, over: base) == number else { continue }
+        try head.renumber(number)
+        isAny = true
+        break
+      }
+    }
+    return isAny
+  }
+
+  mutating func followFile(_ number: InodeNumber) throws(BaseError) {
+    guard var node = overlay.nodes[number], !node.isDirectory, node.orphan == nil else { return }
+    var kept: [InodeName] = []
+    var lost: [InodeName] = []
+    for name in node.names {
+      if try overlay.inode(at: name, over: base) == number {
+        kept.append(name)
+      } else if node.isPending, overlay.changes[name] == nil {
+        try keep(number, node, at: name)
+        kept.append(name)
+      } else {
+        lost.append(name)
+      }
+    }
+    kept += try namesThatCome(to: number, node, besides: kept)
+    node.names = kept
+    overlay.nodes[number] = node
+    guard !kept.isEmpty else { return try loseAll(number, lost) }
+    if !node.isPending, let inode = try base.inode(number) {
+      overlay.nodes[number]?.file?.content = FileContent(stored: inode.record.stored)
+      overlay.nodes[number]?.attributes = inode.record.attributes
+    }
+  }
+
+  /// Keeps a name for what is pending of a file, though the head has something else there.
+  private mutating func keep(
+    _ number: InodeNumber, _ node: PendingNode, at name: InodeName, notAfter last: Epoch? = nil
+  ) throws(BaseError) {
+    let seen = node.file?.saved.map(\.seen) ?? node.seen
+    let made =
+      destinationEpoch(of: name) ?? [last ?? overlay.epoch, seen].compactMap(\.self).min()
+      ?? overlay.epoch
+    overlay.setChange(
+      NameChange(
+        inode: number, made: made, stamp: overlay.stamp,
+        hidesRecorded: try base.child(of: name.directory, named: name.name) != nil), at: name)
+  }
+
+  /// What somebody has seen who goes on with what a cut took of a name.
+  private func destinationEpoch(of name: InodeName) -> Epoch? {
+    switch head.taken?.names[name]?.destination {
+    case .head?: before
+    case .beside(let epoch)?: epoch
+    case .nowhere?, nil: nil
+    }
+  }
+
+  /// The names that the head gives to a file. A file that has gone its own way here gets none: the number is
+  /// its own, and what the head has there gets another.
+  private mutating func namesThatCome(
+    to number: InodeNumber, _ node: PendingNode, besides kept: [InodeName]
+  ) throws(BaseError) -> [InodeName] {
+    var come: [InodeName] = []
+    for name in try base.names(of: number) where !kept.contains(name) {
+      if try overlay.inode(at: name, over: base) == number { come.append(name) }
+    }
+    guard !come.isEmpty, !kept.isEmpty || node.isPending else { return come }
+    if !node.isPending, let id = node.attributes.linkID,
+      try base.inode(number)?.record.attributes.linkID == id
+    {
+      return come
+    }
+    for name in kept where overlay.changes[name] == nil {
+      try keep(number, node, at: name, notAfter: before)
+    }
+    try head.renumber(number)
+    return []
+  }
+
+  private mutating func loseAll(
+    _ number: InodeNumber, _ lost: [InodeName]
+  ) throws(BaseError) {
+    guard head.isHeld(number) else { return overlay.forget(number) }
+    if try base.inode(number) != nil { try head.renumber(number) }
+    let name = lost.min { ($0.directory, $0.name) < ($1.directory, $1.name) }
+    let isReplaced = try name.map { (name) throws(BaseError) in
+      try overlay.inode(at: name, over: base) != nil
+    }
+    overlay.makeOrphan(
+      number,
+      .detached(
+        place: isReplaced == true ? name : nil, path: name.flatMap { paths[$0] },
+        epoch: epochAfter[number] ?? before))
+  }
+}

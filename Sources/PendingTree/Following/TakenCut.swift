@@ -1,0 +1,62 @@
+package import Inodes
+
+/// What a cut took of the changes, and what those who go on with it have seen.
+package struct TakenCut: Sendable {
+  /// The version that a change went into.
+  package enum Destination: Hashable, Sendable {
+    /// The one that was made on the head: who goes on has seen what the tree shows.
+    case head
+    /// One beside it, which has an epoch of its own.
+    case beside(Epoch)
+    /// None, since it has what the change says already: who goes on has seen what he had.
+    case nowhere
+  }
+
+  /// A change of a name.
+  package struct Name: Hashable, Sendable {
+    /// Where it went.
+    package var destination: Destination
+    /// True if something was put at the name, false if something was removed.
+    package var isThere: Bool
+
+    /// Creates one.
+    package init(_ destination: Destination, isThere: Bool) {
+      self.destination = destination
+      self.isThere = isThere
+    }
+  }
+
+  /// A node whose bytes or attributes went into a version.
+  package struct Node: Hashable, Sendable {
+    /// Where they went.
+    package var destination: Destination
+    /// The save that was taken; nil for what the recorded tree had, with other attributes or another name.
+    package var save: PendingFile.Save?
+    /// The epoch that its writer had seen.
+    package var seen: Epoch?
+    /// The link id that was taken.
+    package var linkID: [UInt8]?
+
+    /// Creates one.
+    package init(
+      _ destination: Destination, save: PendingFile.Save?, seen: Epoch?, linkID: [UInt8]?
+    ) {
+      self.destination = destination
+      self.save = save
+      self.seen = seen
+      self.linkID = linkID
+    }
+  }
+
+  /// The cut's instant: what has a greater stamp came later.
+  package var stamp: ChangeStamp
+  /// The names that were taken, or that had nothing to take.
+  package var names: [InodeName: Name] = [:]
+  /// The nodes that were taken.
+  package var nodes: [InodeNumber: Node] = [:]
+
+  /// Creates a cut that took nothing.
+  package init(at stamp: ChangeStamp) {
+    self.stamp = stamp
+  }
+}

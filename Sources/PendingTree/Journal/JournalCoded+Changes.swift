@@ -1,0 +1,144 @@
+import Inodes
+import LLVSCore
+
+// Changes: time, process, u8 operation, and what the operation names, in the order of its declaration.
+
+extension Change: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    time.encode(into: &bytes)
+    process.encode(into: &bytes)
+    operation.encode(into: &bytes)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let time = Attributes.Time(from: &reader), let process = Int32(from: &reader),
+      let operation = Operation(from: &reader)
+    else { return nil }
+    self.init(time: time, process: process, operation)
+  }
+}
+
+extension Change.Operation: JournalCoded {
+  private enum Tag: UInt8 {
+    case node = 1, create, write, resize, punch, save, attributes, link, unlink, rmdir, rename
+    case exchange, release
+  }
+
+  func encode(into bytes: inout [UInt8]) {
+    func put(_ tag: Tag, _ values: any JournalCoded...) {
+      bytes.append(tag.rawValue)
+      for value in values { value.encode(into: &bytes) }
+    }
+    switch self {
+    case .node(let number, let node): put(.node, number, node)
+    case .create(let number, let place, let kind, let attributes, let content, let saved, let seen):
+      put(.create, number, place, kind, CodedAttributes(attributes), content, saved)
+      bytes.append(optional: seen)
+    case .write(let number, let extent, let flags, let seen):
+      put(.write, number, extent, flags)
+      bytes.append(optional: seen)
+    case .resize(let number, let size, let flags, let seen):
+      put(.resize, number, size, flags)
+      bytes.append(optional: seen)
+    case .punch(let number, let range, let flags, let seen):
+      put(.punch, number, range.lowerBound, range.upperBound, flags)
+      bytes.append(optional: seen)
+    case .save(let number): put(.save, number)
+    case .attributes(let number, let attributes):
+      put(.attributes, number, CodedAttributes(attributes))
+    case .link(let number, let place, let id, let seen):
+      put(.link, number, place)
+      bytes.append(counted: id)
+      bytes.append(optional: seen)
+    case .unlink(let place, let number, let isKept): put(.unlink, place, number, isKept)
+    case .rmdir(let place, let number): put(.rmdir, place, number)
+    case .rename(let number, let from, let to, let over, let isKept, let seen):
+      put(.rename, number, from, to)
+      bytes.append(optional: over)
+      isKept.encode(into: &bytes)
+      bytes.append(optional: seen)
+    case .exchange(let one, let place, let other, let otherPlace):
+      put(.exchange, one, place, other, otherPlace)
+    case .release(let number): put(.release, number)
+    }
+  }
+
+  init?(from reader: inout ByteReader) {
+    guard let tag = UInt8(from: &reader).flatMap(Tag.init(rawValue:)) else { return nil }
+    let operation: Self? =
+      switch tag {
+      case .node, .create, .save, .attributes, .release: Self.inode(tag, &reader)
+      case .write, .resize, .punch: Self.bytes(tag, &reader)
+      case .link, .unlink, .rmdir, .rename, .exchange: Self.name(tag, &reader)
+      }
+    guard let operation else { return nil }
+    self = operation
+  }
+
+  private static func inode(_ tag: Tag, _ reader: inout ByteReader) -> Self? {
+    guard let number = InodeNumber(from: &reader) else { return nil }
+    switch tag {
+    case .node: return PendingNode(from: &reader).map { .node(number, $0) }
+    case .attributes:
+      return CodedAttributes(from: &reader).map { .attributes(number, $0.attributes) }
+    case .save: return .save(number)
+    case .release: return .release(number)
+    default:
+      guard let place = InodeName(from: &reader), let kind = EntryKind(from: &reader),
+        let attributes = CodedAttributes(from: &reader),
+        let content = FileContent(from: &reader), let isSaved = Bool(from: &reader),
+        let seen: Epoch? = reader.optional()
+      else { return nil }
+      return .create(
+        number, at: place, kind: kind, attributes: attributes.attributes, content: content,
+        isSaved: isSaved, seen: seen)
+    }
+  }
+
+  private static func bytes(_ tag: Tag, _ reader: inout ByteReader) -> Self? {
+    guard let number = InodeNumber(from: &reader) else { return nil }
+    if tag == .write {
+      guard let extent = Extent(from: &reader), let flags = Change.WriteFlags(from: &reader),
+        let seen: Epoch? = reader.optional()
+      else { return nil }
+      return .write(number, extent, flags, seen: seen)
+    }
+    guard let first = UInt64(from: &reader) else { return nil }
+    var end = first
+    if tag == .punch {
+      guard let upper = UInt64(from: &reader), upper >= first else { return nil }
+      end = upper
+    }
+    guard let flags = Change.WriteFlags(from: &reader), let seen: Epoch? = reader.optional()
+    else { return nil }
+    return tag == .punch
+      ? .punch(number, first..<end, flags, seen: seen)
+      : .resize(number, to: first, flags, seen: seen)
+  }
+
+  private static func name(_ tag: Tag, _ reader: inout ByteReader) -> Self? {
+    if tag == .unlink || tag == .rmdir {
+      guard let place = InodeName(from: &reader), let number = InodeNumber(from: &reader) else {
+        return nil
+      }
+      if tag == .rmdir { return .rmdir(place, of: number) }
+      return Bool(from: &reader).map { .unlink(place, of: number, isKept: $0) }
+    }
+    guard let number = InodeNumber(from: &reader), let place = InodeName(from: &reader) else {
+      return nil
+    }
+    switch tag {
+    case .link:
+      guard let id = reader.counted(), let seen: Epoch? = reader.optional() else { return nil }
+      return .link(number, at: place, id: id, seen: seen)
+    case .exchange:
+      guard let other = InodeNumber(from: &reader), let otherPlace = InodeName(from: &reader)
+      else { return nil }
+      return .exchange(number, at: place, with: other, otherAt: otherPlace)
+    default:
+      guard let to = InodeName(from: &reader), let over: InodeNumber? = reader.optional(),
+        let isKept = Bool(from: &reader), let seen: Epoch? = reader.optional()
+      else { return nil }
+      return .rename(number, from: place, to: to, over: over, isKept: isKept, seen: seen)
+    }
+  }
+}

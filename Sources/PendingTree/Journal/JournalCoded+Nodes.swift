@@ -1,0 +1,201 @@
+import Inodes
+import LLVSCore
+
+// Nodes, and the bytes of files: by reference, as they stand in the store and in data files.
+
+extension Extent: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    start.encode(into: &bytes)
+    length.encode(into: &bytes)
+    offset.encode(into: &bytes)
+    source.encode(into: &bytes)
+  }
+  init?(from reader: inout ByteReader) {
+    let limit = UInt64(Int64.max)
+    guard let start = UInt64(from: &reader), let length = UInt64(from: &reader),
+      let offset = UInt64(from: &reader), let source = UInt32(from: &reader), length > 0,
+      length <= limit, start <= limit, offset <= limit
+    else { return nil }
+    self.init(start: start, length: length, offset: offset, source: source)
+  }
+}
+
+extension StoredContent: JournalCoded {
+  /// u64 length, digest, u8 content (0 none; 1 inline: counted bytes; 2 a chunk, 3 a tree: a location).
+  func encode(into bytes: inout [UInt8]) {
+    length.encode(into: &bytes)
+    bytes.append(digest)
+    switch content {
+    case .none: bytes.append(0)
+    case .inline(let inline):
+      bytes.append(1)
+      bytes.append(counted: inline)
+    case .chunk(let location): bytes.append(2, location)
+    case .tree(let location): bytes.append(3, location)
+    }
+  }
+  init?(from reader: inout ByteReader) {
+    guard let length = UInt64(from: &reader), let digest = reader.digest(),
+      let tag = UInt8(from: &reader)
+    else { return nil }
+    let content: Content
+    switch tag {
+    case 0: content = .none
+    case 1:
+      guard let inline = reader.counted() else { return nil }
+      content = .inline(inline)
+    case 2, 3:
+      guard let location = reader.location() else { return nil }
+      content = tag == 2 ? .chunk(location) : .tree(location)
+    default: return nil
+    }
+    self.init(length: length, digest: digest, content: content)
+  }
+}
+
+extension [UInt8] {
+  /// Appends a tag and a location: u32 segment, u64 offset, u32 length.
+  fileprivate mutating func append(_ tag: UInt8, _ location: Location) {
+    append(tag)
+    append(bigEndian: location.segment)
+    append(bigEndian: location.offset)
+    append(bigEndian: location.length)
+  }
+}
+
+extension FileContent: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    bytes.append(optional: base)
+    size.encode(into: &bytes)
+    UInt32(truncatingIfNeeded: extents.count).encode(into: &bytes)
+    extents.forEach { $0.encode(into: &bytes) }
+  }
+  init?(from reader: inout ByteReader) {
+    guard let base: StoredContent? = reader.optional(), let size = UInt64(from: &reader),
+      let all = [Extent](from: &reader)
+    else { return nil }
+    var extents = ExtentList()
+    var reach: UInt64 = 0
+    for extent in all {
+      guard extent.start >= reach, extent.end <= size else { return nil }
+      reach = extent.end
+      extents.put(extent)
+    }
+    self.init(base: base, extents: extents, size: size)
+  }
+}
+
+extension PendingFile.Save: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    content.encode(into: &bytes)
+    bytes.append(optional: mtime)
+    time.encode(into: &bytes)
+    bytes.append(optional: broken)
+    bytes.append(optional: seen)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let content = FileContent(from: &reader),
+      let mtime: Attributes.Time? = reader.optional(), let time = Attributes.Time(from: &reader),
+      let broken: Attributes.Time? = reader.optional(), let seen: Epoch? = reader.optional()
+    else { return nil }
+    self.init(content: content, mtime: mtime, time: time, broken: broken, seen: seen)
+  }
+}
+
+extension PendingFile: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    content.encode(into: &bytes)
+    for flag in [isUnsaved, isNeverSaved, isSteady, isMapped] { flag.encode(into: &bytes) }
+    bytes.append(optional: saved)
+    bytes.append(optional: counted)
+    bytes.append(optional: taken)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let content = FileContent(from: &reader), let isUnsaved = Bool(from: &reader),
+      let isNeverSaved = Bool(from: &reader), let isSteady = Bool(from: &reader),
+      let isMapped = Bool(from: &reader), let saved: Save? = reader.optional(),
+      let counted: Save? = reader.optional(), let taken: FileContent? = reader.optional()
+    else { return nil }
+    self.init(content: content)
+    (self.isUnsaved, self.isNeverSaved) = (isUnsaved, isNeverSaved)
+    (self.isSteady, self.isMapped) = (isSteady, isMapped)
+    (self.saved, self.counted, self.taken) = (saved, counted, taken)
+  }
+}
+
+extension Orphan: JournalCoded {
+  /// u8 0 gone; 1 detached: place, path, epoch.
+  func encode(into bytes: inout [UInt8]) {
+    switch self {
+    case .gone: bytes.append(0)
+    case .detached(let place, let path, let epoch):
+      bytes.append(1)
+      bytes.append(optional: place)
+      bytes.append(optional: path)
+      epoch.encode(into: &bytes)
+    }
+  }
+  init?(from reader: inout ByteReader) {
+    switch UInt8(from: &reader) {
+    case 0?: self = .gone
+    case 1?:
+      guard let place: InodeName? = reader.optional(), let path: TreePath? = reader.optional(),
+        let epoch = Epoch(from: &reader)
+      else { return nil }
+      self = .detached(place: place, path: path, epoch: epoch)
+    default: return nil
+    }
+  }
+}
+
+extension PendingNode: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    kind.encode(into: &bytes)
+    CodedAttributes(attributes).encode(into: &bytes)
+    hasNewAttributes.encode(into: &bytes)
+    changed.encode(into: &bytes)
+    bytes.append(optional: file)
+    names.encode(into: &bytes)
+    recordedNames.encode(into: &bytes)
+    bytes.append(optional: seen)
+    bytes.append(optional: orphan)
+    stamp.encode(into: &bytes)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let kind = EntryKind(from: &reader), let attributes = CodedAttributes(from: &reader),
+      let hasNewAttributes = Bool(from: &reader), let changed = Attributes.Time(from: &reader),
+      let file: PendingFile? = reader.optional(), let names = [InodeName](from: &reader),
+      let recordedNames = [InodeName](from: &reader), let seen: Epoch? = reader.optional(),
+      let orphan: Orphan? = reader.optional(), let stamp = ChangeStamp(from: &reader),
+      (file == nil) == (kind == .directory), names.isEmpty || orphan == nil
+    else { return nil }
+    self.init(
+      kind: kind, attributes: attributes.attributes, changed: changed, file: file, names: names,
+      recordedNames: recordedNames, stamp: stamp)
+    (self.hasNewAttributes, self.seen, self.orphan) = (hasNewAttributes, seen, orphan)
+  }
+}
+
+extension NameChange: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    bytes.append(optional: inode)
+    made.encode(into: &bytes)
+    bytes.append(optional: under)
+    bytes.append(optional: seen)
+    stamp.encode(into: &bytes)
+    process.encode(into: &bytes)
+    hidesRecorded.encode(into: &bytes)
+    isHeld.encode(into: &bytes)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let inode: InodeNumber? = reader.optional(), let made = Epoch(from: &reader),
+      let under: Epoch? = reader.optional(), let seen: Epoch? = reader.optional(),
+      let stamp = ChangeStamp(from: &reader), let process = Int32(from: &reader),
+      let hidesRecorded = Bool(from: &reader), let isHeld = Bool(from: &reader)
+    else { return nil }
+    self.init(
+      inode: inode, made: made, under: under, seen: seen, stamp: stamp, process: process,
+      hidesRecorded: hidesRecorded)
+    self.isHeld = isHeld
+  }
+}

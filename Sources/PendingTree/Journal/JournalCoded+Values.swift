@@ -1,0 +1,107 @@
+import Inodes
+import LLVSCore
+
+// The values that changes are made of.
+
+extension InodeNumber: JournalCoded {
+  func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
+  init?(from reader: inout ByteReader) {
+    guard let value = UInt64(from: &reader) else { return nil }
+    self.init(value)
+  }
+}
+
+extension Epoch: JournalCoded {
+  func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
+  init?(from reader: inout ByteReader) {
+    guard let value = UInt64(from: &reader) else { return nil }
+    self.init(value)
+  }
+}
+
+extension ChangeStamp: JournalCoded {
+  func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
+  init?(from reader: inout ByteReader) {
+    guard let value = UInt64(from: &reader) else { return nil }
+    self.init(value)
+  }
+}
+
+extension InodeName: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    directory.encode(into: &bytes)
+    bytes.append(counted: name.bytes)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let directory = InodeNumber(from: &reader), let name = reader.counted(),
+      name.count <= 255
+    else { return nil }
+    self.init(directory: directory, name: FileName(name))
+  }
+}
+
+extension TreePath: JournalCoded {
+  func encode(into bytes: inout [UInt8]) { bytes.append(counted: self.bytes) }
+  init?(from reader: inout ByteReader) {
+    guard let bytes = reader.counted() else { return nil }
+    self.init(bytes)
+  }
+}
+
+extension EntryKind: JournalCoded {
+  func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
+  init?(from reader: inout ByteReader) {
+    guard let value = UInt8(from: &reader) else { return nil }
+    self.init(rawValue: value)
+  }
+}
+
+extension Change.WriteFlags: JournalCoded {
+  func encode(into bytes: inout [UInt8]) { rawValue.encode(into: &bytes) }
+  init?(from reader: inout ByteReader) {
+    guard let value = UInt8(from: &reader), value < 4 else { return nil }
+    self.init(rawValue: value)
+  }
+}
+
+extension Attributes.Time: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    UInt64(bitPattern: seconds).encode(into: &bytes)
+    nanoseconds.encode(into: &bytes)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let seconds = UInt64(from: &reader), let nanoseconds = UInt32(from: &reader),
+      nanoseconds < 1_000_000_000
+    else { return nil }
+    self.init(seconds: Int64(bitPattern: seconds), nanoseconds: nanoseconds)
+  }
+}
+
+/// Attributes, whose encoding does not say where it ends.
+struct CodedAttributes: JournalCoded {
+  let attributes: Attributes
+
+  init(_ attributes: Attributes) { self.attributes = attributes }
+
+  func encode(into bytes: inout [UInt8]) {
+    var fields: [UInt8] = []
+    attributes.encode(into: &fields)
+    bytes.append(counted: fields)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let fields = reader.counted(),
+      let attributes = fields.withUnsafeBytes({ Attributes(decoding: $0) })
+    else { return nil }
+    self.attributes = attributes
+  }
+}
+
+extension ByteReader {
+  /// Reads counted bytes: a varint and as many bytes.
+  mutating func counted() -> [UInt8]? {
+    guard let count = varint(), count <= UInt64(remaining), let bytes = take(Int(count)) else {
+      return nil
+    }
+    return Array(bytes)
+  }
+}

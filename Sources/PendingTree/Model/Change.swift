@@ -1,0 +1,65 @@
+package import Inodes
+package import LLVSCore
+
+/// One change of the working tree: what a program did, as it is applied and as the journal keeps it.
+///
+/// A change names all inodes that it concerns, so that applying it reads nothing. Inodes of the recorded tree
+/// are made known by ``Operation/node(_:_:)`` first.
+package struct Change: Hashable, Sendable {
+  /// When it was made.
+  package var time: Attributes.Time
+  /// The process that made it; 0 where nobody knows.
+  package var process: Int32
+  /// What was done.
+  package var operation: Operation
+
+  /// Creates a change.
+  package init(time: Attributes.Time, process: Int32 = 0, _ operation: Operation) {
+    self.time = time
+    self.process = process
+    self.operation = operation
+  }
+
+  /// What a program did. `seen` is what the writer had seen, where that is older than what is shown.
+  package enum Operation: Hashable, Sendable {
+    /// An inode of the recorded tree that later changes concern, as it is shown.
+    case node(InodeNumber, PendingNode)
+    /// A new file or directory; one that `isSaved` is taken by the next version as it is.
+    case create(
+      InodeNumber, at: InodeName, kind: EntryKind, attributes: Attributes, content: FileContent,
+      isSaved: Bool, seen: Epoch?)
+    /// Bytes of a file.
+    case write(InodeNumber, Extent, WriteFlags, seen: Epoch?)
+    /// A file's new size.
+    case resize(InodeNumber, to: UInt64, WriteFlags, seen: Epoch?)
+    /// A range of a file that reads as zeros.
+    case punch(InodeNumber, Range<UInt64>, WriteFlags, seen: Epoch?)
+    /// What the file shows is saved.
+    case save(InodeNumber)
+    /// New attributes.
+    case attributes(InodeNumber, Attributes)
+    /// A further name of a file, and the link id that all its names carry.
+    case link(InodeNumber, at: InodeName, id: [UInt8], seen: Epoch?)
+    /// The name of a file goes away; `isKept` while a handle holds the file.
+    case unlink(InodeName, of: InodeNumber, isKept: Bool)
+    /// The name of an empty directory goes away.
+    case rmdir(InodeName, of: InodeNumber)
+    /// A name goes to another place, over what stood there; `isKept` while a handle holds that.
+    case rename(
+      InodeNumber, from: InodeName, to: InodeName, over: InodeNumber?, isKept: Bool, seen: Epoch?)
+    /// Two names change places.
+    case exchange(InodeNumber, at: InodeName, with: InodeNumber, otherAt: InodeName)
+    /// The last handle of a file was closed.
+    case release(InodeNumber)
+  }
+
+  /// What a write says of the handle that it came through.
+  package struct WriteFlags: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// The handle appends, or opened the file without creating or emptying it.
+    package static let steady = WriteFlags(rawValue: 1)
+    /// The bytes came from a mapping.
+    package static let mapped = WriteFlags(rawValue: 2)
+  }
+}

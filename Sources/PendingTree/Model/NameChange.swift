@@ -1,0 +1,41 @@
+package import Inodes
+
+/// What stands at a name of a directory in place of what the recorded tree has there.
+package struct NameChange: Hashable, Sendable {
+  /// The inode that the name leads to; nil for a name that was removed.
+  package var inode: InodeNumber?
+  /// The epoch in which the change was made.
+  package var made: Epoch
+  /// What the pending change had seen that stood here before: it is that which programs were shown.
+  package var under: Epoch?
+  /// What a process had read here that is older than the epoch in which it made the change.
+  package var seen: Epoch?
+  /// When the change was made.
+  package var stamp: ChangeStamp
+  /// The process that made the change; 0 where nobody knows.
+  package var process: Int32
+  /// True if the recorded tree has something at the name.
+  package var hidesRecorded: Bool
+  /// True for a directory that the recorded tree lost, and that stays for what is pending in it.
+  package var isHeld = false
+
+  /// Creates a change.
+  package init(
+    inode: InodeNumber?, made: Epoch, under: Epoch? = nil, seen: Epoch? = nil,
+    stamp: ChangeStamp, process: Int32 = 0, hidesRecorded: Bool
+  ) {
+    self.inode = inode
+    self.made = made
+    self.under = under
+    self.seen = seen
+    self.stamp = stamp
+    self.process = process
+    self.hidesRecorded = hidesRecorded
+  }
+
+  /// The epoch that whoever made the change had seen at the name.
+  package var epoch: Epoch {
+    let shown = under ?? made
+    return seen.map { min($0, shown) } ?? shown
+  }
+}

@@ -1,0 +1,45 @@
+package import Inodes
+package import LLVSCore
+
+/// The bytes of a file that programs see, and what of them was saved.
+package struct PendingFile: Hashable, Sendable {
+  /// The bytes that are shown.
+  package var content: FileContent
+  /// True if there are bytes, or a size, that no save covers.
+  package var isUnsaved = false
+  /// True for a file that was made here and never saved: no version knows it.
+  package var isNeverSaved = false
+  /// True if each unsaved write came through a handle that appends, or neither made nor emptied the file.
+  package var isSteady = true
+  /// True if unsaved bytes came from a mapping, so that the close of any handle that may write saves them.
+  package var isMapped = false
+  /// The newest save that no version took.
+  package var saved: Save?
+  /// The newest save that was followed by quiet, if ``saved`` is newer.
+  package var counted: Save?
+
+  /// What the newest version has that took it, if one did since the file became known here.
+  package var taken: FileContent?
+
+  /// A saved state: what a version may take.
+  package struct Save: Hashable, Sendable {
+    /// The bytes.
+    package var content: FileContent
+    /// The time of the last change of the bytes, or the one that utimensat(2) gave them.
+    package var mtime: Attributes.Time?
+    /// When it was saved.
+    package var time: Attributes.Time
+    /// When the next write came; nil if none did.
+    package var broken: Attributes.Time?
+    /// The epoch that the writer had seen; nil for a new file.
+    package var seen: Epoch?
+  }
+
+  /// Creates a file that shows some bytes.
+  package init(content: FileContent) {
+    self.content = content
+  }
+
+  /// True if there is anything that no version has.
+  package var isPending: Bool { isUnsaved || saved != nil }
+}

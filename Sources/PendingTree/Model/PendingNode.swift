@@ -1,0 +1,59 @@
+package import Inodes
+package import LLVSCore
+
+/// An inode of which something is pending, or that a change leads to or stands below.
+package struct PendingNode: Hashable, Sendable {
+  /// The kind of file.
+  package let kind: EntryKind
+  /// The attributes that are shown.
+  package var attributes: Attributes
+  /// True if somebody here changed attributes, the link id included, and no version has them.
+  package var hasNewAttributes = false
+  /// st_ctime.
+  package var changed: Attributes.Time
+  /// The bytes; nil for a directory.
+  package var file: PendingFile?
+  /// Exactly the names under which programs see it; a directory has one or none.
+  package var names: [InodeName]
+  /// Its names in the recorded tree.
+  package var recordedNames: [InodeName]
+  /// The epoch that whoever made the oldest pending change of it had seen; nil for a new file, which has
+  /// seen what its name has.
+  package var seen: Epoch?
+  /// Why it has no name; nil while it has one.
+  package var orphan: Orphan?
+  /// When it was changed last.
+  package var stamp: ChangeStamp
+
+  /// Creates a node.
+  package init(
+    kind: EntryKind, attributes: Attributes, changed: Attributes.Time, file: PendingFile? = nil,
+    names: [InodeName], recordedNames: [InodeName] = [], stamp: ChangeStamp
+  ) {
+    self.kind = kind
+    self.attributes = attributes
+    self.changed = changed
+    self.file = file
+    self.names = names
+    self.recordedNames = recordedNames
+    self.stamp = stamp
+  }
+
+  /// True for a directory.
+  package var isDirectory: Bool { kind == .directory }
+
+  /// True if bytes or attributes are pending: a version has others.
+  package var isPending: Bool { hasNewAttributes || file?.isPending ?? false }
+
+  /// The place of a directory.
+  package var place: InodeName? { names.first }
+}
+
+/// The reason that an inode has no name while somebody still holds it open.
+package enum Orphan: Hashable, Sendable {
+  /// Its last name was removed or given away here: no version takes it.
+  case gone
+  /// A new head took its name away. What is saved in it belongs where the name was, and has seen `epoch`.
+  /// The place follows the directory when that moves; without one, the path says where.
+  case detached(place: InodeName?, path: TreePath?, epoch: Epoch)
+}

@@ -1,0 +1,99 @@
+package import Inodes
+
+// The invariants, checked by one function.
+
+/// A contradiction between an overlay and the recorded tree below it.
+package struct OverlayFault: Error, Hashable, CustomStringConvertible {
+  /// The invariant that is broken, such as "I4".
+  package var invariant: String
+  /// What was found.
+  package var description: String
+}
+
+extension Overlay {
+  /// Looks whether the overlay is consistent with itself and with the recorded tree.
+  ///
+  /// - Throws: ``OverlayFault`` for the first invariant that does not hold, ``BaseError`` if the recorded tree
+  ///   cannot be read.
+  /// - Complexity: O(*p* log *n*) for *p* pending changes and nodes over *n* names.
+  package func check(over base: any Base) throws {
+    for (place, change) in changes { try check(change, at: place, over: base) }
+    for (number, node) in nodes { try check(node, number, over: base) }
+    for orphan in orphans where nodes[orphan]?.orphan == nil {
+      throw OverlayFault(invariant: "I6", description: "\(orphan.rawValue) is no orphan")
+    }
+    let counted = changedNames.values.reduce(0) { $0 + $1.count }
+    guard counted == changes.count else {
+      throw OverlayFault(invariant: "I4", description: "\(counted) names, \(changes.count) changes")
+    }
+  }
+
+  private func check(
+    _ change: NameChange, at place: InodeName, over base: any Base
+  ) throws {
+    func fault(_ invariant: String, _ text: String) -> OverlayFault {
+      let name = String(decoding: place.name.bytes, as: UTF8.self)
+      return OverlayFault(
+        invariant: invariant, description: "\(name) in \(place.directory.rawValue) \(text)")
+    }
+    let recorded = try base.child(of: place.directory, named: place.name)?.inode.number
+    if !isCutting, recorded == change.inode { throw fault("I3", "says what is recorded") }
+    if change.hidesRecorded != (recorded != nil) { throw fault("I3", "hides \(recorded as Any)") }
+    guard place.directory == .root || nodes[place.directory]?.isDirectory ?? false else {
+      throw fault("I5", "is in a directory that is no node")
+    }
+    guard let number = change.inode else { return }
+    guard let node = nodes[number] else { throw fault("I4", "leads to no node") }
+    guard node.names.contains(place) else { throw fault("I4", "is no name of its node") }
+    guard path(of: place.directory) != nil else { throw fault("I5", "is out of reach") }
+  }
+
+  private func check(
+    _ node: PendingNode, _ number: InodeNumber, over base: any Base
+  ) throws {
+    func fault(_ invariant: String, _ text: String) -> OverlayFault {
+      OverlayFault(invariant: invariant, description: "inode \(number.rawValue) \(text)")
+    }
+    guard Set(node.names).count == node.names.count, !node.isDirectory || node.names.count < 2
+    else { throw fault("I4", "has names twice: \(node.names)") }
+    for name in node.names {
+      let shown = try inode(at: name, over: base)
+      guard shown == number else { throw fault("I4", "has a name that shows \(shown as Any)") }
+      guard name.directory == .root || nodes[name.directory] != nil else {
+        throw fault("I5", "is in \(name.directory.rawValue), which is no node")
+      }
+    }
+    let recorded = try base.names(of: number)
+    guard Set(recorded) == Set(node.recordedNames) else {
+      throw fault("I4", "has recorded names \(recorded), not \(node.recordedNames)")
+    }
+    for name in recorded where changes[name] == nil && !node.names.contains(name) {
+      // Below a directory that was removed here nobody sees it.
+      if try isReachable(name.directory, over: base) {
+        throw fault(node.orphan == nil ? "I4" : "I6", "is shown as \(name), has \(node.names)")
+      }
+    }
+    if node.orphan != nil, !orphans.contains(number) || !node.names.isEmpty {
+      throw fault("I6", "is an orphan with a name")
+    }
+    if node.isPending && !node.isDirectory && node.orphan == nil && node.names.isEmpty {
+      throw fault("I7", "has neither a name nor a reason")
+    }
+  }
+
+  private func isReachable(
+    _ directory: InodeNumber, over base: any Base
+  ) throws(BaseError) -> Bool {
+    var (number, depth) = (directory, 0)
+    while number != .root {
+      let node = nodes[number]
+      let place = try node == nil ? base.names(of: number).first : node?.place
+      guard depth <= 4096, let place, try inode(at: place, over: base) == number else {
+        return false
+      }
+      number = place.directory
+      depth += 1
+    }
+    return true
+  }
+}

@@ -1,0 +1,127 @@
+package import Inodes
+import LLVSCore
+
+/// What programs changed and no version has: the difference between the recorded tree and the tree that
+/// programs see.
+///
+/// A name shows its ``NameChange``, where it has one, else what the recorded tree has there. An inode shows its
+/// ``PendingNode``, where it has one, else its record. The overlay reads nothing while changes are applied; it
+/// reads the recorded tree only to follow a new head (``follow(_:)``) and to look whether it is consistent
+/// (``check(over:)``).
+///
+/// The invariants have the numbers that the whole working tree gives them.
+///
+/// INVARIANT I3: no change says what the recorded tree says, except while a cut is under way.
+/// INVARIANT I4: an inode that a change leads to is a node, and its names are where programs see it.
+/// INVARIANT I5: each directory on the way from a change, or a pending node, to the root is a node.
+/// INVARIANT I6: a node without a name has a number that leads to nothing else.
+/// INVARIANT I7: what lost its last name here gets none again, and goes unless somebody holds it.
+package struct Overlay: Hashable, Sendable {
+  /// What stands at names, where it is not what the recorded tree has there.
+  package internal(set) var changes: [InodeName: NameChange] = [:]
+  /// The inodes of which something is pending, and the directories above them.
+  package internal(set) var nodes: [InodeNumber: PendingNode] = [:]
+  /// The names of each directory at which there are changes.
+  var changedNames: [InodeNumber: Set<FileName>] = [:]
+  /// The nodes without a name.
+  var orphans: Set<InodeNumber> = []
+  /// The epoch that changes are made in.
+  package internal(set) var epoch: Epoch
+  /// The stamp of the newest change.
+  package internal(set) var stamp = ChangeStamp.start
+  /// True from a cut's instant until its head is followed: what it may have taken is not forgotten.
+  package internal(set) var isCutting = false
+
+  /// Creates an overlay without changes.
+  package init(epoch: Epoch = .first) {
+    self.epoch = epoch
+  }
+
+  // MARK: - Reading
+
+  /// What stands at a name.
+  package enum Shown: Hashable, Sendable {
+    /// What the recorded tree has there.
+    case recorded
+    /// An inode, or nothing, whatever the recorded tree has.
+    case pending(InodeNumber?)
+  }
+
+  /// Returns what stands at a name.
+  package func shown(at place: InodeName) -> Shown {
+    changes[place].map { .pending($0.inode) } ?? .recorded
+  }
+
+  /// Returns the inode that a name leads to; nil if nothing is there.
+  ///
+  /// - Throws: ``BaseError`` if the recorded tree cannot be read.
+  package func inode(at place: InodeName, over base: some Base) throws(BaseError) -> InodeNumber? {
+    if case .pending(let number) = shown(at: place) { return number }
+    return try base.child(of: place.directory, named: place.name)?.inode.number
+  }
+
+  /// Returns the names at which a directory shows something else than the recorded tree.
+  package func changedNames(of directory: InodeNumber) -> Set<FileName> {
+    changedNames[directory] ?? []
+  }
+
+  /// Returns the path of a directory that is a node; nil if it has no name.
+  package func path(of directory: InodeNumber) -> TreePath? {
+    var names: [FileName] = []
+    var number = directory
+    while number != .root {
+      guard let place = nodes[number]?.place, names.count <= 4096 else { return nil }
+      names.append(place.name)
+      number = place.directory
+    }
+    return names.reversed().reduce(TreePath.root) { $0.appending($1) }
+  }
+
+  /// Returns the epoch that somebody has seen who finds a directory empty: that of whoever took a name out
+  /// of it first, but not a newer one than the tree's.
+  package func epochOfEmptiness(of directory: InodeNumber) -> Epoch {
+    changedNames(of: directory).lazy
+      .compactMap { changes[InodeName(directory: directory, name: $0)]?.epoch }
+      .reduce(epoch, min)
+  }
+
+  /// Returns the epoch that somebody has seen who reads a file: that of the oldest pending change by which it
+  /// is shown.
+  package func epochShown(of number: InodeNumber, at place: InodeName?) -> Epoch {
+    var shown = epoch
+    if let node = nodes[number] {
+      if case .detached(_, _, let epoch)? = node.orphan { shown = min(shown, epoch) }
+      if node.isPending, let seen = node.seen { shown = min(shown, seen) }
+    }
+    if let change = place.flatMap({ changes[$0] }) { shown = min(shown, change.epoch) }
+    return shown
+  }
+}
+
+extension Overlay {
+  /// Sets or removes a change and keeps ``changedNames`` in step.
+  mutating func setChange(_ change: NameChange?, at place: InodeName) {
+    changes[place] = change
+    if change != nil {
+      changedNames[place.directory, default: []].insert(place.name)
+    } else if changedNames[place.directory]?.remove(place.name) != nil,
+      changedNames[place.directory]?.isEmpty ?? false
+    {
+      changedNames[place.directory] = nil
+    }
+  }
+
+  /// Forgets a node.
+  mutating func forget(_ number: InodeNumber) {
+    nodes[number] = nil
+    orphans.remove(number)
+  }
+
+  /// Takes the last name of a node, which lives on for those who hold it. Attributes go with the name.
+  mutating func makeOrphan(_ number: InodeNumber, _ reason: Orphan) {
+    nodes[number]?.hasNewAttributes = false
+    nodes[number]?.names = []
+    nodes[number]?.orphan = reason
+    orphans.insert(number)
+  }
+}

@@ -1,0 +1,242 @@
+import Inodes
+import LLVSCore
+import TestSupport
+
+@testable import PendingTree
+
+// Cuts, and the heads that follow them.
+
+extension Life {
+  /// A version of somebody else; nil if nothing came of it.
+  mutating func foreign() -> Int? {
+    let bases = store.ancestors[store.head].sorted().suffix(4)
+    guard let base = bases.randomElement(using: &random) else { return nil }
+    var map = store.maps[base]
+    for _ in 0..<Int.random(in: 1...4, using: &random) { edit(&map) }
+    return map == store.maps[base] ? nil : store.add(map, on: [base])
+  }
+
+  mutating func edit(_ map: inout ModelMap) {
+    let files = map.keys.filter { !$0.hasSuffix("/") }.sorted()
+    let directories = map.directories.sorted()
+    let above = ([""] + directories).randomElement(using: &random) ?? ""
+    let path = ModelPath.join(
+      above, ["a", "b", "c", "d", "e"].randomElement(using: &random) ?? "a")
+    switch random.unit() {
+    case ..<0.4:
+      let displaces = random.chance(0.4)
+      if map[path] == nil, displaces || !directories.contains(path) {
+        map[path] = ModelValue(marks: [mark()])
+      }
+    case ..<0.7:
+      guard let file = files.randomElement(using: &random) else { return }
+      if random.chance(0.6) {
+        map[file]?.marks.insert(mark())
+      } else {
+        map[file]?.marks = [mark()]
+      }
+    case ..<0.85:
+      guard let file = files.randomElement(using: &random) else { return }
+      map[file] = nil
+    default:
+      guard let directory = directories.randomElement(using: &random) else { return }
+      if random.chance(0.5) {
+        for key in map.keys where key.hasPrefix(directory + "/") { map[key] = nil }
+      } else {
+        map[directory + "/"] = nil
+      }
+    }
+  }
+
+  enum Next {
+    case nothing
+    case merge(Int)
+    case goTo(Int)
+  }
+
+  mutating func next() -> Next {
+    switch random.unit() {
+    case ..<0.5: return foreign().map { .merge($0) } ?? .nothing
+    case ..<0.6:
+      return store.ancestors[store.head].sorted().randomElement(using: &random).map { .goTo($0) }
+        ?? .nothing
+    default: return .nothing
+    }
+  }
+
+  mutating func between() throws {
+    for _ in 0..<([0, 0, 1, 2, 3].randomElement(using: &random) ?? 0) { try act() }
+  }
+
+  /// A cut, and what follows it: a merge, a switch or nothing.
+  mutating func transition(alone: Bool = false) throws {
+    let next = alone ? .nothing : next()
+    log.append("cut, \(next)")
+    let owed = owed()
+    let stamp = overlay.beginCut()
+    let frozen = overlay
+    if !alone { try between() }
+    let (record, groups) = ModelRecord(frozen, over: recorded).grouped(store, table)
+    let head = store.head
+    var made: [ModelGroup: Int] = [:]
+    for group in groups.keys.sorted() {
+      let map = store.maps[group.predecessor]
+      let new = record.applied(groups[group] ?? [], to: map)
+      if new != map { made[group] = store.add(new, on: [group.predecessor]) }
+    }
+    let ownGroup = ModelGroup(predecessor: head, turn: 0)
+    let own = made[ownGroup]
+    var final = own ?? head
+    for (group, version) in made.sorted(by: { $0.key < $1.key }) where group != ownGroup {
+      if store.ancestors[head].contains(group.predecessor) { final = store.merge(final, version) }
+    }
+    switch next {
+    case .nothing: break
+    case .merge(let other): final = store.merge(final, other)
+    case .goTo(let other): final = other
+    }
+    if !alone { try between() }
+    try kill("before the store commits", over: recorded)
+    store.head = final
+    let lost = owed.subtracting(store.marks)
+    guard lost.isEmpty else { throw LifeFault("saved and in no version: \(lost)") }
+    try publish(record, groups, made, stamp: stamp, own: own ?? head, ownGroup)
+  }
+
+  /// What is saved and must be in a version after a cut.
+  func owed() -> Set<Int> {
+    var owed: Set<Int> = []
+    for node in overlay.nodes.values {
+      guard let saved = node.file?.saved else { continue }
+      switch node.orphan {
+      case .gone?: continue
+      case .detached(let place?, _, _)?:
+        guard overlay.path(of: place.directory) != nil else { continue }
+      case .detached(nil, let path, _)?:
+        guard path != nil else { continue }
+      case nil:
+        guard node.names.contains(where: { overlay.path(of: $0.directory) != nil }) else {
+          continue
+        }
+      }
+      owed.formUnion(saved.content.marks)
+    }
+    return owed
+  }
+
+  mutating func publish(
+    _ record: ModelRecord, _ groups: [ModelGroup: [ModelItem]], _ made: [ModelGroup: Int],
+    stamp: ChangeStamp, own: Int, _ ownGroup: ModelGroup
+  ) throws {
+    var taken = TakenCut(at: stamp)
+    for place in record.nothing {
+      taken.names[place] = TakenCut.Name(.head, isThere: record.isThere(place))
+    }
+    var epochs: [ModelGroup: Epoch] = [:]
+    var last = overlay.epoch
+    for group in made.keys.sorted() where group != ownGroup {
+      last = last.next
+      epochs[group] = last
+    }
+    for (group, items) in groups {
+      let destination: TakenCut.Destination =
+        group == ownGroup ? .head : epochs[group].map { .beside($0) } ?? .nowhere
+      for item in items {
+        if let place = item.place {
+          taken.names[place] = TakenCut.Name(destination, isThere: record.isThere(place))
+        }
+        guard item.kind == .put, let number = item.number,
+          let node = record.overlay.nodes[number]
+        else { continue }
+        taken.nodes[number] = TakenCut.Node(
+          destination, save: node.file?.saved, seen: node.seen, linkID: node.attributes.linkID)
+      }
+    }
+    for place in record.left { taken.names[place] = nil }
+    table[overlay.epoch] = own
+    for (group, epoch) in epochs { table[epoch] = made[group] }
+    let isForeign = store.head != own || !epochs.isEmpty
+    if isForeign { table[last.next] = store.head }
+    let map = store.maps[store.head]
+    var counter = nextNumber
+    let tree = ModelAdvance(
+      record, groups.sorted { $0.key < $1.key }.flatMap(\.value), current: overlay, to: map
+    ) {
+      counter += 1
+      return InodeNumber(counter)
+    }.tree
+    nextNumber = counter
+    guard tree.tree == map.tree else { throw LifeFault("the oracle's tree is not the map's") }
+    let epoch = isForeign ? last.next : nil
+    let copy = ModelTree(copying: tree)
+    var killed = overlay
+    try follow(tree, taken, epoch)
+    try killed.follow(
+      NewHead(
+        base: copy, taken: taken, epoch: epoch, isHeld: { _ in false },
+        renumber: { [last = nextNumber + 100_000] in
+          copy.renumber($0, to: InodeNumber(last + $0.rawValue))
+        }))
+    try compare(killed, over: copy, "killed before the new head is shown")
+  }
+
+  mutating func follow(
+    _ tree: ModelTree, _ taken: TakenCut?, _ epoch: Epoch?
+  ) throws {
+    var counter = nextNumber
+    let handles = handles
+    try overlay.follow(
+      NewHead(
+        base: tree, taken: taken, epoch: epoch, isHeld: { handles.contains($0) },
+        renumber: {
+          counter += 1
+          tree.renumber($0, to: InodeNumber(counter))
+        }))
+    nextNumber = counter
+    recorded = tree
+    (image, journal) = (overlay, [])
+    guard tree.tree == store.maps[store.head].tree else {
+      throw LifeFault("the recorded tree is not the head's")
+    }
+  }
+
+  /// What a mount finds after a kill: all that was pending, and nobody who holds anything.
+  mutating func kill(_ when: String, over base: ModelTree) throws {
+    kills += 1
+    let copy = ModelTree(copying: base)
+    var killed = image
+    for change in journal { killed.apply(change) }
+    try killed.follow(
+      NewHead(
+        base: copy, isHeld: { _ in false },
+        renumber: { copy.renumber($0, to: InodeNumber(1_000_000 + $0.rawValue)) }))
+    try compare(killed, over: copy, "killed \(when)")
+  }
+
+  func compare(_ killed: Overlay, over base: ModelTree, _ when: String) throws {
+    let (one, other) = (shown(killed, over: base), shown(overlay, over: recorded))
+    let differing = Set(one.keys).union(other.keys).filter { one[$0] != other[$0] }
+    guard differing.isEmpty else {
+      throw LifeFault("\(when): \(differing.sorted()) differ")
+    }
+    do {
+      try killed.check(over: base)
+    } catch {
+      throw LifeFault("\(when): \(error)")
+    }
+  }
+
+  /// All is saved and closed: after three cuts nothing is pending, and the tree is the head's.
+  mutating func settle() throws {
+    for number in overlay.nodes.keys.sorted() { apply(.save(number)) }
+    while !handles.isEmpty { try close(handles.count - 1) }
+    for _ in 0..<3 { try transition(alone: true) }
+    let head = store.maps[store.head].tree.mapValues { $0.isDirectory ? nil : $0.marks }
+    let shown = shown(overlay, over: recorded)
+    let differing = Set(head.keys).union(shown.keys).filter { head[$0] != shown[$0] }
+    guard differing.isEmpty else { throw LifeFault("at the end \(differing.sorted()) differ") }
+    guard overlay.changes.isEmpty, !overlay.nodes.values.contains(where: \.isPending) else {
+      throw LifeFault("at the end something is pending: \(overlay.changes.keys)")
+    }
+  }
+}

@@ -1,0 +1,196 @@
+import Inodes
+import LLVSCore
+
+@testable import PendingTree
+
+/// A change of a path that a version is to take.
+final class ModelItem {
+  enum Kind { case remove, exclude, move, make, put }
+
+  var kind: Kind
+  var path: String
+  /// Nil for what has seen all.
+  let epoch: Epoch?
+  let place: InodeName?
+  let number: InodeNumber?
+  /// What the recorded tree has at the name.
+  var over: InodeNumber?
+  var source = ""
+  var marks: Set<Int> = []
+  var link: Int?
+  /// What several orphans of one path are told apart by.
+  var turn = 0
+  var predecessor = 0
+
+  init(
+    _ kind: Kind, _ path: String, _ epoch: Epoch?, place: InodeName?, number: InodeNumber? = nil
+  ) {
+    self.kind = kind
+    self.path = path
+    self.epoch = epoch
+    self.place = place
+    self.number = number
+  }
+}
+
+/// The version that items go into.
+struct ModelGroup: Hashable, Comparable {
+  var predecessor: Int
+  var turn: Int
+
+  static func < (a: ModelGroup, b: ModelGroup) -> Bool {
+    (a.predecessor, -a.turn) < (b.predecessor, -b.turn)
+  }
+}
+
+/// What a cut finds: changes of paths, made of the overlay at one instant. It follows tree_model.py of the
+/// design and is as plain as that: all of both trees is in memory.
+struct ModelRecord {
+  let overlay: Overlay
+  let recorded: ModelTree
+  private(set) var items: [ModelItem] = []
+  /// The names of each directory that changes decide, whatever moved directories take along.
+  var excluded: [InodeNumber: Set<FileName>] = [:]
+  /// Names that stay pending: files that were never saved.
+  private(set) var left: Set<InodeName> = []
+  /// Names of which no version takes anything.
+  private(set) var nothing: Set<InodeName> = []
+  private var done: Set<[InodeName: InodeNumber]> = []
+
+  init(_ overlay: Overlay, over recorded: ModelTree) {
+    self.overlay = overlay
+    self.recorded = recorded
+    let changes = overlay.changes.sorted {
+      ($0.value.stamp, $0.key.directory, $0.key.name)
+        < ($1.value.stamp, $1.key.directory, $1.key.name)
+    }
+    for (place, change) in changes { add(change, at: place) }
+    for (number, node) in overlay.nodes.sorted(by: { $0.key < $1.key }) {
+      addContent(of: node, number)
+    }
+    addOrphans()
+  }
+
+  func path(of directory: InodeNumber) -> String? {
+    overlay.path(of: directory).map { String(decoding: $0.bytes, as: UTF8.self) }
+  }
+
+  /// Where programs see a directory.
+  func place(of directory: InodeNumber) -> InodeName? {
+    if let node = overlay.nodes[directory] { return node.place }
+    return recorded.places(directory).first
+  }
+
+  private func isInPlace(_ directory: InodeNumber, _ path: String) -> Bool {
+    recorded.path(of: directory) == path
+  }
+
+  private mutating func add(_ change: NameChange, at place: InodeName) {
+    guard let above = path(of: place.directory) else {
+      nothing.insert(place)
+      return
+    }
+    let path = ModelPath.join(above, place.name.text)
+    let over = recorded.child(place.directory, place.name)?.number
+    let isInPlace = isInPlace(place.directory, above)
+    if change.inode == over {
+      nothing.insert(place)
+      return
+    }
+    guard let number = change.inode, let node = overlay.nodes[number] else {
+      excluded[place.directory, default: []].insert(place.name)
+      nothing.insert(place)
+      items.append(ModelItem(isInPlace ? .remove : .exclude, path, change.epoch, place: place))
+      return
+    }
+    if node.isDirectory {
+      excluded[place.directory, default: []].insert(place.name)
+      if change.isHeld { return }
+      let isRecorded = recorded[number]?.isDirectory ?? false
+      let item = ModelItem(
+        isRecorded ? .move : .make, path, change.epoch, place: place, number: number)
+      if isRecorded { item.source = recorded.path(of: number) ?? "" }
+      item.over = over
+      items.append(item)
+      return
+    }
+    addFile(node, number, change, at: place, path, over: over, isInPlace: isInPlace)
+  }
+
+  private mutating func addFile(
+    _ node: PendingNode, _ number: InodeNumber, _ change: NameChange, at place: InodeName,
+    _ path: String, over: InodeNumber?, isInPlace: Bool
+  ) {
+    let marks: Set<Int>
+    var epoch = change.epoch
+    if let save = node.file?.saved {
+      marks = save.content.marks
+      epoch = save.seen.map { min(epoch, $0) } ?? epoch
+    } else if node.file?.isNeverSaved ?? false {
+      left.insert(place)
+      guard let over, recorded[over]?.isDirectory ?? false else { return }
+      excluded[place.directory, default: []].insert(place.name)
+      items.append(ModelItem(isInPlace ? .remove : .exclude, path, change.epoch, place: place))
+      return
+    } else if let inode = recorded[number] {
+      marks = inode.marks
+    } else if let taken = node.file?.taken {
+      marks = taken.marks
+    } else if let file = node.file, !file.isUnsaved {
+      marks = file.content.marks
+    } else {
+      left.insert(place)
+      return
+    }
+    excluded[place.directory, default: []].insert(place.name)
+    put(number, node, marks, path, epoch, place, over: over)
+    done.insert([place: number])
+  }
+
+  private mutating func put(
+    _ number: InodeNumber, _ node: PendingNode, _ marks: Set<Int>, _ path: String,
+    _ epoch: Epoch?, _ place: InodeName?, over: InodeNumber?
+  ) {
+    let item = ModelItem(.put, path, epoch, place: place, number: number)
+    item.marks = marks
+    item.link = node.attributes.linkID.map { ModelLink.number($0) }
+    item.over = over
+    items.append(item)
+  }
+
+  private mutating func addContent(of node: PendingNode, _ number: InodeNumber) {
+    guard let file = node.file, node.orphan == nil else { return }
+    guard file.saved != nil || node.hasNewAttributes && !file.isNeverSaved else { return }
+    let marks =
+      file.saved?.content.marks ?? recorded[number]?.marks
+      ?? (file.taken ?? file.content).marks
+    for place in node.names where !done.contains([place: number]) {
+      guard let above = path(of: place.directory) else { continue }
+      excluded[place.directory, default: []].insert(place.name)
+      put(
+        number, node, marks, ModelPath.join(above, place.name.text),
+        (file.saved.map(\.seen) ?? node.seen) ?? overlay.epoch, place,
+        over: recorded.child(place.directory, place.name)?.number)
+    }
+  }
+
+  private mutating func addOrphans() {
+    var turns: [String: Int] = [:]
+    for (number, node) in overlay.nodes.sorted(by: { $0.key < $1.key }) {
+      guard case .detached(let place, let known, let epoch)? = node.orphan,
+        let save = node.file?.saved
+      else { continue }
+      var path = known.map { String(decoding: $0.bytes, as: UTF8.self) }
+      if let place {
+        path = self.path(of: place.directory).map { ModelPath.join($0, place.name.text) }
+      }
+      guard let path else { continue }
+      turns[path, default: 0] += 1
+      put(
+        number, node, save.content.marks, path, save.seen.map { min($0, epoch) } ?? epoch, nil,
+        over: nil)
+      items[items.count - 1].link = nil
+      items[items.count - 1].turn = turns[path] ?? 1
+    }
+  }
+}
