@@ -21,8 +21,10 @@ struct BundleKillTests {
   }
 
   /// Makes a remote at which two stores have met, up to where the work is due.
-  private func prepare(_ work: Work) throws -> (world: RemoteWorld, a: Store, b: Store) {
-    let world = try RemoteWorld()
+  private func prepare(
+    _ work: Work, _ place: () throws -> RemoteWorld
+  ) throws -> (world: RemoteWorld, a: Store, b: Store) {
+    let world = try place()
     let (a, b) = (try world.store("a"), try world.store("b"))
     var random = SeededRandom(seed: 31)
     let shared = random.bytes(70_000)
@@ -75,9 +77,21 @@ struct BundleKillTests {
     "nothing that was sent is lost, wherever it is killed, and all is there afterwards",
     arguments: Work.allCases)
   func killed(work: Work) throws {
+    try kill(work, each: 1) { try RemoteWorld() }
+  }
+
+  @Test(
+    "nothing that was sent is lost at a server either", .enabled(if: RemoteWorld.server != nil),
+    arguments: Work.allCases)
+  func killedAtServer(work: Work) throws {
+    try kill(work, each: 4, RemoteWorld.onServer)
+  }
+
+  /// Kills the work at its requests, `each` of so many.
+  private func kill(_ work: Work, each: Int, _ place: () throws -> RemoteWorld) throws {
     var count = 0
     do {
-      let (world, a, b) = try prepare(work)
+      let (world, a, b) = try prepare(work, place)
       world.objects.reset()
       try run(work, world, a, b)
       count = world.objects.counts.requests
@@ -85,9 +99,9 @@ struct BundleKillTests {
       if work == .removal { #expect(world.objects.counts.deletes.count >= 4) }
     }
     #expect(count > 1)
-    for request in 0..<count {
+    for request in stride(from: 0, to: count, by: each) {
       for isAnswerLost in [false, true] {
-        let (world, a, b) = try prepare(work)
+        let (world, a, b) = try prepare(work, place)
         let before = try found(world, "before")
         world.objects.reset(kill: .init(request: request, isAnswerLost: isAnswerLost))
         #expect(throws: StoreError.self) { try run(work, world, a, b) }

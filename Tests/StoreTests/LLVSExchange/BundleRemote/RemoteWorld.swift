@@ -23,7 +23,7 @@ final class TestClock: Sendable {
   }
 }
 
-/// A remote in memory that counts requests and bytes, keeps the times of a test's clock, and fails at
+/// A remote, in memory or on a server, that counts requests and bytes, keeps the times of a test's clock, and fails at
 /// the request that it is told to.
 final class WatchedStore: ObjectStore {
   struct Counts: Sendable {
@@ -48,13 +48,16 @@ final class WatchedStore: ObjectStore {
     var hidden: Set<ObjectName> = []
   }
 
-  let base: MemoryStore
+  let base: any ObjectStore
   private let clock: TestClock
   private let tellsTimes: Bool
   private let state = Mutex(State())
 
-  init(_ clock: TestClock, tellsTimes: Bool = true) {
-    base = MemoryStore(control: TransferControl())
+  init(
+    _ clock: TestClock, tellsTimes: Bool = true,
+    over base: any ObjectStore = MemoryStore(control: TransferControl())
+  ) {
+    self.base = base
     self.clock = clock
     self.tellsTimes = tellsTimes
   }
@@ -169,9 +172,36 @@ struct RemoteWorld {
   let clock = TestClock()
   let objects: WatchedStore
 
-  init(tellsTimes: Bool = true) throws {
+  init(
+    tellsTimes: Bool = true, over base: any ObjectStore = MemoryStore(control: TransferControl())
+  ) throws {
     directory = try TemporaryDirectory()
-    objects = WatchedStore(clock, tellsTimes: tellsTimes)
+    objects = WatchedStore(clock, tellsTimes: tellsTimes, over: base)
+  }
+
+  /// The address, user and password of the S3 server that `LLVS_TEST_SERVERS` names; nil without one.
+  static let server: (address: String, user: String, password: String)? = {
+    guard let path = SystemProcess.environment("LLVS_TEST_SERVERS"),
+      let bytes = try? FileSystem.read(path, atMost: 1 << 16)
+    else { return nil }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    guard let line = lines.first(where: { $0.hasPrefix("moto ") }) else { return nil }
+    let words = line.split(separator: " ").map(String.init)
+    return words.count == 4 ? (words[1], words[2], words[3]) : nil
+  }()
+
+  /// A world at an empty place on that server.
+  static func onServer() throws -> RemoteWorld {
+    let server = try server.unwrapped
+    let secrets = try TemporaryDirectory()
+    let lines = "access_key=\(server.user)\nsecret_key=\(server.password)\n"
+    try FileSystem.replace(
+      secrets.file("moto"), with: Array(lines.utf8), permissions: 0o600)
+    let sources = CredentialSources(peer: "moto", secrets: secrets.path) { _ in nil }
+    let connector = RemoteConnector(
+      try RemoteAddress("\(server.address)/\(SystemRandom.hex(8))"), credentials: sources,
+      control: TransferControl(), scratch: ".llvs-outgoing-test")
+    return try RemoteWorld(over: try connector.open())
   }
 
   func store(_ name: String) throws -> Store {
