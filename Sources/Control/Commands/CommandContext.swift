@@ -27,6 +27,8 @@ package struct CommandContext: Sendable {
   /// True if no user asked for the command: the settings for automatic versions and merges apply to
   /// it too.
   package var isAutomatic: Bool
+  /// The open control file that the command came through; nil for none.
+  package var handle: VersionHolds.Handle?
 
   /// Creates a context; by default a command is not cancelled and reports nothing.
   package init(

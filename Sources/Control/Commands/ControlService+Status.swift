@@ -169,6 +169,9 @@ extension ControlService {
     if !isBelowReserve, let due = pending.due, count > 0 {
       text += "; next version in \((due + 999_999_999) / 1_000_000_000) s"
     }
+    if let left = holds.left {
+      text += "; held out of versions by a program for \((left + 999_999_999) / 1_000_000_000) s"
+    }
     lines.append(("pending", text))
     fields.append(
       ReplyField(
@@ -177,6 +180,8 @@ extension ControlService {
           ReplyField("changed", pending.changed), ReplyField("new", pending.new),
           ReplyField("removed", pending.removed), ReplyField("unsaved", pending.unsaved),
           ReplyField("beside", pending.beside),
+          ReplyField(
+            "heldMilliseconds", holds.left.map { .number(Int64($0 / 1_000_000)) } ?? .null),
           ReplyField(
             "dueMilliseconds", pending.due.map { .number(Int64($0 / 1_000_000)) } ?? .null),
         ])))

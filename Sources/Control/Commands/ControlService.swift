@@ -19,6 +19,8 @@ package final class ControlService: Sendable {
   package let log: EventLog
   let opener: PeerOpener
   let displaced = DisplacedValues()
+  /// Who keeps changes out of versions.
+  package let holds = VersionHolds()
   /// Runs what the settings say is to be run when something happened.
   package let hooks: HookRunner
 
@@ -79,6 +81,7 @@ package final class ControlService: Sendable {
     }
     do throws(ControlError) {
       try context.check()
+      if command.waitsForHolds { try holds.wait(for: context.handle, context.isCancelled) }
       let result = try shown(command, context) { (context) throws(ControlError) in
         try execute(command, context)
       }
@@ -113,7 +116,11 @@ package final class ControlService: Sendable {
     _ command: ControlCommand, _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
     switch command {
-    case .commit(let message): return try commit(message)
+    case .commit(let message):
+      let result = try commit(message)
+      if let handle = context.handle { holds.end(of: handle) }
+      return result
+    case .hold(let time): return try hold(time, context)
     case .retrieve(let peers): return try exchange(peers, [.retrieve], context)
     case .send(let peers): return try exchange(peers, [.send], context)
     case .exchange(let peers): return try exchange(peers, [.retrieve, .send], context)

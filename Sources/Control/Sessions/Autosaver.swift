@@ -56,6 +56,10 @@ package final class Autosaver: Sendable {
     while !thread.isEnding {
       let now = SystemClock.monotonic()
       let next = tree.nextCut()
+      if let left = service.holds.left, next != nil {
+        guard thread.sleep(max(min(left, Self.glance), 1_000_000), wakes: false) else { return }
+        continue
+      }
       if let next, next.tick <= now {
         let wasLow = isLow
         isLow = service.isBelowReserve

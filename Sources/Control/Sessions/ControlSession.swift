@@ -76,6 +76,7 @@ package final class ControlSession: Sendable {
   private let pool: WorkerPool
   private let progress: @Sendable (CommandProgress) -> Void
   private let state = Monitor(State())
+  private let handle = VersionHolds.Handle()
 
   /// Creates the session of a new handle.
   package init(
@@ -86,6 +87,9 @@ package final class ControlSession: Sendable {
     self.pool = pool
     self.progress = progress
   }
+
+  /// Ends what the handle holds, when the last descriptor of it is closed.
+  package func close() { service.holds.end(of: handle) }
 
   // MARK: - Writing
 
@@ -160,7 +164,8 @@ package final class ControlSession: Sendable {
   private func run(
     _ command: ControlCommand, inJSON: Bool, _ pending: Pending
   ) throws(ControlError) {
-    let context = CommandContext(isCancelled: { pending.isCancelled }, progress: progress)
+    var context = CommandContext(isCancelled: { pending.isCancelled }, progress: progress)
+    context.handle = handle
     do throws(ControlError) {
       let result = try service.run(command, context: context)
       guard !inJSON else { return say(result.json + "\n") }

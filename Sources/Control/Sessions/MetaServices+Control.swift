@@ -33,11 +33,15 @@ extension MetaServices {
         try asking { () throws(ControlError) in try service.removePeer(name) }
       },
       settle: { (path) throws(FSError) in
-        _ = try asking { () throws(ControlError) in try service.settle(path, .asIs) }
+        _ = try asking { () throws(ControlError) in
+          try service.holds.wait(for: nil) { false }
+          return try service.settle(path, .asIs)
+        }
       },
       settleWith: { (path, bytes, seen) throws(FSError) in
         _ = try asking { () throws(ControlError) in
-          try service.settle(path, with: bytes, seen: seen)
+          try service.holds.wait(for: nil) { false }
+          return try service.settle(path, with: bytes, seen: seen)
         }
       },
       displaced: { (head) throws(FSError) in

@@ -3,6 +3,7 @@ extension ControlCommand {
   package var title: String {
     switch self {
     case .commit: "commit"
+    case .hold: "hold"
     case .retrieve(let peers): Self.title("retrieve", peers)
     case .send(let peers): Self.title("send", peers)
     case .exchange(let peers): Self.title("exchange", peers)

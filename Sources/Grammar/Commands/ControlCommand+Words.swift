@@ -2,6 +2,7 @@ extension ControlCommand {
   /// One line of help for each command.
   package static let usage: [(name: String, usage: String)] = [
     ("commit", "commit [MESSAGE]"),
+    ("hold", "hold [TIME]"),
     ("retrieve", "retrieve [PEER...]"),
     ("send", "send [PEER...]"),
     ("exchange", "exchange [PEER...]"),
@@ -49,6 +50,7 @@ extension ControlCommand {
     case "commit":
       let words = try arguments.remainingTexts()
       self = .commit(message: words.isEmpty ? nil : words.joined(separator: " "))
+    case "hold": self = .hold(nanoseconds: try arguments.holdingTime())
     case "retrieve": self = .retrieve(peers: try arguments.remainingTexts())
     case "send": self = .send(peers: try arguments.remainingTexts())
     case "exchange": self = .exchange(peers: try arguments.remainingTexts())
@@ -346,6 +348,15 @@ struct Arguments {
     var texts: [String] = []
     while let text = try textIfAny() { texts.append(text) }
     return texts
+  }
+
+  /// Takes a time up to ten minutes; a minute without one.
+  mutating func holdingTime() throws(ControlError) -> UInt64 {
+    guard let text = try textIfAny() else { return 60_000_000_000 }
+    guard let time = Measure.duration(text), time > 0, time <= 600_000_000_000 else {
+      throw misused("\"\(text)\" is not a time up to 10m, such as 30s")
+    }
+    return time
   }
 
   mutating func countIfAny() throws(ControlError) -> Int? {

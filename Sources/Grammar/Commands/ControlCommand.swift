@@ -2,6 +2,9 @@
 package enum ControlCommand: Hashable, Sendable {
   /// Makes a version of all saved changes.
   case commit(message: String?)
+  /// Keeps changes out of versions until the same handle commits or is closed, or the time is up, in
+  /// nanoseconds.
+  case hold(nanoseconds: UInt64)
   /// Without peers, all of them; the same holds for `send`, `exchange` and `sync`.
   case retrieve(peers: [String])
   /// Writes versions to peers.

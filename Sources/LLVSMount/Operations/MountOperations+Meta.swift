@@ -170,6 +170,7 @@ extension MountOperations {
     if let meta = (OpenObject.object(file.handle) as? OpenMetaFile)?.file {
       if meta.changesStore { pool.run { meta.release() } } else { meta.release() }
     }
+    (OpenObject.object(file.handle) as? OpenControl)?.session.close()
     reply.done()
     OpenObject.close(file.handle)
   }
