@@ -175,6 +175,7 @@ struct Failure {
     case .interrupted: .interrupted
     case .exists: .exists
     case .damaged: .damaged
+    case .malformed: .damaged
     case .unsupported: .unsupported
     }
   }

@@ -38,6 +38,7 @@ package enum Errno {
   package static let overflow = EOVERFLOW
   package static let notSupported = EOPNOTSUPP
   package static let timedOut = ETIMEDOUT
+  package static let badMessage = EBADMSG
   package static let hostUnreachable = EHOSTUNREACH
   package static let notConnected = ENOTCONN
   package static let connectionAborted = ECONNABORTED

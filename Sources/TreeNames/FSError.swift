@@ -52,6 +52,8 @@ package enum FSError: Error, Sendable {
   case noData
   /// EOPNOTSUPP: the operation is not supported here.
   case notSupported
+  /// EBADMSG: a file of another program is not what it should be.
+  case badMessage
   /// EHOSTUNREACH: a peer cannot be reached.
   case hostUnreachable
   /// ETIMEDOUT: a peer does not answer.

@@ -13,7 +13,7 @@ func everyErrorHasItsErrno() {
     (.notDirectory, 20), (.isDirectory, 21), (.invalid, 22), (.fileTooBig, 27), (.noSpace, 28),
     (.readOnly, 30), (.tooManyLinks, 31), (.outOfRange, 34), (.nameTooLong, 36),
     (.notImplemented, 38), (.notEmpty, 39), (.noData, 61), (.notSupported, 95), (.timedOut, 110),
-    (.hostUnreachable, 113), (.stale, 116), (.cancelled, 125),
+    (.badMessage, 74), (.hostUnreachable, 113), (.stale, 116), (.cancelled, 125),
     (.system(SystemError(errno: 122, call: "write")), 122),
     (.store(.corrupt("x")), 5), (.store(.busy("x")), 16), (.store(.noSpace("x")), 28),
     (.store(.unreachable("x")), 113), (.store(.timedOut("x")), 110), (.store(.cancelled), 4),

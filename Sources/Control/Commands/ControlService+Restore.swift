@@ -42,7 +42,7 @@ extension ControlService {
   ) throws(ControlError) -> CommandResult {
     var counts = (new: 0, changed: 0, removed: 0)
     var names: [[UInt8]] = []
-    let conflicts = withConflicts ? try conflictMetadata(of: source) : [:]
+    let conflicts = withConflicts ? try conflictChanges(of: source) : ConflictChanges()
     let outcome = try move(reason, context) { (transaction, head) throws(StoreError) in
       guard let head, let record = try transaction.version(head) else {
         // The tree has no version yet: it continues from the restored version itself.
@@ -67,12 +67,22 @@ extension ControlService {
       }
       let map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
         .applying(edits: edits)
-      return try transaction.add(
+      let line = Self.branch(record.line)
+      let text = message ?? reason.text
+      let made = try transaction.add(
         AuthoredVersion(
           number: try transaction.reserveVersion(), first: head, base: base, map: map,
-          line: Self.branch(record.line), author: self.author, message: message ?? reason.text,
-          metadata: conflicts)
+          line: line, author: self.author, message: text, metadata: conflicts.metadata)
       ).number
+      // At a document's key a conflict is open because several versions wrote it.
+      var live = made
+      for other in try transaction.addValues(conflicts.values, on: head, line: line) {
+        live =
+          try transaction.merge(
+            other, into: live, line: line, author: self.author, message: text
+          ) { _ in OneSideClashArbiter(.first) }.outcome ?? live
+      }
+      return live
     }
     let count = counts.new + counts.changed + counts.removed
     guard count > 0 || !conflicts.isEmpty else {
@@ -84,7 +94,7 @@ extension ControlService {
         ])
     }
     let name = outcome.head?.name ?? "-"
-    let opened = conflicts[.reopened] == nil ? "" : ", conflicts are open again"
+    let opened = !conflicts.opens ? "" : ", conflicts are open again"
     let parts = [(counts.changed, "changed"), (counts.new, "new"), (counts.removed, "removed")]
       .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     let told = names.isEmpty ? "" : ": \(Self.names(names, atMost: Self.namesTold))"
@@ -99,18 +109,37 @@ extension ControlService {
       ])
   }
 
-  /// The metadata by which a version made on the head has the conflicts open that another head has.
-  private func conflictMetadata(
-    of source: VersionRecord
-  ) throws(ControlError) -> Version.Metadata {
+  /// What a version made on the head needs, to have the conflicts open that another version has.
+  private struct ConflictChanges {
+    var metadata: Version.Metadata = [:]
+    /// The values of documents that have to be written beside what the version itself holds.
+    var values: [(key: Key, values: [Entry?])] = []
+
+    var isEmpty: Bool { metadata.isEmpty }
+    /// True if conflicts are open again.
+    var opens: Bool { metadata[.reopened] != nil || !values.isEmpty }
+  }
+
+  private func conflictChanges(of source: VersionRecord) throws(ControlError) -> ConflictChanges {
     try translating { () throws(StoreError) in
-      guard let head = try store.state().head else { return [:] }
+      guard let head = try store.state().head else { return ConflictChanges() }
+      let directories =
+        try store.documentDirectories(at: head) + store.documentDirectories(at: source.number)
+      func isDocuments(_ key: Key) -> Bool { directories.contains { $0.contains(key) } }
       let opened = try store.settledDrops(at: head, since: source.number)
-      let closed = try store.settledDrops(at: source.number, since: head)
-      var metadata: Version.Metadata = [:]
-      if !opened.isEmpty { metadata[.reopened] = Version.MetadataValue(reopened: opened) }
-      if !closed.isEmpty { metadata[.settled] = Version.MetadataValue(keys: closed.map(\.key)) }
-      return metadata
+        .filter { !isDocuments($0.key) }
+      var closed = try store.settledDrops(at: source.number, since: head).map(\.key)
+        .filter { !isDocuments($0) }
+      closed += try store.documentConflicts(openAt: head, notAt: source.number).map(\.key)
+      var changes = ConflictChanges()
+      for conflict in try store.documentConflicts(openAt: source.number, notAt: head) {
+        changes.values.append((conflict.key, conflict.theirs.map(\.entry)))
+      }
+      // A value that is written anew replaces what settled the conflict.
+      closed += changes.values.map(\.key)
+      if !opened.isEmpty { changes.metadata[.reopened] = Version.MetadataValue(reopened: opened) }
+      if !closed.isEmpty { changes.metadata[.settled] = Version.MetadataValue(keys: closed) }
+      return changes
     }
   }
 }

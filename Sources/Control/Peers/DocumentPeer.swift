@@ -30,7 +30,7 @@ struct DocumentPeer: RemoteLayout {
     guard try isOnItsLine(store, &report) else { return report }
     if DocumentMemory.shared.isUntouched(address, store) { return report }
     let main = try retrieve(address.path, into: store, &report)
-    if main == nil, try wasThere(store) {
+    if main == nil, try wasThere(store), try !Self.isThere(address.path) {
       throw .unreachable(
         "\(address.path) was there before and is gone; an empty file in its place is written anew")
     }
@@ -64,6 +64,8 @@ struct DocumentPeer: RemoteLayout {
     let line = try line(of: head, store)
     var made: [VersionNumber] = []
     let hasNews = comparison.hasNews
+    let limits = RewriteLimits(
+      try store.state().settings[RewriteLimits.settingName], most: Self.rewritesADay)
     if hasNews {
       let plan = try DocumentImport(comparison, under: head, in: store)
       made = try store.write { transaction throws(StoreError) in
@@ -72,10 +74,11 @@ struct DocumentPeer: RemoteLayout {
     } else if let head,
       let rewrite = try DocumentRewrite(
         comparison, at: head, in: store,
-        mayRewrite: { DocumentMemory.shared.mayRewrite($0, atMost: Self.rewritesADay) })
+        mayRewrite: limits.mayRewrite)
     {
       made = try store.write { transaction throws(StoreError) in
-        try rewrite.add(to: transaction, on: head, line: line)
+        if limits.hasChanged { transaction.set(RewriteLimits.settingName, to: limits.text) }
+        return try rewrite.add(to: transaction, on: head, line: line)
       }
     }
     for number in made { report.taken.append(try store.graph.node(number).id) }
@@ -227,7 +230,7 @@ extension DocumentProblem {
   }
 }
 
-/// Facts that this process remembers of documents: their last known state, and the keys written anew lately.
+/// The last known state of documents, as far as this process remembers it.
 final class DocumentMemory: Sendable {
   static let shared = DocumentMemory()
 
@@ -239,7 +242,6 @@ final class DocumentMemory: Sendable {
   private struct State {
     /// The state of each document's file when its contents were those of a version.
     var equal: [Place: (stamp: DocumentStamp, head: VersionNumber)] = [:]
-    var rewritten: [Key: [UInt64]] = [:]
   }
 
   private let state = Mutex(State())
@@ -258,16 +260,5 @@ final class DocumentMemory: Sendable {
     guard let head = try? store.state().head, let stamp = try? DocumentStamp(path: address.path)
     else { return }
     state.withLock { $0.equal[Place(address: address, store: store.path)] = (stamp, head) }
-  }
-
-  /// Returns true if a key was written anew less often than so in the last day, and counts it.
-  func mayRewrite(_ key: Key, atMost limit: Int) -> Bool {
-    let now = SystemClock.monotonic()
-    return state.withLock { state in
-      let times = (state.rewritten[key] ?? []).filter { now - $0 < 86_400_000_000_000 }
-      guard times.count < limit else { return false }
-      state.rewritten[key] = times + [now]
-      return true
-    }
   }
 }

@@ -17,7 +17,7 @@ extension DocumentProblem {
   package var asStoreError: StoreError {
     switch self {
     case .missing(let text): .unreachable(text)
-    case .unreadable(let text): .corrupt(text)
+    case .unreadable(let text): .malformed(text)
     case .busy(let text): .busy(text)
     case .unrelated(let text): .unrelated(text)
     case .system(let code, let text):

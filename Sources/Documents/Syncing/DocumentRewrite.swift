@@ -64,35 +64,7 @@ package struct DocumentRewrite {
   package func add(
     to transaction: WriteTransaction, on head: VersionNumber, line: Branch?
   ) throws(StoreError) -> [VersionNumber] {
-    let count = keys.map(\.values.count).max() ?? 0
-    guard let record = try transaction.version(head) else {
-      throw .corrupt("there is no version number \(head.rawValue)")
-    }
-    let before = transaction.store.map(of: record)
-    var made: [VersionNumber] = []
-    for index in 0..<count {
-      let number = try transaction.reserveVersion()
-      let written = keys.filter { $0.values.count > index }
-      var edits: [MapEdit] = []
-      for (key, values) in written {
-        let old = try before.entry(at: key)
-        guard var new = values[index] else {
-          if old != nil { edits.append(.remove(key, directory: false)) }
-          continue
-        }
-        if Entry.isSameValue(old, new) { continue }
-        new.storedVersion = number
-        new.revision = try transaction.allotRevisions()
-        if let old, old.inode != 0 { new.inode = old.inode }
-        edits.append(.put(new))
-      }
-      let draft = AuthoredVersion(
-        number: number, first: head, base: before, map: try before.applying(edits: edits),
-        line: line, message: nil,
-        metadata: [.settled: Version.MetadataValue(keys: written.map(\.key))])
-      made.append(try transaction.add(draft).number)
-    }
-    return made
+    try transaction.addValues(keys, on: head, line: line)
   }
 }
 

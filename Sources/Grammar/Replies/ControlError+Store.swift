@@ -25,6 +25,7 @@ extension ControlError {
     case .attemptToAddVersionWithNonexistingPredecessors(let id):
       (.notFound, "a predecessor of version \(id.rawValue) is not there")
     case .corrupt(let what): (.damaged, what)
+    case .malformed(let what): (.malformed, what)
     case .fromTheFuture(let what), .unreliable(let what), .denied(let what):
       (.notPermitted, what)
     case .busy(let what): (.busy, what)
@@ -73,6 +74,7 @@ extension ControlError {
     case .tooLong: .tooBig
     case .exists: .exists
     case .damaged: .io
+    case .malformed: .badMessage
     case .unsupported: .notSupported
     }
   }

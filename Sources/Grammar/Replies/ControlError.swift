@@ -31,6 +31,8 @@ package struct ControlError: Error, Hashable, Sendable {
     case exists
     /// The store is damaged.
     case damaged
+    /// A file of another program is damaged, or is not what it should be.
+    case malformed
     /// The machine, or this build, cannot do it.
     case unsupported
   }

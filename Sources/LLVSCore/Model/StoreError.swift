@@ -50,6 +50,8 @@ public enum StoreError: Error, Sendable {
   case readOnly
   /// Free space is below the reserve.
   case noSpace(String)
+  /// A file of another program, such as a document, is damaged or not what it should be.
+  case malformed(String)
   /// A system call failed.
   case system(SystemError)
 

@@ -31,6 +31,7 @@ extension FSError {
     case .notEmpty: Errno.notEmpty
     case .noData: Errno.noData
     case .notSupported: Errno.notSupported
+    case .badMessage: Errno.badMessage
     case .hostUnreachable: Errno.hostUnreachable
     case .timedOut: Errno.timedOut
     case .cancelled: Errno.cancelled
@@ -52,6 +53,7 @@ extension StoreError {
     case .attemptToAddExistingVersion, .exists: Errno.exists
     case .attemptToAddVersionWithNonexistingPredecessors: Errno.invalid
     case .corrupt: Errno.inputOutput
+    case .malformed: Errno.badMessage
     case .fromTheFuture, .unreliable: Errno.notSupported
     case .denied: Errno.accessDenied
     case .busy: Errno.busy

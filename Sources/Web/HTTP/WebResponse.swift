@@ -62,7 +62,7 @@ package struct WebResponse: Sendable {
     case .tooLong: 413
     case .unreachable, .timedOut: 502
     case .noSpace: 507
-    case .damaged: 500
+    case .damaged, .malformed: 500
     case .unsupported: 501
     }
   }

@@ -34,6 +34,18 @@ extension Store {
     return found.sorted { $0.key < $1.key }
   }
 
+  /// The conflicts at keys of documents that are open at one version and not at another, in ascending
+  /// order of keys.
+  package func documentConflicts(
+    openAt number: VersionNumber, notAt other: VersionNumber
+  ) throws(StoreError) -> [ValueConflict] {
+    func open(_ number: VersionNumber) throws(StoreError) -> [ValueConflict] {
+      try documentConflicts(at: number, in: try documentDirectories(at: number))
+    }
+    let closed = Set(try open(other).map(\.key))
+    return try open(number).filter { !closed.contains($0.key) }
+  }
+
   private func documentConflict(
     _ key: Key, _ known: DocumentKeyState, at head: VersionNumber
   ) throws(StoreError) -> ValueConflict? {

@@ -1,0 +1,69 @@
+package import LLVSCore
+import Platform
+
+/// How often keys were written anew lately because a merge of the original brought old values back: so often a
+/// day at most, also over restarts, so that programs that bring them back always make no endless exchange.
+///
+/// The text of the setting has a line for each key: its bytes in hexadecimal, and times in seconds
+/// since 1970.
+package final class RewriteLimits {
+  /// The setting of the store that keeps them.
+  package static let settingName = "document.rewritten"
+  private static let day: Int64 = 86_400
+  /// The most keys that are kept; what was written anew first is forgotten first.
+  private static let keyLimit = 10_000
+
+  private let most: Int
+  private let now: Int64
+  private var times: [Key: [Int64]] = [:]
+  /// True if a key was counted.
+  package private(set) var hasChanged = false
+
+  /// Reads them; `now` is in seconds since 1970.
+  package init(
+    _ stored: [UInt8]?, most: Int, now: Int64 = SystemClock.realtime().seconds
+  ) {
+    self.most = most
+    self.now = now
+    for line in (stored ?? []).split(separator: 0x0A) {
+      let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+      guard let first = words.first, let key = Self.bytes(first) else { continue }
+      // A clock that was set back must not block a key for ever.
+      let recent = words.dropFirst().compactMap { Int64($0) }
+        .filter { $0 > now - Self.day && $0 <= now + Self.day }
+      if !recent.isEmpty { times[Key(bytes: key)] = recent }
+    }
+  }
+
+  /// Returns true if a key was written anew less often than the limit in the last day, and counts it.
+  package func mayRewrite(_ key: Key) -> Bool {
+    guard times[key, default: []].count < most else { return false }
+    times[key, default: []].append(now)
+    hasChanged = true
+    return true
+  }
+
+  /// The text that ``init(_:most:now:)`` reads.
+  package var text: [UInt8] {
+    let kept = times.sorted { a, b in
+      let (x, y) = (a.value.max() ?? 0, b.value.max() ?? 0)
+      return x != y ? x > y : a.key < b.key
+    }.prefix(Self.keyLimit)
+    return Array(
+      kept.map { key, times in
+        let digits = key.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return ([digits] + times.map { "\($0)" }).joined(separator: " ") + "\n"
+      }.joined().utf8)
+  }
+
+  private static func bytes(_ digits: Substring) -> [UInt8]? {
+    let digits = Array(digits)
+    guard digits.count % 2 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    for at in stride(from: 0, to: digits.count, by: 2) {
+      guard let byte = UInt8(String(digits[at...(at + 1)]), radix: 16) else { return nil }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,191 @@
+import Platform
+import TestSupport
+import Testing
+
+/// A document as a peer of a mounted store, as an application and a person meet it.
+@Suite(
+  "A document as a peer", .timeLimit(.minutes(4)), .enabled(if: MountedStore.isPossible))
+struct DocumentPeerTests {
+  /// Runs a script in a mount whose peer `app` is the document `$d`, with the directory `notes`;
+  /// `app` writes the document and `try` tells how a command of the control file ends.
+  private func inMount(_ script: String) throws -> String {
+    var output = ""
+    try MountedStore.with(settings: ["settle=1h"]) { mounted in
+      output = try mounted.shell(
+        """
+        llvs() { '\(MountedStore.program)' "$@"; }
+        w='\(mounted.directory)'; mkdir "$w/doc"; d="$w/doc/notes.kvcrdt"
+        app() { printf "$2" | llvs document "$d" put "$1"; }
+        try() { { echo "$*" > .llvs/control; } 2>&1 | sed 's/.*: //'; }
+        sql() { python3 -c "import sqlite3, sys
+        c = sqlite3.connect(sys.argv[1], isolation_level=None)
+        for s in sys.argv[2:]: c.execute(s)" "$d" "$@"; }
+        llvs peer app "kvcrdt:$d#notes" -q
+        \(script)
+        """
+      ).output
+    }
+    return output
+  }
+
+  @Test("an application and an editor change one text, and both changes are kept")
+  func bothEdits() throws {
+    let output = try inMount(
+      """
+      app note 'one\\ntwo\\nthree\\n'; llvs sync -q
+      vim -N -u NONE -es -c 's/one/ONE/' -c 'wq' notes/note 2> /dev/null \
+        || sed -i 's/one/ONE/' notes/note
+      app note 'one\\ntwo\\nTHREE\\n'
+      llvs sync -q; llvs document "$d" get note; cat notes/note; llvs conflicts
+      """)
+    #expect(output == "ONE\ntwo\nTHREE\nONE\ntwo\nTHREE\nno conflicts\n", "\(output)")
+  }
+
+  @Test("undo opens a conflict again that settling has closed")
+  func undo() throws {
+    let output = try inMount(
+      """
+      app note 'base\\n'; llvs sync -q
+      echo mine > notes/note; app note 'app\\n'; llvs sync -q
+      list() { llvs conflicts --json | grep -o '"path":"[^"]*"' | sort -u; cat notes/note; }
+      list > before; cat before
+      llvs settle notes/note theirs -q; list; llvs undo | grep -o 'conflicts are open again'
+      list > after; cmp before after
+      ls .llvs/conflicts/notes/note
+      """)
+    #expect(
+      output == """
+        "path":"notes/note"
+        app
+        mine
+        conflicts are open again
+        merged
+        ours
+        theirs
+
+        """, "\(output)")
+  }
+
+  @Test("a document that is gone is refused, and an empty file in its place is written anew")
+  func gone() throws {
+    let output = try inMount(
+      """
+      mkdir notes; echo one > notes/a; try sync; llvs document "$d" get a
+      rm "$d"; try retrieve; try send; : > "$d"; try sync; llvs document "$d" get a
+      mv "$w/doc" "$w/away"; try retrieve; try send; mv "$w/away" "$w/doc"; try sync
+      """)
+    #expect(
+      output == """
+        one
+        No route to host
+        No route to host
+        one
+        No route to host
+        No route to host
+
+        """, "\(output)")
+  }
+
+  @Test("what is no sound document is refused, and stays as it is")
+  func damaged() throws {
+    let output = try inMount(
+      """
+      mkdir notes; app a 'one'; try sync; cp "$d" "$w/good"
+      check() { cp "$d" "$w/bad"; try retrieve; try send; cmp "$d" "$w/bad"; cp "$w/good" "$d"; }
+      echo 'no database' > "$d"; check
+      head -c 5000 "$w/good" > "$d"; check
+      sql 'CREATE TABLE more (a)'; check
+      sql 'INSERT INTO grdb_migrations VALUES ("tomorrow")'; check
+      sql 'UPDATE author SET usn = 0'; check
+      sql 'UPDATE entry SET key = CAST(x'"'ff'"' AS TEXT)'; check
+      sql 'UPDATE entry SET key = printf("%070000d", 1)'; check
+      sql 'DELETE FROM entry'; check
+      """)
+    #expect(output == String(repeating: "Bad message\nBad message\n", count: 8), "\(output)")
+  }
+
+  @Test("a document of other data or of another application is refused")
+  func strange() throws {
+    let output = try inMount(
+      """
+      mkdir notes; echo one > notes/a; try commit; app b 'two'; try retrieve; try send
+      llvs sync app 2>&1 | grep -o 'no author in common'
+      """)
+    #expect(
+      output == """
+        Invalid cross-device link
+        Invalid cross-device link
+        no author in common
+
+        """, "\(output)")
+  }
+
+  @Test("a document that a program keeps locked is left for later")
+  func locked() throws {
+    let output = try inMount(
+      """
+      app a 'one'
+      python3 -c "import sqlite3, sys, time
+      c = sqlite3.connect(sys.argv[1], isolation_level=None)
+      c.execute('BEGIN EXCLUSIVE'); print('locked', flush=True); time.sleep(14)" "$d" > "$w/out" &
+      until grep -q locked "$w/out"; do sleep 0.05; done
+      try retrieve; wait; try sync; cat notes/a; echo
+      """)
+    #expect(output == "Device or resource busy\none\n", "\(output)")
+  }
+
+  @Test(
+    "a disk that is full or read-only leaves the document as it was",
+    .enabled(if: SystemProcess.user == 0))
+  func disk() throws {
+    let output = try inMount(
+      """
+      mkdir "$w/disk" && mount -t tmpfs -o size=256k tmpfs "$w/disk" || exit
+      trap 'umount "$w/disk"' EXIT
+      llvs peer app rm -q; d="$w/disk/notes.kvcrdt"; llvs peer app "kvcrdt:$d#notes" -q
+      app a 'one'; try sync; cat notes/a; echo
+      head -c 300000 /dev/urandom > notes/big; cp "$d" "$w/before"; try commit; try send; cmp "$d" "$w/before"
+      ls -A "$w/disk"; rm notes/big; echo two > notes/a; mount -o remount,ro "$w/disk"
+      try commit; try send; cmp "$d" "$w/before"
+      mount -o remount,rw "$w/disk"; try sync; llvs document "$d" get a
+      """)
+    #expect(
+      output == """
+        one
+        No space left on device
+        notes.kvcrdt
+        Read-only file system
+        two
+
+        """, "\(output)")
+  }
+
+  @Test("a copy that a service put beside a document is read, and can be removed afterwards")
+  func conflictCopy() throws {
+    let output = try inMount(
+      """
+      app a 'one'; try sync; cp "$d" "$w/doc/notes (1).kvcrdt"
+      printf two | llvs document "$w/doc/notes (1).kvcrdt" put b; cp "$w/doc/notes (1).kvcrdt" "$w/copy"
+      try sync; cat notes/b; echo; cmp "$w/doc/notes (1).kvcrdt" "$w/copy"
+      llvs sync | grep -o 'holds nothing more and can be removed'; llvs document "$d" get b
+      """)
+    #expect(
+      output == """
+        two
+        holds nothing more and can be removed
+        two
+
+        """, "\(output)")
+  }
+
+  @Test("on another branch a document is left alone")
+  func otherBranch() throws {
+    let output = try inMount(
+      """
+      app a 'one'; try sync; llvs branch other -q; echo two > notes/a
+      llvs sync | grep -o 'left alone, as it belongs to the unnamed branch' | sort -u
+      llvs document "$d" get a
+      """)
+    #expect(output == "left alone, as it belongs to the unnamed branch\none\n", "\(output)")
+  }
+}
