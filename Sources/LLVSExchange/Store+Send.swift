@@ -21,6 +21,7 @@ extension Store {
     report.remoteIDs = try remote.versionIDs()
     let known = Set(report.remoteIDs)
     let numbers = try versionsToSend(control) { known.contains($0.id) }
+    if !numbers.isEmpty { control.report(.sending, 0, of: numbers.count) }
     var unsent = UnsentVersions()
     do throws(StoreError) {
       var rest = numbers[...]

@@ -139,7 +139,14 @@ extension CommandTarget {
 
   /// Runs a command whose words may be any bytes.
   func run(bytes words: [[UInt8]], _ console: Console? = nil) throws -> Answer {
-    try run(bytes: words, console?.context ?? CommandContext())
+    let context = console?.context ?? CommandContext()
+    guard case .mounted(let tree, _) = self, console?.showsProgress ?? false else {
+      return try run(bytes: words, context)
+    }
+    defer { console?.clear() }
+    return try FollowedCommand.run(at: tree.root, context) { [self] in
+      try self.run(bytes: words, CommandContext())
+    }
   }
 
   /// Runs a command with the caller's functions; a mounted store calls none of them.

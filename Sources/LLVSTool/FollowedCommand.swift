@@ -28,7 +28,7 @@ enum FollowedCommand {
     at root: String, _ context: CommandContext, _ run: @escaping @Sendable () throws -> Answer
   ) throws -> Answer {
     let state = Monitor(State())
-    try SystemThread.detach(name: "llvs-web-write") {
+    try SystemThread.detach(name: "llvs-write") {
       // Threads begin with all signals blocked.
       Signals.admitInterrupts()
       state.withLock { $0.writer = SystemThread.kernelID }

@@ -208,6 +208,8 @@ extension Verb {
       version), searchlimit=8M (how much of a file is searched). An empty value restores the default.
       ARBITER may depend on the path: arbiter=*.log:union,*.cfg:most-recent-change; "llvs help merge" says
       what each does.
+      PEER.limit=2M is the most bytes a second of a peer, PEER.direction=both, retrieve-only or send-only,
+      PEER.remove=off leaves bundles there that others replaced.
       on-version, on-conflict and on-sync name a command that is run when a version was made, when files come
       to be in conflict, and after each sync, with the paths of what changed or clashed behind its words:
       on-conflict='notify-send "llvs: conflicts"'. It has a minute; LLVS_VERSION and LLVS_STORE say more.
@@ -218,7 +220,7 @@ extension Verb {
       operands: .peers, run: verify),
     Verb(
       name: "peer",
-      usage: "llvs peer [NAME [ADDRESS|rm|adopt WRITER]] [--reset] [--force] [--encrypt]",
+      usage: "llvs peer [NAME [ADDRESS|rm|adopt WRITER]] [OPTIONS]",
       help: """
         Lists peers, adds, changes or forgets one.
         ADDRESS is a directory or another store; bundle+DIRECTORY keeps versions there in compressed
@@ -230,6 +232,10 @@ extension Verb {
         that put something within 30 days is not lost.
         """,
       options: [
+        VerbOption(
+          "login", help: "ask for the credentials of a server, and keep them with the store"),
+        VerbOption("retrieve-only", help: "send nothing there"),
+        VerbOption("send-only", help: "take nothing from there"),
         VerbOption("reset", help: "forget what was seen there, and send everything again"),
         VerbOption("force", help: "use a directory that holds other things too"),
         VerbOption("encrypt", help: "encrypt everything there; asks for a passphrase"), lightKey,
@@ -256,6 +262,19 @@ extension Verb {
     "light", help: "make passphrases cheaper to try, for machines with less than 256 MiB to spare")
 
   private static let moving: [Verb] = [
+    Verb(
+      name: "clone", usage: "llvs clone ADDRESS STORE [MOUNTPOINT]",
+      help: """
+        Makes a store with everything that a peer has, and mounts it.
+        ADDRESS becomes its first peer, called origin. It tells what is there; a place without versions is
+        refused, and then no store is made.
+        """,
+      options: [
+        VerbOption("name", value: "NAME", help: "the name of the peer, in place of origin"),
+        VerbOption(
+          "login", help: "ask for the credentials of a server, and keep them with the store"),
+        VerbOption("force", help: "even on a network or FUSE file system, where it is not safe"),
+      ], operands: .files, run: clone),
     Verb(
       name: "search",
       usage: "llvs search WORDS [--under PATH] [--history] [-l] [-n COUNT] [--exact]",

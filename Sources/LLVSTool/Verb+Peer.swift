@@ -21,13 +21,22 @@ extension Verb {
     let changes = ControlCommand.PeerChange.allCases.filter {
       line.has(String($0.rawValue.dropFirst(2)))
     }
-    guard words.count == 2 || !changes.isEmpty || line.has("encrypt") else {
+    let directions = ["retrieve-only", "send-only"].filter { line.has($0) }
+    guard directions.count < 2 else {
+      throw UsageError("a peer is retrieve-only or send-only, not both")
+    }
+    let isLogin = line.has("login")
+    guard
+      words.count == 2 || !changes.isEmpty || !directions.isEmpty || isLogin
+        || line.has("encrypt")
+    else {
       return try list(site, name, line, console)
     }
     var told: [String] = []
     var fields = [ReplyField("peer", name)]
     if words.count == 2, words[1] == "rm" {
       try forget(name, at: site)
+      try PeerLogin(store: site.storePath, name: name).forget()
       fields.append(ReplyField("address", .null))
       console.reply(line, "\(name) is no longer a peer", fields)
       return .done
@@ -46,6 +55,16 @@ extension Verb {
       let result = try encrypt(name, at: nil, site, line, console)
       told.append(result.text)
       fields = result.fields
+    }
+    if let direction = directions.first {
+      told.append(try site.run(["set", "\(name).direction=\(direction)"], console).text)
+    }
+    if isLogin {
+      guard let peer = try site.reader().peers().first(where: { $0.name == name }) else {
+        throw ControlError(.notFound, "there is no peer \(name)")
+      }
+      try PeerLogin(store: site.storePath, name: name).run(self.address(peer), console)
+      told.append("the credentials of \(name) are kept in \(site.storePath)/secrets")
     }
     for change in changes {
       told.append(try site.run(["peer", name, change.rawValue], console).text)
@@ -126,7 +145,7 @@ extension Verb {
 
   /// Returns an address in which a relative path, or one below `~`, is whole: the daemon has another
   /// current directory.
-  private static func wholeAddress(_ address: String) throws -> String {
+  static func wholeAddress(_ address: String) throws -> String {
     let prefix = address.hasPrefix("bundle+") ? "bundle+" : ""
     let path = String(address.dropFirst(prefix.count))
     if path.hasPrefix("~/"), let home = SystemProcess.environment("HOME") {

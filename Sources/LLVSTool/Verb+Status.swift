@@ -78,6 +78,7 @@ struct StatusText {
         "\(Self.some(number("conflicts"), "conflict")) open; \"llvs help settle\" says what to do:")
       lines += Self.shortened(try ask(["conflicts"]))
     }
+    lines += running()
     lines += peers()
     if let fault = fields["storeFault"] as? String {
       lines.append("Nothing is stored any more: \(fault).")
@@ -162,6 +163,16 @@ struct StatusText {
     return folded
   }
 
+  /// The commands that run, and how far they are.
+  private func running() -> [String] {
+    (fields["running"] as? [[String: Any]] ?? []).map { command in
+      let (title, what) = (command["command"] as? String ?? "?", command["what"] as? String ?? "")
+      let (done, total) = (command["done"] as? Int ?? 0, command["total"] as? Int ?? 0)
+      let steps = total > 0 ? ", \(done) of \(total)" : ""
+      return "Now running: \(title)\(what.isEmpty ? "" : ": \(what)\(steps)")."
+    }
+  }
+
   private func peers() -> [String] {
     let peers = fields["peers"] as? [[String: Any]] ?? []
     guard !peers.isEmpty else { return ["No peers: \"llvs peer NAME ADDRESS\" adds one."] }
@@ -170,6 +181,9 @@ struct StatusText {
         var parts: [String] = []
         func time(_ name: String) -> Int64? {
           (peer[name] as? String).flatMap { TimestampText.seconds(iso: $0) }
+        }
+        if let direction = peer["direction"] as? String, direction != "both" {
+          parts.append(direction)
         }
         if let failed = time("failed") {
           parts.append(

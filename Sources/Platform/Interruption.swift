@@ -20,6 +20,12 @@ package enum Interruption {
   package static func watch(_ farewell: @escaping @Sendable () -> Void = {}) {
     guard !watched.exchange(true, ordering: .relaxed) else { return }
     _ = requested.load(ordering: .relaxed)
+    var old = sigaction()
+    unsafe sigaction(SIGINT, nil, &old)
+    // A shell that starts a program in the background has it ignore the signal (sh(1), "Signals and Error
+    // Handling"): SIG_IGN is 1.
+    let handler = unsafe unsafeBitCast(old.__sigaction_handler.sa_handler, to: UInt.self)
+    guard handler != 1 else { return }
     var action = sigaction()
     // Without SA_RESTART, so that a call that waits returns; with SA_RESETHAND the second signal ends it.
     unsafe action.__sigaction_handler.sa_handler = { _ in Interruption.request() }

@@ -90,6 +90,7 @@ struct JSONPageTests {
     run peer away --encrypt $at; run sync away $at; run key list away $at; run key open away $at
     run key add away two --light $at; run key rotate away --light $at; run key remove away two $at
     run key export away "$PWD/keys" --light $at; run set away.remove=off $at; run set $at; run peer away rm $at
+    run clone ./hub cloned; run peer hub --reset $at
     run peer hub rm $at
     echo text | run document doc.kvcrdt put name; run document doc.kvcrdt; run document doc.kvcrdt list
     run document doc.kvcrdt get name; run document doc.kvcrdt authors

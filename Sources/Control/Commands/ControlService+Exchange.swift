@@ -21,6 +21,7 @@ extension ControlService {
     try telling(&outcome) { (outcome) throws(ControlError) in
       let session = PeerSession(context, named: names)
       let peers = try present(among: all, session, &outcome)
+      try refuse(halves, named: names)
       for half in halves { try run(half, with: peers, session, &outcome) }
       outcome.failIfAllAreAway()
       // Whoever retrieves looks first and merges then.
@@ -55,6 +56,18 @@ extension ControlService {
       try run(.send, with: peers, session, &outcome)
     }
     return try reply(outcome)
+  }
+
+  /// Refuses a half of an exchange alone with a peer, asked for by name, that does the other half only.
+  private func refuse(_ halves: [Half], named names: [String]) throws(ControlError) {
+    guard halves.count == 1, let half = halves.first else { return }
+    for name in names {
+      let direction = try peerSettings(name).direction
+      guard direction == (half == .send ? .retrieveOnly : .sendOnly) else { continue }
+      throw ControlError(
+        .notPermitted,
+        "\(name) is \(direction.rawValue); \"llvs set \(name).direction=both\" changes that")
+    }
   }
 
   /// Runs the steps of an exchange; where the user ends it, what was done until then is told.
@@ -101,6 +114,8 @@ extension ControlService {
   ) throws(ControlError) {
     for peer in peers where !outcome.isOver(peer.name) {
       do throws(ControlError) {
+        let direction = try peerSettings(peer.name).direction
+        guard direction != (half == .send ? .retrieveOnly : .sendOnly) else { continue }
         let report = try run(half, with: peer, session)
         var notes: [String] = []
         if let fault = report.refused.first {
@@ -203,9 +218,13 @@ extension ControlService {
     let key = String(decoding: peer.address, as: UTF8.self)
     try reserve(key, session.context)
     defer { release(key) }
-    let opened = try session.opened(peer) { (transfer) throws(ControlError) in
-      try opener.open(
-        address, PeerOpening(name: peer.name, store: store, transfer: transfer))
+    let settings = try peerSettings(peer.name)
+    let name = peer.name
+    let opened = try session.opened(peer, limit: settings.limit) {
+      (transfer) throws(ControlError) in
+      var opening = PeerOpening(name: name, store: store, transfer: transfer)
+      opening.isNew = PeerState(peer.state).countThere == 0
+      return try opener.open(address, opening)
     }
     return try translating { () throws(StoreError) in try body(opened.layout, opened.control) }
   }

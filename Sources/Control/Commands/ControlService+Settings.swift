@@ -125,6 +125,12 @@ extension ControlService {
       ])
   }
 
+  /// The settings of a peer.
+  func peerSettings(_ name: String) throws(ControlError) -> PeerSettings {
+    let stored = try translating { () throws(StoreError) in try store.state().settings }
+    return PeerSettings(of: name, stored: stored)
+  }
+
   /// The settings in force, for JSON replies.
   var settingsField: ReplyField {
     let settings = settings

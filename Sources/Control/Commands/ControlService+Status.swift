@@ -192,10 +192,14 @@ extension ControlService {
   ) throws(ControlError) {
     var values: [ReplyValue] = []
     let newest = try translating { () throws(StoreError) in try store.state().lastNumber }
+    let stored = try translating { () throws(StoreError) in try store.state().settings }
     for peer in try allPeers() {
       let state = PeerState(peer.state)
-      let count = state.countToSend(newest: newest)
+      let settings = PeerSettings(of: peer.name, stored: stored)
+      let count =
+        settings.direction == .retrieveOnly ? 0 : state.countToSend(newest: newest)
       var parts: [String] = []
+      if settings.direction != .both { parts.append(settings.direction.rawValue) }
       if let failed = state.failed {
         parts.append("failed \(TimestampText.short(failed)): \(state.message)")
         if let ok = state.succeeded { parts.append("last ok \(TimestampText.short(ok))") }
@@ -217,6 +221,7 @@ extension ControlService {
           ReplyField("message", state.message), ReplyField("toSend", count),
           ReplyField("refused", state.refused), ReplyField("refusal", state.refusal),
           ReplyField("waiting", state.waiting),
+          ReplyField("direction", settings.direction.rawValue),
         ]))
     }
     fields.append(ReplyField("peers", .list(values)))

@@ -52,12 +52,14 @@ final class PeerSession {
 
   /// Returns a peer, opened with `open` unless it is open.
   func opened(
-    _ peer: Peer, _ open: (TransferControl) throws(ControlError) -> any RemoteLayout
+    _ peer: Peer, limit: UInt64?,
+    _ open: (TransferControl) throws(ControlError) -> any RemoteLayout
   ) throws(ControlError) -> Opened {
     if let known = peers[peer.name] { return known }
     let progress = PeerProgress(peer.name, context.progress)
     let transfer = TransferControl(
-      isStopped: context.isCancelled, moved: { progress.moved(sent: $0, received: $1) })
+      bytesPerSecond: limit, isStopped: context.isCancelled,
+      moved: { progress.moved(sent: $0, received: $1) })
     let made = Opened(
       layout: try open(transfer),
       control: ExchangeControl(

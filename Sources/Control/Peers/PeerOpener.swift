@@ -14,6 +14,9 @@ package struct PeerOpening: Sendable {
   /// Stops the requests, limits their speed and counts their bytes.
   package var transfer: TransferControl
 
+  /// True for a peer that is not known to have anything: its folder on a server may have to be made.
+  package var isNew = false
+
   /// Creates one.
   package init(name: String, store: Store, transfer: TransferControl) {
     self.name = name
@@ -62,6 +65,7 @@ package struct PeerOpener: Sendable {
     of address: RemoteAddress, _ opening: PeerOpening, _ options: BundleRemote.Options
   ) throws(RemoteError) -> any RemoteLayout {
     let objects = try connector(address, opening).open()
+    if case .webDAV = address, opening.isNew { try makeFolder(objects) }
     let files = FileLayout(objects, transfer: opening.transfer)
     let bundles = BundleRemote(objects, options)
     // What is not encrypted is neither read nor written there.
@@ -97,6 +101,17 @@ package struct PeerOpener: Sendable {
       options.keys = keys
     }
     return options
+  }
+
+  /// Makes the folder that an address names, and those above it, where nothing is there.
+  private static func makeFolder(_ objects: any ObjectStore) throws(RemoteError) {
+    guard let top = ObjectPrefix(folder: "") else { return }
+    do throws(RemoteError) {
+      _ = try objects.list(top, after: nil, page: nil)
+    } catch {
+      guard error.kind == .noPlace || error.kind == .absent else { throw error }
+      try objects.prepare([])
+    }
   }
 
   /// The one name of a place, however its address is written.

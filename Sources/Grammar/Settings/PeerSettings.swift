@@ -6,6 +6,10 @@ package struct PeerSettings: Hashable, Sendable {
     case encrypt
     /// Bundles that this store replaced are removed there.
     case remove
+    /// The directions in which versions go.
+    case direction
+    /// The most bytes a second.
+    case limit
 
     init(word: String) throws(ControlError) {
       guard let known = Name(rawValue: word) else {
@@ -16,6 +20,17 @@ package struct PeerSettings: Hashable, Sendable {
     }
   }
 
+  /// The directions in which versions go.
+  package enum Direction: String, Hashable, Sendable, CaseIterable {
+    case both
+    case retrieveOnly = "retrieve-only"
+    case sendOnly = "send-only"
+  }
+
+  /// The directions in which versions go.
+  package var direction = Direction.both
+  /// Bytes a second in both directions together; nil for no limit.
+  package var limit: UInt64?
   /// True if everything at the peer is encrypted.
   package var encrypts = false
   /// True if this store's own bundles are removed after they were replaced.
@@ -85,6 +100,7 @@ package struct PeerSettings: Hashable, Sendable {
         switch name {
         case .encrypt: encrypts = true
         case .remove: removes = false
+        case .direction, .limit: break
         }
       }
     }
@@ -103,6 +119,23 @@ package struct PeerSettings: Hashable, Sendable {
     switch name {
     case .encrypt: encrypts = try flag(or: standard.encrypts)
     case .remove: removes = try flag(or: standard.removes)
+    case .direction:
+      guard let known = Direction(rawValue: value.isEmpty ? "both" : value) else {
+        let words = Direction.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ControlError(.grammar, "direction=\(value) is none of \(words)")
+      }
+      direction = known
+    case .limit:
+      guard !value.isEmpty, value != "off" else {
+        limit = nil
+        return
+      }
+      guard let size = Measure.size(value), (1024...1 << 50).contains(size) else {
+        throw ControlError(
+          .grammar,
+          "limit=\(value) is not off or a number of bytes a second of at least 1K, such as 2M")
+      }
+      limit = size
     }
   }
 
@@ -111,6 +144,8 @@ package struct PeerSettings: Hashable, Sendable {
     switch name {
     case .encrypt: encrypts ? "on" : "off"
     case .remove: removes ? "on" : "off"
+    case .direction: direction.rawValue
+    case .limit: limit.map { Measure.text(size: $0) } ?? "off"
     }
   }
 }

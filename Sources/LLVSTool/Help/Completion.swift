@@ -123,7 +123,10 @@ struct Completion {
   private func settings() -> [String] {
     let prefix = "arbiter="
     guard word.hasPrefix(prefix) else {
-      return StoreSettings.Name.allCases.map { "\($0.rawValue)=" }
+      let peers = ((try? store()?.peers()) ?? []).flatMap { peer in
+        PeerSettings.Name.allCases.map { "\(peer.name).\($0.rawValue)" }
+      }
+      return (StoreSettings.Name.allCases.map(\.rawValue) + peers).map { "\($0)=" }
     }
     let rules = word[..<(word.lastIndex { $0 == ":" || $0 == "," || $0 == "=" } ?? word.endIndex)]
     let names = ArbiterChoice.allNames.filter { $0 != "ours" && $0 != "theirs" }

@@ -7,7 +7,8 @@ import TreeNames
 /// The tool's output: results on standard output, errors and progress on standard error.
 final class Console: Sendable {
   private let isQuiet: Bool
-  private let showsProgress: Bool
+  /// True if somebody sees the progress.
+  let showsProgress: Bool
   /// The time when the bar was last drawn, on the monotonic clock; 0 if there is none.
   private let bar = Monitor<UInt64>(0)
   /// The newest progress. A leaf lock.

@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Ctrl-C ends an exchange within a second, however slow the remote is, and what was done is told.
+@Suite("Ctrl-C", .serialized, .timeLimit(.minutes(4)))
+struct InterruptTests {
+  static let canTrace = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
+
+  /// Twenty versions to send, and words that have strace(1) delay each rename by 0.3 s.
+  private static let setup = """
+    exec 2> /dev/null; set -m; mkdir d hub; llvs init s -q
+    for i in $(seq 20); do echo $i > d/a; llvs import d --store s -q; done
+    llvs peer hub "$PWD/hub" --store s
+    renames=rename,renameat,renameat2
+    slow="-f -o /dev/null -e trace=$renames -e inject=$renames:delay_enter=300000"
+    now() { date +%s%N; }
+    # Interrupts a process, and says how it ended and whether that took less than 1.3 s.
+    interrupt() { # PROCESS JOB
+      start=$(now); kill -INT "$1"; wait "$2"; code=$?
+      took=$(( ($(now) - start) / 1000000 )); [ $took -lt 1300 ] && echo "$code quick" || echo "$code $took ms"
+    }
+
+    """
+
+  @Test("a send to a folder where each rename takes 0.3 s", .enabled(if: canTrace))
+  func slowRenames() throws {
+    let result = try Tool().run(
+      Self.setup + """
+        strace $slow '\(MountedStore.program)' send hub --store s > out 2> err &
+        sleep 4; interrupt "$(pgrep -P $! llvs)" $!
+        cat out err; ls hub/versions | wc -l
+        llvs send --store s; ls -A hub
+        """)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    try #require(lines.count >= 5, "\(result.output)")
+    #expect(lines[0] == "130 quick", "\(result.output)")
+    #expect(result.output.contains("llvs: interrupted"), "\(result.output)")
+    #expect(Int(lines.dropLast(3).last ?? "").map { $0 < 20 } == true, "\(result.output)")
+    #expect(lines.suffix(3).first?.hasPrefix("To hub: ") == true)
+    #expect(lines.suffix(2) == ["changes", "versions"], "\(result.output)")
+  }
+
+  @Test("the same of a mounted store", .enabled(if: canTrace && MountedStore.isPossible))
+  func mounted() throws {
+    let result = try Tool().run(
+      Self.setup + """
+        mkdir m; llvs mount s m -q; trap 'llvs unmount m -q' EXIT
+        strace $slow -p "$(head -1 s/lock | grep -o '[0-9]*' | head -1)" 2> /dev/null & tracer=$!
+        sleep 1; '\(MountedStore.program)' send hub --store s > out 2> err & tool=$!
+        sleep 3; llvs status --store s | grep -c 'Now running: send hub: hub: sending'
+        interrupt $tool $tool
+        kill $tracer; wait $tracer; cat out err
+        """)
+    #expect(result.output.hasPrefix("1\n130 quick\n"), "\(result.output)")
+    #expect(result.output.contains("llvs: interrupted"), "\(result.output)")
+  }
+
+  @Test("a server that takes a request and never answers")
+  func stalledServer() throws {
+    let result = try Tool().run(
+      Self.setup + """
+        python3 -c 'import socket, time
+        s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(9)
+        print(s.getsockname()[1], flush=True)
+        time.sleep(60)' > port & server=$!
+        trap 'kill $server' EXIT
+        while ! [ -s port ]; do sleep 0.1; done
+        llvs peer far "http+webdav://127.0.0.1:$(cat port)/x" --store s
+        '\(MountedStore.program)' sync far --store s > out 2> err & tool=$!
+        sleep 2; interrupt $tool $tool; cat err
+        """)
+    #expect(result.output.hasPrefix("130 quick\nllvs: interrupted"), "\(result.output)")
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Credentials, directions and limits of peers.
+@Suite("settings of peers", .timeLimit(.minutes(3)))
+struct PeerOptionTests {
+  @Test("--login keeps credentials where their owner alone may read them, and shows none")
+  func login() throws {
+    let result = try Tool().run(
+      """
+      llvs init s -q; llvs peer cloud s3+http://127.0.0.1:1/bucket/x --store s
+      printf 'KEY\\nSECRET\\n' | llvs peer cloud --login --store s | sed 's/in .*//'
+      stat -c '%a' s/secrets/cloud s/secrets; cat s/secrets/cloud
+      llvs status --store s --json | grep -c SECRET
+      printf 'KEY\\n' | llvs peer cloud --login --store s 2>&1; cat s/secrets/cloud
+      mkdir hub; llvs peer hub ./hub --store s; llvs peer hub --login --store s 2>&1
+      llvs backup b --store s -q; ls b/secrets 2>/dev/null
+      llvs peer cloud rm --store s -q; ls s/secrets
+      """)
+    let file = "access_key=KEY\nsecret_key=SECRET\n"
+    #expect(
+      result.output == "the credentials of cloud are kept \n600\n700\n\(file)0\n"
+        + "llvs: the secret key is missing, and nothing is changed.\n\(file)"
+        + "llvs: hub is no server, and needs no credentials.\n", "\(result.output)")
+  }
+
+  @Test("a peer that only gets gives nothing, and one that only gives gets nothing")
+  func directions() throws {
+    let result = try Tool().run(
+      """
+      mkdir d hub; echo 1 > d/a
+      for s in s t; do llvs init $s -q; llvs peer hub ./hub --store $s; done
+      llvs import d --store s -q; llvs sync --store s -q; llvs sync --store t -q
+      echo 2 > d/a; llvs import d --store s -q; echo 3 > d/b; llvs import d --store t -q
+      llvs peer hub --retrieve-only --store s; llvs sync --store s
+      llvs send hub --store s 2>&1; echo $?; llvs status --store s | tail -1 | cut -d: -f2 | cut -c1-14
+      llvs peer hub --send-only --store t -q; llvs sync --store t
+      llvs set hub.direction= --store s; llvs sync --store s
+      """)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    try #require(lines.count == 8, "\(result.output)")
+    #expect(lines[0] == "hub.direction=retrieve-only")
+    #expect(lines[1] == "Nothing new here. From hub: nothing.")
+    #expect(lines[2].hasPrefix("llvs: hub is retrieve-only"))
+    #expect(lines[3...4] == ["8", " retrieve-only"])
+    #expect(lines[5] == "Nothing new here. To hub: 1 version.")
+    #expect(lines[6] == "hub.direction=both")
+    #expect(lines[7].contains("From hub: 1 version.") && lines[7].contains("To hub: 2 versions."))
+  }
+
+  @Test("a limit holds, settings of peers are listed and checked, and go with the peer")
+  func limit() throws {
+    let result = try Tool().run(
+      """
+      mkdir d hub; head -c 1500000 /dev/urandom > d/a; llvs init s -q; llvs import d --store s -q
+      llvs peer hub bundle+$PWD/hub --store s; llvs set hub.limit=1M --store s
+      start=$(date +%s%N); llvs send --store s -q; took=$(( ($(date +%s%N) - start) / 1000000 ))
+      [ $took -gt 350 ] && echo slow || echo "fast $took"
+      llvs set --store s | grep hub | tr -s ' '; llvs set hub.limit=x --store s 2>/dev/null; echo $?
+      llvs set hub.color=red --store s 2>&1; llvs set none.limit=1M --store s 2>&1
+      llvs peer hub rm --store s -q; llvs set --store s | grep -c hub
+      """)
+    #expect(
+      result.output
+        == """
+        hub.limit=1M
+        slow
+        hub.limit=1M (set here)
+        2
+        llvs: peers have no setting "color": encrypt, remove, direction, limit.
+        llvs: there is no peer none.
+        0
+
+        """, "\(result.output)")
+  }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A folder of a WebDAV server as a peer.
+@Suite("a WebDAV peer", .timeLimit(.minutes(2)))
+struct WebDAVPeerTests {
+  private static let isPossible = FileManager.default.isExecutableFile(atPath: "/usr/bin/rclone")
+
+  @Test(
+    "a folder that is not there is made once, and one that is gone later is away",
+    .enabled(if: isPossible))
+  func missingFolder() throws {
+    let result = try Tool().run(
+      """
+      mkdir d served; echo 1 > d/a; llvs init s -q; llvs import d --store s -q
+      port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+      rclone serve webdav served --addr 127.0.0.1:$port --dir-cache-time 0 2> /dev/null & server=$!
+      trap 'kill $server' EXIT
+      for i in $(seq 100); do (echo > /dev/tcp/127.0.0.1/$port) 2> /dev/null && break; sleep 0.1; done
+      llvs peer far http+webdav://127.0.0.1:$port/deep/er/notes --store s; llvs sync --store s
+      ls served/deep/er/notes; llvs clone http+webdav://127.0.0.1:$port/deep/er/notes t -q
+      llvs export head out --store t -q; cat out/a
+      rm -r served/deep; llvs sync --store s; ls served; llvs sync far --store s -q 2> /dev/null; echo $?
+      """)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    try #require(lines.count == 5, "\(result.output)")
+    #expect(lines[0] == "Nothing new here. From far: nothing. To far: 1 version.")
+    #expect(lines[1...2] == ["bundles", "1"])
+    #expect(lines[3].hasPrefix("Nothing new here. far is away: "), "\(lines[3])")
+    #expect(lines[4] == "4")
+  }
+}
