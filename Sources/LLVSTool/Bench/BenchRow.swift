@@ -28,6 +28,7 @@ struct BenchRow: Sendable {
     BenchRow(id: "settle", measure: StoreRows.settle),
     BenchRow(id: "commit", measure: StoreRows.commit),
     BenchRow(id: "exchange", measure: StoreRows.exchange),
+    BenchRow(id: "remotes", measure: RemoteRows.remotes),
     BenchRow(id: "size", measure: StoreRows.size),
     BenchRow(id: "original", measure: StoreRows.original),
     BenchRow(id: "tree", measure: TreeBench.tree),

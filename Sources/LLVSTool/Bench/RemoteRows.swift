@@ -1,0 +1,270 @@
+import Control
+import Foundation
+import LLVSCore
+import LLVSExchange
+import ObjectStores
+import Platform
+
+/// The rows of remotes: a bucket of an S3 server, which is used by us, restic and rclone in turn.
+///
+/// `LLVS_BENCH_REMOTE` names the bucket and a prefix, as a peer's address; the keys are those of
+/// `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`.
+enum RemoteRows {
+  /// A bucket that is measured, and a place in it of this run's own.
+  private struct Bucket {
+    let address: S3Address
+    let run = SystemRandom.hex(6)
+
+    init() throws {
+      guard let text = SystemProcess.environment("LLVS_BENCH_REMOTE"),
+        case .s3(let address)? = try? RemoteAddress(text), address.place.host != nil
+      else {
+        throw BenchError.unavailable(
+          "LLVS_BENCH_REMOTE names no bucket: s3+http://HOST:PORT/BUCKET/PREFIX")
+      }
+      self.address = address
+    }
+
+    func address(of name: String) -> RemoteAddress {
+      var copy = address
+      copy.place.prefix = "\(address.place.prefix)/\(run)/\(name)"
+      return .s3(copy)
+    }
+
+    private var origin: String {
+      let place = address.place
+      return "\(place.isEncrypted ? "https" : "http")://\(place.host ?? "")"
+        + (place.port.map { ":\($0)" } ?? "")
+    }
+
+    private func path(_ name: String) -> String {
+      "\(address.place.bucket)/\(address.place.prefix)/\(run)/\(name)"
+    }
+
+    /// A command of restic on a repository of that name.
+    func restic(_ name: String, _ words: String...) -> [String] {
+      [
+        "RESTIC_PASSWORD=bench", "RESTIC_REPOSITORY=s3:\(origin)/\(path(name))", "restic", "-q",
+        "--no-cache",
+      ] + words
+    }
+
+    /// A copy by rclone of a directory.
+    func rclone(_ name: String, from directory: String) -> [String] {
+      [
+        "-u", "AWS_CA_BUNDLE", "RCLONE_S3_PROVIDER=Other", "RCLONE_S3_ENDPOINT=\(origin)",
+        "RCLONE_S3_ENV_AUTH=true",
+        "RCLONE_S3_NO_CHECK_BUCKET=true", "rclone", "copy", "--transfers", "8", directory,
+        ":s3:\(path(name))",
+      ]
+    }
+  }
+
+  /// A store and a peer of it, without the tool around them.
+  fileprivate struct Side {
+    let store: Store
+    let layout: any RemoteLayout
+    let transfer: TransferControl
+
+    init(_ store: Store, _ address: RemoteAddress) throws {
+      self.store = store
+      transfer = TransferControl()
+      layout = try PeerOpener.standard.open(
+        .remote(address), PeerOpening(name: "bench", store: store, transfer: transfer))
+    }
+
+    func send() throws { _ = try layout.send(from: store, ExchangeControl()) }
+    func retrieve() throws { _ = try layout.retrieve(into: store, ExchangeControl()) }
+  }
+
+  static func remotes(_ context: BenchContext) throws -> [BenchFigure] {
+    let bucket = try Bucket()
+    for program in ["restic", "rclone"] {
+      do { try BenchProcess.call([program, "version"]) } catch {
+        throw BenchError.unavailable("\(program) is not installed")
+      }
+    }
+    return try smallSends(bucket, context) + firstSend(bucket, context)
+      + bytesSent(bucket, context)
+  }
+
+  // MARK: Few bytes
+
+  private static func smallSends(
+    _ bucket: Bucket, _ context: BenchContext
+  ) throws -> [BenchFigure] {
+    let store = try Store.open(path: try context.place.directory("store"), create: true)
+    let address = bucket.address(of: "small")
+    var last = try SampleStore.fill(store, count: 1000, isHead: true)
+    let side = try Side(store, address)
+    try side.send()
+    let bundles = context.scale.pick(50, 1000)
+    for _ in 0..<bundles {
+      last = try SampleStore.extend(
+        store, from: last, values: 1000, versions: 1, seed: UInt64(last.number.rawValue))
+      try side.send()
+    }
+    // The requests that such a send cannot do without, made by the same client.
+    let plain = try RemoteConnector(
+      bucket.address(of: "plain"), credentials: CredentialSources(peer: "bench", secrets: nil),
+      control: TransferControl(), scratch: "scratch"
+    ).open()
+    guard let folder = ObjectPrefix(folder: "bundles") else { return [] }
+    var random = BenchRandom(1)
+    func put(_ number: Int) throws {
+      guard let name = ObjectName("bundles/object-\(number)") else { return }
+      try plain.put(name, ObjectBody(random.bytes(1400)))
+    }
+    let there = try side.objectCount(address)
+    for number in 0..<there { try put(number) }
+    let directory = try context.place.directory("files")
+    for index in 0..<1000 {
+      try FileSystem.replace("\(directory)/\(index)", with: random.bytes(200))
+    }
+    try BenchProcess.call(bucket.restic("restic-small", "init"))
+    try BenchProcess.call(bucket.restic("restic-small", "backup", directory))
+    let sends = try BenchTimer.race(rounds: 7, 3) { runner, round in
+      switch runner {
+      case 0:
+        last = try SampleStore.extend(
+          store, from: last, values: 1000, versions: 1, seed: UInt64(last.number.rawValue))
+        return try BenchTimer.seconds { try side.send() }
+      case 1:
+        return try BenchTimer.seconds {
+          _ = try plain.all(folder)
+          try put(there + round)
+        }
+      default:
+        try FileSystem.replace("\(directory)/7", with: random.bytes(200))
+        return try BenchTimer.seconds {
+          try BenchProcess.call(bucket.restic("restic-small", "backup", directory))
+        }
+      }
+    }
+    let idle = try BenchTimer.race(rounds: 7, 2) { runner, _ in
+      try BenchTimer.seconds {
+        if runner == 1 { return _ = try plain.all(folder) }
+        try side.retrieve()
+        try side.send()
+      }
+    }
+    return [
+      BenchFigure(
+        work: "send one small version, \(there) bundles there", sends, reference: 1,
+        against: "LIST + PUT", goal: .times(atMost: 1.3, aim: 1.1)),
+      BenchFigure(
+        work: "the same", sends, reference: 2, against: "restic backup",
+        goal: .faster(atLeast: 5, aim: 20)),
+      BenchFigure(
+        work: "nothing new: retrieve and send", idle, reference: 1, against: "LIST",
+        goal: .times(atMost: 1.2, aim: 1.05)),
+    ]
+  }
+
+  // MARK: Many bytes
+
+  private static func firstSend(
+    _ bucket: Bucket, _ context: BenchContext
+  ) throws -> [BenchFigure] {
+    let count = context.scale.pick(2000, 10_000)
+    let directory = try context.place.directory("tree")
+    var random = BenchRandom(3)
+    for index in 0..<count {
+      if index % 100 == 0 { try FileSystem.makeDirectory("\(directory)/\(index / 100)") }
+      try FileSystem.replace("\(directory)/\(index / 100)/\(index)", with: random.bytes(10_000))
+    }
+    let path = try context.place.directory("first")
+    try BenchProcess.call(["/proc/self/exe", "init", path, "-q"])
+    try BenchProcess.call(["/proc/self/exe", "import", directory, "--store", path, "-q"])
+    let rounds = try BenchTimer.race(rounds: 3, 3) { runner, round in
+      switch runner {
+      case 0:
+        // Another replica, to which nothing was sent yet.
+        let copy = "\(path)-\(round)"
+        try BenchProcess.call(["cp", "-a", path, copy])
+        let side = try Side(try Store.open(path: copy), bucket.address(of: "first-\(round)"))
+        return try BenchTimer.seconds { try side.send() }
+      case 1:
+        try BenchProcess.call(bucket.restic("restic-first-\(round)", "init"))
+        return try BenchTimer.seconds {
+          try BenchProcess.call(bucket.restic("restic-first-\(round)", "backup", directory))
+        }
+      default:
+        return try BenchTimer.seconds {
+          try BenchProcess.call(bucket.rclone("rclone-\(round)", from: directory))
+        }
+      }
+    }
+    let work = "first send, \(count) files of 10 KB"
+    return [
+      BenchFigure(
+        work: work, rounds, reference: 1, against: "restic backup",
+        goal: .faster(atLeast: 1.5, aim: 3)),
+      BenchFigure(
+        work: "the same", rounds, reference: 2, against: "rclone copy --transfers 8",
+        goal: .faster(atLeast: 5, aim: 20)),
+      try moved(path, count, bucket, context),
+    ]
+  }
+
+  /// Moves all files into another directory, and counts the bytes that go.
+  private static func moved(
+    _ path: String, _ count: Int, _ bucket: Bucket, _ context: BenchContext
+  ) throws -> BenchFigure {
+    let (point, address) = (try context.place.directory("mount"), bucket.address(of: "moved"))
+    do {
+      try Side(try Store.open(path: path), address).send()
+    }
+    let mount = OwnMount(store: path, at: point)
+    try mount.start()
+    defer { mount.stop() }
+    try BenchProcess.call(["sh", "-c", "mkdir moved; mv [0-9]* moved"], in: point)
+    try BenchProcess.call(["/proc/self/exe", "commit", "-q", "--mount", point])
+    mount.stop()
+    let side = try Side(try Store.open(path: path), address)
+    let before = side.transfer.sent
+    try side.send()
+    return BenchFigure(
+      work: "\(count) files moved: bytes sent", ours: Double(side.transfer.sent - before),
+      unit: .bytes, goal: .within(atMost: 100 * Double(count), aim: 70 * Double(count)))
+  }
+
+  private static func bytesSent(
+    _ bucket: Bucket, _ context: BenchContext
+  ) throws -> [BenchFigure] {
+    let size = context.scale.pick(64 << 20, 1 << 30)
+    let store = try Store.open(path: try context.place.directory("large"), create: true)
+    var random = BenchRandom(5)
+    var bytes = random.bytes(size)
+    let side = try Side(store, bucket.address(of: "large"))
+    let key = Key("large")
+    let first = try store.makeVersion(
+      basedOnPredecessor: nil, inserting: [Value(id: key, data: bytes)])
+    try side.send()
+    let middle = size / 2
+    bytes.replaceSubrange(middle..<(middle + 4096), with: random.bytes(4096))
+    _ = try store.makeVersion(
+      basedOn: Version.Predecessors(idOfFirst: first.id),
+      storing: [.update(Value(id: key, data: bytes))])
+    let before = side.transfer.sent
+    try side.send()
+    return [
+      BenchFigure(
+        work: "4 KiB changed in \(size >> 20) MiB: bytes sent",
+        ours: Double(side.transfer.sent - before), unit: .bytes,
+        goal: .within(atMost: 400_000, aim: 150_000))
+    ]
+  }
+}
+
+extension RemoteRows.Side {
+  /// The number of bundles there.
+  fileprivate func objectCount(_ address: RemoteAddress) throws -> Int {
+    let objects = try RemoteConnector(
+      address, credentials: CredentialSources(peer: "bench", secrets: nil), control: transfer,
+      scratch: "scratch"
+    ).open()
+    guard let folder = ObjectPrefix(folder: ExchangeFolders.bundles) else { return 0 }
+    return try objects.all(folder).count
+  }
+}
