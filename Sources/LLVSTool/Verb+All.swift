@@ -267,12 +267,13 @@ extension Verb {
       help: """
         Makes a store with everything that a peer has, and mounts it.
         ADDRESS becomes its first peer, called origin. It tells what is there; a place without versions is
-        refused, and then no store is made.
+        refused, and then no store is made. With --encrypt the place is encrypted, and its passphrase is asked for.
         """,
       options: [
         VerbOption("name", value: "NAME", help: "the name of the peer, in place of origin"),
         VerbOption(
           "login", help: "ask for the credentials of a server, and keep them with the store"),
+        VerbOption("encrypt", help: "the place is encrypted; asks for its passphrase"),
         VerbOption("force", help: "even on a network or FUSE file system, where it is not safe"),
       ], operands: .files, run: clone),
     Verb(

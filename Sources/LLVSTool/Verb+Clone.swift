@@ -53,7 +53,12 @@ extension Verb {
     if line.has("login") { try PeerLogin(store: store.path, name: name).run(address, console) }
     let service = try ControlService.open(store, opener: .besideMounts(own: nil))
     defer { service.hooks.finish() }
+    if line.has("encrypt") { try openKeys(name, at: address, store, line, console) }
     try service.setPeer(name, address: Array(address.utf8))
+    if line.has("encrypt") {
+      let words = ["set", "\(name).encrypt=on"].map { Array($0.utf8) }
+      _ = try service.run(try ControlCommand(words: words), context: console.context)
+    }
     _ = try service.run(.retrieve(peers: [name]), context: console.context)
     let versions = Int(try store.state().lastNumber)
     guard versions > 0 else {

@@ -23,7 +23,7 @@ extension Verb {
       console.reply(line, result.text, result.fields)
       return .done
     }
-    let keys = try peerKeys(name, try PeerAddress(peer.address), site, line, console)
+    let keys = try peerKeys(name, try PeerAddress(peer.address), site.reader(), line, console)
     let label = try third ?? PeerKeys.label(machine(site))
     let result: CommandResult
     switch verb {
@@ -54,10 +54,27 @@ extension Verb {
     guard let bytes = address.map({ Array($0.utf8) }) ?? known?.address else {
       throw ControlError(.notFound, "there is no peer \(name)")
     }
-    let keys = try peerKeys(name, try PeerAddress(bytes), site, line, console)
+    let keys = try peerKeys(name, try PeerAddress(bytes), site.reader(), line, console)
     let result = try keys.open(label: PeerKeys.label(machine(site)), asking(line, console))
     _ = try site.run(["set", "\(name).encrypt=on"], console)
     return result
+  }
+
+  /// Gets the keys of an encrypted place for a store that is being made from it.
+  ///
+  /// - Throws: ``ControlError`` of kind `notFound` for a place that is not encrypted.
+  static func openKeys(
+    _ name: String, at address: String, _ store: Store, _ line: CommandLine, _ console: Console
+  ) throws {
+    let keys = try peerKeys(name, try PeerAddress(Array(address.utf8)), store, line, console)
+    let asking = asking(line, console)
+    // A new passphrase is asked for where no key stands yet.
+    _ = try keys.open(label: "") { (isNew) throws(ControlError) in
+      guard !isNew else {
+        throw ControlError(.notFound, "\(address) holds no versions, and no key of encrypted ones")
+      }
+      return try asking(false)
+    }
   }
 
   private static func machine(_ site: CommandTarget) throws -> String {
@@ -66,13 +83,13 @@ extension Verb {
   }
 
   private static func peerKeys(
-    _ name: String, _ address: PeerAddress, _ site: CommandTarget, _ line: CommandLine,
+    _ name: String, _ address: PeerAddress, _ store: Store, _ line: CommandLine,
     _ console: Console
   ) throws -> PeerKeys {
     let context = console.context
     let transfer = TransferControl(isStopped: context.isCancelled)
     var keys = try PeerKeys(
-      PeerOpening(name: name, store: try site.reader(), transfer: transfer), at: address)
+      PeerOpening(name: name, store: store, transfer: transfer), at: address)
     if line.has("light") { keys.isLight = true }
     return keys
   }

@@ -42,6 +42,28 @@ struct CloneTests {
     #expect(result.output == "3\n4\n11\nletter\n11\n0\n", "\(result.output)")
   }
 
+  @Test("an encrypted peer is cloned with its passphrase alone")
+  func encrypted() throws {
+    let result = try Tool().run(
+      """
+      mkdir d hub plain; echo one > d/a; llvs init s -q; llvs import d --store s -q
+      echo words > words; echo other > other; export LLVS_PASSPHRASE_FILE=$PWD/words
+      llvs peer hub "bundle+$PWD/hub" --encrypt --light --store s -q; llvs sync --store s -q
+      llvs peer plain "bundle+$PWD/plain" --store s; llvs sync --store s -q
+      LLVS_PASSPHRASE_FILE=$PWD/other llvs clone ./hub t --encrypt 2>/dev/null; echo $?; ls -d t 2>/dev/null
+      llvs clone ./hub t 2>/dev/null; echo $?; ls -d t 2>/dev/null
+      llvs clone ./plain t --encrypt 2>/dev/null; echo $?; ls -d t 2>/dev/null
+      llvs clone ./hub t --encrypt -q; llvs export head out --store t -q; cat out/a
+      echo two > d/a; llvs import d --store t -q; llvs sync --store t
+      llvs key list origin --store t | grep -c 'not encrypted'
+      """)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    #expect(
+      lines == [
+        "8", "8", "11", "one", "Nothing new here. From origin: nothing. To origin: 1 version.", "0",
+      ], "\(result.output)")
+  }
+
   @Test("it is mounted where a mount point is named", .enabled(if: MountedStore.isPossible))
   func mounts() throws {
     let result = try Tool().run(

@@ -78,7 +78,8 @@ struct PendingRotTests {
     let outcome = try mount.cut()
     #expect(outcome.unreadable == [Array("bad".utf8)])
     #expect(try mount.head().keys.sorted() == ["good"])
-    #expect(log(mount).contains { $0.contains("bad: \(stage)") && $0.contains("versions leave it out") })
+    #expect(
+      log(mount).contains { $0.contains("bad: \(stage)") && $0.contains("versions leave it out") })
     // It stays as it is, and does not keep anything from being made a version of.
     try mount.save("next", "next")
     try mount.cut()
