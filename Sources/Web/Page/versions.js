@@ -237,6 +237,8 @@ export class VersionsView {
       this.isLoaded = true;
       await this.refresh();
       if (name) await this.reveal(name);
+      // Another version was chosen meanwhile.
+      if (this.name !== name) return;
     }
     this.list.schedule();
     if (!name) {
@@ -262,7 +264,7 @@ export class VersionsView {
     try {
       version = await get("version", { v: name });
     } catch (error) {
-      show(this.detail, failure(error));
+      if (this.name === name) show(this.detail, failure(error));
       return;
     }
     if (this.name !== name) return;
