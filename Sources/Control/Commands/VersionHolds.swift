@@ -24,40 +24,71 @@ package final class VersionHolds: Sendable {
     var end: UInt64
   }
 
-  private let hold = Monitor<Hold?>(nil)
+  private struct State {
+    var hold: Hold?
+    /// Commands that wait for the end of what is held.
+    var waiting = 0
+  }
+
+  private let state = Monitor(State())
 
   init() {}
 
   /// The time that is left, in nanoseconds; nil while nothing is held.
   package var left: UInt64? {
     let now = SystemClock.monotonic()
-    return hold.withLock { hold in hold.flatMap { $0.end > now ? $0.end - now : nil } }
+    return state.withLock { state in
+      state.hold.flatMap { $0.end > now ? $0.end - now : nil }
+    }
   }
 
   /// Waits until no handle but this one holds; nil stands for no handle.
   ///
   /// - Throws: ``ControlError`` of kind interrupted.
   func wait(for handle: Handle?, _ isCancelled: () -> Bool) throws(ControlError) {
-    while !hold.withLock({ Self.isFree($0, for: handle) }) {
+    state.withLock { $0.waiting += 1 }
+    defer {
+      state.withLock { $0.waiting -= 1 }
+      state.broadcast()
+    }
+    try wait(isCancelled) { Self.isFree($0.hold, for: handle) }
+  }
+
+  /// Waits until ``begin(_:nanoseconds:)`` may succeed.
+  ///
+  /// - Throws: ``ControlError`` of kind interrupted.
+  func waitToBegin(_ handle: Handle, _ isCancelled: () -> Bool) throws(ControlError) {
+    try wait(isCancelled) { Self.mayBegin($0, handle) }
+  }
+
+  private func wait(
+    _ isCancelled: () -> Bool, until isReady: (State) -> Bool
+  ) throws(ControlError) {
+    while !state.withLock({ isReady($0) }) {
       if isCancelled() { throw ControlError(.interrupted, "interrupted") }
       // Also wakes up to see whether it was cancelled and whether the time is up.
-      _ = hold.wait(nanoseconds: 100_000_000) { Self.isFree($0, for: handle) ? true : nil }
+      _ = state.wait(nanoseconds: 100_000_000) { isReady($0) ? true : nil }
     }
   }
 
-  /// Begins to hold; false if another handle does.
+  /// Begins to hold; false if another handle does, or if commands have waited for the end of that.
   func begin(_ handle: Handle, nanoseconds: UInt64) -> Bool {
-    hold.withLock { hold in
-      guard Self.isFree(hold, for: handle) else { return false }
-      hold = Hold(handle: handle, end: SystemClock.monotonic() + nanoseconds)
+    state.withLock { state in
+      guard Self.mayBegin(state, handle) else { return false }
+      state.hold = Hold(handle: handle, end: SystemClock.monotonic() + nanoseconds)
       return true
     }
   }
 
   /// Ends what a handle holds, if it does.
   func end(of handle: Handle) {
-    hold.withLock { hold in if hold?.handle == handle { hold = nil } }
-    hold.broadcast()
+    state.withLock { state in if state.hold?.handle == handle { state.hold = nil } }
+    state.broadcast()
+  }
+
+  /// Commands that waited go first: one holder after the other would keep them waiting for ever.
+  private static func mayBegin(_ state: State, _ handle: Handle) -> Bool {
+    isFree(state.hold, for: handle) && state.waiting == 0
   }
 
   private static func isFree(_ hold: Hold?, for handle: Handle?) -> Bool {
@@ -75,7 +106,7 @@ extension ControlService {
     }
     // Others wait from here on, so that the version has nothing of what the holder writes next.
     while !holds.begin(handle, nanoseconds: nanoseconds) {
-      try holds.wait(for: handle, context.isCancelled)
+      try holds.waitToBegin(handle, context.isCancelled)
     }
     do throws(ControlError) {
       try cut()
