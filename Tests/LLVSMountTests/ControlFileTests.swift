@@ -62,7 +62,8 @@ extension Mounted {
       try MountedStore.with(stored: ["settle": "1h"]) { mounted in
         let result = try mounted.shell(
           "eval \"$(sed -n 's/^  *\\(.*echo help.*control\\)$/\\1/p' .llvs/README)\"")
-        #expect(result.output.hasPrefix("commit [MESSAGE]\nhold [TIME]\nretrieve"), "\(result.output)")
+        #expect(
+          result.output.hasPrefix("commit [MESSAGE]\nhold [TIME]\nretrieve"), "\(result.output)")
       }
     }
 
