@@ -109,7 +109,7 @@ extension ControlService {
       ])
   }
 
-  /// What a version made on the head needs, to have the conflicts open that another version has.
+  /// Collects the metadata that opens the conflicts of another version again in a version made on the head.
   private struct ConflictChanges {
     var metadata: Version.Metadata = [:]
     /// The values of documents that have to be written beside what the version itself holds.

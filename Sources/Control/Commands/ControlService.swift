@@ -19,7 +19,7 @@ package final class ControlService: Sendable {
   package let log: EventLog
   let opener: PeerOpener
   let displaced = DisplacedValues()
-  /// Who keeps changes out of versions.
+  /// The handle that keeps changes out of versions, if one does.
   package let holds = VersionHolds()
   /// Runs what the settings say is to be run when something happened.
   package let hooks: HookRunner
@@ -40,7 +40,7 @@ package final class ControlService: Sendable {
   let state: Monitor<State>
   /// The addresses of exchanges that are running.
   let busyPeers = Monitor<Set<String>>([])
-  /// What the status shows of commands that run; its lock is a leaf.
+  /// The commands that run, as the status shows them; its lock is a leaf.
   let underWay = Monitor(UnderWay())
   /// A counter that changes with the settings, for threads that wait for that.
   let settingsChanged: Monitor<UInt64> = Monitor(0)

@@ -53,9 +53,9 @@ struct ExchangeOutcome {
   }
 
   private(set) var peers: [PeerOutcome] = []
-  /// What the commit said; nil without one.
+  /// The reply of the commit; nil without one.
   var commit: String?
-  /// What the merge said; nil without one.
+  /// The reply of the merge; nil without one.
   private var merge: String?
   /// The heads that wait for a merge, where none was to be made.
   var waitingHeads = 0
@@ -116,7 +116,7 @@ struct ExchangeOutcome {
       .interrupted, done.isEmpty ? "interrupted" : "interrupted; \(done.joined(separator: "; "))")
   }
 
-  /// What was done, in sentences.
+  /// The sentences that say what was done.
   var text: String {
     var sentences: [String] = []
     if let commit {
@@ -138,7 +138,7 @@ struct ExchangeOutcome {
     return sentences.map { $0 + "." }.joined(separator: " ")
   }
 
-  /// What the commands say of nothing to do.
+  /// The replies of commands that found nothing to do.
   static let nothing = "nothing to commit"
   static let noMerge = "nothing to merge"
 

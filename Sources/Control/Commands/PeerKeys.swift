@@ -14,7 +14,7 @@ package struct PeerKeys {
   private let ring: KeyRing
   private let objects: any ObjectStore
   private let transfer: TransferControl
-  /// How much work it is to try a passphrase.
+  /// The work that it takes to try a passphrase.
   var strength = KeyFile.Strength.usual
   /// True to make files for machines with little memory.
   package var isLight = false {

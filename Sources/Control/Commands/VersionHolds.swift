@@ -2,7 +2,7 @@ import Grammar
 import Platform
 private import Synchronization
 
-/// Who keeps changes out of versions for a while, so that a program's many files become one version
+/// Keeps changes out of versions for a while, so that a program's many files become one version
 /// (docs/control-file.md).
 ///
 /// One handle holds at a time. What it holds ends when it commits, when it is closed, which also

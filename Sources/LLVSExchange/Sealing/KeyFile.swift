@@ -6,7 +6,7 @@ package import LLVSCore
 ///
 /// docs/formats.md, "Encrypted remotes", says what is sealed with what.
 package struct KeyFile: Hashable, Sendable {
-  /// How much work it is to try a passphrase.
+  /// The work that it takes to try a passphrase.
   package struct Strength: Hashable, Sendable {
     var passes: UInt32
     var kibibytes: UInt32
