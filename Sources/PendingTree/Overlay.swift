@@ -29,6 +29,8 @@ package struct Overlay: Hashable, Sendable {
   package internal(set) var epoch: Epoch
   /// The stamp of the newest change.
   package internal(set) var stamp = ChangeStamp.start
+  /// How many nanoseconds no write must follow a save that counts; a setting, and no part of the image.
+  package var settle: UInt64 = 2_000_000_000
   /// True from a cut's instant until its head is followed: what it may have taken is not forgotten.
   package internal(set) var isCutting = false
 

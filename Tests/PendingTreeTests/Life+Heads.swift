@@ -149,7 +149,7 @@ extension Life {
           let node = record.overlay.nodes[number]
         else { continue }
         taken.nodes[number] = TakenCut.Node(
-          destination, save: node.file?.saved, seen: node.seen, linkID: node.attributes.linkID)
+          destination, save: node.file?.saved, seen: node.seen, attributes: node.attributes)
       }
     }
     for place in record.left { taken.names[place] = nil }

@@ -17,8 +17,10 @@ extension Overlay {
       alter(number, flags, seen, change.time) { $0.resize(to: size) }
     case .punch(let number, let range, let flags, let seen):
       alter(number, flags, seen, change.time) { $0.punchHole(range) }
-    case .save(let number): save(number, change.time)
-    case .attributes(let number, let attributes): set(attributes, of: number, change.time)
+    case .save(let number, let isFirm): save(number, change.time, isFirm: isFirm)
+    case .attributes(let number, let attributes, let lacksExtended):
+      set(attributes, of: number, change.time)
+      nodes[number]?.lacksExtended = lacksExtended
     case .link(let number, let place, let id, let seen): link(number, at: place, id, seen, change)
     case .unlink(let place, let number, let isKept):
       remove(place, of: number, change)
@@ -51,6 +53,8 @@ extension Overlay {
     let hidesRecorded = before?.hidesRecorded ?? hides
     nodes[place.directory]?.stamp = stamp
     nodes[place.directory]?.changed = change.time
+    nodes[place.directory]?.attributes.mtime = change.time
+    nodes[place.directory]?.hasSetTime = false
     if !isCutting, isRecorded(number, at: place, hidesRecorded) {
       return setChange(nil, at: place)
     }
@@ -81,7 +85,7 @@ extension Overlay {
     }
     nodes[number] = node
     put(number, at: place, hides: false, seen: seen, change)
-    if isSaved, kind != .directory { save(number, change.time) }
+    if isSaved, kind != .directory { save(number, change.time, isFirm: true) }
   }
 
   private mutating func remove(_ place: InodeName, of number: InodeNumber, _ change: Change) {
@@ -198,6 +202,12 @@ extension Overlay {
     guard var node = nodes[number], var file = node.file else { return }
     if !node.isPending { node.seen = epochShown(of: number, under: node) }
     if let seen { node.seen = node.seen.map { min($0, seen) } ?? seen }
+    if node.hasSetTime, file.saved == nil, !file.isUnsaved {
+      // The time that utimensat(2) gave the bytes of before stays theirs.
+      file.saved = PendingFile.Save(
+        content: file.content, mtime: node.attributes.mtime, time: node.changed, seen: node.seen,
+        hasSetTime: true, isFirm: true)
+    }
     if !file.isUnsaved, file.saved?.broken == nil { file.saved?.broken = time }
     let isFirst = !file.isUnsaved || file.isNeverSaved && file.content.size == 0
     file.isSteady = (file.isSteady || isFirst) && flags.contains(.steady)
@@ -206,6 +216,7 @@ extension Overlay {
     body(&file.content)
     node.file = file
     node.attributes.mtime = time
+    node.hasSetTime = false
     node.changed = time
     node.stamp = stamp
     nodes[number] = node
@@ -217,10 +228,16 @@ extension Overlay {
     return node.names.lazy.compactMap { changes[$0]?.epoch }.reduce(epoch, min)
   }
 
-  mutating func save(_ number: InodeNumber, _ time: Attributes.Time) {
-    guard var node = nodes[number], var file = node.file, file.isUnsaved else { return }
+  mutating func save(_ number: InodeNumber, _ time: Attributes.Time, isFirm: Bool) {
+    guard var node = nodes[number], var file = node.file else { return }
+    guard file.isUnsaved else {
+      if isFirm, file.saved != nil { nodes[number]?.file?.saved?.isFirm = true }
+      return
+    }
+    if let last = file.saved, last.isFirm || last.hadQuiet(of: settle) { file.counted = last }
     file.saved = PendingFile.Save(
-      content: file.content, mtime: node.attributes.mtime, time: time, seen: node.seen)
+      content: file.content, mtime: node.attributes.mtime, time: time, seen: node.seen,
+      hasSetTime: node.hasSetTime, isFirm: isFirm, isSteady: file.isSteady)
     file.isUnsaved = false
     file.isNeverSaved = false
     file.isMapped = false
@@ -235,9 +252,13 @@ extension Overlay {
   ) {
     guard var node = nodes[number] else { return }
     if !node.isPending { node.seen = epochShown(of: number, under: node) }
+    if attributes.mtime != node.attributes.mtime { node.hasSetTime = true }
     node.attributes = attributes
     node.hasNewAttributes = true
-    if let file = node.file, !file.isUnsaved { node.file?.saved?.mtime = attributes.mtime }
+    if let file = node.file, !file.isUnsaved {
+      node.file?.saved?.mtime = attributes.mtime
+      node.file?.saved?.hasSetTime = node.hasSetTime
+    }
     node.changed = time
     node.stamp = stamp
     nodes[number] = node

@@ -35,6 +35,8 @@ extension Overlay {
       changed: inode.record.changed,
       names: recorded.filter { changes[$0].map { $0.inode == number } ?? true },
       recordedNames: recorded, stamp: stamp)
+    node.lacksExtended = inode.record.lacksExtended
+    if let shown = inode.record.shownTime { node.attributes.mtime = shown }
     if !inode.record.isDirectory {
       node.file = PendingFile(content: FileContent(stored: inode.record.stored))
     }

@@ -199,7 +199,20 @@ extension Following {
     for number in Array(overlay.nodes.keys) {
       let recorded = try base.names(of: number)
       overlay.nodes[number]?.recordedNames = recorded
+      if let node = overlay.nodes[number], node.isDirectory, !node.hasNewAttributes {
+        try refresh(number, node)
+      }
     }
+  }
+
+  /// A directory has the attributes that the head gives it; names that changed here give it a later time.
+  private mutating func refresh(_ number: InodeNumber, _ node: PendingNode) throws(BaseError) {
+    guard let record = try base.inode(number)?.record else { return }
+    var attributes = record.attributes
+    let times = [record.shownTime ?? attributes.mtime, node.attributes.mtime].compactMap(\.self)
+    attributes.mtime = times.max()
+    overlay.nodes[number]?.attributes = attributes
+    overlay.nodes[number]?.lacksExtended = record.lacksExtended
   }
 
   /// Orphans that nobody holds and of which nothing is pending go; those whose place went keep the path alone.

@@ -118,8 +118,16 @@ struct Following {
   private mutating func drop(_ taken: TakenCut.Node, _ number: InodeNumber) {
     guard var node = overlay.nodes[number] else { return }
     let isUnchanged = node.stamp <= head.taken?.stamp ?? .start
-    if isUnchanged || node.file?.saved == taken.save { node.file?.saved = nil }
-    if isUnchanged || node.attributes.linkID == taken.linkID { node.hasNewAttributes = false }
+    let isTaken = node.file?.saved.map { saved in taken.save.map { saved.isSame(as: $0) } ?? false }
+    if isUnchanged || isTaken ?? false { node.file?.saved = nil }
+    // What had its quiet is older than what was taken, or is that.
+    if taken.save != nil { node.file?.counted = nil }
+    var attributes = node.attributes
+    if !node.hasSetTime { attributes.mtime = taken.attributes.mtime }
+    if isUnchanged || attributes == taken.attributes {
+      node.hasNewAttributes = false
+      node.hasSetTime = false
+    }
     node.file?.isNeverSaved = false
     if let save = taken.save { node.file?.taken = save.content }
     let seen: Epoch

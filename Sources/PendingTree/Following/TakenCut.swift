@@ -1,4 +1,5 @@
 package import Inodes
+package import LLVSCore
 
 /// What a cut took of the changes, and what those who go on with it have seen.
 package struct TakenCut: Sendable {
@@ -34,17 +35,17 @@ package struct TakenCut: Sendable {
     package var save: PendingFile.Save?
     /// The epoch that its writer had seen.
     package var seen: Epoch?
-    /// The link id that was taken.
-    package var linkID: [UInt8]?
+    /// The attributes that were taken.
+    package var attributes: Attributes
 
     /// Creates one.
     package init(
-      _ destination: Destination, save: PendingFile.Save?, seen: Epoch?, linkID: [UInt8]?
+      _ destination: Destination, save: PendingFile.Save?, seen: Epoch?, attributes: Attributes
     ) {
       self.destination = destination
       self.save = save
       self.seen = seen
-      self.linkID = linkID
+      self.attributes = attributes
     }
   }
 

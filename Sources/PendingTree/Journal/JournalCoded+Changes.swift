@@ -42,9 +42,9 @@ extension Change.Operation: JournalCoded {
     case .punch(let number, let range, let flags, let seen):
       put(.punch, number, range.lowerBound, range.upperBound, flags)
       bytes.append(optional: seen)
-    case .save(let number): put(.save, number)
-    case .attributes(let number, let attributes):
-      put(.attributes, number, CodedAttributes(attributes))
+    case .save(let number, let isFirm): put(.save, number, isFirm)
+    case .attributes(let number, let attributes, let lacksExtended):
+      put(.attributes, number, CodedAttributes(attributes), lacksExtended)
     case .link(let number, let place, let id, let seen):
       put(.link, number, place)
       bytes.append(counted: id)
@@ -79,8 +79,10 @@ extension Change.Operation: JournalCoded {
     switch tag {
     case .node: return PendingNode(from: &reader).map { .node(number, $0) }
     case .attributes:
-      return CodedAttributes(from: &reader).map { .attributes(number, $0.attributes) }
-    case .save: return .save(number)
+      guard let attributes = CodedAttributes(from: &reader), let lacks = Bool(from: &reader)
+      else { return nil }
+      return .attributes(number, attributes.attributes, lacksExtended: lacks)
+    case .save: return Bool(from: &reader).map { .save(number, isFirm: $0) }
     case .release: return .release(number)
     default:
       guard let place = InodeName(from: &reader), let kind = EntryKind(from: &reader),

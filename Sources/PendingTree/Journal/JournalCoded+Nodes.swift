@@ -92,13 +92,18 @@ extension PendingFile.Save: JournalCoded {
     time.encode(into: &bytes)
     bytes.append(optional: broken)
     bytes.append(optional: seen)
+    for flag in [hasSetTime, isFirm, isSteady] { flag.encode(into: &bytes) }
   }
   init?(from reader: inout ByteReader) {
     guard let content = FileContent(from: &reader),
       let mtime: Attributes.Time? = reader.optional(), let time = Attributes.Time(from: &reader),
-      let broken: Attributes.Time? = reader.optional(), let seen: Epoch? = reader.optional()
+      let broken: Attributes.Time? = reader.optional(), let seen: Epoch? = reader.optional(),
+      let hasSetTime = Bool(from: &reader), let isFirm = Bool(from: &reader),
+      let isSteady = Bool(from: &reader)
     else { return nil }
-    self.init(content: content, mtime: mtime, time: time, broken: broken, seen: seen)
+    self.init(
+      content: content, mtime: mtime, time: time, broken: broken, seen: seen,
+      hasSetTime: hasSetTime, isFirm: isFirm, isSteady: isSteady)
   }
 }
 
@@ -152,7 +157,7 @@ extension PendingNode: JournalCoded {
   func encode(into bytes: inout [UInt8]) {
     kind.encode(into: &bytes)
     CodedAttributes(attributes).encode(into: &bytes)
-    hasNewAttributes.encode(into: &bytes)
+    for flag in [hasNewAttributes, hasSetTime, lacksExtended] { flag.encode(into: &bytes) }
     changed.encode(into: &bytes)
     bytes.append(optional: file)
     names.encode(into: &bytes)
@@ -163,7 +168,8 @@ extension PendingNode: JournalCoded {
   }
   init?(from reader: inout ByteReader) {
     guard let kind = EntryKind(from: &reader), let attributes = CodedAttributes(from: &reader),
-      let hasNewAttributes = Bool(from: &reader), let changed = Attributes.Time(from: &reader),
+      let hasNewAttributes = Bool(from: &reader), let hasSetTime = Bool(from: &reader),
+      let lacksExtended = Bool(from: &reader), let changed = Attributes.Time(from: &reader),
       let file: PendingFile? = reader.optional(), let names = [InodeName](from: &reader),
       let recordedNames = [InodeName](from: &reader), let seen: Epoch? = reader.optional(),
       let orphan: Orphan? = reader.optional(), let stamp = ChangeStamp(from: &reader),
@@ -173,6 +179,7 @@ extension PendingNode: JournalCoded {
       kind: kind, attributes: attributes.attributes, changed: changed, file: file, names: names,
       recordedNames: recordedNames, stamp: stamp)
     (self.hasNewAttributes, self.seen, self.orphan) = (hasNewAttributes, seen, orphan)
+    (self.hasSetTime, self.lacksExtended) = (hasSetTime, lacksExtended)
   }
 }
 

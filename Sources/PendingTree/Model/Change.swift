@@ -34,10 +34,10 @@ package struct Change: Hashable, Sendable {
     case resize(InodeNumber, to: UInt64, WriteFlags, seen: Epoch?)
     /// A range of a file that reads as zeros.
     case punch(InodeNumber, Range<UInt64>, WriteFlags, seen: Epoch?)
-    /// What the file shows is saved.
-    case save(InodeNumber)
-    /// New attributes.
-    case attributes(InodeNumber, Attributes)
+    /// What the file shows is saved; a save that `isFirm` counts whatever is written afterwards.
+    case save(InodeNumber, isFirm: Bool = false)
+    /// New attributes; `lacksExtended` if the long extended ones are as they were and left out.
+    case attributes(InodeNumber, Attributes, lacksExtended: Bool = false)
     /// A further name of a file, and the link id that all its names carry.
     case link(InodeNumber, at: InodeName, id: [UInt8], seen: Epoch?)
     /// The name of a file goes away; `isKept` while a handle holds the file.

@@ -33,6 +33,23 @@ package struct PendingFile: Hashable, Sendable {
     package var broken: Attributes.Time?
     /// The epoch that the writer had seen; nil for a new file.
     package var seen: Epoch?
+    /// True if ``mtime`` is a time that utimensat(2) gave.
+    package var hasSetTime = false
+    /// True if it counts whatever is written afterwards: fsync(2) asked for it, or writes had paused.
+    package var isFirm = false
+    /// True for the bytes of a log or a database, which may be taken as they stand.
+    package var isSteady = false
+
+    /// True if no write followed for so many nanoseconds.
+    package func hadQuiet(of settle: UInt64) -> Bool {
+      guard let broken else { return true }
+      return time.nanoseconds(until: broken) >= settle
+    }
+
+    /// True if both are of one save, whatever was written afterwards.
+    package func isSame(as other: Save) -> Bool {
+      time == other.time && content == other.content && mtime == other.mtime
+    }
   }
 
   /// Creates a file that shows some bytes.
@@ -42,4 +59,15 @@ package struct PendingFile: Hashable, Sendable {
 
   /// True if there is anything that no version has.
   package var isPending: Bool { isUnsaved || saved != nil }
+}
+
+extension Attributes.Time {
+  /// The nanoseconds from this time to a later one; 0 if the other is earlier.
+  package func nanoseconds(until later: Attributes.Time) -> UInt64 {
+    guard self < later else { return 0 }
+    let seconds = later.seconds.subtractingReportingOverflow(self.seconds)
+    guard !seconds.overflow, seconds.partialValue < 1 << 32 else { return .max }
+    let whole = seconds.partialValue * 1_000_000_000
+    return UInt64(whole + Int64(later.nanoseconds) - Int64(nanoseconds))
+  }
 }

@@ -9,6 +9,10 @@ package struct PendingNode: Hashable, Sendable {
   package var attributes: Attributes
   /// True if somebody here changed attributes, the link id included, and no version has them.
   package var hasNewAttributes = false
+  /// True if the shown mtime is one that utimensat(2) gave since the node became known.
+  package var hasSetTime = false
+  /// True if ``attributes`` lack the long extended attributes, which the recorded tree's map has.
+  package var lacksExtended = false
   /// st_ctime.
   package var changed: Attributes.Time
   /// The bytes; nil for a directory.
