@@ -104,6 +104,9 @@ let package = Package(
       name: "RecordedTree",
       dependencies: ["Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform"]),
     .target(name: "PendingTree", dependencies: ["Inodes", "LLVSCore", "Platform"]),
+    .target(
+      name: "PosixTree",
+      dependencies: ["PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform"]),
     .target(name: "Grammar", dependencies: ["TreeNames", "LLVSCore", "Platform"]),
     .target(name: "WorkingTree", dependencies: store + ["TreeNames", "Grammar", "Inodes"]),
     .target(name: "HistoryTree", dependencies: store + tree),
@@ -175,6 +178,12 @@ let package = Package(
     .testTarget(
       name: "PendingTreeTests",
       dependencies: ["PendingTree", "Inodes", "LLVSCore", "Platform", "TestSupport"]),
+    .testTarget(
+      name: "PosixTreeTests",
+      dependencies: [
+        "PosixTree", "PendingTree", "RecordedTree", "Inodes", "TreeNames", "SQLite", "LLVSCore",
+        "Platform", "TestSupport",
+      ]),
     // Counts the blocks of memory that each thread allocates.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(

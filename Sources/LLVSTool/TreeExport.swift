@@ -1,4 +1,5 @@
 import Grammar
+import Inodes
 import LLVSCore
 import Platform
 import TreeNames
@@ -19,7 +20,7 @@ struct TreeExport {
   private(set) var complaints: [String] = []
   private var links: [[UInt8]: [UInt8]] = [:]
   private let mask = SystemProcess.creationMask
-  private let defaults = LiveTree.Defaults(uid: SystemProcess.user, gid: SystemProcess.group)
+  private let defaults = AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group)
 
   init(store: Store, target: [UInt8], progress: @escaping (Int) -> Void) {
     self.store = store

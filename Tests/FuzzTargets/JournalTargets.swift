@@ -84,7 +84,7 @@ enum JournalTargets {
     }
     guard
       let (tree, _) = try? LiveTree.open(
-        store, defaults: LiveTree.Defaults(uid: 1, gid: 1), ignore: .defaults,
+        store, defaults: AttributeDefaults(uid: 1, gid: 1), ignore: .defaults,
         settings: StoreSettings())
     else { return }
     walk(tree, LiveTree.rootInode, depth: 0)
@@ -92,7 +92,7 @@ enum JournalTargets {
     // What was opened once is opened again: the checkpoint holds what the replay made.
     guard
       (try? LiveTree.open(
-        store, defaults: LiveTree.Defaults(uid: 1, gid: 1), ignore: .defaults,
+        store, defaults: AttributeDefaults(uid: 1, gid: 1), ignore: .defaults,
         settings: StoreSettings())) != nil
     else { throw FuzzTarget.Failure(description: "a tree that opened does not open again") }
   }

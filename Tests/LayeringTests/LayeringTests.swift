@@ -52,6 +52,10 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "Changes of programs know no version, no key and no rows."
   ),
   (
+    "PosixTree", ["PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform"],
+    "What programs may do to a tree is decided without a version, a mount or a command."
+  ),
+  (
     "Grammar", ["TreeNames", "LLVSCore", "Platform"],
     "Words and settings are read without a tree or a command at hand."
   ),
@@ -70,15 +74,15 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   (
     "Control",
     [
-      "Documents", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "LLVSExchange", "LLVSCore",
-      "ObjectStores", "Search", "Platform",
+      "Documents", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "Inodes", "LLVSExchange",
+      "LLVSCore", "ObjectStores", "Search", "Platform",
     ],
     "Commands work on a tree that nobody need have mounted."
   ),
   (
     "LLVSMount",
     [
-      "Control", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "FuseSession",
+      "Control", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "Inodes", "FuseSession",
       "LLVSExchange", "LLVSCore", "ObjectStores", "Platform",
     ], "Only the mount knows both the kernel and the tree."
   ),
@@ -124,7 +128,8 @@ private let outside: [String: Set<String>] = [
   "Synchronization": [
     "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS",
     "LLVSModel", "TreeNames",
-    "Grammar", "RecordedTree", "WorkingTree", "HistoryTree", "Control", "Reports", "FuseSession",
+    "Grammar", "RecordedTree", "PosixTree", "WorkingTree", "HistoryTree", "Control", "Reports",
+    "FuseSession",
     "LLVSMount", "Web", "LLVSTool",
   ],
 ]

@@ -1,4 +1,5 @@
 import Grammar
+import Inodes
 package import LLVSCore
 import Platform
 import TreeNames
@@ -18,7 +19,7 @@ extension ControlService {
     let settings = try StoreSettings(of: store, faults: &faults)
     let (tree, recovery) = try LiveTree.open(
       store,
-      defaults: LiveTree.Defaults(uid: SystemProcess.user, gid: SystemProcess.group),
+      defaults: AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group),
       ignore: stored[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
       settings: settings)
     let log = EventLog(directory: store.path)

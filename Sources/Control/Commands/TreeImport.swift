@@ -1,4 +1,5 @@
 import Grammar
+import Inodes
 package import LLVSCore
 import Platform
 import TreeNames
@@ -216,7 +217,7 @@ package struct TreeImport {
       return (status, try self.attributes(of: file, status))
     }
     guard let kind = EntryKind(status.kind) else { return nil }
-    LiveTree.Defaults(uid: user, gid: group).nameOwner(in: &attributes, of: kind)
+    AttributeDefaults(uid: user, gid: group).nameOwner(in: &attributes, of: kind)
     let old: Entry?
     switch try view.map.count == 0 ? nil : view.find(path: path) {
     case .value(let entry)?: old = entry

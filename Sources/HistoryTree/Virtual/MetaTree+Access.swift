@@ -1,3 +1,4 @@
+import Inodes
 import LLVSCore
 import Synchronization
 import TreeNames

@@ -1,3 +1,4 @@
+import Inodes
 import LLVSCore
 package import TreeNames
 package import WorkingTree

@@ -2,6 +2,7 @@ package import Control
 import FuseSession
 import Grammar
 import HistoryTree
+import Inodes
 package import LLVSCore
 import Platform
 import TreeNames
@@ -59,7 +60,7 @@ package final class MountDaemon: Sendable {
       log = EventLog(directory: store.path)
       (tree, recovery) = try LiveTree.open(
         store,
-        defaults: LiveTree.Defaults(uid: SystemProcess.user, gid: SystemProcess.group),
+        defaults: AttributeDefaults(uid: SystemProcess.user, gid: SystemProcess.group),
         ignore: settings[IgnorePatterns.settingName].map { IgnorePatterns($0) } ?? .defaults,
         settings: inForce)
       for fault in state.mended + faults { log.add("error", fault) }

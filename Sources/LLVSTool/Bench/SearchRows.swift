@@ -1,6 +1,7 @@
 import Control
 import Foundation
 import Grammar
+import Inodes
 import LLVSCore
 import Platform
 import SQLite
@@ -99,7 +100,7 @@ enum SearchRows {
     func workspace(_ name: String) throws -> (Versioner, SampleTree, ControlService) {
       let store = try Store.open(path: try context.place.directory(name), create: true)
       let (tree, _) = try LiveTree.open(
-        store, defaults: LiveTree.Defaults(uid: 0, gid: 0), ignore: .defaults,
+        store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
         settings: StoreSettings())
       let log = EventLog(directory: store.path)
       let versioner = Versioner(tree: tree, log: log) { _ in }

@@ -1,4 +1,5 @@
 import Grammar
+import Inodes
 import LLVSCore
 import Platform
 import TreeNames
@@ -12,7 +13,7 @@ extension StoreRows {
     let count = context.scale.pick(5000, 10_000)
     let store = try Store.open(path: try context.place.directory("store"), create: true)
     let (tree, _) = try LiveTree.open(
-      store, defaults: LiveTree.Defaults(uid: 0, gid: 0), ignore: .defaults,
+      store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
       settings: StoreSettings())
     let versioner = Versioner(tree: tree, log: EventLog(directory: store.path)) { _ in }
     let files = try SampleTree(tree, count: count)

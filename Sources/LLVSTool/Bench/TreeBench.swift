@@ -252,7 +252,7 @@ extension TreeSample {
       try version(changing: (0..<1000).map { $0 * step + side }, seed: UInt64(side + 20))
     }
     let (live, _) = try LiveTree.open(
-      store, defaults: LiveTree.Defaults(uid: 0, gid: 0), ignore: .defaults,
+      store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
       settings: StoreSettings())
     let versioner = Versioner(tree: live, log: EventLog(directory: storePath)) { _ in }
     func merge(_ transaction: WriteTransaction) throws(StoreError) -> VersionNumber? {

@@ -1,5 +1,5 @@
 package import Grammar
-import Inodes
+package import Inodes
 package import LLVSCore
 import Platform
 package import TreeNames
@@ -26,7 +26,7 @@ extension LiveTree {
   ///   ``StoreError/system(_:)``.
   /// - Complexity: O(pending).
   package static func open(
-    _ store: Store, defaults: Defaults, ignore: IgnorePatterns, settings: StoreSettings
+    _ store: Store, defaults: AttributeDefaults, ignore: IgnorePatterns, settings: StoreSettings
   ) throws(StoreError) -> (LiveTree, Recovery) {
     let directory = store.path + "/journal"
     let state = try LiveState(of: store)

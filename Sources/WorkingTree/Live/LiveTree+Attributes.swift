@@ -1,3 +1,4 @@
+import Inodes
 import LLVSCore
 import Platform
 package import TreeNames

@@ -1,3 +1,4 @@
+import Inodes
 package import LLVSCore
 import Platform
 package import TreeNames

@@ -1,4 +1,5 @@
 package import Grammar
+package import Inodes
 package import LLVSCore
 package import Platform
 package import TreeNames
@@ -24,7 +25,7 @@ package final class LiveTree: @unchecked Sendable {
 
   package let store: Store
   package let journal: Journal
-  package let defaults: Defaults
+  package let defaults: AttributeDefaults
   let threads = ThreadGroups()
   /// Does a part of making a version.
   let versionHelper = ForkJoin(name: "llvs-version")
@@ -157,7 +158,8 @@ package final class LiveTree: @unchecked Sendable {
   }
 
   init(
-    store: Store, journal: Journal, defaults: Defaults, base: TreeView, head: VersionNumber?,
+    store: Store, journal: Journal, defaults: AttributeDefaults, base: TreeView,
+    head: VersionNumber?,
     epoch: UInt64, epochs: Epochs, ignore: IgnorePatterns,
     settings: StoreSettings
   ) {

@@ -1,5 +1,6 @@
 import Control
 import Grammar
+import Inodes
 import LLVSCore
 import Platform
 import TestSupport
@@ -22,7 +23,7 @@ final class ControlWorkspace: Sendable {
     var faults: [String] = []
     let settings = StoreSettings(stored: try store.state().settings, faults: &faults)
     let (tree, _) = try LiveTree.open(
-      store, defaults: LiveTree.Defaults(uid: 0, gid: 0), ignore: .defaults, settings: settings)
+      store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults, settings: settings)
     let log = EventLog(directory: store.path)
     service = ControlService(
       versioner: Versioner(tree: tree, log: log) { _ in }, log: log, opener: opener)

@@ -1,6 +1,7 @@
 import Control
 import Grammar
 import HistoryTree
+import Inodes
 import LLVSCore
 import Platform
 import TestSupport
@@ -96,7 +97,7 @@ final class FleetMember {
     var faults: [String] = []
     let settings = StoreSettings(stored: try store.state().settings, faults: &faults)
     let (tree, recovery) = try LiveTree.open(
-      store, defaults: LiveTree.Defaults(uid: 1000, gid: 1000), ignore: .defaults,
+      store, defaults: AttributeDefaults(uid: 1000, gid: 1000), ignore: .defaults,
       settings: settings)
     guard recovery.losses.isEmpty else { throw Fleet.Difference("\(recovery.losses)") }
     let log = EventLog(directory: path)

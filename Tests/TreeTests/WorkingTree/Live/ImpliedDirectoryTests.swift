@@ -1,3 +1,4 @@
+import Inodes
 import LLVSCore
 import TestSupport
 import Testing
@@ -13,7 +14,7 @@ func impliedDirectoriesKeepTheirNumbers() throws {
   func open() throws -> LiveTree {
     let store = try Store.open(path: directory.file("s"), mode: .writer, create: true)
     return try LiveTree.open(
-      store, defaults: LiveTree.Defaults(uid: 0, gid: 0), ignore: .defaults,
+      store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
       settings: StoreSettings()
     ).0
   }

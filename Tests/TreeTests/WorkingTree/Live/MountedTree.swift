@@ -1,4 +1,5 @@
 import Grammar
+import Inodes
 import LLVSCore
 import Platform
 import TestSupport
@@ -24,7 +25,7 @@ final class MountedTree {
     path = directory + "/s"
     let store = try Store.open(path: path, mode: .writer, create: true)
     (tree, recovery) = try LiveTree.open(
-      store, defaults: LiveTree.Defaults(uid: 1000, gid: 1000), ignore: .defaults,
+      store, defaults: AttributeDefaults(uid: 1000, gid: 1000), ignore: .defaults,
       settings: settings)
     let told = Told()
     self.told = told

@@ -1,3 +1,4 @@
+import Inodes
 import LLVSCore
 import Testing
 
@@ -6,10 +7,10 @@ import Testing
 @Test("An ordinary user's tree shows everything as his, and root's keeps the owners")
 func ownersAreKeptByRootAlone() {
   let foreign = Attributes(uid: 7, gid: 8)
-  let user = LiveTree.Defaults(uid: 1000, gid: 100)
+  let user = AttributeDefaults(uid: 1000, gid: 100)
   #expect(user.owner(foreign) == (1000, 100))
   #expect(!user.keepsOwners)
-  let root = LiveTree.Defaults(uid: 0, gid: 0)
+  let root = AttributeDefaults(uid: 0, gid: 0)
   #expect(root.owner(foreign) == (7, 8))
   #expect(root.owner(Attributes()) == (0, 0))
   // What a peer may send, and chown(2) could not undo.
@@ -18,8 +19,8 @@ func ownersAreKeptByRootAlone() {
 
 @Test("A set-user-ID bit acts for the owner who allowed it, and root's tree gives none to root")
 func setUserIDNeedsAnOwner() {
-  let user = LiveTree.Defaults(uid: 1000, gid: 100)
-  let root = LiveTree.Defaults(uid: 0, gid: 0)
+  let user = AttributeDefaults(uid: 1000, gid: 100)
+  let root = AttributeDefaults(uid: 0, gid: 0)
   // What an ordinary user allows he allows in his own name, whoever was recorded.
   for recorded: UInt32? in [nil, 0, 7] {
     var his = Attributes(mode: 0o6755, uid: recorded, gid: recorded)

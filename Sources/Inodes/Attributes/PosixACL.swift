@@ -5,7 +5,7 @@ import Platform
 /// (linux/posix_acl_xattr.h for the format, acl(5) for the meaning).
 ///
 /// Every value of this type is a list that the kernel accepts: valid, and no longer than a page.
-struct PosixACL: Hashable {
+package struct PosixACL: Hashable {
   private enum Tag: UInt16 {
     case owner = 1
     case user = 2
@@ -29,7 +29,7 @@ struct PosixACL: Hashable {
   private var entries: [Entry] = []
 
   /// Reads a list; nil if the bytes are no list, or one that is not valid by acl(5).
-  init?(_ bytes: [UInt8]) {
+  package init?(_ bytes: [UInt8]) {
     guard bytes.count > Self.headerSize, bytes.count <= Attributes.longestACL,
       (bytes.count - Self.headerSize) % Self.entrySize == 0,
       Self.integer(bytes, 0, 4) == Self.version
@@ -46,7 +46,7 @@ struct PosixACL: Hashable {
   }
 
   /// Returns true for the bytes of a list without entries: setting it removes the list.
-  static func isNone(_ bytes: [UInt8]) -> Bool {
+  package static func isNone(_ bytes: [UInt8]) -> Bool {
     bytes.count == headerSize && integer(bytes, 0, headerSize) == version
   }
 
@@ -73,7 +73,7 @@ struct PosixACL: Hashable {
   }
 
   /// The encoded list.
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     func append(_ value: UInt32, _ count: Int) {
       for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * index))) }
@@ -88,10 +88,10 @@ struct PosixACL: Hashable {
   }
 
   /// True if a mode can express the list.
-  var isMode: Bool { entries.count == 3 }
+  package var isMode: Bool { entries.count == 3 }
 
   /// The nine permission bits of the mode; those of the group are the mask's, if there is a mask.
-  var mode: UInt32 {
+  package var mode: UInt32 {
     UInt32(self[.owner]) << 6 | UInt32(self[groupClass]) << 3 | UInt32(self[.other])
   }
 
@@ -106,7 +106,7 @@ struct PosixACL: Hashable {
   }
 
   /// The list after chmod(2) to a mode.
-  func changed(to mode: UInt32) -> PosixACL {
+  package func changed(to mode: UInt32) -> PosixACL {
     var result = self
     result[.owner] = UInt16(mode >> 6 & 7)
     result[groupClass] = UInt16(mode >> 3 & 7)
@@ -116,7 +116,7 @@ struct PosixACL: Hashable {
 
   /// Returns the list and the mode of a file that is created with a mode in a directory with this
   /// default list: both restrict the permissions.
-  func inherited(with mode: UInt32) -> (acl: PosixACL, mode: UInt32) {
+  package func inherited(with mode: UInt32) -> (acl: PosixACL, mode: UInt32) {
     let common = self.mode & mode & 0o777
     return (changed(to: common), mode & ~0o777 | common)
   }
@@ -124,15 +124,15 @@ struct PosixACL: Hashable {
 
 extension Attributes {
   /// Returns the list of a name; nil if there is none, or none that the kernel accepts.
-  func acl(_ name: [UInt8]) -> PosixACL? {
+  package func acl(_ name: [UInt8]) -> PosixACL? {
     extended.first { $0.name == name }.flatMap { PosixACL($0.value) }
   }
 
   /// Sets or removes the list of a name.
-  mutating func set(_ acl: PosixACL?, _ name: [UInt8]) { setExtended(acl?.bytes, name) }
+  package mutating func set(_ acl: PosixACL?, _ name: [UInt8]) { setExtended(acl?.bytes, name) }
 
   /// Sets or removes an extended attribute, and keeps the order of names.
-  mutating func setExtended(_ value: [UInt8]?, _ name: [UInt8]) {
+  package mutating func setExtended(_ value: [UInt8]?, _ name: [UInt8]) {
     let index =
       extended.firstIndex { !$0.name.lexicographicallyPrecedes(name) } ?? extended.count
     let isThere = index < extended.count && extended[index].name == name

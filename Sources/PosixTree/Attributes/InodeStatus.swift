@@ -1,0 +1,76 @@
+package import Inodes
+package import LLVSCore
+import PendingTree
+import TreeNames
+
+/// The attributes of an inode as stat(2) shows them.
+package struct InodeStatus: Hashable, Sendable {
+  /// st_ino, and the number that the kernel knows it by.
+  package var number: InodeNumber
+  /// The kind of file.
+  package var kind: EntryKind
+  /// Permission bits, 0 to 0o7777.
+  package var mode: UInt32
+  /// st_nlink; 2 and the number of subdirectories for a directory.
+  package var links: UInt32
+  /// The owner.
+  package var uid: UInt32
+  /// The group.
+  package var gid: UInt32
+  /// The device that a device node names.
+  package var device: Attributes.Device
+  /// Bytes.
+  package var size: UInt64
+  /// Bytes that take room: the size without holes.
+  package var stored: UInt64
+  /// The time of the last change of bytes.
+  package var mtime: Attributes.Time
+  /// The time of the last change of anything.
+  package var ctime: Attributes.Time
+  /// The time of the last reading.
+  package var atime: Attributes.Time
+}
+
+extension WorkingTree {
+  /// Returns the attributes of an inode, with the lock held.
+  ///
+  /// - Throws: ``FSError/stale`` for a number that nobody has.
+  func status(
+    of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> InodeStatus {
+    let recorded = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    if let node = state.overlay.nodes[number] {
+      return status(of: number, node, state, recorded: recorded)
+    }
+    guard let recorded else { throw .stale }
+    let record = recorded.record
+    let attributes = record.attributes
+    return status(
+      of: number, record.kind, attributes, links: recorded.links,
+      size: record.stored.length, changed: record.changed,
+      mtime: record.shownTime ?? attributes.mtime ?? record.changed)
+  }
+
+  private func status(
+    of number: InodeNumber, _ node: PendingNode, _ state: TreeState, recorded: BaseInode?
+  ) -> InodeStatus {
+    let links = node.isDirectory ? recorded?.links ?? 0 : node.names.count
+    return status(
+      of: number, node.kind, node.attributes, links: links, size: node.file?.content.size ?? 0,
+      changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
+  }
+
+  private func status(
+    of number: InodeNumber, _ kind: EntryKind, _ attributes: Attributes, links: Int, size: UInt64,
+    changed: Attributes.Time, mtime: Attributes.Time
+  ) -> InodeStatus {
+    let owner = defaults.owner(attributes)
+    let isDirectory = kind == .directory
+    return InodeStatus(
+      number: number, kind: kind, mode: defaults.mode(attributes, of: kind),
+      links: UInt32(clamping: isDirectory ? links + 2 : links), uid: owner.uid, gid: owner.gid,
+      device: attributes.device ?? Attributes.Device(major: 0, minor: 0),
+      size: isDirectory ? 4096 : size, stored: isDirectory ? 4096 : size, mtime: mtime,
+      ctime: changed, atime: mtime)
+  }
+}

@@ -1,0 +1,26 @@
+package import Inodes
+package import LLVSCore
+package import TreeNames
+
+/// A reader of the bytes that a version stored.
+package protocol ContentReading: AnyObject, Sendable {
+  /// Reads bytes of a stored content into a buffer, which must not reach beyond its end.
+  ///
+  /// - Throws: ``FSError/store(_:)`` for bytes that are missing or damaged.
+  func read(
+    _ content: StoredContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(FSError)
+
+  /// Returns the run of bytes or of a hole in which an offset lies.
+  ///
+  /// - Throws: ``FSError/store(_:)`` for bytes that are missing or damaged.
+  func run(_ content: StoredContent, at offset: UInt64) throws(FSError) -> ContentRun
+}
+
+/// The store's counter of inode numbers.
+package protocol NumberAllotting: AnyObject, Sendable {
+  /// Returns a number that was never used.
+  ///
+  /// - Throws: ``FSError/store(_:)``, ``FSError/system(_:)`` if the counter cannot be kept.
+  func next() throws(FSError) -> InodeNumber
+}

@@ -1,0 +1,102 @@
+import Inodes
+import PendingTree
+
+/// The open files of a working tree.
+struct HandleTable {
+  private var handles: [HandleNumber: OpenFile] = [:]
+  private var counts: [InodeNumber: Count] = [:]
+  private var last: UInt64 = 0
+
+  private struct Count {
+    var all = 0
+    var writers = 0
+  }
+
+  /// Opens a file and returns its handle's number.
+  mutating func open(_ file: OpenFile) -> HandleNumber {
+    last += 1
+    let number = HandleNumber(last)
+    handles[number] = file
+    counts[file.inode, default: Count()].all += 1
+    if file.mode.contains(.write) { counts[file.inode, default: Count()].writers += 1 }
+    return number
+  }
+
+  /// Closes a handle; returns its file, nil if there is no such handle.
+  mutating func close(_ number: HandleNumber) -> OpenFile? {
+    guard let file = handles.removeValue(forKey: number), var count = counts[file.inode] else {
+      return nil
+    }
+    count.all -= 1
+    if file.mode.contains(.write) { count.writers -= 1 }
+    counts[file.inode] = count.all > 0 ? count : nil
+    return file
+  }
+
+  /// An open file, by its handle.
+  subscript(_ number: HandleNumber) -> OpenFile? {
+    get { handles[number] }
+    // What is written back belongs to a handle that is open.
+    set { if let newValue, handles[number] != nil { handles[number] = newValue } }
+  }
+
+  /// True if anybody has the file open.
+  func isOpen(_ inode: InodeNumber) -> Bool { counts[inode] != nil }
+
+  /// True if anybody has the file open for writing.
+  func isWritten(_ inode: InodeNumber) -> Bool { counts[inode]?.writers ?? 0 > 0 }
+}
+
+/// The number of a handle, which FUSE calls fh.
+package struct HandleNumber: Hashable, Sendable {
+  /// The number.
+  package let rawValue: UInt64
+
+  /// Creates a number.
+  package init(_ rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+}
+
+/// The ways in which a file is opened.
+package struct OpenMode: OptionSet, Hashable, Sendable {
+  package let rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+  /// O_RDONLY or O_RDWR.
+  package static let read = OpenMode(rawValue: 1)
+  /// O_WRONLY or O_RDWR.
+  package static let write = OpenMode(rawValue: 2)
+  /// O_APPEND.
+  package static let append = OpenMode(rawValue: 4)
+  /// O_TRUNC.
+  package static let truncate = OpenMode(rawValue: 8)
+  /// The open made the file.
+  package static let created = OpenMode(rawValue: 16)
+}
+
+/// A file as a program has it open.
+struct OpenFile {
+  /// The file.
+  let inode: InodeNumber
+  let mode: OpenMode
+  /// The process that opened it; 0 where nobody knows.
+  let process: Int32
+  /// The epoch that the program had seen when it opened the file.
+  let opened: Epoch
+  /// The epoch that the program has seen of the file.
+  var seen: Epoch
+  /// True if bytes were written through the handle since its last flush.
+  var wroteSinceFlush = false
+  /// True if bytes were ever written through the handle.
+  var wrote = false
+  /// The number of times that a copy of its descriptor was closed.
+  var flushes = 0
+
+  init(inode: InodeNumber, mode: OpenMode, process: Int32, seen: Epoch) {
+    self.inode = inode
+    self.mode = mode
+    self.process = process
+    opened = seen
+    self.seen = seen
+  }
+}

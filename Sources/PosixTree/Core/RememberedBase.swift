@@ -1,0 +1,134 @@
+import Inodes
+import LLVSCore
+import Platform
+import Synchronization
+import TreeNames
+
+/// What one call has read of the recorded tree, so that it can decide under a lock without reading there.
+///
+/// A call decides under the tree's locks with ``isReading`` false: what it asks for and was not read yet is noted
+/// and fails. The call then leaves the locks, reads what was noted with ``readMissing()``, and decides again.
+/// What was read is forgotten when another head is shown.
+///
+/// - Concurrency: one thread at a time; the lock is there for the compiler.
+final class RememberedBase: Base {
+  /// A question to the recorded tree.
+  private enum Question: Hashable {
+    case child(InodeName)
+    case inode(InodeNumber)
+    case names(InodeNumber)
+    case page(InodeNumber, after: EntryCookie, limit: Int)
+  }
+
+  private enum Answer {
+    case child(BaseEntry?)
+    case inode(BaseInode?)
+    case names([InodeName])
+    case page([BaseEntry])
+  }
+
+  private struct State {
+    var publication: UInt64 = 0
+    var answers: [Question: Answer] = [:]
+    var missing: Question?
+  }
+
+  private let base: any Base
+  private let state = Mutex(State())
+
+  init(_ base: any Base) {
+    self.base = base
+  }
+
+  var batch: UInt64 { base.batch }
+
+  /// Begins to decide: forgets what was read of another head.
+  func begin(publication: UInt64) {
+    state.withLock { state in
+      state.missing = nil
+      guard state.publication != publication else { return }
+      state.answers = [:]
+      state.publication = publication
+    }
+  }
+
+  /// True if something was asked for that has to be read first.
+  var isMissing: Bool { state.withLock { $0.missing != nil } }
+
+  /// Reads what was asked for and not known; call without the tree's locks.
+  ///
+  /// - Throws: what the recorded tree throws, as the error of a file operation.
+  func readMissing() throws(FSError) {
+    guard let question = state.withLock({ $0.missing }) else { return }
+    let answer = try FSError.wrapping { () throws(BaseError) -> Answer in
+      switch question {
+      case .child(let place):
+        return .child(try base.child(of: place.directory, named: place.name))
+      case .inode(let number): return .inode(try base.inode(number))
+      case .names(let number): return .names(try base.names(of: number))
+      case .page(let directory, let cookie, let limit):
+        return .page(try base.page(of: directory, after: cookie, limit: limit))
+      }
+    }
+    state.withLock { state in
+      state.answers[question] = answer
+      // An entry tells of its inode too.
+      if case .child(let entry?) = answer {
+        state.answers[.inode(entry.inode.number)] = .inode(entry.inode)
+      }
+    }
+  }
+
+  private func answer(_ question: Question) throws(BaseError) -> Answer {
+    let known = state.withLock { state -> Answer? in
+      if let answer = state.answers[question] { return answer }
+      state.missing = question
+      return nil
+    }
+    guard let known else { throw .refused("this has to be read first") }
+    return known
+  }
+
+  func child(
+    of directory: InodeNumber, named name: FileName
+  ) throws(BaseError) -> BaseEntry? {
+    guard case .child(let entry) = try answer(.child(InodeName(directory: directory, name: name)))
+    else { return nil }
+    return entry
+  }
+
+  func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+    guard case .inode(let inode) = try answer(.inode(number)) else { return nil }
+    return inode
+  }
+
+  func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
+    guard case .names(let names) = try answer(.names(number)) else { return [] }
+    return names
+  }
+
+  func page(
+    of directory: InodeNumber, after cookie: EntryCookie, limit: Int
+  ) throws(BaseError) -> [BaseEntry] {
+    guard
+      case .page(let page) = try answer(.page(directory, after: cookie, limit: limit))
+    else { return [] }
+    return page
+  }
+}
+
+extension FSError {
+  /// Runs a closure that reads the recorded tree, and throws its error as that of a file operation.
+  static func wrapping<R>(_ body: () throws(BaseError) -> R) throws(FSError) -> R {
+    do throws(BaseError) {
+      return try body()
+    } catch {
+      switch error {
+      case .damaged(let text): throw .store(.corrupt(text))
+      case .store(let error): throw FSError(error)
+      case .system(let error): throw .system(error)
+      case .refused(let text): throw .store(.busy(text))
+      }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package import Inodes
+import LLVSCore
+import PendingTree
+package import TreeNames
+
+// Looking names and inodes up, and the kernel's memory of them.
+
+extension WorkingTree {
+  /// Looks a name up; the kernel then knows the inode.
+  ///
+  /// - Throws: ``FSError/noEntry``, ``FSError/notDirectory``, ``FSError/stale``, or the error of the recorded tree.
+  package func lookup(_ directory: InodeNumber, _ name: FileName) throws(FSError) -> InodeStatus {
+    guard name.bytes.count <= Self.longestName else { throw .nameTooLong }
+    return try answer { state, base throws(FSError) in
+      try checkDirectory(directory, state, base)
+      let place = InodeName(directory: directory, name: name)
+      guard let number = try inode(at: place, state, base) else { throw .noEntry }
+      let status = try status(of: number, state, base)
+      state.lookups[number, default: 0] += 1
+      return status
+    }
+  }
+
+  /// Returns the attributes of an inode.
+  ///
+  /// - Throws: ``FSError/stale`` for a number that nobody has, or the error of the recorded tree.
+  package func status(of number: InodeNumber) throws(FSError) -> InodeStatus {
+    try answer { state, base throws(FSError) in try status(of: number, state, base) }
+  }
+
+  /// Forgets look-ups of an inode, as the kernel does. An orphan that nobody else holds goes.
+  package func forget(_ number: InodeNumber, count: UInt64) {
+    let isOrphan = state { state -> Bool in
+      guard let known = state.lookups[number] else { return false }
+      state.lookups[number] = known > count ? known - count : nil
+      return !state.isHeld(number) && state.overlay.nodes[number]?.orphan != nil
+    }
+    if isOrphan { release(number) }
+  }
+
+  /// The most bytes of a name.
+  static let longestName = 255
+
+  // MARK: - With the lock held
+
+  /// Returns the inode at a name; nil if nothing is there.
+  func inode(
+    at place: InodeName, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> InodeNumber? {
+    try FSError.wrapping { () throws(BaseError) in try state.overlay.inode(at: place, over: base) }
+  }
+
+  /// Makes sure that a number is a directory's.
+  func checkDirectory(
+    _ number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) {
+    guard let kind = try kind(of: number, state, base) else { throw .stale }
+    guard kind == .directory else { throw .notDirectory }
+  }
+
+  /// Returns the kind of an inode; nil for a number that nobody has.
+  func kind(
+    of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> EntryKind? {
+    if number == .root { return .directory }
+    if let node = state.overlay.nodes[number] { return node.kind }
+    return try FSError.wrapping { () throws(BaseError) in try base.inode(number)?.record.kind }
+  }
+}
