@@ -1,8 +1,13 @@
 import Foundation
 import Testing
 
-/// `LLVS_TEST_DOCUMENTS=COUNT` plays so many histories of each kind.
+/// `LLVS_TEST_DOCUMENTS=COUNT` plays so many histories of each kind, `LLVS_TEST_SEED=SEED` that one alone.
 private let count = Int(ProcessInfo.processInfo.environment["LLVS_TEST_DOCUMENTS"] ?? "") ?? 30
+
+private var seeds: Range<UInt64> {
+  let seed = ProcessInfo.processInfo.environment["LLVS_TEST_SEED"].flatMap { UInt64($0) }
+  return seed.map { $0..<($0 + 1) } ?? 0..<UInt64(count)
+}
 
 @Suite(
   "Stores and documents that exchange come to one state",
@@ -16,8 +21,8 @@ struct DocumentConvergenceTests {
       PlayedHistory.Shape(stores: 3, documents: 2, phones: 2),
     ])
   func converges(shape: PlayedHistory.Shape) throws {
-    for seed in 0..<count {
-      var history = try PlayedHistory(shape, seed: UInt64(seed))
+    for seed in seeds {
+      var history = try PlayedHistory(shape, seed: seed)
       try history.play()
       for fault in history.faults { Issue.record("\(shape), seed \(seed): \(fault)") }
     }

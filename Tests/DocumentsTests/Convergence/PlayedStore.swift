@@ -139,22 +139,42 @@ final class PlayedStore {
           world.event(key, own.dot) == nil
         else { continue }
         let lines = try lines(key, at: node.number).map(Set.init)
-        var replaced = known.filter { world.events[$0].key == key }
-        if node.second == nil {
-          // A value written anew replaces itself, and what was replaced already.
-          let before = try node.first.map {
-            try store.documents.state(of: PlayedKeys.directory, at: $0)
-          }
-          for value in before?.keys[PlayedKeys.key(key)]?.live ?? [] {
-            guard let event = world.event(key, value.dot) else { continue }
-            if world.events[event].lines != lines { replaced.remove(event) }
-          }
-        }
+        let replaced =
+          try node.second == nil
+          ? known.filter { world.events[$0].key == key }
+            .subtracting(leftOpen(key, by: node, with: lines))
+          : replaced(key, byMerge: node)
         let event = world.add(key, lines, known: replaced, isMerged: node.second != nil)
         world.name(event, own.dot)
         known.insert(event)
       }
       world.known[node.id] = known
     }
+  }
+
+  private func shown(_ key: Int, at version: VersionNumber) throws -> DocumentKeyState? {
+    try store.documents.state(of: PlayedKeys.directory, at: version).keys[PlayedKeys.key(key)]
+  }
+
+  /// What a value that is written anew leaves open: it replaces itself, and what was replaced already.
+  private func leftOpen(
+    _ key: Int, by node: HistoryNode, with lines: Set<String>?
+  ) throws -> Set<Int> {
+    let before = try node.first.flatMap { try shown(key, at: $0) }
+    return Set(
+      (before?.live ?? []).compactMap { world.event(key, $0.dot) }
+        .filter { world.events[$0].lines != lines })
+  }
+
+  /// What a merge of texts replaces: the two that it was made of, and what their writers had seen. What else
+  /// is open on either side has no line in it, and has to stay open.
+  private func replaced(_ key: Int, byMerge node: HistoryNode) throws -> Set<Int> {
+    var replaced: Set<Int> = []
+    for before in [node.first, node.second].compactMap({ $0 }) {
+      guard let held = try shown(key, at: before)?.held, let event = world.event(key, held)
+      else { continue }
+      replaced.formUnion(world.events[event].known.union([event]))
+    }
+    return replaced
   }
 }
