@@ -175,9 +175,16 @@ let package = Package(
       dependencies: [
         "RecordedTree", "Inodes", "TreeNames", "SQLite", "LLVSCore", "Platform", "TestSupport",
       ]),
+    // Programs at work on a tree, and a plain model of what cuts make of it.
+    .target(
+      name: "TreeModel",
+      dependencies: ["PendingTree", "Inodes", "TreeNames", "LLVSCore", "TestSupport"],
+      path: "Tests/TreeModel"),
     .testTarget(
       name: "PendingTreeTests",
-      dependencies: ["PendingTree", "Inodes", "LLVSCore", "Platform", "TestSupport"]),
+      dependencies: [
+        "PendingTree", "Inodes", "LLVSCore", "Platform", "TestSupport", "TreeModel",
+      ]),
     .testTarget(
       name: "PosixTreeTests",
       dependencies: [

@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TreeModel
 
 @testable import PendingTree
 
@@ -7,7 +8,7 @@ import Testing
 struct JournalRecordTests {
   /// Records as programs at work make them: an image, and changes after it.
   private func records(seed: UInt64) throws -> (records: [JournalRecord], overlay: Overlay) {
-    var life = Life(seed: seed)
+    var life = Life<ModelTree>(seed: seed)
     try life.run(40)
     for _ in 0..<30 { try life.act() }
     return (life.image.image + life.journal.map { .change($0) }, life.overlay)

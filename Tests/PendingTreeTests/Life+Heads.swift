@@ -1,12 +1,25 @@
 import Inodes
 import LLVSCore
 import TestSupport
+import TreeModel
 
 @testable import PendingTree
 
 // Cuts, and the heads that follow them.
 
-extension Life {
+extension Life where Tree == ModelTree {
+  init(seed: UInt64) {
+    self.init(seed: seed, over: ModelTree()) { $0.inlineBytes }
+  }
+
+  mutating func run(_ steps: Int) throws {
+    for _ in 0..<steps {
+      if random.chance(0.25) { try transition() } else { try act() }
+      try check("after \(log.last ?? "")")
+    }
+    try settle()
+  }
+
   /// A version of somebody else; nil if nothing came of it.
   mutating func foreign() -> Int? {
     let bases = store.ancestors[store.head].sorted().suffix(4)
@@ -119,7 +132,7 @@ extension Life {
           continue
         }
       }
-      owed.formUnion(saved.content.marks)
+      owed.formUnion(marks(saved.content))
     }
     return owed
   }

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TreeModel
 
 @testable import PendingTree
 
@@ -16,7 +17,7 @@ struct PendingLifeTests {
   @Test("Whatever programs do among cuts, merges, switches and kills, nothing is lost or twice")
   func lives() {
     for seed in Self.seeds {
-      var life = Life(seed: seed)
+      var life = Life<ModelTree>(seed: seed)
       do {
         try life.run(40)
       } catch {

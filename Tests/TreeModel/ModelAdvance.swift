@@ -1,20 +1,19 @@
-import Inodes
-
-@testable import PendingTree
+package import Inodes
+package import PendingTree
 
 /// The recorded tree of a new head: the map says what stands where, the working tree says which number it has.
-struct ModelAdvance {
-  let record: ModelRecord
-  let current: Overlay
-  let tree: ModelTree
-  let target: [String: ModelShown]
-  let allot: () -> InodeNumber
+package struct ModelAdvance {
+  package let record: ModelRecord
+  package let current: Overlay
+  package let tree: ModelTree
+  package let target: [String: ModelShown]
+  package let allot: () -> InodeNumber
   private var files: [String: ModelItem] = [:]
   private var directories: [String: InodeNumber] = [:]
   private var before: [String: ModelShown] = [:]
   private var places: [String: (place: InodeName, number: InodeNumber)] = [:]
 
-  init(
+  package init(
     _ record: ModelRecord, _ items: [ModelItem], current: Overlay, to map: ModelMap,
     allot: @escaping () -> InodeNumber
   ) {

@@ -1,10 +1,9 @@
 import Inodes
-
-@testable import PendingTree
+package import PendingTree
 
 extension ModelRecord {
   /// The items by the version that they go into: a change that the head did not touch is made on the head.
-  func grouped(
+  package func grouped(
     _ store: ModelStore, _ table: [Epoch: Int]
   ) -> (record: ModelRecord, groups: [ModelGroup: [ModelItem]]) {
     var record = self

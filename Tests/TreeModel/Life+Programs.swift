@@ -1,38 +1,37 @@
-import Inodes
+package import Inodes
 import LLVSCore
+package import PendingTree
 import TestSupport
-
-@testable import PendingTree
 
 // What programs do.
 
 extension Life {
-  mutating func perform(
+  package mutating func perform(
     _ operation: Change.Operation, on numbers: [InodeNumber]
   ) throws {
     for binding in try overlay.bindings(of: numbers, over: recorded) { apply(binding) }
     apply(operation)
   }
 
-  mutating func apply(_ operation: Change.Operation) {
+  package mutating func apply(_ operation: Change.Operation) {
     let change = Change(time: .zero, operation)
     overlay.apply(change)
     journal.append(change)
   }
 
-  mutating func write(
+  package mutating func write(
     _ number: InodeNumber, replacing: Bool = false, seen: Epoch? = nil
   ) throws {
     if replacing { try perform(.resize(number, to: 0, [], seen: seen), on: [number]) }
     let mark = mark()
     for binding in try overlay.bindings(of: [number], over: recorded) { apply(binding) }
     let size = overlay.nodes[number]?.file?.content.size ?? 0
-    let extent = Extent(start: size, length: 1, offset: 0, source: UInt32(mark))
+    let extent = Extent(start: size, length: Mark.length, offset: 0, source: UInt32(mark))
     try perform(.write(number, extent, [], seen: seen), on: [number])
   }
 
   /// One thing that a program does.
-  mutating func act() throws {
+  package mutating func act() throws {
     let before = visible()
     let shown = shown()
     let files = shown.filter { $0.value != nil }.keys.sorted()
@@ -66,12 +65,12 @@ extension Life {
     removed.formUnion(before.subtracting(visible()).map(\.mark))
   }
 
-  struct Visible: Hashable {
-    var path: String
-    var mark: Int
+  package struct Visible: Hashable {
+    package var path: String
+    package var mark: Int
   }
 
-  func visible() -> Set<Visible> {
+  package func visible() -> Set<Visible> {
     var all: Set<Visible> = []
     for (path, marks) in shown() {
       for mark in marks ?? [] { all.insert(Visible(path: path, mark: mark)) }
@@ -79,15 +78,15 @@ extension Life {
     return all
   }
 
-  mutating func create(_ path: String, _ shown: [String: Set<Int>?]) throws {
+  package mutating func create(_ path: String, _ shown: [String: Set<Int>?]) throws {
     if let there = shown[path] {
       guard there != nil else { return }
       log.append("overwrite \(path)")
       let number = number(path)
       try write(
-        number, replacing: random.chance(0.5), seen: random.chance(0.5) ? read[path] : nil)
+        number, replacing: random.chance(0.5), seen: random.chance(0.5) ? lastSeen[path] : nil)
       if random.chance(0.85) { try perform(.save(number), on: []) }
-      if read[path] != nil { read[path] = overlay.epoch }
+      if lastSeen[path] != nil { lastSeen[path] = overlay.epoch }
       return
     }
     log.append("create \(path)")
@@ -101,7 +100,7 @@ extension Life {
     if random.chance(0.8) { try perform(.save(number), on: []) }
   }
 
-  mutating func makeDirectory(_ path: String, _ shown: [String: Set<Int>?]) throws {
+  package mutating func makeDirectory(_ path: String, _ shown: [String: Set<Int>?]) throws {
     guard shown[path] == nil else { return }
     log.append("mkdir \(path)")
     let place = place(path)
@@ -111,7 +110,7 @@ extension Life {
         isSaved: true, seen: nil), on: [place.directory])
   }
 
-  mutating func removeDirectory(_ directories: [String]) throws {
+  package mutating func removeDirectory(_ directories: [String]) throws {
     let empty = directories.filter {
       !$0.isEmpty && children(number($0), overlay, recorded).isEmpty
     }
@@ -122,7 +121,7 @@ extension Life {
     try perform(.rmdir(name, of: directory), on: [directory, name.directory])
   }
 
-  mutating func rename(
+  package mutating func rename(
     _ all: [String], to path: String, _ shown: [String: Set<Int>?]
   ) throws {
     guard let from = all.randomElement(using: &random), from != path,
@@ -135,7 +134,7 @@ extension Life {
       if !isFile, !children(other, overlay, recorded).isEmpty { return }
       if ModelPath.isAtOrBelow(from, path) { return }
     }
-    let seen = isFile && random.chance(0.5) ? read[path] : nil
+    let seen = isFile && random.chance(0.5) ? lastSeen[path] : nil
     log.append("rename \(from) \(path)\(seen == nil ? "" : " unseen")")
     let over = shown[path] == nil ? nil : other
     let (source, target) = (place(from), place(path))
@@ -143,10 +142,10 @@ extension Life {
       .rename(
         one, from: source, to: target, over: over, isKept: over.map(isHeld) ?? false, seen: seen),
       on: [one, source.directory, target.directory] + (over.map { [$0] } ?? []))
-    if seen != nil { read[path] = overlay.epoch }
+    if seen != nil { lastSeen[path] = overlay.epoch }
   }
 
-  mutating func exchange(_ shown: [String: Set<Int>?]) throws {
+  package mutating func exchange(_ shown: [String: Set<Int>?]) throws {
     let all = shown.keys.sorted()
     guard let from = all.randomElement(using: &random),
       let path = all.randomElement(using: &random), !ModelPath.isAtOrBelow(path, from),
@@ -159,7 +158,7 @@ extension Life {
       .exchange(one, at: place(from), with: other, otherAt: place(path)), on: [one, other])
   }
 
-  mutating func link(
+  package mutating func link(
     _ file: String?, _ path: String, _ shown: [String: Set<Int>?]
   ) throws {
     guard let file, shown[path] == nil else { return }
@@ -173,7 +172,7 @@ extension Life {
       on: [number, place.directory])
   }
 
-  mutating func useHandle(_ file: String?) throws {
+  package mutating func useHandle(_ file: String?) throws {
     switch random.unit() {
     case ..<0.3:
       guard let file else { return }
@@ -191,11 +190,11 @@ extension Life {
       try close(index)
     default:
       guard let file else { return }
-      read[file] = overlay.epochShown(of: number(file), at: place(file))
+      lastSeen[file] = overlay.epochShown(of: number(file), at: place(file))
     }
   }
 
-  mutating func close(_ index: Int) throws {
+  package mutating func close(_ index: Int) throws {
     let number = handles.remove(at: index)
     log.append("close \(number.rawValue)")
     try perform(.save(number), on: [])

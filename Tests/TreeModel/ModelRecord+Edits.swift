@@ -1,10 +1,9 @@
 import Inodes
-
-@testable import PendingTree
+import PendingTree
 
 extension ModelRecord {
   /// The map that items make of a predecessor's map.
-  func applied(_ items: [ModelItem], to map: ModelMap) -> ModelMap {
+  package func applied(_ items: [ModelItem], to map: ModelMap) -> ModelMap {
     var edit = ModelEdit(map)
     for item in items {
       switch item.kind {
@@ -80,21 +79,21 @@ extension ModelRecord {
 }
 
 /// A map that becomes another.
-struct ModelEdit {
-  let map: ModelMap
-  let shown: [String: ModelShown]
-  var result: ModelMap
+package struct ModelEdit {
+  package let map: ModelMap
+  package let shown: [String: ModelShown]
+  package var result: ModelMap
 
-  init(_ map: ModelMap) {
+  package init(_ map: ModelMap) {
     self.map = map
     shown = map.tree
     result = map
   }
 
-  func key(at path: String) -> String { shown[path]?.key ?? path }
+  package func key(at path: String) -> String { shown[path]?.key ?? path }
 
   /// Removes what a path shows: of a directory all below it, but not a value of its name.
-  mutating func remove(_ path: String) {
+  package mutating func remove(_ path: String) {
     guard let found = shown[path] else { return }
     if let key = found.key {
       result[key] = nil
@@ -105,7 +104,7 @@ struct ModelEdit {
 
   /// A file that takes a directory's name takes the key of the value behind it, which goes on under the name
   /// that it is shown by.
-  mutating func keepDisplaced(at path: String, _ changed: Set<String>) {
+  package mutating func keepDisplaced(at path: String, _ changed: Set<String>) {
     let key = key(at: path)
     guard key == path, map[key] != nil, result[key] != nil else { return }
     guard let other = shown.first(where: { $0.value.key == key })?.key, other != path,

@@ -1,59 +1,69 @@
-import Inodes
-import LLVSCore
+package import Inodes
+package import LLVSCore
 
 /// A recorded tree in memory: inodes, entries and names as plain tables.
-final class ModelTree: Base, @unchecked Sendable {
-  struct Inode: Hashable {
-    var isDirectory = false
-    var marks: Set<Int> = []
-    var link: Int?
+package final class ModelTree: Base, @unchecked Sendable {
+  package struct Inode: Hashable {
+    package var isDirectory = false
+    package var marks: Set<Int> = []
+    package var link: Int?
+
+    package init(isDirectory: Bool = false, marks: Set<Int> = [], link: Int? = nil) {
+      (self.isDirectory, self.marks, self.link) = (isDirectory, marks, link)
+    }
   }
 
-  struct Child: Hashable {
-    var number: InodeNumber
+  package struct Child: Hashable {
+    package var number: InodeNumber
     /// The key where it is not the path.
-    var key: String?
+    package var key: String?
+
+    package init(number: InodeNumber, key: String?) {
+      (self.number, self.key) = (number, key)
+    }
   }
 
-  let batch: UInt64 = 0
+  package let batch: UInt64 = 0
   private(set) var inodes: [InodeNumber: Inode] = [.root: Inode(isDirectory: true)]
   private(set) var entries: [InodeNumber: [FileName: Child]] = [.root: [:]]
   private var names: [InodeNumber: Set<InodeName>] = [:]
 
-  init() {}
+  package init() {}
 
-  init(copying other: ModelTree) {
+  package init(copying other: ModelTree) {
     (inodes, entries, names) = (other.inodes, other.entries, other.names)
   }
 
-  subscript(number: InodeNumber) -> Inode? { inodes[number] }
+  package subscript(number: InodeNumber) -> Inode? { inodes[number] }
 
-  func child(_ directory: InodeNumber, _ name: FileName) -> Child? { entries[directory]?[name] }
+  package func child(_ directory: InodeNumber, _ name: FileName) -> Child? {
+    entries[directory]?[name]
+  }
 
-  func places(_ number: InodeNumber) -> [InodeName] {
+  package func places(_ number: InodeNumber) -> [InodeName] {
     (names[number] ?? []).sorted { ($0.directory, $0.name) < ($1.directory, $1.name) }
   }
 
-  func put(_ inode: Inode, _ number: InodeNumber) {
+  package func put(_ inode: Inode, _ number: InodeNumber) {
     inodes[number] = inode
     if inode.isDirectory, entries[number] == nil { entries[number] = [:] }
   }
 
-  func set(_ place: InodeName, _ number: InodeNumber, key: String? = nil) {
+  package func set(_ place: InodeName, _ number: InodeNumber, key: String? = nil) {
     remove(place)
     entries[place.directory, default: [:]][place.name] = Child(number: number, key: key)
     names[number, default: []].insert(place)
   }
 
   @discardableResult
-  func remove(_ place: InodeName) -> Child? {
+  package func remove(_ place: InodeName) -> Child? {
     guard let child = entries[place.directory]?.removeValue(forKey: place.name) else { return nil }
     names[child.number]?.remove(place)
     return child
   }
 
   /// Gives what is under a number another, at all its names.
-  func renumber(_ number: InodeNumber, to new: InodeNumber) {
+  package func renumber(_ number: InodeNumber, to new: InodeNumber) {
     inodes[new] = inodes[number]
     for (name, child) in entries[number] ?? [:] {
       remove(InodeName(directory: number, name: name))
@@ -65,7 +75,7 @@ final class ModelTree: Base, @unchecked Sendable {
     collect()
   }
 
-  func path(of directory: InodeNumber) -> String? {
+  package func path(of directory: InodeNumber) -> String? {
     var path = ""
     var number = directory
     while number != .root {
@@ -76,13 +86,13 @@ final class ModelTree: Base, @unchecked Sendable {
     return path
   }
 
-  func number(at path: String) -> InodeNumber? {
+  package func number(at path: String) -> InodeNumber? {
     path.split(separator: "/").reduce(.root as InodeNumber?) { directory, name in
       directory.flatMap { child($0, FileName(name.utf8))?.number }
     }
   }
 
-  var tree: [String: ModelShown] {
+  package var tree: [String: ModelShown] {
     var tree: [String: ModelShown] = [:]
     func list(_ directory: InodeNumber, _ path: String) {
       for (name, child) in entries[directory] ?? [:] {
@@ -102,7 +112,7 @@ final class ModelTree: Base, @unchecked Sendable {
   }
 
   /// Removes what no name leads to.
-  func collect() {
+  package func collect() {
     var reached: Set<InodeNumber> = [.root]
     var open: [InodeNumber] = [.root]
     while let directory = open.popLast() {
@@ -128,20 +138,22 @@ final class ModelTree: Base, @unchecked Sendable {
       changed: .zero)
   }
 
-  func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+  package func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
     inodes[number].map {
       BaseInode(number: number, record: record($0), links: places(number).count)
     }
   }
 
-  func child(of directory: InodeNumber, named name: FileName) throws(BaseError) -> BaseEntry? {
+  package func child(of directory: InodeNumber, named name: FileName) throws(BaseError)
+    -> BaseEntry?
+  {
     guard let child = child(directory, name), let inode = try inode(child.number) else {
       return nil
     }
     return BaseEntry(name: name, cookie: .start, inode: inode, key: nil)
   }
 
-  func page(
+  package func page(
     of directory: InodeNumber, after cookie: EntryCookie, limit: Int
   ) throws(BaseError) -> [BaseEntry] {
     var page: [BaseEntry] = []
@@ -151,52 +163,73 @@ final class ModelTree: Base, @unchecked Sendable {
     return page
   }
 
-  func names(of number: InodeNumber) throws(BaseError) -> [InodeName] { places(number) }
+  package func names(of number: InodeNumber) throws(BaseError) -> [InodeName] { places(number) }
 }
 
 /// Link ids of 16 bytes for numbers.
-enum ModelLink {
-  static func id(_ number: Int) -> [UInt8] {
+package enum ModelLink {
+  package static func id(_ number: Int) -> [UInt8] {
     [UInt8](repeating: 1, count: 14) + [UInt8(number >> 8), UInt8(number & 0xFF)]
   }
 
-  static func number(_ id: [UInt8]) -> Int { Int(id[14]) << 8 | Int(id[15]) }
+  package static func number(_ id: [UInt8]) -> Int { Int(id[14]) << 8 | Int(id[15]) }
 }
 
 extension FileName {
-  var text: String { String(decoding: bytes, as: UTF8.self) }
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  init(_ text: String) { self.init(Array(text.utf8)) }
+  package init(_ text: String) { self.init(Array(text.utf8)) }
 }
 
 extension Attributes.Time {
-  static let zero = Attributes.Time(seconds: 0, nanoseconds: 0)
+  package static let zero = Attributes.Time(seconds: 0, nanoseconds: 0)
+}
+
+/// Marks stand for the bytes of files: each is a line of its own, so that merges of text keep those of both sides.
+package enum Mark {
+  /// The bytes of a line.
+  package static let length: UInt64 = 4
+
+  /// The line of a mark below 46,656.
+  package static func bytes(_ mark: Int) -> [UInt8] {
+    let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
+    return [digits[mark / 1296 % 36], digits[mark / 36 % 36], digits[mark % 36], 0x0A]
+  }
+
+  /// The marks of lines.
+  package static func marks(in bytes: [UInt8]) -> Set<Int> {
+    Set(
+      bytes.split(separator: 0x0A).compactMap {
+        Int(String(decoding: $0, as: UTF8.self), radix: 36)
+      })
+  }
 }
 
 extension StoredContent {
   /// Bytes that say the marks of a file.
   static func marks(_ marks: Set<Int>) -> StoredContent {
-    let bytes = marks.sorted().flatMap { mark in
-      [UInt8(mark >> 16), UInt8(mark >> 8 & 0xFF), UInt8(mark & 0xFF)]
-    }
+    let bytes = marks.sorted().flatMap { Mark.bytes($0) }
     return StoredContent(
       length: UInt64(bytes.count), digest: Digest.of(bytes),
       content: bytes.isEmpty ? .none : .inline(bytes))
+  }
+
+  /// The bytes of a value that has them itself.
+  package var inlineBytes: [UInt8] {
+    if case .inline(let bytes) = content { return bytes }
+    return []
   }
 }
 
 extension FileContent {
   /// The marks: those of the stored bytes that are shown, and those that were written.
-  var marks: Set<Int> {
+  package func marks(_ read: (StoredContent) -> [UInt8]) -> Set<Int> {
     var marks: Set<Int> = []
     extents.forEach { extent in
-      guard extent.source == Extent.base else {
+      if extent.source == Extent.base {
+        if let base { marks.formUnion(Mark.marks(in: read(base))) }
+      } else {
         marks.insert(Int(extent.source))
-        return
-      }
-      guard case .inline(let bytes)? = base?.content else { return }
-      for at in stride(from: 0, to: bytes.count, by: 3) {
-        marks.insert(Int(bytes[at]) << 16 | Int(bytes[at + 1]) << 8 | Int(bytes[at + 2]))
       }
     }
     return marks

@@ -1,28 +1,27 @@
-import Inodes
-import LLVSCore
-
-@testable import PendingTree
+package import Inodes
+package import LLVSCore
+package import PendingTree
 
 /// A change of a path that a version is to take.
-final class ModelItem {
-  enum Kind { case remove, exclude, move, make, put }
+package final class ModelItem {
+  package enum Kind { case remove, exclude, move, make, put }
 
-  var kind: Kind
-  var path: String
+  package var kind: Kind
+  package var path: String
   /// Nil for what has seen all.
-  let epoch: Epoch?
-  let place: InodeName?
-  let number: InodeNumber?
+  package let epoch: Epoch?
+  package let place: InodeName?
+  package let number: InodeNumber?
   /// What the recorded tree has at the name.
-  var over: InodeNumber?
-  var source = ""
-  var marks: Set<Int> = []
-  var link: Int?
+  package var over: InodeNumber?
+  package var source = ""
+  package var marks: Set<Int> = []
+  package var link: Int?
   /// What several orphans of one path are told apart by.
-  var turn = 0
-  var predecessor = 0
+  package var turn = 0
+  package var predecessor = 0
 
-  init(
+  package init(
     _ kind: Kind, _ path: String, _ epoch: Epoch?, place: InodeName?, number: InodeNumber? = nil
   ) {
     self.kind = kind
@@ -34,30 +33,39 @@ final class ModelItem {
 }
 
 /// The version that items go into.
-struct ModelGroup: Hashable, Comparable {
-  var predecessor: Int
-  var turn: Int
+package struct ModelGroup: Hashable, Comparable {
+  package var predecessor: Int
+  package var turn: Int
 
-  static func < (a: ModelGroup, b: ModelGroup) -> Bool {
+  package init(predecessor: Int, turn: Int) {
+    (self.predecessor, self.turn) = (predecessor, turn)
+  }
+
+  package static func < (a: ModelGroup, b: ModelGroup) -> Bool {
     (a.predecessor, -a.turn) < (b.predecessor, -b.turn)
   }
 }
 
 /// What a cut finds: changes of paths, made of the overlay at one instant. It follows tree_model.py of the
 /// design and is as plain as that: all of both trees is in memory.
-struct ModelRecord {
-  let overlay: Overlay
-  let recorded: ModelTree
-  private(set) var items: [ModelItem] = []
+package struct ModelRecord {
+  package let overlay: Overlay
+  package let recorded: ModelTree
+  private let read: (StoredContent) -> [UInt8]
+  package private(set) var items: [ModelItem] = []
   /// The names of each directory that changes decide, whatever moved directories take along.
-  var excluded: [InodeNumber: Set<FileName>] = [:]
+  package var excluded: [InodeNumber: Set<FileName>] = [:]
   /// Names that stay pending: files that were never saved.
-  private(set) var left: Set<InodeName> = []
+  package private(set) var left: Set<InodeName> = []
   /// Names of which no version takes anything.
-  private(set) var nothing: Set<InodeName> = []
+  package private(set) var nothing: Set<InodeName> = []
   private var done: Set<[InodeName: InodeNumber]> = []
 
-  init(_ overlay: Overlay, over recorded: ModelTree) {
+  package init(
+    _ overlay: Overlay, over recorded: ModelTree,
+    read: @escaping (StoredContent) -> [UInt8] = { $0.inlineBytes }
+  ) {
+    self.read = read
     self.overlay = overlay
     self.recorded = recorded
     let changes = overlay.changes.sorted {
@@ -71,12 +79,12 @@ struct ModelRecord {
     addOrphans()
   }
 
-  func path(of directory: InodeNumber) -> String? {
+  package func path(of directory: InodeNumber) -> String? {
     overlay.path(of: directory).map { String(decoding: $0.bytes, as: UTF8.self) }
   }
 
   /// Where programs see a directory.
-  func place(of directory: InodeNumber) -> InodeName? {
+  package func place(of directory: InodeNumber) -> InodeName? {
     if let node = overlay.nodes[directory] { return node.place }
     return recorded.places(directory).first
   }
@@ -124,7 +132,7 @@ struct ModelRecord {
     let marks: Set<Int>
     var epoch = change.epoch
     if let save = node.file?.saved {
-      marks = save.content.marks
+      marks = save.content.marks(read)
       epoch = save.seen.map { min(epoch, $0) } ?? epoch
     } else if node.file?.isNeverSaved ?? false {
       left.insert(place)
@@ -135,9 +143,9 @@ struct ModelRecord {
     } else if let inode = recorded[number] {
       marks = inode.marks
     } else if let taken = node.file?.taken {
-      marks = taken.marks
+      marks = taken.marks(read)
     } else if let file = node.file, !file.isUnsaved {
-      marks = file.content.marks
+      marks = file.content.marks(read)
     } else {
       left.insert(place)
       return
@@ -162,8 +170,8 @@ struct ModelRecord {
     guard let file = node.file, node.orphan == nil else { return }
     guard file.saved != nil || node.hasNewAttributes && !file.isNeverSaved else { return }
     let marks =
-      file.saved?.content.marks ?? recorded[number]?.marks
-      ?? (file.taken ?? file.content).marks
+      file.saved?.content.marks(read) ?? recorded[number]?.marks
+      ?? (file.taken ?? file.content).marks(read)
     for place in node.names where !done.contains([place: number]) {
       guard let above = path(of: place.directory) else { continue }
       excluded[place.directory, default: []].insert(place.name)
@@ -187,7 +195,8 @@ struct ModelRecord {
       guard let path else { continue }
       turns[path, default: 0] += 1
       put(
-        number, node, save.content.marks, path, save.seen.map { min($0, epoch) } ?? epoch, nil,
+        number, node, save.content.marks(read), path, save.seen.map { min($0, epoch) } ?? epoch,
+        nil,
         over: nil)
       items[items.count - 1].link = nil
       items[items.count - 1].turn = turns[path] ?? 1

@@ -1,51 +1,58 @@
-/// What a key holds: a file's marks, which stand for its bytes, and its link id; or a directory's entry.
-struct ModelValue: Hashable {
-  var isDirectory = false
-  var marks: Set<Int> = []
-  var link: Int?
+import LLVSCore
+import TreeNames
 
-  static let directory = ModelValue(isDirectory: true)
+/// What a key holds: a file's marks, which stand for its bytes, and its link id; or a directory's entry.
+package struct ModelValue: Hashable {
+  package var isDirectory = false
+  package var marks: Set<Int> = []
+  package var link: Int?
+
+  package init(isDirectory: Bool = false, marks: Set<Int> = [], link: Int? = nil) {
+    (self.isDirectory, self.marks, self.link) = (isDirectory, marks, link)
+  }
+
+  package static let directory = ModelValue(isDirectory: true)
 }
 
 /// A map of keys; that of a directory's entry ends with a slash.
-typealias ModelMap = [String: ModelValue]
+package typealias ModelMap = [String: ModelValue]
 
 /// What a path shows.
-struct ModelShown: Hashable {
+package struct ModelShown: Hashable {
   /// Nil for a directory.
-  var key: String?
-  var marks: Set<Int> = []
-  var link: Int?
+  package var key: String?
+  package var marks: Set<Int> = []
+  package var link: Int?
 
-  var isDirectory: Bool { key == nil }
+  package var isDirectory: Bool { key == nil }
 }
 
-enum ModelPath {
-  static func join(_ directory: String, _ name: String) -> String {
+package enum ModelPath {
+  package static func join(_ directory: String, _ name: String) -> String {
     directory.isEmpty ? name : directory + "/" + name
   }
 
-  static func parent(_ path: String) -> String {
+  package static func parent(_ path: String) -> String {
     path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
   }
 
-  static func name(_ path: String) -> String {
+  package static func name(_ path: String) -> String {
     path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
   }
 
-  static func depth(_ path: String) -> Int { path.utf8.count { $0 == 0x2F } }
+  package static func depth(_ path: String) -> Int { path.utf8.count { $0 == 0x2F } }
 
-  static func isAtOrBelow(_ path: String, _ above: String) -> Bool {
+  package static func isAtOrBelow(_ path: String, _ above: String) -> Bool {
     path == above || path.hasPrefix(above + "/")
   }
 
   /// Parents before what they hold.
-  static func precedes(_ a: String, _ b: String) -> Bool { (depth(a), a) < (depth(b), b) }
+  package static func precedes(_ a: String, _ b: String) -> Bool { (depth(a), a) < (depth(b), b) }
 }
 
 extension ModelMap {
   /// The directories that keys make.
-  var directories: Set<String> {
+  package var directories: Set<String> {
     var all: Set<String> = []
     for key in keys {
       var path = key.hasSuffix("/") ? String(key.dropLast()) : ModelPath.parent(key)
@@ -55,7 +62,7 @@ extension ModelMap {
   }
 
   /// The tree that the map shows: a value whose name is a directory's has another.
-  var tree: [String: ModelShown] {
+  package var tree: [String: ModelShown] {
     let directories = directories
     var tree: [String: ModelShown] = [:]
     for path in directories { tree[path] = ModelShown() }
@@ -71,8 +78,8 @@ extension ModelMap {
       var count = 0
       var path = ""
       repeat {
-        let name = "%" + key.split(separator: "/").joined(separator: "|")
-        path = ModelPath.join(ModelPath.parent(key), count == 0 ? name : name + "~\(count)")
+        let name = DisplacedName.candidate(count, for: KeyCoding.key(ofPath: Array(key.utf8)))
+        path = ModelPath.join(ModelPath.parent(key), String(decoding: name, as: UTF8.self))
         count += 1
       } while tree[path] != nil
       tree[path] = ModelShown(key: key, marks: self[key]?.marks ?? [], link: self[key]?.link)
@@ -80,9 +87,9 @@ extension ModelMap {
     return tree
   }
 
-  var marks: Set<Int> { values.reduce(into: []) { $0.formUnion($1.marks) } }
+  package var marks: Set<Int> { values.reduce(into: []) { $0.formUnion($1.marks) } }
 
-  static func merged(base: ModelMap, _ own: ModelMap, _ other: ModelMap) -> ModelMap {
+  package static func merged(base: ModelMap, _ own: ModelMap, _ other: ModelMap) -> ModelMap {
     var result: ModelMap = [:]
     for key in Set(own.keys).union(other.keys) {
       let (b, o, t) = (base[key], own[key], other[key])
@@ -105,24 +112,26 @@ extension ModelMap {
 }
 
 /// The versions of a store.
-struct ModelStore {
-  private(set) var maps: [ModelMap] = [[:]]
-  private(set) var ancestors: [Set<Int>] = [[0]]
-  var head = 0
+package struct ModelStore {
+  package private(set) var maps: [ModelMap] = [[:]]
+  package private(set) var ancestors: [Set<Int>] = [[0]]
+  package var head = 0
 
-  mutating func add(_ map: ModelMap, on predecessors: [Int]) -> Int {
+  package init() {}
+
+  package mutating func add(_ map: ModelMap, on predecessors: [Int]) -> Int {
     maps.append(map)
     let number = maps.count - 1
     ancestors.append(predecessors.reduce(into: [number]) { $0.formUnion(ancestors[$1]) })
     return number
   }
 
-  mutating func merge(_ a: Int, _ b: Int) -> Int {
+  package mutating func merge(_ a: Int, _ b: Int) -> Int {
     if ancestors[a].contains(b) { return a }
     if ancestors[b].contains(a) { return b }
     let base = ancestors[a].intersection(ancestors[b]).max() ?? 0
     return add(ModelMap.merged(base: maps[base], maps[a], maps[b]), on: [a, b])
   }
 
-  var marks: Set<Int> { maps.reduce(into: []) { $0.formUnion($1.marks) } }
+  package var marks: Set<Int> { maps.reduce(into: []) { $0.formUnion($1.marks) } }
 }

@@ -1,0 +1,137 @@
+package import Inodes
+package import LLVSCore
+package import PendingTree
+package import TestSupport
+
+/// Programs at work on an overlay over a recorded tree, among cuts, merges and switches, all in memory.
+package struct Life<Tree: Base> {
+  package var random: SeededRandom
+  package var store = ModelStore()
+  package var overlay = Overlay()
+  package var recorded: Tree
+  /// Reads the bytes of a value.
+  package let read: @Sendable (StoredContent) -> [UInt8]
+  /// The version that each epoch stands for.
+  package var table: [Epoch: Int] = [.first: 0]
+  /// The open handles, by the file that each has.
+  package var handles: [InodeNumber] = []
+  /// The bytes that programs here removed or replaced.
+  package var removed: Set<Int> = []
+  /// What the one reader has seen at a path.
+  package var lastSeen: [String: Epoch] = [:]
+  package var nextNumber: UInt64 = 100
+  package var marks = 0
+  package var links = 0
+  /// What was done, for who looks at a failure.
+  package var log: [String] = []
+  /// The overlay at the last new head, and all changes since.
+  package var image = Overlay()
+  package var journal: [Change] = []
+  package var kills = 0
+
+  package init(
+    seed: UInt64, over recorded: Tree, read: @escaping @Sendable (StoredContent) -> [UInt8]
+  ) {
+    random = SeededRandom(seed: seed)
+    self.recorded = recorded
+    self.read = read
+  }
+
+  /// The marks of a file's bytes.
+  package func marks(_ content: FileContent) -> Set<Int> { content.marks(read) }
+
+  package func check(_ when: String) throws {
+    do {
+      try overlay.check(over: recorded)
+    } catch {
+      throw LifeFault("\(when): \(error)")
+    }
+    var replayed = image
+    for change in journal { replayed.apply(change) }
+    guard replayed == overlay else { throw LifeFault("\(when): the journal says something else") }
+  }
+
+  // MARK: - The tree
+
+  package func shown(_ overlay: Overlay, over base: Tree) -> [String: Set<Int>?] {
+    var tree: [String: Set<Int>?] = [:]
+    func list(_ directory: InodeNumber, _ path: String) {
+      for (name, number) in children(directory, overlay, base) {
+        let below = ModelPath.join(path, name.text)
+        if isDirectory(number, overlay, base) {
+          tree[below] = .some(nil)
+          list(number, below)
+        } else {
+          let content =
+            overlay.nodes[number]?.file?.content
+            ?? (try? base.inode(number)).flatMap {
+              $0.map { FileContent(stored: $0.record.stored) }
+            }
+          tree[below] = content.map { marks($0) } ?? []
+        }
+      }
+    }
+    list(.root, "")
+    return tree
+  }
+
+  package func shown() -> [String: Set<Int>?] { shown(overlay, over: recorded) }
+
+  package func children(
+    _ directory: InodeNumber, _ overlay: Overlay, _ base: Tree
+  ) -> [FileName: InodeNumber] {
+    var children: [FileName: InodeNumber] = [:]
+    for entry in (try? base.page(of: directory, after: .start, limit: .max)) ?? [] {
+      children[entry.name] = entry.inode.number
+    }
+    for name in overlay.changedNames(of: directory) {
+      children[name] =
+        overlay.changes[InodeName(directory: directory, name: name)]?.inode
+    }
+    return children
+  }
+
+  package func isDirectory(_ number: InodeNumber, _ overlay: Overlay, _ base: Tree) -> Bool {
+    overlay.nodes[number]?.isDirectory
+      ?? (try? base.inode(number)).flatMap { $0?.record.isDirectory } ?? false
+  }
+
+  package func number(_ path: String) -> InodeNumber {
+    path.split(separator: "/").reduce(.root) { directory, name in
+      let place = InodeName(directory: directory, name: FileName(Array(name.utf8)))
+      return ((try? overlay.inode(at: place, over: recorded)) ?? nil) ?? InodeNumber(0)
+    }
+  }
+
+  package func place(_ path: String) -> InodeName {
+    InodeName(
+      directory: number(ModelPath.parent(path)), name: FileName(ModelPath.name(path)))
+  }
+
+  package mutating func allot() -> InodeNumber {
+    nextNumber += 1
+    return InodeNumber(nextNumber)
+  }
+
+  package mutating func mark() -> Int {
+    marks += 1
+    return marks
+  }
+
+  package func isHeld(_ number: InodeNumber) -> Bool { handles.contains(number) }
+}
+
+extension ModelRecord {
+  package func isThere(_ place: InodeName) -> Bool { overlay.changes[place]?.inode != nil }
+}
+
+package struct LifeFault: Error, CustomStringConvertible {
+  package let description: String
+
+  package init(_ description: String) { self.description = description }
+}
+
+extension SeededRandom {
+  package mutating func unit() -> Double { Double(next() >> 11) / Double(1 << 53) }
+  package mutating func chance(_ part: Double) -> Bool { unit() < part }
+}
