@@ -107,6 +107,9 @@ let package = Package(
     .target(
       name: "PosixTree",
       dependencies: ["PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform"]),
+    .target(
+      name: "Versioning",
+      dependencies: ["RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform"]),
     .target(name: "Grammar", dependencies: ["TreeNames", "LLVSCore", "Platform"]),
     .target(name: "WorkingTree", dependencies: store + ["TreeNames", "Grammar", "Inodes"]),
     .target(name: "HistoryTree", dependencies: store + tree),
@@ -190,6 +193,12 @@ let package = Package(
       dependencies: [
         "PosixTree", "PendingTree", "RecordedTree", "Inodes", "TreeNames", "SQLite", "LLVSCore",
         "Platform", "TestSupport",
+      ]),
+    .testTarget(
+      name: "VersioningTests",
+      dependencies: [
+        "Versioning", "RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform",
+        "TestSupport", "TreeModel",
       ]),
     // Counts the blocks of memory that each thread allocates.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),

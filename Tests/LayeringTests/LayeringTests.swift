@@ -56,6 +56,11 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "What programs may do to a tree is decided without a version, a mount or a command."
   ),
   (
+    "Versioning",
+    ["RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform"],
+    "Versions are made of what is pending without a mount, a command or a program."
+  ),
+  (
     "Grammar", ["TreeNames", "LLVSCore", "Platform"],
     "Words and settings are read without a tree or a command at hand."
   ),

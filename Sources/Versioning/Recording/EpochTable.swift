@@ -1,0 +1,54 @@
+package import LLVSCore
+package import PendingTree
+
+/// The version that each epoch stands for: what somebody had seen who changed something in it.
+package struct EpochTable: Hashable, Sendable {
+  private var versions: [Epoch: VersionNumber?] = [:]
+
+  /// Creates a table of a store without versions, in the first epoch.
+  package init() {}
+
+  /// Creates a table of a tree that shows a version.
+  package init(_ epoch: Epoch, showing version: VersionNumber?) {
+    versions[epoch] = .some(version)
+  }
+
+  /// All epochs that stand for a version, or for the time before the first one.
+  package var epochs: [Epoch] { versions.keys.sorted() }
+
+  /// True if an epoch is in the table.
+  package func has(_ epoch: Epoch) -> Bool { versions[epoch] != nil }
+
+  /// Returns the version that an epoch stands for; `head` for one that is not in the table.
+  package func version(_ epoch: Epoch, otherwise head: VersionNumber?) -> VersionNumber? {
+    versions[epoch] ?? head
+  }
+
+  /// Lets an epoch stand for a version; nil is the time before the first version.
+  package mutating func set(_ epoch: Epoch, to version: VersionNumber?) {
+    versions[epoch] = .some(version)
+  }
+
+  /// Forgets the epochs that nothing pending was made in.
+  package mutating func keep(_ needed: Set<Epoch>) {
+    versions = versions.filter { needed.contains($0.key) }
+  }
+}
+
+extension Overlay {
+  /// The epochs that anything pending was made in, with the current one.
+  ///
+  /// - Complexity: O(pending).
+  package var epochsInUse: Set<Epoch> {
+    var used: Set<Epoch> = [epoch]
+    for change in changes.values {
+      used.formUnion([change.made, change.under, change.seen].compactMap(\.self))
+    }
+    for node in nodes.values {
+      used.formUnion(
+        [node.seen, node.file?.saved?.seen, node.file?.counted?.seen].compactMap(\.self))
+      if case .detached(_, _, let epoch)? = node.orphan { used.insert(epoch) }
+    }
+    return used
+  }
+}

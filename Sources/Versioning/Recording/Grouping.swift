@@ -1,0 +1,150 @@
+import Inodes
+package import LLVSCore
+import PendingTree
+
+/// The version that changes go into: what it is made on, and which of those made on that it is.
+package struct EditGroup: Hashable, Comparable, Sendable {
+  /// The version that it is made on; nil for the time before the first one.
+  package var predecessor: VersionNumber?
+  /// 0 for what the tree shows; orphans of one path are told apart from 1 on.
+  package var turn = 0
+
+  /// Creates a group.
+  package init(on predecessor: VersionNumber?, turn: Int = 0) {
+    self.predecessor = predecessor
+    self.turn = turn
+  }
+
+  /// Returns true if the first is made before the second: ancestors first; of one predecessor what the tree shows
+  /// last, which is the newer then.
+  package static func < (a: EditGroup, b: EditGroup) -> Bool {
+    (a.predecessor?.rawValue ?? 0, -a.turn) < (b.predecessor?.rawValue ?? 0, -b.turn)
+  }
+}
+
+/// What a cut found, by the versions that take it.
+package struct GroupedRecording {
+  /// What was found; names that go elsewhere than their directories are no longer excluded.
+  package private(set) var recording: Recording
+  private(set) var groups: [EditGroup: [PathEdit]] = [:]
+  /// Predecessors that the store does not have: the head stands for them.
+  package private(set) var missing: Set<VersionNumber> = []
+  private let tree: FrozenTree
+  private let predecessors: Predecessors
+
+  /// The groups, ancestors first.
+  package var order: [EditGroup] { groups.keys.sorted() }
+
+  /// The group that is made on the head.
+  package var own: EditGroup { EditGroup(on: predecessors.head) }
+
+  /// Groups changes by the versions that they are made on: by what their makers had seen, or the head if that shows
+  /// the same where they change something.
+  ///
+  /// - Throws: ``StoreError`` if a map cannot be read.
+  package init(
+    _ recording: Recording, of tree: FrozenTree, _ epochs: EpochTable,
+    on predecessors: Predecessors
+  ) throws(StoreError) {
+    self.recording = recording
+    self.tree = tree
+    self.predecessors = predecessors
+    for edit in recording.edits { try place(edit, epochs) }
+    try joinMoves()
+    for edit in recording.edits {
+      groups[EditGroup(on: edit.predecessor, turn: edit.turn), default: []].append(edit)
+    }
+    try joinRemovals()
+    groups = groups.filter { !$0.value.isEmpty }
+  }
+
+  private mutating func place(_ edit: PathEdit, _ epochs: EpochTable) throws(StoreError) {
+    let head = predecessors.head
+    var seen = edit.epoch.map { epochs.version($0, otherwise: head) } ?? head
+    if !(try predecessors.has(seen)) {
+      if let seen { missing.insert(seen) }
+      seen = head
+    }
+    edit.predecessor = seen
+    guard seen != head, edit.turn == 0 else { return }
+    if try isUntouched(edit, since: seen) { edit.predecessor = head }
+    guard let place = edit.place, edit.kind == .put || edit.kind == .leaveOut,
+      let above = try tree.recordedPath(of: place.directory)
+    else { return }
+    // In a directory that moved here, what its writer had seen stands where the directory stood.
+    let before = above.appending(place.name)
+    if edit.kind == .put {
+      guard edit.over != nil, before != edit.path,
+        try !predecessors.isSame(before, seen, isWhole: false)
+      else { return }
+    } else {
+      guard try !predecessors.isSame(before, seen, isWhole: true) else { return }
+      edit.kind = .remove
+    }
+    edit.predecessor = seen
+    edit.path = before
+    recording.excluded[place.directory]?.remove(place.name)
+  }
+
+  private func isUntouched(
+    _ edit: PathEdit, since seen: VersionNumber?
+  ) throws(StoreError) -> Bool {
+    let isWhole =
+      switch edit.kind {
+      case .remove, .move, .make: true
+      case .put: edit.isOverDirectory
+      case .leaveOut, .setAttributes: false
+      }
+    guard
+      try predecessors.isSame(edit.path, seen, isWhole: isWhole)
+    else { return false }
+    guard edit.kind == .move else { return true }
+    return try predecessors.isSame(edit.source, seen, isWhole: true)
+  }
+
+  /// What stands where a directory was that moved goes with the move; so does what is below it.
+  private func joinMoves() throws(StoreError) {
+    var moves: [InodeNumber: PathEdit] = [:]
+    for edit in recording.edits where edit.kind == .move || edit.kind == .make {
+      if let number = edit.number { moves[number] = edit }
+    }
+    guard !moves.isEmpty else { return }
+    let head = predecessors.head
+    for edit in recording.edits where edit.kind != .leaveOut {
+      guard let place = edit.place, let over = try tree.recorded(at: place)?.inode.number,
+        let move = moves[over], move !== edit
+      else { continue }
+      let predecessor = edit.predecessor != head ? edit.predecessor : move.predecessor
+      (edit.predecessor, move.predecessor) = (predecessor, predecessor)
+    }
+    guard moves.values.contains(where: { $0.predecessor != head }) else { return }
+    for edit in recording.edits {
+      guard var directory = edit.place?.directory else { continue }
+      while directory != .root {
+        if let move = moves[directory], move.predecessor != head {
+          edit.predecessor = move.predecessor
+        }
+        guard let above = try tree.place(of: directory) else { break }
+        directory = above.directory
+      }
+    }
+  }
+
+  /// The removal at the old place of a directory goes where the move goes.
+  private mutating func joinRemovals() throws(StoreError) {
+    var moves: [TreePath: (group: EditGroup, edit: PathEdit)] = [:]
+    for (group, edits) in groups {
+      for edit in edits where edit.kind == .move { moves[edit.source] = (group, edit) }
+    }
+    guard !moves.isEmpty else { return }
+    for group in order {
+      for edit in groups[group] ?? [] where edit.kind == .remove {
+        guard let move = moves[edit.path], move.group != group, let place = edit.place,
+          try tree.recorded(at: place)?.inode.number == move.edit.number
+        else { continue }
+        groups[group]?.removeAll { $0 === edit }
+        groups[move.group]?.append(edit)
+      }
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import Inodes
+package import LLVSCore
+import PendingTree
+
+/// Turns what is pending at the instant of a cut into changes of paths, which versions take.
+///
+/// The rules have the numbers that all of this module gives them.
+///
+/// RULE C1: A change stands at its path in the frozen tree; below a directory that was removed here nothing is taken.
+/// RULE C2: Of a file the save is taken that counts (``SaveChoice``).
+/// RULE C3: A file without a save that counts leaves its name what the recorded tree has there, though that file may
+///   have gone elsewhere; only a directory that moved from there is gone.
+/// RULE C4: A name is ignored if a pattern fits, the recorded tree has no such name, and it is no directory that the
+///   recorded tree has elsewhere. It stays pending.
+/// RULE C5: A change is made on the map that its maker had seen, and merged; so what others did meanwhile stays.
+/// RULE C6: It is made on the head if both show the same where it changes something.
+/// RULE C7: The parts of a move, and what stands where it began or is below a directory whose name is pending on an
+///   older version, are made on one version.
+/// RULE C8: Orphans of one path are each made a version of their own.
+/// RULE C9: A removal never takes the directory that it is in: one without an entry gets one.
+/// RULE C10: A name keeps the key that the version shows there; a new one has the key of its path. Keys below a moved
+///   directory change their beginning.
+/// RULE C11: The same bytes and attributes are no change. A directory's recorded mtime goes when names in it come or
+///   go. All names of one link id have one entry.
+/// RULE C12: A change made on a version that the head did not come of goes into the line of that version.
+/// RULE C13: What cannot be read is left out and named.
+package struct Recorder {
+  let tree: FrozenTree
+  let saves: SaveChoice
+  private let ignored: IgnoreRules
+  private(set) var recording = Recording()
+  /// Files whose bytes are put at a name already.
+  private var done: Set<Put> = []
+
+  private struct Put: Hashable {
+    var number: InodeNumber
+    var place: InodeName
+  }
+
+  /// Creates a recorder for a cut.
+  package init(_ tree: FrozenTree, saves: SaveChoice, ignored: IgnoreRules) {
+    self.tree = tree
+    self.saves = saves
+    self.ignored = ignored
+  }
+
+  /// Returns the changes of paths.
+  ///
+  /// - Throws: ``StoreError`` if the recorded tree cannot be read.
+  /// - Complexity: O(*p* log *n*) for *p* pending changes.
+  package mutating func record() throws(StoreError) -> Recording {
+    let changes = tree.overlay.changes.sorted {
+      ($0.value.stamp, $0.key.directory, $0.key.name)
+        < ($1.value.stamp, $1.key.directory, $1.key.name)
+    }
+    for (place, change) in changes { try add(change, at: place) }
+    let nodes = tree.overlay.nodes.sorted { $0.key < $1.key }
+    for (number, node) in nodes { try addContent(of: node, number) }
+    try addOrphans(nodes)
+    return recording
+  }
+
+  // MARK: - Names
+
+  private mutating func add(_ change: NameChange, at place: InodeName) throws(StoreError) {
+    guard let above = try tree.path(of: place.directory) else {
+      recording.nothing[place] = change.inode != nil
+      return
+    }
+    let path = above.appending(place.name)
+    let over = try tree.recorded(at: place)?.inode
+    if change.inode == over?.number {
+      recording.nothing[place] = change.inode != nil
+      return
+    }
+    guard let number = change.inode, let node = tree.overlay.nodes[number] else {
+      recording.exclude(place)
+      recording.nothing[place] = false
+      return try remove(path, change.epoch, at: place)
+    }
+    if over == nil, !change.isHeld, try isIgnored(node, number, path, place) {
+      recording.ignored.insert(place)
+      return
+    }
+    if node.isDirectory {
+      try addDirectory(node, number, change, at: place, path, over: over)
+    } else {
+      try addFile(node, number, change, at: place, path, over: over)
+    }
+  }
+
+  private func isIgnored(
+    _ node: PendingNode, _ number: InodeNumber, _ path: TreePath, _ place: InodeName
+  ) throws(StoreError) -> Bool {
+    if node.isDirectory, try tree.isRecordedDirectory(number) { return false }
+    return try ignored.ignores(path, in: place.directory, isDirectory: node.isDirectory)
+  }
+
+  private mutating func remove(
+    _ path: TreePath, _ epoch: Epoch, at place: InodeName
+  ) throws(StoreError) {
+    let isInPlace = try tree.recordedPath(of: place.directory) == path.parent
+    recording.edits.append(PathEdit(isInPlace ? .remove : .leaveOut, path, epoch, place: place))
+  }
+
+  private mutating func addDirectory(
+    _ node: PendingNode, _ number: InodeNumber, _ change: NameChange, at place: InodeName,
+    _ path: TreePath, over: BaseInode?
+  ) throws(StoreError) {
+    recording.exclude(place)
+    // A directory that is held is there for what is in it alone.
+    if change.isHeld { return }
+    let source = try tree.isRecordedDirectory(number) ? tree.recordedPath(of: number) : nil
+    let edit = PathEdit(
+      source == nil ? .make : .move, path, change.epoch, place: place, number: number, node: node)
+    if let source { edit.source = source }
+    add(edit, over: over)
+  }
+
+  private mutating func add(_ edit: PathEdit, over: BaseInode?) {
+    edit.over = over?.number
+    edit.isOverDirectory = over?.record.isDirectory ?? false
+    recording.edits.append(edit)
+  }
+
+  private mutating func addFile(
+    _ node: PendingNode, _ number: InodeNumber, _ change: NameChange, at place: InodeName,
+    _ path: TreePath, over: BaseInode?
+  ) throws(StoreError) {
+    noteUnsaved(node, number, at: path)
+    guard let bytes = try bytes(of: node, number) else {
+      recording.left.insert(place)
+      guard node.file?.isNeverSaved ?? true || node.file?.saved != nil,
+        over?.record.isDirectory ?? false
+      else { return }
+      recording.exclude(place)
+      return try remove(path, change.epoch, at: place)
+    }
+    var epoch = change.epoch
+    if case .save(let save) = bytes, let seen = save.seen { epoch = min(epoch, seen) }
+    recording.exclude(place)
+    let edit = PathEdit(.put, path, epoch, place: place, number: number, node: node)
+    edit.bytes = bytes
+    add(edit, over: over)
+    done.insert(Put(number: number, place: place))
+  }
+
+  private mutating func noteUnsaved(_ node: PendingNode, _ number: InodeNumber, at path: TreePath) {
+    guard let file = node.file else { return }
+    if file.isUnsaved { recording.unsaved.append(path) }
+    if saves.leavesOut(number, file) { recording.unreadable.append(path) }
+  }
+
+  /// The bytes of a file that a version takes; nil for none.
+  private func bytes(
+    of node: PendingNode, _ number: InodeNumber
+  ) throws(StoreError) -> PathEdit.Bytes? {
+    guard let file = node.file else { return nil }
+    if let save = saves.save(of: number, file) { return .save(save) }
+    if file.isNeverSaved { return nil }
+    if try tree.recorded(number) != nil { return .recorded }
+    if let taken = file.taken { return .kept(taken) }
+    return file.isUnsaved || file.saved != nil ? nil : .kept(file.content)
+  }
+
+  // MARK: - Bytes and attributes under names that stay
+
+  private mutating func addContent(
+    of node: PendingNode, _ number: InodeNumber
+  ) throws(StoreError) {
+    guard node.orphan == nil else { return }
+    guard let file = node.file else { return try addAttributes(of: node, number) }
+    guard file.isPending || node.hasNewAttributes else { return }
+    let hasSave = saves.save(of: number, file) != nil
+    for place in node.names where !done.contains(Put(number: number, place: place)) {
+      guard !recording.left.contains(place), !recording.ignored.contains(place),
+        let above = try tree.path(of: place.directory)
+      else { continue }
+      let path = above.appending(place.name)
+      if tree.overlay.changes[place] == nil { noteUnsaved(node, number, at: path) }
+      guard hasSave || node.hasNewAttributes, let bytes = try bytes(of: node, number) else {
+        continue
+      }
+      recording.exclude(place)
+      var seen = node.seen
+      if case .save(let save) = bytes { seen = save.seen }
+      let edit = PathEdit(
+        .put, path, seen ?? tree.overlay.epoch, place: place, number: number, node: node)
+      edit.bytes = bytes
+      add(edit, over: try tree.recorded(at: place)?.inode)
+    }
+  }
+
+  private mutating func addAttributes(
+    of node: PendingNode, _ number: InodeNumber
+  ) throws(StoreError) {
+    guard node.hasNewAttributes, let place = node.place, tree.overlay.changes[place] == nil,
+      let path = try tree.path(of: number)
+    else { return }
+    let edit = PathEdit(
+      .setAttributes, path, node.seen ?? tree.overlay.epoch, place: place, number: number,
+      node: node)
+    add(edit, over: try tree.recorded(at: place)?.inode)
+  }
+
+  // MARK: - Orphans
+
+  private mutating func addOrphans(
+    _ nodes: [(key: InodeNumber, value: PendingNode)]
+  ) throws(StoreError) {
+    var turns: [TreePath: Int] = [:]
+    for (number, node) in nodes {
+      guard case .detached(let place, let known, let epoch)? = node.orphan, let file = node.file
+      else { continue }
+      var path = known
+      if let place { path = try tree.path(of: place.directory)?.appending(place.name) }
+      guard let path else { continue }
+      if file.isUnsaved { recording.unsavedOrphans.append(path) }
+      if saves.leavesOut(number, file) { recording.unreadable.append(path) }
+      guard let save = saves.save(of: number, file) else { continue }
+      let edit = PathEdit(
+        .put, path, save.seen.map { min($0, epoch) } ?? epoch, place: nil, number: number,
+        node: node)
+      edit.bytes = .save(save)
+      turns[path, default: 0] += 1
+      edit.turn = turns[path] ?? 1
+      recording.edits.append(edit)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+package import Inodes
+import LLVSCore
+import PendingTree
+
+/// What a cut found: changes of paths, and what stays pending.
+package struct Recording {
+  /// The changes; those of names in the order in which they were made, then bytes and orphans.
+  var edits: [PathEdit] = []
+  /// The names of each directory that changes decide, whatever moved directories take along.
+  var excluded: [InodeNumber: Set<FileName>] = [:]
+  /// Names that stay pending: files without a save that counts.
+  package internal(set) var left: Set<InodeName> = []
+  /// Names that patterns keep out of versions.
+  package internal(set) var ignored: Set<InodeName> = []
+  /// Changed names of which no version takes anything, and whether something is there.
+  package internal(set) var nothing: [InodeName: Bool] = [:]
+  /// The paths of files with bytes that no save covers.
+  package internal(set) var unsaved: [TreePath] = []
+  /// The same of files that a head took their names from.
+  package internal(set) var unsavedOrphans: [TreePath] = []
+  /// The paths of files whose saved bytes cannot be read.
+  package internal(set) var unreadable: [TreePath] = []
+
+  /// True if no version takes anything.
+  package var isEmpty: Bool { edits.isEmpty }
+
+  mutating func exclude(_ place: InodeName) {
+    excluded[place.directory, default: []].insert(place.name)
+  }
+}

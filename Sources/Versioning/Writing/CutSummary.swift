@@ -1,0 +1,72 @@
+import LLVSCore
+import TreeNames
+
+/// What a cut took in, in numbers and first names.
+package struct CutSummary: Hashable, Sendable {
+  /// The number of names whose values or directories changed.
+  package private(set) var changed = 0
+  /// The number of names that came.
+  package private(set) var new = 0
+  /// The number of names that went.
+  package private(set) var removed = 0
+  /// A few of the paths, as people read them.
+  private var values: [String] = []
+  /// The same of directories, with a slash behind.
+  private var directories: [String] = []
+
+  private static let mostNames = 5
+
+  /// Creates the summary of a cut that took nothing.
+  package init() {}
+
+  /// Counts edits of a map, in ascending order.
+  init(of edits: SortedEdits, on base: ValueMap) throws(StoreError) {
+    // Neighbours stand in one node.
+    var cursor = MapCursor(base)
+    for edit in edits {
+      try cursor.seek(to: edit.key.bytes, directory: edit.isDirectory)
+      let old = try cursor.entry(at: edit.key, directory: edit.isDirectory)
+      switch edit {
+      case .put(let entry):
+        if let old, old.hasSameContent(as: entry) { continue }
+        if old == nil { new += 1 } else { changed += 1 }
+      case .remove:
+        guard old != nil else { continue }
+        removed += 1
+      }
+      note(edit)
+    }
+  }
+
+  private mutating func note(_ edit: MapEdit) {
+    guard (edit.isDirectory ? directories : values).count < Self.mostNames else { return }
+    let path = PrintableText.text(TreeView.ownPath(edit.key))
+    if edit.isDirectory { directories.append(path + "/") } else { values.append(path) }
+  }
+
+  /// The first few of what changed: files, and where these are fewer directories, which mostly come with what is in
+  /// them.
+  package var names: [String] { Array((values + directories).prefix(Self.mostNames)) }
+
+  /// The number of names that changed, came and went.
+  package var count: Int { changed + new + removed }
+
+  mutating func add(_ other: CutSummary) {
+    changed += other.changed
+    new += other.new
+    removed += other.removed
+    values += other.values.prefix(Self.mostNames - values.count)
+    directories += other.directories.prefix(Self.mostNames - directories.count)
+  }
+
+  /// For example `3 changed, 1 new: notes/a, notes/b ...`.
+  package var text: String {
+    var parts: [String] = []
+    if changed > 0 { parts.append("\(changed) changed") }
+    if new > 0 { parts.append("\(new) new") }
+    if removed > 0 { parts.append("\(removed) removed") }
+    if parts.isEmpty { return "nothing changed" }
+    return parts.joined(separator: ", ") + ": " + names.joined(separator: ", ")
+      + (count > names.count ? " ..." : "")
+  }
+}

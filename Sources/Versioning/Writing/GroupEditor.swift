@@ -1,0 +1,244 @@
+import Inodes
+import LLVSCore
+import PendingTree
+import TreeNames
+
+/// Turns changes of paths into edits of the map that they are made on.
+struct GroupEditor {
+  /// The tree of that map.
+  let view: TreeView
+  private let edits: [PathEdit]
+  private let maker: EntryMaker
+  /// The recorded paths that moved directories do not take along.
+  private let excluded: Set<TreePath>
+  private(set) var map = MapEdits()
+  /// The directories in which names came or went.
+  private var renamedIn: Set<TreePath> = []
+  /// The directories to which the map's puts lead; nil until asked for.
+  private var filled: Set<TreePath>?
+
+  init(_ edits: [PathEdit], on view: TreeView, excluded: Set<TreePath>, maker: EntryMaker) {
+    self.edits = edits
+    self.view = view
+    self.excluded = excluded
+    self.maker = maker
+  }
+
+  /// Makes all edits.
+  ///
+  /// `ready` gives bytes of the changes that put files, by their places in the list.
+  mutating func run(
+    _ ready: (Int) throws(StoreError) -> ReadyValue?
+  ) throws(StoreError) {
+    for edit in edits {
+      switch edit.kind {
+      case .remove, .move, .make: try remove(edit.path)
+      case .put:
+        if try view.find(path: edit.path.bytes)?.isDirectory ?? false { try remove(edit.path) }
+      case .leaveOut, .setAttributes: break
+      }
+    }
+    for edit in edits where edit.kind == .move { try copy(edit) }
+    for edit in edits where edit.kind == .make { try make(edit) }
+    for edit in edits where edit.kind == .setAttributes { try setAttributes(edit) }
+    let changed = Set(edits.filter { $0.kind == .put || $0.kind == .remove }.map(\.path))
+    let puts = Set(edits.filter { $0.kind == .put }.map(\.path))
+    for path in puts { try keepDisplaced(at: path, changed) }
+    for (index, edit) in edits.enumerated() where edit.kind == .put {
+      try put(edit, puts, try ready(index))
+    }
+    try keepDirectories()
+    try dropTimes()
+  }
+
+  // MARK: - Names that go
+
+  /// Removes what a path shows: of a directory all below it, but not a value of its name.
+  private mutating func remove(_ path: TreePath) throws(StoreError) {
+    switch try view.find(path: path.bytes) {
+    case nil: return
+    case .value(let entry): map.remove(MapPlace(entry))
+    case .directory(let entry):
+      if let entry { map.remove(MapPlace(entry)) }
+      var below = view.entries(below: path.bytes)
+      while let (_, entry) = try below.next() { map.remove(MapPlace(entry)) }
+    }
+    renamedIn.insert(path.parent)
+  }
+
+  // MARK: - Directories that come
+
+  /// Copies what a moved directory has in the predecessor, but for names that changes decide.
+  private mutating func copy(_ edit: PathEdit) throws(StoreError) {
+    let (from, to) = (edit.source, edit.path)
+    guard case .directory(let own)? = try view.find(path: from.bytes) else { return }
+    renamedIn.formUnion([from.parent, to.parent])
+    if own != nil || edit.node?.hasNewAttributes ?? false {
+      let key = KeyCoding.key(ofPath: to.bytes)
+      if edit.node?.hasNewAttributes ?? false {
+        map.put(try maker.directory(edit, at: key, old: own))
+      } else if let own {
+        map.put(try maker.moved(own, to: key))
+      }
+    }
+    let displaced = try view.displacedValues(below: from.bytes)
+    var below = view.entries(below: from.bytes)
+    while let (relative, entry) = try below.next() {
+      var shown = relative
+      if !entry.isDirectory, displaced.contains(entry.key) {
+        shown = Array(try view.path(of: entry.key).dropFirst(from.bytes.count + 1))
+      }
+      if isExcluded(from, shown) { continue }
+      map.put(
+        try maker.moved(entry, to: KeyCoding.key(ofPath: to.bytes + [0x2F] + relative)))
+    }
+  }
+
+  /// True if a change decides about a path below a directory, or about one above it.
+  private func isExcluded(_ directory: TreePath, _ relative: [UInt8]) -> Bool {
+    guard !excluded.isEmpty else { return false }
+    let path = directory.bytes + [0x2F] + relative
+    for end in (directory.bytes.count + 1)..<path.count where path[end] == 0x2F {
+      if excluded.contains(TreePath(path[..<end])) { return true }
+    }
+    return excluded.contains(TreePath(path))
+  }
+
+  private mutating func make(_ edit: PathEdit) throws(StoreError) {
+    renamedIn.insert(edit.path.parent)
+    map.put(try maker.directory(edit, at: KeyCoding.key(ofPath: edit.path.bytes), old: nil))
+  }
+
+  private mutating func setAttributes(_ edit: PathEdit) throws(StoreError) {
+    let place = try directoryPlace(edit.path)
+    let old = try current(place)
+    let entry = try maker.directory(edit, at: place.key, old: old)
+    if old == nil || old.map({ !$0.hasSameContent(as: entry) }) ?? false { map.put(entry) }
+  }
+
+  /// The place of a directory's entry, if it has one.
+  private func directoryPlace(_ path: TreePath) throws(StoreError) -> MapPlace {
+    let found = try view.find(path: path.bytes)
+    if case .directory(let entry?)? = found { return MapPlace(entry) }
+    return MapPlace(key: KeyCoding.key(ofPath: path.bytes), isDirectory: true)
+  }
+
+  /// What the new map has at a place.
+  private func current(_ place: MapPlace) throws(StoreError) -> Entry? {
+    switch map[place] {
+    case .put(let entry)?: entry
+    case .remove?: nil
+    case nil: try view.map.entry(at: place.key, directory: place.isDirectory)
+    }
+  }
+
+  // MARK: - Files
+
+  /// A file that takes a directory's name takes the key of the value behind it, which goes on under the name that it
+  /// is shown by.
+  private mutating func keepDisplaced(
+    at path: TreePath, _ changed: Set<TreePath>
+  ) throws(StoreError) {
+    let key = KeyCoding.key(ofPath: path.bytes)
+    guard let value = try view.map.entry(at: key), !map.removes(MapPlace(value)) else { return }
+    let shown = TreePath(try view.path(of: key))
+    guard shown != path, !changed.contains(shown) else { return }
+    map.put(try maker.moved(value, to: KeyCoding.key(ofPath: shown.bytes)))
+  }
+
+  private mutating func put(
+    _ edit: PathEdit, _ puts: Set<TreePath>, _ ready: ReadyValue?
+  ) throws(StoreError) {
+    var key = KeyCoding.key(ofPath: edit.path.bytes)
+    var old: Entry?
+    if case .value(let entry)? = try view.find(path: edit.path.bytes) {
+      let own = TreePath(TreeView.ownPath(entry.key))
+      // Another file takes the name that a displaced value would have had.
+      if own == edit.path || !puts.contains(own) {
+        key = entry.key
+        old = entry
+      }
+    }
+    let entry = try maker.file(edit, at: key, old: old, ready: ready)
+    if old == nil { renamedIn.insert(edit.path.parent) }
+    if let old, old.hasSameContent(as: entry), !maker.replacesDamaged {
+      // The other passes may have removed it.
+      map.keep(MapPlace(old))
+    } else {
+      map.put(entry)
+    }
+  }
+
+  // MARK: - Directories that stay
+
+  /// A removal never takes the directory that it is in.
+  private mutating func keepDirectories() throws(StoreError) {
+    var gone = Set(edits.filter { $0.kind == .remove }.map(\.path))
+    gone.formUnion(edits.filter { $0.kind == .move }.map(\.source))
+    gone.subtract(edits.filter { $0.kind == .move || $0.kind == .make }.map(\.path))
+    for edit in edits {
+      let above: TreePath
+      switch edit.kind {
+      case .remove, .leaveOut: above = edit.path.parent
+      case .move: above = edit.source.parent
+      case .make, .put, .setAttributes: continue
+      }
+      if above.isRoot { continue }
+      if try isDirectory(above) { continue }
+      let wasThere = try view.find(path: above.bytes)?.isDirectory ?? false
+      if edit.kind != .leaveOut, !wasThere { continue }
+      var path = above
+      while !path.isRoot, !gone.contains(path) { path = path.parent }
+      guard path.isRoot else { continue }
+      let place = try directoryPlace(above)
+      map.put(try maker.directory(Attributes(), at: place.key, old: nil))
+      fill(above)
+    }
+  }
+
+  /// True if the new map makes a directory of a path.
+  private mutating func isDirectory(_ path: TreePath) throws(StoreError) -> Bool {
+    if filled == nil {
+      filled = []
+      var directories: [TreePath] = []
+      try map.forEachPut { (entry) throws(StoreError) in
+        let path = TreePath(TreeView.ownPath(entry.key))
+        directories.append(entry.isDirectory ? path : path.parent)
+      }
+      for directory in directories { fill(directory) }
+    }
+    if filled?.contains(path) ?? false { return true }
+    if try current(try directoryPlace(path)) != nil { return true }
+    var below = view.entries(below: path.bytes)
+    while let (_, entry) = try below.next() {
+      if !map.removes(MapPlace(entry)) { return true }
+    }
+    return false
+  }
+
+  private mutating func fill(_ directory: TreePath) {
+    var path = directory
+    while !path.isRoot, filled?.insert(path).inserted ?? false { path = path.parent }
+  }
+
+  /// A directory's recorded time goes when a name in it came or went, unless it was set afterwards.
+  private mutating func dropTimes() throws(StoreError) {
+    for edit in edits where edit.node?.hasSetTime ?? false && edit.node?.isDirectory ?? false {
+      renamedIn.remove(edit.path)
+    }
+    for path in renamedIn where !path.isRoot {
+      guard let entry = try current(try directoryPlace(path)), entry.attributes.mtime != nil
+      else { continue }
+      var attributes = entry.attributes
+      attributes.mtime = nil
+      map.put(try maker.directory(attributes, at: entry.key, old: entry))
+    }
+  }
+}
+
+extension TreeView.Found {
+  var isDirectory: Bool {
+    if case .directory = self { return true }
+    return false
+  }
+}

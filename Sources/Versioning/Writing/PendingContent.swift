@@ -1,0 +1,59 @@
+package import Inodes
+package import LLVSCore
+
+/// Reads the bytes of files as the working tree has them: in data files and in the store.
+package protocol PendingContents: Sendable {
+  /// Fills a buffer with a file's bytes from an offset; the range is inside the file.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` if the bytes are not what was written, ``StoreError/system(_:)`` if they
+  ///   cannot be read.
+  func read(
+    _ content: FileContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError)
+}
+
+/// A pending file's bytes on their way into the store.
+struct PendingSource: ContentSource {
+  let contents: any PendingContents
+  let content: FileContent
+
+  var length: UInt64 { content.size }
+  var base: StoredContent? { content.base }
+
+  func read(
+    at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    try contents.read(content, at: offset, into: buffer)
+  }
+
+  func extent(at offset: UInt64) throws(StoreError) -> ContentExtent {
+    guard let first = content.extents.extent(from: offset), first.start < content.size else {
+      return .hole(end: content.size)
+    }
+    if first.start > offset { return .hole(end: first.start) }
+    if first.source == Extent.base, first.offset == first.start {
+      return .unchanged(end: min(first.end, content.size))
+    }
+    return .data(end: min(first.end, content.size))
+  }
+}
+
+extension PendingContents {
+  /// Returns all bytes of a short file; nil if they cannot be read.
+  package func text(of content: FileContent, atMost limit: Int) -> [UInt8]? {
+    guard content.size <= UInt64(limit) else { return nil }
+    var isRead = true
+    let bytes = [UInt8](unsafeUninitializedCapacity: Int(content.size)) { buffer, used in
+      let raw = UnsafeMutableRawBufferPointer(buffer)
+      raw.initializeMemory(as: UInt8.self, repeating: 0)
+      used = Int(content.size)
+      do throws(StoreError) {
+        try read(
+          content, at: 0, into: UnsafeMutableRawBufferPointer(rebasing: raw[..<used]))
+      } catch {
+        isRead = false
+      }
+    }
+    return isRead ? bytes : nil
+  }
+}
