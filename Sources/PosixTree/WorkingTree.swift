@@ -1,8 +1,8 @@
 package import Inodes
-package import LLVSCore
+import LLVSCore
 package import PendingTree
 import Platform
-package import TreeNames
+import TreeNames
 
 /// The tree that programs see and change: the recorded tree with what is pending over it.
 ///
