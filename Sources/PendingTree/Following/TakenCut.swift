@@ -2,7 +2,7 @@ package import Inodes
 package import LLVSCore
 
 /// What a cut took of the changes, and what those who go on with it have seen.
-package struct TakenCut: Sendable {
+package struct TakenCut: Hashable, Sendable {
   /// The version that a change went into.
   package enum Destination: Hashable, Sendable {
     /// The one that was made on the head: who goes on has seen what the tree shows.

@@ -1,109 +1,121 @@
 package import Inodes
 import LLVSCore
 
-/// One record of the journal: a change, or a part of the overlay's image that a journal begins with.
+/// One record of the journal: a change, a step of a cut, or a part of the image that a journal begins with.
 package enum JournalRecord: Hashable, Sendable {
   /// What a program did.
   case change(Change)
+  /// Changes that are made together or not at all.
+  case changes([Change])
   /// The image begins: the epoch and the stamp of the overlay, and whether a cut is under way.
   case image(epoch: Epoch, stamp: ChangeStamp, isCutting: Bool)
   /// A node of the image.
   case node(InodeNumber, PendingNode)
   /// A change of a name, of the image.
   case name(InodeName, NameChange)
+  /// The version that an epoch stands for, by the store's number of it.
+  case epoch(Epoch, version: UInt32)
+  /// Checksums of bytes that stand in a data file.
+  case sums(source: UInt32, [BytesSum])
+  /// The instant of a cut: it takes nothing that is changed later.
+  case mark(cut: UInt64)
+  /// A cut is about to be committed to the store, with all that its record names.
+  case taking(TakingRecord)
+  /// A cut was committed or given up, and the overlay was laid over what is recorded now.
+  case settled(cut: UInt64, isCommitted: Bool, OverlayEdits)
+  /// Everything before an offset of this file is on the disk.
+  case synced(end: UInt64)
 
   private enum Tag: UInt8 {
-    case change = 1, image, node, name
+    case change = 1, image, node, name, changes, epoch, sums, mark, taking, settled, synced
   }
 
-  /// The record with its frame: u32 length and u64 checksum, then u8 tag and what it says.
-  package var framed: [UInt8] {
-    var bytes: [UInt8] = []
+  /// Appends the record in its frame, which is sealed when its file is known.
+  package func append(to bytes: inout [UInt8]) {
+    JournalFrame.append(to: &bytes) { encode(into: &$0) }
+  }
+
+  private func encode(into bytes: inout [UInt8]) {
     switch self {
     case .change(let change): put(.change, change, into: &bytes)
+    case .changes(let changes): put(.changes, changes, into: &bytes)
     case .image(let epoch, let stamp, let isCutting):
       put(.image, epoch, stamp, isCutting, into: &bytes)
     case .node(let number, let node): put(.node, number, node, into: &bytes)
     case .name(let place, let change): put(.name, place, change, into: &bytes)
+    case .epoch(let epoch, let version): put(.epoch, epoch, version, into: &bytes)
+    case .sums(let source, let sums): put(.sums, source, sums, into: &bytes)
+    case .mark(let cut): put(.mark, cut, into: &bytes)
+    case .taking(let record): put(.taking, record, into: &bytes)
+    case .settled(let cut, let isCommitted, let edits):
+      put(.settled, cut, isCommitted, edits, into: &bytes)
+    case .synced(let end): put(.synced, end, into: &bytes)
     }
-    return JournalFrame.around(bytes)
   }
 
-  private func put(_ tag: Tag, _ values: any JournalCoded..., into bytes: inout [UInt8]) {
+  private func put<each Value: JournalCoded>(
+    _ tag: Tag, _ values: repeat each Value, into bytes: inout [UInt8]
+  ) {
     bytes.append(tag.rawValue)
-    for value in values { value.encode(into: &bytes) }
+    repeat (each values).encode(into: &bytes)
   }
 
   /// Decodes what stands in a frame; nil if that is no record.
   init?(decoding bytes: UnsafeRawBufferPointer) {
     var reader = ByteReader(bytes)
-    guard let tag = UInt8(from: &reader).flatMap(Tag.init(rawValue:)) else { return nil }
+    guard let tag = UInt8(from: &reader).flatMap(Tag.init(rawValue:)),
+      let record = Self.record(tag, &reader), reader.remaining == 0
+    else { return nil }
+    self = record
+  }
+
+  private static func record(_ tag: Tag, _ reader: inout ByteReader) -> Self? {
     switch tag {
-    case .change:
-      guard let change = Change(from: &reader) else { return nil }
-      self = .change(change)
-    case .image:
-      guard let epoch = Epoch(from: &reader), let stamp = ChangeStamp(from: &reader),
-        let isCutting = Bool(from: &reader)
-      else { return nil }
-      self = .image(epoch: epoch, stamp: stamp, isCutting: isCutting)
+    case .change: Change(from: &reader).map { .change($0) }
+    case .changes: [Change](from: &reader).map { .changes($0) }
+    case .image, .node, .name, .epoch: image(tag, &reader)
+    case .sums:
+      if let source = UInt32(from: &reader), let sums = [BytesSum](from: &reader) {
+        .sums(source: source, sums)
+      } else {
+        nil
+      }
+    case .taking: TakingRecord(from: &reader).map { .taking($0) }
+    case .mark: UInt64(from: &reader).map { .mark(cut: $0) }
+    case .synced: UInt64(from: &reader).map { .synced(end: $0) }
+    case .settled:
+      if let cut = UInt64(from: &reader), let isCommitted = Bool(from: &reader),
+        let edits = OverlayEdits(from: &reader)
+      {
+        .settled(cut: cut, isCommitted: isCommitted, edits)
+      } else {
+        nil
+      }
+    }
+  }
+
+  private static func image(_ tag: Tag, _ reader: inout ByteReader) -> Self? {
+    switch tag {
     case .node:
       guard let number = InodeNumber(from: &reader), let node = PendingNode(from: &reader) else {
         return nil
       }
-      self = .node(number, node)
+      return .node(number, node)
     case .name:
       guard let place = InodeName(from: &reader), let change = NameChange(from: &reader) else {
         return nil
       }
-      self = .name(place, change)
-    }
-    guard reader.remaining == 0 else { return nil }
-  }
-}
-
-/// The frame of a record: u32 length of the record, u64 XXH3-64 of those four bytes and the record.
-package enum JournalFrame {
-  /// The bytes before a record.
-  static let headerSize = 12
-  /// No record is longer.
-  static let limit = 1 << 30
-
-  static func around(_ record: [UInt8]) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(record.count + headerSize)
-    let length = UInt32(truncatingIfNeeded: record.count)
-    bytes.append(bigEndian: length)
-    bytes.append(bigEndian: sum(length, record))
-    return bytes + record
-  }
-
-  private static func sum(_ length: UInt32, _ record: [UInt8]) -> UInt64 {
-    var bytes: [UInt8] = []
-    bytes.append(bigEndian: length)
-    return Checksum.of(bytes + record)
-  }
-
-  /// Reads records one after the other, to the first that is torn or damaged.
-  ///
-  /// - Returns: the records, and how many bytes they take; what stands behind is no record.
-  package static func records(in bytes: [UInt8]) -> (records: [JournalRecord], end: Int) {
-    var records: [JournalRecord] = []
-    var at = 0
-    while bytes.count - at >= headerSize {
-      let head = Array(bytes[at..<(at + headerSize)])
-      let (length, expected) = head.withUnsafeBytes { head in
-        (head.bigEndian(UInt32.self, at: 0), head.bigEndian(UInt64.self, at: 4))
+      return .name(place, change)
+    case .epoch:
+      guard let epoch = Epoch(from: &reader), let version = UInt32(from: &reader) else {
+        return nil
       }
-      let start = at + headerSize
-      guard length <= limit, bytes.count - start >= Int(length) else { break }
-      let record = Array(bytes[start..<(start + Int(length))])
-      guard sum(length, record) == expected,
-        let decoded = record.withUnsafeBytes({ JournalRecord(decoding: $0) })
-      else { break }
-      records.append(decoded)
-      at = start + Int(length)
+      return .epoch(epoch, version: version)
+    default:
+      guard let epoch = Epoch(from: &reader), let stamp = ChangeStamp(from: &reader),
+        let isCutting = Bool(from: &reader)
+      else { return nil }
+      return .image(epoch: epoch, stamp: stamp, isCutting: isCutting)
     }
-    return (records, at)
   }
 }

@@ -1,33 +1,21 @@
 import Inodes
 
-// The overlay as a journal begins with it, and what a journal says of it.
+// The overlay as a journal begins with it.
 
 extension Overlay {
-  /// The records that make this overlay of an empty one. Nodes stand before the names that lead to them.
-  package var image: [JournalRecord] {
-    var records: [JournalRecord] = [.image(epoch: epoch, stamp: stamp, isCutting: isCutting)]
-    for number in nodes.keys.sorted() {
-      if let node = nodes[number] { records.append(.node(number, node)) }
-    }
-    let places = changes.keys.sorted { ($0.directory, $0.name) < ($1.directory, $1.name) }
-    for place in places {
-      if let change = changes[place] { records.append(.name(place, change)) }
-    }
-    return records
+  /// Calls a closure with each record that is needed to make this overlay of an empty one. Nodes stand before
+  /// the names that lead to them.
+  ///
+  /// - Complexity: O(*p*) for *p* pending nodes and changes; no list of the records is made.
+  func forEachImageRecord<E: Error>(_ body: (JournalRecord) throws(E) -> Void) throws(E) {
+    try body(.image(epoch: epoch, stamp: stamp, isCutting: isCutting))
+    for (number, node) in nodes { try body(.node(number, node)) }
+    for (place, change) in changes { try body(.name(place, change)) }
   }
 
-  /// Takes over what a record says.
-  package mutating func replay(_ record: JournalRecord) {
-    switch record {
-    case .change(let change): apply(change)
-    case .image(let epoch, let stamp, let isCutting):
-      self = Overlay(epoch: epoch)
-      self.stamp = stamp
-      self.isCutting = isCutting
-    case .node(let number, let node):
-      nodes[number] = node
-      if node.orphan != nil { orphans.insert(number) }
-    case .name(let place, let change): setChange(change, at: place)
-    }
+  /// Takes over a record of an image.
+  mutating func load(_ number: InodeNumber, _ node: PendingNode) {
+    nodes[number] = node
+    if node.orphan != nil { orphans.insert(number) }
   }
 }

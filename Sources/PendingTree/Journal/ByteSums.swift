@@ -1,0 +1,89 @@
+import LLVSCore
+import Platform
+
+/// A run of bytes of a data file that were written at once, and their checksum.
+package struct BytesSum: Hashable, Sendable {
+  /// No run that is written is longer, so that who reads a little of it has little to check.
+  static let blockSize = 64 << 10
+  /// No run that a record names is longer.
+  static let limit: UInt32 = 16 << 20
+
+  /// The first byte's offset in the data file.
+  package var offset: UInt64
+  /// Bytes, at least 1.
+  package var length: UInt32
+  /// XXH3-64 of the bytes.
+  package var sum: UInt64
+
+  /// The first offset behind it.
+  var end: UInt64 { offset + UInt64(length) }
+  var range: Range<UInt64> { offset..<end }
+
+  /// Sums some bytes that are to stand at an offset, in blocks.
+  static func of(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) -> [BytesSum] {
+    stride(from: 0, to: bytes.count, by: blockSize).map { start in
+      let block = bytes[start..<min(start + blockSize, bytes.count)]
+      return BytesSum(
+        offset: offset + UInt64(start), length: UInt32(block.count),
+        sum: Checksum.of(UnsafeRawBufferPointer(rebasing: block)))
+    }
+  }
+}
+
+extension BytesSum: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    offset.encode(into: &bytes)
+    length.encode(into: &bytes)
+    sum.encode(into: &bytes)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let offset = UInt64(from: &reader), let length = UInt32(from: &reader),
+      let sum = UInt64(from: &reader), length > 0, length <= Self.limit,
+      offset <= UInt64(Int64.max)
+    else { return nil }
+    self.init(offset: offset, length: length, sum: sum)
+  }
+}
+
+/// The checksums of what stands in one data file, in ascending order, none overlapping.
+///
+/// - Complexity: 24 bytes a run; O(1) to add at the end, O(log *n*) to look up.
+struct ByteSums: Sendable {
+  private(set) var all: ContiguousArray<BytesSum> = []
+
+  /// Adds a run. One that overlaps others is none that a journal writes, and is left out.
+  mutating func add(_ sum: BytesSum) {
+    guard let last = all.last, last.end > sum.offset else {
+      all.append(sum)
+      return
+    }
+    // Two threads note in either order.
+    let index = firstIndex(endingAfter: sum.offset)
+    guard index == all.count || all[index].offset >= sum.end else {
+      if all[index].range == sum.range { all[index] = sum }
+      return
+    }
+    all.insert(sum, at: index)
+  }
+
+  /// The runs that have bytes in a range.
+  func overlapping(_ range: Range<UInt64>) -> ArraySlice<BytesSum> {
+    let first = firstIndex(endingAfter: range.lowerBound)
+    var end = first
+    while end < all.count, all[end].offset < range.upperBound { end += 1 }
+    return Array(all[first..<end])[...]
+  }
+
+  /// The runs that have bytes in any of some ranges, which ascend.
+  func overlapping(anyOf ranges: [Range<UInt64>]) -> [BytesSum] {
+    var kept: [BytesSum] = []
+    for range in ranges {
+      for sum in overlapping(range) where kept.last != sum { kept.append(sum) }
+    }
+    return kept
+  }
+
+  private func firstIndex(endingAfter offset: UInt64) -> Int {
+    all.partitioningIndex { $0.end > offset }
+  }
+}

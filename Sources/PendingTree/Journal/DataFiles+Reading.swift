@@ -1,0 +1,89 @@
+import LLVSCore
+import Platform
+
+// Reading bytes back, each compared with its checksum.
+
+extension DataFiles {
+  /// Reads a range of a data file into a buffer.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` where bytes are missing or are not what was written,
+  ///   ``StoreError/system(_:)``.
+  /// - Complexity: O(bytes asked + two runs).
+  func read(
+    _ source: UInt32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    let range = offset..<(offset + UInt64(buffer.count))
+    let runs = sums(of: source, in: [range])
+    guard let file = file(source), Self.covers(runs, range) else {
+      throw .corrupt("bytes \(range) of data file \(source) of the journal are not there")
+    }
+    if let run = runs.first, runs.count == 1, run.range != range {
+      return try copy(run, range, from: file, into: buffer)
+    }
+    try fill(buffer, from: file, at: offset)
+    for run in runs {
+      if range.contains(run.offset), run.end <= range.upperBound {
+        let from = Int(run.offset - offset)
+        try check(
+          UnsafeRawBufferPointer(rebasing: buffer[from..<(from + Int(run.length))]), run, file)
+      } else {
+        let part = run.range.clamped(to: range)
+        let from = Int(part.lowerBound - offset)
+        try copy(
+          run, part, from: file,
+          into: UnsafeMutableRawBufferPointer(rebasing: buffer[from..<(from + part.count)]))
+      }
+    }
+  }
+
+  /// Reads and checks a whole run, and gives out a part of it: what was checked is what is given out.
+  private func copy(
+    _ run: BytesSum, _ part: Range<UInt64>, from file: File,
+    into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    var whole = [UInt8](repeating: 0, count: Int(run.length))
+    let checked = whole.withUnsafeMutableBytes { bytes in
+      Result { () throws(StoreError) in
+        try fill(bytes, from: file, at: run.offset)
+        try check(UnsafeRawBufferPointer(bytes), run, file)
+      }
+    }
+    try checked.get()
+    let from = Int(part.lowerBound - run.offset)
+    whole.withUnsafeBytes { bytes in
+      buffer.copyMemory(
+        from: UnsafeRawBufferPointer(rebasing: bytes[from..<(from + buffer.count)]))
+    }
+  }
+
+  private static func covers(_ runs: [BytesSum], _ range: Range<UInt64>) -> Bool {
+    var reach = range.lowerBound
+    for run in runs {
+      guard run.offset <= reach else { return false }
+      reach = max(reach, run.end)
+    }
+    return reach >= range.upperBound
+  }
+
+  private func fill(
+    _ buffer: UnsafeMutableRawBufferPointer, from file: File, at offset: UInt64
+  ) throws(StoreError) {
+    let count = try StoreError.wrapping { () throws(SystemError) in
+      try file.read(into: buffer, at: offset)
+    }
+    guard count == buffer.count else {
+      throw .corrupt(
+        "\(file.path): bytes \(offset) to \(offset + UInt64(buffer.count)) of a pending file are missing"
+      )
+    }
+  }
+
+  private func check(
+    _ bytes: UnsafeRawBufferPointer, _ run: BytesSum, _ file: File
+  ) throws(StoreError) {
+    guard Checksum.of(bytes) == run.sum else {
+      throw .corrupt(
+        "\(file.path): bytes \(run.offset) to \(run.end) are not what was written there")
+    }
+  }
+}

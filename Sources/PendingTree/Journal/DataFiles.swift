@@ -1,0 +1,310 @@
+import Inodes
+import LLVSCore
+import Platform
+
+// The files that bytes of pending files stand in: staging files, and journal files for short writes.
+
+/// The data files of a journal: their bytes, and the checksums of these.
+///
+/// INVARIANT I8: bytes are in a data file before the record that names them; none are ever overwritten.
+/// INVARIANT I9: a data file goes only when nothing refers to it: neither an extent that the owner of the
+///   journal names as alive, nor bytes that are in no record yet.
+///
+/// - Concurrency: any thread; no lock is held while a file is read, written or synced.
+final class DataFiles: Sendable {
+  /// A place in a data file.
+  private struct Place: Hashable {
+    var source: UInt32
+    var offset: UInt64
+  }
+
+  private struct Entry {
+    var file: File
+    var name: String
+  }
+
+  private struct Unrecorded {
+    var sums: [BytesSum] = []
+    /// True for bytes in a journal file, which bears their checksum itself.
+    var isInline = false
+  }
+
+  private struct Stage {
+    var number: UInt32
+    var file: File
+    var end: UInt64 = 0
+  }
+
+  private struct State {
+    var files: [UInt32: Entry] = [:]
+    var sums: [UInt32: ByteSums] = [:]
+    /// The staging file that bytes are added to.
+    var stage: Stage?
+    /// The staging files that have bytes which no sync covers.
+    var unsynced: [UInt32: File] = [:]
+    /// Bytes that no record names yet.
+    var unrecorded: [Place: Unrecorded] = [:]
+    /// Files whose sync failed: nothing is known of what is on the disk of them.
+    var givenUp: Set<UInt32> = []
+    var lastNumber: UInt32
+  }
+
+  /// A staging file takes no more bytes than this.
+  static let stageLimit: UInt64 = 256 << 20
+
+  private let directory: String
+  private let state: Monitor<State>
+
+  init(directory: String, lastNumber: UInt32) {
+    self.directory = directory
+    state = Monitor(State(lastNumber: lastNumber))
+  }
+
+  /// The name of a data file that is not a journal file.
+  static func stageName(_ number: UInt32) -> String { "\(DataFiles.padded(number)).stage" }
+
+  /// The number of a staging file; nil for another file.
+  static func stageNumber(_ name: String) -> UInt32? { number(name, ".stage") }
+
+  static func padded(_ number: UInt32) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, 10 - digits.count)) + digits
+  }
+
+  /// The number in the name of a data file with a suffix; nil for another file.
+  static func number(_ name: String, _ suffix: String) -> UInt32? {
+    guard name.hasSuffix(suffix), let number = UInt32(name.dropLast(suffix.count)),
+      padded(number) + suffix == name
+    else { return nil }
+    return number
+  }
+
+  // MARK: - Files
+
+  /// A number that no data file has had.
+  func nextNumber() -> UInt32 {
+    state.withLock { s in
+      s.lastNumber += 1
+      return s.lastNumber
+    }
+  }
+
+  var lastNumber: UInt32 { state.withLock { $0.lastNumber } }
+
+  /// Takes in a file that is there; `name` is its name in the directory.
+  func add(_ file: File, _ number: UInt32, named name: String) {
+    state.withLock { s in
+      s.files[number] = Entry(file: file, name: name)
+      s.lastNumber = max(s.lastNumber, number)
+    }
+  }
+
+  /// Forgets a file that never came to hold anything.
+  func remove(_ number: UInt32) {
+    state.withLock { s in
+      s.files[number] = nil
+      s.sums[number] = nil
+    }
+  }
+
+  func file(_ number: UInt32) -> File? { state.withLock { $0.files[number]?.file } }
+
+  /// The number of files.
+  var count: Int { state.withLock { $0.files.count } }
+
+  /// The files that nothing is added to, by number.
+  func idle(besides current: UInt32) -> [UInt32: File] {
+    state.withLock { s in
+      let busy = Self.busy(s).union([current])
+      return s.files.filter { !busy.contains($0.key) }.mapValues(\.file)
+    }
+  }
+
+  /// The paths of all files, in the order of their numbers.
+  var paths: [String] {
+    state.withLock { s in
+      s.files.sorted { $0.key < $1.key }.map { "\(directory)/\($0.value.name)" }
+    }
+  }
+
+  /// The files that are left alone: bytes are added to one of them, or no record names bytes in them yet.
+  private static func busy(_ s: State) -> Set<UInt32> {
+    var busy = Set(s.unrecorded.keys.map(\.source))
+    if let stage = s.stage { busy.insert(stage.number) }
+    return busy
+  }
+
+  /// Removes those of some files that nothing refers to.
+  ///
+  /// - Parameters:
+  ///   - candidates: files that were idle before `live` was found.
+  ///   - live: the files that anything refers to.
+  func remove(_ candidates: Set<UInt32>, besides live: Set<UInt32>) {
+    let dead = candidates.subtracting(live)
+    guard !dead.isEmpty else { return }
+    let gone = state.withLock { s in
+      dead.compactMap { number -> String? in
+        s.sums[number] = nil
+        s.unsynced[number] = nil
+        s.givenUp.remove(number)
+        return s.files.removeValue(forKey: number)?.name
+      }
+    }
+    // One that cannot be removed now is removed at the next mount.
+    for name in gone { try? FileSystem.unlink("\(directory)/\(name)") }
+  }
+
+  // MARK: - Staging
+
+  /// Writes bytes to a staging file; no record names them yet.
+  func stage(
+    _ bytes: UnsafeRawBufferPointer
+  ) throws(SystemError) -> (source: UInt32, offset: UInt64) {
+    let stage = try reserve(UInt64(bytes.count))
+    let sums = BytesSum.of(bytes, at: stage.end)
+    do throws(SystemError) {
+      try stage.file.write(bytes, at: stage.end)
+    } catch {
+      state.withLock { $0.unrecorded[Place(source: stage.number, offset: stage.end)] = nil }
+      throw error
+    }
+    state.withLock { s in
+      s.unrecorded[Place(source: stage.number, offset: stage.end)] = Unrecorded(sums: sums)
+      note(sums, stage.number, &s)
+      // Not before the bytes are written: a sync that runs meanwhile does not cover them.
+      s.unsynced[stage.number] = stage.file
+    }
+    return (stage.number, stage.end)
+  }
+
+  /// Writes bytes to a staging file.
+  func stage(_ bytes: [UInt8]) throws(SystemError) -> (source: UInt32, offset: UInt64) {
+    let staged = bytes.withUnsafeBytes { raw in
+      Result { () throws(SystemError) in try stage(raw) }
+    }
+    return try staged.get()
+  }
+
+  /// A place in a staging file, which stays for the bytes that go there.
+  private func reserve(_ count: UInt64) throws(SystemError) -> Stage {
+    while true {
+      let found = state.withLock { s -> Stage? in
+        guard let stage = s.stage, stage.end < Self.stageLimit else { return nil }
+        s.stage?.end += count
+        s.unrecorded[Place(source: stage.number, offset: stage.end)] = Unrecorded()
+        return stage
+      }
+      if let found { return found }
+      let number = nextNumber()
+      let file = try File.kept(
+        "\(directory)/\(Self.stageName(number))", [.readWrite, .create, .exclusive])
+      do throws(SystemError) {
+        // The name has to last as long as the bytes; once for many writes.
+        try FileSystem.syncDirectory(directory)
+      } catch {
+        // One that cannot be removed now is removed at the next mount.
+        try? FileSystem.unlink(file.path)
+        throw error
+      }
+      state.withLock { s in
+        s.files[number] = Entry(file: file, name: Self.stageName(number))
+        s.stage = Stage(number: number, file: file)
+      }
+    }
+  }
+
+  /// Notes bytes that stand in a journal file and that no record names yet.
+  func staged(_ sum: BytesSum, in source: UInt32) {
+    state.withLock { s in
+      s.unrecorded[Place(source: source, offset: sum.offset)] = Unrecorded(
+        sums: [sum], isInline: true)
+      note([sum], source, &s)
+    }
+  }
+
+  /// Returns the checksums that have to stand before the record of some extents, by source.
+  ///
+  /// - Throws: EIO if a file was given up since the bytes were written: no record may name it.
+  func unrecordedSums(of extents: [Extent]) throws(SystemError) -> [UInt32: [BytesSum]] {
+    try state.withLock { s throws(SystemError) in
+      var found: [UInt32: [BytesSum]] = [:]
+      for extent in extents {
+        let place = Place(source: extent.source, offset: extent.offset)
+        guard let bytes = s.unrecorded[place] else { continue }
+        if s.givenUp.contains(extent.source) {
+          throw SystemError(
+            errno: Errno.inputOutput, call: "fdatasync", subject: s.files[extent.source]?.name ?? ""
+          )
+        }
+        if !bytes.isInline { found[extent.source, default: []] += bytes.sums }
+      }
+      return found
+    }
+  }
+
+  /// The checksums of bytes in a journal file that no record names yet: who begins another file writes them
+  /// there.
+  func unrecordedSums(inJournal number: UInt32) -> [BytesSum] {
+    state.withLock { s in
+      s.unrecorded.filter { $0.key.source == number && $0.value.isInline }
+        .flatMap(\.value.sums).sorted { $0.offset < $1.offset }
+    }
+  }
+
+  /// Bytes are in a record now, or will never be.
+  func recorded(_ extents: [Extent]) {
+    state.withLock { s in
+      for extent in extents {
+        s.unrecorded[Place(source: extent.source, offset: extent.offset)] = nil
+      }
+    }
+  }
+
+  // MARK: - Checksums
+
+  private func note(_ sums: [BytesSum], _ source: UInt32, _ s: inout State) {
+    for sum in sums { s.sums[source, default: ByteSums()].add(sum) }
+  }
+
+  /// Notes checksums that a record bears.
+  func note(_ sums: [BytesSum], in source: UInt32) {
+    state.withLock { note(sums, source, &$0) }
+  }
+
+  /// The checksums of what has bytes in some ranges of a file; the ranges ascend.
+  func sums(of source: UInt32, in ranges: [Range<UInt64>]) -> [BytesSum] {
+    state.withLock { $0.sums[source]?.overlapping(anyOf: ranges) ?? [] }
+  }
+
+  /// True if a run of bytes is what was written.
+  func isWhole(_ sum: BytesSum, in source: UInt32) -> Bool { bytes(of: sum, in: source) != nil }
+
+  /// The bytes of a run; nil where they are not what was written.
+  func bytes(of sum: BytesSum, in source: UInt32) -> [UInt8]? {
+    guard let bytes = try? file(source)?.read(Int(sum.length), at: sum.offset),
+      bytes.count == Int(sum.length), Checksum.of(bytes) == sum.sum
+    else { return nil }
+    return bytes
+  }
+
+  // MARK: - Syncing
+
+  /// The staging files that have bytes which no sync covers; from now on only later bytes count.
+  func takeUnsynced() -> [UInt32: File] {
+    state.withLock { s in
+      defer { s.unsynced = [:] }
+      return s.unsynced
+    }
+  }
+
+  /// Nothing is known of what is on the disk of some files: they are written and synced no more.
+  func giveUp(_ numbers: Set<UInt32>) {
+    state.withLock { s in
+      s.givenUp.formUnion(numbers)
+      for number in numbers { s.unsynced[number] = nil }
+      if let stage = s.stage, numbers.contains(stage.number) { s.stage = nil }
+    }
+  }
+
+  var givenUp: Set<UInt32> { state.withLock { $0.givenUp } }
+}

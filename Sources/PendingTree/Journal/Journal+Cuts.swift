@@ -1,0 +1,66 @@
+package import LLVSCore
+import Platform
+
+// The steps of a cut, as the journal keeps them (J2): `mark`, `taking`, `settled`.
+
+extension Journal {
+  /// Records the instant of a cut; the caller begins it in the overlay before anything else is appended.
+  ///
+  /// - Throws: as ``append(_:mayUseReserve:)``; then the cut has not begun.
+  package func mark(_ cut: UInt64) throws(StoreError) {
+    var frames: [UInt8] = []
+    JournalRecord.mark(cut: cut).append(to: &frames)
+    try state.withLock { s throws(StoreError) in
+      try write(&frames, isFreeing: true, &s)
+      s.cut = .marked(cut)
+    }
+  }
+
+  /// Brings the record of a cut to the disk, and everything before it: from then on the store may commit the
+  /// cut.
+  ///
+  /// - Throws: as ``append(_:mayUseReserve:)`` and ``sync()``. Then the store must not commit the cut, and
+  ///   ``settle(_:isCommitted:epochs:_:)`` gives it up.
+  package func take(_ record: TakingRecord) throws(StoreError) {
+    var frames: [UInt8] = []
+    JournalRecord.taking(record).append(to: &frames)
+    try state.withLock { s throws(StoreError) in
+      guard case .marked(record.cut) = s.cut else {
+        throw .invalid("cut \(record.cut) has no instant in the journal")
+      }
+      try write(&frames, isFreeing: true, &s)
+      s.cut = .taking(record.cut)
+    }
+    try sync()
+  }
+
+  /// Records the end of a cut, and the overlay as it is laid over what is recorded then.
+  ///
+  /// The caller makes the edits its own before anything else is appended. Where they cannot be written nothing
+  /// is recorded any more until the journal is begun anew, with the overlay that has them.
+  ///
+  /// - Parameters:
+  ///   - cut: the cut.
+  ///   - isCommitted: false if it came to nothing.
+  ///   - epochs: the versions that new epochs stand for.
+  ///   - edits: what changes in the overlay.
+  package func settle(
+    _ cut: UInt64, isCommitted: Bool, epochs: [Epoch: UInt32], _ edits: OverlayEdits
+  ) {
+    var frames: [UInt8] = []
+    for (epoch, version) in epochs.sorted(by: { $0.key < $1.key }) {
+      JournalRecord.epoch(epoch, version: version).append(to: &frames)
+    }
+    JournalRecord.settled(cut: cut, isCommitted: isCommitted, edits).append(to: &frames)
+    state.withLock { s in
+      do throws(StoreError) {
+        try write(&frames, isFreeing: true, &s)
+      } catch {
+        if case .system(let error) = error { stop(error, &s) }
+      }
+      s.cut = .none
+      if isCommitted { s.lastCut = max(s.lastCut, cut) }
+    }
+    state.broadcast()
+  }
+}

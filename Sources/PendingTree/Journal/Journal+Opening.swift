@@ -1,0 +1,251 @@
+import Inodes
+package import LLVSCore
+import Platform
+
+// Opening a journal: reading the newest file, and what a kill or a power failure left of it.
+
+/// A journal, and what its records make.
+package struct OpenedJournal: Sendable {
+  /// The journal, which takes no record before its first renewal.
+  package var journal: Journal
+  /// What is pending.
+  package var overlay: Overlay
+  /// The versions that epochs stand for, by the store's numbers.
+  package var epochs: [Epoch: UInt32]
+  /// A cut that the store has and the overlay does not: it is settled before programs see the tree.
+  package var unsettled: TakingRecord?
+  /// What was found.
+  package var recovery: JournalRecovery
+}
+
+/// What was found when a journal was opened.
+package struct JournalRecovery: Hashable, Sendable {
+  /// The number of records that were read.
+  package var records = 0
+  /// True if no power was lost since the journal file was begun.
+  package var isSameBoot = false
+  /// What was lost, in words; each names the file that it is about.
+  package var losses: [String] = []
+}
+
+extension Journal {
+  private static let oldMagic: [UInt8] = Array("llvsjrn1".utf8)
+
+  /// Opens a journal, or begins one where there is none.
+  ///
+  /// - Important: the caller holds the store's lock.
+  /// - Parameters:
+  ///   - directory: the journal's directory, which is made if it is not there.
+  ///   - owner: the ids of the store and of this run of the kernel.
+  ///   - lastCut: the last cut that the store has.
+  ///   - report: is told later what the disk does, in words.
+  /// - Returns: the journal, what its records make, and what was found.
+  /// - Throws: ``StoreError/fromTheFuture(_:)`` for a format that this program does not know,
+  ///   ``StoreError/invalid(_:)`` for the journal of another store or of an older program, which all are left
+  ///   as they are; ``StoreError/system(_:)``.
+  /// - Complexity: O(bytes of the newest journal file); after a loss of power also O(bytes that were not
+  ///   synced).
+  package static func open(
+    _ directory: String, owner: JournalOwner, lastCut: UInt64,
+    report: @escaping @Sendable (String) -> Void
+  ) throws(StoreError) -> OpenedJournal {
+    var losses: [String] = []
+    var names = try StoreError.wrapping { () throws(SystemError) in try prepare(directory) }
+    if let newest = names.compactMap(JournalFile.number).max() {
+      let path = "\(directory)/\(JournalFile.name(newest))"
+      let file = try StoreError.wrapping { () throws(SystemError) in
+        try File.regular(path, .readWrite)
+      }
+      if try hasHeader(file) {
+        return try replay(
+          file, newest, names, in: directory, owner: owner, lastCut: lastCut, report: report)
+      }
+    }
+    if names.contains(where: { isDataFile($0) }) {
+      let place = try StoreError.wrapping { () throws(SystemError) in
+        try putAside(directory)
+      }
+      losses.append(
+        "nothing can be read in the journal of pending changes: it was put aside as \(place)")
+      names = []
+    }
+    return try StoreError.wrapping { () throws(SystemError) in
+      try begin(in: directory, owner: owner, lastCut: lastCut, losses, report)
+    }
+  }
+
+  private static func isDataFile(_ name: String) -> Bool {
+    JournalFile.number(name) != nil || DataFiles.stageNumber(name) != nil
+  }
+
+  /// Makes the directory, and removes what was never begun.
+  private static func prepare(_ directory: String) throws(SystemError) -> [String] {
+    if try !FileSystem.exists(directory) {
+      try FileSystem.makeKeptDirectory(directory)
+      try FileSystem.syncDirectory(FileSystem.directory(of: directory))
+    }
+    let names = try FileSystem.list(directory)
+    for name in names where name.hasSuffix(".journal.tmp") {
+      try FileSystem.unlink("\(directory)/\(name)")
+    }
+    return names
+  }
+
+  /// True if a file has the header of a journal; false if nothing can be read in it.
+  private static func hasHeader(_ file: File) throws(StoreError) -> Bool {
+    let bytes = try StoreError.wrapping { () throws(SystemError) in
+      try file.read(JournalFileHeader.size, at: 0)
+    }
+    if bytes.dropFirst(16).starts(with: oldMagic) {
+      throw .invalid(
+        "the journal \(file.path) was written by an older version of this program and may hold "
+          + "pending changes: mount and unmount the store with that version first")
+    }
+    if case .none = JournalFileHeader.look(in: bytes) { return false }
+    return true
+  }
+
+  /// Moves a journal in which nothing can be read out of the way, and makes an empty directory in its place.
+  private static func putAside(_ directory: String) throws(SystemError) -> String {
+    let place = try freePlace(beside: directory)
+    try FileSystem.rename(directory, to: place)
+    try FileSystem.makeKeptDirectory(directory)
+    try FileSystem.syncDirectory(FileSystem.directory(of: directory))
+    return place
+  }
+
+  private static func freePlace(beside directory: String) throws(SystemError) -> String {
+    var number = 1
+    while try FileSystem.exists("\(directory).damaged-\(number)") { number += 1 }
+    return "\(directory).damaged-\(number)"
+  }
+
+  /// Begins the first file of a directory.
+  private static func begin(
+    in directory: String, owner: JournalOwner, lastCut: UInt64, _ losses: [String],
+    _ report: @escaping @Sendable (String) -> Void
+  ) throws(SystemError) -> OpenedJournal {
+    let files = DataFiles(directory: directory, lastNumber: 0)
+    var new = try NewJournalFile(
+      number: files.nextNumber(), in: directory, owner: owner, cut: lastCut)
+    let overlay = Overlay()
+    let current: JournalFile
+    do throws(SystemError) {
+      try new.append(overlay, epochs: [:], files: files)
+      try new.sync()
+      current = try new.rename(room: JournalRoom(), files: files)
+    } catch {
+      new.abandon()
+      throw error
+    }
+    try FileSystem.syncDirectory(directory)
+    let journal = Journal(
+      directory: directory, owner: owner, files: files,
+      state: State(phase: .stopped(.read), file: current, lastCut: lastCut), report: report)
+    return OpenedJournal(
+      journal: journal, overlay: overlay, epochs: [:],
+      recovery: JournalRecovery(isSameBoot: true, losses: losses))
+  }
+
+  // MARK: - Replay
+
+  private static func replay(
+    _ file: File, _ number: UInt32, _ names: [String], in directory: String, owner: JournalOwner,
+    lastCut: UInt64, report: @escaping @Sendable (String) -> Void
+  ) throws(StoreError) -> OpenedJournal {
+    var reader = try JournalReader(file, bootID: owner.bootID)
+    let header = reader.header
+    guard header.storeID == owner.storeID else {
+      throw .invalid(
+        "the journal \(file.path) belongs to another store: put back the one of this store, or "
+          + "move the directory away")
+    }
+    var recovery = JournalRecovery(isSameBoot: reader.isSameBoot)
+    if reader.isMended {
+      recovery.losses.append(
+        "\(file.path): a copy of the header was damaged; the other one is whole")
+    }
+    var replay = JournalReplay(lastCut: lastCut)
+    let end = try read(&reader, number, into: &replay, in: directory, &recovery)
+    recovery.records = replay.count
+    if let cut = replay.foreignCut ?? (header.cut > lastCut ? header.cut : nil) {
+      recovery.losses.append(
+        "the store is older than its journal, which knows of cut \(cut) where the store has "
+          + "\(lastCut): what was taken since is pending only as far as the journal has it")
+    }
+    let files = DataFiles(directory: directory, lastNumber: header.lastNumber)
+    let lost = try StoreError.wrapping { () throws(SystemError) in
+      files.add(file, number, named: JournalFile.name(number))
+      return try openFiles(names, in: directory, files, replay, isSameBoot: reader.isSameBoot)
+    }
+    var overlay = replay.overlay
+    recovery.losses += overlay.revert(lost).map {
+      "\($0): its last bytes are not on the disk"
+    }
+    let current = JournalFile(
+      number: number, file: file, seed: header.seed, end: end, room: JournalRoom())
+    let journal = Journal(
+      directory: directory, owner: owner, files: files,
+      state: State(
+        phase: .stopped(.read), file: current, lastCut: min(header.cut, lastCut)),
+      report: report)
+    return OpenedJournal(
+      journal: journal, overlay: overlay, epochs: replay.epochs, unsettled: replay.unsettled,
+      recovery: recovery)
+  }
+
+  /// Reads all records up to the end, or the first that is damaged; returns where that is.
+  private static func read(
+    _ reader: inout JournalReader, _ number: UInt32, into replay: inout JournalReplay,
+    in directory: String, _ recovery: inout JournalRecovery
+  ) throws(StoreError) -> UInt64 {
+    while true {
+      let at = reader.offset
+      switch try reader.next() {
+      case .record(let record): replay.take(record, at: at)
+      case .bytes(let sum, let isWhole):
+        replay.take(JournalReplay.Run(source: number, sum: sum, at: at, isBad: !isWhole))
+      case .end: return reader.offset
+      case .damaged:
+        let name = JournalFile.name(number)
+        let kept = try StoreError.wrapping { () throws(SystemError) in
+          let place = try freePlace(beside: directory)
+          try FileSystem.makeKeptDirectory(place)
+          try FileSystem.link("\(directory)/\(name)", to: "\(place)/\(name)")
+          return "\(place)/\(name)"
+        }
+        recovery.losses.append(
+          "\(directory)/\(name): the record at byte \(reader.offset) is damaged. What was changed after it "
+            + "is lost; the file is kept as \(kept)")
+        return reader.offset
+      }
+    }
+  }
+
+  /// Opens all data files, and finds the bytes that are not there.
+  ///
+  /// Bytes that rotted later are not looked for: who reads them is told.
+  private static func openFiles(
+    _ names: [String], in directory: String, _ files: DataFiles, _ replay: JournalReplay,
+    isSameBoot: Bool
+  ) throws(SystemError) -> LostBytes {
+    for name in names {
+      guard let number = JournalFile.number(name) ?? DataFiles.stageNumber(name),
+        files.file(number) == nil
+      else { continue }
+      files.add(try File.regular("\(directory)/\(name)", .readWrite), number, named: name)
+    }
+    var lost = LostBytes()
+    for run in replay.runs {
+      files.note([run.sum], in: run.source)
+      guard !isSameBoot, run.at >= replay.syncedEnd else { continue }
+      if run.isBad || !files.isWhole(run.sum, in: run.source) {
+        lost.ranges[run.source, default: []].append(run.sum.range)
+      }
+    }
+    for (number, file) in files.idle(besides: 0) {
+      lost.sizes[number] = try file.status().size
+    }
+    return lost
+  }
+}

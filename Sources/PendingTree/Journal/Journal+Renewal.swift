@@ -1,0 +1,218 @@
+import Inodes
+package import LLVSCore
+import Platform
+
+// Beginning the journal anew (J3, J4): at every mount, when most of it is dead, after a failed sync, on a full
+// disk.
+
+/// What a journal begins with: the overlay at one instant.
+package struct JournalImage: Sendable {
+  /// The overlay.
+  package var overlay: Overlay
+  /// The versions that epochs stand for, by the store's numbers.
+  package var epochs: [Epoch: UInt32]
+  /// The instant: ``Journal/instant``, asked for while nobody could append.
+  package var instant: JournalInstant
+
+  /// Creates an image.
+  package init(overlay: Overlay, epochs: [Epoch: UInt32], instant: JournalInstant) {
+    (self.overlay, self.epochs, self.instant) = (overlay, epochs, instant)
+  }
+}
+
+/// A place between two records.
+package struct JournalInstant: Hashable, Sendable {
+  fileprivate var number: UInt32
+  fileprivate var end: UInt64
+  fileprivate var appended: UInt64
+
+  /// True if no renewal came between two instants.
+  package func isOfSameFile(as other: JournalInstant) -> Bool { number == other.number }
+}
+
+extension Journal {
+  /// The place behind the last record.
+  ///
+  /// It is that of an overlay if nobody appends between asking for it and copying the overlay.
+  package var instant: JournalInstant {
+    state.withLock {
+      JournalInstant(number: $0.file.number, end: $0.file.end, appended: $0.appended)
+    }
+  }
+
+  /// True if the journal is to be begun anew: nothing is recorded before, or it has grown. What is recorded now
+  /// keeps it from growing for ever, so `atRest` asks whether a cut has just ended.
+  package func needsRenewal(atRest: Bool) -> Bool {
+    state.withLock { s in
+      if s.phase.stop != nil { return true }
+      return s.file.isOverdue || atRest && s.file.isGrown
+    }
+  }
+
+  /// Begins the journal anew, with the image of the overlay.
+  ///
+  /// Waits for a cut that is between ``take(_:)`` and ``settle(_:isCommitted:epochs:_:)``. Bytes in data files
+  /// of which the sync failed are copied to others, and if there are too many files, those in the smallest.
+  ///
+  /// - Parameters:
+  ///   - isForced: asks the disk at once, also where it is left alone for some seconds since it failed.
+  ///   - image: is called once, without a lock of the journal; gives the overlay and the instant it is of.
+  ///   - adopt: is called if bytes went to other places, without a lock of the journal; the owner applies the
+  ///     moves to its overlay.
+  /// - Returns: the files of which bytes could not be read back, in words.
+  /// - Throws: ``StoreError/system(_:)``. Then the journal takes records if it did before.
+  /// - Complexity: O(pending changes), and two syncs. Changes are appended meanwhile.
+  package func renew(
+    isForced: Bool = false, _ image: () -> JournalImage, adopt: (ExtentMoves) -> Void
+  ) throws(StoreError) -> [String] {
+    let stop = try beginRenewal(isForced: isForced)
+    let result: Result<[String], SystemError>
+    do throws(SystemError) {
+      result = .success(try rewrite(image(), after: stop, adopt: adopt))
+    } catch {
+      result = .failure(error)
+    }
+    state.withLock { s in
+      if case .renewing(let stop) = s.phase { s.phase = stop.map { .stopped($0) } ?? .open }
+      if case .failure = result, s.phase.stop != nil { s.retry.failed() }
+    }
+    state.broadcast()
+    let losses = try StoreError.wrapping { () throws(SystemError) in try result.get() }
+    Reserve.make(in: directory)
+    if case .failed? = stop { report("pending changes were written again, and are on the disk") }
+    return losses
+  }
+
+  /// Waits for the turn to write a new file.
+  private func beginRenewal(isForced: Bool) throws(StoreError) -> Stop? {
+    // A cut that is only marked goes on: its record names all that it takes.
+    let stop: Stop?? = try state.wait { s throws(StoreError) -> Stop?? in
+      if case .taking = s.cut { return nil }
+      switch s.phase {
+      case .syncing, .renewing: return nil
+      case .stopped(.failed(let error)) where !isForced && !s.retry.isTime: throw .system(error)
+      case .stopped, .open: break
+      }
+      let stop = s.phase.stop
+      s.phase = .renewing(stop)
+      return .some(stop)
+    }
+    return stop ?? nil
+  }
+
+  private func rewrite(
+    _ image: JournalImage, after stop: Stop?, adopt: (ExtentMoves) -> Void
+  ) throws(SystemError) -> [String] {
+    let old = state.withLock { s in
+      if case .failed? = stop { files.giveUp([s.file.number]) }
+      return s.file
+    }
+    precondition(
+      image.instant.number == old.number, "the image is made when the renewal asks for it")
+    var image = image
+    var moves = ExtentMoves()
+    defer { files.recorded(moves.targets) }
+    var lost: [UInt32: [Range<UInt64>]] = [:]
+    var hasFailed = false
+    if case .failed? = stop { hasFailed = true }
+    try copyBytes(of: image.overlay, hasFailed: hasFailed, &moves, &lost)
+    let losses = image.overlay.files(with: lost).map {
+      "\($0): bytes did not reach the disk, and cannot be read back"
+    }
+    image.overlay.apply(moves)
+    do throws(SystemError) {
+      try write(image, from: old)
+    } catch {
+      guard error.isNoSpace, Reserve.giveUp(in: directory) else { throw error }
+      try write(image, from: old)
+    }
+    if !moves.isEmpty { adopt(moves) }
+    return losses
+  }
+
+  private func write(_ image: JournalImage, from old: JournalFile) throws(SystemError) {
+    let cut = state.withLock { $0.lastCut }
+    var new = try NewJournalFile(
+      number: files.nextNumber(), in: directory, owner: owner, cut: cut)
+    do throws(SystemError) {
+      try new.append(image.overlay, epochs: image.epochs, files: files)
+      try goOn(in: &new, from: old, since: image.instant)
+    } catch {
+      new.abandon()
+      throw error
+    }
+    // The blocks that the old file was allotted behind its end are of no use.
+    try? old.file.truncate(to: old.file.status().size)
+    do throws(SystemError) {
+      try FileSystem.syncDirectory(directory)
+    } catch {
+      fail(error, givingUp: [])
+      throw error
+    }
+  }
+
+  /// Copies what was recorded since the image, and lets records go to the new file.
+  private func goOn(
+    in new: inout NewJournalFile, from old: JournalFile, since instant: JournalInstant
+  ) throws(SystemError) {
+    var (copied, durable) = (instant.end, instant.appended)
+    while true {
+      let (end, appended) = state.withLock { ($0.file.end, $0.appended) }
+      try new.copy(from: old, copied..<end, files: files)
+      (copied, durable) = (end, appended)
+      try new.flush()
+      if state.withLock({ $0.file.end }) - copied < 64 << 10 { break }
+    }
+    let room = try new.makeRoom()
+    let staging = files.takeUnsynced()
+    do throws(SystemError) {
+      for file in staging.values { try file.syncData() }
+    } catch {
+      fail(error, givingUp: Set(staging.keys))
+      throw error
+    }
+    try new.sync()
+    let last = new
+    try state.withLock { s throws(SystemError) in
+      // Little is left, of which nothing was said to be on the disk: who syncs waits for the renewal.
+      var last = last
+      try last.copy(from: old, copied..<s.file.end, files: files)
+      try last.append(sums: files.unrecordedSums(inJournal: old.number), of: old.number)
+      try last.flush()
+      s.file = try last.rename(room: room, files: files)
+      s.durable = max(s.durable, durable)
+      s.phase = .renewing(nil)
+    }
+  }
+
+  // MARK: - Bytes
+
+  /// A renewal copies live bytes together when there are so many data files, until there are half as many.
+  private static let fileLimit = 64
+
+  /// Copies the live bytes of files that are to be left to other files.
+  private func copyBytes(
+    of overlay: Overlay, hasFailed: Bool, _ moves: inout ExtentMoves,
+    _ lost: inout [UInt32: [Range<UInt64>]]
+  ) throws(SystemError) {
+    let isCrowded = files.count >= Self.fileLimit
+    guard hasFailed || isCrowded else { return }
+    let live = LiveBytes(of: overlay).merged
+    var left = hasFailed ? files.givenUp : []
+    if isCrowded {
+      let sizes = live.mapValues { $0.reduce(0) { $0 + UInt64($1.count) } }
+      let smallest = sizes.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+      left.formUnion(smallest.dropLast(Self.fileLimit / 2).map(\.key))
+    }
+    for source in left.sorted() {
+      for run in files.sums(of: source, in: live[source] ?? []) {
+        guard let bytes = files.bytes(of: run, in: source) else {
+          lost[source, default: []].append(run.range)
+          continue
+        }
+        let place = try files.stage(bytes)
+        moves.add(run.range, of: source, to: place.offset, of: place.source)
+      }
+    }
+  }
+}

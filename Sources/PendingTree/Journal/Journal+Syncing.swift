@@ -1,0 +1,110 @@
+package import LLVSCore
+import Platform
+
+// Bringing the journal to the disk.
+//
+// After a failed sync nothing is known of what the kernel has still to write, and it does not write it again. So
+// the files are given up: `renew` reads back what is pending, compares it with its checksums, and writes it
+// anew.
+
+extension Journal {
+  /// The time for which a disk is left alone that did not take what was to be written anew.
+  struct Retry {
+    private static let shortest: UInt64 = 1_000_000_000
+    private static let longest: UInt64 = 4_000_000_000
+    private var notBefore: UInt64 = 0
+    private var pause = Retry.shortest
+
+    /// True if the disk may be asked again.
+    var isTime: Bool { SystemClock.monotonic() >= notBefore }
+
+    /// The disk did not take it.
+    mutating func failed() {
+      notBefore = SystemClock.monotonic() &+ pause
+      pause = min(2 * pause, Self.longest)
+    }
+  }
+
+  /// Brings everything that was appended so far to the disk, and the bytes that it names.
+  ///
+  /// - Throws: ``StoreError/system(_:)`` if a sync fails. From then on nothing is recorded, and this throws,
+  ///   until ``renew(isForced:_:adopt:)`` has written anew what is pending.
+  /// - Concurrency: one thread syncs at a time, for all that wait.
+  package func sync() throws(StoreError) {
+    enum Step {
+      case done
+      case sync(SyncWork)
+    }
+    let target = state.withLock { $0.appended }
+    while true {
+      let step = try state.wait { s throws(StoreError) -> Step? in
+        if s.durable >= target { return .done }
+        switch s.phase {
+        case .stopped(let stop): throw stop.error
+        case .syncing, .renewing: return nil
+        case .open:
+          s.phase = .syncing
+          return .sync(
+            SyncWork(
+              file: s.file.file, number: s.file.number, end: s.file.end, appended: s.appended))
+        }
+      }
+      guard case .sync(let work)? = step else { return }
+      try sync(work)
+    }
+  }
+
+  struct SyncWork {
+    var file: File
+    var number: UInt32
+    var end: UInt64
+    var appended: UInt64
+  }
+
+  private func sync(_ work: SyncWork) throws(StoreError) {
+    let staging = files.takeUnsynced()
+    do throws(SystemError) {
+      for file in staging.values { try file.syncData() }
+      try work.file.syncData()
+    } catch {
+      // Of files that were not reached it is not known either: their turn is taken.
+      fail(error, givingUp: Set(staging.keys))
+      throw .system(error)
+    }
+    state.withLock { s in
+      let count = work.appended - min(work.appended, s.durable)
+      s.durable = max(s.durable, work.appended)
+      guard case .syncing = s.phase else { return }
+      s.phase = .open
+      // The mark only tells a torn tail from damage, so it need not be on the disk itself.
+      let isAllDurable = s.durable == s.appended
+      var mark: [UInt8] = []
+      JournalRecord.synced(end: work.end).append(to: &mark)
+      if (try? write(&mark, isFreeing: true, &s)) != nil, isAllDurable { s.durable = s.appended }
+      s.file.synced(count)
+    }
+    state.broadcast()
+  }
+
+  /// A sync failed: files are given up, and with them the journal file.
+  func fail(_ error: SystemError, givingUp numbers: Set<UInt32>) {
+    let isFirst = state.withLock { s in
+      files.giveUp(numbers.union([s.file.number]))
+      defer {
+        stop(error, &s)
+        s.retry = Retry()
+      }
+      if case .failed? = s.phase.stop { return false }
+      return true
+    }
+    state.broadcast()
+    if isFirst {
+      report(
+        "\(error): the disk may lack some of what was written. Pending changes are being written again; "
+          + "until that has succeeded the mount is read-only")
+    }
+  }
+
+  /// True if something that was appended is not on the disk yet.
+  package var hasUnsynced: Bool { state.withLock { $0.durable < $0.appended } }
+}

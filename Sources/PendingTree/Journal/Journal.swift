@@ -1,0 +1,240 @@
+package import Inodes
+package import LLVSCore
+import Platform
+
+// The journal of pending changes: what makes a write survive the daemon, and an fsync the power.
+//
+// INVARIANT J1 (JournalFile): a record that is refused leaves everything as it was before.
+// INVARIANT J2 (Journal+Cuts): the record of a cut, and all before it, are on the disk before the store may
+//   commit the cut.
+// INVARIANT J3 (Journal+Renewal): there is one way to begin anew, `renew`: the image of the overlay in a new
+//   file, synced, renamed. So there is always one whole journal file, the one with the greatest number.
+// INVARIANT J4 (Journal+Renewal): a renewal waits for a cut that is between `taking` and `settled`, and a cut
+//   that is only marked goes on over it.
+// INVARIANT J5 (Journal+Space): journal files and staging files are data files: they stay while anything refers
+//   to them, are gathered when they are many, and are punched when a full disk asks.
+// INVARIANT J6 (Journal+Syncing): a file whose sync failed is never written or synced again, and nothing is
+//   recorded before all that is pending was written anew.
+// INVARIANT J7 (DataFiles+Reading): bytes that are not what was written are an error, never an answer.
+//
+// Lock order: Journal.state -> DataFiles. Under `state` the journal file is written, and nothing else is done
+// on a disk: what is synced, staged or read back is so without it.
+
+/// The append-only record of what programs changed and no version has.
+///
+/// A journal that was opened takes no record before its first ``renew(isForced:_:adopt:)``.
+///
+/// - Concurrency: any thread. The owner appends changes one after the other, in the order in which it applies
+///   them.
+package final class Journal: Sendable {
+  /// The reason that nothing is recorded.
+  enum Stop {
+    /// The journal was only read so far.
+    case read
+    /// A sync failed, or what a refused write left could not be removed.
+    case failed(SystemError)
+
+    var error: StoreError {
+      switch self {
+      case .read: .readOnly
+      case .failed(let error): .system(error)
+      }
+    }
+  }
+
+  /// The state of a journal.
+  enum Phase {
+    /// Nothing is recorded before a renewal.
+    case stopped(Stop)
+    /// Records are taken.
+    case open
+    /// Records are taken, and one thread syncs.
+    case syncing
+    /// One thread writes a new file; records are taken unless they were not before.
+    case renewing(Stop?)
+
+    var stop: Stop? {
+      switch self {
+      case .stopped(let stop): stop
+      case .renewing(let stop): stop
+      case .open, .syncing: nil
+      }
+    }
+  }
+
+  /// The cut that is under way.
+  enum Cut {
+    case none
+    case marked(UInt64)
+    case taking(UInt64)
+  }
+
+  struct State {
+    var phase: Phase
+    var file: JournalFile
+    /// The bytes of all records so far, over all files, and how many of them are on the disk.
+    var appended: UInt64 = 0
+    var durable: UInt64 = 0
+    var cut = Cut.none
+    /// The last cut that was settled.
+    var lastCut: UInt64
+    var retry = Retry()
+  }
+
+  /// A longer write goes to a staging file, so that the journal stays quick to replay.
+  static let inlineLimit = 32 << 10
+
+  let directory: String
+  let owner: JournalOwner
+  let files: DataFiles
+  let state: Monitor<State>
+  /// Is told what the disk did, in words.
+  let report: @Sendable (String) -> Void
+
+  init(
+    directory: String, owner: JournalOwner, files: DataFiles, state: sending State,
+    report: @escaping @Sendable (String) -> Void
+  ) {
+    (self.directory, self.owner, self.files, self.report) = (directory, owner, files, report)
+    self.state = Monitor(state)
+  }
+
+  // MARK: - Appending
+
+  /// Writes changes to the end of the journal, all of them or none, where they survive the process.
+  ///
+  /// The caller applies them afterwards. Bytes that the changes name must have been staged.
+  ///
+  /// - Parameters:
+  ///   - changes: the changes, in order.
+  ///   - mayUseReserve: true for saves and removals, which use the room that is kept for them on a full disk.
+  /// - Throws: ``StoreError/system(_:)``, with ENOSPC on a full disk; ``StoreError/readOnly`` before the first
+  ///   renewal. Then nothing is written, and what was staged is to be staged again.
+  /// - Complexity: one pwrite(2).
+  package func append(_ changes: [Change], mayUseReserve: Bool) throws(StoreError) {
+    guard !changes.isEmpty else { return }
+    let staged = changes.compactMap { change -> Extent? in
+      guard case .write(_, let extent, _, _) = change.operation else { return nil }
+      return extent
+    }
+    defer { if !staged.isEmpty { files.recorded(staged) } }
+    var frames: [UInt8] = []
+    if !staged.isEmpty {
+      let sums = try StoreError.wrapping { () throws(SystemError) in
+        try files.unrecordedSums(of: staged)
+      }
+      for (source, sums) in sums { JournalRecord.sums(source: source, sums).append(to: &frames) }
+    }
+    if changes.count == 1 {
+      JournalRecord.change(changes[0]).append(to: &frames)
+    } else {
+      JournalRecord.changes(changes).append(to: &frames)
+    }
+    try write(&frames, isFreeing: mayUseReserve)
+  }
+
+  /// Writes frames to the end of the journal.
+  ///
+  /// - Returns: the file's number and the offset at which they stand.
+  @discardableResult
+  func write(
+    _ frames: inout [UInt8], isFreeing: Bool
+  ) throws(StoreError) -> (source: UInt32, offset: UInt64) {
+    try state.withLock { s throws(StoreError) in try write(&frames, isFreeing: isFreeing, &s) }
+  }
+
+  @discardableResult
+  func write(
+    _ frames: inout [UInt8], isFreeing: Bool, _ s: inout State
+  ) throws(StoreError) -> (source: UInt32, offset: UInt64) {
+    if let stop = s.phase.stop { throw stop.error }
+    let offset = s.file.end
+    do throws(SystemError) {
+      try s.file.append(&frames, isFreeing: isFreeing, in: directory)
+    } catch {
+      if s.file.isDamaged { stop(error, &s) }
+      throw .system(error)
+    }
+    s.appended += UInt64(frames.count)
+    return (s.file.number, offset)
+  }
+
+  /// Nothing more is recorded before a renewal.
+  func stop(_ error: SystemError, _ s: inout State) {
+    switch s.phase {
+    case .renewing: s.phase = .renewing(.failed(error))
+    case .open, .syncing, .stopped: s.phase = .stopped(.failed(error))
+    }
+  }
+
+  /// Puts bytes where the changes that are appended next can name them.
+  ///
+  /// - Returns: the runs in which the bytes stand; their `start` counts from `offset`. They are kept until a
+  ///   change that writes them is appended, or ``abandon(_:)``.
+  /// - Throws: ``StoreError/system(_:)``, with ENOSPC on a full disk; ``StoreError/readOnly`` before the first
+  ///   renewal.
+  package func stage(
+    _ bytes: UnsafeRawBufferPointer, at offset: UInt64
+  ) throws(StoreError) -> [Extent] {
+    guard !bytes.isEmpty else { return [] }
+    let place: (source: UInt32, offset: UInt64)
+    if bytes.count <= Self.inlineLimit {
+      place = try stageInline(bytes)
+    } else {
+      if let stop = state.withLock({ $0.phase.stop }) { throw stop.error }
+      place = try StoreError.wrapping { () throws(SystemError) in try files.stage(bytes) }
+    }
+    return [
+      Extent(
+        start: offset, length: UInt64(bytes.count), offset: place.offset, source: place.source)
+    ]
+  }
+
+  private func stageInline(
+    _ bytes: UnsafeRawBufferPointer
+  ) throws(StoreError) -> (source: UInt32, offset: UInt64) {
+    let sum = Checksum.of(bytes)
+    var frame: [UInt8] = []
+    frame.reserveCapacity(JournalFrame.bytesHeaderSize + bytes.count)
+    JournalFrame.append(to: &frame) { frame in
+      frame.append(JournalFrame.bytesTag)
+      frame.append(bigEndian: sum)
+      frame.append(contentsOf: bytes)
+    }
+    return try state.withLock { s throws(StoreError) in
+      var place = try write(&frame, isFreeing: false, &s)
+      place.offset += UInt64(JournalFrame.bytesHeaderSize)
+      files.staged(
+        BytesSum(offset: place.offset, length: UInt32(bytes.count), sum: sum), in: place.source)
+      return place
+    }
+  }
+
+  /// Forgets bytes that were staged and that no change will name.
+  package func abandon(_ extents: [Extent]) { files.recorded(extents) }
+
+  /// Reads bytes that were staged, now or before a mount, each compared with its checksum.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` where bytes are missing or are not what was written,
+  ///   ``StoreError/system(_:)``.
+  /// - Complexity: O(bytes asked + two runs of at most 64 KiB).
+  package func read(
+    _ source: UInt32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    try files.read(source, at: offset, into: buffer)
+  }
+}
+
+/// The ids that a journal file bears.
+package struct JournalOwner: Hashable, Sendable {
+  /// The store that the journal belongs to.
+  package var storeID: [UInt8]
+  /// The id of this run of the kernel; empty where nobody knows.
+  package var bootID: [UInt8]
+
+  /// Creates an owner. Ids are of at most 64 bytes.
+  package init(storeID: [UInt8], bootID: [UInt8]) {
+    precondition(storeID.count <= 64 && bootID.count <= 64, "ids of at most 64 bytes")
+    (self.storeID, self.bootID) = (storeID, bootID)
+  }
+}

@@ -1,0 +1,83 @@
+import LLVSCore
+
+/// The frame of a record: u64 checksum, u32 length of the record; then the record, of which the first byte is
+/// its tag.
+///
+/// The checksum is XXH3-64 of the length and the record, under the seed of the file: what stood in another file,
+/// such as blocks that a disk used before, is never taken for a record. Of a record that carries bytes of a
+/// file it covers the length, the tag and the bytes' own checksum, so that damaged bytes do not end the
+/// journal.
+package enum JournalFrame {
+  /// The bytes before a record.
+  static let headerSize = 12
+  /// No record is longer.
+  static let limit = 1 << 30
+  /// The tag of a record that carries bytes of a file: u64 XXH3-64 of them, and the bytes.
+  static let bytesTag: UInt8 = 16
+  /// The bytes before those of a file: the frame, the tag and their checksum.
+  static let bytesHeaderSize = headerSize + 9
+
+  /// Appends a frame with what a closure appends to it; ``seal(_:seed:)`` makes it whole.
+  static func append(to bytes: inout [UInt8], _ record: (inout [UInt8]) -> Void) {
+    let start = bytes.count
+    bytes.append(bigEndian: UInt64(0))
+    bytes.append(bigEndian: UInt32(0))
+    record(&bytes)
+    let length = UInt32(truncatingIfNeeded: bytes.count - start - headerSize)
+    for index in 0..<4 {
+      bytes[start + 8 + index] = UInt8(truncatingIfNeeded: length >> (24 - 8 * UInt32(index)))
+    }
+  }
+
+  /// Gives all frames in some bytes, which must be whole, the checksums under a seed.
+  static func seal(_ bytes: inout [UInt8], seed: UInt64) {
+    bytes.withUnsafeMutableBytes { raw in
+      var start = 0
+      while start < raw.count {
+        let bytes = UnsafeRawBufferPointer(raw)
+        let end = start + headerSize + Int(bytes.bigEndian(UInt32.self, at: start + 8))
+        let sum = sum(of: bytes, at: start, end: end, seed: seed)
+        raw.storeBytes(of: sum.bigEndian, toByteOffset: start, as: UInt64.self)
+        start = end
+      }
+    }
+  }
+
+  /// The checksum of the frame that ends at an offset, which must be behind its first byte.
+  private static func sum(
+    of bytes: UnsafeRawBufferPointer, at start: Int, end: Int, seed: UInt64
+  ) -> UInt64 {
+    let covered = bytes[start + headerSize] == bytesTag ? start + bytesHeaderSize : end
+    return Checksum.of(
+      UnsafeRawBufferPointer(rebasing: bytes[(start + 8)..<min(covered, end)]), seed: seed)
+  }
+
+  /// What stands at an offset.
+  enum Found {
+    /// A record, between its frame and `end`.
+    case record(Range<Int>)
+    /// A record of which the bytes reach to `end`, behind those that are there.
+    case more(Int)
+    /// No frame.
+    case none
+  }
+
+  /// Looks whether a frame stands at an offset.
+  static func look(in bytes: UnsafeRawBufferPointer, at start: Int, seed: UInt64) -> Found {
+    guard bytes.count - start >= headerSize else { return .none }
+    let length = Int(bytes.bigEndian(UInt32.self, at: start + 8))
+    let end = start + headerSize + length
+    guard length > 0, length <= limit else { return .none }
+    let isHeaderThere = bytes.count - start >= bytesHeaderSize
+    let carriesBytes =
+      isHeaderThere && length >= 9 && bytes[start + headerSize] == bytesTag
+      && sum(of: bytes, at: start, end: end, seed: seed) == bytes.bigEndian(UInt64.self, at: start)
+    guard bytes.count >= end else { return .more(end) }
+    if !carriesBytes {
+      guard bytes[start + headerSize] != bytesTag,
+        sum(of: bytes, at: start, end: end, seed: seed) == bytes.bigEndian(UInt64.self, at: start)
+      else { return .none }
+    }
+    return .record((start + headerSize)..<end)
+  }
+}

@@ -1,0 +1,156 @@
+package import Inodes
+import Platform
+
+/// The bytes of data files that anything refers to.
+package struct LiveBytes: Sendable {
+  private var ranges: [UInt32: [Range<UInt64>]] = [:]
+  private var isMerged = true
+
+  /// Nothing.
+  package init() {}
+
+  /// All that an overlay refers to.
+  ///
+  /// - Complexity: O(*p* + *e*) for *p* nodes with *e* extents.
+  package init(of overlay: Overlay) {
+    for (_, node) in overlay.nodes { add(node) }
+    merge()
+  }
+
+  /// Adds what a node refers to.
+  mutating func add(_ node: PendingNode) {
+    guard let file = node.file else { return }
+    add(file.content)
+    if let saved = file.saved { add(saved.content) }
+    if let counted = file.counted { add(counted.content) }
+  }
+
+  /// Adds what a file's content refers to, such as one that a cut is about to store.
+  package mutating func add(_ content: FileContent) {
+    content.extents.forEach { extent in
+      guard extent.source != Extent.base else { return }
+      ranges[extent.source, default: []].append(extent.offset..<(extent.offset + extent.length))
+    }
+    isMerged = false
+  }
+
+  /// Adds all that another refers to.
+  package mutating func add(_ other: LiveBytes) {
+    for (source, more) in other.ranges { ranges[source, default: []] += more }
+    isMerged = false
+    merge()
+  }
+
+  private mutating func merge() {
+    guard !isMerged else { return }
+    isMerged = true
+    ranges = ranges.mapValues { all in
+      var merged: [Range<UInt64>] = []
+      for range in all.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+        if let last = merged.last, last.upperBound >= range.lowerBound {
+          merged[merged.count - 1] =
+            last.lowerBound..<max(last.upperBound, range.upperBound)
+        } else {
+          merged.append(range)
+        }
+      }
+      return merged
+    }
+  }
+
+  /// The data files.
+  var sources: Set<UInt32> { Set(ranges.keys) }
+
+  /// The ranges of each data file, which ascend and do not touch.
+  var merged: [UInt32: [Range<UInt64>]] {
+    var copy = self
+    copy.merge()
+    return copy.ranges
+  }
+}
+
+/// Bytes that were copied to other places of other data files.
+package struct ExtentMoves: Sendable {
+  struct Move {
+    var from: Range<UInt64>
+    var source: UInt32
+    var offset: UInt64
+  }
+
+  /// The moves of each data file, which ascend.
+  private var moves: [UInt32: [Move]] = [:]
+
+  /// Nothing was moved.
+  init() {}
+
+  /// True if nothing was moved.
+  package var isEmpty: Bool { moves.isEmpty }
+
+  /// Adds a move; those of one data file come in ascending order.
+  mutating func add(_ from: Range<UInt64>, of old: UInt32, to offset: UInt64, of source: UInt32) {
+    moves[old, default: []].append(Move(from: from, source: source, offset: offset))
+  }
+
+  /// The places that bytes went to.
+  var targets: [Extent] {
+    moves.values.joined().map {
+      Extent(start: 0, length: UInt64($0.from.count), offset: $0.offset, source: $0.source)
+    }
+  }
+
+  fileprivate func apply(to content: inout FileContent) {
+    var isAffected = false
+    content.extents.forEach { isAffected = isAffected || moves[$0.source] != nil }
+    guard isAffected else { return }
+    var extents = ExtentList()
+    content.extents.forEach { extent in
+      guard let moves = moves[extent.source] else { return extents.put(extent) }
+      let end = extent.offset + extent.length
+      var at = extent.offset
+      func put(to limit: UInt64, _ source: UInt32, _ offset: UInt64) {
+        guard limit > at else { return }
+        extents.put(
+          Extent(
+            start: extent.start + (at - extent.offset), length: limit - at, offset: offset,
+            source: source))
+        at = limit
+      }
+      for move in moves[moves.partitioningIndex { $0.from.upperBound > at }...] {
+        guard move.from.lowerBound < end else { break }
+        put(to: max(at, move.from.lowerBound), extent.source, at)
+        put(
+          to: min(end, move.from.upperBound), move.source, move.offset + (at - move.from.lowerBound)
+        )
+      }
+      put(to: end, extent.source, at)
+    }
+    content.extents = extents
+  }
+}
+
+extension Overlay {
+  /// Names the new places of bytes that were moved. Programs see no change.
+  ///
+  /// - Complexity: O(*p* + *e*) for *p* nodes with *e* extents.
+  package mutating func apply(_ moves: ExtentMoves) {
+    guard !moves.isEmpty else { return }
+    for (number, node) in nodes {
+      guard var file = node.file else { continue }
+      let before = file
+      moves.apply(to: &file.content)
+      if var saved = file.saved {
+        moves.apply(to: &saved.content)
+        file.saved = saved
+      }
+      if var counted = file.counted {
+        moves.apply(to: &counted.content)
+        file.counted = counted
+      }
+      if var taken = file.taken {
+        moves.apply(to: &taken)
+        file.taken = taken
+      }
+      if file != before { nodes[number]?.file = file }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Inodes
+import LLVSCore
+
+// Files of which bytes are not there: after a power failure, or where a data file is missing or damaged.
+
+/// Bytes of data files that are not what was written.
+struct LostBytes {
+  /// Ranges that are lost, by data file.
+  var ranges: [UInt32: [Range<UInt64>]] = [:]
+  /// The size of each data file that is there.
+  var sizes: [UInt32: UInt64] = [:]
+
+  /// True if all bytes of a content are there.
+  func spare(_ content: FileContent) -> Bool {
+    var isWhole = true
+    content.extents.forEach { extent in
+      guard isWhole, extent.source != Extent.base else { return }
+      let range = extent.offset..<(extent.offset + extent.length)
+      isWhole =
+        range.upperBound <= sizes[extent.source] ?? 0
+        && !(ranges[extent.source]?.contains { $0.overlaps(range) } ?? false)
+    }
+    return isWhole
+  }
+}
+
+extension Overlay {
+  /// A file for people: its path, or its number if it has none.
+  private func title(_ number: InodeNumber) -> String {
+    guard let name = nodes[number]?.names.first,
+      let path = path(of: name.directory)?.appending(name.name)
+    else { return "#\(number.rawValue)" }
+    return String(decoding: path.bytes, as: UTF8.self)
+  }
+
+  /// The files that show bytes in some ranges of data files, by their paths.
+  func files(with lost: [UInt32: [Range<UInt64>]]) -> [String] {
+    guard !lost.isEmpty else { return [] }
+    let all = LostBytes(
+      ranges: lost,
+      sizes: Dictionary(uniqueKeysWithValues: LiveBytes(of: self).sources.map { ($0, .max) }))
+    var found: [String] = []
+    for (number, node) in nodes {
+      guard let file = node.file else { continue }
+      let contents = [file.content, file.saved?.content, file.counted?.content].compactMap(\.self)
+      if !contents.allSatisfy(all.spare) { found.append(title(number)) }
+    }
+    return found.sorted()
+  }
+
+  /// Lets each file that lacks bytes go back to its last state of which all are there: a save, what is
+  /// recorded, or none.
+  ///
+  /// - Returns: the files that lost something, by their paths.
+  mutating func revert(_ lost: LostBytes) -> [String] {
+    var titles: [String] = []
+    for number in nodes.keys.sorted() {
+      guard let node = nodes[number], var file = node.file else { continue }
+      if let saved = file.saved, !lost.spare(saved.content) { file.saved = nil }
+      if let counted = file.counted, !lost.spare(counted.content) { file.counted = nil }
+      if lost.spare(file.content) {
+        nodes[number]?.file = file
+        continue
+      }
+      titles.append(title(number))
+      if let whole = file.saved ?? file.counted {
+        var kept = PendingFile(content: whole.content)
+        kept.saved = whole
+        kept.taken = file.taken
+        nodes[number]?.file = kept
+      } else if let base = file.content.base, !node.recordedNames.isEmpty {
+        nodes[number]?.file = PendingFile(content: FileContent(stored: base))
+      } else {
+        drop(number, node.names)
+      }
+    }
+    return titles.sorted()
+  }
+
+  /// Forgets a file of which nothing is left. What the recorded tree has at its names is shown again, unless
+  /// that is somewhere else now.
+  private mutating func drop(_ number: InodeNumber, _ names: [InodeName]) {
+    for name in names {
+      let isElsewhere = nodes.contains { $0.value.recordedNames.contains(name) }
+      if changes[name]?.hidesRecorded ?? false, isElsewhere {
+        changes[name]?.inode = nil
+      } else {
+        setChange(nil, at: name)
+      }
+    }
+    forget(number)
+  }
+}

@@ -1,0 +1,108 @@
+import Inodes
+import LLVSCore
+
+/// The difference between two overlays: what following a new head changed in one.
+package struct OverlayEdits: Hashable, Sendable {
+  /// A node, or its absence.
+  struct Node: Hashable, Sendable {
+    var number: InodeNumber
+    var node: PendingNode?
+  }
+
+  /// A change of a name, or its absence.
+  struct Name: Hashable, Sendable {
+    var place: InodeName
+    var change: NameChange?
+  }
+
+  private var epoch: Epoch
+  private var stamp: ChangeStamp
+  private var isCutting: Bool
+  private var nodes: [Node] = []
+  private var names: [Name] = []
+
+  /// Finds the difference.
+  ///
+  /// - Complexity: O(*p*) for *p* pending nodes and changes.
+  package init(from old: Overlay, to new: Overlay) {
+    (epoch, stamp, isCutting) = (new.epoch, new.stamp, new.isCutting)
+    for (number, node) in new.nodes where old.nodes[number] != node {
+      nodes.append(Node(number: number, node: node))
+    }
+    for (number, _) in old.nodes where new.nodes[number] == nil {
+      nodes.append(Node(number: number, node: nil))
+    }
+    for (place, change) in new.changes where old.changes[place] != change {
+      names.append(Name(place: place, change: change))
+    }
+    for (place, _) in old.changes where new.changes[place] == nil {
+      names.append(Name(place: place, change: nil))
+    }
+  }
+
+  fileprivate func skip(in overlay: inout Overlay) {
+    (overlay.epoch, overlay.stamp, overlay.isCutting) = (epoch, stamp, isCutting)
+  }
+
+  fileprivate func apply(to overlay: inout Overlay) {
+    for edit in nodes {
+      overlay.forget(edit.number)
+      guard let node = edit.node else { continue }
+      overlay.nodes[edit.number] = node
+      if node.orphan != nil { overlay.orphans.insert(edit.number) }
+    }
+    for edit in names { overlay.setChange(edit.change, at: edit.place) }
+    skip(in: &overlay)
+  }
+}
+
+extension Overlay {
+  /// Goes on after edits without making them: everything stays pending.
+  mutating func skip(_ edits: OverlayEdits) { edits.skip(in: &self) }
+
+  /// Makes of the overlay that edits were found from the one that they were found to.
+  package mutating func apply(_ edits: OverlayEdits) { edits.apply(to: &self) }
+}
+
+extension OverlayEdits.Node: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    number.encode(into: &bytes)
+    bytes.append(optional: node)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let number = InodeNumber(from: &reader), let node: PendingNode? = reader.optional()
+    else { return nil }
+    self.init(number: number, node: node)
+  }
+}
+
+extension OverlayEdits.Name: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    place.encode(into: &bytes)
+    bytes.append(optional: change)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let place = InodeName(from: &reader), let change: NameChange? = reader.optional() else {
+      return nil
+    }
+    self.init(place: place, change: change)
+  }
+}
+
+extension OverlayEdits: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    epoch.encode(into: &bytes)
+    stamp.encode(into: &bytes)
+    isCutting.encode(into: &bytes)
+    nodes.encode(into: &bytes)
+    names.encode(into: &bytes)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let epoch = Epoch(from: &reader), let stamp = ChangeStamp(from: &reader),
+      let isCutting = Bool(from: &reader), let nodes = [Node](from: &reader),
+      let names = [Name](from: &reader)
+    else { return nil }
+    (self.epoch, self.stamp, self.isCutting) = (epoch, stamp, isCutting)
+    (self.nodes, self.names) = (nodes, names)
+  }
+}

@@ -1,0 +1,145 @@
+import Inodes
+import LLVSCore
+
+/// A cut that is about to be committed: enough to finish it after a kill, without comparing or planning again.
+package struct TakingRecord: Hashable, Sendable {
+  /// The versions that one predecessor gets.
+  package struct Group: Hashable, Sendable {
+    /// The store's number of the predecessor.
+    package var predecessor: UInt32
+    /// The store's number that is reserved for the version.
+    package var version: UInt32
+    /// The epoch that stands for the version; nil for the one that the tree goes on with.
+    package var epoch: Epoch?
+
+    /// Creates a group.
+    package init(predecessor: UInt32, version: UInt32, epoch: Epoch?) {
+      (self.predecessor, self.version, self.epoch) = (predecessor, version, epoch)
+    }
+  }
+
+  /// The cut's number in the store.
+  package var cut: UInt64
+  /// The epoch that begins with the new head; nil if that only has what the tree showed.
+  package var epoch: Epoch?
+  /// The versions that are made.
+  package var groups: [Group]
+  /// The changes that they take.
+  package var taken: TakenCut
+
+  /// Creates a record.
+  package init(cut: UInt64, epoch: Epoch?, groups: [Group], taken: TakenCut) {
+    (self.cut, self.epoch, self.groups, self.taken) = (cut, epoch, groups, taken)
+  }
+}
+
+extension TakingRecord.Group: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    predecessor.encode(into: &bytes)
+    version.encode(into: &bytes)
+    bytes.append(optional: epoch)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let predecessor = UInt32(from: &reader), let version = UInt32(from: &reader),
+      let epoch: Epoch? = reader.optional()
+    else { return nil }
+    self.init(predecessor: predecessor, version: version, epoch: epoch)
+  }
+}
+
+extension TakingRecord: JournalCoded {
+  func encode(into bytes: inout [UInt8]) {
+    cut.encode(into: &bytes)
+    bytes.append(optional: epoch)
+    groups.encode(into: &bytes)
+    taken.encode(into: &bytes)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let cut = UInt64(from: &reader), let epoch: Epoch? = reader.optional(),
+      let groups = [Group](from: &reader), let taken = TakenCut(from: &reader)
+    else { return nil }
+    self.init(cut: cut, epoch: epoch, groups: groups, taken: taken)
+  }
+}
+
+extension TakenCut.Destination: JournalCoded {
+  /// u8 0 head, 1 beside: epoch, 2 nowhere.
+  func encode(into bytes: inout [UInt8]) {
+    switch self {
+    case .head: bytes.append(0)
+    case .beside(let epoch):
+      bytes.append(1)
+      epoch.encode(into: &bytes)
+    case .nowhere: bytes.append(2)
+    }
+  }
+  init?(from reader: inout ByteReader) {
+    switch UInt8(from: &reader) {
+    case 0?: self = .head
+    case 1?:
+      guard let epoch = Epoch(from: &reader) else { return nil }
+      self = .beside(epoch)
+    case 2?: self = .nowhere
+    default: return nil
+    }
+  }
+}
+
+extension TakenCut: JournalCoded {
+  /// A name that was taken, as it is written.
+  private struct CodedName: JournalCoded {
+    var place: InodeName
+    var name: Name
+
+    init(_ place: InodeName, _ name: Name) { (self.place, self.name) = (place, name) }
+    func encode(into bytes: inout [UInt8]) {
+      place.encode(into: &bytes)
+      name.destination.encode(into: &bytes)
+      name.isThere.encode(into: &bytes)
+    }
+    init?(from reader: inout ByteReader) {
+      guard let place = InodeName(from: &reader), let destination = Destination(from: &reader),
+        let isThere = Bool(from: &reader)
+      else { return nil }
+      self.init(place, Name(destination, isThere: isThere))
+    }
+  }
+
+  /// A node that was taken, as it is written.
+  private struct CodedNode: JournalCoded {
+    var number: InodeNumber
+    var node: Node
+
+    init(_ number: InodeNumber, _ node: Node) { (self.number, self.node) = (number, node) }
+    func encode(into bytes: inout [UInt8]) {
+      number.encode(into: &bytes)
+      node.destination.encode(into: &bytes)
+      bytes.append(optional: node.save)
+      bytes.append(optional: node.seen)
+      CodedAttributes(node.attributes).encode(into: &bytes)
+    }
+    init?(from reader: inout ByteReader) {
+      guard let number = InodeNumber(from: &reader), let destination = Destination(from: &reader),
+        let save: PendingFile.Save? = reader.optional(), let seen: Epoch? = reader.optional(),
+        let attributes = CodedAttributes(from: &reader)
+      else { return nil }
+      self.init(
+        number, Node(destination, save: save, seen: seen, attributes: attributes.attributes))
+    }
+  }
+
+  func encode(into bytes: inout [UInt8]) {
+    stamp.encode(into: &bytes)
+    names.sorted { ($0.key.directory, $0.key.name) < ($1.key.directory, $1.key.name) }
+      .map { CodedName($0.key, $0.value) }.encode(into: &bytes)
+    nodes.sorted { $0.key < $1.key }.map { CodedNode($0.key, $0.value) }.encode(into: &bytes)
+  }
+  init?(from reader: inout ByteReader) {
+    guard let stamp = ChangeStamp(from: &reader), let names = [CodedName](from: &reader),
+      let nodes = [CodedNode](from: &reader)
+    else { return nil }
+    self.init(at: stamp)
+    for one in names { self.names[one.place] = one.name }
+    for one in nodes { self.nodes[one.number] = one.node }
+  }
+}
