@@ -6,6 +6,7 @@ import LLVSCore
 extension Overlay {
   /// Applies a change; what it names must be there, or it has no effect.
   package mutating func apply(_ change: Change) {
+    if case .release(let number) = change.operation { return release(number) }
     stamp = stamp.next
     switch change.operation {
     case .node(let number, let node): put(node, number)
@@ -31,7 +32,7 @@ extension Overlay {
       rename(number, from, to, over: over, isKept: isKept, seen, change)
     case .exchange(let one, let place, let other, let otherPlace):
       exchange(one, place, other, otherPlace, change)
-    case .release(let number): if orphans.contains(number) { release(number) }
+    case .release: break
     }
   }
 
@@ -189,7 +190,10 @@ extension Overlay {
   }
 
   /// Nobody holds an orphan any more: it goes, unless something is saved in it that belongs to a name.
+  ///
+  /// It takes no stamp: the journal need not have it, and a cut tells what it took by stamps.
   private mutating func release(_ number: InodeNumber) {
+    guard orphans.contains(number) else { return }
     if nodes[number]?.orphan == .gone || !(nodes[number]?.isPending ?? false) { forget(number) }
   }
 
