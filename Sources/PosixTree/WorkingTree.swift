@@ -56,7 +56,7 @@ package final class WorkingTree: Sendable {
     writing.withLock { _ in
       state { state in
         guard !state.isHeld(number) else { return }
-        state.overlay.apply(Change(time: .now, .release(number)))
+        state.apply(Change(time: .now, .release(number)))
       }
     }
   }
@@ -156,9 +156,13 @@ package final class WorkingTree: Sendable {
       return (changes, decision.finish)
     }
     guard let (changes, finish) = decided else { return nil }
-    if !changes.isEmpty { try journal.append(changes, mayUseReserve: mayUseReserve) }
+    if !changes.isEmpty {
+      try FSError.wrapping { () throws(StoreError) in
+        try journal.append(changes, mayUseReserve: mayUseReserve)
+      }
+    }
     return state { state in
-      for change in changes { state.overlay.apply(change) }
+      for change in changes { state.apply(change) }
       return finish(&state)
     }
   }

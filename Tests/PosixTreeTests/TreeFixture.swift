@@ -12,7 +12,7 @@ final class MemoryJournal: ChangeJournal {
   private struct State {
     var changes: [Change] = []
     var bytes: [UInt8] = []
-    var refusal: FSError?
+    var refusal: StoreError?
   }
 
   private let state = Mutex(State())
@@ -21,17 +21,17 @@ final class MemoryJournal: ChangeJournal {
   var changes: [Change] { state.withLock { $0.changes } }
 
   /// Makes all further appends fail; nil makes them succeed again.
-  func refuse(with error: FSError?) { state.withLock { $0.refusal = error } }
+  func refuse(with error: StoreError?) { state.withLock { $0.refusal = error } }
 
-  func append(_ changes: [Change], mayUseReserve: Bool) throws(FSError) {
-    let refusal = state.withLock { state -> FSError? in
+  func append(_ changes: [Change], mayUseReserve: Bool) throws(StoreError) {
+    let refusal = state.withLock { state -> StoreError? in
       if state.refusal == nil { state.changes += changes }
       return state.refusal
     }
     if let refusal { throw refusal }
   }
 
-  func stage(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FSError) -> [Extent] {
+  func stage(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) -> [Extent] {
     let bytes = Array(bytes)
     let start = state.withLock { state in
       defer { state.bytes += bytes }
@@ -44,11 +44,25 @@ final class MemoryJournal: ChangeJournal {
 
   func read(
     _ source: UInt32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(FSError) {
+  ) throws(StoreError) {
     let count = buffer.count
     let bytes = state.withLock { Array($0.bytes[Int(offset)..<(Int(offset) + count)]) }
     buffer.copyBytes(from: bytes)
   }
 
-  func sync() throws(FSError) {}
+  func abandon(_ extents: [Extent]) {}
+
+  func sync() throws(StoreError) {}
+
+  // All stays in memory: there is no room to make.
+
+  func punch(_ live: () -> LiveBytes) throws(StoreError) -> Bool { false }
+
+  func collect(_ live: () -> LiveBytes) throws(StoreError) {}
+
+  var instant: JournalInstant { JournalInstant(number: 0, end: 0, appended: 0) }
+
+  func renew(
+    isForced: Bool, _ image: () -> JournalImage, adopt: (ExtentMoves) -> Void
+  ) throws(StoreError) -> [String] { [] }
 }

@@ -26,6 +26,11 @@ package struct JournalInstant: Hashable, Sendable {
   fileprivate var end: UInt64
   fileprivate var appended: UInt64
 
+  /// Creates a place: behind so many bytes of a journal file, and of all records.
+  package init(number: UInt32, end: UInt64, appended: UInt64) {
+    (self.number, self.end, self.appended) = (number, end, appended)
+  }
+
   /// True if no renewal came between two instants.
   package func isOfSameFile(as other: JournalInstant) -> Bool { number == other.number }
 }

@@ -20,6 +20,11 @@ struct TreeState {
     self.overlay = overlay
   }
 
+  /// Applies a change that is in the journal.
+  mutating func apply(_ change: Change) {
+    overlay.apply(change)
+  }
+
   /// True for an inode that lives on without a name: a program has it open or the kernel knows it.
   func isHeld(_ number: InodeNumber) -> Bool {
     handles.isOpen(number) || lookups[number] != nil
