@@ -61,6 +61,11 @@ package final class WorkingTree: Sendable {
     }
   }
 
+  /// Runs a closure with what the tree keeps in memory, while no change is between the journal and memory.
+  func atRest<R>(_ body: (inout TreeState) -> R) -> R {
+    writing.withLock { _ in state(body) }
+  }
+
   // MARK: - Reading
 
   /// Answers from the overlay and the recorded tree, as they are at one instant.
@@ -70,7 +75,7 @@ package final class WorkingTree: Sendable {
   func answer<R>(
     _ body: (inout TreeState, RememberedBase) throws(FSError) -> R
   ) throws(FSError) -> R {
-    let remembered = RememberedBase(base)
+    let remembered = RememberedBase(base, contents)
     while true {
       let found = try attempt(remembered, body)
       if let found { return found }
@@ -116,6 +121,15 @@ package final class WorkingTree: Sendable {
     var operations: [Change.Operation] = []
     /// The call's answer, made after the operations were applied.
     var finish: (inout TreeState) -> R
+
+    init(
+      concerned: [InodeNumber] = [], operations: [Change.Operation] = [],
+      finish: @escaping (inout TreeState) -> R
+    ) {
+      self.concerned = concerned
+      self.operations = operations
+      self.finish = finish
+    }
   }
 
   /// Decides about a change, writes it to the journal and applies it.
@@ -127,7 +141,7 @@ package final class WorkingTree: Sendable {
     by process: Int32 = 0, mayUseReserve: Bool = false,
     _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
   ) throws(FSError) -> R {
-    let remembered = RememberedBase(base)
+    let remembered = RememberedBase(base, contents)
     while true {
       let done = try writing.withLock { _ throws(FSError) in
         try perform(by: process, mayUseReserve, remembered, decide)

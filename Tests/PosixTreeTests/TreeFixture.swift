@@ -60,6 +60,8 @@ final class MemoryJournal: ChangeJournal {
 
   func collect(_ live: () -> LiveBytes) throws(StoreError) {}
 
+  func needsRenewal(atRest: Bool) -> Bool { false }
+
   var instant: JournalInstant { JournalInstant(number: 0, end: 0, appended: 0) }
 
   func renew(

@@ -38,31 +38,36 @@ extension WorkingTree {
   func status(
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeStatus {
+    let node = state.overlay.nodes[number]
+    // What is pending of a file says all of it.
+    if let node, let file = node.file {
+      let zeros = try file.content.base.map { (stored) throws(FSError) in
+        try base.zeroBytes(of: stored)
+      }
+      return status(
+        of: number, node.kind, node.attributes, state, links: node.names.count,
+        size: file.content.size, stored: file.content.stored(zerosInBase: zeros ?? 0),
+        changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
+    }
     let recorded = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
-    if let node = state.overlay.nodes[number] {
-      return status(of: number, node, state, recorded: recorded)
+    if let node {
+      return status(
+        of: number, node.kind, node.attributes, state, links: recorded?.links ?? 0, size: 0,
+        stored: 0, changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
     }
     guard let recorded else { throw .stale }
     let record = recorded.record
     let attributes = record.attributes
+    let zeros = record.isDirectory ? 0 : try base.zeroBytes(of: record.stored)
     return status(
-      of: number, record.kind, attributes, links: recorded.links,
-      size: record.stored.length, changed: record.changed,
-      mtime: record.shownTime ?? attributes.mtime ?? record.changed)
+      of: number, record.kind, attributes, state, links: recorded.links,
+      size: record.stored.length, stored: record.stored.length - min(zeros, record.stored.length),
+      changed: record.changed, mtime: record.shownTime ?? attributes.mtime ?? record.changed)
   }
 
   private func status(
-    of number: InodeNumber, _ node: PendingNode, _ state: TreeState, recorded: BaseInode?
-  ) -> InodeStatus {
-    let links = node.isDirectory ? recorded?.links ?? 0 : node.names.count
-    return status(
-      of: number, node.kind, node.attributes, links: links, size: node.file?.content.size ?? 0,
-      changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
-  }
-
-  private func status(
-    of number: InodeNumber, _ kind: EntryKind, _ attributes: Attributes, links: Int, size: UInt64,
-    changed: Attributes.Time, mtime: Attributes.Time
+    of number: InodeNumber, _ kind: EntryKind, _ attributes: Attributes, _ state: TreeState,
+    links: Int, size: UInt64, stored: UInt64, changed: Attributes.Time, mtime: Attributes.Time
   ) -> InodeStatus {
     let owner = defaults.owner(attributes)
     let isDirectory = kind == .directory
@@ -70,7 +75,8 @@ extension WorkingTree {
       number: number, kind: kind, mode: defaults.mode(attributes, of: kind),
       links: UInt32(clamping: isDirectory ? links + 2 : links), uid: owner.uid, gid: owner.gid,
       device: attributes.device ?? Attributes.Device(major: 0, minor: 0),
-      size: isDirectory ? 4096 : size, stored: isDirectory ? 4096 : size, mtime: mtime,
-      ctime: changed, atime: mtime)
+      size: isDirectory ? 4096 : size,
+      stored: isDirectory ? 4096 : stored + state.rooms.bytes(of: number), mtime: mtime,
+      ctime: changed, atime: state.accessTimes[number] ?? mtime)
   }
 }

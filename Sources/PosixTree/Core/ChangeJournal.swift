@@ -52,6 +52,9 @@ package protocol ChangeJournal: AnyObject, Sendable {
   /// - Throws: ``StoreError/system(_:)``; then nothing is removed.
   func collect(_ live: () -> LiveBytes) throws(StoreError)
 
+  /// True if the journal is to be begun anew: nothing is recorded before, or it has grown.
+  func needsRenewal(atRest: Bool) -> Bool
+
   /// The place behind the last record.
   var instant: JournalInstant { get }
 

@@ -15,6 +15,12 @@ package protocol ContentReading: AnyObject, Sendable {
   ///
   /// - Throws: ``FSError/store(_:)`` for bytes that are missing or damaged.
   func run(_ content: StoredContent, at offset: UInt64) throws(FSError) -> ContentRun
+
+  /// Returns how many bytes of a stored content are zeros that take no room; none of one that is damaged: its
+  /// name and size are shown all the same, and who reads it is told.
+  ///
+  /// - Throws: ``FSError/system(_:)`` of anything but damage.
+  func zeroBytes(_ content: StoredContent) throws(FSError) -> UInt64
 }
 
 /// The store's counter of inode numbers.

@@ -40,6 +40,17 @@ struct HandleTable {
     set { if let newValue, handles[number] != nil { handles[number] = newValue } }
   }
 
+  /// Notes that bytes were written through a handle, or a size was given; nil stands for no handle.
+  mutating func noteWrite(through number: HandleNumber?) {
+    guard let number, var file = handles[number] else { return }
+    file.wroteSinceFlush = true
+    file.wrote = true
+    handles[number] = file
+  }
+
+  /// The files that anybody has open.
+  var openInodes: [InodeNumber] { Array(counts.keys) }
+
   /// True if anybody has the file open.
   func isOpen(_ inode: InodeNumber) -> Bool { counts[inode] != nil }
 
@@ -83,8 +94,8 @@ struct OpenFile {
   let process: Int32
   /// The epoch that the program had seen when it opened the file.
   let opened: Epoch
-  /// The epoch that the program has seen of the file.
-  var seen: Epoch
+  /// True if bytes were saved through the handle: it has seen what the file shows.
+  var hasSaved = false
   /// True if bytes were written through the handle since its last flush.
   var wroteSinceFlush = false
   /// True if bytes were ever written through the handle.
@@ -92,11 +103,15 @@ struct OpenFile {
   /// The number of times that a copy of its descriptor was closed.
   var flushes = 0
 
-  init(inode: InodeNumber, mode: OpenMode, process: Int32, seen: Epoch) {
+  init(inode: InodeNumber, mode: OpenMode, process: Int32, opened: Epoch) {
     self.inode = inode
     self.mode = mode
     self.process = process
-    opened = seen
-    self.seen = seen
+    self.opened = opened
+  }
+
+  /// True if a write through it is a log's or a database's rather than a new file's.
+  var isSteady: Bool {
+    mode.contains(.append) || mode.isDisjoint(with: [.created, .truncate])
   }
 }

@@ -18,6 +18,7 @@ final class RememberedBase: Base {
     case inode(InodeNumber)
     case names(InodeNumber)
     case page(InodeNumber, after: EntryCookie, limit: Int)
+    case zeros(StoredContent)
   }
 
   private enum Answer {
@@ -25,6 +26,7 @@ final class RememberedBase: Base {
     case inode(BaseInode?)
     case names([InodeName])
     case page([BaseEntry])
+    case zeros(UInt64)
   }
 
   private struct State {
@@ -34,10 +36,12 @@ final class RememberedBase: Base {
   }
 
   private let base: any Base
+  private let contents: any ContentReading
   private let state = Mutex(State())
 
-  init(_ base: any Base) {
+  init(_ base: any Base, _ contents: any ContentReading) {
     self.base = base
+    self.contents = contents
   }
 
   var batch: UInt64 { base.batch }
@@ -60,7 +64,19 @@ final class RememberedBase: Base {
   /// - Throws: what the recorded tree throws, as the error of a file operation.
   func readMissing() throws(FSError) {
     guard let question = state.withLock({ $0.missing }) else { return }
-    let answer = try FSError.wrapping { () throws(BaseError) -> Answer in
+    let answer = try read(question)
+    state.withLock { state in
+      state.answers[question] = answer
+      // An entry tells of its inode too.
+      if case .child(let entry?) = answer {
+        state.answers[.inode(entry.inode.number)] = .inode(entry.inode)
+      }
+    }
+  }
+
+  private func read(_ question: Question) throws(FSError) -> Answer {
+    if case .zeros(let stored) = question { return .zeros(try contents.zeroBytes(stored)) }
+    return try FSError.wrapping { () throws(BaseError) -> Answer in
       switch question {
       case .child(let place):
         return .child(try base.child(of: place.directory, named: place.name))
@@ -68,13 +84,7 @@ final class RememberedBase: Base {
       case .names(let number): return .names(try base.names(of: number))
       case .page(let directory, let cookie, let limit):
         return .page(try base.page(of: directory, after: cookie, limit: limit))
-      }
-    }
-    state.withLock { state in
-      state.answers[question] = answer
-      // An entry tells of its inode too.
-      if case .child(let entry?) = answer {
-        state.answers[.inode(entry.inode.number)] = .inode(entry.inode)
+      case .zeros: return .zeros(0)
       }
     }
   }
@@ -114,6 +124,16 @@ final class RememberedBase: Base {
       case .page(let page) = try answer(.page(directory, after: cookie, limit: limit))
     else { return [] }
     return page
+  }
+
+  /// Returns how many bytes of a value are zeros that take no room.
+  func zeroBytes(of stored: StoredContent) throws(FSError) -> UInt64 {
+    // Only a value of several chunks has holes.
+    guard case .tree = stored.content else { return 0 }
+    return try FSError.wrapping { () throws(BaseError) -> UInt64 in
+      guard case .zeros(let zeros) = try answer(.zeros(stored)) else { return 0 }
+      return zeros
+    }
   }
 }
 

@@ -11,6 +11,16 @@ struct TreeState {
   var lookups: [InodeNumber: UInt64] = [:]
   /// The open files.
   var handles = HandleTable()
+  /// The files with bytes that no save covers.
+  private(set) var unsaved: Set<InodeNumber> = []
+  /// Room that files were given and do not use.
+  var rooms = FileRooms()
+  /// The times at which files were read.
+  var accessTimes = AccessTimes()
+  /// The versions that epochs stand for, by the store's numbers: a journal begins with them.
+  var epochs: [Epoch: UInt32] = [:]
+  /// Bytes of data files that a cut under way refers to, whatever the overlay does.
+  var keptBytes = LiveBytes()
   /// Grows when another head is shown.
   var publication: UInt64 = 1
   /// True while another head is being put in place: nobody may read the recorded tree then.
@@ -18,15 +28,77 @@ struct TreeState {
 
   init(overlay: Overlay) {
     self.overlay = overlay
+    for (number, node) in overlay.nodes where node.file?.isUnsaved ?? false {
+      unsaved.insert(number)
+    }
   }
 
   /// Applies a change that is in the journal.
   mutating func apply(_ change: Change) {
+    noteBefore(change.operation)
     overlay.apply(change)
+    noteAfter(change.operation)
   }
 
   /// True for an inode that lives on without a name: a program has it open or the kernel knows it.
   func isHeld(_ number: InodeNumber) -> Bool {
     handles.isOpen(number) || lookups[number] != nil
+  }
+
+  // MARK: - What follows from changes
+
+  /// Notes what a change is about to replace.
+  private mutating func noteBefore(_ operation: Change.Operation) {
+    switch operation {
+    case .write(let number, _, _, _), .punch(let number, _, _, _),
+      .attributes(let number, _, _):
+      keepAccessTime(of: number)
+    case .resize(let number, let size, _, _):
+      keepAccessTime(of: number)
+      if let before = overlay.nodes[number]?.file?.content.size, size < before {
+        rooms.cutOff(number, at: size)
+      }
+    case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _),
+      .unlink(let place, _, _), .rmdir(let place, _):
+      keepAccessTime(of: place.directory)
+    case .rename(_, let from, let to, _, _, _), .exchange(_, let from, _, let to):
+      keepAccessTime(of: from.directory)
+      keepAccessTime(of: to.directory)
+    case .node, .save, .release: break
+    }
+  }
+
+  /// Notes what a change has done.
+  private mutating func noteAfter(_ operation: Change.Operation) {
+    switch operation {
+    case .write(let number, let extent, _, _):
+      rooms.take(extent.start..<extent.end, from: number)
+      noteUnsaved(number)
+    case .punch(let number, let range, _, _):
+      rooms.take(range, from: number)
+      noteUnsaved(number)
+    case .create(let number, _, _, _, _, _, _), .resize(let number, _, _, _),
+      .save(let number, _):
+      noteUnsaved(number)
+    case .unlink(_, let number, _), .rename(_, _, _, let number?, _, _), .release(let number):
+      guard overlay.nodes[number] == nil else { break }
+      rooms.remove(number)
+      unsaved.remove(number)
+    case .node, .attributes, .link, .rmdir, .rename, .exchange: break
+    }
+  }
+
+  private mutating func noteUnsaved(_ number: InodeNumber) {
+    if overlay.nodes[number]?.file?.isUnsaved ?? false {
+      unsaved.insert(number)
+    } else {
+      unsaved.remove(number)
+    }
+  }
+
+  /// Notes the access time of an inode whose mtime is about to change: without a note the mtime is shown.
+  private mutating func keepAccessTime(of number: InodeNumber) {
+    guard let node = overlay.nodes[number] else { return }
+    accessTimes.keep(number, mtime: node.attributes.mtime ?? node.changed)
   }
 }

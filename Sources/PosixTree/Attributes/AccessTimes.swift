@@ -1,0 +1,77 @@
+import Inodes
+import LLVSCore
+
+// The access times of files, which the tree keeps in memory: versions and journal do not have them.
+
+/// The rules by which reading a file or listing a directory updates its access time; mount(8) has an option for
+/// each.
+package struct AccessRules: Hashable, Sendable {
+  /// A rule of mount(8).
+  package enum Rule: Hashable, Sendable {
+    /// `noatime`
+    case never
+    /// `relatime`: if it is not later than mtime and ctime, or is a day old.
+    case relative
+    /// `strictatime`
+    case always
+  }
+
+  /// The rule for files.
+  package var files: Rule
+  /// The rule for directories.
+  package var directories: Rule
+
+  /// Creates rules; those for directories are those for files where they are left out.
+  package init(files: Rule = .relative, directories: Rule? = nil) {
+    self.files = files
+    self.directories = directories ?? files
+  }
+}
+
+/// Access times that differ from the mtime. The oldest notes are dropped; such files show their mtime.
+struct AccessTimes {
+  /// The least number of times that are kept; the greatest is twice that.
+  private static let limit = 1 << 16
+  /// The age, in seconds, at which `relatime` updates an access time in any case.
+  private static let day: Int64 = 86_400
+
+  var rules = AccessRules()
+  private var recent: [InodeNumber: Attributes.Time] = [:]
+  private var older: [InodeNumber: Attributes.Time] = [:]
+
+  /// The access time of an inode; nil if it is the mtime.
+  subscript(number: InodeNumber) -> Attributes.Time? {
+    get { recent[number] ?? (older.isEmpty ? nil : older[number]) }
+    set {
+      if !older.isEmpty { older[number] = nil }
+      if recent.count >= Self.limit, newValue != nil, recent[number] == nil {
+        older = recent
+        recent = [:]
+      }
+      recent[number] = newValue
+    }
+  }
+
+  /// Notes that an inode was read, if the rules say so; true then.
+  @discardableResult
+  mutating func note(
+    _ number: InodeNumber, isDirectory: Bool, mtime: Attributes.Time, ctime: Attributes.Time,
+    now: Attributes.Time
+  ) -> Bool {
+    let rule = isDirectory ? rules.directories : rules.files
+    guard rule != .never else { return false }
+    if rule == .relative {
+      let known = self[number] ?? mtime
+      guard known <= mtime || known <= ctime || now.seconds - known.seconds >= Self.day else {
+        return false
+      }
+    }
+    self[number] = now
+    return true
+  }
+
+  /// Notes the access time of an inode whose mtime is about to change.
+  mutating func keep(_ number: InodeNumber, mtime: Attributes.Time) {
+    if self[number] == nil { self[number] = mtime }
+  }
+}

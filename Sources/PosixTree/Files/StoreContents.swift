@@ -1,0 +1,39 @@
+package import LLVSCore
+package import TreeNames
+
+/// The bytes of a store's values, for a working tree.
+package final class StoreContents: ContentReading {
+  private let contents: ContentStore
+
+  /// Creates a reader of a store's values.
+  package init(_ contents: ContentStore) {
+    self.contents = contents
+  }
+
+  package func read(
+    _ content: StoredContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(FSError) {
+    let count = try FSError.wrapping { () throws(StoreError) in
+      try contents.read(content, at: offset, into: buffer)
+    }
+    guard count == buffer.count else {
+      throw .store(.corrupt("a value is shorter than its file"))
+    }
+  }
+
+  package func run(
+    _ content: StoredContent, at offset: UInt64
+  ) throws(FSError) -> ContentRun {
+    try FSError.wrapping { () throws(StoreError) in try contents.run(content, at: offset) }
+  }
+
+  package func zeroBytes(_ content: StoredContent) throws(FSError) -> UInt64 {
+    do throws(StoreError) {
+      return try contents.zeroBytes(content)
+    } catch {
+      let error = FSError(error)
+      guard error.damage != nil else { throw error }
+      return 0
+    }
+  }
+}

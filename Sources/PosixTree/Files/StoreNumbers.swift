@@ -1,0 +1,37 @@
+package import Inodes
+package import LLVSCore
+import Synchronization
+package import TreeNames
+
+/// The inode numbers of a store, which it hands out thousands at a time.
+///
+/// - Concurrency: any thread.
+package final class StoreNumbers: NumberAllotting {
+  private static let batch: UInt64 = 4096
+
+  private let store: Store
+  private let spare = Mutex<Range<UInt64>>(0..<0)
+
+  /// Creates a source of a store's numbers.
+  package init(_ store: Store) {
+    self.store = store
+  }
+
+  package func next() throws(FSError) -> InodeNumber {
+    while true {
+      if let number = take() { return number }
+      let first = try FSError.wrapping { () throws(StoreError) in try store.allotInodes(Self.batch)
+      }
+      // Of two threads that asked at once the numbers of one are not used, which loses nothing.
+      spare.withLock { if $0.isEmpty { $0 = first..<(first + Self.batch) } }
+    }
+  }
+
+  private func take() -> InodeNumber? {
+    spare.withLock { spare in
+      guard let first = spare.first else { return nil }
+      spare = (first + 1)..<spare.upperBound
+      return InodeNumber(first)
+    }
+  }
+}

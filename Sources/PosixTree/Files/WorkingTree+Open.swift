@@ -1,0 +1,134 @@
+package import Inodes
+import LLVSCore
+import PendingTree
+package import TreeNames
+
+// Opening files.
+
+/// A file that was opened.
+package struct OpenedFile: Hashable, Sendable {
+  /// Its handle.
+  package var handle: HandleNumber
+  /// True if the open updated the access time, so that attributes which the kernel holds are out of date.
+  package var hasMovedAccessTime = false
+}
+
+extension WorkingTree {
+  /// Opens a file.
+  ///
+  /// Emptying it moves the times of an empty file too (`make` tells a stamp's age by them). One that is opened
+  /// for reading alone is emptied as truncate(2) does: no close of a writer follows that would save it.
+  ///
+  /// - Parameters:
+  ///   - number: the file.
+  ///   - mode: the ways in which it is opened.
+  ///   - process: the process that opens it; 0 where nobody knows.
+  ///   - accessing: false for O_NOATIME.
+  /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, the error of the recorded tree, or of the journal:
+  ///   then nothing has changed.
+  package func open(
+    _ number: InodeNumber, mode: OpenMode, process: Int32 = 0, accessing: Bool = true
+  ) throws(FSError) -> OpenedFile {
+    if mode.contains(.truncate) {
+      guard mode.contains(.write) else {
+        try resize(number, to: 0, process: process)
+        return try open(
+          number, mode: mode.subtracting(.truncate), process: process, accessing: accessing)
+      }
+      return try openEmptied(number, mode: mode, process: process)
+    }
+    return try answer { state, base throws(FSError) in
+      let (mtime, ctime) = try fileTimes(of: number, state, base)
+      var opened = OpenedFile(handle: state.open(number, mode, process: process))
+      // Reads from the page cache send no request, so an open for reading alone counts as a read.
+      if accessing, mode == .read {
+        opened.hasMovedAccessTime = state.accessTimes.note(
+          number, isDirectory: false, mtime: mtime, ctime: ctime, now: .now)
+      }
+      return opened
+    }
+  }
+
+  private func openEmptied(
+    _ number: InodeNumber, mode: OpenMode, process: Int32
+  ) throws(FSError) -> OpenedFile {
+    try withRoom { () throws(FSError) in
+      try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
+        _ = try regularContent(of: number, state, base)
+        return Decision(
+          concerned: [number], operations: [.resize(number, to: 0, [], seen: nil)]
+        ) { state in
+          OpenedFile(handle: state.open(number, mode, process: process))
+        }
+      }
+    }
+  }
+
+  // MARK: - With the lock held
+
+  /// Returns mtime and ctime of a file that can be opened.
+  func fileTimes(
+    of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> (mtime: Attributes.Time, ctime: Attributes.Time) {
+    if let node = state.overlay.nodes[number] {
+      guard !node.isDirectory else { throw .isDirectory }
+      return (node.attributes.mtime ?? node.changed, node.changed)
+    }
+    let inode = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    guard number != .root else { throw .isDirectory }
+    guard let record = inode?.record else { throw .stale }
+    guard !record.isDirectory else { throw .isDirectory }
+    return (record.shownTime ?? record.attributes.mtime ?? record.changed, record.changed)
+  }
+
+  /// Returns the bytes that a file or a symbolic link shows, by reference, and its kind.
+  func shownContent(
+    of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> (content: FileContent, kind: EntryKind) {
+    if let node = state.overlay.nodes[number] {
+      guard let file = node.file else { throw .isDirectory }
+      return (file.content, node.kind)
+    }
+    guard number != .root else { throw .isDirectory }
+    let inode = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    guard let record = inode?.record else { throw .stale }
+    guard !record.isDirectory else { throw .isDirectory }
+    return (FileContent(stored: record.stored), record.kind)
+  }
+
+  /// Returns the bytes of a regular file, by reference.
+  func regularContent(
+    of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> FileContent {
+    let (content, kind) = try shownContent(of: number, state, base)
+    guard kind == .regular else { throw .invalid }
+    return content
+  }
+}
+
+extension TreeState {
+  /// Opens a file that is there, and returns the handle's number.
+  mutating func open(
+    _ number: InodeNumber, _ mode: OpenMode, process: Int32
+  ) -> HandleNumber {
+    let names = overlay.nodes[number]?.names ?? []
+    // A file with further names is not shown by one of them.
+    let place = names.count == 1 ? names[0] : nil
+    return handles.open(
+      OpenFile(
+        inode: number, mode: mode, process: process,
+        opened: overlay.epochShown(of: number, at: place)))
+  }
+
+  /// What the writer of a handle has seen, where that is older than what the file shows.
+  ///
+  /// A file at a name shows its handles all that anybody here saved: what is written goes on with that, however
+  /// long the file has been open. One that lost its name to a new head goes on with what the writer saw when it
+  /// opened the file, until it saves there.
+  func seen(by file: OpenFile) -> Epoch? {
+    guard case .detached(_, _, let epoch)? = overlay.nodes[file.inode]?.orphan, !file.hasSaved,
+      file.opened < epoch
+    else { return nil }
+    return file.opened
+  }
+}

@@ -1,0 +1,67 @@
+import LLVSCore
+import PendingTree
+package import TreeNames
+
+// Room on the disk, and beginning the journal anew.
+
+extension WorkingTree {
+  /// Runs what needs room on the disk, and once more if it was full and something could be given back.
+  func withRoom<R>(_ body: () throws(FSError) -> R) throws(FSError) -> R {
+    do throws(FSError) {
+      return try body()
+    } catch {
+      guard error.isNoSpace, makeRoom() else { throw error }
+    }
+    return try body()
+  }
+
+  /// Gives the disk back what is dead in data files; false if nothing was.
+  private func makeRoom() -> Bool {
+    do throws(StoreError) {
+      if try journal.punch({ liveBytes }) { return true }
+      guard journal.needsRenewal(atRest: true) else { return false }
+      _ = try renew(isForced: false)
+      try journal.collect { liveBytes }
+      return true
+    } catch {
+      // The call goes on to fail for want of room, which is what it has to say.
+      return false
+    }
+  }
+
+  /// Removes the data files that nothing refers to.
+  ///
+  /// - Throws: ``FSError/system(_:)`` of a sync; then nothing is removed.
+  package func collectDataFiles() throws(FSError) {
+    try FSError.wrapping { () throws(StoreError) in try journal.collect { liveBytes } }
+  }
+
+  /// Begins the journal anew, with what is pending.
+  ///
+  /// - Parameter isForced: asks the disk at once, also where it is left alone for some seconds since it failed.
+  /// - Returns: the files of which bytes could not be read back, in words.
+  /// - Throws: ``FSError/system(_:)``; then the journal takes records if it did before.
+  package func renewJournal(isForced: Bool = false) throws(FSError) -> [String] {
+    try FSError.wrapping { () throws(StoreError) in try renew(isForced: isForced) }
+  }
+
+  private func renew(isForced: Bool) throws(StoreError) -> [String] {
+    try journal.renew(isForced: isForced) {
+      atRest {
+        JournalImage(overlay: $0.overlay, epochs: $0.epochs, instant: journal.instant)
+      }
+    } adopt: { moves in
+      atRest { $0.overlay.apply(moves) }
+    }
+  }
+
+  /// The bytes of data files that anything refers to.
+  ///
+  /// A change that the journal has is in memory too when this is found: whoever appends holds the lock.
+  private var liveBytes: LiveBytes {
+    let (overlay, kept) = atRest { ($0.overlay, $0.keptBytes) }
+    var live = LiveBytes(of: overlay)
+    live.add(kept)
+    return live
+  }
+}

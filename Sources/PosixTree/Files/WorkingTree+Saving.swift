@@ -1,0 +1,148 @@
+package import Inodes
+package import LLVSCore
+import PendingTree
+package import TreeNames
+
+// The moments at which bytes count as saved (docs/writes.md, rule 1), and the disk.
+
+extension WorkingTree {
+  /// A copy of a handle's descriptor was closed.
+  ///
+  /// - Throws: the error of the journal; then nothing is saved, and the next flush or the release tries again.
+  package func flush(_ handle: HandleNumber) throws(FSError) {
+    guard isWriter(handle) else { return }
+    try withRoom { () throws(FSError) in
+      try change(mayUseReserve: true) { state, _ in
+        guard let file = state.handles[handle] else { return Decision { _ in } }
+        let saves =
+          file.wroteSinceFlush || state.isMapped(file.inode)
+          || file.flushes >= 1 && state.isEmptied(by: file)
+        let operations = saves ? state.saving(file.inode) : []
+        return Decision(operations: operations) { state in
+          state.handles[handle]?.flushes += 1
+          state.handles[handle]?.wroteSinceFlush = false
+          if !operations.isEmpty { state.handles[handle]?.hasSaved = true }
+        }
+      }
+    }
+  }
+
+  /// The last copy of a handle's descriptor is closed. The handle is gone, whatever this throws.
+  ///
+  /// - Throws: the error of the journal; then the bytes are there and not saved.
+  package func release(_ handle: HandleNumber) throws(FSError) {
+    defer { close(handle) }
+    guard isWriter(handle) else { return }
+    try withRoom { () throws(FSError) in
+      try change(mayUseReserve: true) { state, _ in
+        guard let file = state.handles[handle] else { return Decision { _ in } }
+        // Mapped stores arrive after close's FLUSH: the release of a writer takes them too.
+        let saves =
+          file.wroteSinceFlush || state.isMapped(file.inode) || state.isEmptied(by: file)
+        return Decision(operations: saves ? state.saving(file.inode) : []) { _ in }
+      }
+    }
+  }
+
+  private func close(_ handle: HandleNumber) {
+    let orphan = state { state -> InodeNumber? in
+      guard let inode = state.handles.close(handle)?.inode, !state.isHeld(inode),
+        state.overlay.nodes[inode]?.orphan != nil
+      else { return nil }
+      return inode
+    }
+    if let orphan { release(orphan) }
+  }
+
+  private func isWriter(_ handle: HandleNumber) -> Bool {
+    state { $0.handles[handle]?.mode.contains(.write) ?? false }
+  }
+
+  /// Saves a file and brings it, its names and everything before to the disk.
+  ///
+  /// - Throws: ``FSError/stale`` for a handle that is not open, or the error of the journal.
+  package func fsync(_ handle: HandleNumber) throws(FSError) {
+    try withRoom { () throws(FSError) in
+      try change(mayUseReserve: true) { state, _ throws(FSError) in
+        guard let file = state.handles[handle] else { throw .stale }
+        let operations = state.saving(file.inode, isFirm: true)
+        return Decision(operations: operations) { state in
+          state.handles[handle]?.wroteSinceFlush = false
+          if !operations.isEmpty { state.handles[handle]?.hasSaved = true }
+        }
+      }
+    }
+    try sync()
+  }
+
+  /// Brings everything that is pending to the disk.
+  ///
+  /// - Throws: the error of the journal.
+  package func sync() throws(FSError) {
+    try FSError.wrapping { () throws(StoreError) in try journal.sync() }
+  }
+
+  // MARK: - Pauses
+
+  /// Saves files whose writes have paused: logs and databases for `settle`, others for a minute. What is saved so
+  /// counts whatever is written afterwards.
+  ///
+  /// - Parameters:
+  ///   - now: the clock's time.
+  ///   - settle: nanoseconds.
+  ///   - isOverdue: true for a cut that waited for a minute, which takes logs and databases as they stand.
+  /// - Throws: the error of the journal; then nothing is saved.
+  /// - Complexity: O(unsaved files).
+  package func savePaused(
+    at now: Attributes.Time, settle: UInt64, isOverdue: Bool = false
+  ) throws(FSError) {
+    try change(mayUseReserve: true) { state, _ in
+      let due = state.unsaved.filter { number in
+        guard let node = state.overlay.nodes[number], let file = node.file, node.orphan != .gone
+        else { return false }
+        let pause = node.lastWrite.nanoseconds(until: now)
+        return file.isSteady ? isOverdue || pause >= settle : pause >= Self.abandonedNanoseconds
+      }
+      return Decision(operations: due.sorted().map { .save($0, isFirm: true) }) { _ in }
+    }
+  }
+
+  /// Bytes of a new file count as saved when its writes have paused for so long.
+  private static let abandonedNanoseconds: UInt64 = 60_000_000_000
+
+  /// Returns the files with bytes that no save covers, and that have a name or had one which they belong to.
+  package var unsavedFiles: [InodeNumber] {
+    state { state in
+      state.unsaved.filter { state.overlay.nodes[$0].map { $0.orphan != .gone } ?? false }.sorted()
+    }
+  }
+}
+
+extension TreeState {
+  /// True if unsaved bytes of a file came from a mapping: the close of any handle that may write saves them.
+  fileprivate func isMapped(_ number: InodeNumber) -> Bool {
+    overlay.nodes[number]?.file?.isMapped ?? false
+  }
+
+  /// True if the open of a handle made or emptied the file, and nobody has written since.
+  fileprivate func isEmptied(by file: OpenFile) -> Bool {
+    !file.wrote && !file.mode.isDisjoint(with: [.created, .truncate])
+      && overlay.nodes[file.inode]?.file?.content.size == 0
+  }
+
+  /// The operation that saves a file, if it has anything to save; one that `isFirm` also makes the last save so.
+  fileprivate func saving(
+    _ number: InodeNumber, isFirm: Bool = false
+  ) -> [Change.Operation] {
+    guard let file = overlay.nodes[number]?.file else { return [] }
+    let makesFirm = isFirm && file.saved?.isFirm == false
+    return file.isUnsaved || makesFirm ? [.save(number, isFirm: isFirm)] : []
+  }
+}
+
+extension PendingNode {
+  /// When bytes of a file were written last, or times were set since.
+  fileprivate var lastWrite: Attributes.Time {
+    hasSetTime ? changed : attributes.mtime ?? changed
+  }
+}
