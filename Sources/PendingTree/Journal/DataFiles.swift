@@ -40,7 +40,7 @@ final class DataFiles: Sendable {
     var sums: [UInt32: ByteSums] = [:]
     /// The staging file that bytes are added to.
     var stage: Stage?
-    /// The staging files that have bytes which no sync covers.
+    /// The files, but for the journal file that records go into, that have bytes which no sync covers.
     var unsynced: [UInt32: File] = [:]
     /// Bytes that no record names yet.
     var unrecorded: [Place: Unrecorded] = [:]
@@ -92,8 +92,11 @@ final class DataFiles: Sendable {
   var lastNumber: UInt32 { state.withLock { $0.lastNumber } }
 
   /// Takes in a file that is there; `name` is its name in the directory.
-  func add(_ file: File, _ number: UInt32, named name: String) {
+  ///
+  /// Where `isSynced` is false, a process that is gone may not have brought its bytes to the disk.
+  func add(_ file: File, _ number: UInt32, named name: String, isSynced: Bool) {
     state.withLock { s in
+      if !isSynced { s.unsynced[number] = file }
       s.files[number] = Entry(file: file, name: name)
       s.lastNumber = max(s.lastNumber, number)
     }
@@ -213,6 +216,9 @@ final class DataFiles: Sendable {
     }
   }
 
+  /// Adds no more bytes to the staging file: the next go to another.
+  func giveUpStage() { state.withLock { $0.stage = nil } }
+
   /// Notes bytes that stand in a journal file and that no record names yet.
   func staged(_ sum: BytesSum, in source: UInt32) {
     state.withLock { s in
@@ -289,7 +295,8 @@ final class DataFiles: Sendable {
 
   // MARK: - Syncing
 
-  /// The staging files that have bytes which no sync covers; from now on only later bytes count.
+  /// The files, but for the journal file that records go into, that have bytes which no sync covers; from now on
+  /// only later bytes count.
   func takeUnsynced() -> [UInt32: File] {
     state.withLock { s in
       defer { s.unsynced = [:] }

@@ -175,7 +175,7 @@ extension Journal {
     }
     let files = DataFiles(directory: directory, lastNumber: header.lastNumber)
     let lost = try StoreError.wrapping { () throws(SystemError) in
-      files.add(file, number, named: JournalFile.name(number))
+      files.add(file, number, named: JournalFile.name(number), isSynced: false)
       return try openFiles(names, in: directory, files, replay, isSameBoot: reader.isSameBoot)
     }
     var overlay = replay.overlay
@@ -233,7 +233,8 @@ extension Journal {
       guard let number = JournalFile.number(name) ?? DataFiles.stageNumber(name),
         files.file(number) == nil
       else { continue }
-      files.add(try File.regular("\(directory)/\(name)", .readWrite), number, named: name)
+      files.add(
+        try File.regular("\(directory)/\(name)", .readWrite), number, named: name, isSynced: false)
     }
     var lost = LostBytes()
     for run in replay.runs {

@@ -169,11 +169,13 @@ extension Journal {
       if state.withLock({ $0.file.end }) - copied < 64 << 10 { break }
     }
     let room = try new.makeRoom()
-    let staging = files.takeUnsynced()
+    // The old file too: bytes of files stay in it.
+    var unsynced = files.takeUnsynced()
+    if !files.givenUp.contains(old.number) { unsynced[old.number] = old.file }
     do throws(SystemError) {
-      for file in staging.values { try file.syncData() }
+      for file in unsynced.values { try file.syncData() }
     } catch {
-      fail(error, givingUp: Set(staging.keys))
+      fail(error, givingUp: Set(unsynced.keys))
       throw error
     }
     try new.sync()

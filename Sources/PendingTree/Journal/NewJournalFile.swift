@@ -111,7 +111,7 @@ struct NewJournalFile {
   func rename(room: JournalRoom, files: DataFiles) throws(SystemError) -> JournalFile {
     let name = JournalFile.name(number)
     try FileSystem.rename(file.path, to: "\(directory)/\(name)")
-    files.add(file, number, named: name)
+    files.add(file, number, named: name, isSynced: true)
     return JournalFile(number: number, file: file, seed: seed, end: end, room: room)
   }
 }
