@@ -22,11 +22,18 @@ package final class RecordedTree: Base {
   /// time.
   struct Loan: @unchecked Sendable { let rows: TreeRows }
 
+  /// What an open transaction makes: the state that is published next, and where numbers come from.
+  /// The thread that prepared it uses it.
+  struct Prepared: @unchecked Sendable {
+    var state: TreeState
+    let numbers: NumberSource
+  }
+
   struct Writer {
     var loan: Loan
     var state: TreeState
-    /// The state that is published next; nil while no transaction is open.
-    var prepared: TreeState?
+    /// Nil while no transaction is open.
+    var prepared: Prepared?
   }
 
   /// The path of the file.
@@ -72,11 +79,7 @@ package final class RecordedTree: Base {
   }
 
   package func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
-    try read { rows in
-      try rows.places(of: number).map {
-        InodeName(directory: $0.parent, name: try rows.name(at: $0))
-      }
-    }
+    try read { try $0.names(of: number) }
   }
 
   /// Reads rows through a connection of the pool. No transaction outlives a statement, so what is
@@ -117,7 +120,7 @@ package final class RecordedTree: Base {
     }
     let rows = loan.rows
     do throws(BaseError) {
-      let state = try accessing {
+      let prepared = try accessing {
         try rows.database.prepared("BEGIN IMMEDIATE").run()
         let advance = Advance(
           rows: rows, from: before, to: head.view, numbers: numbers, hints: hints, now: now)
@@ -132,9 +135,9 @@ package final class RecordedTree: Base {
         try rows.set(state)
         // Room on the disk is found now, and not when the head is set already.
         try rows.database.flushPages()
-        return state
+        return Prepared(state: state, numbers: numbers)
       }
-      writer.withLock { $0.prepared = state }
+      writer.withLock { $0.prepared = prepared }
     } catch {
       rows.database.rollBack()
       throw error
@@ -156,7 +159,7 @@ package final class RecordedTree: Base {
       throw error
     }
     writer.withLock {
-      $0.state = prepared
+      $0.state = prepared.state
       $0.prepared = nil
     }
   }

@@ -67,9 +67,9 @@ final class RecordedTreeHistory {
     clock += 1
   }
 
-  /// Changes the head and the tree.
+  /// Changes the head and the tree; `beforeShown` is called when the rows are prepared and not shown yet.
   func advance(
-    hints: NumberHints = NumberHints(),
+    hints: NumberHints = NumberHints(), beforeShown: (RecordedTree) throws -> Void = { _ in },
     _ body: (inout TreeMaps, inout TreeMaps.Entries) throws -> Void
   ) throws {
     let before = view
@@ -78,6 +78,7 @@ final class RecordedTreeHistory {
     let batch = tree.batch
     try tree.prepare(head(), from: before, hints: hints, numbers: numbers, now: now)
     #expect(tree.batch == batch)
+    try beforeShown(tree)
     try tree.publish()
     #expect(tree.batch == batch + 2)
   }

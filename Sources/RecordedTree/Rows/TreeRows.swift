@@ -145,6 +145,13 @@ final class TreeRows {
     return places
   }
 
+  /// Returns the names of an inode.
+  func names(of number: InodeNumber) throws(DatabaseError) -> [InodeName] {
+    try places(of: number).map { (place) throws(DatabaseError) in
+      InodeName(directory: place.parent, name: try name(at: place))
+    }
+  }
+
   /// Returns the name at a place.
   func name(at place: InodePlace) throws(DatabaseError) -> FileName {
     let statement = try database.prepared(

@@ -1,0 +1,81 @@
+package import Inodes
+import Synchronization
+
+// The rows of a head that nobody else sees yet.
+
+extension RecordedTree {
+  /// The tree of the head that was prepared, before ``publish()`` shows it; without one, the tree that is shown.
+  ///
+  /// - Concurrency: any thread; calls wait for each other.
+  package var prepared: any Base { PreparedTree(self) }
+
+  /// Gives what the prepared tree has under a number another one of the store, at all its names. What is in a
+  /// directory stays in it.
+  ///
+  /// A head must have been prepared. Nothing happens if no name leads to the number.
+  ///
+  /// - Returns: the new number; nil if nothing happened.
+  /// - Throws: ``BaseError``; then the rows are as before the head was prepared, and the transaction is gone.
+  /// - Complexity: O(*m* log *n*) for *m* names of the inode, or names in the directory.
+  @discardableResult
+  package func renumber(_ number: InodeNumber) throws(BaseError) -> InodeNumber? {
+    precondition(number != .root, "the root directory has one number")
+    do throws(BaseError) {
+      return try writer.withLock { (writer) throws(BaseError) in
+        guard let prepared = writer.prepared else {
+          preconditionFailure("a number is changed while a head is prepared")
+        }
+        let rows = writer.loan.rows
+        return try accessing {
+          guard let row = try rows.inode(number) else { return nil }
+          let new = try prepared.numbers.number()
+          try rows.renumber(row, to: new)
+          return new
+        }
+      }
+    } catch {
+      withdraw()
+      throw error
+    }
+  }
+}
+
+/// The rows as the connection that writes has them, its open transaction included.
+private final class PreparedTree: Base {
+  private let tree: RecordedTree
+
+  init(_ tree: RecordedTree) {
+    self.tree = tree
+  }
+
+  var batch: UInt64 { tree.batch }
+
+  private func read<Result: Sendable>(
+    _ body: (TreeRows) throws -> Result
+  ) throws(BaseError) -> Result {
+    try tree.writer.withLock { (writer) throws(BaseError) in
+      let rows = writer.loan.rows
+      return try accessing { try body(rows) }
+    }
+  }
+
+  func child(
+    of directory: InodeNumber, named name: FileName
+  ) throws(BaseError) -> BaseEntry? {
+    try read { try $0.child(of: directory, named: name) }
+  }
+
+  func page(
+    of directory: InodeNumber, after cookie: EntryCookie, limit: Int
+  ) throws(BaseError) -> [BaseEntry] {
+    try read { try $0.page(of: directory, after: cookie, limit: limit) }
+  }
+
+  func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
+    try read { try $0.inode(number)?.inode }
+  }
+
+  func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
+    try read { try $0.names(of: number) }
+  }
+}
