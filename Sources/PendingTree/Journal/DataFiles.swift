@@ -175,7 +175,7 @@ final class DataFiles: Sendable {
       s.unrecorded[Place(source: stage.number, offset: stage.end)] = Unrecorded(sums: sums)
       note(sums, stage.number, &s)
       // Not before the bytes are written: a sync that runs meanwhile does not cover them.
-      s.unsynced[stage.number] = stage.file
+      if !s.givenUp.contains(stage.number) { s.unsynced[stage.number] = stage.file }
     }
     return (stage.number, stage.end)
   }
@@ -301,6 +301,13 @@ final class DataFiles: Sendable {
     state.withLock { s in
       defer { s.unsynced = [:] }
       return s.unsynced
+    }
+  }
+
+  /// A file that was synced has more bytes, which no sync covers.
+  func noteUnsynced(_ number: UInt32) {
+    state.withLock { s in
+      if let entry = s.files[number], !s.givenUp.contains(number) { s.unsynced[number] = entry.file }
     }
   }
 

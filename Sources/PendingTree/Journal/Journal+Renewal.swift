@@ -186,6 +186,8 @@ extension Journal {
       try last.copy(from: old, copied..<s.file.end, files: files)
       try last.append(sums: files.unrecordedSums(inJournal: old.number), of: old.number)
       try last.flush()
+      // Bytes that came since the sync stay in the old file.
+      if s.file.end > copied { files.noteUnsynced(old.number) }
       s.file = try last.rename(room: room, files: files)
       s.durable = max(s.durable, durable)
       s.phase = .renewing(nil)

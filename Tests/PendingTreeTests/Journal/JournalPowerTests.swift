@@ -223,6 +223,39 @@ struct JournalPowerTests {
     }
   }
 
+  @Test("What is written while the journal is begun anew is on the disk after the next sync (I8)")
+  func writtenInRenewal() throws {
+    let path = try path()
+    try FileSystem.makeDirectory(path)
+    let keepers = Monitor<[JournalKeeper]>([])
+    let failures = Monitor<[String]>([])
+    let disk = try PowerDisk(path) { _, call, phase in
+      // Between the sync of the old files and the first record in the new one.
+      guard call == .sync, case .after(let place) = phase,
+        (try? FileSystem.readlink(place))?.hasSuffix(".tmp") ?? place.hasSuffix(".tmp"),
+        let keeper = keepers.withLock({ $0.popLast() })
+      else { return }
+      do {
+        try keeper.save("late", Self.text(0))
+        try keeper.save("large", Self.text(2))
+      } catch {
+        failures.withLock { $0.append("\(error)") }
+      }
+    }
+    let keeper = try JournalKeeper(path)
+    try keeper.save("a", "a")
+    keepers.withLock { $0 = [keeper] }
+    try keeper.renew()
+    #expect(keepers.withLock { $0.isEmpty } && failures.withLock { $0 } == [])
+    try keeper.journal.sync()
+    let image = try directory.get().file("image")
+    try disk.image(at: image, .nothing)
+    disk.stop()
+    let found = try JournalKeeper(image, boot: "other")
+    #expect(found.recovery.losses == [])
+    #expect(try found.text("late") == Self.text(0) && found.text("large") == Self.text(2))
+  }
+
   @Test("Whatever call the process is killed at, all that was answered is there", arguments: 0..<4)
   func dying(lane: Int) async throws {
     for nth in stride(from: lane + 1, to: 500, by: 4) {
