@@ -23,6 +23,8 @@ package struct LiveBytes: Sendable {
     add(file.content)
     if let saved = file.saved { add(saved.content) }
     if let counted = file.counted { add(counted.content) }
+    // A version that takes a new name alone, and no newer bytes, reads these again.
+    if let taken = file.taken { add(taken) }
   }
 
   /// Adds what a file's content refers to, such as one that a cut is about to store.

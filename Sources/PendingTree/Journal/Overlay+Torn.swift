@@ -42,7 +42,8 @@ extension Overlay {
     var found: [String] = []
     for (number, node) in nodes {
       guard let file = node.file else { continue }
-      let contents = [file.content, file.saved?.content, file.counted?.content].compactMap(\.self)
+      let contents = [file.content, file.saved?.content, file.counted?.content, file.taken]
+        .compactMap(\.self)
       if !contents.allSatisfy(all.spare) { found.append(title(number)) }
     }
     return found.sorted()
@@ -58,6 +59,7 @@ extension Overlay {
       guard let node = nodes[number], var file = node.file else { continue }
       if let saved = file.saved, !lost.spare(saved.content) { file.saved = nil }
       if let counted = file.counted, !lost.spare(counted.content) { file.counted = nil }
+      if let taken = file.taken, !lost.spare(taken) { file.taken = nil }
       if lost.spare(file.content) {
         nodes[number]?.file = file
         continue

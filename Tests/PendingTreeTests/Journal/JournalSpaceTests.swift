@@ -46,6 +46,37 @@ struct JournalSpaceTests {
     #expect(try keeper.text("a") == "a" && keeper.text("b") == "b")
   }
 
+  @Test("Bytes that the newest version has stay while a later one may read them again (I9)")
+  func taken() throws {
+    let keeper = try JournalKeeper(path())
+    for (name, count) in [("small", 100), ("large", 100_000)] {
+      let bytes = [UInt8].random(seed: 1, count)
+      try keeper.save(name, bytes)
+      let number = try #require(keeper.number(name))
+      let content = try #require(keeper.overlay.nodes[number]?.file?.content)
+      var after = keeper.overlay
+      after.nodes[number]?.file?.taken = content
+      let edits = OverlayEdits(from: keeper.overlay, to: after)
+      keeper.journal.settle(1, isCommitted: true, epochs: [:], edits)
+      keeper.state.withLock { $0.overlay.apply(edits) }
+      try keeper.save(name, "newer")
+      try keeper.renewWithNewStage()
+      try keeper.save(name, "newest")
+      try keeper.renewWithNewStage()
+      try keeper.collect()
+      for found in [keeper, try JournalKeeper(keeper.directory, lastCut: 1)] {
+        let taken = try #require(found.overlay.nodes[number]?.file?.taken)
+        var extents: [Extent] = []
+        taken.extents.forEach { extents.append($0) }
+        #expect(!extents.isEmpty)
+        for extent in extents {
+          let part = bytes[Int(extent.start)..<Int(extent.end)]
+          #expect(try JournalKeeper.read(extent, from: found.journal) == Array(part))
+        }
+      }
+    }
+  }
+
   @Test("Bytes that no record names yet keep their file, until they are recorded or abandoned")
   func unrecorded() throws {
     for count in [100, 100_000] {
