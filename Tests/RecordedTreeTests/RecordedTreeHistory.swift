@@ -69,14 +69,15 @@ final class RecordedTreeHistory {
 
   /// Changes the head and the tree; `beforeShown` is called when the rows are prepared and not shown yet.
   func advance(
-    hints: NumberHints = NumberHints(), beforeShown: (RecordedTree) throws -> Void = { _ in },
+    hints: @autoclosure () -> NumberHints = NumberHints(),
+    beforeShown: (RecordedTree) throws -> Void = { _ in },
     _ body: (inout TreeMaps, inout TreeMaps.Entries) throws -> Void
   ) throws {
     let before = view
     try change(body)
     let tree = try #require(tree)
     let batch = tree.batch
-    try tree.prepare(head(), from: before, hints: hints, numbers: numbers, now: now)
+    try tree.prepare(head(), from: before, hints: hints(), numbers: numbers, now: now)
     #expect(tree.batch == batch)
     try beforeShown(tree)
     try tree.publish()

@@ -291,6 +291,51 @@ struct RecordedTreeTests {
     #expect(try time() == history.now)
   }
 
+  @Test("what the cut took goes on showing its times, and what others changed shows the clock's")
+  func takenTimes() throws {
+    for hasOthers in [false, true] {
+      let history = try history { entries in
+        for name in ["f", "d/f", "e/f"] { put(name, "old", in: &entries) }
+      }
+      func times(_ text: String) throws -> [Attributes.Time?] {
+        let number = try #require(try history.number(path(text)))
+        let record = try #require(try history.tree?.inode(number)?.record)
+        return [record.shownTime ?? record.attributes.mtime, record.changed]
+      }
+      func shown(_ seconds: Int64) -> NumberHints.Times {
+        NumberHints.Times(
+          modified: .init(seconds: seconds, nanoseconds: 1),
+          changed: .init(seconds: seconds, nanoseconds: 2))
+      }
+      var hints = NumberHints()
+      let number = try #require(try history.number(path("d/f")))
+      hints.files = [file(number, "new", at: path("d/f"))]
+      for (index, name) in ["f", "d/f", "d", "e", "d/g", ""].enumerated() {
+        hints.times[path(name)] = shown(Int64(index) + 10)
+      }
+      try history.advance(hints: hints) { maps, entries in
+        put("d/f", "new", in: &entries)
+        put("d/g", "mine", in: &entries)
+        put("e/g", "mine", in: &entries)
+        put("g", "mine", in: &entries)
+        hints.own = try maps.view(entries)
+        guard hasOthers else { return }
+        put("f", "theirs", in: &entries)
+        put("e/theirs", "theirs", in: &entries)
+      }
+      #expect(try history.tree?.faults(comparedWith: history.view) == [])
+      func expect(_ name: String, isOfOthers: Bool) throws {
+        let hint = try #require(hints.times[path(name)])
+        let clock: [Attributes.Time?] = [history.now, history.now]
+        let isShown = try times(name) == [hint.modified, hint.changed]
+        #expect(isShown != (isOfOthers && hasOthers), "\(name)")
+        if isOfOthers, hasOthers, name != "f" { #expect(try times(name) == clock, "\(name)") }
+      }
+      for name in ["d/f", "d", "d/g"] { try expect(name, isOfOthers: false) }
+      for name in ["f", "e", ""] { try expect(name, isOfOthers: true) }
+    }
+  }
+
   @Test("rows that were withdrawn are not shown, and the next are")
   func withdrawn() throws {
     let history = try history { entries in put("f", "one", in: &entries) }

@@ -70,6 +70,7 @@ final class Advance {
     try placeHintedFiles()
     try removeNameless()
     try setDirectoryTimes()
+    try keepTimes()
   }
 
   // MARK: - Paths

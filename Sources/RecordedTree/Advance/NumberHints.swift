@@ -1,4 +1,6 @@
 package import Inodes
+package import LLVSCore
+package import TreeNames
 
 /// The inode numbers that the working tree has for what a new head brings, because a program made or
 /// moved it and the cut took it.
@@ -28,10 +30,30 @@ package struct NumberHints: Sendable {
     }
   }
 
+  /// The times that the working tree shows of an inode.
+  package struct Times: Hashable, Sendable {
+    /// st_mtime.
+    package var modified: Attributes.Time
+    /// st_ctime.
+    package var changed: Attributes.Time
+
+    /// Creates times.
+    package init(modified: Attributes.Time, changed: Attributes.Time) {
+      (self.modified, self.changed) = (modified, changed)
+    }
+  }
+
   /// The files.
   package var files: [File] = []
   /// The directories that the cut took, made or moved, with their paths in the working tree.
   package var directories: [TreePath: InodeNumber] = [:]
+
+  /// The times of what the cut took, and of directories in which it took names, by their paths in the working
+  /// tree: they go on being shown.
+  package var times: [TreePath: Times] = [:]
+  /// The tree of the version that has what was taken and nothing of others; nil if that is the new head's. Where
+  /// the new head shows something else, the clock's time counts.
+  package var own: TreeView?
 
   /// Creates hints without any number.
   package init() {}
