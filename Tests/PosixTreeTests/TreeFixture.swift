@@ -13,6 +13,8 @@ final class MemoryJournal: ChangeJournal {
     var changes: [Change] = []
     var bytes: [UInt8] = []
     var refusal: StoreError?
+    /// Runs before the next reading of bytes.
+    var beforeRead: (@Sendable () throws -> Void)?
   }
 
   private let state = Mutex(State())
@@ -22,6 +24,11 @@ final class MemoryJournal: ChangeJournal {
 
   /// Makes all further appends fail; nil makes them succeed again.
   func refuse(with error: StoreError?) { state.withLock { $0.refusal = error } }
+
+  /// Runs a closure before the next reading of bytes; an error of the store is what the reading throws.
+  func beforeRead(_ body: @escaping @Sendable () throws -> Void) {
+    state.withLock { $0.beforeRead = body }
+  }
 
   func append(_ changes: [Change], mayUseReserve: Bool) throws(StoreError) {
     let refusal = state.withLock { state -> StoreError? in
@@ -46,6 +53,20 @@ final class MemoryJournal: ChangeJournal {
     _ source: UInt32, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
     let count = buffer.count
+    let before = state.withLock { state in
+      defer { state.beforeRead = nil }
+      return state.beforeRead
+    }
+    if let before {
+      do {
+        try before()
+      } catch let error as StoreError {
+        throw error
+      } catch {
+        throw .corrupt("\(error)")
+      }
+      throw .corrupt("the bytes are gone")
+    }
     let bytes = state.withLock { Array($0.bytes[Int(offset)..<(Int(offset) + count)]) }
     buffer.copyBytes(from: bytes)
   }

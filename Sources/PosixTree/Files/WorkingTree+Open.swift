@@ -24,6 +24,7 @@ extension WorkingTree {
   ///   - mode: the ways in which it is opened.
   ///   - process: the process that opens it; 0 where nobody knows.
   ///   - accessing: false for O_NOATIME.
+  /// - Returns: the handle, and what the open did.
   /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, the error of the recorded tree, or of the journal:
   ///   then nothing has changed.
   package func open(

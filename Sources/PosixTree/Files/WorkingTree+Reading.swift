@@ -7,13 +7,14 @@ package import TreeNames
 // store.
 
 extension WorkingTree {
-  /// Reads bytes of a file and says how many; fewer than asked only at its end.
+  /// Reads bytes of a file, fewer than asked only at its end.
   ///
   /// - Parameters:
   ///   - number: the file.
   ///   - offset: the first byte.
   ///   - buffer: takes the bytes.
   ///   - accessing: false for O_NOATIME; else the access time is updated as the rules say.
+  /// - Returns: the number of bytes.
   /// - Throws: ``FSError/isDirectory``, ``FSError/stale``, ``FSError/store(_:)`` with
   ///   ``StoreError/corrupt(_:)`` where bytes are not what was written.
   package func read(
