@@ -177,17 +177,22 @@ struct LineFinder {
     }
   }
 
-  /// Returns lines that have one of the very texts; nil if the text does not have all that it must.
-  func exactLines(of text: String, _ limit: Int) -> [SearchHit.Line]? {
+  /// Returns lines that have one of the very texts; nil if the text does not have all that one of the
+  /// query's alternatives, those with these numbers, asks for.
+  func exactLines(
+    of text: String, _ limit: Int, meeting alternatives: [Int]
+  ) -> [SearchHit.Line]? {
     let bytes = Array(text.utf8)
-    let groups = query.exactGroups.map { $0.map { Array($0.utf8) } }
+    let all = query.alternatives
+    let groups = alternatives.map { all[$0].exactGroups.map { $0.map { Array($0.utf8) } } }
     func place(of word: [UInt8], in part: ArraySlice<UInt8>) -> Int? {
       part.firstRange(of: word)?.lowerBound
     }
-    guard
-      groups.allSatisfy({ group in group.contains { place(of: $0, in: bytes[...]) != nil } })
-    else { return nil }
-    let words = groups.flatMap { $0 }
+    let met = groups.filter { groups in
+      groups.allSatisfy { group in group.contains { place(of: $0, in: bytes[...]) != nil } }
+    }
+    guard !met.isEmpty else { return nil }
+    let words = met.joined().flatMap { $0 }
     var lines: [SearchHit.Line] = []
     var (start, number) = (0, 1)
     while start < bytes.count, lines.count < limit {

@@ -81,7 +81,7 @@ extension SearchIndex {
     let sql = SearchSQL(request)
     let rows = try database.statement(sql.hits)
     defer { rows.close() }
-    bind(rows, request)
+    bind(rows, sql.parameters)
     var finder = LineFinder(request.query, wanted: request.isExact ? 0 : request.lineCount)
     while try rows.step() {
       guard request.isExact || result.hits.count < request.limit else { break }
@@ -94,7 +94,9 @@ extension SearchIndex {
       else { continue }
       var hit = SearchHit(path: path, version: found.version)
       if request.isExact {
-        guard let text = try text(), let lines = finder.exactLines(of: text, request.lineCount)
+        let met = rows.text(3).split(separator: ",").compactMap { Int($0) }
+        guard let text = try text(),
+          let lines = finder.exactLines(of: text, request.lineCount, meeting: met)
         else { continue }
         hit.lines = lines
       } else if request.lineCount > 0, let text = try text() {
@@ -108,22 +110,18 @@ extension SearchIndex {
       if result.hits.count == request.limit {
         let count = try database.statement(sql.count)
         defer { count.close() }
-        bind(count, request)
+        bind(count, sql.parameters)
         result.count = try count.step() ? Int(count.integer(0)) : 0
       }
     }
   }
 
-  private func bind(_ rows: Statement, _ request: Request) {
-    let values = [
-      request.query.textExpression, request.query.nameExpression, request.query.excludedText,
-    ]
-    for (index, value) in values.enumerated() where index < rows.parameterCount {
-      rows.bind(Int32(index + 1), value)
-    }
-    let below = KeyRange.below(request.directory)
-    for (index, key) in below.enumerated() where index + 4 <= rows.parameterCount {
-      rows.bind(Int32(index + 4), key)
+  private func bind(_ rows: Statement, _ parameters: [SearchSQL.Parameter]) {
+    for (index, value) in parameters.enumerated() where index < rows.parameterCount {
+      switch value {
+      case .key(let key): rows.bind(Int32(index + 1), key)
+      case .text(let text): rows.bind(Int32(index + 1), text)
+      }
     }
   }
 

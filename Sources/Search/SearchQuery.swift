@@ -23,10 +23,16 @@ package struct SearchQuery: Hashable, Sendable {
   /// The most terms of a query; further ones make no query.
   private static let termLimit = 256
 
+  /// The most groups that ask for a word of the text or one of the name: each doubles the queries.
+  private static let mixedLimit = 4
+
   /// Each group is one term, or several of which one is enough.
   private(set) var groups: [[Term]] = []
 
-  /// Parses the words; nil if there is no word that must be there, or more than 256 words.
+  private init(groups: [[Term]]) { self.groups = groups }
+
+  /// Parses the words; nil if there is no word that must be there, more than 256 words, or more than
+  /// four times a word of the text or one of the name.
   package init?(_ text: String) {
     var parser = Parser(rest: Substring(text))
     var joinsNext = false
@@ -45,7 +51,25 @@ package struct SearchQuery: Hashable, Sendable {
         joinsNext = false
       }
     }
-    guard groups.contains(where: { !$0[0].isExcluded }) else { return nil }
+    guard groups.contains(where: { !$0[0].isExcluded }),
+      groups.count(where: Self.isMixed) <= Self.mixedLimit
+    else { return nil }
+  }
+
+  private static func isMixed(_ group: [Term]) -> Bool {
+    group.contains { $0.isName != group[0].isName }
+  }
+
+  /// Queries of which one is enough. In none of them is a word of the text or one of the name enough, as
+  /// both have an index of their own.
+  var alternatives: [SearchQuery] {
+    var all: [[[Term]]] = [[]]
+    for group in groups {
+      let choices =
+        Self.isMixed(group) ? [group.filter { !$0.isName }, group.filter(\.isName)] : [group]
+      all = choices.flatMap { choice in all.map { $0 + [choice] } }
+    }
+    return all.map { SearchQuery(groups: $0) }
   }
 
   /// The query for FTS5 of all that must be in the text; nil if all words are about names.
@@ -73,7 +97,7 @@ package struct SearchQuery: Hashable, Sendable {
   /// The terms by which lines are chosen.
   var lineTerms: [Term] { groups.joined().filter { !$0.isExcluded && !$0.isName } }
 
-  /// The texts that a file must have byte by byte: one of each group.
+  /// The texts that a file must have byte by byte: one of each group. It is asked of an alternative.
   var exactGroups: [[String]] {
     groups.map { $0.filter { !$0.isExcluded && !$0.isName }.map(\.text) }.filter { !$0.isEmpty }
   }
@@ -82,7 +106,7 @@ package struct SearchQuery: Hashable, Sendable {
 extension SearchQuery.Term {
   /// True if one of both terms can be enough.
   fileprivate func canBeEither(_ other: Self) -> Bool {
-    isExcluded == other.isExcluded && isName == other.isName && !isExcluded
+    !isExcluded && !other.isExcluded
   }
 }
 

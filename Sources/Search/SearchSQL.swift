@@ -1,17 +1,42 @@
-/// The queries of a search. Parameter 1 is what the text must have, 2 what the name must have, 3
-/// what the text must not have; 4 to 7 are the ranges of the directory's keys.
+/// The queries of a search.
 struct SearchSQL {
+  /// The numbers of parameters in the text of a query.
+  private struct Names {
+    var text: String
+    var name: String
+    var excluded: String
+
+    /// Parameters 1 to 4 are the ranges of the directory's keys; three more belong to each
+    /// alternative.
+    init(ofAlternative index: Int) {
+      let first = 5 + 3 * index
+      (text, name, excluded) = ("?\(first)", "?\(first + 1)", "?\(first + 2)")
+    }
+  }
+
   private let request: SearchIndex.Request
-  private let hasText: Bool
-  private let hasName: Bool
+  private let alternatives: [SearchQuery]
 
   init(_ request: SearchIndex.Request) {
     self.request = request
-    hasText = request.query.textExpression != nil
-    hasName = request.query.nameExpression != nil
+    alternatives = request.query.alternatives
   }
 
-  /// Rows of the path's id or the pending file's number, the version, and 1 for a pending file.
+  /// The values of the parameters, in order.
+  var parameters: [Parameter] {
+    KeyRange.below(request.directory).map { .key($0) }
+      + alternatives.flatMap { query in
+        [query.textExpression, query.nameExpression, query.excludedText].map { .text($0) }
+      }
+  }
+
+  enum Parameter {
+    case key([UInt8])
+    case text(String?)
+  }
+
+  /// Rows of the path's id or the pending file's number, the version, 1 for a pending file, and the
+  /// numbers of the alternatives that it meets, with commas.
   var hits: String {
     let order =
       switch request.order {
@@ -31,7 +56,8 @@ struct SearchSQL {
         """
     let limit = request.isExact ? "" : "LIMIT \(max(0, request.limit))"
     return """
-      SELECT id, version, isPending, \(key) AS key FROM (\(union(withRank: true))) AS hits
+      SELECT id, version, isPending, group_concat(DISTINCT alternative), \(key) AS key
+        FROM (\(union(withRank: true))) AS hits
         GROUP BY isPending, id, version ORDER BY \(order) \(limit)
       """
   }
@@ -44,14 +70,19 @@ struct SearchSQL {
   }
 
   private func union(withRank: Bool) -> String {
-    var parts = parts(of: request.includesHistory ? .history : .head, withRank: withRank)
-    if !request.pending.isEmpty { parts += self.parts(of: .pending, withRank: withRank) }
-    return parts.joined(separator: " UNION ALL ")
+    let places: [Place] =
+      [request.includesHistory ? .history : .head] + (request.pending.isEmpty ? [] : [.pending])
+    return places.flatMap { place in
+      alternatives.indices.flatMap { parts(of: place, alternative: $0, withRank: withRank) }
+    }.joined(separator: " UNION ALL ")
   }
 
   private enum Place { case head, history, pending }
 
-  private func parts(of place: Place, withRank: Bool) -> [String] {
+  private func parts(of place: Place, alternative index: Int, withRank: Bool) -> [String] {
+    let query = alternatives[index]
+    let (hasText, hasName) = (query.textExpression != nil, query.nameExpression != nil)
+    let wanted = Names(ofAlternative: index)
     let (words, names, files, path, content, version, time) =
       switch place {
       case .head: ("words", "names", "tree", "tree.path", "tree.content", "NULL", "tree.time")
@@ -72,34 +103,35 @@ struct SearchSQL {
       if !request.directory.isEmpty {
         rest += """
            AND EXISTS (SELECT 1 FROM paths WHERE paths.id = \(path)
-            AND (key >= ?4 AND key < ?5 OR key >= ?6 AND key < ?7))
+            AND (key >= ?1 AND key < ?2 OR key >= ?3 AND key < ?4))
           """
       }
     }
     func select(_ rank: String) -> String {
       """
       SELECT \(path) AS id, \(version) AS version, \(place == .pending ? 1 : 0) AS isPending,
-        \(withRank ? rank : "0") AS rank, \(time) AS time
+        \(withRank ? rank : "0") AS rank, \(time) AS time, \(index) AS alternative
       """
     }
-    let inName = "\(path) IN (SELECT rowid FROM \(names) WHERE \(names) MATCH ?2)"
+    let inName = "\(path) IN (SELECT rowid FROM \(names) WHERE \(names) MATCH \(wanted.name))"
     var parts: [String] = []
     if hasText {
       parts.append(
         """
         \(select("\(words).rank")) FROM \(words) JOIN \(files) ON \(content) = \(words).rowid
-          WHERE \(words) MATCH ?1\(hasName ? " AND \(inName)" : "")\(rest)
+          WHERE \(words) MATCH \(wanted.text)\(hasName ? " AND \(inName)" : "")\(rest)
         """)
     }
     // Words that are all in the name count ten times as much.
     guard hasName != hasText, !request.isExact || !hasText else { return parts }
-    if request.query.excludedText != nil {
-      rest += " AND \(content) NOT IN (SELECT rowid FROM \(words) WHERE \(words) MATCH ?3)"
+    if query.excludedText != nil {
+      let excluded = "SELECT rowid FROM \(words) WHERE \(words) MATCH \(wanted.excluded)"
+      rest += " AND \(content) NOT IN (\(excluded))"
     }
     parts.append(
       """
       \(select("10 * \(names).rank")) FROM \(names) JOIN \(files) ON \(path) = \(names).rowid
-        WHERE \(names) MATCH \(hasText ? "?1" : "?2")\(rest)
+        WHERE \(names) MATCH \(hasText ? wanted.text : wanted.name)\(rest)
       """)
     return parts
   }

@@ -34,6 +34,21 @@ struct SearchTests {
     #expect(try place.search("run").hits[0].lines.map(\.number) == [1])
   }
 
+  @Test("a word of the text or one of the name is enough where OR stands between them")
+  func mixed() throws {
+    try place.write([
+      "list": "milk", "soup": "Rice and milk", "list rice": "nothing", "other": "bread",
+    ])
+    #expect(try place.found("rice OR name:list") == ["list", "list rice", "soup"])
+    #expect(try place.found("name:list OR rice milk") == ["list", "soup"])
+    #expect(try place.found("rice OR name:list -milk") == ["list rice"])
+    #expect(try place.found("bread OR name:soup OR name:list milk OR name:other").count == 3)
+    #expect(try place.search("rice OR name:list") { $0.limit = 1 }.count == 3)
+    #expect(try place.found("rice OR name:list") { $0.isExact = true } == ["list", "list rice"])
+    #expect(try place.search("rice OR name:list").hits.count == 3)
+    #expect(SearchQuery(String(repeating: "a OR name:b ", count: 5)) == nil)
+  }
+
   @Test("the lines with most of the words are shown, and none that only begins like a word")
   func lines() throws {
     try place.write(["a": "control\ncontract\nword\ncontract word\ncontracting"])
