@@ -44,7 +44,10 @@ struct ExchangeOutcome {
       retrieved.map { Self.text("From \(name): ", $0, retrieving) }
     }
 
-    var delivered: String? { sent.map { Self.text("To \(name): ", $0, sending) } }
+    /// Without what was said already of the other half.
+    var delivered: String? {
+      sent.map { Self.text("To \(name): ", $0, sending.filter { !retrieving.contains($0) }) }
+    }
 
     private static func text(_ start: String, _ count: Int, _ notes: [String]) -> String {
       let number = count == 0 ? "nothing" : count == 1 ? "1 version" : "\(count) versions"
