@@ -54,6 +54,43 @@ struct SequenceRuns: Hashable, Sendable {
     return all
   }
 
+  /// Returns the numbers up to a bound that are not in the set.
+  ///
+  /// - Complexity: O(*n*) in the number of runs.
+  func gaps(upTo bound: UInt64) -> SequenceRuns {
+    var gaps = SequenceRuns()
+    forEachGap(upTo: bound) { gap in
+      gaps.runs.append(gap)
+      return true
+    }
+    return gaps
+  }
+
+  /// Returns true if the set holds all numbers up to a bound that are not in another.
+  ///
+  /// - Complexity: O(*n* + *m*) in the number of runs.
+  func holdsGaps(of other: SequenceRuns, upTo bound: UInt64) -> Bool {
+    var place = 0
+    return other.forEachGap(upTo: bound) { gap in
+      while place < runs.count, runs[place].upperBound < gap.lowerBound { place += 1 }
+      return place < runs.count && runs[place].lowerBound <= gap.lowerBound
+        && gap.upperBound <= runs[place].upperBound
+    }
+  }
+
+  /// Calls a body with each run of numbers up to a bound that are not in the set, in order, until it
+  /// returns false; returns its last result, or true.
+  @discardableResult
+  private func forEachGap(upTo bound: UInt64, _ body: (ClosedRange<UInt64>) -> Bool) -> Bool {
+    var next: UInt64 = 0
+    for run in runs {
+      guard next <= bound else { return true }
+      if run.lowerBound > next, !body(next...Swift.min(run.lowerBound - 1, bound)) { return false }
+      next = run.upperBound + 1
+    }
+    return next > bound || body(next...bound)
+  }
+
   /// Returns true if all numbers of another set are in this one.
   func isSuperset(of other: SequenceRuns) -> Bool {
     other.runs.allSatisfy { run in

@@ -36,6 +36,10 @@ struct RemoteView: Sendable {
 
   private var known: [BundleName: KnownBundle] = [:]
   private var statements: [String: [Statement]] = [:]
+  /// For each writer the sequence numbers of bundles that are going to be removed.
+  private var announced: [String: SequenceRuns] = [:]
+  /// The statements of bundles that announce themselves, which counts for the other bundles only.
+  private var ofThemselves: [String: [Statement]] = [:]
   /// For each writer the greatest sequence number of a bundle that could not be read.
   private var unread: [String: UInt64] = [:]
 
@@ -51,10 +55,29 @@ struct RemoteView: Sendable {
         unread[writer] = max(unread[writer] ?? 0, bundle.name.sequence)
       }
     }
+    names = known.keys.sorted()
+    for (writer, all) in statements { announce(all, of: writer) }
+  }
+
+  /// Gathers what is announced of a writer's bundles.
+  ///
+  /// - Complexity: O(runs of all statements), since the newest repeats what the others announce.
+  private mutating func announce(_ all: [Statement], of writer: String) {
+    var gathered = SequenceRuns()
+    for statement in all.sorted(by: { $1.by < $0.by }) {
+      let claim = statement.claim
+      guard !claim.announces(statement.by) else {
+        ofThemselves[writer, default: []].append(statement)
+        continue
+      }
+      guard !gathered.holdsGaps(of: claim.kept, upTo: claim.upTo) else { continue }
+      gathered = gathered.union(claim.kept.gaps(upTo: claim.upTo))
+    }
+    announced[writer] = gathered
   }
 
   /// The bundles, in order of their names.
-  var names: [BundleName] { known.keys.sorted() }
+  private(set) var names: [BundleName] = []
 
   /// Returns true if a bundle is there.
   func contains(_ name: BundleName) -> Bool { known[name] != nil }
@@ -62,9 +85,11 @@ struct RemoteView: Sendable {
   /// Returns true if a bundle is going to be removed: some bundle says so of it, and not the bundle
   /// itself.
   ///
-  /// - Complexity: O(bundles that speak for its writer).
+  /// - Complexity: O(log runs of what is announced).
   func isAnnounced(_ name: BundleName) -> Bool {
-    statements[name.writer]?.contains { $0.by != name && $0.claim.announces(name) } ?? false
+    if announced[name.writer]?.contains(name.sequence) == true { return true }
+    return ofThemselves[name.writer]?.contains { $0.by != name && $0.claim.announces(name) }
+      ?? false
   }
 
   /// Returns the bundles that announce a bundle.
