@@ -205,7 +205,8 @@ let package = Package(
     .testTarget(
       name: "TreeTests",
       dependencies: store + tree + [
-        "AllocationCounter", "Control", "HistoryTree", "RecordedTree", "TestSupport",
+        "AllocationCounter", "Control", "HistoryTree", "ObjectStoreSupport", "RecordedTree",
+        "TestSupport",
       ]),
     // Runs the program itself, so it is built with the tests.
     .testTarget(

@@ -70,15 +70,19 @@ package struct PeerOpener: Sendable {
     let bundles = BundleRemote(objects, options)
     // What is not encrypted is neither read nor written there.
     if options.keys != nil { return bundles }
-    let hasBundles = try holds(ExchangeFolders.bundles, objects)
-    let hasFiles = try holds(ExchangeFolders.versions, objects)
     if case .directory(_, let isBundles) = address {
-      let bundled = isBundles || hasBundles
-      if !bundled { return files }
+      let hasFiles = try holds(ExchangeFolders.versions, objects)
+      let hasBundles = isBundles ? true : try holds(ExchangeFolders.bundles, objects)
+      if !hasBundles { return files }
       return hasFiles ? SeveralLayouts([bundles, files]) : bundles
     }
-    guard hasFiles else { return bundles }
-    return hasBundles ? SeveralLayouts([bundles, files]) : files
+    let sight = FilesSight(of: options.place, opening.store)
+    if !opening.isNew, sight.isFresh { return bundles }
+    guard try holds(ExchangeFolders.versions, objects) else {
+      sight.noteNone()
+      return bundles
+    }
+    return try holds(ExchangeFolders.bundles, objects) ? SeveralLayouts([bundles, files]) : files
   }
 
   private static func options(

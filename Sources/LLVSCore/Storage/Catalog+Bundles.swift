@@ -19,6 +19,25 @@ extension Catalog {
     return runs
   }
 
+  /// Returns the runs of numbers of the versions in every bundle that was read, by its hash.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` if a row cannot be read.
+  /// - Complexity: O(bundles), in one statement.
+  package func versionsOfBundles(
+    in database: StoreDatabase
+  ) throws(StoreError) -> [Digest: [ClosedRange<UInt32>]] {
+    guard hasBundles else { return [:] }
+    let row = try database.prepared("SELECT hash, versions FROM bundles")
+    defer { row.reset() }
+    var found: [Digest: [ClosedRange<UInt32>]] = [:]
+    while try row.step() {
+      guard let hash = Digest(bytes: row.bytes(0)[...]), let runs = NumberSet.decode(row.bytes(1))
+      else { throw .corrupt("\(path): what is noted of a bundle cannot be read") }
+      found[hash] = runs
+    }
+    return found
+  }
+
   func setVersions(
     _ versions: [VersionNumber], inBundle hash: Digest, in database: StoreDatabase
   ) throws(StoreError) {

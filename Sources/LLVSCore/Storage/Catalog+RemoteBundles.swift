@@ -139,7 +139,8 @@ extension Catalog {
     }
   }
 
-  private func remoteNumber(
+  /// Returns the number of the note about a bundle; nil if there is none.
+  package func remoteNumber(
     _ name: String, in database: StoreDatabase
   ) throws(StoreError) -> Int64? {
     let row = try database.prepared("SELECT number FROM remote_bundles WHERE name = ?")

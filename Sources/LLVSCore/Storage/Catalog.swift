@@ -28,6 +28,8 @@ package final class Catalog: Sendable {
   let hasRemoteBundles: Bool
   /// True if rows have checksums: a reader does not change a store of format 1.
   let hasSums: Bool
+  /// The changes of what is noted of bundles, by this process.
+  package let remoteLedger = RemoteLedger()
   // Leaf locks. The pool's is held to push and pop only. The writer's is held during a transaction:
   // its holder waits for the disk, and only other writers wait for the lock.
   private let pool = Mutex<[Loan]>([])

@@ -80,6 +80,9 @@ extension Store {
       // The commit, which follows, is the first to refer to them.
       try records.sync()
     }
+    if !transaction.bundles.isEmpty || !transaction.remoteBundles.isEmpty {
+      catalog.remoteLedger.noteChange()
+    }
     published.withLock { state in
       state.lastNumber += UInt32(transaction.added.count)
       if let head = transaction.heads.last {

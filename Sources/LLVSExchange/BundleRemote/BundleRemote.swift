@@ -38,10 +38,19 @@ package struct BundleRemote: RemoteLayout {
     }
   }
 
+  /// The session of the step before, for the next of the same command.
+  ///
+  /// - Concurrency: one exchange with a place at a time uses it.
+  private final class Kept: @unchecked Sendable {
+    var session: BundleSession?
+  }
+
   let objects: any ObjectStore
   let options: Options
+  private let kept = Kept()
 
-  /// Creates a remote over an object store.
+  /// Creates a remote over an object store, for one command: an outline, a retrieve and the send that
+  /// follows use one list.
   package init(_ objects: any ObjectStore, _ options: Options) {
     self.objects = objects
     self.options = options
@@ -50,23 +59,39 @@ package struct BundleRemote: RemoteLayout {
   /// The number of times that bundles are listed again because some were removed meanwhile.
   private static let attempts = 4
 
-  private func session(
-    _ store: Store, _ control: ExchangeControl
-  ) throws(StoreError) -> BundleSession {
-    try BundleSession(store, objects, options, control)
+  /// Runs a step of a command with the session of the step before, or with a new one, and keeps it where
+  /// other steps may follow.
+  private func step<Result>(
+    _ store: Store, _ control: ExchangeControl, isLast: Bool = false,
+    _ body: (BundleSession) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let session: BundleSession
+    let known = kept.session
+    // After an error nothing is known for certain.
+    kept.session = nil
+    if let known, known.store === store, try known.resume(control) {
+      session = known
+    } else {
+      session = try BundleSession(store, objects, options, control)
+    }
+    let result = try body(session)
+    try session.settle()
+    if !isLast { kept.session = session }
+    return result
   }
 
   /// Returns an outline of the history there; reads only bundles that were not read before.
   package func outline(
     for store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> PlaceOutline {
-    let session = try session(store, control)
-    guard try session.unread().count == session.listing.names.count else {
-      var outline = PlaceOutline()
-      outline.isShared = true
-      return outline
+    try step(store, control) { (session) throws(StoreError) in
+      guard try session.unread().count == session.listing.names.count else {
+        var outline = PlaceOutline()
+        outline.isShared = true
+        return outline
+      }
+      return try store.outline(of: BundleRemoteSource(session), control: control)
     }
-    return try store.outline(of: BundleRemoteSource(session), control: control)
   }
 
   /// Stores every acceptable version from bundles of which not all versions are in the store.
@@ -76,13 +101,16 @@ package struct BundleRemote: RemoteLayout {
     var earlier = ExchangeReport()
     for attempt in 1...Self.attempts {
       let newest = try store.state().lastNumber
-      let session = try session(store, control)
-      let source = try BundleRemoteSource(session)
+      var source: BundleRemoteSource?
       do throws(StoreError) {
-        return try store.retrieve(from: source, session, after: earlier, control: control)
+        return try step(store, control) { (session) throws(StoreError) in
+          let opened = try BundleRemoteSource(session)
+          source = opened
+          return try store.retrieve(from: opened, session, after: earlier, control: control)
+        }
       } catch {
         // A writer has removed bundles: what was in them is in others by now.
-        guard case .notFound(let name) = error else { throw error }
+        guard case .notFound(let name) = error, let source else { throw error }
         guard attempt < Self.attempts else {
           throw .unreachable("\(name) was there and is gone again and again")
         }
@@ -106,7 +134,8 @@ package struct BundleRemote: RemoteLayout {
   package func checkAdoption(
     of writer: String, by store: Store, _ control: ExchangeControl
   ) throws(StoreError) {
-    let session = try session(store, control)
+    let session = try BundleSession(store, objects, options, control)
+    try session.settle()
     let view = session.view()
     let others = view.writers.filter { $0 != session.writer }
     guard writer != session.writer else { throw .invalid("\(writer) is this store itself") }
@@ -132,7 +161,7 @@ package struct BundleRemote: RemoteLayout {
   package func verify(
     into copy: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
-    let session = try session(copy, control)
+    let session = try BundleSession(copy, objects, options, control)
     let source = try BundleRemoteSource(session)
     var counts: [Version.ID: Int] = [:]
     for id in source.unread.flatMap(\.ids) { counts[id, default: 0] += 1 }
@@ -152,7 +181,12 @@ package struct BundleRemote: RemoteLayout {
   package func send(
     from store: Store, _ control: ExchangeControl
   ) throws(StoreError) -> ExchangeReport {
-    let session = try session(store, control)
+    try step(store, control, isLast: true) { (session) throws(StoreError) in
+      try send(session)
+    }
+  }
+
+  private func send(_ session: BundleSession) throws(StoreError) -> ExchangeReport {
     let sender = try BundleSender(session)
     var report = try sender.sendMissing()
     do throws(StoreError) {

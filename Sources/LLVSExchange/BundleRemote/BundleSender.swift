@@ -25,7 +25,7 @@ final class BundleSender {
   private var relied: Set<BundleName> = []
   /// The bundles whose bytes turned out to be wrong.
   private var distrusted: Set<BundleName> = []
-  private var isPrepared = false
+  private var isPrepared: Bool
   /// The versions that were put, and those in a bundle whose needs do not count any more.
   private(set) var sent: [VersionRecord] = []
   private var rejected: [VersionNumber] = []
@@ -34,6 +34,8 @@ final class BundleSender {
     self.session = session
     try session.leaveStrangersName()
     view = session.view()
+    // Where a bundle stands, so does the folder.
+    isPrepared = !session.listing.names.isEmpty
     goal = session.options.combining?.goal ?? CombiningRules.goal(of: session.listing.total)
   }
 
@@ -71,7 +73,7 @@ final class BundleSender {
 
   private func missing() throws(StoreError) -> [VersionNumber] {
     let counting = session.listing.names.filter(view.counts) + unlistedNames()
-    let numbers = try session.versions(in: counting)
+    let numbers = session.versions(in: counting)
     var ids: Set<Version.ID> = []
     for bundle in try BundleRemoteSource(session).unread where view.counts(bundle.name) {
       ids.formUnion(bundle.ids)
@@ -217,7 +219,7 @@ final class BundleSender {
 
   private func bundle() throws(StoreError) -> OutgoingBundle {
     if let current { return current }
-    let sequence = session.nextSequence
+    let sequence = session.reserveSequence()
     let new = try OutgoingBundle(
       writer: session.writer, sequence: sequence, store: store,
       seal: try options.keys.map { (keys) throws(StoreError) in

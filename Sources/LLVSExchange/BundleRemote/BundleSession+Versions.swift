@@ -7,12 +7,8 @@ extension BundleSession {
   /// compared with it.
   func unread() throws(StoreError) -> [BundleName] {
     try noteRepeated()
-    return try store.catalog.readView { (view) throws(StoreError) in
-      var unread: [BundleName] = []
-      for name in listing.names where faults[name] == nil && !gone.contains(name) {
-        if try store.catalog.versions(inBundle: name.hash, in: view) == nil { unread.append(name) }
-      }
-      return unread
+    return listing.names.filter { name in
+      taken[name.hash] == nil && faults[name] == nil && !gone.contains(name)
     }
   }
 
@@ -20,30 +16,27 @@ extension BundleSession {
   /// are in the store: their outlines need not be read.
   private func noteRepeated() throws(StoreError) {
     guard store.mode == .writer else { return }
+    let new = listing.names.filter { name in
+      taken[name.hash] == nil && notes[name]?.facts.from.isEmpty == false
+    }
+    guard !new.isEmpty else { return }
     var bySequence: [String: [UInt64: BundleName]] = [:]
     for name in notes.keys { bySequence[name.writer, default: [:]][name.sequence] = name }
-    let found = try store.catalog.readView { (view) throws(StoreError) in
-      var found: [(Digest, [VersionNumber])] = []
-      for name in listing.names {
-        guard let facts = notes[name]?.facts, !facts.from.isEmpty,
-          try store.catalog.versions(inBundle: name.hash, in: view) == nil
-        else { continue }
-        var numbers: [VersionNumber] = []
-        var isWhole = true
-        for run in facts.from.runs where isWhole {
-          for sequence in run {
-            guard let old = bySequence[name.writer]?[sequence],
-              let runs = try store.catalog.versions(inBundle: old.hash, in: view)
-            else {
-              isWhole = false
-              break
-            }
-            for run in runs { numbers += run.map { VersionNumber($0) } }
+    var found: [(Digest, [VersionNumber])] = []
+    for name in new {
+      guard let facts = notes[name]?.facts else { continue }
+      var numbers: [VersionNumber] = []
+      var isWhole = true
+      for run in facts.from.runs where isWhole {
+        for sequence in run {
+          guard let old = bySequence[name.writer]?[sequence], let runs = taken[old.hash] else {
+            isWhole = false
+            break
           }
+          for run in runs { numbers += run.map { VersionNumber($0) } }
         }
-        if isWhole { found.append((name.hash, numbers)) }
       }
-      return found
+      if isWhole { found.append((name.hash, numbers)) }
     }
     try note([], versions: found)
   }
@@ -67,24 +60,17 @@ extension BundleSession {
   }
 
   /// Returns the numbers of the versions in some bundles, as far as they were taken in.
-  func versions(in bundles: [BundleName]) throws(StoreError) -> NumberSet {
-    try store.catalog.readView { (view) throws(StoreError) in
-      var numbers = NumberSet()
-      for name in bundles {
-        for run in try store.catalog.versions(inBundle: name.hash, in: view) ?? [] {
-          numbers.insert(run)
-        }
-      }
-      return numbers
+  func versions(in bundles: [BundleName]) -> NumberSet {
+    var numbers = NumberSet()
+    for name in bundles {
+      for run in taken[name.hash] ?? [] { numbers.insert(run) }
     }
+    return numbers
   }
 
   /// Returns the numbers of the versions in a bundle, in order; nil if it was not taken in.
-  func versions(of name: BundleName) throws(StoreError) -> [VersionNumber]? {
-    try store.catalog.readView { (view) throws(StoreError) in
-      try store.catalog.versions(inBundle: name.hash, in: view)?
-        .flatMap { $0.map { VersionNumber($0) } }
-    }
+  func versions(of name: BundleName) -> [VersionNumber]? {
+    taken[name.hash]?.flatMap { $0.map { VersionNumber($0) } }
   }
 
   // MARK: Reports
@@ -114,9 +100,9 @@ extension BundleSession {
   }
 
   /// Returns the numbers of the versions in some bundles, each once, in order.
-  func versionNumbers(in bundles: [BundleName]) throws(StoreError) -> [VersionNumber] {
+  func versionNumbers(in bundles: [BundleName]) -> [VersionNumber] {
     var numbers: Set<VersionNumber> = []
-    for name in bundles { numbers.formUnion(try versions(of: name) ?? []) }
+    for name in bundles { numbers.formUnion(versions(of: name) ?? []) }
     return numbers.sorted()
   }
 

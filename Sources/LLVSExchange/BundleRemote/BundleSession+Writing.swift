@@ -6,12 +6,14 @@ internal import Platform
 extension BundleSession {
   private static let writerSetting = "bundles.writer"
 
-  /// The sequence number of this store's next bundle: greater than all that were ever noted or are
-  /// there, torn ones too.
-  var nextSequence: UInt64 {
+  /// Returns the sequence number of this store's next bundle: greater than all that were ever noted or are
+  /// there, torn ones too, and that no other exchange got which is under way.
+  func reserveSequence() -> UInt64 {
     let torn = listing.torn.compactMap { BundleName($0) }
-    let own = (Array(notes.keys) + listing.names + torn).filter(isOwn).map(\.sequence)
-    return own.max().map { $0 + 1 } ?? 0
+    var next: UInt64 = 0
+    for name in notes.keys where isOwn(name) { next = max(next, name.sequence + 1) }
+    for name in listing.names + torn where isOwn(name) { next = max(next, name.sequence + 1) }
+    return store.catalog.remoteLedger.reserveSequence(atLeast: next)
   }
 
   /// Returns what a new bundle claims: all own bundles that are there stay, and it itself, apart from
@@ -75,26 +77,26 @@ extension BundleSession {
     guard BundleName.isWriter(writer) else {
       throw .invalid("\(writer) is no name for a writer of bundles")
     }
-    let isStranger = try store.catalog.readView { (view) throws(StoreError) in
-      for name in listing.names where isOwn(name) {
-        if let noted = notes[name], noted.state.contains(.named) { continue }
-        // Bundles of version 1 were noted with their versions alone.
-        let isFirst = notes[name]?.facts.format == 1 || faults[name] != nil
-        guard isFirst, try store.catalog.versions(inBundle: name.hash, in: view) != nil else {
-          return true
-        }
-      }
-      // Nor may anybody choose the numbers of this store's next bundles.
-      return listing.torn.compactMap { BundleName($0) }.contains { name in
-        isOwn(name) && notes[name]?.state.contains(.named) != true
-      }
-    }
-    guard isStranger || view().isAdopted(writer) else { return }
+    guard isStrangerHere || view().isAdopted(writer) else { return }
     let name = SystemRandom.hex(16)
     try store.write { (transaction) throws(StoreError) in
       transaction.set(Self.writerSetting, to: Array("\(store.replicaID) \(name)".utf8))
     }
     rename(name)
+  }
+
+  /// True if a bundle of this store's name is there that it never noted.
+  private var isStrangerHere: Bool {
+    for name in listing.names where isOwn(name) {
+      if let noted = notes[name], noted.state.contains(.named) { continue }
+      // Bundles of version 1 were noted with their versions alone.
+      let isFirst = notes[name]?.facts.format == 1 || faults[name] != nil
+      guard isFirst, taken[name.hash] != nil else { return true }
+    }
+    // Nor may anybody choose the numbers of this store's next bundles.
+    return listing.torn.compactMap { BundleName($0) }.contains { name in
+      isOwn(name) && notes[name]?.state.contains(.named) != true
+    }
   }
 
   /// Refuses to write plain bundles where others are encrypted: this peer's setting decides, and it may

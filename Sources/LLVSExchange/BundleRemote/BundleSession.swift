@@ -13,25 +13,35 @@ final class BundleSession {
   let store: Store
   let objects: any ObjectStore
   let options: BundleRemote.Options
-  let control: ExchangeControl
+  private(set) var control: ExchangeControl
   let frames = FrameCache()
   let parts = RemoteBytes.Cache()
   private(set) var listing: BundleListing
   /// The notes about bundles, those at other remotes too.
-  private(set) var notes: [BundleName: NotedBundle]
-  /// The names of noted bundles by the numbers that the catalog gives them.
-  private(set) var names: [Int64: BundleName] = [:]
+  private(set) var notes: [BundleName: NotedBundle] { didSet { known = nil } }
+  /// The names of noted bundles by the numbers that the catalog gives them, and the other way round.
+  private var names = BundleNumbers()
+  /// The runs of numbers of the versions in the bundles that were taken in, by the hashes of these.
+  private(set) var taken: [Digest: [ClosedRange<UInt32>]] = [:]
+  /// Notes that the next transaction writes too.
+  private var unwritten: [BundleName: NotedBundle] = [:]
+  /// The number of changes to the notes of this store that this session knows.
+  private var changes: UInt64 = 0
   /// The bundles that could not be read, and why.
-  private(set) var faults: [BundleName: (reading: KnownBundle.Reading, reason: String)] = [:]
+  private(set) var faults: [BundleName: (reading: KnownBundle.Reading, reason: String)] = [:] {
+    didSet { known = nil }
+  }
   /// The bundles that were listed and are gone.
-  private(set) var gone: Set<BundleName> = []
+  private(set) var gone: Set<BundleName> = [] { didSet { known = nil } }
+  /// The remote as it was seen last; nil once something is new.
+  private var known: RemoteView?
   /// The bundles that were opened last, the newest last; a leaf lock.
   private let readers = Mutex<[OpenedBundle]>([])
   private static let keptReaders = 64
   /// The bundles that a list shows.
-  private(set) var listed: Set<BundleName>
+  private(set) var listed: Set<BundleName> { didSet { known = nil } }
   /// The bundles that were put after the list.
-  private var putSinceListed: Set<BundleName> = []
+  private var putSinceListed: Set<BundleName> = [] { didSet { known = nil } }
 
   /// Lists the remote, and reads what is new of it.
   ///
@@ -51,21 +61,46 @@ final class BundleSession {
     try loadNotes()
     try takeIn()
     try stopAtEncrypted()
-    try noteSeen()
+    noteSeen()
     try forgetGone()
   }
 
-  /// Notes which of this store's own bundles a list has shown: one that no list shows afterwards is gone.
-  private func noteSeen() throws(StoreError) {
-    let seen = notes.values.filter { noted in
-      noted.state.contains(.put) && !noted.state.contains(.seen) && listed.contains(noted.name)
+  /// Goes on with what the list showed, in another step of the same command.
+  ///
+  /// - Returns: false if the list is too old, or if another command has used this place meanwhile.
+  func resume(_ control: ExchangeControl) throws(StoreError) -> Bool {
+    self.control = control
+    guard options.send.mayPut(listedAt: listing.asked, now: options.clock.boottime()) else {
+      return false
     }
-    try note(
-      seen.map { noted in
-        var noted = noted
-        noted.state.insert(.seen)
-        return (noted, nil)
-      })
+    guard store.catalog.remoteLedger.changes != changes else { return true }
+    let before = notesHere
+    try loadNotes()
+    return before == notesHere
+  }
+
+  /// What this store did with the bundles of this place, and knows of them.
+  private var notesHere: [BundleName: [Int64]] {
+    notes.filter { $0.value.facts.place == options.place }
+      .mapValues { [$0.state.rawValue, $0.put, $0.announced] }
+  }
+
+  /// Notes which of this store's own bundles a list has shown: one that no list shows afterwards is gone.
+  private func noteSeen() {
+    for name in listing.names {
+      guard var noted = notes[name], noted.state.contains(.put), !noted.state.contains(.seen) else {
+        continue
+      }
+      noted.state.insert(.seen)
+      notes[name] = noted
+      unwritten[name] = noted
+    }
+  }
+
+  /// Writes what is to be noted and was not written yet.
+  func settle() throws(StoreError) {
+    guard !unwritten.isEmpty else { return }
+    try write([], versions: [])
   }
 
   /// Drops the notes of other writers' bundles that stood here and are gone.
@@ -76,11 +111,13 @@ final class BundleSession {
         && !noted.state.contains(.named)
     }
     guard !lost.isEmpty else { return }
-    try store.write { (transaction) throws(StoreError) in
+    try writing { (transaction) throws(StoreError) in
       for noted in lost { transaction.note(.remove(noted.name.text)) }
     }
-    for noted in lost { notes[noted.name] = nil }
-    names = names.filter { notes[$0.value] != nil }
+    for noted in lost {
+      notes[noted.name] = nil
+      names.remove(noted.name)
+    }
   }
 
   /// Lists again, and reads what is new.
@@ -93,15 +130,26 @@ final class BundleSession {
   }
 
   private func loadNotes() throws(StoreError) {
-    let rows = try store.catalog.readView { (view) throws(StoreError) in
-      try store.catalog.remoteBundles(in: view)
+    // What is committed after this number was read is seen as a change later.
+    let changes = store.catalog.remoteLedger.changes
+    let (rows, taken) = try store.catalog.readView { (view) throws(StoreError) in
+      (
+        try store.catalog.remoteBundles(in: view),
+        try store.catalog.versionsOfBundles(in: view)
+      )
     }
-    (notes, names) = ([:], [:])
+    self.changes = changes
+    self.taken = taken
+    var notes: [BundleName: NotedBundle] = [:]
+    notes.reserveCapacity(rows.count)
+    names = BundleNumbers()
     for (number, note) in rows {
       guard let noted = NotedBundle(note) else { continue }
       notes[noted.name] = noted
-      names[number] = noted.name
+      names.add(noted.name, number)
     }
+    notes.merge(unwritten) { $1 }
+    self.notes = notes
   }
 
   /// Writes notes, with the items of those whose table is new.
@@ -110,21 +158,48 @@ final class BundleSession {
     versions: [(Digest, [VersionNumber])] = []
   ) throws(StoreError) {
     guard !changes.isEmpty || !versions.isEmpty else { return }
-    for (bundle, _) in changes { notes[bundle.name] = bundle }
+    for (bundle, _) in changes {
+      notes[bundle.name] = bundle
+      unwritten[bundle.name] = nil
+    }
+    try write(changes, versions: versions)
+  }
+
+  private func write(
+    _ changes: [(bundle: NotedBundle, items: [BundleItem]?)],
+    versions: [(Digest, [VersionNumber])]
+  ) throws(StoreError) {
     // A store that is only read keeps them for this exchange.
     guard store.mode == .writer else { return }
-    try store.write { (transaction) throws(StoreError) in
+    try writing { (transaction) throws(StoreError) in
+      for noted in unwritten.values { transaction.note(.set(noted.note, items: nil)) }
       for (bundle, items) in changes {
         transaction.note(.set(bundle.note, items: items.map { $0.map(\.key) }))
       }
       for (hash, numbers) in versions { transaction.note(bundle: hash, versions: numbers) }
     }
-    if changes.contains(where: { change in !names.values.contains(change.bundle.name) }) {
-      let rows = try store.catalog.readView { (view) throws(StoreError) in
-        try store.catalog.remoteBundles(in: view)
+    unwritten = [:]
+    let new = changes.map(\.bundle.name).filter { names.number(of: $0) == nil }
+    guard !new.isEmpty || !versions.isEmpty else { return }
+    try store.catalog.readView { (view) throws(StoreError) in
+      for name in new {
+        guard let number = try store.catalog.remoteNumber(name.text, in: view) else { continue }
+        names.add(name, number)
       }
-      for (number, note) in rows { names[number] = BundleName(note.name) }
+      for (hash, _) in versions {
+        taken[hash] = try store.catalog.versions(inBundle: hash, in: view)
+      }
     }
+  }
+
+  /// Runs a transaction, which is no change by somebody else.
+  private func writing(
+    _ body: (WriteTransaction) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let before = store.catalog.remoteLedger.changes
+    try store.write { (transaction) throws(StoreError) in try body(transaction) }
+    let isAlone = before == changes && store.catalog.remoteLedger.changes == before + 1
+    if isAlone { changes = before + 1 }
   }
 
   // MARK: What is there
@@ -134,24 +209,34 @@ final class BundleSession {
   private(set) lazy var writer = options.writer ?? notedWriter() ?? store.replicaID
 
   /// Writes under another name from now on.
-  func rename(_ name: String) { writer = name }
+  func rename(_ name: String) {
+    writer = name
+    known = nil
+  }
 
   func isOwn(_ name: BundleName) -> Bool { name.writer == writer }
 
   /// The remote as the list and this store's own PUTs show it.
-  func view(without going: Set<BundleName> = []) -> RemoteView {
+  func view() -> RemoteView {
+    if let known { return known }
+    let view = RemoteView(bundlesThere())
+    known = view
+    return view
+  }
+
+  private func bundlesThere() -> [KnownBundle] {
     var known: [KnownBundle] = []
-    for name in listing.names where !going.contains(name) && !gone.contains(name) {
+    for name in listing.names where !gone.contains(name) {
       if let noted = notes[name], isUsable(noted) {
         known.append(KnownBundle(name: name, claims: noted.facts.claims))
       } else {
         known.append(KnownBundle(name: name, reading: faults[name]?.reading ?? .malformed))
       }
     }
-    for noted in notes.values where isUnlisted(noted) && !going.contains(noted.name) {
+    for noted in notes.values where isUnlisted(noted) {
       known.append(KnownBundle(name: noted.name, claims: noted.facts.claims))
     }
-    return RemoteView(known)
+    return known
   }
 
   /// Returns true for a bundle that was read, and that is encrypted if and only if this peer's are: the
@@ -178,7 +263,7 @@ final class BundleSession {
 
   /// Returns the items of a bundle, in the order in which they stand there.
   func items(of name: BundleName) throws(StoreError) -> [BundleItem] {
-    guard let number = names.first(where: { $0.value == name })?.key else { return [] }
+    guard let number = names.number(of: name) else { return [] }
     let rows = try store.catalog.readView { (view) throws(StoreError) in
       try store.catalog.items(inRemoteBundle: number, in: view)
     }
@@ -190,7 +275,7 @@ final class BundleSession {
     let found = try store.catalog.readView { (view) throws(StoreError) in
       try store.catalog.bundles(holding: item.key, in: view)
     }
-    return found.compactMap { place in names[place.number].map { ($0, place.place) } }
+    return found.compactMap { place in names.name(of: place.number).map { ($0, place.place) } }
   }
 
   // MARK: Reading

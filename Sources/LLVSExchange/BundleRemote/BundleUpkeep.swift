@@ -57,10 +57,26 @@ struct BundleUpkeep {
 
   /// Removes the bundles that were announced a grace ago.
   private func remove() throws(StoreError) {
-    guard options.removes else { return }
+    guard options.removes, try !due().isEmpty else { return }
+    // The list that the send began with may be old by now.
+    try session.listAgain()
+    sender.refresh()
+    let (view, due) = (session.view(), try due())
+    guard !due.isEmpty, view.unknown.isEmpty, try putUncovered(of: due, view) else { return }
+    for name in due {
+      try session.control.check()
+      try asking { () throws(RemoteError) in try session.objects.delete(name.object) }
+      guard var noted = session.notes[name] else { continue }
+      noted.state.insert(.removed)
+      try session.note([(noted, [])])
+    }
+  }
+
+  /// Returns the bundles that were announced a grace ago.
+  private func due() throws(StoreError) -> [BundleName] {
     let view = session.view()
     let announced = ownListed().filter { view.isAnnounced($0) }
-    guard !announced.isEmpty else { return }
+    guard !announced.isEmpty else { return [] }
     // One that came back, or whose announcement was not noted, begins its grace now.
     let new = announced.filter { session.notes[$0]?.state.contains(.announced) != true }
     try session.note(
@@ -71,20 +87,11 @@ struct BundleUpkeep {
         return (noted, nil)
       })
     let list = RemovalRules.Listing(now: session.listing.now, newest: session.listing.newest)
-    let due = announced.filter { name in
+    return announced.filter { name in
       guard let noted = session.notes[name], noted.state.contains(.announced) else { return false }
       let written = view.announcing(name).compactMap { session.listing.modified[$0] }.min()
       return options.removal.hasPassed(
         since: .init(made: noted.announced, written: written), list)
-    }
-    guard !due.isEmpty, view.unknown.isEmpty else { return }
-    guard try putUncovered(of: due, view) else { return }
-    for name in due {
-      try session.control.check()
-      try asking { () throws(RemoteError) in try session.objects.delete(name.object) }
-      guard var noted = session.notes[name] else { continue }
-      noted.state.insert(.removed)
-      try session.note([(noted, [])])
     }
   }
 
@@ -94,7 +101,7 @@ struct BundleUpkeep {
   ) throws(StoreError) -> Bool {
     var items: [BundleItem] = []
     var versions: [VersionNumber] = []
-    let there = try session.versions(in: view.names.filter(view.counts))
+    let there = session.versions(in: view.names.filter(view.counts))
     for name in due {
       items += try RemovalRules.uncovered(try session.items(of: name), in: view) {
         (item) throws(StoreError) in
@@ -105,7 +112,7 @@ struct BundleUpkeep {
         }
         return proved
       }
-      versions += (try session.versions(of: name) ?? []).filter { !there.contains($0) }
+      versions += (session.versions(of: name) ?? []).filter { !there.contains($0) }
     }
     guard !items.isEmpty || !versions.isEmpty else { return true }
     sender.refresh()
@@ -140,7 +147,7 @@ struct BundleUpkeep {
     var items: [BundleItem] = []
     for name in names {
       // A bundle whose versions are not known stays as it is.
-      guard let numbers = try session.versions(of: name) else { continue }
+      guard let numbers = session.versions(of: name) else { continue }
       old.insert(name)
       versions.formUnion(numbers)
       items += try session.items(of: name)

@@ -102,21 +102,22 @@ enum RemoteRows {
     for _ in 0..<bundles {
       last = try SampleStore.extend(
         store, from: last, values: 1000, versions: 1, seed: UInt64(last.number.rawValue))
-      try side.send()
+      try Side(store, address).send()
     }
-    // The requests that such a send cannot do without, made by the same client.
-    let plain = try RemoteConnector(
+    // The requests that such a send cannot do without, made by the same client, which connects anew for
+    // each command as ours does.
+    let connector = RemoteConnector(
       bucket.address(of: "plain"), credentials: CredentialSources(peer: "bench", secrets: nil),
-      control: TransferControl(), scratch: "scratch"
-    ).open()
+      control: TransferControl(), scratch: "scratch")
+    let plain = try connector.open()
     guard let folder = ObjectPrefix(folder: "bundles") else { return [] }
     var random = BenchRandom(1)
-    func put(_ number: Int) throws {
+    func put(_ number: Int, to objects: any ObjectStore) throws {
       guard let name = ObjectName("bundles/object-\(number)") else { return }
-      try plain.put(name, ObjectBody(random.bytes(1400)))
+      try objects.put(name, ObjectBody(random.bytes(1400)))
     }
     let there = try side.objectCount(address)
-    for number in 0..<there { try put(number) }
+    for number in 0..<there { try put(number, to: plain) }
     let directory = try context.place.directory("files")
     for index in 0..<1000 {
       try FileSystem.replace("\(directory)/\(index)", with: random.bytes(200))
@@ -128,11 +129,12 @@ enum RemoteRows {
       case 0:
         last = try SampleStore.extend(
           store, from: last, values: 1000, versions: 1, seed: UInt64(last.number.rawValue))
-        return try BenchTimer.seconds { try side.send() }
+        return try BenchTimer.seconds { try Side(store, address).send() }
       case 1:
         return try BenchTimer.seconds {
-          _ = try plain.all(folder)
-          try put(there + round)
+          let objects = try connector.open()
+          _ = try objects.all(folder)
+          try put(there + round, to: objects)
         }
       default:
         try FileSystem.replace("\(directory)/7", with: random.bytes(200))
@@ -143,7 +145,9 @@ enum RemoteRows {
     }
     let idle = try BenchTimer.race(rounds: 7, 2) { runner, _ in
       try BenchTimer.seconds {
-        if runner == 1 { return _ = try plain.all(folder) }
+        if runner == 1 { return _ = try connector.open().all(folder) }
+        // A command opens its peer once, and does both with it.
+        let side = try Side(store, address)
         try side.retrieve()
         try side.send()
       }

@@ -10,6 +10,8 @@ package final class S3Store: ObjectStore {
     var region: String
     /// Seconds that the server's clock is ahead.
     var skew: Int64 = 0
+    /// True once a list was answered: the bucket is there.
+    var hasListed = false
   }
 
   private let place: S3Location
@@ -40,6 +42,7 @@ package final class S3Store: ObjectStore {
 
   package func prepare(_ folders: [String]) throws(RemoteError) {
     // A bucket has no folders; that it is there and may be listed is seen by a list.
+    guard !learnt.withLock({ $0.hasListed }) else { return }
     let query = [("list-type", "2"), ("max-keys", "1"), ("prefix", key("x"))]
     _ = try send("GET", nil, query: query, object: place.bucket, expecting: [200])
   }
@@ -64,6 +67,7 @@ package final class S3Store: ObjectStore {
     }
     let response = try send(
       "GET", nil, query: query, object: "\(prefix)", expecting: [200], bound: 16 << 20)
+    learnt.withLock { $0.hasListed = true }
     let start = Array(key("").utf8)
     return try S3Response.list(response.body) { key in
       guard key.utf8.starts(with: start),

@@ -1,0 +1,30 @@
+import LLVSCore
+import Platform
+
+/// The last look for the original's files at a remote on a server, where each look is a request.
+///
+/// A remote that held none is not asked again for an hour: only a program of the original's begins them.
+struct FilesSight {
+  private let store: Store
+  private let name: String
+
+  /// Seconds.
+  private static let lifetime: Int64 = 3600
+
+  /// The last look at a place by a store.
+  init(of place: String, _ store: Store) {
+    self.store = store
+    name = "peer.without-files \(place)"
+  }
+
+  /// True if there were none within the last hour, by a clock that has not gone back since.
+  var isFresh: Bool {
+    guard let bytes = store.noted(name), let seen = Int64(String(decoding: bytes, as: UTF8.self))
+    else { return false }
+    let age = SystemClock.realtime().seconds - seen
+    return age >= 0 && age < Self.lifetime
+  }
+
+  /// Notes that there are none now.
+  func noteNone() { store.note(name, Array("\(SystemClock.realtime().seconds)".utf8)) }
+}

@@ -1,0 +1,31 @@
+internal import Synchronization
+
+/// The order between exchanges of one store that are under way at once, with different remotes or the same.
+///
+/// - Concurrency: callable from any thread.
+package final class RemoteLedger: Sendable {
+  private struct State {
+    var changes: UInt64 = 0
+    var lastSequence: UInt64?
+  }
+
+  // A leaf lock.
+  private let state = Mutex(State())
+
+  init() {}
+
+  /// The number of transactions of this process that changed what is noted of bundles.
+  package var changes: UInt64 { state.withLock { $0.changes } }
+
+  /// Counts a transaction that changed what is noted of bundles.
+  func noteChange() { state.withLock { $0.changes += 1 } }
+
+  /// Returns a sequence number that no other exchange of this process got, at least `first`.
+  package func reserveSequence(atLeast first: UInt64) -> UInt64 {
+    state.withLock { state in
+      let next = max(first, state.lastSequence.map { $0 + 1 } ?? 0)
+      state.lastSequence = next
+      return next
+    }
+  }
+}
