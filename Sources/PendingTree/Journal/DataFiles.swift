@@ -282,6 +282,19 @@ final class DataFiles: Sendable {
     state.withLock { $0.sums[source]?.overlapping(anyOf: ranges) ?? [] }
   }
 
+  /// The records of the checksums of all bytes that some contents refer to.
+  func sumRecords(of contents: [FileContent]) -> [UInt8] {
+    var live = LiveBytes()
+    for content in contents { live.add(content) }
+    var frames: [UInt8] = []
+    for (source, ranges) in live.merged.sorted(by: { $0.key < $1.key }) {
+      for record in JournalRecord.sums(of: source, all: sums(of: source, in: ranges)) {
+        record.append(to: &frames)
+      }
+    }
+    return frames
+  }
+
   /// True if a run of bytes is what was written.
   func isWhole(_ sum: BytesSum, in source: UInt32) -> Bool { bytes(of: sum, in: source) != nil }
 
@@ -307,7 +320,8 @@ final class DataFiles: Sendable {
   /// A file that was synced has more bytes, which no sync covers.
   func noteUnsynced(_ number: UInt32) {
     state.withLock { s in
-      if let entry = s.files[number], !s.givenUp.contains(number) { s.unsynced[number] = entry.file }
+      guard let entry = s.files[number], !s.givenUp.contains(number) else { return }
+      s.unsynced[number] = entry.file
     }
   }
 

@@ -12,24 +12,32 @@ extension Journal {
     JournalRecord.mark(cut: cut).append(to: &frames)
     try state.withLock { s throws(StoreError) in
       try write(&frames, isFreeing: true, &s)
-      s.cut = .marked(cut)
+      s.cut = .marked(cut, file: s.file.number)
     }
   }
 
   /// Brings the record of a cut to the disk, and everything before it: from then on the store may commit the
   /// cut.
   ///
-  /// - Throws: as ``append(_:mayUseReserve:)`` and ``sync()``. Then the store must not commit the cut, and
+  /// Waits for a renewal, so the caller holds no lock that the closures of that need.
+  ///
+  /// - Throws: as ``append(_:mayUseReserve:)`` and ``sync()``; ``StoreError/invalid(_:)`` if the cut has no
+  ///   instant, or a renewal has moved bytes since. Then the store must not commit the cut, and
   ///   ``settle(_:isCommitted:epochs:_:)`` gives it up.
   package func take(_ record: TakingRecord) throws(StoreError) {
     var frames: [UInt8] = []
     JournalRecord.taking(record).append(to: &frames)
-    try state.withLock { s throws(StoreError) in
-      guard case .marked(record.cut) = s.cut else {
-        throw .invalid("cut \(record.cut) has no instant in the journal")
+    let contents = record.taken.nodes.values.compactMap(\.save?.content)
+    _ = try state.wait { s throws(StoreError) -> Void? in
+      if case .renewing = s.phase { return nil }
+      guard case .marked(record.cut, let number) = s.cut else {
+        throw .invalid("cut \(record.cut) has no instant in the journal: it has to begin again")
       }
+      // What the cut took and programs have written over since is not in the image of a new file.
+      if number != s.file.number { frames = files.sumRecords(of: contents) + frames }
       try write(&frames, isFreeing: true, &s)
       s.cut = .taking(record.cut)
+      return ()
     }
     try sync()
   }
@@ -47,16 +55,22 @@ extension Journal {
   package func settle(
     _ cut: UInt64, isCommitted: Bool, epochs: [Epoch: UInt32], _ edits: OverlayEdits
   ) {
-    var frames: [UInt8] = []
-    for (epoch, version) in epochs.sorted(by: { $0.key < $1.key }) {
-      JournalRecord.epoch(epoch, version: version).append(to: &frames)
+    func encoded(_ edits: OverlayEdits) -> [UInt8] {
+      var frames: [UInt8] = []
+      for (epoch, version) in epochs.sorted(by: { $0.key < $1.key }) {
+        JournalRecord.epoch(epoch, version: version).append(to: &frames)
+      }
+      JournalRecord.settled(cut: cut, isCommitted: isCommitted, edits).append(to: &frames)
+      return frames
     }
-    JournalRecord.settled(cut: cut, isCommitted: isCommitted, edits).append(to: &frames)
+    var frames = encoded(edits)
     state.withLock { s in
+      if !s.moves.isEmpty { frames = encoded(edits.moved(s.moves)) }
       do throws(StoreError) {
         try write(&frames, isFreeing: true, &s)
       } catch {
         if case .system(let error) = error { stop(error, &s) }
+        s.lacksEnd = true
       }
       s.cut = .none
       if isCommitted { s.lastCut = max(s.lastCut, cut) }

@@ -100,6 +100,7 @@ extension Journal {
       }
       let stop = s.phase.stop
       s.phase = .renewing(stop)
+      s.lacksEnd = false
       return .some(stop)
     }
     return stop ?? nil
@@ -126,22 +127,27 @@ extension Journal {
     }
     image.overlay.apply(moves)
     do throws(SystemError) {
-      try write(image, from: old)
+      try write(image, moves, from: old)
     } catch {
       guard error.isNoSpace, Reserve.giveUp(in: directory) else { throw error }
-      try write(image, from: old)
+      try write(image, moves, from: old)
     }
-    if !moves.isEmpty { adopt(moves) }
+    if !moves.isEmpty {
+      adopt(moves)
+      state.withLock { $0.moves = ExtentMoves() }
+    }
     return losses
   }
 
-  private func write(_ image: JournalImage, from old: JournalFile) throws(SystemError) {
+  private func write(
+    _ image: JournalImage, _ moves: ExtentMoves, from old: JournalFile
+  ) throws(SystemError) {
     let cut = state.withLock { $0.lastCut }
     var new = try NewJournalFile(
       number: files.nextNumber(), in: directory, owner: owner, cut: cut)
     do throws(SystemError) {
       try new.append(image.overlay, epochs: image.epochs, files: files)
-      try goOn(in: &new, from: old, since: image.instant)
+      try goOn(in: &new, moves, from: old, since: image.instant)
     } catch {
       new.abandon()
       throw error
@@ -158,12 +164,13 @@ extension Journal {
 
   /// Copies what was recorded since the image, and lets records go to the new file.
   private func goOn(
-    in new: inout NewJournalFile, from old: JournalFile, since instant: JournalInstant
+    in new: inout NewJournalFile, _ moves: ExtentMoves, from old: JournalFile,
+    since instant: JournalInstant
   ) throws(SystemError) {
     var (copied, durable) = (instant.end, instant.appended)
     while true {
       let (end, appended) = state.withLock { ($0.file.end, $0.appended) }
-      try new.copy(from: old, copied..<end, files: files)
+      try new.copy(from: old, copied..<end, moves, files: files)
       (copied, durable) = (end, appended)
       try new.flush()
       if state.withLock({ $0.file.end }) - copied < 64 << 10 { break }
@@ -183,14 +190,16 @@ extension Journal {
     try state.withLock { s throws(SystemError) in
       // Little is left, of which nothing was said to be on the disk: who syncs waits for the renewal.
       var last = last
-      try last.copy(from: old, copied..<s.file.end, files: files)
+      try last.copy(from: old, copied..<s.file.end, moves, files: files)
       try last.append(sums: files.unrecordedSums(inJournal: old.number), of: old.number)
       try last.flush()
       // Bytes that came since the sync stay in the old file.
       if s.file.end > copied { files.noteUnsynced(old.number) }
       s.file = try last.rename(room: room, files: files)
       s.durable = max(s.durable, durable)
-      s.phase = .renewing(nil)
+      s.phase = .renewing(s.lacksEnd ? s.phase.stop : nil)
+      s.moves = moves
+      if case .marked = s.cut, !moves.isEmpty { s.cut = .none }
     }
   }
 

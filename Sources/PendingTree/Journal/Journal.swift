@@ -9,8 +9,8 @@ import Platform
 //   commit the cut.
 // INVARIANT J3 (Journal+Renewal): there is one way to begin anew, `renew`: the image of the overlay in a new
 //   file, synced, renamed. So there is always one whole journal file, the one with the greatest number.
-// INVARIANT J4 (Journal+Renewal): a renewal waits for a cut that is between `taking` and `settled`, and a cut
-//   that is only marked goes on over it.
+// INVARIANT J4 (Journal+Renewal): a renewal waits for a cut that is between `taking` and `settled`. A cut that is
+//   only marked goes on over it, but where the renewal has moved bytes the cut begins again.
 // INVARIANT J5 (Journal+Space): journal files and staging files are data files: they stay while anything refers
 //   to them, are gathered when they are many, and are punched when a full disk asks.
 // INVARIANT J6 (Journal+Syncing): a file whose sync failed is never written or synced again, and nothing is
@@ -65,7 +65,9 @@ package final class Journal: Sendable {
   /// The cut that is under way.
   enum Cut {
     case none
-    case marked(UInt64)
+    /// It has its instant, in the journal file of that number.
+    case marked(UInt64, file: UInt32)
+    /// The store may have committed it.
     case taking(UInt64)
   }
 
@@ -78,6 +80,10 @@ package final class Journal: Sendable {
     var cut = Cut.none
     /// The last cut that was settled.
     var lastCut: UInt64
+    /// The moves of a renewal that the journal file has and the owner's overlay not yet.
+    var moves = ExtentMoves()
+    /// True if the end of a cut could not be written: a renewal that began before does not have it.
+    var lacksEnd = false
     var retry = Retry()
   }
 

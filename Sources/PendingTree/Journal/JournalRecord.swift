@@ -30,6 +30,13 @@ package enum JournalRecord: Hashable, Sendable {
     case change = 1, image, node, name, changes, epoch, sums, mark, taking, settled, synced
   }
 
+  /// The records of any number of checksums.
+  static func sums(of source: UInt32, all: [BytesSum]) -> [JournalRecord] {
+    stride(from: 0, to: all.count, by: 4096).map { start in
+      .sums(source: source, Array(all[start..<min(start + 4096, all.count)]))
+    }
+  }
+
   /// Appends the record in its frame, which is sealed when its file is known.
   package func append(to bytes: inout [UInt8]) {
     JournalFrame.append(to: &bytes) { encode(into: &$0) }

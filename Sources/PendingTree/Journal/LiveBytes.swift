@@ -138,21 +138,27 @@ extension Overlay {
     guard !moves.isEmpty else { return }
     for (number, node) in nodes {
       guard var file = node.file else { continue }
-      let before = file
-      moves.apply(to: &file.content)
-      if var saved = file.saved {
-        moves.apply(to: &saved.content)
-        file.saved = saved
-      }
-      if var counted = file.counted {
-        moves.apply(to: &counted.content)
-        file.counted = counted
-      }
-      if var taken = file.taken {
-        moves.apply(to: &taken)
-        file.taken = taken
-      }
-      if file != before { nodes[number]?.file = file }
+      file.apply(moves)
+      if file != node.file { nodes[number]?.file = file }
+    }
+  }
+}
+
+extension PendingFile {
+  /// Names the new places of bytes that were moved.
+  mutating func apply(_ moves: ExtentMoves) {
+    moves.apply(to: &content)
+    if var save = saved {
+      moves.apply(to: &save.content)
+      saved = save
+    }
+    if var save = counted {
+      moves.apply(to: &save.content)
+      counted = save
+    }
+    if var content = taken {
+      moves.apply(to: &content)
+      taken = content
     }
   }
 }

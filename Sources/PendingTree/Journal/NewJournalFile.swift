@@ -59,15 +59,13 @@ struct NewJournalFile {
   }
 
   mutating func append(sums: [BytesSum], of source: UInt32) throws(SystemError) {
-    for start in stride(from: 0, to: sums.count, by: 4096) {
-      try append(.sums(source: source, Array(sums[start..<min(start + 4096, sums.count)])))
-    }
+    for record in JournalRecord.sums(of: source, all: sums) { try append(record) }
   }
 
-  /// Copies the records of another file between two offsets. Bytes of files stay where they are, and their
-  /// checksums come along with the records that name them.
+  /// Copies the records of another file between two offsets, which name the new places of bytes that were moved.
+  /// Other bytes stay where they are, and their checksums come along with the records that name them.
   mutating func copy(
-    from old: JournalFile, _ range: Range<UInt64>, files: DataFiles
+    from old: JournalFile, _ range: Range<UInt64>, _ moves: ExtentMoves, files: DataFiles
   ) throws(SystemError) {
     try old.forEachRecord(in: range) { (record) throws(SystemError) in
       let changes: [Change]
@@ -75,6 +73,8 @@ struct NewJournalFile {
       case .change(let change): changes = [change]
       case .changes(let all): changes = all
       case .synced: return
+      case .settled(let cut, let isCommitted, let edits) where !moves.isEmpty:
+        return try append(.settled(cut: cut, isCommitted: isCommitted, edits.moved(moves)))
       default: changes = []
       }
       for change in changes {

@@ -40,6 +40,13 @@ package struct OverlayEdits: Hashable, Sendable {
     }
   }
 
+  /// The same edits of an overlay of which bytes were moved.
+  func moved(_ moves: ExtentMoves) -> OverlayEdits {
+    var edits = self
+    for index in nodes.indices { edits.nodes[index].node?.file?.apply(moves) }
+    return edits
+  }
+
   fileprivate func skip(in overlay: inout Overlay) {
     (overlay.epoch, overlay.stamp, overlay.isCutting) = (epoch, stamp, isCutting)
   }

@@ -192,4 +192,124 @@ struct JournalCutTests {
     #expect(found.unsettled == nil && found.number("a") == nil)
     #expect(try found.text("b") == "b")
   }
+
+  // MARK: - Renewals that move bytes
+
+  /// A journal of which the next renewal copies bytes together.
+  private func crowded(_ path: String) throws -> JournalKeeper {
+    let keeper = try JournalKeeper(path)
+    var index = 0
+    while keeper.journal.files.count < 64 {
+      try keeper.save("f\(index)", "text \(index)")
+      try keeper.renew()
+      index += 1
+    }
+    return keeper
+  }
+
+  /// Calls a body once, at the sync that a renewal makes of its new file, or of the directory.
+  private func renew(
+    _ keeper: JournalKeeper, atDirectory: Bool = false,
+    _ body: @escaping @Sendable () throws -> Void
+  ) throws {
+    let left = Monitor<(@Sendable () throws -> Void)?>(body)
+    let failures = Monitor<[String]>([])
+    let watch = Faults.watch(below: keeper.directory) { call, phase in
+      guard call == .sync, case .after(let place) = phase else { return }
+      let path = (try? FileSystem.readlink(place)) ?? place
+      guard atDirectory ? path == keeper.directory : path.hasSuffix(".tmp"),
+        let body = left.withLock({ $0.take() })
+      else { return }
+      do { try body() } catch { failures.withLock { $0.append("\(error)") } }
+    }
+    defer { Faults.unwatch(watch) }
+    try keeper.renew()
+    #expect(left.withLock { $0 == nil } && failures.withLock { $0 } == [])
+  }
+
+  /// Gives up the cut, with another state of a file.
+  private static func giveUp(_ keeper: JournalKeeper, _ cut: UInt64, _ name: String) {
+    keeper.state.withLock { s in
+      var after = s.overlay
+      after.isCutting = false
+      if let number = after.changes[JournalKeeper.place(name)]?.inode {
+        after.nodes[number]?.hasNewAttributes = true
+      }
+      let edits = OverlayEdits(from: s.overlay, to: after)
+      keeper.journal.settle(cut, isCommitted: false, epochs: [:], edits)
+      s.overlay.apply(edits)
+    }
+  }
+
+  @Test(
+    "A cut that is given up while a renewal moves bytes leaves the same tree after a mount",
+    arguments: [false, true])
+  func givenUpInRenewal(atDirectory: Bool) throws {
+    let keeper = try crowded(path())
+    let record = try taken(keeper, 1, "f3")
+    let before = keeper.overlay
+    try renew(keeper, atDirectory: atDirectory) { Self.giveUp(keeper, 1, "f3") }
+    let isMoved = keeper.overlay.nodes.contains { before.nodes[$0.key]?.file != $0.value.file }
+    #expect(isMoved)
+    #expect(throws: StoreError.self) { try keeper.journal.take(record) }
+    try keeper.collect()
+    let found = try JournalKeeper(keeper.directory, isRenewed: false)
+    let isSame = found.overlay == keeper.overlay
+    #expect(isSame)
+    #expect(try found.text("f3") == "text 3")
+  }
+
+  @Test("A cut of which a renewal has moved bytes cannot be taken, and begins again (J4)")
+  func movedMeanwhile() throws {
+    let keeper = try crowded(path())
+    let record = try taken(keeper, 1, "f3")
+    try keeper.renew()
+    #expect(throws: StoreError.self) { try keeper.journal.take(record) }
+    Self.giveUp(keeper, 1, "f3")
+    let again = try taken(keeper, 1, "f3")
+    try keeper.journal.take(again)
+    let found = try JournalKeeper(keeper.directory, lastCut: 1, isRenewed: false)
+    #expect(found.unsettled == again)
+  }
+
+  @Test("What a cut took can be read after a renewal and a kill, though it was written over since")
+  func writtenOver() throws {
+    let keeper = try JournalKeeper(path())
+    try keeper.save("a", "taken")
+    let record = try taken(keeper, 1, "a")
+    try keeper.save("a", "newer")
+    try keeper.renew()
+    try keeper.journal.take(record)
+    let found = try JournalKeeper(keeper.directory, lastCut: 1)
+    let save = try #require(found.unsettled?.taken.nodes.values.first?.save)
+    var texts: [String] = []
+    var extents: [Extent] = []
+    save.content.extents.forEach { extents.append($0) }
+    for extent in extents {
+      texts.append(
+        String(decoding: try JournalKeeper.read(extent, from: found.journal), as: UTF8.self))
+    }
+    #expect(texts == ["taken"])
+  }
+
+  @Test(
+    "If the end of a cut cannot be written during a renewal, the journal is begun anew once more")
+  func settledInRenewalOnBadDisk() throws {
+    let keeper = try JournalKeeper(path())
+    try keeper.save("a", "a")
+    _ = try taken(keeper, 1, "a")
+    try renew(keeper) {
+      let token = Faults.arm(
+        Faults.Plan(calls: [.write], below: keeper.directory, action: .fail(Errno.inputOutput)))
+      Self.giveUp(keeper, 1, "a")
+      Faults.disarm(token)
+    }
+    #expect(throws: StoreError.self) { try keeper.create("b") }
+    #expect(keeper.journal.needsRenewal(atRest: false))
+    try keeper.renew()
+    try keeper.save("b", "b")
+    let found = try JournalKeeper(keeper.directory)
+    let isSame = found.overlay == keeper.overlay
+    #expect(isSame && !found.overlay.isCutting)
+  }
 }
