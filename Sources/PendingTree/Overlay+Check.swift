@@ -22,6 +22,9 @@ extension Overlay {
     for orphan in orphans where nodes[orphan]?.orphan == nil {
       throw OverlayFault(invariant: "I6", description: "\(orphan.rawValue) is no orphan")
     }
+    if !isCutting, !inCut.isEmpty {
+      throw OverlayFault(invariant: "F3", description: "a list of a cut without one")
+    }
     let counted = changedNames.values.reduce(0) { $0 + $1.count }
     guard counted == changes.count else {
       throw OverlayFault(invariant: "I4", description: "\(counted) names, \(changes.count) changes")

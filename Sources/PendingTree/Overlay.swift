@@ -7,7 +7,7 @@ import LLVSCore
 /// A name shows its ``NameChange``, where it has one, else what the recorded tree has there. An inode shows its
 /// ``PendingNode``, where it has one, else its record. The overlay reads nothing while changes are applied; it
 /// reads the recorded tree only to follow a new head (``follow(_:)``) and to look whether it is consistent
-/// (``check(over:)``).
+/// (``check(over:)``). Copies are cheap: a cut has one, which stays as it was (rule F2).
 ///
 /// The invariants have the numbers that the whole working tree gives them.
 ///
@@ -16,13 +16,13 @@ import LLVSCore
 /// INVARIANT I5: each directory on the way from a change, or a pending node, to the root is a node.
 /// INVARIANT I6: a node without a name has a number that leads to nothing else.
 /// INVARIANT I7: what lost its last name here gets none again, and goes unless somebody holds it.
-package struct Overlay: Hashable, Sendable {
+package struct Overlay: Sendable {
   /// What stands at names, where it is not what the recorded tree has there.
-  package internal(set) var changes: [InodeName: NameChange] = [:]
+  package internal(set) var changes = SharedMap<InodeName, NameChange>()
   /// The inodes of which something is pending, and the directories above them.
-  package internal(set) var nodes: [InodeNumber: PendingNode] = [:]
+  package internal(set) var nodes = SharedMap<InodeNumber, PendingNode>()
   /// The names of each directory at which there are changes.
-  var changedNames: [InodeNumber: Set<FileName>] = [:]
+  var changedNames = SharedMap<InodeNumber, SharedSet<FileName>>()
   /// The nodes without a name.
   var orphans: Set<InodeNumber> = []
   /// The epoch that changes are made in.
@@ -31,6 +31,10 @@ package struct Overlay: Hashable, Sendable {
   package internal(set) var stamp = ChangeStamp.start
   /// How many nanoseconds no write must follow a save that counts; a setting, and no part of the image.
   package var settle: UInt64 = 2_000_000_000
+  /// What changed since the instant of the last cut, and what that left for the next; no part of the image.
+  package internal(set) var sinceCut = PendingList()
+  /// What the cut that is under way has to look at; nothing without one.
+  package internal(set) var inCut = PendingList()
   /// True from a cut's instant until its head is followed: what it may have taken is not forgotten.
   package internal(set) var isCutting = false
 
@@ -63,8 +67,8 @@ package struct Overlay: Hashable, Sendable {
   }
 
   /// Returns the names at which a directory shows something else than the recorded tree.
-  package func changedNames(of directory: InodeNumber) -> Set<FileName> {
-    changedNames[directory] ?? []
+  package func changedNames(of directory: InodeNumber) -> SharedSet<FileName> {
+    changedNames[directory] ?? SharedSet()
   }
 
   /// Returns the path of a directory that is a node; nil if it has no name.
@@ -105,11 +109,12 @@ extension Overlay {
   mutating func setChange(_ change: NameChange?, at place: InodeName) {
     changes[place] = change
     if change != nil {
-      changedNames[place.directory, default: []].insert(place.name)
-    } else if changedNames[place.directory]?.remove(place.name) != nil,
-      changedNames[place.directory]?.isEmpty ?? false
-    {
-      changedNames[place.directory] = nil
+      sinceCut.places.insert(place)
+      changedNames[place.directory, default: SharedSet()].insert(place.name)
+    } else {
+      sinceCut.places.remove(place)
+      changedNames[place.directory]?.remove(place.name)
+      if changedNames[place.directory]?.isEmpty ?? false { changedNames[place.directory] = nil }
     }
   }
 
@@ -117,6 +122,7 @@ extension Overlay {
   mutating func forget(_ number: InodeNumber) {
     nodes[number] = nil
     orphans.remove(number)
+    sinceCut.inodes.remove(number)
   }
 
   /// Takes the last name of a node, which lives on for those who hold it. Attributes go with the name.
@@ -125,5 +131,20 @@ extension Overlay {
     nodes[number]?.names = []
     nodes[number]?.orphan = reason
     orphans.insert(number)
+    sinceCut.inodes.insert(number)
+  }
+}
+
+extension Overlay: Hashable {
+  /// Returns true if two overlays have the same image: the lists for the next cut may differ.
+  package static func == (a: Overlay, b: Overlay) -> Bool {
+    a.stamp == b.stamp && a.epoch == b.epoch && a.isCutting == b.isCutting
+      && a.settle == b.settle && a.orphans == b.orphans && a.changes == b.changes
+      && a.nodes == b.nodes
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(stamp)
+    hasher.combine(epoch)
   }
 }

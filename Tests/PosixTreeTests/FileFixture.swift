@@ -254,7 +254,7 @@ final class FileFixture: @unchecked Sendable {
   /// Checks the invariants of the overlay, and that the journal makes the same one again.
   func check(_ note: String = "") throws {
     try overlay.check(over: recorded)
-    let unsaved = Set(overlay.nodes.filter { $0.value.file?.isUnsaved ?? false }.keys)
+    let unsaved = Set(overlay.nodes.filter { $0.value.file?.isUnsaved ?? false }.map(\.key))
     #expect(tree.state { $0.unsaved } == unsaved, "\(note)")
     if let journal = journal as? MemoryJournal {
       var replayed = Overlay()

@@ -46,9 +46,23 @@ package struct Life<Tree: Base> {
     } catch {
       throw LifeFault("\(when): \(error)")
     }
+    if let missed = missedByCuts() { throw LifeFault("\(when): no cut looks at \(missed)") }
     var replayed = image
     for change in journal { replayed.apply(change) }
     guard replayed == overlay else { throw LifeFault("\(when): the journal says something else") }
+  }
+
+  /// Something pending that neither this cut nor the next looks at; nothing is ignored here.
+  private func missedByCuts() -> String? {
+    let (now, next) = (overlay.inCut, overlay.sinceCut)
+    for (place, _) in overlay.changes
+    where !now.places.contains(place) && !next.places.contains(place) {
+      return "\(place.name.text) in \(place.directory.rawValue)"
+    }
+    for (number, node) in overlay.nodes where node.isPending || node.orphan != nil {
+      if !now.inodes.contains(number), !next.inodes.contains(number) { return "\(number.rawValue)" }
+    }
+    return nil
   }
 
   // MARK: - The tree

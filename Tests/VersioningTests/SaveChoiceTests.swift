@@ -35,7 +35,7 @@ struct SaveChoiceTests {
   ) -> UInt64? {
     guard let file = overlay.nodes[number]?.file else { return nil }
     var choice = SaveChoice(reason, settle: 2_000_000_000)
-    choice.later = later?.nodes ?? [:]
+    if let later { choice.later = later.nodes }
     return choice.save(of: number, file)?.content.size
   }
 

@@ -39,6 +39,7 @@ extension Overlay {
   private mutating func put(_ node: PendingNode, _ number: InodeNumber) {
     nodes[number] = node
     if node.orphan != nil { orphans.insert(number) }
+    if node.isPending { sinceCut.inodes.insert(number) }
   }
 
   // MARK: - Names
@@ -85,6 +86,7 @@ extension Overlay {
       node.file = file
     }
     nodes[number] = node
+    sinceCut.inodes.insert(number)
     put(number, at: place, hides: false, seen: seen, change)
     if isSaved, kind != .directory { save(number, change.time, isFirm: true) }
   }
@@ -159,6 +161,7 @@ extension Overlay {
     nodes[number]?.names.append(to)
     nodes[number]?.changed = time
     nodes[number]?.stamp = stamp
+    sinceCut.inodes.insert(number)
   }
 
   private mutating func link(
@@ -174,6 +177,7 @@ extension Overlay {
     node.changed = change.time
     node.stamp = stamp
     nodes[number] = node
+    sinceCut.inodes.insert(number)
     put(number, at: place, hides: false, seen: seen, change)
   }
 
@@ -224,6 +228,7 @@ extension Overlay {
     node.changed = time
     node.stamp = stamp
     nodes[number] = node
+    sinceCut.inodes.insert(number)
   }
 
   /// The epoch that is shown of bytes that become pending: that of the pending names they stand under, if older.
@@ -238,6 +243,7 @@ extension Overlay {
       if isFirm, file.saved != nil { nodes[number]?.file?.saved?.isFirm = true }
       return
     }
+    sinceCut.inodes.insert(number)
     if let last = file.saved, last.isFirm || last.hadQuiet(of: settle) { file.counted = last }
     file.saved = PendingFile.Save(
       content: file.content, mtime: node.attributes.mtime, time: time, seen: node.seen,
@@ -266,5 +272,6 @@ extension Overlay {
     node.changed = time
     node.stamp = stamp
     nodes[number] = node
+    sinceCut.inodes.insert(number)
   }
 }

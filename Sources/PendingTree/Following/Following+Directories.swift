@@ -241,6 +241,8 @@ extension Overlay {
       if recorded == change.inode {
         setChange(nil, at: place)
       } else {
+        // What is over a name of the recorded tree is not ignored.
+        if recorded != nil, !change.hidesRecorded { sinceCut.places.insert(place) }
         changes[place]?.hidesRecorded = recorded != nil
       }
     }

@@ -10,6 +10,14 @@ extension Overlay {
   /// - Returns: the instant.
   package mutating func beginCut() -> ChangeStamp {
     isCutting = true
+    if inCut.isEmpty {
+      swap(&inCut, &sinceCut)
+    } else {
+      // The cut before it came to nothing, and nobody said so.
+      for place in sinceCut.places { inCut.places.insert(place) }
+      for number in sinceCut.inodes { inCut.inodes.insert(number) }
+      sinceCut = PendingList()
+    }
     defer { stamp = stamp.next }
     return stamp
   }
@@ -19,7 +27,7 @@ extension Overlay {
   /// - Throws: ``BaseError`` if the recorded tree cannot be read; then the overlay is as before.
   package mutating func abandonCut(over base: any Base) throws(BaseError) {
     var kept = self
-    kept.isCutting = false
+    kept.endCut()
     try kept.dropRecorded(over: base)
     self = kept
   }
@@ -73,7 +81,7 @@ struct Following {
       dropAbsences(taken)
       for (number, node) in taken.nodes.sorted(by: { $0.key < $1.key }) { drop(node, number) }
     }
-    overlay.isCutting = false
+    overlay.endCut(aside: head.taken?.aside ?? [])
     if let epoch = head.epoch { overlay.epoch = epoch }
     overlay.stamp = overlay.stamp.next
     try separateOrphans()
@@ -87,6 +95,7 @@ struct Following {
     try settleNames()
     try keepWhatIsNeeded()
     tidyOrphans()
+    if head.taken == nil { overlay.listAll() }
   }
 
   // MARK: - What the cut took

@@ -55,6 +55,8 @@ package struct TakenCut: Hashable, Sendable {
   package var names: [InodeName: Name] = [:]
   /// The nodes that were taken.
   package var nodes: [InodeNumber: Node] = [:]
+  /// The names that are ignored: no later cut looks at them until they change. A journal need not keep them.
+  package var aside: Set<InodeName> = []
 
   /// Creates a cut that took nothing.
   package init(at stamp: ChangeStamp) {

@@ -48,7 +48,8 @@ package struct OverlayEdits: Hashable, Sendable {
   }
 
   fileprivate func skip(in overlay: inout Overlay) {
-    (overlay.epoch, overlay.stamp, overlay.isCutting) = (epoch, stamp, isCutting)
+    (overlay.epoch, overlay.stamp) = (epoch, stamp)
+    if isCutting { overlay.isCutting = true } else { overlay.endCut() }
   }
 
   fileprivate func apply(to overlay: inout Overlay) {
@@ -57,6 +58,7 @@ package struct OverlayEdits: Hashable, Sendable {
       guard let node = edit.node else { continue }
       overlay.nodes[edit.number] = node
       if node.orphan != nil { overlay.orphans.insert(edit.number) }
+      if node.isListable { overlay.sinceCut.inodes.insert(edit.number) }
     }
     for edit in names { overlay.setChange(edit.change, at: edit.place) }
     skip(in: &overlay)

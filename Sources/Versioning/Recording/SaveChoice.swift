@@ -9,7 +9,7 @@ package struct SaveChoice: Sendable {
   /// How many nanoseconds no write must follow a save.
   package var settle: UInt64
   /// The files as they are now that an overdue cut had its quiet; none for another cut.
-  package var later: [InodeNumber: PendingNode] = [:]
+  package var later = SharedMap<InodeNumber, PendingNode>()
   /// Saves whose bytes cannot be read, which no version takes.
   package var unreadable: [InodeNumber: [PendingFile.Save]] = [:]
 

@@ -1,0 +1,70 @@
+package import Inodes
+
+/// Names and inodes of which something changed: what a cut looks at.
+///
+/// What is listed may be pending no longer.
+package struct PendingList: Hashable, Sendable {
+  /// The names at which something was put or removed.
+  package internal(set) var places = SharedSet<InodeName>()
+  /// The inodes of which bytes, attributes or names changed.
+  package internal(set) var inodes = SharedSet<InodeNumber>()
+
+  /// Creates an empty list.
+  package init() {}
+
+  /// True if nothing is listed.
+  package var isEmpty: Bool { places.isEmpty && inodes.isEmpty }
+}
+
+extension Overlay {
+  /// Lists all that is pending, so that the next cut looks at it: at a mount, and when other patterns say what is
+  /// ignored.
+  ///
+  /// - Complexity: O(*p*) for *p* pending changes and nodes.
+  package mutating func listAll() {
+    for place in changes.keys { sinceCut.places.insert(place) }
+    for (number, node) in nodes where node.isListable { sinceCut.inodes.insert(number) }
+  }
+
+  /// Returns what a cut has to look at: ``inCut``, and what is pending below directories whose names are in it.
+  /// That may have been ignored where it was before.
+  ///
+  /// - Complexity: O(*m*) for *m* names and inodes that it returns.
+  package func listedInCut() -> PendingList {
+    var list = inCut
+    var open = inCut.places.compactMap { changes[$0]?.inode }
+    while let directory = open.popLast() {
+      guard nodes[directory]?.isDirectory ?? false else { continue }
+      for name in changedNames(of: directory) {
+        let place = InodeName(directory: directory, name: name)
+        guard !list.places.contains(place) else { continue }
+        list.places.insert(place)
+        guard let number = changes[place]?.inode else { continue }
+        list.inodes.insert(number)
+        open.append(number)
+      }
+    }
+    return list
+  }
+
+  /// Ends a cut: what it had to look at and what is still pending is looked at by the next one too, but for what it
+  /// put aside.
+  mutating func endCut(aside: Set<InodeName> = []) {
+    let listed = inCut
+    inCut = PendingList()
+    isCutting = false
+    for place in listed.places where changes[place] != nil && !aside.contains(place) {
+      sinceCut.places.insert(place)
+    }
+    for number in listed.inodes {
+      guard let node = nodes[number], node.isListable else { continue }
+      let isAside = !node.names.isEmpty && node.names.allSatisfy(aside.contains)
+      if !isAside { sinceCut.inodes.insert(number) }
+    }
+  }
+}
+
+extension PendingNode {
+  /// True if a cut has to look at the inode, whatever name it has.
+  var isListable: Bool { isPending || orphan != nil }
+}
