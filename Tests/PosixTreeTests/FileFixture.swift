@@ -104,6 +104,16 @@ final class FileFixture: @unchecked Sendable {
     try publish(taken: taken, begins: false)
   }
 
+  /// Takes what is saved in a file that lost its name, as a cut does, into a version beside the head.
+  func takeDetached(_ number: InodeNumber, as epoch: Epoch) throws {
+    let node = try node(number)
+    var taken = TakenCut(at: tree.state { $0.overlay.beginCut() })
+    taken.nodes[number] = TakenCut.Node(
+      .beside(epoch), save: try #require(node.file?.saved), seen: node.seen,
+      attributes: node.attributes)
+    try publish(taken: taken, begins: true)
+  }
+
   private func bindOpenFiles() throws {
     try state { state in
       let numbers = state.handles.openInodes

@@ -1,11 +1,11 @@
 import Inodes
 import LLVSCore
-import PendingTree
 import Platform
 import TestSupport
 import Testing
 import TreeNames
 
+@testable import PendingTree
 @testable import PosixTree
 
 @Suite("Writing files")
@@ -105,6 +105,32 @@ struct FileWritingTests {
     // The flush that failed is made up for.
     try tree.flush(otherHandle)
     #expect(try fixture.savedText(other) == "bytes")
+    try fixture.check()
+  }
+
+  @Test("on a full disk what is dead in data files makes room, and the call succeeds")
+  func roomIsMade() throws {
+    let fixture = try FileFixture(["a": Array("recorded".utf8)])
+    let journal = try #require(fixture.journal as? MemoryJournal)
+    let number = try fixture.number("a")
+    let handle = try fixture.tree.open(number, mode: .write).handle
+    try fixture.write(handle, "first")
+    let full = StoreError.system(SystemError(errno: Errno.quota, call: "pwrite", subject: "j"))
+    let calls: [() throws -> Void] = [
+      { try fixture.write(handle, "again", at: 3) }, { try fixture.tree.resize(number, to: 7) },
+      { try fixture.tree.flush(handle) }, { try fixture.tree.fsync(handle) },
+    ]
+    for call in calls {
+      journal.refuse(with: full)
+      journal.giveRoom()
+      let before = LiveBytes(of: fixture.overlay)
+      try call()
+      #expect(journal.live?.merged == before.merged)
+    }
+    #expect(try fixture.savedText(number) == "firagai")
+    journal.refuse(with: .system(SystemError(errno: Errno.inputOutput, call: "p", subject: "j")))
+    journal.giveRoom()
+    #expect(throws: FSError.self) { try fixture.write(handle, "x") }
     try fixture.check()
   }
 

@@ -13,6 +13,10 @@ final class MemoryJournal: ChangeJournal {
     var changes: [Change] = []
     var bytes: [UInt8] = []
     var refusal: StoreError?
+    /// True if punching makes room: then appends succeed again.
+    var hasRoomToGive = false
+    /// The bytes that were alive when room was made.
+    var live: LiveBytes?
     /// Runs before the next reading of bytes.
     var beforeRead: (@Sendable () throws -> Void)?
   }
@@ -75,9 +79,20 @@ final class MemoryJournal: ChangeJournal {
 
   func sync() throws(StoreError) {}
 
-  // All stays in memory: there is no room to make.
+  /// Makes room by the next punching, which then ends a refusal.
+  func giveRoom() { state.withLock { $0.hasRoomToGive = true } }
 
-  func punch(_ live: () -> LiveBytes) throws(StoreError) -> Bool { false }
+  /// The bytes that were alive when room was made.
+  var live: LiveBytes? { state.withLock { $0.live } }
+
+  func punch(_ live: () -> LiveBytes) throws(StoreError) -> Bool {
+    let alive = live()
+    return state.withLock { state in
+      guard state.hasRoomToGive else { return false }
+      (state.hasRoomToGive, state.refusal, state.live) = (false, nil, alive)
+      return true
+    }
+  }
 
   func collect(_ live: () -> LiveBytes) throws(StoreError) {}
 
