@@ -137,10 +137,10 @@ struct DocumentPeerTests {
   func locked() throws {
     let output = try inMount(
       """
-      app a 'one'
+      app a 'one'; : > "$w/out"
       python3 -c "import sqlite3, sys, time
       c = sqlite3.connect(sys.argv[1], isolation_level=None)
-      c.execute('BEGIN EXCLUSIVE'); print('locked', flush=True); time.sleep(14)" "$d" > "$w/out" &
+      c.execute('BEGIN EXCLUSIVE'); print('locked', flush=True); time.sleep(14)" "$d" >> "$w/out" &
       until grep -q locked "$w/out"; do sleep 0.05; done
       try retrieve; wait; try sync; cat notes/a; echo
       """)
