@@ -84,14 +84,33 @@ struct BundleName: Hashable, Comparable {
   /// Reads a file's name; nil unless it is exactly as ``text`` spells it.
   init?(_ text: String) {
     guard text.utf8.count <= 255, text.hasSuffix(BundleName.suffix) else { return nil }
-    let parts = text.dropLast(BundleName.suffix.count).split(
-      separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 4, BundleName.isWriter(parts[0]), let sequence = UInt64(parts[1]),
-      let length = UInt64(parts[2]), length <= UInt64(Int64.max),
+    let parts = text.utf8.dropLast(BundleName.suffix.utf8.count).split(
+      separator: UInt8(ascii: "-"), omittingEmptySubsequences: false
+    ).map { Substring($0) }
+    guard parts.count == 4, BundleName.isWriter(parts[0]),
+      let sequence = BundleName.number(parts[1], digits: 10),
+      let length = BundleName.number(parts[2], digits: 1), length <= UInt64(Int64.max),
       let hash = Digest(hex: parts[3])
     else { return nil }
     self.init(writer: String(parts[0]), sequence: sequence, length: length, hash: hash)
-    guard self.text == text else { return nil }
+  }
+
+  /// Reads a decimal number that is filled up with zeros to a number of digits and no further.
+  private static func number(_ text: Substring, digits: Int) -> UInt64? {
+    guard text.utf8.count >= digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      text.utf8.count == digits || text.utf8.first != 0x30
+    else { return nil }
+    return UInt64(text)
+  }
+
+  /// Names that have the same hash are one but for those of strangers, so no more goes into a table's.
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(sequence)
+    hasher.combine(hash.words.0)
+  }
+
+  static func == (a: BundleName, b: BundleName) -> Bool {
+    a.sequence == b.sequence && a.hash == b.hash && a.length == b.length && a.writer == b.writer
   }
 
   /// Returns the sequence number after another; the greatest number stays, which only a peer's file
@@ -109,7 +128,8 @@ struct BundleName: Hashable, Comparable {
 
   /// Orders names by writer, then in the order of writing.
   static func < (a: BundleName, b: BundleName) -> Bool {
-    (a.writer, a.sequence, a.hash) < (b.writer, b.sequence, b.hash)
+    guard a.writer == b.writer else { return a.writer < b.writer }
+    return (a.sequence, a.hash) < (b.sequence, b.hash)
   }
 }
 
@@ -118,6 +138,7 @@ extension Digest {
   init?(hex text: some StringProtocol) {
     guard text.utf8.count == 64 else { return nil }
     var bytes: [UInt8] = []
+    bytes.reserveCapacity(32)
     var high: UInt8?
     for digit in text.utf8 {
       let value: UInt8

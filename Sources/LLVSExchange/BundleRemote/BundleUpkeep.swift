@@ -88,7 +88,10 @@ struct BundleUpkeep {
       })
     let list = RemovalRules.Listing(now: session.listing.now, newest: session.listing.newest)
     return announced.filter { name in
-      guard let noted = session.notes[name], noted.state.contains(.announced) else { return false }
+      // When the server wrote the announcement is looked up only where this store's own clock agrees.
+      guard let noted = session.notes[name], noted.state.contains(.announced),
+        options.removal.hasPassed(since: .init(made: noted.announced, written: nil), list)
+      else { return false }
       let written = view.announcing(name).compactMap { session.listing.modified[$0] }.min()
       return options.removal.hasPassed(
         since: .init(made: noted.announced, written: written), list)

@@ -261,4 +261,22 @@ struct Bundle2FormatTests {
       #expect(read == nil)
     }
   }
+
+  @Test("a bundle's name is read only as it is written, with zeros up to ten digits of its number")
+  func names() throws {
+    let hash = Digest.of([1])
+    for sequence in [0, 7, 9_999_999_999, 10_000_000_000, SequenceRuns.greatest] as [UInt64] {
+      let name = BundleName(writer: "w", sequence: sequence, length: 300, hash: hash)
+      #expect(BundleName(name.text) == name)
+    }
+    let end = "\(hash.hex).bundle"
+    for start in [
+      "w-7-300", "w-00000000007-300", "w-010000000000-300", "w-+000000007-300", "w-0000000007-0300",
+      "w-0000000007-+300", "w-0000000007-", "-0000000007-300", "w-0000000007", "w-0000000007-300-1",
+      "w-0000000007-9223372036854775808", "w-18446744073709551616-300",
+    ] {
+      #expect(BundleName("\(start)-\(end)") == nil, "\(start)")
+    }
+    #expect(BundleName("w-0000000007-300-\(hash.hex.uppercased()).bundle") == nil)
+  }
 }
