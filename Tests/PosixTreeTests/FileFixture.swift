@@ -80,6 +80,11 @@ final class FileFixture: @unchecked Sendable {
   /// Makes another head with other files, as a merge does: its epoch is a new one.
   func follow(_ files: [String: [UInt8]?]) throws {
     try bindOpenFiles()
+    for name in files.keys {
+      let place = Self.place(name)
+      guard let entry = try recorded.child(of: .root, named: place.name) else { continue }
+      tree.state { $0.writers.leave(place, by: entry.inode.number) }
+    }
     head = try Self.version(of: store, on: head.id, files)
     try publish(taken: nil, begins: true)
   }
@@ -145,6 +150,7 @@ final class FileFixture: @unchecked Sendable {
       try recorded.publish()
       let epoch = begins ? state.overlay.epoch.next : nil
       let held = state
+      if let taken { state.noteTaken(taken) }
       try state.overlay.follow(
         NewHead(
           base: recorded, taken: taken, epoch: epoch, isHeld: { held.isHeld($0) },

@@ -48,6 +48,18 @@ struct HandleTable {
     handles[number] = file
   }
 
+  /// Notes that what was written through a handle is no more to be saved by it; if it `hasSaved`, it has seen
+  /// what the file shows.
+  mutating func noteSave(through number: HandleNumber, hasSaved: Bool) {
+    guard var file = handles[number] else { return }
+    file.wroteSinceFlush = false
+    if hasSaved {
+      file.hasSaved = true
+      file.seenBefore = nil
+    }
+    handles[number] = file
+  }
+
   /// The files that anybody has open.
   var openInodes: [InodeNumber] { Array(counts.keys) }
 
@@ -94,6 +106,9 @@ struct OpenFile {
   let process: Int32
   /// The epoch that the program had seen when it opened the file.
   let opened: Epoch
+  /// What the process had seen of the file before it opened it for writing, if that is older than what was
+  /// shown: it counts if the process cuts the file without having read it through the handle.
+  var seenBefore: Epoch?
   /// True if bytes were saved through the handle: it has seen what the file shows.
   var hasSaved = false
   /// True if bytes were written through the handle since its last flush.

@@ -17,6 +17,8 @@ struct TreeState {
   var rooms = FileRooms()
   /// The times at which files were read.
   var accessTimes = AccessTimes()
+  /// What processes had seen of the files that they read.
+  var writers = WriterMemory()
   /// The versions that epochs stand for, by the store's numbers: a journal begins with them.
   var epochs: [Epoch: UInt32] = [:]
   /// Bytes of data files that a cut under way refers to, whatever the overlay does.
@@ -38,6 +40,7 @@ struct TreeState {
     noteBefore(change.operation)
     overlay.apply(change)
     noteAfter(change.operation)
+    noteNames(change.operation, by: change.process)
   }
 
   /// True for an inode that lives on without a name: a program has it open or the kernel knows it.
@@ -85,6 +88,27 @@ struct TreeState {
       rooms.remove(number)
       unsaved.remove(number)
     case .node, .attributes, .link, .rmdir, .rename, .exchange: break
+    }
+  }
+
+  /// Notes which files left which names, for who has seen them there.
+  private mutating func noteNames(_ operation: Change.Operation, by process: Int32) {
+    switch operation {
+    case .unlink(let place, let number, _):
+      writers.leave(place, by: number)
+      noteChange(at: place, by: process)
+    case .rename(let number, let from, let to, let over, _, _):
+      writers.leave(from, by: number)
+      if let over { writers.leave(to, by: over) }
+      noteChange(at: from, by: process)
+    case .exchange(let one, let place, let other, let otherPlace):
+      writers.leave(place, by: one)
+      writers.leave(otherPlace, by: other)
+    case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _):
+      noteChange(at: place, by: process)
+    case .save(let number, _), .attributes(let number, _, _):
+      writers.noteSaver(process, of: number)
+    case .node, .write, .resize, .punch, .rmdir, .release: break
     }
   }
 

@@ -11,6 +11,8 @@ package struct OpenedFile: Hashable, Sendable {
   package var handle: HandleNumber
   /// True if the open updated the access time, so that attributes which the kernel holds are out of date.
   package var hasMovedAccessTime = false
+  /// True if the kernel must drop the pages that it holds of the file, so that the tree is told what is read.
+  package var dropsPages = false
 }
 
 extension WorkingTree {
@@ -38,9 +40,19 @@ extension WorkingTree {
       }
       return try openEmptied(number, mode: mode, process: process)
     }
+    if mode.contains(.write) { confirm(process) }
     return try answer { state, base throws(FSError) in
       let (mtime, ctime) = try fileTimes(of: number, state, base)
+      let seen =
+        mode.contains(.write) && process != 0
+        ? state.stale(process, of: number, names: try names(of: number, state, base)) : nil
       var opened = OpenedFile(handle: state.open(number, mode, process: process))
+      if let seen {
+        state.handles[opened.handle]?.seenBefore = seen
+        opened.dropsPages = mode.contains(.read)
+      } else if mode.contains(.read) {
+        state.noteReading(process, of: number)
+      }
       // Reads from the page cache send no request, so an open for reading alone counts as a read.
       if accessing, mode == .read {
         opened.hasMovedAccessTime = state.accessTimes.note(
@@ -53,15 +65,28 @@ extension WorkingTree {
   private func openEmptied(
     _ number: InodeNumber, mode: OpenMode, process: Int32
   ) throws(FSError) -> OpenedFile {
-    try withRoom { () throws(FSError) in
+    confirm(process)
+    return try withRoom { () throws(FSError) in
       try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
         _ = try regularContent(of: number, state, base)
+        let seen =
+          process == 0
+          ? nil : state.stale(process, of: number, names: try names(of: number, state, base))
         return Decision(
-          concerned: [number], operations: [.resize(number, to: 0, [], seen: nil)]
+          concerned: [number], operations: [.resize(number, to: 0, [], seen: seen)]
         ) { state in
           OpenedFile(handle: state.open(number, mode, process: process))
         }
       }
+    }
+  }
+
+  /// Bytes are read through a handle that was opened for writing too.
+  package func noteRead(_ handle: HandleNumber) {
+    state { state in
+      guard let file = state.handles[handle], file.seenBefore != nil else { return }
+      state.handles[handle]?.seenBefore = nil
+      state.noteReading(file.process, of: file.inode)
     }
   }
 
@@ -80,6 +105,14 @@ extension WorkingTree {
     guard let record = inode?.record else { throw .stale }
     guard !record.isDirectory else { throw .isDirectory }
     return (record.shownTime ?? record.attributes.mtime ?? record.changed, record.changed)
+  }
+
+  /// Returns the names of a file.
+  func names(
+    of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> [InodeName] {
+    if let node = state.overlay.nodes[number] { return node.names }
+    return try FSError.wrapping { () throws(BaseError) in try base.names(of: number) }
   }
 
   /// Returns the bytes that a file or a symbolic link shows, by reference, and its kind.
@@ -112,13 +145,8 @@ extension TreeState {
   mutating func open(
     _ number: InodeNumber, _ mode: OpenMode, process: Int32
   ) -> HandleNumber {
-    let names = overlay.nodes[number]?.names ?? []
-    // A file with further names is not shown by one of them.
-    let place = names.count == 1 ? names[0] : nil
-    return handles.open(
-      OpenFile(
-        inode: number, mode: mode, process: process,
-        opened: overlay.epochShown(of: number, at: place)))
+    handles.open(
+      OpenFile(inode: number, mode: mode, process: process, opened: shownEpoch(of: number)))
   }
 
   /// What the writer of a handle has seen, where that is older than what the file shows.

@@ -10,9 +10,9 @@ extension WorkingTree {
   ///
   /// - Throws: the error of the journal; then nothing is saved, and the next flush or the release tries again.
   package func flush(_ handle: HandleNumber) throws(FSError) {
-    guard isWriter(handle) else { return }
+    guard let process = writer(of: handle) else { return }
     try withRoom { () throws(FSError) in
-      try change(mayUseReserve: true) { state, _ in
+      try change(by: process, mayUseReserve: true) { state, _ in
         guard let file = state.handles[handle] else { return Decision { _ in } }
         let saves =
           file.wroteSinceFlush || state.isMapped(file.inode)
@@ -20,8 +20,7 @@ extension WorkingTree {
         let operations = saves ? state.saving(file.inode) : []
         return Decision(operations: operations) { state in
           state.handles[handle]?.flushes += 1
-          state.handles[handle]?.wroteSinceFlush = false
-          if !operations.isEmpty { state.handles[handle]?.hasSaved = true }
+          state.handles.noteSave(through: handle, hasSaved: !operations.isEmpty)
         }
       }
     }
@@ -32,9 +31,9 @@ extension WorkingTree {
   /// - Throws: the error of the journal; then the bytes are there and not saved.
   package func release(_ handle: HandleNumber) throws(FSError) {
     defer { close(handle) }
-    guard isWriter(handle) else { return }
+    guard let process = writer(of: handle) else { return }
     try withRoom { () throws(FSError) in
-      try change(mayUseReserve: true) { state, _ in
+      try change(by: process, mayUseReserve: true) { state, _ in
         guard let file = state.handles[handle] else { return Decision { _ in } }
         // Mapped stores arrive after close's FLUSH: the release of a writer takes them too.
         let saves =
@@ -54,21 +53,25 @@ extension WorkingTree {
     if let orphan { release(orphan) }
   }
 
-  private func isWriter(_ handle: HandleNumber) -> Bool {
-    state { $0.handles[handle]?.mode.contains(.write) ?? false }
+  /// The process of a handle that may write; nil for another handle.
+  private func writer(of handle: HandleNumber) -> Int32? {
+    state { state in
+      guard let file = state.handles[handle], file.mode.contains(.write) else { return nil }
+      return file.process
+    }
   }
 
   /// Saves a file and brings it, its names and everything before to the disk.
   ///
   /// - Throws: ``FSError/stale`` for a handle that is not open, or the error of the journal.
   package func fsync(_ handle: HandleNumber) throws(FSError) {
+    let process = writer(of: handle) ?? 0
     try withRoom { () throws(FSError) in
-      try change(mayUseReserve: true) { state, _ throws(FSError) in
+      try change(by: process, mayUseReserve: true) { state, _ throws(FSError) in
         guard let file = state.handles[handle] else { throw .stale }
         let operations = state.saving(file.inode, isFirm: true)
         return Decision(operations: operations) { state in
-          state.handles[handle]?.wroteSinceFlush = false
-          if !operations.isEmpty { state.handles[handle]?.hasSaved = true }
+          state.handles.noteSave(through: handle, hasSaved: !operations.isEmpty)
         }
       }
     }

@@ -68,9 +68,11 @@ extension WorkingTree {
     _ number: InodeNumber, to size: UInt64, through handle: HandleNumber? = nil,
     process: Int32 = 0
   ) throws(FSError) {
+    if handle == nil { confirm(process) }
     try withRoom { () throws(FSError) in
       try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
-        let operations = try resizing(number, to: size, through: handle, state, base)
+        let operations = try resizing(
+          number, to: size, through: handle, process: process, state, base)
         return Decision(concerned: [number], operations: operations) { state in
           state.handles.noteWrite(through: handle)
         }
@@ -83,20 +85,30 @@ extension WorkingTree {
   ///
   /// Without a handle the file is saved at once, unless somebody has unsaved bytes in it.
   func resizing(
-    _ number: InodeNumber, to size: UInt64, through handle: HandleNumber?, _ state: TreeState,
-    _ base: RememberedBase
+    _ number: InodeNumber, to size: UInt64, through handle: HandleNumber?, process: Int32,
+    _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> [Change.Operation] {
     guard size <= Self.sizeLimit else { throw .fileTooBig }
-    _ = try regularContent(of: number, state, base)
+    let isCut = size < (try regularContent(of: number, state, base)).size
     if let handle {
       guard let file = state.handles[handle], file.inode == number else { throw .stale }
-      let flags: Change.WriteFlags = file.isSteady ? .steady : []
-      return [.resize(number, to: size, flags, seen: state.seen(by: file))]
+      var seen = state.seen(by: file)
+      if isCut, let before = file.seenBefore {
+        // Since it opened the file it may have read or saved it through another handle.
+        let known = state.remembered(
+          file.process, of: number, names: try names(of: number, state, base))
+        let last = max(before, known ?? before)
+        seen = seen.map { min($0, last) } ?? last
+      }
+      return [.resize(number, to: size, file.isSteady ? .steady : [], seen: seen)]
     }
+    let seen =
+      isCut && process != 0
+      ? state.stale(process, of: number, names: try names(of: number, state, base)) : nil
     if let file = state.overlay.nodes[number]?.file, file.isUnsaved {
-      return [.resize(number, to: size, file.isSteady ? .steady : [], seen: nil)]
+      return [.resize(number, to: size, file.isSteady ? .steady : [], seen: seen)]
     }
-    return [.resize(number, to: size, .steady, seen: nil), .save(number)]
+    return [.resize(number, to: size, .steady, seen: seen), .save(number)]
   }
 
   // MARK: - Holes and room

@@ -1,0 +1,151 @@
+import Inodes
+import LLVSCore
+import PendingTree
+import Platform
+import TestSupport
+import Testing
+import TreeNames
+
+@testable import PosixTree
+
+@Suite("What processes had seen that hold no handle")
+struct WriterMemoryTests {
+  /// A process that lives as long as the test.
+  private let editor = SystemProcess.id
+
+  private func read(_ fixture: FileFixture, _ number: InodeNumber, by process: Int32) throws {
+    let handle = try fixture.tree.open(number, mode: .read, process: process).handle
+    try fixture.tree.release(handle)
+  }
+
+  @Test(
+    "who empties or cuts a file has seen what it opened for reading there, over a head that replaced it"
+  )
+  func emptied() throws {
+    for call in 0..<3 {
+      let fixture = try FileFixture(["a": Array("old".utf8)])
+      try read(fixture, try fixture.number("a"), by: editor)
+      try fixture.follow(["a": Array("theirs".utf8)])
+      let number = try fixture.number("a")
+      switch call {
+      case 0: _ = try fixture.tree.open(number, mode: [.write, .truncate], process: editor)
+      case 1: try fixture.tree.resize(number, to: 2, process: editor)
+      default: _ = try fixture.tree.open(number, mode: [.read, .truncate], process: editor)
+      }
+      #expect(try fixture.node(number).seen == Epoch(1), "call \(call)")
+      try fixture.check()
+    }
+  }
+
+  @Test("who read the newer bytes, never read, or makes the file longer has seen the head")
+  func notStale() throws {
+    for call in 0..<3 {
+      let fixture = try FileFixture(["a": Array("old".utf8)])
+      try read(fixture, try fixture.number("a"), by: editor)
+      try fixture.follow(["a": Array("theirs".utf8)])
+      let number = try fixture.number("a")
+      if call == 0 { try read(fixture, number, by: editor) }
+      switch call {
+      case 2: try fixture.tree.resize(number, to: 20, process: editor)
+      default: try fixture.tree.resize(number, to: 2, process: call == 0 ? editor : 1)
+      }
+      #expect(try fixture.node(number).seen == Epoch(2), "call \(call)")
+    }
+  }
+
+  @Test("a handle cuts a file on what its process had seen, unless it read the file first")
+  func throughHandle() throws {
+    for reads in [false, true] {
+      let fixture = try FileFixture(["a": Array("old".utf8)])
+      try read(fixture, try fixture.number("a"), by: editor)
+      try fixture.follow(["a": Array("theirs".utf8)])
+      let number = try fixture.number("a")
+      let opened = try fixture.tree.open(number, mode: [.read, .write], process: editor)
+      #expect(opened.dropsPages)
+      if reads { fixture.tree.noteRead(opened.handle) }
+      try fixture.tree.resize(number, to: 0, through: opened.handle)
+      #expect(try fixture.node(number).seen == (reads ? Epoch(2) : Epoch(1)))
+      #expect(try !fixture.tree.open(number, mode: [.read, .write], process: 1).dropsPages)
+    }
+  }
+
+  @Test("a process that began later has seen nothing of what an earlier one of its number read")
+  func earlierProcess() throws {
+    let fixture = try FileFixture(["a": Array("old".utf8)])
+    let number = try fixture.number("a")
+    // Before this process began.
+    fixture.tree.state {
+      $0.writers.note(WriterMemory.Seen(epoch: Epoch(1), time: 1), by: editor, at: .file(number))
+    }
+    try fixture.follow(["a": Array("theirs".utf8)])
+    try fixture.tree.resize(try fixture.number("a"), to: 2, process: editor)
+    #expect(try fixture.node(try fixture.number("a")).seen == Epoch(2))
+  }
+
+  @Test(
+    "what a name was given to after it was left is on what was seen there; of nothing, only where a version has something"
+  )
+  func names() throws {
+    let fixture = try FileFixture(["a": Array("old".utf8)])
+    let place = FileFixture.place("a")
+    try read(fixture, try fixture.number("a"), by: editor)
+    try fixture.follow(["a": Array("theirs".utf8)])
+    let number = try fixture.number("a")
+    func seen(_ process: Int32, over: InodeNumber?) -> Epoch? {
+      fixture.tree.state { $0.seen(by: process, at: place, over: over) }
+    }
+    #expect(seen(editor, over: number) == Epoch(1))
+    #expect(seen(1, over: number) == nil)
+    #expect(seen(editor, over: nil) == nil)
+    // An editor puts the old file aside.
+    try fixture.unlink("a")
+    #expect(seen(editor, over: nil) == Epoch(1))
+    let (made, handle) = try fixture.create("a", process: editor)
+    // It knows what it made.
+    #expect(seen(editor, over: made) == nil)
+    try fixture.tree.release(handle)
+    try fixture.check()
+  }
+
+  @Test("who saved what a version took has seen that version")
+  func taken() throws {
+    let fixture = try FileFixture(["a": Array("old".utf8), "b": [1]])
+    let number = try fixture.number("a")
+    try read(fixture, number, by: editor)
+    try fixture.follow(["b": [2]])
+    let handle = try fixture.tree.open(number, mode: [.write, .truncate], process: editor).handle
+    #expect(try fixture.node(number).seen == Epoch(1))
+    try fixture.write(handle, "new")
+    try fixture.tree.release(handle)
+    try fixture.take(["a"])
+    try fixture.tree.resize(number, to: 0, process: editor)
+    #expect(try fixture.node(number).seen == Epoch(2))
+    try fixture.check()
+  }
+
+  @Test("epochs of one version do not differ")
+  func sameVersion() throws {
+    let fixture = try FileFixture(["a": Array("old".utf8), "b": [1]])
+    let number = try fixture.number("a")
+    try read(fixture, number, by: editor)
+    try fixture.follow(["b": [2]])
+    fixture.tree.state { $0.epochs = [Epoch(1): 7, Epoch(2): 7] }
+    try fixture.tree.resize(number, to: 0, process: editor)
+    #expect(try fixture.node(number).seen == Epoch(2))
+  }
+
+  @Test("twenty thousand pairs are remembered, and memory is bounded")
+  func bounded() {
+    var memory = WriterMemory()
+    let seen = WriterMemory.Seen(epoch: Epoch(1), time: 5)
+    for number in 0..<100_000 { memory.note(seen, by: 7, at: .file(InodeNumber(UInt64(number)))) }
+    #expect(memory.count <= 2 * WriterMemory.limit)
+    let last = (100_000 - WriterMemory.limit)..<100_000
+    #expect(last.allSatisfy { memory.seen(by: 7, at: .file(InodeNumber(UInt64($0)))) == seen })
+    #expect(memory.seen(by: 7, at: .file(InodeNumber(0))) == nil)
+    memory.began(7, at: 6)
+    #expect(memory.seen(by: 7, at: .file(InodeNumber(99_999))) == nil)
+    memory.forgetAll()
+    #expect(memory.count == 0)
+  }
+}
