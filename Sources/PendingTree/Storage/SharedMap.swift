@@ -8,8 +8,14 @@
 package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// A key and its value.
   package typealias Element = (key: Key, value: Value)
-  typealias Bucket = ContiguousArray<Element>
+  typealias Bucket = ContiguousArray<Slot>
   typealias Group = ContiguousArray<Bucket>
+
+  /// An element where it is kept. It has a value but while that is changed.
+  struct Slot: Sendable {
+    let key: Key
+    var value: Value?
+  }
 
   /// The elements that a bucket has on average, at most.
   private static var fill: Int { 6 }
@@ -73,21 +79,33 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     get {
       guard count > 0 else { return nil }
       let place = place(of: key)
-      return groups[place.group][place.bucket].first { $0.key == key }?.value
+      guard let index = index(of: key, at: place) else { return nil }
+      return groups[place.group][place.bucket][index].value
+    }
+    set {
+      if buckets == 0 { addBucket() }
+      let place = place(of: key)
+      switch (index(of: key, at: place), newValue) {
+      case (nil, nil): break
+      case (let index?, let value?): groups[place.group][place.bucket][index].value = value
+      case (let index?, nil): remove(at: index, place)
+      case (nil, let value?): insert(key, value, at: place)
+      }
     }
     _modify {
       if buckets == 0 { addBucket() }
       let place = place(of: key)
-      var value = take(key, at: place)
-      let wasThere = value != nil
-      defer {
-        if let value {
-          put(key, value, at: place, isNew: !wasThere)
-        } else if wasThere {
-          count -= 1
+      if let index = index(of: key, at: place) {
+        // The element is changed where it is; it is empty only until its removal here.
+        defer {
+          if groups[place.group][place.bucket][index].value == nil { remove(at: index, place) }
         }
+        yield &groups[place.group][place.bucket][index].value
+      } else {
+        var value: Value?
+        defer { if let value { insert(key, value, at: place) } }
+        yield &value
       }
-      yield &value
     }
   }
 
@@ -97,27 +115,41 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     _modify {
       if buckets == 0 { addBucket() }
       let place = place(of: key)
-      let found = take(key, at: place)
-      var changed = found ?? value()
-      defer { put(key, changed, at: place, isNew: found == nil) }
+      let found = index(of: key, at: place)
+      var changed: Value
+      if let found, let old = groups[place.group][place.bucket][found].value {
+        changed = old
+        // The only one who has it may change it without a copy.
+        groups[place.group][place.bucket][found].value = nil
+      } else {
+        changed = value()
+      }
+      defer {
+        if let found {
+          groups[place.group][place.bucket][found].value = changed
+        } else {
+          insert(key, changed, at: place)
+        }
+      }
       yield &changed
     }
   }
 
-  private mutating func take(_ key: Key, at place: Place) -> Value? {
-    guard let index = groups[place.group][place.bucket].firstIndex(where: { $0.key == key }) else {
-      return nil
-    }
-    let last = groups[place.group][place.bucket].count - 1
-    groups[place.group][place.bucket].swapAt(index, last)
-    return groups[place.group][place.bucket].removeLast().value
+  private func index(of key: Key, at place: Place) -> Int? {
+    groups[place.group][place.bucket].firstIndex { $0.key == key }
   }
 
-  private mutating func put(_ key: Key, _ value: Value, at place: Place, isNew: Bool) {
-    groups[place.group][place.bucket].append((key, value))
-    guard isNew else { return }
+  private mutating func insert(_ key: Key, _ value: Value, at place: Place) {
+    groups[place.group][place.bucket].append(Slot(key: key, value: value))
     count += 1
     if count > buckets * Self.fill { addBucket() }
+  }
+
+  private mutating func remove(at index: Int, _ place: Place) {
+    let last = groups[place.group][place.bucket].count - 1
+    if index < last { groups[place.group][place.bucket].swapAt(index, last) }
+    groups[place.group][place.bucket].removeLast()
+    count -= 1
   }
 
   /// The keys.
@@ -139,9 +171,10 @@ extension SharedMap: Sequence {
     package mutating func next() -> Element? {
       while group < groups.count {
         while bucket < groups[group].count {
-          if element < groups[group][bucket].count {
-            defer { element += 1 }
-            return groups[group][bucket][element]
+          while element < groups[group][bucket].count {
+            let slot = groups[group][bucket][element]
+            element += 1
+            if let value = slot.value { return (slot.key, value) }
           }
           (bucket, element) = (bucket + 1, 0)
         }
