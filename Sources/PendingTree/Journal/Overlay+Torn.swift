@@ -24,6 +24,13 @@ struct LostBytes {
   }
 }
 
+extension PendingFile {
+  /// All contents of which bytes may be read.
+  fileprivate var contents: [FileContent] {
+    [content, saved?.content, counted?.content, taken].compactMap(\.self)
+  }
+}
+
 extension Overlay {
   /// A file for people: its path, or its number if it has none.
   private func title(_ number: InodeNumber) -> String {
@@ -42,9 +49,7 @@ extension Overlay {
     var found: [String] = []
     for (number, node) in nodes {
       guard let file = node.file else { continue }
-      let contents = [file.content, file.saved?.content, file.counted?.content, file.taken]
-        .compactMap(\.self)
-      if !contents.allSatisfy(all.spare) { found.append(title(number)) }
+      if !file.contents.allSatisfy(all.spare) { found.append(title(number)) }
     }
     return found.sorted()
   }
@@ -55,7 +60,9 @@ extension Overlay {
   /// - Returns: the files that lost something, by their paths.
   mutating func revert(_ lost: LostBytes) -> [String] {
     var titles: [String] = []
-    for number in nodes.keys.sorted() {
+    // Nothing is written where nothing is lost, so that a large overlay is not copied.
+    let torn = nodes.filter { !($0.value.file?.contents.allSatisfy(lost.spare) ?? true) }
+    for number in torn.map(\.key).sorted() {
       guard let node = nodes[number], var file = node.file else { continue }
       if let saved = file.saved, !lost.spare(saved.content) { file.saved = nil }
       if let counted = file.counted, !lost.spare(counted.content) { file.counted = nil }
