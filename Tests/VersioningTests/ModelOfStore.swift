@@ -55,18 +55,23 @@ extension ModelTree {
 /// The bytes of marks, which stand in no file.
 struct MarkContents: PendingContents {
   let store: Store
+  /// Marks that cannot be read.
+  var damaged: Set<Int> = []
 
   func read(
     _ content: FileContent, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
     var bytes = [UInt8](repeating: 0, count: Int(content.size))
     let base = content.base.map { store.readable($0) } ?? []
+    var isDamaged = false
     content.extents.forEach { extent in
+      if extent.source != Extent.base, damaged.contains(Int(extent.source)) { isDamaged = true }
       for at in 0..<Int(extent.length) {
         let source = extent.source == Extent.base ? base : Mark.bytes(Int(extent.source))
         bytes[Int(extent.start) + at] = source[Int(extent.offset) + at]
       }
     }
+    if isDamaged { throw .corrupt("a mark that cannot be read") }
     buffer.copyBytes(from: bytes[Int(offset)..<(Int(offset) + buffer.count)])
   }
 }

@@ -86,7 +86,7 @@ struct SaveChoiceTests {
     let tree = overlay([(1, write(1)), (2, .save(number)), (5, write(2)), (6, .save(number))])
     let file = try #require(tree.nodes[number]?.file)
     var choice = SaveChoice(.command, settle: 2_000_000_000)
-    choice.unreadable[number] = [try #require(file.saved)]
+    choice.unreadable[number] = [try #require(file.saved).content]
     #expect(choice.save(of: number, file)?.content.size == 1)
     #expect(choice.leavesOut(number, file))
   }

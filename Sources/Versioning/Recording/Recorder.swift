@@ -130,7 +130,8 @@ package struct Recorder {
     noteUnsaved(node, number, at: path)
     guard let bytes = try bytes(of: node, number) else {
       recording.left.insert(place)
-      guard node.file?.isNeverSaved ?? true || node.file?.saved != nil,
+      guard let file = node.file,
+        file.isNeverSaved || file.saved != nil || saves.leavesOut(number, file),
         over?.record.isDirectory ?? false
       else { return }
       recording.exclude(place)
@@ -159,8 +160,7 @@ package struct Recorder {
     if let save = saves.save(of: number, file) { return .save(save) }
     if file.isNeverSaved { return nil }
     if try tree.recorded(number) != nil { return .recorded }
-    if let taken = file.taken { return .kept(taken) }
-    return file.isUnsaved || file.saved != nil ? nil : .kept(file.content)
+    return saves.kept(of: number, file).map { .kept($0) }
   }
 
   // MARK: - Bytes and attributes under names that stay

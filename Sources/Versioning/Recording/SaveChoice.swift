@@ -10,8 +10,8 @@ package struct SaveChoice: Sendable {
   package var settle: UInt64
   /// The files as they are now that an overdue cut had its quiet; none for another cut.
   package var later = SharedMap<InodeNumber, PendingNode>()
-  /// Saves whose bytes cannot be read, which no version takes.
-  package var unreadable: [InodeNumber: [PendingFile.Save]] = [:]
+  /// Bytes of files that cannot be read, which no version takes.
+  package var unreadable: [InodeNumber: [FileContent]] = [:]
 
   /// Creates a choice for a cut.
   package init(_ reason: CutReason, settle: UInt64) {
@@ -28,16 +28,36 @@ package struct SaveChoice: Sendable {
     return hadQuiet(saved, of: number) ? saved : counted
   }
 
-  /// True if the file has a save that is left out since its bytes cannot be read.
+  /// Returns the bytes of a file that count without a save: those that the newest version took, or those that it was
+  /// made with; nil if there are none.
+  func kept(of number: InodeNumber, _ file: PendingFile) -> FileContent? {
+    guard let kept = unchecked(file), isReadable(kept, of: number) else { return nil }
+    return kept
+  }
+
+  /// True if the newest bytes of the file that a version might take are left out since they cannot be read.
   package func leavesOut(_ number: InodeNumber, _ file: PendingFile) -> Bool {
-    file.saved != nil && readable(file.saved, of: number) == nil
+    guard !unreadable.isEmpty, let newest = file.saved?.content ?? unchecked(file) else {
+      return false
+    }
+    return !isReadable(newest, of: number)
+  }
+
+  private func unchecked(_ file: PendingFile) -> FileContent? {
+    if file.isNeverSaved { return nil }
+    if let taken = file.taken { return taken }
+    return file.isPending ? nil : file.content
   }
 
   private func readable(
     _ save: PendingFile.Save?, of number: InodeNumber
   ) -> PendingFile.Save? {
-    guard let save, let left = unreadable[number] else { return save }
-    return left.contains { $0.isSame(as: save) } ? nil : save
+    guard let save, isReadable(save.content, of: number) else { return nil }
+    return save
+  }
+
+  private func isReadable(_ content: FileContent, of number: InodeNumber) -> Bool {
+    !(unreadable[number]?.contains(content) ?? false)
   }
 
   private func hadQuiet(_ save: PendingFile.Save, of number: InodeNumber) -> Bool {

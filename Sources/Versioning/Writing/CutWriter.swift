@@ -1,6 +1,6 @@
 package import Inodes
 package import LLVSCore
-package import PendingTree
+import PendingTree
 package import Platform
 import TreeNames
 
@@ -59,8 +59,8 @@ package final class CutWriter {
   private let helper: ForkJoin
   private var entries: EntryMaker?
 
-  /// The save whose bytes could not be read, if that was why writing failed.
-  package var failed: (number: InodeNumber, save: PendingFile.Save)? { entries?.failed }
+  /// The file whose bytes could not be read, and these, if that was why writing failed.
+  package var failed: (number: InodeNumber, content: FileContent)? { entries?.failed }
 
   /// Creates a writer; `helper` does a part of the work of long cuts.
   package init(
@@ -76,7 +76,7 @@ package final class CutWriter {
 
   /// Adds the versions to a transaction.
   ///
-  /// - Throws: ``StoreError`` if bytes cannot be read or stored; ``failed`` says which save, if it was one.
+  /// - Throws: ``StoreError`` if bytes cannot be read or stored; ``failed`` says of which file, if it was one's.
   /// - Complexity: O(*k* log *n*) for *k* changes, and the bytes that they have.
   package func write(
     _ recording: GroupedRecording, on predecessors: Predecessors, in transaction: WriteTransaction

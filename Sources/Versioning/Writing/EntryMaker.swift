@@ -22,8 +22,8 @@ final class EntryMaker {
   private(set) var number = VersionNumber(0)
   /// True once bytes that are stored but cannot be read there were stored anew in it.
   private(set) var replacesDamaged = false
-  /// The save whose bytes could not be read, if that was why making an entry failed.
-  private(set) var failed: (number: InodeNumber, save: PendingFile.Save)?
+  /// The file whose bytes could not be read, and these, if that was why making an entry failed.
+  private(set) var failed: (number: InodeNumber, content: FileContent)?
 
   init(
     _ transaction: WriteTransaction, tree: FrozenTree, contents: any PendingContents,
@@ -74,11 +74,11 @@ final class EntryMaker {
     let content: StoredContent
     switch bytes {
     case .save(let save):
-      content = try store(save.content, of: number, save, ready)
+      content = try store(save.content, of: number, ready)
       attributes.mtime = save.mtime
       hasSetTime = save.hasSetTime
     case .kept(let kept):
-      content = try store(kept, of: number, nil, ready)
+      content = try store(kept, of: number, ready)
       hasSetTime = node.hasSetTime
     case .recorded:
       guard let recorded else { throw .corrupt("a file of the tree is missing in the head's map") }
@@ -122,8 +122,7 @@ final class EntryMaker {
   }
 
   private func store(
-    _ content: FileContent, of number: InodeNumber, _ save: PendingFile.Save?,
-    _ ready: ReadyValue?
+    _ content: FileContent, of number: InodeNumber, _ ready: ReadyValue?
   ) throws(StoreError) -> StoredContent {
     if let known = stored[number], known.content == content { return known.stored }
     do throws(StoreError) {
@@ -132,7 +131,7 @@ final class EntryMaker {
       self.stored[number] = (content, stored)
       return stored
     } catch {
-      if let save, error.isOfReading { failed = (number, save) }
+      if error.isOfReading { failed = (number, content) }
       throw error
     }
   }
