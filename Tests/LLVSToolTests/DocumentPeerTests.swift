@@ -133,6 +133,52 @@ struct DocumentPeerTests {
         """, "\(output)")
   }
 
+  @Test("a document of another application is refused, and stays as it is")
+  func application() throws {
+    let output = try inMount(
+      """
+      app a 'one'; app b 'two'
+      sql "INSERT INTO applicationIdentifier VALUES ('org.example.notes', 1, 0, 'Notes')"; try sync
+      sql "UPDATE applicationIdentifier SET id = 'org.example.other'"; app a 'three'
+      cp "$d" "$w/before"; try retrieve; try send; cmp "$d" "$w/before"
+      llvs sync app 2>&1 | grep -o 'belongs to org.example.other 1'; cat notes/a; echo
+      sql "UPDATE applicationIdentifier SET id = 'org.example.notes', majorVersion = 2"; try retrieve
+      sql "UPDATE applicationIdentifier SET majorVersion = 1, minorVersion = 7"; try sync; cat notes/a
+      """)
+    #expect(
+      output == """
+        Invalid cross-device link
+        Invalid cross-device link
+        belongs to org.example.other 1
+        one
+        Invalid cross-device link
+        three
+        """, "\(output)")
+  }
+
+  @Test("more authors than the original can merge are sent, and the reply warns of them")
+  func manyAuthors() throws {
+    let output = try inMount(
+      """
+      app a 'one'; try sync
+      python3 -c "import sqlite3, sys, uuid
+      c = sqlite3.connect(sys.argv[1])
+      for i in range(int(sys.argv[2])): c.execute(sys.argv[3], (uuid.uuid4().bytes,))
+      c.commit()" "$d" 1001 "INSERT INTO author VALUES (?, 'phone', 1, '2026-01-01 00:00:00.000')"
+      try sync; printf '' > "$d"
+      llvs sync | grep -o '[0-9]* authors are new to .*'; llvs document "$d" get a
+      llvs document "$d" authors | grep -c phone
+      """)
+    #expect(
+      output == """
+        1002 authors are new to notes.kvcrdt: programs with the original library can open it, but \
+        not merge it into an open document.
+        one
+        1001
+
+        """, "\(output)")
+  }
+
   @Test("a document that a program keeps locked is left for later")
   func locked() throws {
     let output = try inMount(

@@ -20,6 +20,8 @@ struct DocumentPeer: RemoteLayout {
   private static let attempts = 3
   /// The most times a day that a key is written anew because a merge of the original brought old values back.
   private static let rewritesADay = 3
+  /// The most new authors that a merge of the original library takes.
+  private static let authorsOfOriginal = 1000
 
   // MARK: Retrieving
 
@@ -141,6 +143,11 @@ struct DocumentPeer: RemoteLayout {
         export, expecting: stamp)
     }
     if outcome == .done {
+      if export.authors.count > Self.authorsOfOriginal {
+        report.notes.append(
+          "\(export.authors.count) authors are new to \(address.name): programs with the original "
+            + "library can open it, but not merge it into an open document")
+      }
       if !export.isEmpty { report.sent = [try store.graph.node(head).id] }
       // The next reading finds the keys that have to be written anew.
       if try DocumentRewrite(comparison, at: head, in: store) == nil {
