@@ -119,10 +119,7 @@ package final class Journal: Sendable {
   /// - Complexity: one pwrite(2).
   package func append(_ changes: [Change], mayUseReserve: Bool) throws(StoreError) {
     guard !changes.isEmpty else { return }
-    let staged = changes.compactMap { change -> Extent? in
-      guard case .write(_, let extent, _, _) = change.operation else { return nil }
-      return extent
-    }
+    let staged = Self.staged(by: changes)
     defer { if !staged.isEmpty { files.recorded(staged) } }
     var frames: [UInt8] = []
     if !staged.isEmpty {
@@ -137,6 +134,20 @@ package final class Journal: Sendable {
       JournalRecord.changes(changes).append(to: &frames)
     }
     try write(&frames, isFreeing: mayUseReserve)
+  }
+
+  /// The bytes of data files that changes are the first to name.
+  private static func staged(by changes: [Change]) -> [Extent] {
+    var staged: [Extent] = []
+    for change in changes {
+      switch change.operation {
+      case .write(_, let extent, _, _): staged.append(extent)
+      case .create(_, _, _, _, let content, _, _):
+        content.extents.forEach { if $0.source != Extent.base { staged.append($0) } }
+      default: break
+      }
+    }
+    return staged
   }
 
   /// Writes frames to the end of the journal.

@@ -46,6 +46,37 @@ struct JournalSpaceTests {
     #expect(try keeper.text("a") == "a" && keeper.text("b") == "b")
   }
 
+  @Test("Bytes that a new file begins with keep no data file once they are gone (I9)")
+  func createdWithBytes() throws {
+    let keeper = try JournalKeeper(path())
+    let place = JournalKeeper.place("link")
+    for count in [10, 100_000] {
+      var content = FileContent()
+      let bytes = [UInt8].random(seed: 1, count)
+      for extent in try JournalKeeper.stage(bytes, at: 0, in: keeper.journal) {
+        content.write(extent)
+      }
+      let number = InodeNumber(UInt64(1000 + count))
+      try keeper.append(
+        .create(
+          number, at: place, kind: .symlink, attributes: Attributes(), content: content,
+          isSaved: true, seen: nil))
+      #expect(try JournalKeeper(copied(keeper)).bytes("link") == bytes)
+      try keeper.append(.unlink(place, of: number, isKept: false))
+    }
+    let files = try FileSystem.list(keeper.directory).filter { $0 != "reserve" }
+    try keeper.renewWithNewStage()
+    try keeper.collect()
+    #expect(try Set(files).isDisjoint(with: FileSystem.list(keeper.directory)))
+  }
+
+  /// A copy of a journal's directory.
+  private func copied(_ keeper: JournalKeeper) throws -> String {
+    let copy = try directory.get().file("copy-\(SystemRandom.hex(4))")
+    try JournalKeeper.copy(keeper.directory, to: copy)
+    return copy
+  }
+
   @Test("Bytes that the newest version has stay while a later one may read them again (I9)")
   func taken() throws {
     let keeper = try JournalKeeper(path())
