@@ -25,7 +25,10 @@ extension WorkingTree {
   ///
   /// - Throws: ``FSError/stale`` for a number that nobody has, or the error of the recorded tree.
   package func status(of number: InodeNumber) throws(FSError) -> InodeStatus {
-    try answer { state, base throws(FSError) in try status(of: number, state, base) }
+    try answer { state, base throws(FSError) in
+      try checkIsShown(number, state, base)
+      return try status(of: number, state, base)
+    }
   }
 
   /// Forgets look-ups of an inode, as the kernel does. An orphan that nobody else holds goes.
@@ -48,6 +51,21 @@ extension WorkingTree {
     at place: InodeName, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeNumber? {
     try FSError.wrapping { () throws(BaseError) in try state.overlay.inode(at: place, over: base) }
+  }
+
+  /// Makes sure that a number leads to an inode that programs can see.
+  ///
+  /// The recorded tree goes on having what programs removed. Who holds an inode has it among the pending ones
+  /// then; of one that nobody holds the names tell.
+  ///
+  /// - Throws: ``FSError/stale``.
+  func checkIsShown(
+    _ number: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) {
+    guard number != .root, state.overlay.nodes[number] == nil, !state.isHeld(number) else { return }
+    let names = try FSError.wrapping { () throws(BaseError) in try base.names(of: number) }
+    for name in names where try inode(at: name, state, base) == number { return }
+    throw .stale
   }
 
   /// Makes sure that a number is a directory's.

@@ -1,0 +1,92 @@
+import Inodes
+import LLVSCore
+import PendingTree
+import TreeNames
+
+// Questions about places in the tree, with the lock held.
+
+extension WorkingTree {
+  /// Makes sure that a directory is in the tree, so that a name can be made in it.
+  ///
+  /// - Throws: ``FSError/notDirectory``, ``FSError/stale`` for a number that nobody has, ``FSError/noEntry`` for a
+  ///   directory that was removed.
+  func checkHasNames(
+    _ directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) {
+    try checkDirectory(directory, state, base)
+    guard directory != .root else { return }
+    guard try place(of: directory, state, base) != nil else { throw .noEntry }
+  }
+
+  /// Returns the place of a directory; nil for the root, and for one that was removed.
+  func place(
+    of directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> InodeName? {
+    guard directory != .root else { return nil }
+    if let node = state.overlay.nodes[directory] { return node.place }
+    return try FSError.wrapping { () throws(BaseError) in try base.names(of: directory).first }
+  }
+
+  /// Returns the directories above one, from it up to the root, with the names that lead to each.
+  ///
+  /// - Complexity: O(depth).
+  func directories(
+    above start: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> [InodeName] {
+    var places: [InodeName] = []
+    var number = start
+    while let place = try place(of: number, state, base) {
+      // A tree that leads back to itself is damaged.
+      guard places.count <= Self.mostNames else {
+        throw .store(.corrupt("a directory of the working tree is in itself"))
+      }
+      places.append(place)
+      number = place.directory
+    }
+    return places
+  }
+
+  /// No path has so many names.
+  private static let mostNames = 4096
+
+  /// Makes sure that a version can hold the path of a name.
+  ///
+  /// - Throws: ``FSError/nameTooLong``.
+  /// - Complexity: O(depth).
+  func checkReach(
+    _ place: InodeName, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) {
+    guard place.name.bytes.count <= Self.longestName else { throw .nameTooLong }
+    var extent = PathExtent(name: place.name.bytes)
+    for above in try directories(above: place.directory, state, base) {
+      extent = PathExtent(name: above.name.bytes).adding(extent)
+    }
+    guard PathLimit.allows(extent) else { throw .nameTooLong }
+  }
+
+  /// Makes sure that nothing is in a directory.
+  ///
+  /// - Throws: ``FSError/notEmpty``.
+  /// - Complexity: O(*k*) for *k* names that were removed from it.
+  func checkEmpty(
+    _ directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) {
+    let changed = state.overlay.changedNames(of: directory)
+    for name in changed {
+      let place = InodeName(directory: directory, name: name)
+      if case .pending(_?) = state.overlay.shown(at: place) { throw .notEmpty }
+    }
+    var cookie = EntryCookie.start
+    while true {
+      let page = try FSError.wrapping { () throws(BaseError) in
+        try base.page(of: directory, after: cookie, limit: Self.pageSize)
+      }
+      guard page.allSatisfy({ changed.contains($0.name) }) else { throw .notEmpty }
+      guard page.count == Self.pageSize, let last = page.last else { return }
+      cookie = last.cookie
+    }
+  }
+
+  /// The entries that are read of the recorded tree at once.
+  static let pageSize = 512
+}

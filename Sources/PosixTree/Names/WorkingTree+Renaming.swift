@@ -1,0 +1,93 @@
+package import Inodes
+import LLVSCore
+import PendingTree
+package import TreeNames
+
+// Giving files and directories other names.
+
+/// The ways in which rename(2) and renameat2(2) treat what stands at the new name.
+package enum RenameMode: Sendable {
+  /// It is replaced.
+  case replacing
+  /// There may be nothing.
+  case noReplace
+  /// It gets the old name.
+  case exchange
+}
+
+extension WorkingTree {
+  /// Gives a file or directory another name, as rename(2) and renameat2(2) do.
+  ///
+  /// - Throws: ``FSError/noEntry``, ``FSError/exists``, ``FSError/isDirectory``, ``FSError/notDirectory``,
+  ///   ``FSError/notEmpty``, ``FSError/invalid`` for a directory that would be in itself,
+  ///   ``FSError/nameTooLong``, ``FSError/readOnly`` for the name `.llvs`, or the error of the journal: then nothing
+  ///   has changed.
+  package func rename(
+    _ from: InodeName, to target: InodeName, mode: RenameMode, process: Int32 = 0
+  ) throws(FSError) {
+    guard from.name.bytes != ReservedName.bytes, target.name.bytes != ReservedName.bytes else {
+      throw .readOnly
+    }
+    try withRoom { () throws(FSError) in
+      try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
+        let number = try present(at: from, state, base)
+        try checkHasNames(target.directory, state, base)
+        try checkReach(target, state, base)
+        let over = try inode(at: target, state, base)
+        let rename = Renaming(number: number, from: from, over: over, to: target, mode: mode)
+        try check(rename, state, base)
+        guard over != number else { return Decision { _ in } }
+        if mode == .exchange { try checkReach(from, state, base) }
+        return Decision(
+          concerned: [number, from.directory, target.directory] + (over.map { [$0] } ?? []),
+          operations: [rename.operation(isKept: over.map { state.isHeld($0) } ?? false)]
+        ) { _ in }
+      }
+    }
+  }
+
+  /// A rename that is to be made.
+  private struct Renaming {
+    let number: InodeNumber
+    let from: InodeName
+    let over: InodeNumber?
+    let to: InodeName
+    let mode: RenameMode
+
+    func operation(isKept: Bool) -> Change.Operation {
+      if mode == .exchange, let over {
+        return .exchange(number, at: from, with: over, otherAt: to)
+      }
+      return .rename(number, from: from, to: to, over: over, isKept: isKept, seen: nil)
+    }
+  }
+
+  private func check(
+    _ rename: Renaming, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) {
+    if rename.mode == .noReplace, rename.over != nil { throw .exists }
+    if rename.mode == .exchange, rename.over == nil { throw .noEntry }
+    let isDirectory = try kind(of: rename.number, state, base) == .directory
+    if isDirectory, try isInside(rename.to.directory, rename.number, state, base) { throw .invalid }
+    guard let over = rename.over, over != rename.number else { return }
+    let replacesDirectory = try kind(of: over, state, base) == .directory
+    let isFromInside =
+      replacesDirectory ? try isInside(rename.from.directory, over, state, base) : false
+    if rename.mode == .exchange {
+      if isFromInside { throw .invalid }
+      return
+    }
+    if isFromInside { throw .notEmpty }
+    if isDirectory, !replacesDirectory { throw .notDirectory }
+    if !isDirectory, replacesDirectory { throw .isDirectory }
+    if replacesDirectory { try checkEmpty(over, state, base) }
+  }
+
+  /// True if a directory is another one or lies below it.
+  private func isInside(
+    _ directory: InodeNumber, _ above: InodeNumber, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> Bool {
+    guard directory != above else { return true }
+    return try directories(above: directory, state, base).contains { $0.directory == above }
+  }
+}

@@ -1,0 +1,181 @@
+import Inodes
+import LLVSCore
+import PendingTree
+import TestSupport
+import Testing
+import TreeNames
+
+@testable import PosixTree
+
+/// Making, removing and renaming, over a recorded tree of a real store.
+@Suite("Names", .timeLimit(.minutes(2)))
+struct NameTests {
+  let caller = Caller(uid: 1000, gid: 1000, umask: 0o022)
+
+  private func name(_ text: String) -> FileName { FileName(Array(text.utf8)) }
+
+  @Test("a file is made once, and found with its mode", arguments: JournalKind.allCases)
+  func creates(kind: JournalKind) throws {
+    let fixture = try FileFixture(["there": [1]], over: kind)
+    let made = try fixture.tree.create(
+      .root, name("new"), mode: 0o666, open: [.read, .write], caller: caller)
+    #expect(made.status.mode == 0o644)
+    #expect(made.status.links == 1)
+    #expect(try fixture.number("new") == made.status.number)
+    for taken in ["new", "there", ".llvs"] {
+      expect(.exists) {
+        try fixture.tree.makeDirectory(.root, name(taken), mode: 0o777, caller: caller)
+      }
+    }
+    expect(.nameTooLong) {
+      try fixture.tree.makeDirectory(
+        .root, name(String(repeating: "x", count: 256)), mode: 0o777, caller: caller)
+    }
+    try fixture.check()
+    try fixture.checkRestart()
+  }
+
+  @Test("a symbolic link has its target, and FIFOs and devices are what they are")
+  func kinds() throws {
+    let fixture = try FileFixture()
+    let target = Array("over/there".utf8)
+    let link = try fixture.tree.makeSymlink(.root, name("link"), target: target, caller: caller)
+    #expect((link.kind, link.mode, link.size) == (.symlink, 0o777, UInt64(target.count)))
+    #expect(try fixture.tree.readlink(link.number) == target)
+    let device = Attributes.Device(major: 1, minor: 3)
+    let null = try fixture.tree.makeNode(
+      .root, name("null"), kind: .characterDevice, mode: 0o666, device: device, caller: caller)
+    #expect(null.device == device)
+    let pipe = try fixture.tree.makeNode(
+      .root, name("pipe"), kind: .fifo, mode: 0o600, device: device, caller: caller)
+    #expect(pipe.device != device)
+    expect(.invalid) {
+      try fixture.tree.makeNode(.root, name("no"), kind: .directory, mode: 0, caller: caller)
+    }
+    try fixture.check()
+  }
+
+  @Test("a directory with set-group-ID gives its group and the bit to what is made in it")
+  func setGroupID() throws {
+    let fixture = try FileFixture()
+    let above = try fixture.tree.makeDirectory(
+      .root, name("shared"), mode: 0o2775, caller: caller)
+    let below = try fixture.tree.makeDirectory(
+      above.number, name("below"), mode: 0o755, caller: caller)
+    #expect(below.mode & 0o2000 != 0)
+    let file = try fixture.tree.create(
+      above.number, name("file"), mode: 0o644, open: .write, caller: caller)
+    #expect(file.status.mode == 0o644)
+  }
+
+  @Test("names of the recorded tree are removed, directories when they are empty")
+  func removes() throws {
+    let fixture = try FileFixture(["d/one": [1], "d/two": [2], "file": [3]])
+    let directory = try fixture.number("d")
+    expect(.isDirectory) { try fixture.tree.unlink(.root, name("d")) }
+    expect(.notDirectory) { try fixture.tree.removeDirectory(.root, name("file")) }
+    expect(.notEmpty) { try fixture.tree.removeDirectory(.root, name("d")) }
+    try fixture.tree.unlink(directory, name("one"))
+    expect(.noEntry) { try fixture.tree.unlink(directory, name("one")) }
+    expect(.notEmpty) { try fixture.tree.removeDirectory(.root, name("d")) }
+    try fixture.tree.unlink(directory, name("two"))
+    try fixture.tree.removeDirectory(.root, name("d"))
+    expect(.noEntry) { try fixture.number("d") }
+    expect(.noEntry) {
+      try fixture.tree.makeDirectory(directory, name("late"), mode: 0o755, caller: caller)
+    }
+    try fixture.check()
+  }
+
+  @Test("a rename is refused for the reasons of rename(2)")
+  func refusedRenames() throws {
+    let fixture = try FileFixture(["a/b/c": [1], "file": [2], "full/x": [3]])
+    let tree = fixture.tree
+    let (a, full) = (try fixture.number("a"), try fixture.number("full"))
+    let b = try tree.lookup(a, name("b")).number
+    func place(_ directory: InodeNumber, _ text: String) -> InodeName {
+      InodeName(directory: directory, name: name(text))
+    }
+    let root = { place(.root, $0) }
+    expect(.noEntry) { try tree.rename(root("gone"), to: root("x"), mode: .replacing) }
+    expect(.invalid) { try tree.rename(root("a"), to: place(b, "in"), mode: .replacing) }
+    expect(.notEmpty) { try tree.rename(place(a, "b"), to: root("a"), mode: .replacing) }
+    expect(.invalid) { try tree.rename(place(a, "b"), to: root("a"), mode: .exchange) }
+    expect(.notDirectory) { try tree.rename(root("a"), to: root("file"), mode: .replacing) }
+    expect(.isDirectory) { try tree.rename(root("file"), to: root("a"), mode: .replacing) }
+    expect(.notEmpty) { try tree.rename(root("a"), to: root("full"), mode: .replacing) }
+    expect(.exists) { try tree.rename(root("a"), to: root("file"), mode: .noReplace) }
+    expect(.noEntry) { try tree.rename(root("a"), to: root("gone"), mode: .exchange) }
+    expect(.readOnly) { try tree.rename(root("file"), to: root(".llvs"), mode: .replacing) }
+    expect(.notDirectory) {
+      try tree.rename(
+        root("a"), to: place(try fixture.number("file"), "x"), mode: .replacing)
+    }
+    _ = full
+    try fixture.check()
+  }
+
+  @Test(
+    "what is renamed keeps its number, and what it replaces goes or lives on for who has it open")
+  func renames() throws {
+    let fixture = try FileFixture(["a/inner": [1], "file": [2], "other": [3]])
+    let tree = fixture.tree
+    let (file, other) = (try fixture.number("file"), try fixture.number("other"))
+    let handle = try tree.open(other, mode: .read)
+    try tree.rename(FileFixture.place("file"), to: FileFixture.place("other"), mode: .replacing)
+    #expect(try fixture.number("other") == file)
+    #expect(try fixture.read(other) == [3])
+    #expect(try tree.status(of: other).links == 0)
+    try tree.rename(FileFixture.place("a"), to: FileFixture.place("other"), mode: .exchange)
+    let directory = try fixture.number("other")
+    #expect(try tree.lookup(directory, name("inner")).size == 1)
+    #expect(try fixture.number("a") == file)
+    try fixture.check()
+    try tree.release(handle.handle)
+    tree.forget(other, count: 10)
+    expect(.stale) { try tree.status(of: other) }
+    try fixture.check()
+  }
+
+  @Test("a file has all its names, and goes with the last")
+  func links() throws {
+    let fixture = try FileFixture(["file": [1], "d/x": [2]])
+    let tree = fixture.tree
+    let file = try fixture.number("file")
+    #expect(try tree.link(file, .root, name("second")).links == 2)
+    #expect(try fixture.number("second") == file)
+    expect(.exists) { try tree.link(file, .root, name("second")) }
+    expect(.notPermitted) { try tree.link(try fixture.number("d"), .root, name("e")) }
+    try tree.unlink(.root, name("file"))
+    #expect(try tree.status(of: file).links == 1)
+    try tree.unlink(.root, name("second"))
+    expect(.noEntry) { try tree.link(file, .root, name("third")) }
+    tree.forget(file, count: 10)
+    expect(.stale) { try tree.link(file, .root, name("third")) }
+    try fixture.check()
+  }
+
+  @Test("what the journal refuses has not happened")
+  func refused() throws {
+    let fixture = try FileFixture(["file": [1], "d/x": [2]])
+    let journal = try #require(fixture.journal as? MemoryJournal)
+    let before = fixture.overlay
+    journal.refuse(with: .noSpace("the disk is full"))
+    expect(.store(.noSpace("the disk is full"))) {
+      try fixture.tree.makeDirectory(.root, name("new"), mode: 0o755, caller: caller)
+    }
+    for call in [
+      { try fixture.tree.unlink(.root, name("file")) },
+      {
+        try fixture.tree.rename(
+          FileFixture.place("file"), to: FileFixture.place("e"), mode: .replacing)
+      },
+    ] {
+      expect(.store(.noSpace("the disk is full"))) { try call() }
+    }
+    #expect(fixture.overlay == before)
+    journal.refuse(with: nil)
+    try fixture.tree.unlink(.root, name("file"))
+    try fixture.check()
+  }
+}
