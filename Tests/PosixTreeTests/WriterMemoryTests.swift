@@ -107,6 +107,34 @@ struct WriterMemoryTests {
     try fixture.check()
   }
 
+  @Test(
+    "who makes a name, moves, links or exchanges a file there has the name on what it saw there")
+  func calls() throws {
+    let (root, a) = (InodeNumber.root, FileName(Array("a".utf8)))
+    let place = FileFixture.place("a")
+    for call in 0..<4 {
+      let fixture = try FileFixture(["a": Array("old".utf8), "b": [1]])
+      let tree = fixture.tree
+      try read(fixture, try fixture.number("a"), by: editor)
+      try fixture.follow(["a": Array("theirs".utf8)])
+      if call < 2 { try tree.unlink(root, a, process: editor) }
+      switch call {
+      case 0:
+        _ = try tree.create(
+          root, a, mode: 0o644, open: .write, caller: Caller(uid: 0, gid: 0, process: editor))
+      case 1: _ = try tree.link(try fixture.number("b"), root, a, process: editor)
+      case 2:
+        try tree.rename(FileFixture.place("b"), to: place, mode: .replacing, process: editor)
+      default:
+        try tree.rename(FileFixture.place("b"), to: place, mode: .exchange, process: editor)
+      }
+      let change = try #require(fixture.overlay.changes[place])
+      #expect(change.epoch == Epoch(1), "call \(call)")
+      if call == 3 { #expect(fixture.overlay.changes[FileFixture.place("b")]?.epoch == Epoch(2)) }
+      try fixture.check()
+    }
+  }
+
   @Test("who saved what a version took has seen that version")
   func taken() throws {
     let fixture = try FileFixture(["a": Array("old".utf8), "b": [1]])

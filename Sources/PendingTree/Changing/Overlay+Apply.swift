@@ -30,8 +30,8 @@ extension Overlay {
     case .rmdir(let place, let number): removeDirectory(place, of: number, change)
     case .rename(let number, let from, let to, let over, let isKept, let seen):
       rename(number, from, to, over: over, isKept: isKept, seen, change)
-    case .exchange(let one, let place, let other, let otherPlace):
-      exchange(one, place, other, otherPlace, change)
+    case .exchange(let one, let place, let other, let otherPlace, let seen, let otherSeen):
+      exchange(one, place, other, otherPlace, (seen, otherSeen), change)
     case .release: break
     }
   }
@@ -145,11 +145,11 @@ extension Overlay {
 
   private mutating func exchange(
     _ one: InodeNumber, _ place: InodeName, _ other: InodeNumber, _ otherPlace: InodeName,
-    _ change: Change
+    _ seen: (Epoch?, Epoch?), _ change: Change
   ) {
     guard one != other, nodes[one] != nil, nodes[other] != nil else { return }
-    put(other, at: place, hides: true, seen: nil, change)
-    put(one, at: otherPlace, hides: true, seen: nil, change)
+    put(other, at: place, hides: true, seen: seen.0, change)
+    put(one, at: otherPlace, hides: true, seen: seen.1, change)
     move(one, place, otherPlace, change.time)
     move(other, otherPlace, place, change.time)
   }

@@ -56,8 +56,10 @@ extension Change.Operation: JournalCoded {
       bytes.append(optional: over)
       isKept.encode(into: &bytes)
       bytes.append(optional: seen)
-    case .exchange(let one, let place, let other, let otherPlace):
+    case .exchange(let one, let place, let other, let otherPlace, let seen, let otherSeen):
       put(.exchange, one, place, other, otherPlace)
+      bytes.append(optional: seen)
+      bytes.append(optional: otherSeen)
     case .release(let number): put(.release, number)
     }
   }
@@ -133,9 +135,11 @@ extension Change.Operation: JournalCoded {
       guard let id = reader.counted(), let seen: Epoch? = reader.optional() else { return nil }
       return .link(number, at: place, id: id, seen: seen)
     case .exchange:
-      guard let other = InodeNumber(from: &reader), let otherPlace = InodeName(from: &reader)
+      guard let other = InodeNumber(from: &reader), let otherPlace = InodeName(from: &reader),
+        let seen: Epoch? = reader.optional(), let otherSeen: Epoch? = reader.optional()
       else { return nil }
-      return .exchange(number, at: place, with: other, otherAt: otherPlace)
+      return .exchange(
+        number, at: place, with: other, otherAt: otherPlace, seen: seen, otherSeen: otherSeen)
     default:
       guard let to = InodeName(from: &reader), let over: InodeNumber? = reader.optional(),
         let isKept = Bool(from: &reader), let seen: Epoch? = reader.optional()

@@ -47,8 +47,11 @@ package struct Change: Hashable, Sendable {
     /// A name goes to another place, over what stood there; `isKept` while a handle holds that.
     case rename(
       InodeNumber, from: InodeName, to: InodeName, over: InodeNumber?, isKept: Bool, seen: Epoch?)
-    /// Two names change places.
-    case exchange(InodeNumber, at: InodeName, with: InodeNumber, otherAt: InodeName)
+    /// Two names change places: each file goes to the other's. Whoever asks for it may have seen less of either
+    /// name.
+    case exchange(
+      InodeNumber, at: InodeName, with: InodeNumber, otherAt: InodeName, seen: Epoch? = nil,
+      otherSeen: Epoch? = nil)
     /// The last handle of a file was closed.
     case release(InodeNumber)
   }

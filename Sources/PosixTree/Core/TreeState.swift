@@ -64,7 +64,7 @@ struct TreeState {
     case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _),
       .unlink(let place, _, _), .rmdir(let place, _):
       keepAccessTime(of: place.directory)
-    case .rename(_, let from, let to, _, _, _), .exchange(_, let from, _, let to):
+    case .rename(_, let from, let to, _, _, _), .exchange(_, let from, _, let to, _, _):
       keepAccessTime(of: from.directory)
       keepAccessTime(of: to.directory)
     case .node, .save, .release: break
@@ -101,7 +101,7 @@ struct TreeState {
       writers.leave(from, by: number)
       if let over { writers.leave(to, by: over) }
       noteChange(at: from, by: process)
-    case .exchange(let one, let place, let other, let otherPlace):
+    case .exchange(let one, let place, let other, let otherPlace, _, _):
       writers.leave(place, by: one)
       writers.leave(otherPlace, by: other)
     case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _):

@@ -19,6 +19,7 @@ extension WorkingTree {
     guard name.bytes != ReservedName.bytes else { throw .exists }
     let place = InodeName(directory: directory, name: name)
     let id = SystemRandom.bytes(16)
+    confirm(process)
     try withRoom { () throws(FSError) in
       try change(by: process) { state, base throws(FSError) in
         try checkHasNames(directory, state, base)
@@ -30,8 +31,10 @@ extension WorkingTree {
         let count = try nameCount(of: number, state, base)
         guard count > 0 else { throw .noEntry }
         guard count < Self.mostLinks else { throw .tooManyLinks }
+        let seen = state.seen(by: process, at: place, over: nil)
         return Decision(
-          concerned: [number, directory], operations: [.link(number, at: place, id: id, seen: nil)]
+          concerned: [number, directory],
+          operations: [.link(number, at: place, id: id, seen: seen)]
         ) { state in
           state.lookups[number, default: 0] += 1
         }

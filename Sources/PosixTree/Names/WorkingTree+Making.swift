@@ -90,18 +90,21 @@ extension WorkingTree {
   ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber?) {
     guard place.name.bytes != ReservedName.bytes else { throw .exists }
     let number = try numbers.next()
+    confirm(caller.process)
     let handle = try withRoom { () throws(FSError) in
       try change(by: caller.process) { state, base throws(FSError) in
         try checkHasNames(place.directory, state, base)
         try checkReach(place, state, base)
         guard try inode(at: place, state, base) == nil else { throw .exists }
         let attributes = try attributes(of: new, in: place.directory, caller, state, base)
+        let seen =
+          new.kind == .directory ? nil : state.seen(by: caller.process, at: place, over: nil)
         return Decision(
           concerned: [place.directory],
           operations: [
             .create(
               number, at: place, kind: new.kind, attributes: attributes, content: new.content,
-              isSaved: new.isSaved, seen: nil)
+              isSaved: new.isSaved, seen: seen)
           ]
         ) { state in
           state.lookups[number, default: 0] += 1

@@ -28,6 +28,7 @@ extension WorkingTree {
     guard from.name.bytes != ReservedName.bytes, target.name.bytes != ReservedName.bytes else {
       throw .readOnly
     }
+    confirm(process)
     try withRoom { () throws(FSError) in
       try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
         let number = try present(at: from, state, base)
@@ -38,9 +39,11 @@ extension WorkingTree {
         try check(rename, state, base)
         guard over != number else { return Decision { _ in } }
         if mode == .exchange { try checkReach(from, state, base) }
+        let seen = try seen(by: process, rename, state, base)
+        let isKept = over.map { state.isHeld($0) } ?? false
         return Decision(
           concerned: [number, from.directory, target.directory] + (over.map { [$0] } ?? []),
-          operations: [rename.operation(isKept: over.map { state.isHeld($0) } ?? false)]
+          operations: [rename.operation(isKept: isKept, seen: seen)]
         ) { _ in }
       }
     }
@@ -54,12 +57,29 @@ extension WorkingTree {
     let to: InodeName
     let mode: RenameMode
 
-    func operation(isKept: Bool) -> Change.Operation {
+    func operation(isKept: Bool, seen: (target: Epoch?, from: Epoch?)) -> Change.Operation {
       if mode == .exchange, let over {
-        return .exchange(number, at: from, with: over, otherAt: to)
+        return .exchange(
+          number, at: from, with: over, otherAt: to, seen: seen.from, otherSeen: seen.target)
       }
-      return .rename(number, from: from, to: to, over: over, isKept: isKept, seen: nil)
+      return .rename(number, from: from, to: to, over: over, isKept: isKept, seen: seen.target)
     }
+  }
+
+  /// What a process had seen at the names that it gives to files.
+  private func seen(
+    by process: Int32, _ rename: Renaming, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> (target: Epoch?, from: Epoch?) {
+    guard process != 0 else { return (nil, nil) }
+    func seen(_ number: InodeNumber, at place: InodeName, over: InodeNumber?) throws(FSError)
+      -> Epoch?
+    {
+      guard try kind(of: number, state, base) != .directory else { return nil }
+      return state.seen(by: process, at: place, over: over)
+    }
+    let target = try seen(rename.number, at: rename.to, over: rename.over)
+    guard rename.mode == .exchange, let over = rename.over else { return (target, nil) }
+    return (target, try seen(over, at: rename.from, over: rename.number))
   }
 
   private func check(

@@ -1,3 +1,5 @@
+import Inodes
+import LLVSCore
 import TestSupport
 import Testing
 import TreeModel
@@ -59,6 +61,19 @@ struct JournalRecordTests {
     overlay.forEachImageRecord { again.take($0, at: 0) }
     let isMadeAgain = again.overlay == overlay
     #expect(isMadeAgain)
+  }
+
+  @Test("What a process had seen of names that change places is in their record")
+  func exchanged() {
+    for (seen, other) in [(nil, nil), (Epoch(3), nil), (nil, Epoch(4)), (Epoch(5), Epoch(6))] {
+      let record = JournalRecord.change(
+        Change(
+          time: .init(seconds: 1, nanoseconds: 2),
+          .exchange(
+            InodeNumber(7), at: JournalKeeper.place("a"), with: InodeNumber(8),
+            otherAt: JournalKeeper.place("b"), seen: seen, otherSeen: other)))
+      #expect(found(in: framed([record])).records == [record])
+    }
   }
 
   @Test("A journal that is cut off anywhere has its whole records")
