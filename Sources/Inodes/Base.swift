@@ -38,8 +38,43 @@ package struct EntryCookie: Hashable, Comparable, Sendable {
     self.rawValue = rawValue
   }
 
+  /// The cookie after this one.
+  package var next: EntryCookie { EntryCookie(rawValue + 1) }
+
   /// Returns true if the first is before the second.
   package static func < (a: EntryCookie, b: EntryCookie) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// A source of the cookies that names of directories can have.
+///
+/// - Concurrency: any thread.
+package protocol CookieSource: AnyObject, Sendable {
+  /// Returns what cookies names of a directory can have, in the order of the names.
+  ///
+  /// - Complexity: O(log *n*) for each name.
+  func cookies(
+    for names: [FileName], in directory: InodeNumber
+  ) throws(BaseError) -> [CookieChoice]
+}
+
+/// The cookies that a name of a directory can have: that of its entry, else the first of a few that is free.
+package struct CookieChoice: Hashable, Sendable {
+  /// The number of cookies from which a name gets the first that is free.
+  package static let count: Int64 = 8
+
+  /// The first that it can have; the others follow it.
+  package var first: EntryCookie
+  /// The cookie of the entry of this name; nil if there is none.
+  package var own: EntryCookie?
+  /// The cookies of entries of other names, among those that it can have.
+  package var taken: [EntryCookie]
+
+  /// Creates a choice.
+  package init(first: EntryCookie, own: EntryCookie? = nil, taken: [EntryCookie] = []) {
+    self.first = first
+    self.own = own
+    self.taken = taken
+  }
 }
 
 /// A name as an inode has it: the directory and the name there.

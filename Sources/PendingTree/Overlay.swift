@@ -23,6 +23,8 @@ package struct Overlay: Sendable {
   package internal(set) var nodes = SharedMap<InodeNumber, PendingNode>()
   /// The names of each directory at which there are changes.
   var changedNames = SharedMap<InodeNumber, SharedSet<FileName>>()
+  /// The places of changed names in listings, by the directory, once a listing asked for them; no part of the image.
+  var cookies = SharedMap<InodeNumber, SharedMap<FileName, EntryCookie>>()
   /// The nodes without a name.
   var orphans: Set<InodeNumber> = []
   /// The epoch that changes are made in.
@@ -115,6 +117,7 @@ extension Overlay {
       sinceCut.places.remove(place)
       changedNames[place.directory]?.remove(place.name)
       if changedNames[place.directory]?.isEmpty ?? false { changedNames[place.directory] = nil }
+      forgetCookie(of: place)
     }
   }
 

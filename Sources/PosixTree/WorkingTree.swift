@@ -19,7 +19,7 @@ import TreeNames
 ///
 /// - Concurrency: any thread.
 package final class WorkingTree: Sendable {
-  let base: any Base
+  let base: any Base & CookieSource
   let journal: any ChangeJournal
   let contents: any ContentReading
   let numbers: any NumberAllotting
@@ -31,7 +31,8 @@ package final class WorkingTree: Sendable {
 
   /// Creates a tree over what the journal had.
   package init(
-    base: any Base, overlay: Overlay, journal: any ChangeJournal, contents: any ContentReading,
+    base: any Base & CookieSource, overlay: Overlay, journal: any ChangeJournal,
+    contents: any ContentReading,
     numbers: any NumberAllotting, defaults: AttributeDefaults
   ) {
     self.base = base
@@ -106,10 +107,12 @@ package final class WorkingTree: Sendable {
     if remembered.isMissing {
       try remembered.readMissing()
     } else {
-      // The holder of this lock puts another head in place.
-      writing.withLock { _ in }
+      waitForPublication()
     }
   }
+
+  /// Waits while another head is put in place.
+  func waitForPublication() { writing.withLock { _ in } }
 
   // MARK: - Changing
 

@@ -17,7 +17,7 @@ package import TreeNames
 ///
 /// - Concurrency: any thread reads. One thread at a time prepares and publishes; the caller sees to
 ///   that.
-package final class RecordedTree: Base {
+package final class RecordedTree: Base, CookieSource {
   /// A connection on its way between the pool and the thread that uses it; one thread has it at a
   /// time.
   struct Loan: @unchecked Sendable { let rows: TreeRows }
@@ -80,6 +80,12 @@ package final class RecordedTree: Base {
 
   package func names(of number: InodeNumber) throws(BaseError) -> [InodeName] {
     try read { try $0.names(of: number) }
+  }
+
+  package func cookies(
+    for names: [FileName], in directory: InodeNumber
+  ) throws(BaseError) -> [CookieChoice] {
+    try read { rows in try names.map { try rows.choice(for: $0, in: directory) } }
   }
 
   /// Reads rows through a connection of the pool. No transaction outlives a statement, so what is

@@ -141,6 +141,10 @@ final class FileFixture: @unchecked Sendable {
           number: number, identity: FileIdentity(entry), linkID: node.attributes.linkID,
           paths: names.map { TreePath($0.name.bytes) }))
     }
+    let overlay = overlay
+    hints.cookies = { directory in
+      Dictionary(uniqueKeysWithValues: overlay.cookies(of: directory).map { ($0.key, $0.value) })
+    }
     try recorded.prepare(
       TreeHead(cut: cut, version: head.id, view: next), from: view, hints: hints,
       numbers: numbers, now: time)

@@ -124,11 +124,19 @@ extension Advance {
     try rows.update(record, of: number, from: row.inode.record)
   }
 
+  /// The cookies that the working tree gave to names of a directory.
+  private func given(in directory: InodeNumber) -> GivenCookies {
+    if let given = givenCookies[directory] { return given }
+    let given = GivenCookies(hints.cookies(directory))
+    givenCookies[directory] = given
+    return given
+  }
+
   /// Adds a name.
   func add(
     _ number: InodeNumber, _ name: FileName, in parent: InodeNumber, isDirectory: Bool, key: Key?
   ) throws {
-    let place = try rows.freePlace(for: name, in: parent)
+    let place = try rows.freePlace(for: name, in: parent, given: given(in: parent))
     try rows.addEntry(name, at: place, for: number, key: key)
     nameless.remove(number)
     count(1, isDirectory: isDirectory)

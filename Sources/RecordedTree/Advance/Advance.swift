@@ -34,6 +34,8 @@ final class Advance {
   var numberByKey: [Key: InodeNumber] = [:]
   /// Directories in which names came or went.
   var changedDirectories: Set<InodeNumber> = []
+  /// The cookies that the working tree gave to names, by the directory.
+  var givenCookies: [InodeNumber: GivenCookies] = [:]
 
   private static let knownDirectories = 50_000
 

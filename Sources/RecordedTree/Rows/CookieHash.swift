@@ -8,7 +8,7 @@ import LLVSCore
 /// The hash has a key that no other store has, so that nobody can send names that have one cookie.
 struct CookieHash {
   /// The number of names that can be equal in prefix and hash.
-  static let slots: Int64 = 8
+  static let slots = CookieChoice.count
 
   private let key: UInt64
 

@@ -70,28 +70,31 @@ extension TreeRows {
 
   // MARK: - Entries
 
-  /// Returns the place of a new name of a directory.
+  /// Returns the place of a new name of a directory: where the working tree shows it, if it does.
   ///
+  /// - Parameters:
+  ///   - name: the name.
+  ///   - directory: the directory.
+  ///   - given: the cookies that the working tree gave to names of the directory.
+  /// - Returns: the place.
   /// - Throws: ``DatabaseError/corrupt(_:)`` if nine names are equal in prefix and hash: then the rows
   ///   must be made anew, with another hash.
   func freePlace(
-    for name: FileName, in directory: InodeNumber
+    for name: FileName, in directory: InodeNumber, given: GivenCookies? = nil
   ) throws(DatabaseError) -> InodePlace {
-    let first = cookies.first(of: name)
-    let statement = try database.prepared(
-      "SELECT cookie FROM entries WHERE parent = ? AND cookie BETWEEN ? AND ? ORDER BY cookie")
-    defer { statement.reset() }
-    statement.bind(1, directory.column).bind(2, first.rawValue)
-      .bind(3, CookieHash.last(of: first).rawValue)
-    var free = first.rawValue
-    while try statement.step() {
-      guard statement.integer(0) == free else { break }
-      free += 1
+    let choice = try choice(for: name, in: directory)
+    let last = CookieHash.last(of: choice.first)
+    if let cookie = given?.byName[name], cookie >= choice.first, cookie <= last,
+      !choice.taken.contains(cookie)
+    {
+      return InodePlace(parent: directory, cookie: cookie)
     }
-    guard free <= CookieHash.last(of: first).rawValue else {
+    var free = choice.first
+    while choice.taken.contains(free) || given?.all.contains(free) ?? false { free = free.next }
+    guard free <= last else {
       throw .corrupt("\(database.path): nine names of one directory have the same hash")
     }
-    return InodePlace(parent: directory, cookie: EntryCookie(free))
+    return InodePlace(parent: directory, cookie: free)
   }
 
   /// Adds an entry for an inode that has a row, and counts its name.

@@ -84,6 +84,27 @@ final class TreeRows {
     return entries
   }
 
+  /// Returns what cookies a name of a directory can have.
+  func choice(
+    for name: FileName, in directory: InodeNumber
+  ) throws(DatabaseError) -> CookieChoice {
+    var choice = CookieChoice(first: cookies.first(of: name))
+    let statement = try database.prepared(
+      "SELECT cookie, name FROM entries WHERE parent = ? AND cookie BETWEEN ? AND ?")
+    defer { statement.reset() }
+    statement.bind(1, directory.column).bind(2, choice.first.rawValue)
+      .bind(3, CookieHash.last(of: choice.first).rawValue)
+    while try statement.step() {
+      let cookie = EntryCookie(statement.integer(0))
+      if statement.bytes(1) == name.bytes {
+        choice.own = cookie
+      } else {
+        choice.taken.append(cookie)
+      }
+    }
+    return choice
+  }
+
   private func entry(
     _ name: FileName, cookie: Int64, number: Int64, key: [UInt8]?, links: Int64, record: Int32,
     of statement: Statement

@@ -1,0 +1,42 @@
+package import Inodes
+
+// Where names that changed stand in listings. A name gets its cookie when a listing first asks for it, and keeps it
+// while the change is there: the recorded tree gives it the same one when a head brings it.
+
+extension Overlay {
+  /// Returns the cookies of a directory's changed names, as far as listings asked for them.
+  package func cookies(of directory: InodeNumber) -> SharedMap<FileName, EntryCookie> {
+    cookies[directory] ?? SharedMap()
+  }
+
+  /// Gives changed names of a directory their cookies, those of the recorded tree where it has the names. Names
+  /// that have one keep it.
+  ///
+  /// - Parameters:
+  ///   - choices: what cookies each name can have.
+  ///   - directory: the directory.
+  /// - Complexity: O(*k*) for *k* changed names of the directory.
+  package mutating func giveCookies(
+    _ choices: [(name: FileName, choice: CookieChoice)], in directory: InodeNumber
+  ) {
+    var given = cookies(of: directory)
+    var taken = Set(given.values)
+    for (name, choice) in choices {
+      let place = InodeName(directory: directory, name: name)
+      guard changes[place] != nil, given[name] == nil else { continue }
+      // Beyond the eighth the recorded tree has no place for the name, and is made anew with other cookies.
+      var cookie = choice.own ?? choice.first
+      while choice.taken.contains(cookie) || taken.contains(cookie) { cookie = cookie.next }
+      taken.insert(cookie)
+      given[name] = cookie
+    }
+    cookies[directory] = given
+  }
+
+  /// A name shows what is recorded there: its entry has the cookie.
+  mutating func forgetCookie(of place: InodeName) {
+    guard cookies[place.directory]?[place.name] != nil else { return }
+    cookies[place.directory]?[place.name] = nil
+    if cookies[place.directory]?.isEmpty ?? false { cookies[place.directory] = nil }
+  }
+}

@@ -1,0 +1,12 @@
+import Inodes
+
+/// The cookies that the working tree gave to names of one directory, before any row had the names.
+struct GivenCookies {
+  let byName: [FileName: EntryCookie]
+  let all: Set<EntryCookie>
+
+  init(_ cookies: [FileName: EntryCookie]) {
+    byName = cookies
+    all = Set(cookies.values)
+  }
+}
