@@ -29,6 +29,38 @@ extension Overlay {
     guard counted == changes.count else {
       throw OverlayFault(invariant: "I4", description: "\(counted) names, \(changes.count) changes")
     }
+    try checkSubdirectories()
+    try checkCookies(over: base)
+  }
+
+  private func checkSubdirectories() throws {
+    var added: [InodeNumber: Int] = [:]
+    for (place, change) in changes {
+      added[place.directory, default: 0] += change.addedSubdirectories
+    }
+    let counted = Dictionary(uniqueKeysWithValues: addedSubdirectories.map { ($0.key, $0.value) })
+    guard counted == added.filter({ $0.value != 0 }) else {
+      throw OverlayFault(invariant: "I4", description: "\(counted) subdirectories, not \(added)")
+    }
+  }
+
+  private func checkCookies(over base: any Base) throws {
+    for (directory, given) in cookies {
+      guard Set(given.values).count == given.count else {
+        throw OverlayFault(
+          invariant: "I4", description: "two names in \(directory.rawValue) have one cookie")
+      }
+      for (name, cookie) in given {
+        let entry = try base.child(of: directory, named: name)
+        guard changes[InodeName(directory: directory, name: name)] != nil,
+          entry == nil || entry?.cookie == cookie
+        else {
+          throw OverlayFault(
+            invariant: "I4",
+            description: "\(name) in \(directory.rawValue) has the cookie \(cookie)")
+        }
+      }
+    }
   }
 
   private func check(
@@ -39,15 +71,18 @@ extension Overlay {
       return OverlayFault(
         invariant: invariant, description: "\(name) in \(place.directory.rawValue) \(text)")
     }
-    let recorded = try base.child(of: place.directory, named: place.name)?.inode.number
-    if !isCutting, recorded == change.inode { throw fault("I3", "says what is recorded") }
-    if change.hidesRecorded != (recorded != nil) { throw fault("I3", "hides \(recorded as Any)") }
+    let recorded = try base.child(of: place.directory, named: place.name)?.inode
+    if !isCutting, recorded?.number == change.inode { throw fault("I3", "says what is recorded") }
+    guard change.hidesRecorded == (recorded != nil),
+      change.hidesDirectory == recorded?.record.isDirectory ?? false
+    else { throw fault("I3", "hides \(recorded as Any)") }
     guard place.directory == .root || nodes[place.directory]?.isDirectory ?? false else {
       throw fault("I5", "is in a directory that is no node")
     }
     guard let number = change.inode else { return }
     guard let node = nodes[number] else { throw fault("I4", "leads to no node") }
     guard node.names.contains(place) else { throw fault("I4", "is no name of its node") }
+    guard node.isDirectory == change.isDirectory else { throw fault("I4", "is of another kind") }
     guard path(of: place.directory) != nil else { throw fault("I5", "is out of reach") }
   }
 

@@ -23,6 +23,8 @@ package struct Overlay: Sendable {
   package internal(set) var nodes = SharedMap<InodeNumber, PendingNode>()
   /// The names of each directory at which there are changes.
   var changedNames = SharedMap<InodeNumber, SharedSet<FileName>>()
+  /// The number of subdirectories that the changes of a directory's names add to it, where that is not 0.
+  var addedSubdirectories = SharedMap<InodeNumber, Int>()
   /// The places of changed names in listings, by the directory, once a listing asked for them; no part of the image.
   var cookies = SharedMap<InodeNumber, SharedMap<FileName, EntryCookie>>()
   /// The nodes without a name.
@@ -73,6 +75,11 @@ package struct Overlay: Sendable {
     changedNames[directory] ?? SharedSet()
   }
 
+  /// Returns the number of subdirectories that a directory shows, where the recorded tree has so many in it.
+  package func subdirectories(of directory: InodeNumber, recorded: Int) -> Int {
+    max(0, recorded + (addedSubdirectories[directory] ?? 0))
+  }
+
   /// Returns the path of a directory that is a node; nil if it has no name.
   package func path(of directory: InodeNumber) -> TreePath? {
     var names: [FileName] = []
@@ -109,6 +116,7 @@ package struct Overlay: Sendable {
 extension Overlay {
   /// Sets or removes a change and keeps ``changedNames`` in step.
   mutating func setChange(_ change: NameChange?, at place: InodeName) {
+    noteSubdirectories(from: changes[place], to: change, in: place.directory)
     changes[place] = change
     if change != nil {
       sinceCut.places.insert(place)
@@ -119,6 +127,25 @@ extension Overlay {
       if changedNames[place.directory]?.isEmpty ?? false { changedNames[place.directory] = nil }
       forgetCookie(of: place)
     }
+  }
+
+  /// Notes what the recorded tree has at a name where there is a change.
+  mutating func setHidden(_ recorded: BaseInode?, at place: InodeName) {
+    guard var change = changes[place] else { return }
+    let before = change
+    change.hide(recorded)
+    guard change != before else { return }
+    noteSubdirectories(from: before, to: change, in: place.directory)
+    changes[place] = change
+  }
+
+  private mutating func noteSubdirectories(
+    from old: NameChange?, to new: NameChange?, in directory: InodeNumber
+  ) {
+    let more = (new?.addedSubdirectories ?? 0) - (old?.addedSubdirectories ?? 0)
+    guard more != 0 else { return }
+    let count = (addedSubdirectories[directory] ?? 0) + more
+    addedSubdirectories[directory] = count == 0 ? nil : count
   }
 
   /// Forgets a node.

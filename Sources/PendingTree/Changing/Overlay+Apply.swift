@@ -46,13 +46,13 @@ extension Overlay {
 
   /// Puts an inode, or its absence, at a name.
   ///
-  /// `hides` says whether the recorded tree has something there, if no change does yet. Over a pending change it
-  /// counts what that was made on: programs were shown that, and not what the head has.
+  /// `over` is what stands there; without a change it is what the recorded tree has. Over a pending change it counts
+  /// what that was made on: programs were shown that, and not what the head has.
   mutating func put(
-    _ number: InodeNumber?, at place: InodeName, hides: Bool, seen: Epoch?, _ change: Change
+    _ number: InodeNumber?, at place: InodeName, over: InodeNumber?, seen: Epoch?, _ change: Change
   ) {
     let before = changes[place]
-    let hidesRecorded = before?.hidesRecorded ?? hides
+    let hidesRecorded = before?.hidesRecorded ?? (over != nil)
     nodes[place.directory]?.stamp = stamp
     nodes[place.directory]?.changed = change.time
     nodes[place.directory]?.attributes.mtime = change.time
@@ -60,10 +60,16 @@ extension Overlay {
     if !isCutting, isRecorded(number, at: place, hidesRecorded) {
       return setChange(nil, at: place)
     }
-    setChange(
-      NameChange(
-        inode: number, made: epoch, under: before?.epoch, seen: seen, stamp: stamp,
-        process: change.process, hidesRecorded: hidesRecorded), at: place)
+    var new = NameChange(
+      inode: number, made: epoch, under: before?.epoch, seen: seen, stamp: stamp,
+      process: change.process, hidesRecorded: hidesRecorded)
+    new.hidesDirectory = before?.hidesDirectory ?? isDirectory(over)
+    new.isDirectory = isDirectory(number)
+    setChange(new, at: place)
+  }
+
+  private func isDirectory(_ number: InodeNumber?) -> Bool {
+    number.flatMap { nodes[$0]?.isDirectory } ?? false
   }
 
   /// True if the recorded tree has just this at a name.
@@ -87,12 +93,12 @@ extension Overlay {
     }
     nodes[number] = node
     sinceCut.inodes.insert(number)
-    put(number, at: place, hides: false, seen: seen, change)
+    put(number, at: place, over: nil, seen: seen, change)
     if isSaved, kind != .directory { save(number, change.time, isFirm: true) }
   }
 
   private mutating func remove(_ place: InodeName, of number: InodeNumber, _ change: Change) {
-    put(nil, at: place, hides: true, seen: nil, change)
+    put(nil, at: place, over: number, seen: nil, change)
   }
 
   /// Takes a name from a node, which is gone with its last one unless somebody holds it.
@@ -110,7 +116,7 @@ extension Overlay {
     _ place: InodeName, of number: InodeNumber, _ change: Change
   ) {
     let emptied = epochOfEmptiness(of: number)
-    put(nil, at: place, hides: true, seen: emptied < epoch ? emptied : nil, change)
+    put(nil, at: place, over: number, seen: emptied < epoch ? emptied : nil, change)
     nodes[number]?.names = []
     giveAway(place)
     for orphan in orphans {
@@ -126,14 +132,14 @@ extension Overlay {
   ) {
     guard number != over, nodes[number] != nil else { return }
     giveAway(from)
-    put(nil, at: from, hides: true, seen: nil, change)
+    put(nil, at: from, over: number, seen: nil, change)
     let replacesDirectory = over.flatMap { nodes[$0] }?.isDirectory ?? false
     var seen = seen
     if let over, replacesDirectory {
       let emptied = epochOfEmptiness(of: over)
       if emptied < epoch { seen = seen.map { min($0, emptied) } ?? emptied }
     }
-    put(number, at: to, hides: over != nil, seen: seen, change)
+    put(number, at: to, over: over, seen: seen, change)
     move(number, from, to, change.time)
     guard let over else { return }
     if replacesDirectory {
@@ -148,8 +154,8 @@ extension Overlay {
     _ seen: (Epoch?, Epoch?), _ change: Change
   ) {
     guard one != other, nodes[one] != nil, nodes[other] != nil else { return }
-    put(other, at: place, hides: true, seen: seen.0, change)
-    put(one, at: otherPlace, hides: true, seen: seen.1, change)
+    put(other, at: place, over: one, seen: seen.0, change)
+    put(one, at: otherPlace, over: other, seen: seen.1, change)
     move(one, place, otherPlace, change.time)
     move(other, otherPlace, place, change.time)
   }
@@ -178,7 +184,7 @@ extension Overlay {
     node.stamp = stamp
     nodes[number] = node
     sinceCut.inodes.insert(number)
-    put(number, at: place, hides: false, seen: seen, change)
+    put(number, at: place, over: nil, seen: seen, change)
   }
 
   /// Somebody here removes a name or gives it away: what new heads detached from it is gone.

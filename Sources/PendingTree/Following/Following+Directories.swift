@@ -81,6 +81,7 @@ extension Following {
     } else {
       var change = NameChange(
         inode: number, made: overlay.epoch, stamp: overlay.stamp, hidesRecorded: there != nil)
+      change.isDirectory = true
       change.isHeld = true
       overlay.setChange(change, at: place)
       overlay.nodes[number]?.names = [place]
@@ -96,7 +97,7 @@ extension Following {
       let new = InodeName(directory: other, name: name)
       guard var change = overlay.changes[old] else { continue }
       overlay.setChange(nil, at: old)
-      change.hidesRecorded = try base.child(of: other, named: name) != nil
+      change.hide(try base.child(of: other, named: name)?.inode)
       if overlay.changes[new] == nil, change.inode != nil || change.hidesRecorded {
         overlay.setChange(change, at: new)
       }
@@ -237,13 +238,13 @@ extension Overlay {
   /// Drops changes that say what the recorded tree says, and notes of the others what it has there.
   mutating func dropRecorded(over base: any Base) throws(BaseError) {
     for (place, change) in changes {
-      let recorded = try base.child(of: place.directory, named: place.name)?.inode.number
-      if recorded == change.inode {
+      let recorded = try base.child(of: place.directory, named: place.name)?.inode
+      if recorded?.number == change.inode {
         setChange(nil, at: place)
       } else {
         // What is over a name of the recorded tree is not ignored.
         if recorded != nil, !change.hidesRecorded { sinceCut.places.insert(place) }
-        changes[place]?.hidesRecorded = recorded != nil
+        setHidden(recorded, at: place)
       }
     }
   }

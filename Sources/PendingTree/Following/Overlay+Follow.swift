@@ -216,10 +216,10 @@ struct Following {
     let made =
       destinationEpoch(of: name) ?? [last ?? overlay.epoch, seen].compactMap(\.self).min()
       ?? overlay.epoch
-    overlay.setChange(
-      NameChange(
-        inode: number, made: made, stamp: overlay.stamp,
-        hidesRecorded: try base.child(of: name.directory, named: name.name) != nil), at: name)
+    var change = NameChange(
+      inode: number, made: made, stamp: overlay.stamp, hidesRecorded: false)
+    change.hide(try base.child(of: name.directory, named: name.name)?.inode)
+    overlay.setChange(change, at: name)
   }
 
   /// What somebody has seen who goes on with what a cut took of a name.

@@ -192,17 +192,20 @@ extension NameChange: JournalCoded {
     stamp.encode(into: &bytes)
     process.encode(into: &bytes)
     hidesRecorded.encode(into: &bytes)
+    hidesDirectory.encode(into: &bytes)
+    isDirectory.encode(into: &bytes)
     isHeld.encode(into: &bytes)
   }
   init?(from reader: inout ByteReader) {
     guard let inode: InodeNumber? = reader.optional(), let made = Epoch(from: &reader),
       let under: Epoch? = reader.optional(), let seen: Epoch? = reader.optional(),
       let stamp = ChangeStamp(from: &reader), let process = Int32(from: &reader),
-      let hidesRecorded = Bool(from: &reader), let isHeld = Bool(from: &reader)
+      let hidesRecorded = Bool(from: &reader), let hidesDirectory = Bool(from: &reader),
+      let isDirectory = Bool(from: &reader), let isHeld = Bool(from: &reader)
     else { return nil }
     self.init(
       inode: inode, made: made, under: under, seen: seen, stamp: stamp, process: process,
       hidesRecorded: hidesRecorded)
-    self.isHeld = isHeld
+    (self.hidesDirectory, self.isDirectory, self.isHeld) = (hidesDirectory, isDirectory, isHeld)
   }
 }

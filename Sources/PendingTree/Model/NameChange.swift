@@ -16,6 +16,10 @@ package struct NameChange: Hashable, Sendable {
   package var process: Int32
   /// True if the recorded tree has something at the name.
   package var hidesRecorded: Bool
+  /// True if that is a directory.
+  package var hidesDirectory = false
+  /// True if the name leads to a directory.
+  package var isDirectory = false
   /// True for a directory that the recorded tree lost, and that stays for what is pending in it.
   package var isHeld = false
 
@@ -31,6 +35,15 @@ package struct NameChange: Hashable, Sendable {
     self.stamp = stamp
     self.process = process
     self.hidesRecorded = hidesRecorded
+  }
+
+  /// The number of subdirectories that the change adds to its directory: 1, 0 or -1.
+  var addedSubdirectories: Int { (isDirectory ? 1 : 0) - (hidesDirectory ? 1 : 0) }
+
+  /// Notes what the recorded tree has at the name.
+  mutating func hide(_ recorded: BaseInode?) {
+    hidesRecorded = recorded != nil
+    hidesDirectory = recorded?.record.isDirectory ?? false
   }
 
   /// The epoch that whoever made the change had seen at the name.

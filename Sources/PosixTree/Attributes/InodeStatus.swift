@@ -11,7 +11,7 @@ package struct InodeStatus: Hashable, Sendable {
   package var kind: EntryKind
   /// Permission bits, 0 to 0o7777.
   package var mode: UInt32
-  /// st_nlink; 2 and the number of subdirectories for a directory.
+  /// st_nlink; 2 and the number of subdirectories for a directory, 0 for what was removed.
   package var links: UInt32
   /// The owner.
   package var uid: UInt32
@@ -49,20 +49,35 @@ extension WorkingTree {
         size: file.content.size, stored: file.content.stored(zerosInBase: zeros ?? 0),
         changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
     }
-    let recorded = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
     if let node {
       return status(
-        of: number, node.kind, node.attributes, state, links: recorded?.links ?? 0, size: 0,
-        stored: 0, changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
+        of: number, node.kind, node.attributes, state,
+        links: try links(of: number, node, state, base), size: 0, stored: 0,
+        changed: node.changed, mtime: node.attributes.mtime ?? node.changed)
     }
-    guard let recorded else { throw .stale }
+    let found = try FSError.wrapping { () throws(BaseError) in try base.inode(number) }
+    guard let recorded = found else { throw .stale }
     let record = recorded.record
     let attributes = record.attributes
     let zeros = record.isDirectory ? 0 : try base.zeroBytes(of: record.stored)
     return status(
-      of: number, record.kind, attributes, state, links: recorded.links,
+      of: number, record.kind, attributes, state,
+      links: record.isDirectory
+        ? state.overlay.subdirectories(of: number, recorded: recorded.links) + 2 : recorded.links,
       size: record.stored.length, stored: record.stored.length - min(zeros, record.stored.length),
       changed: record.changed, mtime: record.shownTime ?? attributes.mtime ?? record.changed)
+  }
+
+  /// Returns the link count of a directory of which something is pending.
+  private func links(
+    of number: InodeNumber, _ node: PendingNode, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> Int {
+    guard number == .root || node.place != nil else { return 0 }
+    var recorded = 0
+    if number == .root || !node.recordedNames.isEmpty {
+      recorded = try FSError.wrapping { () throws(BaseError) in try base.inode(number)?.links ?? 0 }
+    }
+    return state.overlay.subdirectories(of: number, recorded: recorded) + 2
   }
 
   private func status(
@@ -73,7 +88,7 @@ extension WorkingTree {
     let isDirectory = kind == .directory
     return InodeStatus(
       number: number, kind: kind, mode: defaults.mode(attributes, of: kind),
-      links: UInt32(clamping: isDirectory ? links + 2 : links), uid: owner.uid, gid: owner.gid,
+      links: UInt32(clamping: links), uid: owner.uid, gid: owner.gid,
       device: attributes.device ?? Attributes.Device(major: 0, minor: 0),
       size: isDirectory ? 4096 : size,
       stored: isDirectory ? 4096 : stored + state.rooms.bytes(of: number), mtime: mtime,
