@@ -17,6 +17,11 @@ package protocol Base: AnyObject, Sendable {
     of directory: InodeNumber, after cookie: EntryCookie, limit: Int
   ) throws(BaseError) -> [BaseEntry]
 
+  /// Returns the number of entries of a directory, or `limit` if there are more.
+  ///
+  /// - Complexity: O(`limit`).
+  func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int
+
   /// Returns an inode by its number; nil if no name leads to it.
   func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode?
 

@@ -159,7 +159,7 @@ package final class WorkingTree: Sendable {
     by process: Int32, _ mayUseReserve: Bool, _ remembered: RememberedBase,
     _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
   ) throws(FSError) -> R? {
-    let time = Attributes.Time.now
+    let time = remembered.readClock()
     let decided = try attempt(remembered) {
       state, base throws(FSError) -> ([Change], (inout TreeState) -> R) in
       let decision = try decide(&state, base)

@@ -71,6 +71,10 @@ private final class PreparedTree: Base {
     try read { try $0.page(of: directory, after: cookie, limit: limit) }
   }
 
+  func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+    try read { try $0.count(of: directory, atMost: limit) }
+  }
+
   func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
     try read { try $0.inode(number)?.inode }
   }

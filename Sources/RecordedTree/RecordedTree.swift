@@ -74,6 +74,10 @@ package final class RecordedTree: Base, CookieSource {
     try read { try $0.page(of: directory, after: cookie, limit: limit) }
   }
 
+  package func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+    try read { try $0.count(of: directory, atMost: limit) }
+  }
+
   package func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
     try read { try $0.inode(number)?.inode }
   }

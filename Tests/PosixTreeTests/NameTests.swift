@@ -155,6 +155,62 @@ struct NameTests {
     try fixture.check()
   }
 
+  @Test("the link count of a directory counts its subdirectories, recorded and pending ones")
+  func directoryLinks() throws {
+    let fixture = try FileFixture(["a/b/x": [1], "a/c/x": [2], "a/file": [3]])
+    let tree = fixture.tree
+    func links(_ number: InodeNumber) throws -> UInt32 { try tree.status(of: number).links }
+    let a = try fixture.number("a")
+    #expect(try (links(.root), links(a)) == (3, 4))
+    let new = try tree.makeDirectory(a, name("new"), mode: 0o755, caller: caller).number
+    let inner = try tree.makeDirectory(new, name("inner"), mode: 0o755, caller: caller).number
+    #expect(try (links(a), links(new), links(inner)) == (5, 3, 2))
+    func place(_ directory: InodeNumber, _ text: String) -> InodeName {
+      InodeName(directory: directory, name: name(text))
+    }
+    try tree.rename(place(a, "b"), to: place(new, "b"), mode: .replacing)
+    #expect(try (links(a), links(new)) == (4, 4))
+    try tree.rename(place(a, "c"), to: place(a, "file"), mode: .exchange)
+    #expect(try links(a) == 4)
+    try tree.rename(place(a, "new"), to: place(.root, "new"), mode: .replacing)
+    #expect(try (links(.root), links(a)) == (4, 3))
+    try tree.unlink(a, name("c"))
+    try tree.removeDirectory(new, name("inner"))
+    #expect(try (links(a), links(new), links(inner)) == (3, 3, 0))
+    #expect(try tree.status(of: inner).size == 4096)
+    try fixture.check()
+  }
+
+  @Test("a directory is empty when as many names were removed from it as it has")
+  func emptiness() throws {
+    let files = (0..<1300).map { ("d/file\($0)", [UInt8]()) }
+    let fixture = try FileFixture(Dictionary(uniqueKeysWithValues: files))
+    let directory = try fixture.number("d")
+    for number in 0..<1300 {
+      if number > 1295 {
+        expect(.notEmpty) { try fixture.tree.removeDirectory(.root, name("d")) }
+      }
+      try fixture.tree.unlink(directory, name("file\(number)"))
+    }
+    let made = try fixture.tree.create(
+      directory, name("file7"), mode: 0o644, open: .write, caller: caller)
+    expect(.notEmpty) { try fixture.tree.removeDirectory(.root, name("d")) }
+    try fixture.tree.release(made.handle)
+    try fixture.tree.unlink(directory, name("file7"))
+    try fixture.tree.removeDirectory(.root, name("d"))
+    try fixture.check()
+  }
+
+  @Test("all times of one call are one time")
+  func oneTime() throws {
+    let fixture = try FileFixture()
+    for number in 0..<50 {
+      let made = try fixture.tree.create(
+        .root, name("new\(number)"), mode: 0o644, open: .write, caller: caller)
+      #expect(made.status.mtime == made.status.ctime)
+    }
+  }
+
   @Test("what the journal refuses has not happened")
   func refused() throws {
     let fixture = try FileFixture(["file": [1], "d/x": [2]])

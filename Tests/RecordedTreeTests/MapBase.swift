@@ -65,6 +65,10 @@ final class MapBase: Base {
       .compactMap { entry($0.key, $0.value) }
   }
 
+  func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+    min(limit, nodes[directory]?.children.count ?? 0)
+  }
+
   func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? { nodes[number]?.inode }
 
   func names(of number: InodeNumber) throws(BaseError) -> [InodeName] { nodes[number]?.names ?? [] }

@@ -138,6 +138,10 @@ package final class ModelTree: Base, @unchecked Sendable {
       changed: .zero)
   }
 
+  package func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+    min(limit, entries[directory]?.count ?? 0)
+  }
+
   package func inode(_ number: InodeNumber) throws(BaseError) -> BaseInode? {
     inodes[number].map {
       BaseInode(number: number, record: record($0), links: places(number).count)

@@ -4,7 +4,8 @@ import Platform
 import Synchronization
 import TreeNames
 
-/// What one call has read of the recorded tree, so that it can decide under a lock without reading there.
+/// What one call has read of the recorded tree and of the clock, so that it can decide under a lock without reading
+/// there.
 ///
 /// A call decides under the tree's locks with ``isReading`` false: what it asks for and was not read yet is noted
 /// and fails. The call then leaves the locks, reads what was noted with ``readMissing()``, and decides again.
@@ -18,6 +19,7 @@ final class RememberedBase: Base {
     case inode(InodeNumber)
     case names(InodeNumber)
     case page(InodeNumber, after: EntryCookie, limit: Int)
+    case count(InodeNumber, atMost: Int)
     case zeros(StoredContent)
   }
 
@@ -26,6 +28,7 @@ final class RememberedBase: Base {
     case inode(BaseInode?)
     case names([InodeName])
     case page([BaseEntry])
+    case count(Int)
     case zeros(UInt64)
   }
 
@@ -33,6 +36,7 @@ final class RememberedBase: Base {
     var publication: UInt64 = 0
     var answers: [Question: Answer] = [:]
     var missing: Question?
+    var time = Attributes.Time(seconds: 0, nanoseconds: 0)
   }
 
   private let base: any Base
@@ -54,6 +58,18 @@ final class RememberedBase: Base {
       state.answers = [:]
       state.publication = publication
     }
+  }
+
+  /// The time of the change that the call makes: all times that it sets are this one.
+  var time: Attributes.Time { state.withLock { $0.time } }
+
+  /// Reads the clock.
+  ///
+  /// - Returns: the time.
+  func readClock() -> Attributes.Time {
+    let now = Attributes.Time.now
+    state.withLock { $0.time = now }
+    return now
   }
 
   /// True if something was asked for that has to be read first.
@@ -84,6 +100,8 @@ final class RememberedBase: Base {
       case .names(let number): return .names(try base.names(of: number))
       case .page(let directory, let cookie, let limit):
         return .page(try base.page(of: directory, after: cookie, limit: limit))
+      case .count(let directory, let limit):
+        return .count(try base.count(of: directory, atMost: limit))
       case .zeros: return .zeros(0)
       }
     }
@@ -124,6 +142,11 @@ final class RememberedBase: Base {
       case .page(let page) = try answer(.page(directory, after: cookie, limit: limit))
     else { return [] }
     return page
+  }
+
+  func count(of directory: InodeNumber, atMost limit: Int) throws(BaseError) -> Int {
+    guard case .count(let count) = try answer(.count(directory, atMost: limit)) else { return 0 }
+    return count
   }
 
   /// Returns how many bytes of a value are zeros that take no room.

@@ -89,10 +89,10 @@ extension WorkingTree {
     _ new: NewInode, at place: InodeName, by caller: Caller
   ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber?) {
     guard place.name.bytes != ReservedName.bytes else { throw .exists }
-    let number = try numbers.next()
     confirm(caller.process)
-    let handle = try withRoom { () throws(FSError) in
-      try change(by: caller.process) { state, base throws(FSError) in
+    let (number, handle) = try withRoom { () throws(FSError) in
+      let number = try numbers.next()
+      let handle = try change(by: caller.process) { state, base throws(FSError) in
         try checkHasNames(place.directory, state, base)
         try checkReach(place, state, base)
         guard try inode(at: place, state, base) == nil else { throw .exists }
@@ -113,6 +113,7 @@ extension WorkingTree {
           }
         }
       }
+      return (number, handle)
     }
     return (try status(of: number), handle)
   }
@@ -126,7 +127,7 @@ extension WorkingTree {
   ) throws(FSError) -> Attributes {
     let above = try attributes(of: directory, state, base)
     var attributes = permissions(of: new, in: above, caller)
-    attributes.mtime = new.kind == .directory ? nil : .now
+    attributes.mtime = new.kind == .directory ? nil : base.time
     attributes.device = new.device
     // A directory with set-group-ID gives its group to what is made in it, and directories the bit too.
     let givesGroup = (above.mode ?? 0) & 0o2000 != 0

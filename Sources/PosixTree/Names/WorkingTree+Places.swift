@@ -71,20 +71,17 @@ extension WorkingTree {
   func checkEmpty(
     _ directory: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) {
-    let changed = state.overlay.changedNames(of: directory)
-    for name in changed {
-      let place = InodeName(directory: directory, name: name)
-      if case .pending(_?) = state.overlay.shown(at: place) { throw .notEmpty }
+    var hidden = 0
+    for name in state.overlay.changedNames(of: directory) {
+      let change = state.overlay.changes[InodeName(directory: directory, name: name)]
+      if change?.inode != nil { throw .notEmpty }
+      if change?.hidesRecorded ?? false { hidden += 1 }
     }
-    var cookie = EntryCookie.start
-    while true {
-      let page = try FSError.wrapping { () throws(BaseError) in
-        try base.page(of: directory, after: cookie, limit: Self.pageSize)
-      }
-      guard page.allSatisfy({ changed.contains($0.name) }) else { throw .notEmpty }
-      guard page.count == Self.pageSize, let last = page.last else { return }
-      cookie = last.cookie
+    // Each of them hides an entry of its own.
+    let recorded = try FSError.wrapping { () throws(BaseError) in
+      try base.count(of: directory, atMost: hidden + 1)
     }
+    guard recorded <= hidden else { throw .notEmpty }
   }
 
   /// The entries that are read of the recorded tree at once.

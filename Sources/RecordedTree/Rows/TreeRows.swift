@@ -84,6 +84,15 @@ final class TreeRows {
     return entries
   }
 
+  /// Returns the number of entries of a directory, at most `limit`.
+  func count(of directory: InodeNumber, atMost limit: Int) throws(DatabaseError) -> Int {
+    let statement = try database.prepared(
+      "SELECT count(*) FROM (SELECT 1 FROM entries WHERE parent = ? LIMIT ?)")
+    defer { statement.reset() }
+    statement.bind(1, directory.column).bind(2, Int64(limit))
+    return try statement.step() ? Int(statement.integer(0)) : 0
+  }
+
   /// Returns what cookies a name of a directory can have.
   func choice(
     for name: FileName, in directory: InodeNumber
