@@ -81,7 +81,10 @@ final class RememberedBase: Base {
   func readMissing() throws(FSError) {
     guard let question = state.withLock({ $0.missing }) else { return }
     let answer = try read(question)
+    var above: [Question: Answer] = [:]
+    if case .names(let names) = answer { above = try readAbove(names) }
     state.withLock { state in
+      state.answers.merge(above) { $1 }
       state.answers[question] = answer
       // An entry tells of its inode too.
       if case .child(let entry?) = answer {
@@ -105,6 +108,23 @@ final class RememberedBase: Base {
       case .zeros: return .zeros(0)
       }
     }
+  }
+
+  /// Reads the directories above an inode: whoever asks for its names goes on to theirs, and would ask for each.
+  private func readAbove(_ names: [InodeName]) throws(FSError) -> [Question: Answer] {
+    var found: [Question: Answer] = [:]
+    var next = names.count == 1 ? names[0].directory : .root
+    while next != .root, found.count <= 2 * 4096 {
+      let number = next
+      guard state.withLock({ $0.answers[.names(number)] == nil }) else { break }
+      let (inode, names) = try FSError.wrapping { () throws(BaseError) in
+        (try base.inode(number), try base.names(of: number))
+      }
+      found[.inode(number)] = .inode(inode)
+      found[.names(number)] = .names(names)
+      next = names.first?.directory ?? .root
+    }
+    return found
   }
 
   private func answer(_ question: Question) throws(BaseError) -> Answer {
