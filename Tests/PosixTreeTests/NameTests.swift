@@ -201,6 +201,47 @@ struct NameTests {
     try fixture.check()
   }
 
+  @Test("a directory goes nowhere where a path below it would be too long, recorded or pending")
+  func reach() throws {
+    // A version can hold 1,024 names in a path.
+    let deep = Array(repeating: "d", count: 1000).joined(separator: "/")
+    let fixture = try FileFixture(["top/\(deep)/x": [1], "low/a/b/c": [2], "file": [3]])
+    let tree = fixture.tree
+    func place(_ directory: InodeNumber, _ text: String) -> InodeName {
+      InodeName(directory: directory, name: name(text))
+    }
+    var below = try fixture.number("low")
+    for text in ["a", "b"] { below = try tree.lookup(below, name(text)).number }
+    for number in 0..<30 {
+      below = try tree.makeDirectory(below, name("n\(number)"), mode: 0o755, caller: caller).number
+    }
+    expect(.nameTooLong) {
+      try tree.rename(place(.root, "top"), to: place(below, "top"), mode: .replacing)
+    }
+    // In exchange for a file it is the other one that goes down.
+    let file = try tree.create(below, name("f"), mode: 0o644, open: .write, caller: caller)
+    expect(.nameTooLong) {
+      try tree.rename(place(below, "f"), to: place(.root, "top"), mode: .exchange)
+    }
+    expect(.nameTooLong) {
+      try tree.rename(
+        place(.root, "top"), to: place(.root, String(repeating: "x", count: 256)), mode: .replacing)
+    }
+    let long = String(repeating: "y", count: 255)
+    for _ in 0..<60 {
+      below = try tree.makeDirectory(below, name(long), mode: 0o755, caller: caller).number
+    }
+    try tree.rename(place(.root, "low"), to: place(.root, "l"), mode: .replacing)
+    var at = try fixture.number("top")
+    for _ in 0..<960 { at = try tree.lookup(at, name("d")).number }
+    expect(.nameTooLong) {
+      try tree.rename(place(.root, "l"), to: place(at, "l"), mode: .replacing)
+    }
+    try tree.rename(place(.root, "file"), to: place(at, "file"), mode: .replacing)
+    try tree.release(file.handle)
+    try fixture.check()
+  }
+
   @Test("all times of one call are one time")
   func oneTime() throws {
     let fixture = try FileFixture()

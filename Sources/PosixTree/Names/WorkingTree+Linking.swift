@@ -17,14 +17,15 @@ extension WorkingTree {
     _ number: InodeNumber, _ directory: InodeNumber, _ name: FileName, process: Int32 = 0
   ) throws(FSError) -> InodeStatus {
     guard name.bytes != ReservedName.bytes else { throw .exists }
+    guard name.bytes.count <= Self.longestName else { throw .nameTooLong }
     let place = InodeName(directory: directory, name: name)
     let id = SystemRandom.bytes(16)
     confirm(process)
     try withRoom { () throws(FSError) in
       try change(by: process) { state, base throws(FSError) in
         try checkHasNames(directory, state, base)
-        try checkReach(place, state, base)
         guard try inode(at: place, state, base) == nil else { throw .exists }
+        try checkReach(place, state, base)
         try checkIsShown(number, state, base)
         guard let kind = try kind(of: number, state, base) else { throw .stale }
         guard kind != .directory else { throw .notPermitted }

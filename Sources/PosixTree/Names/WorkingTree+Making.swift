@@ -89,13 +89,14 @@ extension WorkingTree {
     _ new: NewInode, at place: InodeName, by caller: Caller
   ) throws(FSError) -> (status: InodeStatus, handle: HandleNumber?) {
     guard place.name.bytes != ReservedName.bytes else { throw .exists }
+    guard place.name.bytes.count <= Self.longestName else { throw .nameTooLong }
     confirm(caller.process)
     let (number, handle) = try withRoom { () throws(FSError) in
       let number = try numbers.next()
       let handle = try change(by: caller.process) { state, base throws(FSError) in
         try checkHasNames(place.directory, state, base)
-        try checkReach(place, state, base)
         guard try inode(at: place, state, base) == nil else { throw .exists }
+        try checkReach(place, state, base)
         let attributes = try attributes(of: new, in: place.directory, caller, state, base)
         let seen =
           new.kind == .directory ? nil : state.seen(by: caller.process, at: place, over: nil)

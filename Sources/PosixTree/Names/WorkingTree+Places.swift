@@ -49,21 +49,6 @@ extension WorkingTree {
   /// No path has so many names.
   private static let mostNames = 4096
 
-  /// Makes sure that a version can hold the path of a name.
-  ///
-  /// - Throws: ``FSError/nameTooLong``.
-  /// - Complexity: O(depth).
-  func checkReach(
-    _ place: InodeName, _ state: TreeState, _ base: RememberedBase
-  ) throws(FSError) {
-    guard place.name.bytes.count <= Self.longestName else { throw .nameTooLong }
-    var extent = PathExtent(name: place.name.bytes)
-    for above in try directories(above: place.directory, state, base) {
-      extent = PathExtent(name: above.name.bytes).adding(extent)
-    }
-    guard PathLimit.allows(extent) else { throw .nameTooLong }
-  }
-
   /// Makes sure that nothing is in a directory.
   ///
   /// - Throws: ``FSError/notEmpty``.

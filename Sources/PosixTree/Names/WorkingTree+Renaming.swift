@@ -25,28 +25,63 @@ extension WorkingTree {
   package func rename(
     _ from: InodeName, to target: InodeName, mode: RenameMode, process: Int32 = 0
   ) throws(FSError) {
+    let longest = max(from.name.bytes.count, target.name.bytes.count)
+    guard longest <= Self.longestName else { throw .nameTooLong }
     guard from.name.bytes != ReservedName.bytes, target.name.bytes != ReservedName.bytes else {
       throw .readOnly
     }
     confirm(process)
-    try withRoom { () throws(FSError) in
-      try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
-        let number = try present(at: from, state, base)
-        try checkHasNames(target.directory, state, base)
-        try checkReach(target, state, base)
-        let over = try inode(at: target, state, base)
-        let rename = Renaming(number: number, from: from, over: over, to: target, mode: mode)
-        try check(rename, state, base)
-        guard over != number else { return Decision { _ in } }
-        if mode == .exchange { try checkReach(from, state, base) }
-        let seen = try seen(by: process, rename, state, base)
-        let isKept = over.map { state.isHeld($0) } ?? false
-        return Decision(
-          concerned: [number, from.directory, target.directory] + (over.map { [$0] } ?? []),
-          operations: [rename.operation(isKept: isKept, seen: seen)]
-        ) { _ in }
+    var isMeasured = false
+    while true {
+      let descents = try withRoom { () throws(FSError) in
+        try change(by: process, mayUseReserve: true) { state, base throws(FSError) in
+          try decide(from, to: target, mode, process, isMeasured: isMeasured, state, base)
+        }
       }
+      guard !descents.isEmpty else { return }
+      for descent in descents { try check(descent) }
+      isMeasured = true
     }
+  }
+
+  /// Decides about a rename, with the lock held. The answer is what has to be looked at first, then nothing is
+  /// changed; it is empty once the rename is made.
+  private func decide(
+    _ from: InodeName, to target: InodeName, _ mode: RenameMode, _ process: Int32,
+    isMeasured: Bool, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> Decision<[Descent]> {
+    let number = try present(at: from, state, base)
+    try checkHasNames(target.directory, state, base)
+    let over = try inode(at: target, state, base)
+    let rename = Renaming(number: number, from: from, over: over, to: target, mode: mode)
+    try check(rename, state, base)
+    guard over != number else { return Decision { _ in [] } }
+    try checkReach(target, state, base)
+    if mode == .exchange { try checkReach(from, state, base) }
+    let descents = isMeasured ? [] : try self.descents(of: rename, state, base)
+    guard descents.isEmpty else { return Decision { _ in descents } }
+    if let over, mode == .replacing, try kind(of: over, state, base) == .directory {
+      try checkEmpty(over, state, base)
+    }
+    let seen = try seen(by: process, rename, state, base)
+    let isKept = over.map { state.isHeld($0) } ?? false
+    return Decision(
+      concerned: [number, from.directory, target.directory] + (over.map { [$0] } ?? []),
+      operations: [rename.operation(isKept: isKept, seen: seen)]
+    ) { _ in [] }
+  }
+
+  /// The directories that a rename brings to a longer path.
+  private func descents(
+    of rename: Renaming, _ state: TreeState, _ base: RememberedBase
+  ) throws(FSError) -> [Descent] {
+    var descents = [
+      try descent(of: rename.number, from: rename.from, to: rename.to, state, base)
+    ]
+    if rename.mode == .exchange, let over = rename.over {
+      descents.append(try descent(of: over, from: rename.to, to: rename.from, state, base))
+    }
+    return descents.compactMap(\.self)
   }
 
   /// A rename that is to be made.
@@ -100,7 +135,6 @@ extension WorkingTree {
     if isFromInside { throw .notEmpty }
     if isDirectory, !replacesDirectory { throw .notDirectory }
     if !isDirectory, replacesDirectory { throw .isDirectory }
-    if replacesDirectory { try checkEmpty(over, state, base) }
   }
 
   /// True if a directory is another one or lies below it.
