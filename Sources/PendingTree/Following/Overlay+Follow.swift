@@ -24,10 +24,15 @@ extension Overlay {
 
   /// Ends a cut that came to nothing: all stays pending, on what its makers had seen.
   ///
+  /// - Parameters:
+  ///   - base: the recorded tree.
+  ///   - aside: the names that are ignored, as in ``TakenCut/aside``.
   /// - Throws: ``BaseError`` if the recorded tree cannot be read; then the overlay is as before.
-  package mutating func abandonCut(over base: any Base) throws(BaseError) {
+  package mutating func abandonCut(
+    over base: any Base, aside: Set<InodeName> = []
+  ) throws(BaseError) {
     var kept = self
-    kept.endCut()
+    kept.endCut(aside: aside)
     try kept.dropRecorded(over: base)
     self = kept
   }
@@ -127,8 +132,10 @@ struct Following {
   private mutating func drop(_ taken: TakenCut.Node, _ number: InodeNumber) {
     guard var node = overlay.nodes[number] else { return }
     let isUnchanged = node.stamp <= head.taken?.stamp ?? .start
-    let isTaken = node.file?.saved.map { saved in taken.save.map { saved.isSame(as: $0) } ?? false }
-    if isUnchanged || isTaken ?? false { node.file?.saved = nil }
+    // A save that did not count stays, though what was taken is older.
+    if let saved = node.file?.saved, let save = taken.save, saved.isSame(as: save) {
+      node.file?.saved = nil
+    }
     // What had its quiet is older than what was taken, or is that.
     if taken.save != nil { node.file?.counted = nil }
     var attributes = node.attributes
