@@ -74,11 +74,11 @@ extension RecordedTree {
     return try build(path, origin)
   }
 
-  /// Opens the rows that are there.
+  /// Opens the rows that are there; `hints` are the numbers that the working tree has for what the head brings.
   ///
   /// - Throws: ``BaseError/damaged(_:)`` if they cannot become the head's.
-  private static func openPresent(
-    _ path: String, _ origin: Origin
+  package static func openPresent(
+    _ path: String, _ origin: Origin, hints: NumberHints = NumberHints()
   ) throws(BaseError) -> (tree: RecordedTree, opening: Opening) {
     let database = try TreeDatabase.writer(path)
     guard let state = try TreeRows.state(database) else { throw .damaged("\(path) has no rows") }
@@ -93,7 +93,7 @@ extension RecordedTree {
       throw .damaged("\(path) shows a version that the store does not have")
     }
     try tree.prepare(
-      head, from: TreeView(map: map), numbers: origin.numbers, now: origin.now)
+      head, from: TreeView(map: map), hints: hints, numbers: origin.numbers, now: origin.now)
     try tree.publish()
     return (tree, .advanced)
   }

@@ -1,4 +1,5 @@
 package import Inodes
+import LLVSCore
 import Synchronization
 
 // The rows of a head that nobody else sees yet.
@@ -19,6 +20,22 @@ extension RecordedTree {
   /// - Complexity: O(*m* log *n*) for *m* names of the inode, or names in the directory.
   @discardableResult
   package func renumber(_ number: InodeNumber) throws(BaseError) -> InodeNumber? {
+    try renumber(number) { numbers throws(StoreError) in try numbers.number() }
+  }
+
+  /// Gives what the prepared tree has under a number another one that a journal knows it by, as
+  /// ``renumber(_:)``. Nothing happens if the other number is in use.
+  ///
+  /// - Throws: ``BaseError``, as ``renumber(_:)``.
+  package func renumber(_ number: InodeNumber, to known: InodeNumber) throws(BaseError) {
+    guard known != .root, try prepared.inode(known) == nil else { return }
+    try renumber(number) { _ in known }
+  }
+
+  @discardableResult
+  private func renumber(
+    _ number: InodeNumber, _ choose: (NumberSource) throws(StoreError) -> InodeNumber
+  ) throws(BaseError) -> InodeNumber? {
     precondition(number != .root, "the root directory has one number")
     do throws(BaseError) {
       return try writer.withLock { (writer) throws(BaseError) in
@@ -28,7 +45,7 @@ extension RecordedTree {
         let rows = writer.loan.rows
         return try accessing {
           guard let row = try rows.inode(number) else { return nil }
-          let new = try prepared.numbers.number()
+          let new = try choose(prepared.numbers)
           try rows.renumber(row, to: new)
           return new
         }

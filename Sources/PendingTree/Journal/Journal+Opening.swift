@@ -14,6 +14,8 @@ package struct OpenedJournal: Sendable {
   package var epochs: [Epoch: UInt32]
   /// A cut that the store has and the overlay does not: it is settled before programs see the tree.
   package var unsettled: TakingRecord?
+  /// What was pending at the instant of that cut, as far as the journal has it.
+  package var frozen: Overlay?
   /// What was found.
   package var recovery: JournalRecovery
 }
@@ -191,7 +193,7 @@ extension Journal {
       report: report)
     return OpenedJournal(
       journal: journal, overlay: overlay, epochs: replay.epochs, unsettled: replay.unsettled,
-      recovery: recovery)
+      frozen: replay.unsettled == nil ? nil : replay.frozen, recovery: recovery)
   }
 
   /// Reads all records up to the end, or the first that is damaged; returns where that is.

@@ -19,6 +19,8 @@ struct JournalReplay {
   private(set) var epochs: [Epoch: UInt32] = [:]
   /// The cut that the store has and that was not settled.
   private(set) var unsettled: TakingRecord?
+  /// What was pending at the instant of the cut that is under way, as far as the journal has it.
+  private(set) var frozen: Overlay?
   /// The number of records.
   private(set) var count = 0
   /// All runs of bytes that were staged.
@@ -40,6 +42,7 @@ struct JournalReplay {
     case .changes(let changes): for change in changes { overlay.apply(change) }
     case .image(let epoch, let stamp, let isCutting):
       overlay = Overlay(epoch: epoch)
+      frozen = nil
       (overlay.stamp, overlay.isCutting) = (stamp, isCutting)
     case .node(let number, let node): overlay.load(number, node)
     case .name(let place, let change): overlay.setChange(change, at: place)
@@ -48,12 +51,15 @@ struct JournalReplay {
       for sum in sums { runs.append(Run(source: source, sum: sum, at: offset)) }
     case .mark:
       _ = overlay.beginCut()
+      frozen = overlay
       unsettled = nil
     case .taking(let record):
       // A cut that the store does not have is nothing: its changes are still pending.
       unsettled = record.cut <= lastCut ? record : nil
+      // A renewal since the instant wrote the overlay as it was then.
+      frozen = frozen ?? overlay
     case .settled(let cut, let isCommitted, let edits):
-      unsettled = nil
+      (unsettled, frozen) = (nil, nil)
       if isCommitted, cut > lastCut {
         // The store is older: what later cuts took is pending again.
         foreignCut = cut
