@@ -78,6 +78,32 @@ struct RecorderRuleTests {
     #expect(Set(try work.headMap().keys) == ["f", "new"])
   }
 
+  @Test("Bytes that no save has and that cannot be read are left out, and the rest is taken")
+  func unreadableWithoutSave() throws {
+    var work = try RecordedWork(seed: 1)
+    try work.store(["f": 1])
+    let (recording, _) = try work.take(withoutMarks: [7]) { life in
+      var content = FileContent()
+      content.write(Extent(start: 0, length: Mark.length, offset: 0, source: 7))
+      // A version took the bytes once, and the recorded tree has lost the file since.
+      let number = life.allot()
+      life.apply(
+        .node(
+          number,
+          PendingNode(
+            kind: .regular, attributes: Attributes(), changed: .zero,
+            file: PendingFile(content: content), names: [life.place("old")], stamp: .start)))
+      try life.perform(
+        .rename(
+          number, from: life.place("old"), to: life.place("kept"), over: nil, isKept: false,
+          seen: nil), on: [.root])
+      try life.create("new", life.shown())
+      try life.perform(.save(life.number("new")), on: [])
+    }
+    #expect(recording.unreadable == [TreePath(Array("kept".utf8))])
+    #expect(Set(try work.headMap().keys) == ["f", "new"])
+  }
+
   @Test("Ignored names stay pending, and names that the recorded tree has are never ignored")
   func ignored() throws {
     var work = try RecordedWork(seed: 1)

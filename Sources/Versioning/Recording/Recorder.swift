@@ -47,14 +47,23 @@ package struct Recorder {
   /// Returns the changes of paths.
   ///
   /// - Throws: ``StoreError`` if the recorded tree cannot be read.
-  /// - Complexity: O(*p* log *n*) for *p* pending changes.
+  /// - Complexity: O(*m* log *n*) for *m* changes since the last cut, and those that it left.
   package mutating func record() throws(StoreError) -> Recording {
-    let changes = tree.overlay.changes.sorted {
-      ($0.value.stamp, $0.key.directory, $0.key.name)
-        < ($1.value.stamp, $1.key.directory, $1.key.name)
+    let listed = tree.overlay.listedInCut()
+    var nodes: [(key: InodeNumber, value: PendingNode)] = []
+    var places = Set(listed.places)
+    for number in listed.inodes {
+      guard let node = tree.overlay.nodes[number] else { continue }
+      nodes.append((number, node))
+      // Bytes go where their names do, so a name that was put aside is looked at with them.
+      places.formUnion(node.names)
     }
+    nodes.sort { $0.key < $1.key }
+    let changes = places.compactMap { place in tree.overlay.changes[place].map { (place, $0) } }
+      .sorted { a, b in
+        (a.1.stamp, a.0.directory, a.0.name) < (b.1.stamp, b.0.directory, b.0.name)
+      }
     for (place, change) in changes { try add(change, at: place) }
-    let nodes = tree.overlay.nodes.sorted { $0.key < $1.key }
     for (number, node) in nodes { try addContent(of: node, number) }
     try addOrphans(nodes)
     return recording
