@@ -26,21 +26,21 @@ package final class WorkingTree: Sendable {
   package let defaults: AttributeDefaults
   /// Held by whoever changes the overlay or the recorded tree.
   // A state of no size would share its address with a field, which the thread sanitizer takes for a race.
-  private let writing = Monitor(false)
+  let writing = Monitor(false)
   private let memory: Monitor<TreeState>
 
-  /// Creates a tree over what the journal had.
+  /// Creates a tree over what the journal had; `epochs` are the versions that epochs stand for.
   package init(
-    base: any Base & CookieSource, overlay: Overlay, journal: any ChangeJournal,
-    contents: any ContentReading,
-    numbers: any NumberAllotting, defaults: AttributeDefaults
+    base: any Base & CookieSource, overlay: Overlay, epochs: [Epoch: UInt32] = [:],
+    journal: any ChangeJournal, contents: any ContentReading, numbers: any NumberAllotting,
+    defaults: AttributeDefaults
   ) {
     self.base = base
     self.journal = journal
     self.contents = contents
     self.numbers = numbers
     self.defaults = defaults
-    memory = Monitor(TreeState(overlay: overlay))
+    memory = Monitor(TreeState(overlay: overlay, epochs: epochs))
   }
 
   /// Runs a closure with what the tree keeps in memory; it must neither read nor write anything else.

@@ -1,6 +1,7 @@
 import Inodes
 import LLVSCore
 import PendingTree
+import Platform
 import TreeNames
 
 /// What a working tree keeps in memory.
@@ -21,18 +22,33 @@ struct TreeState {
   var writers = WriterMemory()
   /// The versions that epochs stand for, by the store's numbers: a journal begins with them.
   var epochs: [Epoch: UInt32] = [:]
-  /// Bytes of data files that a cut under way refers to, whatever the overlay does.
-  var keptBytes = LiveBytes()
+  /// What was pending at the instant of the cut that is under way, which needs the bytes of that.
+  var frozen: Overlay?
   /// Grows when another head is shown.
   var publication: UInt64 = 1
   /// True while another head is being put in place: nobody may read the recorded tree then.
   var isPublishing = false
 
-  init(overlay: Overlay) {
+  init(overlay: Overlay, epochs: [Epoch: UInt32] = [:]) {
     self.overlay = overlay
-    for (number, node) in overlay.nodes where node.file?.isUnsaved ?? false {
-      unsaved.insert(number)
+    self.epochs = epochs
+    findUnsaved()
+  }
+
+  private mutating func findUnsaved() {
+    unsaved = Set(overlay.nodes.lazy.filter { $0.value.file?.isUnsaved ?? false }.map(\.key))
+  }
+
+  /// Goes on with what is pending after another head came, and forgets what belonged to files that are gone.
+  mutating func show(_ new: Overlay, epochs more: [Epoch: UInt32]) {
+    for (number, _) in overlay.nodes where new.nodes[number] == nil && !isHeld(number) {
+      rooms.remove(number)
     }
+    overlay = new
+    epochs.merge(more) { $1 }
+    findUnsaved()
+    frozen = nil
+    publication += 1
   }
 
   /// Applies a change that is in the journal.

@@ -59,9 +59,9 @@ extension WorkingTree {
   ///
   /// A change that the journal has is in memory too when this is found: whoever appends holds the lock.
   private var liveBytes: LiveBytes {
-    let (overlay, kept) = atRest { ($0.overlay, $0.keptBytes) }
+    let (overlay, frozen) = atRest { ($0.overlay, $0.frozen) }
     var live = LiveBytes(of: overlay)
-    live.add(kept)
+    if let frozen { live.add(LiveBytes(of: frozen)) }
     return live
   }
 }

@@ -1,0 +1,89 @@
+package import Inodes
+package import LLVSCore
+package import PendingTree
+import Platform
+import TreeNames
+
+// Cuts of the tree, and other heads under it.
+
+extension WorkingTree {
+  /// What is pending now.
+  package var pending: Overlay { atRest { $0.overlay } }
+
+  /// The versions that epochs stand for, by the store's numbers.
+  package var epochs: [Epoch: UInt32] { state { $0.epochs } }
+
+  /// True for an inode that a program has open or the kernel knows.
+  package func isHeld(_ number: InodeNumber) -> Bool { state { $0.isHeld(number) } }
+
+  /// Begins a cut: what is pending at this instant can be read until the cut ends.
+  ///
+  /// - Parameter mark: records the instant in the journal.
+  /// - Returns: the instant, and what is pending then.
+  /// - Throws: what the closure throws; then the cut has not begun.
+  package func freeze(
+    _ mark: () throws(StoreError) -> Void
+  ) throws(StoreError) -> (stamp: ChangeStamp, overlay: Overlay) {
+    try writing.withLock { _ throws(StoreError) in
+      try mark()
+      return state { state in
+        let stamp = state.overlay.beginCut()
+        state.frozen = state.overlay
+        return (stamp, state.overlay)
+      }
+    }
+  }
+
+  /// Ends a cut that came to nothing: everything stays pending.
+  ///
+  /// - Parameters:
+  ///   - aside: the names that are ignored: no later cut looks at them until they change.
+  ///   - settle: records the end in the journal.
+  package func abandonCut(aside: Set<InodeName> = [], _ settle: (OverlayEdits) -> Void) {
+    writing.withLock { _ in
+      let before = state { $0.overlay }
+      var after = before
+      do throws(BaseError) {
+        try after.abandonCut(over: base, aside: aside)
+      } catch {
+        // The next cut takes over the list of this one.
+      }
+      settle(OverlayEdits(from: before, to: after))
+      state { state in
+        state.overlay = after
+        state.frozen = nil
+      }
+    }
+  }
+
+  /// Puts another head in place. Nobody reads or changes the tree meanwhile.
+  ///
+  /// - Parameters:
+  ///   - taken: what the cut before the head took; nil if there was none.
+  ///   - left: the files that the head takes from names.
+  ///   - forgetsReaders: true if what processes had seen counts no more, as after a switch to another history.
+  ///   - body: is given what is pending; shows the rows of the head, and returns what is pending over them, and the
+  ///     versions that new epochs stand for.
+  /// - Returns: what was pending before and is pending now.
+  /// - Throws: what the closure throws; then the tree is as before.
+  package func publish(
+    _ taken: TakenCut?, left: [(name: InodeName, number: InodeNumber)], forgetsReaders: Bool,
+    _ body: (Overlay) throws(StoreError) -> (overlay: Overlay, epochs: [Epoch: UInt32])
+  ) throws(StoreError) -> (before: Overlay, after: Overlay) {
+    try writing.withLock { _ throws(StoreError) in
+      let before = state { state in
+        state.isPublishing = true
+        return state.overlay
+      }
+      defer { state { $0.isPublishing = false } }
+      let new = try body(before)
+      state { state in
+        if let taken { state.noteTaken(taken) }
+        for (name, number) in left { state.writers.leave(name, by: number) }
+        if forgetsReaders { state.writers.forgetAll() }
+        state.show(new.overlay, epochs: new.epochs)
+      }
+      return (before, new.overlay)
+    }
+  }
+}
