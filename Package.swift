@@ -109,7 +109,9 @@ let package = Package(
       dependencies: ["PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform"]),
     .target(
       name: "Versioning",
-      dependencies: ["RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform"]),
+      dependencies: [
+        "PosixTree", "RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform",
+      ]),
     .target(name: "Grammar", dependencies: ["TreeNames", "LLVSCore", "Platform"]),
     .target(name: "WorkingTree", dependencies: store + ["TreeNames", "Grammar", "Inodes"]),
     .target(name: "HistoryTree", dependencies: store + tree),
@@ -197,8 +199,8 @@ let package = Package(
     .testTarget(
       name: "VersioningTests",
       dependencies: [
-        "Versioning", "RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform",
-        "TestSupport", "TreeModel",
+        "Versioning", "PosixTree", "RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore",
+        "Platform", "TestSupport", "TreeModel",
       ]),
     // Counts the blocks of memory that each thread allocates.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),

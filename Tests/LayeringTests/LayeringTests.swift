@@ -57,8 +57,10 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   ),
   (
     "Versioning",
-    ["RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform"],
-    "Versions are made of what is pending without a mount, a command or a program."
+    [
+      "PosixTree", "RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform",
+    ],
+    "Versions are made of what is pending, and other heads shown, without a mount or a command."
   ),
   (
     "Grammar", ["TreeNames", "LLVSCore", "Platform"],

@@ -7,7 +7,7 @@ import TreeNames
 @testable import RecordedTree
 @testable import Versioning
 
-// What the plain model has of a store: its maps, and the recorded tree.
+// The plain model of a store: its maps, and the recorded tree.
 
 extension Store {
   /// The bytes of a value of a test, which are all there.

@@ -53,7 +53,7 @@ struct RecordedWork {
     try store.version(version)?.first
   }
 
-  /// What the newest version has at a key.
+  /// The entry that the newest version has at a key.
   func entry(_ key: String, isDirectory: Bool = false) throws -> Entry? {
     try map(head).entry(at: KeyCoding.key(ofPath: Array(key.utf8)), directory: isDirectory)
   }
@@ -158,7 +158,7 @@ struct RecordedWork {
     return try RecordedTree.open(at: path, for: origin).tree
   }
 
-  /// What the model makes of each group.
+  /// The maps that the model makes of each group.
   private func expected(
     _ frozen: Overlay, _ tree: RecordedTree, _ table: EpochTable, _ head: VersionNumber?
   ) throws -> [ModelGroup: ModelMap] {

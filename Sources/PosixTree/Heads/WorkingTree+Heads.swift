@@ -7,7 +7,7 @@ import TreeNames
 // Cuts of the tree, and other heads under it.
 
 extension WorkingTree {
-  /// What is pending now.
+  /// The changes that are pending now.
   package var pending: Overlay { atRest { $0.overlay } }
 
   /// The versions that epochs stand for, by the store's numbers.

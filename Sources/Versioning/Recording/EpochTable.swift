@@ -13,6 +13,13 @@ package struct EpochTable: Hashable, Sendable {
     versions[epoch] = .some(version)
   }
 
+  /// Creates a table from the store's numbers of versions; 0 is the time before the first one.
+  package init(_ numbers: [Epoch: UInt32]) {
+    for (epoch, number) in numbers {
+      versions[epoch] = .some(number == 0 ? nil : VersionNumber(number))
+    }
+  }
+
   /// All epochs that stand for a version, or for the time before the first one.
   package var epochs: [Epoch] { versions.keys.sorted() }
 

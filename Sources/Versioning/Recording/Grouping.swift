@@ -22,15 +22,15 @@ package struct EditGroup: Hashable, Comparable, Sendable {
   }
 }
 
-/// What a cut found, by the versions that take it.
+/// The changes that a cut found, by the versions that take it.
 package struct GroupedRecording {
-  /// What was found; names that go elsewhere than their directories are no longer excluded.
+  /// The changes that were found; names that go elsewhere than their directories are no longer excluded.
   package private(set) var recording: Recording
   private(set) var groups: [EditGroup: [PathEdit]] = [:]
   /// Predecessors that the store does not have: the head stands for them.
   package private(set) var missing: Set<VersionNumber> = []
-  private let tree: FrozenTree
-  private let predecessors: Predecessors
+  let tree: FrozenTree
+  let predecessors: Predecessors
 
   /// The groups, ancestors first.
   package var order: [EditGroup] { groups.keys.sorted() }
@@ -102,7 +102,7 @@ package struct GroupedRecording {
     return try predecessors.isSame(edit.source, seen, isWhole: true)
   }
 
-  /// What stands where a directory was that moved goes with the move; so does what is below it.
+  /// Lets changes where a directory was that moved go with the move, and those below it.
   private func joinMoves() throws(StoreError) {
     var moves: [InodeNumber: PathEdit] = [:]
     for edit in recording.edits where edit.kind == .move || edit.kind == .make {

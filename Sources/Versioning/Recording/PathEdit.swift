@@ -7,7 +7,7 @@ import PendingTree
 /// An object, since grouping changes where many of them go.
 final class PathEdit {
   enum Kind {
-    /// What the version has at the path goes.
+    /// The version's file or directory at the path goes.
     case remove
     /// A name in a directory that moved here does not go along.
     case leaveOut
@@ -25,9 +25,9 @@ final class PathEdit {
   enum Bytes {
     /// A save.
     case save(PendingFile.Save)
-    /// Those of the recorded tree, under another name or with other attributes.
+    /// The bytes of the recorded tree, under another name or with other attributes.
     case recorded
-    /// Those of a file that the recorded tree does not have any more.
+    /// The bytes of a file that the recorded tree does not have any more.
     case kept(FileContent)
   }
 

@@ -68,7 +68,7 @@ package final class Predecessors {
     if old.map.root.digest == new.map.root.digest { return true }
     let path = comparison.path.bytes
     let (before, after) = (try old.find(path: path), try new.find(path: path))
-    // What a directory keeps its name from is shown elsewhere, and so is not compared here.
+    // A value that a directory keeps its name from is shown elsewhere, and so is not compared here.
     switch (before, after) {
     case (nil, nil): break
     case (.value(let a)?, .value(let b)?): if !a.hasSameContent(as: b) { return false }

@@ -2,7 +2,7 @@ package import Inodes
 import LLVSCore
 import PendingTree
 
-/// What a cut found: changes of paths, and what stays pending.
+/// The finds of a cut: changes of paths, and what stays pending.
 package struct Recording {
   /// The changes; those of names in the order in which they were made, then bytes and orphans.
   var edits: [PathEdit] = []

@@ -6,7 +6,7 @@ package import PendingTree
 package struct SaveChoice: Sendable {
   /// The reason for the cut.
   package var reason: CutReason
-  /// How many nanoseconds no write must follow a save.
+  /// The nanoseconds in which no write must follow a save.
   package var settle: UInt64
   /// The files as they are now that an overdue cut had its quiet; none for another cut.
   package var later = SharedMap<InodeNumber, PendingNode>()

@@ -12,7 +12,7 @@ import Platform
 final class ContentsAhead: Sendable {
   /// From so many changes on another thread pays.
   private static let longCut = 64
-  /// How many bytes may wait to be stored; what is known of each file takes room as well.
+  /// The most bytes that may wait to be stored; what is known of each file takes room as well.
   private static let most = 8 << 20
   private static let costOfFile = 512
 
@@ -22,7 +22,7 @@ final class ContentsAhead: Sendable {
   }
 
   private struct State {
-    /// What is ready and was not taken, by change.
+    /// The work that is ready and was not taken, by change.
     var works: [Int: Work] = [:]
     /// Changes before this one are ready or being worked on.
     var next = 0

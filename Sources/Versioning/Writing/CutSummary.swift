@@ -1,7 +1,7 @@
 import LLVSCore
 import TreeNames
 
-/// What a cut took in, in numbers and first names.
+/// A summary of what a cut took in: numbers and first names.
 package struct CutSummary: Hashable, Sendable {
   /// The number of names whose values or directories changed.
   package private(set) var changed = 0

@@ -36,7 +36,7 @@ package struct CutVersions {
   package var newest: VersionRecord?
   /// The versions by the changes that they took; of a group that changed nothing there is none.
   package var groups: [EditGroup: VersionNumber] = [:]
-  /// What the versions took in.
+  /// The summary of what the versions took in.
   package var summary = CutSummary()
 
   /// Creates the outcome of a cut that made no version.

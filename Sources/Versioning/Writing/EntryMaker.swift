@@ -16,7 +16,7 @@ final class EntryMaker {
   private var revisions: Range<UInt64> = 0..<0
   /// The bytes of files of several names, by what was taken of them.
   private var stored: [InodeNumber: (content: FileContent, stored: StoredContent)] = [:]
-  /// What the first name of a file got in the version that is being made.
+  /// The entry that the first name of a file got in the version that is being made.
   private var links: [InodeNumber: Entry] = [:]
   /// The number of that version.
   private(set) var number = VersionNumber(0)

@@ -123,7 +123,7 @@ struct GroupEditor {
     return MapPlace(key: KeyCoding.key(ofPath: path.bytes), isDirectory: true)
   }
 
-  /// What the new map has at a place.
+  /// The entry that the new map has at a place.
   private func current(_ place: MapPlace) throws(StoreError) -> Entry? {
     switch map[place] {
     case .put(let entry)?: entry

@@ -25,19 +25,19 @@ struct MapPlace: Hashable, Comparable, Sendable {
 ///
 /// Entries are large and hash tables half empty: the table holds where in a list each entry stands.
 struct MapEdits {
-  /// What is done at a place.
+  /// An edit at a place.
   enum Edit {
     case put(Entry)
     case remove
   }
 
   private var list: [Entry] = []
-  /// Where what is put stands in the list; below zero for what is removed.
+  /// The place in the list of what is put; below zero for what is removed.
   private var places: [MapPlace: Int32] = [:]
 
   var isEmpty: Bool { places.isEmpty }
 
-  /// What is done at a place; nil for nothing.
+  /// The edit at a place; nil for nothing.
   subscript(place: MapPlace) -> Edit? {
     places[place].map { $0 < 0 ? .remove : .put(list[Int($0)]) }
   }

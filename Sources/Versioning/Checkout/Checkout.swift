@@ -1,0 +1,132 @@
+import Inodes
+import LLVSCore
+import PendingTree
+import Platform
+import PosixTree
+import RecordedTree
+import TreeNames
+
+// INVARIANT I1: after each publication the recorded tree equals what the head's map shows.
+// INVARIANT I10: the rows change by the preparation of a head alone, whose transaction sets the cut's number; the
+//   store's commit of that cut comes before that of the rows.
+
+/// Puts the trees of new heads under the tree that programs see: first the rows of the recorded tree, which nobody
+/// sees yet, then the changes that are pending over them.
+// Unchecked: the holder of the versioner's turn uses it.
+final class Checkout: @unchecked Sendable {
+  /// A head whose rows are to be shown.
+  struct Head {
+    /// The cut that leads to it, as the journal has it.
+    var record: TakingRecord
+    /// The changes that were pending at the cut's instant.
+    var frozen: Overlay
+    /// The head before.
+    var before: VersionNumber?
+    /// The head.
+    var version: VersionRecord?
+    /// True if the head did not come of what the tree showed.
+    var leavesHistory = false
+  }
+
+  let store: Store
+  let recorded: RecordedTree
+  let tree: WorkingTree
+  let journal: Journal
+  private let numbers: NumberSource
+
+  init(store: Store, recorded: RecordedTree, tree: WorkingTree, journal: Journal) {
+    self.store = store
+    self.recorded = recorded
+    self.tree = tree
+    self.journal = journal
+    numbers = NumberSource { (count) throws(StoreError) in try store.allotInodes(count) }
+  }
+
+  /// Makes the rows of a head, which nobody sees before ``publish(_:_:)``.
+  ///
+  /// - Parameters:
+  ///   - head: the head.
+  ///   - view: returns the tree of a version, which the store need not have committed.
+  /// - Returns: the names that it changes; none are looked for if it shows what the tree shows.
+  /// - Throws: ``StoreError``; then the rows are as before.
+  func prepare(
+    _ head: Head, _ view: @escaping (VersionNumber?) throws(StoreError) -> TreeView
+  ) throws(StoreError) -> HeadDifference {
+    let shown = TreeView(map: store.map(recorded.state.root))
+    let next = try view(head.version?.number)
+    var hints = try CutHints(
+      record: head.record, frozen: head.frozen, before: head.before, view: view
+    ).found()
+    let pending = tree.pending
+    hints.cookies = { directory in
+      Dictionary(uniqueKeysWithValues: pending.cookies(of: directory).map { ($0.key, $0.value) })
+    }
+    var difference = HeadDifference()
+    if head.record.isForeign {
+      try StoreError.wrappingBase { () throws(BaseError) in
+        try hints.addDirectories(of: pending, over: recorded)
+      }
+      difference = try HeadDifference(from: shown, to: next, over: recorded)
+    }
+    try StoreError.wrappingBase { () throws(BaseError) in
+      try recorded.prepare(
+        TreeHead(cut: Int64(head.record.cut), version: head.version?.id, view: next),
+        from: shown, hints: hints, numbers: numbers,
+        now: Self.now)
+    }
+    return difference
+  }
+
+  /// Shows the rows that were prepared, and what is pending over them; ends the cut in the journal.
+  ///
+  /// - Returns: what programs see of it.
+  /// - Throws: ``StoreError``; then the tree shows what it showed, and the rows are to be prepared again.
+  func publish(_ head: Head, _ difference: HeadDifference) throws(StoreError) -> HeadChanges {
+    let record = head.record
+    let (before, after) = try tree.publish(
+      record.taken, left: difference.left, forgetsReaders: head.leavesHistory
+    ) { pending throws(StoreError) in
+      let new = try follow(head, difference, pending)
+      let epochs = record.epochs(after: pending.epoch, head: head.version?.number)
+      try StoreError.wrappingBase { () throws(BaseError) in try recorded.publish() }
+      journal.settle(
+        record.cut, isCommitted: true, epochs: epochs, OverlayEdits(from: pending, to: new))
+      return (new, epochs)
+    }
+    recorded.shortenLog()
+    guard record.isForeign else { return HeadChanges() }
+    return try difference.changes(from: before, to: after, over: recorded)
+  }
+
+  private static var now: Attributes.Time {
+    let time = SystemClock.realtime()
+    return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
+
+  /// Returns what is pending over the rows that were prepared.
+  private func follow(
+    _ head: Head, _ difference: HeadDifference, _ pending: Overlay
+  ) throws(StoreError) -> Overlay {
+    var overlay = pending
+    let now = Self.now
+    try StoreError.wrappingBase { () throws(BaseError) in
+      // Files that lose their last name live on for who holds them.
+      for (_, number) in difference.left where tree.isHeld(number) {
+        guard overlay.nodes[number] == nil else { continue }
+        let bindings = try overlay.bindings(of: [number], over: recorded)
+        for binding in bindings { overlay.apply(Change(time: now, binding)) }
+      }
+      do throws(BaseError) {
+        try overlay.follow(
+          NewHead(
+            base: recorded.prepared, taken: head.record.taken, epoch: head.record.epoch,
+            isHeld: { self.tree.isHeld($0) },
+            renumber: { (number) throws(BaseError) in try self.recorded.renumber(number) }))
+      } catch {
+        recorded.withdraw()
+        throw error
+      }
+    }
+    return overlay
+  }
+}

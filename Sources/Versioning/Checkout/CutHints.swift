@@ -1,0 +1,98 @@
+import Inodes
+import LLVSCore
+import PendingTree
+import Platform
+import PosixTree
+import RecordedTree
+import TreeNames
+
+/// Finds the inode numbers that the working tree has for what a cut took, and the times that it shows.
+struct CutHints {
+  /// The record of the cut.
+  let record: TakingRecord
+  /// The changes that were pending at the cut's instant.
+  let frozen: Overlay
+  /// The version that the epoch of the cut stood for.
+  let before: VersionNumber?
+  /// Returns the tree of a version.
+  let view: (VersionNumber?) throws(StoreError) -> TreeView
+
+  /// Returns the hints.
+  ///
+  /// - Throws: ``StoreError`` if a map cannot be read.
+  /// - Complexity: O(*k* log *n*) for *k* changes that the cut took.
+  func found() throws(StoreError) -> NumberHints {
+    var hints = NumberHints()
+    if record.isForeign { hints.own = try view(record.own ?? before) }
+    for (number, taken) in record.taken.nodes.sorted(by: { $0.key < $1.key }) {
+      guard let node = frozen.nodes[number] else { continue }
+      let paths = node.names.compactMap(path)
+      for path in paths { noteTimes(of: node, at: path, in: &hints) }
+      guard !node.isDirectory, let first = paths.first,
+        case .value(let entry)? = try tree(taken.destination).find(path: first.bytes)
+      else { continue }
+      hints.files.append(
+        NumberHints.File(
+          number: number, identity: FileIdentity(entry), linkID: node.attributes.linkID,
+          paths: paths))
+    }
+    for (place, taken) in record.taken.names {
+      noteDirectories(above: place, in: &hints)
+      guard taken.isThere, let number = frozen.changes[place]?.inode,
+        let node = frozen.nodes[number], node.isDirectory, let path = path(of: place)
+      else { continue }
+      hints.directories[path] = number
+      noteTimes(of: node, at: path, in: &hints)
+    }
+    return hints
+  }
+
+  private func path(of place: InodeName) -> TreePath? {
+    frozen.path(of: place.directory)?.appending(place.name)
+  }
+
+  private func noteTimes(of node: PendingNode, at path: TreePath, in hints: inout NumberHints) {
+    hints.times[path] = NumberHints.Times(
+      modified: node.attributes.mtime ?? node.changed, changed: node.changed)
+  }
+
+  /// Notes where the directories stand in which names were taken.
+  private func noteDirectories(above place: InodeName, in hints: inout NumberHints) {
+    var number = place.directory
+    var isFirst = true
+    while let path = frozen.path(of: number) {
+      if let node = frozen.nodes[number], isFirst { noteTimes(of: node, at: path, in: &hints) }
+      guard number != .root, hints.directories[path] == nil else { return }
+      hints.directories[path] = number
+      guard let above = frozen.nodes[number]?.place else { return }
+      number = above.directory
+      isFirst = false
+    }
+  }
+
+  /// The tree of the version that has what went somewhere.
+  private func tree(_ destination: TakenCut.Destination) throws(StoreError) -> TreeView {
+    switch destination {
+    case .head, .nowhere: return try view(record.own ?? before)
+    case .beside(let epoch):
+      let group = record.groups.first { $0.epoch == epoch }
+      return try view(group.map { VersionNumber($0.version) } ?? before)
+    }
+  }
+}
+
+extension NumberHints {
+  /// Adds the directories that programs made and that a head may bring too: two directories of one name are one.
+  ///
+  /// - Throws: ``BaseError`` if the recorded tree cannot be read.
+  /// - Complexity: O(*p*) for *p* pending changes.
+  mutating func addDirectories(of overlay: Overlay, over base: any Base) throws(BaseError) {
+    for (place, change) in overlay.changes {
+      guard let number = change.inode, overlay.nodes[number]?.isDirectory ?? false,
+        let path = overlay.path(of: place.directory)?.appending(place.name),
+        directories[path] == nil, try base.inode(number) == nil
+      else { continue }
+      directories[path] = number
+    }
+  }
+}

@@ -1,0 +1,204 @@
+import Inodes
+import LLVSCore
+import PendingTree
+import Platform
+import PosixTree
+import RecordedTree
+import TreeNames
+
+/// The names at which the trees of two heads differ, with what the recorded tree had there before.
+struct HeadDifference {
+  /// A path, and what the recorded tree has there before the new head.
+  struct Name {
+    var change: PathChange
+    /// The name, as far as its directory is there before.
+    var place: InodeName?
+    /// The inode at it.
+    var inode: InodeNumber?
+  }
+
+  private(set) var names: [Name] = []
+
+  /// Creates a difference of nothing.
+  init() {}
+
+  /// Finds the names; the recorded tree still shows the first head.
+  ///
+  /// - Throws: ``StoreError`` if a map or the recorded tree cannot be read.
+  /// - Complexity: O(*k* log *n*) for *k* names.
+  init(
+    from before: TreeView, to after: TreeView, over base: any Base
+  ) throws(StoreError) {
+    var paths = DirectoryPaths(base)
+    var diff = try PathDiff(from: before, to: after)
+    var seen: Set<TreePath> = []
+    while let step = try diff.next() {
+      let change: PathChange
+      switch step {
+      case .gone(let one), .come(let one), .changed(let one): change = one
+      }
+      // A path that goes and comes again is told of once.
+      guard seen.insert(change.path).inserted else { continue }
+      var name = Name(change: change)
+      if let directory = try paths.number(of: change.path.parent) {
+        let place = InodeName(directory: directory, name: change.path.name)
+        name.place = place
+        name.inode = try StoreError.wrappingBase { () throws(BaseError) in
+          try base.child(of: directory, named: place.name)?.inode.number
+        }
+      }
+      names.append(name)
+    }
+  }
+
+  /// The files that the head may take from names.
+  var left: [(name: InodeName, number: InodeNumber)] {
+    names.compactMap { name in
+      guard let place = name.place, let number = name.inode, case .value? = name.change.before
+      else { return nil }
+      return (place, number)
+    }
+  }
+
+  // MARK: - What programs see of it
+
+  /// Returns what changed for programs, now that the recorded tree shows the new head.
+  ///
+  /// - Throws: ``StoreError`` if the recorded tree cannot be read.
+  func changes(
+    from before: Overlay, to after: Overlay, over base: any Base
+  ) throws(StoreError) -> HeadChanges {
+    var told = ToldNames(before: before, after: after, base: base)
+    var paths = DirectoryPaths(base)
+    var shown: [ShownChange] = []
+    for name in names {
+      var place = name.place
+      var isOther = false
+      if let old = name.place { isOther = try told.compare(old, recorded: .some(name.inode)) }
+      if let directory = try paths.number(of: name.change.path.parent) {
+        let new = InodeName(directory: directory, name: name.change.path.name)
+        if new != name.place { isOther = try told.compare(new, recorded: nil) }
+        place = new
+      }
+      guard isOther, shown.count < ShownChange.most, let place, after.changes[place] == nil else {
+        continue
+      }
+      shown.append(ShownChange(name.change, at: place, before))
+    }
+    for (place, change) in after.changes where before.changes[place]?.inode != change.inode {
+      try told.compare(place, recorded: nil)
+    }
+    for (place, _) in before.changes where after.changes[place] == nil {
+      try told.compare(place, recorded: nil)
+    }
+    var changes = HeadChanges()
+    changes.notices = told.notices
+    changes.shown = shown
+    return changes
+  }
+}
+
+/// The numbers of directories by their paths in a recorded tree.
+private struct DirectoryPaths {
+  private static let limit = 50_000
+  private let base: any Base
+  private var known: [TreePath: InodeNumber?] = [:]
+
+  init(_ base: any Base) { self.base = base }
+
+  mutating func number(of path: TreePath) throws(StoreError) -> InodeNumber? {
+    if path.isRoot { return .root }
+    if let number = known[path] { return number }
+    var number: InodeNumber?
+    if let above = try self.number(of: path.parent) {
+      let entry = try StoreError.wrappingBase { () throws(BaseError) in
+        try base.child(of: above, named: path.name)
+      }
+      if let entry, entry.inode.record.isDirectory { number = entry.inode.number }
+    }
+    if known.count >= Self.limit { known.removeAll() }
+    known[path] = .some(number)
+    return number
+  }
+}
+
+/// Compares names of the tree before and after a head, and notes what the kernel must be told.
+private struct ToldNames {
+  let before: Overlay
+  let after: Overlay
+  let base: any Base
+  private(set) var names: [InodeName] = []
+  private var known: Set<InodeName> = []
+  private var attributes: Set<InodeNumber> = []
+  private var listings: Set<InodeNumber> = []
+
+  init(before: Overlay, after: Overlay, base: any Base) {
+    (self.before, self.after, self.base) = (before, after, base)
+  }
+
+  var notices: [KernelNotice] {
+    names.map { .name($0) } + attributes.union(listings).sorted().map { .attributes($0) }
+      + listings.sorted().map { .listing($0) }
+  }
+
+  /// Looks at a name; `recorded` is what the recorded tree had there, nil if nobody knows.
+  ///
+  /// - Returns: true if the name shows something else now.
+  @discardableResult
+  mutating func compare(
+    _ place: InodeName, recorded: InodeNumber??
+  ) throws(StoreError) -> Bool {
+    guard known.insert(place).inserted else { return false }
+    let old: InodeNumber??
+    if case .pending(let number) = before.shown(at: place) {
+      old = .some(number)
+    } else {
+      old = recorded
+    }
+    let new = try StoreError.wrappingBase { () throws(BaseError) in
+      try after.inode(at: place, over: base)
+    }
+    if let old, old == new {
+      // The cut took what programs see of a pending inode.
+      guard let number = new, !(before.nodes[number]?.isPending ?? false) else { return false }
+      attributes.insert(number)
+      return true
+    }
+    attributes.formUnion([new, old ?? nil].compactMap(\.self))
+    names.append(place)
+    listings.insert(place.directory)
+    return true
+  }
+}
+
+extension ShownChange {
+  /// Creates a change of a name, given what was pending before it.
+  fileprivate init(_ change: PathChange, at place: InodeName, _ pending: Overlay) {
+    var before = change.before?.kind
+    if case .pending(let number) = pending.shown(at: place) {
+      before = number.flatMap { pending.nodes[$0]?.kind }
+    }
+    self.init(
+      path: change.path, directory: place.directory, before: before, after: change.after?.kind,
+      hasOtherBytes: change.hasOtherBytes)
+  }
+}
+
+extension TreeView.Found {
+  fileprivate var kind: EntryKind {
+    switch self {
+    case .value(let entry): entry.kind
+    case .directory: .directory
+    }
+  }
+}
+
+extension PathChange {
+  /// True if the trees do not show files of equal bytes.
+  fileprivate var hasOtherBytes: Bool {
+    guard case .value(let old)? = before, case .value(let new)? = after else {
+      return before?.kind != .directory || after?.kind != .directory
+    }
+    return FileIdentity(old) != FileIdentity(new)
+  }
+}

@@ -1,0 +1,83 @@
+package import Inodes
+package import LLVSCore
+package import PendingTree
+import Platform
+package import PosixTree
+package import RecordedTree
+import TreeNames
+
+/// The place where a working tree is kept, and what it is opened with.
+package struct TreePlace: Sendable {
+  /// The file of the recorded tree's rows.
+  package var rows: String
+  /// The journal's directory.
+  package var journal: String
+  /// The id of this run of the kernel; empty where nobody knows.
+  package var bootID: [UInt8]
+  /// The owner and the modes that are shown where none is recorded.
+  package var defaults: AttributeDefaults
+  /// The time at which a version came to the store; for nil that at which the store was made.
+  package var time: @Sendable (VersionNumber?) -> Attributes.Time
+
+  /// Creates a description of a place.
+  package init(
+    rows: String, journal: String, bootID: [UInt8], defaults: AttributeDefaults,
+    time: @escaping @Sendable (VersionNumber?) -> Attributes.Time
+  ) {
+    self.rows = rows
+    self.journal = journal
+    self.bootID = bootID
+    self.defaults = defaults
+    self.time = time
+  }
+}
+
+/// A working tree that was opened, whatever state a kill or a power failure left its files in.
+package struct OpenedWorkingTree: Sendable {
+  /// The tree.
+  package var tree: WorkingTree
+  /// The recorded tree below it.
+  package var recorded: RecordedTree
+  /// The journal, which takes records.
+  package var journal: Journal
+  /// The losses, and what was made anew, in words.
+  package var losses: [String]
+
+  /// Opens the tree of a store, which the caller has opened for writing.
+  ///
+  /// A cut that the store has and that was not shown is shown now: its record in the journal says what it took. Rows
+  /// that are missing, damaged or of another store are made anew from the head's map, with the inode numbers that the
+  /// journal knows.
+  ///
+  /// - Parameters:
+  ///   - place: where the tree is kept.
+  ///   - store: the store.
+  ///   - report: is told later what the disk does, in words.
+  /// - Returns: the tree, which takes changes.
+  /// - Throws: ``StoreError`` if the journal or the head's map cannot be read, or nothing can be written.
+  /// - Complexity: O(*p* + *k* log *n*) for *p* pending changes and rows that differ from the head in *k* of *n*
+  ///   names; O(*n*) for rows that are made anew.
+  package static func open(
+    _ place: TreePlace, of store: Store, report: @escaping @Sendable (String) -> Void
+  ) throws(StoreError) -> OpenedWorkingTree {
+    let opened = try Journal.open(
+      place.journal, owner: JournalOwner(storeID: store.storeID, bootID: place.bootID),
+      lastCut: try StoreCut.last(in: store), report: report)
+    var recovery = try TreeRecovery(place, store, opened)
+    try recovery.run()
+    let tree = WorkingTree(
+      base: recovery.recorded, overlay: recovery.overlay, epochs: recovery.epochs,
+      journal: opened.journal, contents: StoreContents(store.contents),
+      numbers: StoreNumbers(store), defaults: place.defaults)
+    // The journal that begins now does not know the numbers any more that the rows have.
+    recovery.recorded.emptyLog()
+    do throws(FSError) {
+      recovery.losses += try tree.renewJournal(isForced: true)
+      try tree.collectDataFiles()
+    } catch {
+      throw StoreError(error)
+    }
+    return OpenedWorkingTree(
+      tree: tree, recorded: recovery.recorded, journal: opened.journal, losses: recovery.losses)
+  }
+}

@@ -1,0 +1,181 @@
+import Inodes
+import LLVSCore
+import PendingTree
+import Platform
+import PosixTree
+import RecordedTree
+import TreeNames
+
+/// Makes one tree of the store's head, the rows of tree.sqlite and the journal.
+struct TreeRecovery {
+  private let place: TreePlace
+  private let store: Store
+  private let opened: OpenedJournal
+  private let numbers: NumberSource
+  private let head: VersionRecord?
+  private let cut: UInt64
+  private let now: Attributes.Time
+  /// The rows.
+  private(set) var recorded: RecordedTree
+  /// The changes that are pending over them.
+  private(set) var overlay: Overlay
+  /// The versions that epochs stand for.
+  private(set) var epochs: [Epoch: UInt32]
+  /// The losses, and what was made anew, in words.
+  var losses: [String]
+
+  /// Opens the rows, or makes them anew.
+  init(
+    _ place: TreePlace, _ store: Store, _ opened: OpenedJournal
+  ) throws(StoreError) {
+    self.place = place
+    self.store = store
+    self.opened = opened
+    numbers = NumberSource { (count) throws(StoreError) in try store.allotInodes(count) }
+    head = try store.state().head.flatMap { (head) throws(StoreError) in try store.version(head) }
+    cut = try StoreCut.last(in: store)
+    let time = SystemClock.realtime()
+    now = Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
+    (overlay, epochs, losses) = (opened.overlay, opened.epochs, opened.recovery.losses)
+    let rows = RowsOpening(
+      place: place, store: store, opened: opened, numbers: numbers, head: head, cut: cut, now: now)
+    let reason: String?
+    (recorded, reason) = try rows.open()
+    if let reason { losses.append("\(reason): the recorded tree was made anew from the head") }
+  }
+
+  /// Lays what is pending over the rows of the head, and ends a cut that the store has.
+  ///
+  /// - Throws: ``StoreError`` if the rows cannot be read or written.
+  mutating func run() throws(StoreError) {
+    let record = opened.unsettled
+    let before = overlay.epoch
+    var epoch = record?.epoch
+    let number = head?.number.rawValue ?? 0
+    if let record {
+      epochs.merge(record.epochs(after: before, head: head?.number)) { $1 }
+    } else if epochs.isEmpty {
+      epochs[before] = number
+    }
+    if epochs[epoch ?? before] != number {
+      // Another program moved the head, or the journal or the store is an older copy.
+      epoch = (epochs.keys.max().map { max($0, before) } ?? before).next
+    }
+    if let epoch { epochs[epoch] = number }
+    var overlay = overlay
+    try StoreError.wrappingBase { () throws(BaseError) in
+      try prepare()
+      do throws(BaseError) {
+        try overlay.follow(
+          NewHead(
+            base: recorded.prepared, taken: record?.taken, epoch: epoch, isHeld: { _ in false },
+            renumber: { [recorded] (number) throws(BaseError) in try recorded.renumber(number) }))
+      } catch {
+        recorded.withdraw()
+        throw error
+      }
+      try recorded.publish()
+    }
+    self.overlay = overlay
+    self.overlay.listAll()
+  }
+
+  /// Opens a transaction in which numbers of the head's rows can change.
+  private func prepare() throws(BaseError) {
+    let view = TreeView(map: store.map(head?.map ?? .empty))
+    try recorded.prepare(
+      TreeHead(cut: Int64(cut), version: head?.id, view: view), from: view, numbers: numbers,
+      now: now)
+  }
+}
+
+/// Opens the rows of the recorded tree, or makes them anew with the numbers that the journal knows.
+private struct RowsOpening {
+  let place: TreePlace
+  let store: Store
+  let opened: OpenedJournal
+  let numbers: NumberSource
+  let head: VersionRecord?
+  let cut: UInt64
+  let now: Attributes.Time
+
+  /// Returns the rows of the head, and why they were made anew, if they were.
+  func open() throws(StoreError) -> (tree: RecordedTree, reason: String?) {
+    let hints = try hints()
+    let target = origin(head, cut)
+    do throws(BaseError) {
+      return (try RecordedTree.openPresent(place.rows, target, hints: hints).tree, nil)
+    } catch {
+      guard case .damaged(let reason) = error else { throw StoreError(error) }
+      return (try rebuilt(hints), reason)
+    }
+  }
+
+  /// Makes the rows of the head that the journal was written over, gives them its numbers, and goes on to the head.
+  private func rebuilt(_ hints: NumberHints) throws(StoreError) -> RecordedTree {
+    let before = try before.flatMap { (number) throws(StoreError) in try store.version(number) }
+    let isSettled = opened.unsettled == nil || before == nil && self.before != nil || !knowsBefore
+    let first = origin(isSettled ? head : before, isSettled ? cut : cut - 1)
+    return try StoreError.wrappingBase { () throws(BaseError) in
+      let tree = try RecordedTree.rebuild(at: place.rows, for: first)
+      try tree.prepare(first.head, from: first.head.view, numbers: numbers, now: now)
+      try giveKnownNumbers(to: tree)
+      try tree.publish()
+      guard !isSettled else { return tree }
+      let target = origin(head, cut)
+      try tree.prepare(
+        target.head, from: first.head.view, hints: hints, numbers: numbers, now: now)
+      try tree.publish()
+      return tree
+    }
+  }
+
+  /// Gives rows the numbers that the journal bound to their names, directories before what is in them.
+  private func giveKnownNumbers(to tree: RecordedTree) throws(BaseError) {
+    let nodes = opened.overlay.nodes
+    var done: Set<InodeNumber> = [.root]
+    func give(_ number: InodeNumber) throws(BaseError) {
+      guard done.insert(number).inserted, let node = nodes[number] else { return }
+      for name in node.recordedNames {
+        try give(name.directory)
+        guard let entry = try tree.prepared.child(of: name.directory, named: name.name),
+          entry.inode.record.isDirectory == node.isDirectory, entry.inode.number != number
+        else { continue }
+        try tree.renumber(entry.inode.number, to: number)
+      }
+    }
+    for (number, _) in nodes.sorted(by: { $0.key < $1.key }) { try give(number) }
+  }
+
+  /// True if the journal knows which version the tree showed when it was written.
+  private var knowsBefore: Bool { opened.epochs[opened.overlay.epoch] != nil }
+
+  /// The version that the tree showed when the journal was written; nil before the first one.
+  private var before: VersionNumber? {
+    opened.epochs[opened.overlay.epoch].flatMap { $0 == 0 ? nil : VersionNumber($0) }
+  }
+
+  /// The numbers that the journal has for what a cut took which the store has and the rows may not have.
+  private func hints() throws(StoreError) -> NumberHints {
+    guard let record = opened.unsettled, let frozen = opened.frozen else { return NumberHints() }
+    return try CutHints(record: record, frozen: frozen, before: before) {
+      (number) throws(StoreError) in
+      let version = try number.flatMap { (number) throws(StoreError) in try store.version(number) }
+      return TreeView(map: store.map(version?.map ?? .empty))
+    }.found()
+  }
+
+  private func origin(_ version: VersionRecord?, _ cut: UInt64) -> RecordedTree.Origin {
+    RecordedTree.Origin(
+      storeID: store.storeID,
+      head: TreeHead(
+        cut: Int64(cut), version: version?.id,
+        view: TreeView(map: store.map(version?.map ?? .empty))),
+      numbers: numbers,
+      map: { (id, root) throws(StoreError) in
+        guard let id else { return root == .empty ? store.map(.empty) : nil }
+        guard let version = try store.version(id), version.map == root else { return nil }
+        return store.map(of: version)
+      }, time: place.time, now: now)
+  }
+}

@@ -1,0 +1,239 @@
+import Inodes
+package import LLVSCore
+package import PendingTree
+import Platform
+package import PosixTree
+package import RecordedTree
+import TreeNames
+
+// INVARIANT V1: the record of a cut, and all that it took, is on the disk before the store commits the cut.
+// INVARIANT V2: a failure before the store commits leaves everything pending as it was.
+// INVARIANT V3: a failure after it loses nothing: the tree goes on showing the head before, and the rows of the new
+//   one are made before anything else is done.
+
+/// Moves the head of a working tree: makes versions of what is saved, and goes on to merges, switches and restores,
+/// each in one transaction of the store and one publication in the tree.
+///
+/// - Concurrency: any thread; one transition at a time. Programs go on meanwhile.
+package final class Versioner: Sendable {
+  /// Moves the head on, in the transaction and from the head after the cut.
+  package typealias GoOn = (WriteTransaction, VersionNumber?) throws(StoreError) ->
+    VersionNumber?
+
+  /// A renewal of the journal lets a cut begin again; so many in a row are a fault.
+  private static let mostAttempts = 16
+
+  private struct Turn {
+    var isBusy = false
+    /// The number of those who wait for theirs.
+    var waiting = 0
+    /// True if nobody waits for quiet any more.
+    var isHurried = false
+    /// The number of the last cut that was begun.
+    var lastCut: UInt64
+    /// A head that the store has and the tree does not show.
+    var owed: Checkout.Head?
+  }
+
+  private let checkout: Checkout
+  private let helper = ForkJoin(name: "llvs-versions")
+  private let turn: Monitor<Turn>
+  /// Is told what programs see of another head, while the next transition waits.
+  private let notify: @Sendable (HeadChanges) -> Void
+  /// Is told what went wrong without failing a call, in words.
+  private let report: @Sendable (String) -> Void
+
+  /// Creates a versioner of a tree over its recorded tree, with the journal that it writes to.
+  ///
+  /// - Throws: ``StoreError/corrupt(_:)`` if the store does not know its last cut.
+  package init(
+    store: Store, recorded: RecordedTree, tree: WorkingTree, journal: Journal,
+    notify: @escaping @Sendable (HeadChanges) -> Void,
+    report: @escaping @Sendable (String) -> Void
+  ) throws(StoreError) {
+    checkout = Checkout(store: store, recorded: recorded, tree: tree, journal: journal)
+    turn = Monitor(Turn(lastCut: try StoreCut.last(in: store)))
+    self.notify = notify
+    self.report = report
+  }
+
+  /// Has a cut that waits for quiet go on at once, and every later one: the end is near.
+  package func hurry() {
+    turn.withLock { $0.isHurried = true }
+    turn.broadcast()
+  }
+
+  /// Makes versions of everything that is saved, then moves the head to where `goOn` says, all in one transaction.
+  ///
+  /// - Parameters:
+  ///   - request: what is asked for.
+  ///   - goOn: moves the head on; nil for a cut alone.
+  ///   - answer: is called once, when the outcome stands. A cut that shows programs nothing new answers before its
+  ///     rows are written; the next transition waits for these.
+  /// - Throws: whatever the store or `goOn` throws; then the head is where it was, and all that was pending still is.
+  package func transition(
+    _ request: CutRequest, goOn: GoOn? = nil, answer: (CutOutcome) -> Void
+  ) throws(StoreError) {
+    try exclusively { () throws(StoreError) in
+      try checkout.store.checkPresence()
+      try heal()
+      try showOwed()
+      var unreadable: [InodeNumber: [FileContent]] = [:]
+      for _ in 0..<Self.mostAttempts {
+        let cut = try CutAttempt(
+          nextCut(), request, leavingOut: unreadable, checkout, helper: helper)
+        do throws(StoreError) {
+          try attempt(cut, goOn, answer)
+          return renewJournal()
+        } catch {
+          cut.abandon()
+          guard cut.leavesOutMore || cut.isMoved else { throw error }
+          unreadable = cut.saves.unreadable
+        }
+      }
+      throw .busy("the journal of pending changes was begun anew in each of many attempts")
+    }
+  }
+
+  /// Makes versions of everything that is saved, as ``transition(_:goOn:answer:)``, and returns the outcome once
+  /// all is done.
+  @discardableResult
+  package func transition(
+    _ request: CutRequest, goOn: GoOn? = nil
+  ) throws(StoreError) -> CutOutcome {
+    var outcome = CutOutcome()
+    try transition(request, goOn: goOn) { outcome = $0 }
+    return outcome
+  }
+
+  private func nextCut() -> UInt64 {
+    turn.withLock { turn in
+      turn.lastCut += 1
+      return turn.lastCut
+    }
+  }
+
+  private func exclusively<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    turn.withLock { $0.waiting += 1 }
+    // Whoever has the turn and only waits for quiet gives it up.
+    turn.broadcast()
+    _ = turn.wait { turn -> Bool? in
+      if turn.isBusy { return nil }
+      turn.isBusy = true
+      turn.waiting -= 1
+      return true
+    }
+    defer {
+      turn.withLock { $0.isBusy = false }
+      turn.broadcast()
+    }
+    return try body()
+  }
+
+  // MARK: - The steps
+
+  private func attempt(
+    _ cut: CutAttempt, _ goOn: GoOn?, _ answer: (CutOutcome) -> Void
+  ) throws(StoreError) {
+    if cut.request.reason == .overdue {
+      // Which saves count is known once they had their quiet.
+      guard awaitQuiet(cut.request.settle) else {
+        cut.abandon()
+        var outcome = CutOutcome()
+        outcome.gaveWay = true
+        return answer(outcome)
+      }
+      cut.learnSaves()
+    }
+    guard let commit = try cut.commit(goOn) else {
+      cut.abandon()
+      return answer(cut.outcome)
+    }
+    // Nothing from here on undoes the commit.
+    guard let difference = commit.difference else {
+      answer(cut.outcome)
+      _ = show(commit.head)
+      return
+    }
+    var outcome = cut.outcome
+    outcome.isShown = show(commit.head, difference)
+    answer(outcome)
+  }
+
+  /// Waits for what an overdue cut marked to have its quiet, or for the end to be near.
+  ///
+  /// - Returns: false as soon as somebody asks for a transition.
+  private func awaitQuiet(_ settle: UInt64) -> Bool {
+    let hasEnded = turn.wait(nanoseconds: settle) { turn -> Bool? in
+      turn.waiting > 0 || turn.isHurried ? turn.waiting == 0 : nil
+    }
+    return hasEnded ?? true
+  }
+
+  /// Shows a head that the store has committed; true if the tree shows it.
+  private func show(_ head: Checkout.Head, _ difference: HeadDifference? = nil) -> Bool {
+    do throws(StoreError) {
+      try publish(head, difference)
+      return true
+    } catch {
+      turn.withLock { $0.owed = head }
+      report(
+        "\(error): the tree goes on showing the version before, until the rows of the new one can be written"
+      )
+      return false
+    }
+  }
+
+  private func publish(
+    _ head: Checkout.Head, _ known: HeadDifference?
+  ) throws(StoreError) {
+    let difference: HeadDifference
+    if let known {
+      difference = known
+    } else {
+      let store = checkout.store
+      difference = try checkout.prepare(head) { (number) throws(StoreError) in
+        let version = try number.flatMap { (number) throws(StoreError) in
+          try store.version(number)
+        }
+        return TreeView(map: store.map(version?.map ?? .empty))
+      }
+    }
+    let changes = try checkout.publish(head, difference)
+    if !changes.notices.isEmpty || !changes.shown.isEmpty { notify(changes) }
+  }
+
+  /// Shows a head that could not be shown before.
+  private func showOwed() throws(StoreError) {
+    guard let head = turn.withLock({ $0.owed }) else { return }
+    try publish(head, nil)
+    turn.withLock { $0.owed = nil }
+  }
+
+  /// Writes what is pending anew if the journal records nothing since a sync failed.
+  private func heal() throws(StoreError) {
+    guard checkout.journal.needsRenewal(atRest: false), turn.withLock({ $0.owed == nil }) else {
+      return
+    }
+    do throws(FSError) {
+      for loss in try checkout.tree.renewJournal(isForced: true) { report(loss) }
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  /// Begins the journal anew if it has grown, once the numbers that it alone knows are on the disk.
+  private func renewJournal() {
+    guard turn.withLock({ $0.owed == nil }), checkout.journal.needsRenewal(atRest: true) else {
+      return
+    }
+    checkout.recorded.emptyLog()
+    do throws(FSError) {
+      for loss in try checkout.tree.renewJournal() { report(loss) }
+      try checkout.tree.collectDataFiles()
+    } catch {
+      // The journal is as it was, and the next transition tries again.
+      report("a new journal could not be begun: \(error)")
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import Inodes
+package import LLVSCore
+package import PendingTree
+import Platform
+import PosixTree
+import RecordedTree
+import TreeNames
+
+// The record of a cut: which changes its versions took, and what those who go on with them have seen.
+
+extension GroupedRecording {
+  /// Makes what the journal keeps of a cut before the store commits it.
+  ///
+  /// - Parameters:
+  ///   - cut: the cut's number.
+  ///   - stamp: the cut's instant.
+  ///   - made: the versions.
+  ///   - head: the head that the tree goes on with.
+  /// - Returns: the record.
+  /// - Complexity: O(*k*) for *k* changes.
+  package func record(
+    of cut: UInt64, at stamp: ChangeStamp, _ made: CutVersions, goingOnWith head: VersionNumber?
+  ) -> TakingRecord {
+    var last = tree.overlay.epoch
+    var epochs: [EditGroup: Epoch] = [:]
+    var versions: [TakingRecord.Group] = []
+    for group in order {
+      guard let version = made.groups[group] else { continue }
+      if group != own {
+        last = last.next
+        epochs[group] = last
+      }
+      versions.append(
+        TakingRecord.Group(
+          predecessor: group.predecessor?.rawValue ?? 0, version: version.rawValue,
+          epoch: epochs[group]))
+    }
+    var taken = TakenCut(at: stamp)
+    taken.aside = recording.ignored
+    for (place, isThere) in recording.nothing {
+      taken.names[place] = TakenCut.Name(.head, isThere: isThere)
+    }
+    for group in order {
+      let destination: TakenCut.Destination =
+        group == own ? .head : epochs[group].map { .beside($0) } ?? .nowhere
+      for edit in groups[group] ?? [] { note(edit, destination, in: &taken) }
+    }
+    for place in recording.left { taken.names[place] = nil }
+    let isForeign = !epochs.isEmpty || head != made.own ?? predecessors.head
+    return TakingRecord(
+      cut: cut, epoch: isForeign ? last.next : nil, groups: versions, taken: taken)
+  }
+
+  private func note(
+    _ edit: PathEdit, _ destination: TakenCut.Destination, in taken: inout TakenCut
+  ) {
+    if let place = edit.place {
+      taken.names[place] = TakenCut.Name(destination, isThere: edit.isThere)
+    }
+    guard edit.isThere, let number = edit.number, let node = edit.node,
+      node.file != nil || node.hasNewAttributes
+    else { return }
+    taken.nodes[number] = TakenCut.Node(
+      destination, save: edit.save, seen: node.seen, attributes: node.attributes)
+  }
+}
+
+extension TakingRecord {
+  /// The version that the changes made on the head went into; nil if there is none.
+  package var own: VersionNumber? {
+    groups.first { $0.epoch == nil }.map { VersionNumber($0.version) }
+  }
+
+  /// True if the head shows more than what the cut took and the head before it.
+  package var isForeign: Bool { epoch != nil }
+
+  /// Finds the versions that epochs stand for from this cut on.
+  ///
+  /// - Parameters:
+  ///   - current: the epoch of the tree before the head.
+  ///   - head: the head.
+  /// - Returns: the store's numbers of the versions, by epochs.
+  package func epochs(after current: Epoch, head: VersionNumber?) -> [Epoch: UInt32] {
+    var epochs: [Epoch: UInt32] = [:]
+    for group in groups { epochs[group.epoch ?? current] = group.version }
+    if let epoch { epochs[epoch] = head?.rawValue ?? 0 }
+    return epochs
+  }
+}

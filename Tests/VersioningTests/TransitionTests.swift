@@ -1,0 +1,197 @@
+import Inodes
+import LLVSCore
+import PendingTree
+import Platform
+import PosixTree
+import RecordedTree
+import TestSupport
+import Testing
+import TreeModel
+import TreeNames
+
+@testable import Versioning
+
+/// Cuts and other heads under a working tree over a real store, one step after the other.
+@Suite(.timeLimit(.minutes(2)))
+struct TransitionTests {
+  private let directory: TemporaryDirectory
+  private let work: TreeAtWork
+
+  init() throws {
+    directory = try TemporaryDirectory(inMemory: true)
+    work = try TreeAtWork(directory.path)
+  }
+
+  @Test("A cut makes a version of what is saved, and changes nothing for programs")
+  func cut() throws {
+    try work.makeDirectory("d")
+    try work.save("d/a", "one")
+    try work.save("b", "two")
+    let before = try work.shown()
+    let outcome = try work.cut()
+    #expect(outcome.isNew)
+    #expect(outcome.summary.new == 3)
+    #expect(try work.shown() == before)
+    #expect(try work.recordedTexts() == before.mapValues(\.text))
+    #expect(work.tree.pending.changes.isEmpty)
+    #expect(work.told.withLock { $0.isEmpty })
+    try work.check()
+  }
+
+  @Test("A cut with nothing to take makes no version")
+  func nothing() throws {
+    try work.save("a", "one")
+    let first = try work.cut()
+    let second = try work.cut()
+    #expect(!second.isNew)
+    #expect(second.head?.number == first.head?.number)
+    try work.check()
+  }
+
+  @Test("A cut answers before its rows are written")
+  func answersEarly() throws {
+    try work.save("a", "one")
+    var atAnswer: [InodeName] = []
+    try work.versioner.transition(CutRequest(.command)) { _ in
+      atAnswer = work.tree.pending.changes.map(\.key)
+    }
+    #expect(atAnswer.count == 1)
+    #expect(work.tree.pending.changes.isEmpty)
+  }
+
+  @Test("A merge shows what others made, and the kernel is told of the names")
+  func merge() throws {
+    try work.save("mine", "one")
+    let first = try #require(try work.cut().head?.number)
+    let other = try work.others(["theirs": "two", "mine": nil], on: first)
+    try work.save("new", "three")
+    try work.merge(other)
+    #expect(try work.texts() == ["theirs": "two", "new": "three"])
+    let names = work.told.withLock { $0 }.flatMap(\.notices).compactMap { notice -> String? in
+      guard case .name(let place) = notice else { return nil }
+      return place.name.text
+    }
+    #expect(names.sorted() == ["mine", "theirs"])
+    let shown = work.told.withLock { $0 }.flatMap(\.shown)
+    #expect(shown.map { $0.path.name.text }.sorted() == ["mine", "theirs"])
+    try work.check()
+  }
+
+  @Test("Other bytes have another number, and a file that is open keeps its own")
+  func numbers() throws {
+    try work.save("f", "one")
+    let first = try #require(try work.cut().head?.number)
+    let (number, handle) = try work.open("f")
+    let other = try work.others(["f": "two"], on: first)
+    try work.merge(other)
+    #expect(try work.number("f") != number)
+    #expect(try work.text(of: number) == "one")
+    try work.write("ONE", through: handle)
+    try work.close(handle)
+    #expect(try work.texts() == ["f": "two"])
+    try work.check()
+    // The bytes that were saved in it go into a version beside the head, and is merged.
+    try work.cut()
+    #expect(try #require(try work.texts()["f"])?.contains("ONE") == true)
+    try work.check()
+  }
+
+  @Test("What programs change during a cut stays pending")
+  func during() throws {
+    try work.save("a", "one")
+    try work.versioner.transition(CutRequest(.command)) { _ in
+      try? work.save("b", "two")
+      try? work.save("a", "three")
+    }
+    #expect(try work.texts() == ["a": "three", "b": "two"])
+    #expect(try work.recordedTexts() == ["a": "one"])
+    try work.check()
+    try work.cut()
+    #expect(try work.recordedTexts() == ["a": "three", "b": "two"])
+    try work.check()
+  }
+
+  @Test("A transition that fails before the store commits leaves everything as it was")
+  func failing() throws {
+    try work.save("a", "one")
+    try work.cut()
+    try work.save("b", "two")
+    let before = try work.shown()
+    #expect(throws: StoreError.self) {
+      try work.versioner.transition(CutRequest(.command)) { (_, _) throws(StoreError) in
+        throw .cancelled
+      }
+    }
+    #expect(try work.shown() == before)
+    #expect(try work.recordedTexts() == ["a": "one"])
+    try work.check()
+    try work.cut()
+    #expect(try work.recordedTexts() == ["a": "one", "b": "two"])
+  }
+
+  @Test("The same bytes, saved again, make no version and are pending no longer")
+  func sameBytes() throws {
+    try work.save("a", "one")
+    let first = try work.cut()
+    try work.save("a", "one")
+    let second = try work.cut()
+    #expect(second.head?.number == first.head?.number)
+    #expect(work.tree.pending.nodes.isEmpty)
+    try work.check()
+  }
+
+  @Test("A switch to an older version and back shows each")
+  func switches() throws {
+    try work.makeDirectory("d")
+    try work.save("d/a", "one")
+    let first = try #require(try work.cut().head?.number)
+    try work.save("d/a", "two")
+    try work.save("d/b", "three")
+    let second = try #require(try work.cut().head?.number)
+    try work.go(to: first)
+    #expect(try work.texts() == ["d": nil, "d/a": "one"])
+    try work.check()
+    try work.go(to: second)
+    #expect(try work.texts() == ["d": nil, "d/a": "two", "d/b": "three"])
+    try work.check()
+  }
+
+  @Test("After a restart the tree is what it was, with the same numbers")
+  func restart() throws {
+    try work.makeDirectory("d")
+    try work.save("d/a", "one")
+    try work.cut()
+    try work.save("d/b", "two")
+    try work.rename("d/a", "c")
+    let before = try work.shown()
+    let path = directory.file("copy")
+    try copyTree(directory.path, to: path)
+    let again = try TreeAtWork(path)
+    #expect(again.opened.losses == [])
+    #expect(try again.shown() == before)
+    try again.check()
+    try again.cut()
+    #expect(try again.recordedTexts() == before.mapValues(\.text))
+  }
+
+  @Test("Rows that are gone are made anew, with the numbers of what is pending")
+  func lostRows() throws {
+    try work.makeDirectory("d")
+    try work.save("d/a", "one")
+    try work.save("d/b", "one b")
+    try work.cut()
+    let (_, handle) = try work.open("d/a")
+    try work.write("two", through: handle)
+    try work.close(handle)
+    let before = try work.shown()
+    let path = directory.file("copy")
+    try copyTree(directory.path, to: path, leavingOut: "tree.sqlite")
+    let again = try TreeAtWork(path)
+    #expect(again.opened.losses.count == 1)
+    let after = try again.shown()
+    #expect(after.mapValues(\.text) == before.mapValues(\.text))
+    #expect(after["d"] == before["d"])
+    #expect(after["d/a"] == before["d/a"])
+    try again.check()
+  }
+}
