@@ -200,7 +200,7 @@ let package = Package(
       name: "VersioningTests",
       dependencies: [
         "Versioning", "PosixTree", "RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore",
-        "Platform", "TestSupport", "TreeModel",
+        "Platform", "SQLite", "TestSupport", "TreeModel",
       ]),
     // Counts the blocks of memory that each thread allocates.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),

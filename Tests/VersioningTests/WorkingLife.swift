@@ -139,22 +139,42 @@ final class WorkingLife {
     return try work.others(values, on: base)
   }
 
+  /// A cut, and what follows it; programs go on meanwhile.
   private func transition() throws {
     let owed = try owed()
+    var goOn: Versioner.GoOn = { (_, head) throws(StoreError) in head }
     switch random.unit() {
-    case ..<0.45:
-      log.append("cut")
-      try work.cut()
+    case ..<0.45: log.append("cut")
     case ..<0.85:
       guard let other = try foreign() else { return }
       log.append("merge \(other.rawValue)")
-      try work.merge(other)
+      goOn = { transaction, head throws(StoreError) in
+        try transaction.mergeSides([head, other].compactMap(\.self), live: head).outcome
+      }
     default:
       guard let head = try work.store.state().head, let to = try work.store.version(head)?.first
       else { return }
       log.append("switch \(to.rawValue)")
-      try work.go(to: to)
+      goOn = { (_, _) throws(StoreError) in to }
     }
+    var failure: (any Error)?
+    func between() {
+      do {
+        for _ in 0..<([0, 0, 1, 2].randomElement(using: &random) ?? 0) { try act() }
+      } catch {
+        failure = error
+      }
+    }
+    try work.versioner.transition(CutRequest(.command)) {
+      [goOn] transaction, head throws(StoreError) in
+      between()
+      return try goOn(transaction, head)
+    } answer: { _ in
+      // A cut alone has not been shown yet.
+      between()
+    }
+    if let failure { throw failure }
+    log.append("done")
     try checkHead(owed)
   }
 
