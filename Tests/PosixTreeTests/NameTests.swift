@@ -242,6 +242,53 @@ struct NameTests {
     try fixture.check()
   }
 
+  @Test("names that come and go move the times of the root directory, which keeps its attributes")
+  func root() throws {
+    let fixture = try FileFixture(["file": [1], "d/x": [2]])
+    let tree = fixture.tree
+    let before = try tree.status(of: .root)
+    let made = try tree.makeDirectory(.root, name("new"), mode: 0o755, caller: caller)
+    let after = try tree.status(of: .root)
+    #expect((after.mtime, after.ctime) == (made.ctime, made.ctime))
+    #expect(after.mtime > before.mtime)
+    try tree.change { state, base throws(FSError) in
+      var attributes = try tree.attributes(of: .root, state, base)
+      attributes.mode = 0o700
+      return WorkingTree.Decision(
+        concerned: [.root], operations: [.attributes(.root, attributes)]
+      ) { _ in }
+    }
+    let directory = try fixture.number("d")
+    try tree.change { state, base throws(FSError) in
+      var attributes = try tree.attributes(of: directory, state, base)
+      attributes.mode = 0o711
+      return WorkingTree.Decision(
+        concerned: [directory], operations: [.attributes(directory, attributes)]
+      ) { _ in }
+    }
+    try fixture.check()
+    // Other heads take nothing of it.
+    try fixture.follow(["more": [3]])
+    try fixture.follow(["more": nil])
+    #expect(try tree.status(of: .root).mode == 0o700)
+    #expect(try tree.status(of: directory).mode == 0o711)
+    #expect(try tree.status(of: .root).mtime >= after.mtime)
+    try fixture.check()
+  }
+
+  @Test("a file that is made in a set-group-ID root gets its group")
+  func rootGroup() throws {
+    let fixture = try FileFixture()
+    try fixture.tree.change { state, base throws(FSError) in
+      WorkingTree.Decision(
+        concerned: [.root], operations: [.attributes(.root, Attributes(mode: 0o2775))]
+      ) { _ in }
+    }
+    let made = try fixture.tree.makeDirectory(.root, name("d"), mode: 0o755, caller: caller)
+    #expect(made.mode == 0o2755)
+    try fixture.check()
+  }
+
   @Test("all times of one call are one time")
   func oneTime() throws {
     let fixture = try FileFixture()

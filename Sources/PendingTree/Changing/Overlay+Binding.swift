@@ -7,17 +7,18 @@ extension Overlay {
   /// Returns what makes inodes known that a change is to concern, with the directories above them.
   ///
   /// The nodes come in an order in which each directory is before what is in it. Those that are known already
-  /// are left out.
+  /// are left out, and so is the root where only what is below it is concerned.
   ///
   /// - Throws: ``BaseError`` if the recorded tree cannot be read.
   package func bindings(
     of numbers: [InodeNumber], over base: any Base
   ) throws(BaseError) -> [Change.Operation] {
     var found: [(number: InodeNumber, node: PendingNode)] = []
-    var seen: Set<InodeNumber> = []
+    // The way up ends at the root.
+    var seen: Set<InodeNumber> = numbers.contains(.root) ? [] : [.root]
     var open = numbers
     while let number = open.popLast() {
-      guard number != .root, nodes[number] == nil, seen.insert(number).inserted,
+      guard nodes[number] == nil, seen.insert(number).inserted,
         let node = try node(of: number, over: base)
       else { continue }
       found.append((number, node))

@@ -188,8 +188,15 @@ extension Following {
         try chain(name.directory)
       }
     }
-    for (number, node) in overlay.nodes where !node.isDirectory {
-      guard node.isPending || head.isHeld(number) else { continue }
+    if !overlay.changedNames(of: .root).isEmpty, overlay.nodes[.root] != nil {
+      needed.insert(.root)
+    }
+    for (number, node) in overlay.nodes {
+      let isNamed = number == .root || !node.names.isEmpty
+      let isWanted =
+        node.isDirectory
+        ? node.isPending && isNamed : node.isPending || head.isHeld(number)
+      guard isWanted else { continue }
       needed.insert(number)
       for name in node.names { try chain(name.directory) }
     }

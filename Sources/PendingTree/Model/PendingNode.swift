@@ -17,7 +17,7 @@ package struct PendingNode: Hashable, Sendable {
   package var changed: Attributes.Time
   /// The bytes; nil for a directory.
   package var file: PendingFile?
-  /// Exactly the names under which programs see it; a directory has one or none.
+  /// Exactly the names under which programs see it; a directory has one or none, the root has none.
   package var names: [InodeName]
   /// Its names in the recorded tree.
   package var recordedNames: [InodeName]
