@@ -225,4 +225,27 @@ struct WindowTests {
     #expect(entries[0].attributes.linkID != nil)
     #expect(try work.recordedTexts() == ["d": nil, "d/f": "two", "g": "two"])
   }
+
+  @Test(
+    "A directory that others removed stays for what is pending in it, and goes when that is gone")
+  func held() throws {
+    let first = try start(["x": "x"])
+    try start(["d/f": "one"])
+    let (_, handle) = try work.open("d/new")
+    try work.write("unsaved", through: handle)
+    try work.go(to: first)
+    try work.check()
+    try work.cut()
+    #expect(try work.texts() == ["x": "x", "d": nil, "d/new": "unsaved"])
+    #expect(try work.recordedTexts() == ["x": "x"])
+    let directory = try work.place("d")
+    try work.unlink("d/new")
+    try work.close(handle)
+    work.told.withLock { $0 = [] }
+    let outcome = try work.cut()
+    try work.check()
+    #expect(!outcome.isNew)
+    #expect(try work.texts() == ["x": "x"])
+    #expect(work.told.withLock { $0 }.flatMap(\.notices).contains(.name(directory)))
+  }
 }

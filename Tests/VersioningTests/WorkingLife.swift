@@ -237,7 +237,9 @@ final class WorkingLife {
     let (shown, head) = (try work.texts(), try work.recordedTexts())
     guard shown == head else {
       let differing = Set(shown.keys).union(head.keys).filter { shown[$0] != head[$0] }
-      throw LifeFault("at the end \(differing.sorted()) differ")
+      throw LifeFault(
+        "at the end \(differing.sorted().map { "\($0): \(shown[$0] as Any), head \(head[$0] as Any)" })"
+      )
     }
     let pending = work.tree.pending
     guard pending.changes.isEmpty, !pending.nodes.contains(where: { $0.value.isPending }) else {

@@ -94,7 +94,7 @@ final class Checkout: @unchecked Sendable {
       return (new, epochs)
     }
     recorded.shortenLog()
-    guard record.isForeign else { return HeadChanges() }
+    guard record.isForeign else { return HeadChanges(emptiedBetween: before, after) }
     return try difference.changes(from: before, to: after, over: recorded)
   }
 

@@ -42,4 +42,16 @@ package struct HeadChanges: Sendable {
 
   /// Creates a list of nothing.
   package init() {}
+
+  /// Creates a list of the directories that were there only for what was pending in them.
+  init(emptiedBetween before: Overlay, _ after: Overlay) {
+    for (place, change) in before.changes where change.isHeld && after.changes[place] == nil {
+      notices += [.name(place), .attributes(place.directory), .listing(place.directory)]
+      guard let path = before.path(of: place.directory)?.appending(place.name) else { continue }
+      shown.append(
+        ShownChange(
+          path: path, directory: place.directory, before: .directory, after: nil,
+          hasOtherBytes: false))
+    }
+  }
 }

@@ -118,7 +118,14 @@ package struct Recorder {
   ) throws(StoreError) {
     recording.exclude(place)
     // A directory that is held is there for what is in it alone.
-    if change.isHeld { return }
+    if change.isHeld {
+      let names = tree.overlay.changedNames(of: number)
+      let isBusy = names.contains { name in
+        tree.overlay.changes[InodeName(directory: number, name: name)]?.inode != nil
+      }
+      if !isBusy { recording.emptied.insert(place) }
+      return
+    }
     let source = try tree.isRecordedDirectory(number) ? tree.recordedPath(of: number) : nil
     let edit = PathEdit(
       source == nil ? .make : .move, path, change.epoch, place: place, number: number, node: node)

@@ -14,12 +14,17 @@ package struct Recording {
   package internal(set) var ignored: Set<InodeName> = []
   /// Changed names of which no version takes anything, and whether something is there.
   package internal(set) var nothing: [InodeName: Bool] = [:]
+  /// Directories that a head removed and in which nothing is pending any more: they go with the cut.
+  package internal(set) var emptied: Set<InodeName> = []
   /// The paths of files with bytes that no save covers.
   package internal(set) var unsaved: [TreePath] = []
   /// The same of files that a head took their names from.
   package internal(set) var unsavedOrphans: [TreePath] = []
   /// The paths of files whose saved bytes cannot be read.
   package internal(set) var unreadable: [TreePath] = []
+
+  /// True if the cut changes neither a version nor the tree.
+  package var isIdle: Bool { isEmpty && emptied.isEmpty }
 
   /// True if no version takes anything.
   package var isEmpty: Bool { edits.isEmpty }

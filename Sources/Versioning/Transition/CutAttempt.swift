@@ -79,7 +79,7 @@ final class CutAttempt {
     let tree = FrozenTree(frozen, over: checkout.recorded)
     let predecessors = Predecessors(store, head: before)
     let grouped = try recorded(tree, contents, predecessors)
-    if goOn == nil, grouped.recording.isEmpty {
+    if goOn == nil, grouped.recording.isIdle {
       outcome.head = try before.flatMap { (before) throws(StoreError) in try store.version(before) }
       return nil
     }
@@ -135,7 +135,7 @@ final class CutAttempt {
     }
     (outcome.cut, outcome.head, outcome.summary) = (made.newest, version, made.summary)
     outcome.isNew = number.map { $0 >= first } ?? false
-    if grouped.recording.isEmpty, number == before { return nil }
+    if grouped.recording.isIdle, number == before { return nil }
     let record = grouped.record(of: self.number, at: stamp, made, goingOnWith: number)
     var head = Checkout.Head(record: record, frozen: frozen, before: before, version: version)
     if let left = made.head, let number, left != number {
