@@ -19,8 +19,8 @@ extension Overlay {
     case .punch(let number, let range, let flags, let seen):
       alter(number, flags, seen, change.time) { $0.punchHole(range) }
     case .save(let number, let isFirm): save(number, change.time, isFirm: isFirm)
-    case .attributes(let number, let attributes, let lacksExtended):
-      set(attributes, of: number, change.time)
+    case .attributes(let number, let attributes, let lacksExtended, let setsTime):
+      set(attributes, of: number, change.time, setsTime: setsTime)
       nodes[number]?.lacksExtended = lacksExtended
     case .link(let number, let place, let id, let seen): link(number, at: place, id, seen, change)
     case .unlink(let place, let number, let isKept):
@@ -264,13 +264,14 @@ extension Overlay {
   }
 
   private mutating func set(
-    _ attributes: Attributes, of number: InodeNumber, _ time: Attributes.Time
+    _ attributes: Attributes, of number: InodeNumber, _ time: Attributes.Time, setsTime: Bool
   ) {
     guard var node = nodes[number] else { return }
     if !node.isPending { node.seen = epochShown(of: number, under: node) }
-    if attributes.mtime != node.attributes.mtime { node.hasSetTime = true }
+    if setsTime || attributes.mtime != node.attributes.mtime { node.hasSetTime = true }
     node.attributes = attributes
-    node.hasNewAttributes = true
+    // Attributes go with the last name.
+    node.hasNewAttributes = node.orphan == nil
     if let file = node.file, !file.isUnsaved {
       node.file?.saved?.mtime = attributes.mtime
       node.file?.saved?.hasSetTime = node.hasSetTime

@@ -37,7 +37,9 @@ extension Overlay {
       names: recorded.filter { changes[$0].map { $0.inode == number } ?? true },
       recordedNames: recorded, stamp: stamp)
     node.lacksExtended = inode.record.lacksExtended
-    if let shown = inode.record.shownTime { node.attributes.mtime = shown }
+    // Where none is recorded the ctime is shown, which moves with every change from now on.
+    node.attributes.mtime =
+      inode.record.shownTime ?? inode.record.attributes.mtime ?? inode.record.changed
     if !inode.record.isDirectory {
       node.file = PendingFile(content: FileContent(stored: inode.record.stored))
     }

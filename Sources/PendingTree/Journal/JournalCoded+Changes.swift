@@ -43,8 +43,8 @@ extension Change.Operation: JournalCoded {
       put(.punch, number, range.lowerBound, range.upperBound, flags)
       bytes.append(optional: seen)
     case .save(let number, let isFirm): put(.save, number, isFirm)
-    case .attributes(let number, let attributes, let lacksExtended):
-      put(.attributes, number, CodedAttributes(attributes), lacksExtended)
+    case .attributes(let number, let attributes, let lacksExtended, let setsTime):
+      put(.attributes, number, CodedAttributes(attributes), lacksExtended, setsTime)
     case .link(let number, let place, let id, let seen):
       put(.link, number, place)
       bytes.append(counted: id)
@@ -81,9 +81,11 @@ extension Change.Operation: JournalCoded {
     switch tag {
     case .node: return PendingNode(from: &reader).map { .node(number, $0) }
     case .attributes:
-      guard let attributes = CodedAttributes(from: &reader), let lacks = Bool(from: &reader)
+      guard let attributes = CodedAttributes(from: &reader), let lacks = Bool(from: &reader),
+        let setsTime = Bool(from: &reader)
       else { return nil }
-      return .attributes(number, attributes.attributes, lacksExtended: lacks)
+      return .attributes(
+        number, attributes.attributes, lacksExtended: lacks, setsTime: setsTime)
     case .save: return Bool(from: &reader).map { .save(number, isFirm: $0) }
     case .release: return .release(number)
     default:

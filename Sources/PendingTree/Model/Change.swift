@@ -36,8 +36,10 @@ package struct Change: Hashable, Sendable {
     case punch(InodeNumber, Range<UInt64>, WriteFlags, seen: Epoch?)
     /// What the file shows is saved; a save that `isFirm` counts whatever is written afterwards.
     case save(InodeNumber, isFirm: Bool = false)
-    /// New attributes; `lacksExtended` if the long extended ones are as they were and left out.
-    case attributes(InodeNumber, Attributes, lacksExtended: Bool = false)
+    /// New attributes; `lacksExtended` if the long extended ones are as they were and left out, `setsTime` if
+    /// utimensat(2) gave the mtime, which may be the one that was shown before.
+    case attributes(
+      InodeNumber, Attributes, lacksExtended: Bool = false, setsTime: Bool = false)
     /// A further name of a file, and the link id that all its names carry.
     case link(InodeNumber, at: InodeName, id: [UInt8], seen: Epoch?)
     /// The name of a file goes away; `isKept` while a handle holds the file.

@@ -70,7 +70,7 @@ struct TreeState {
   private mutating func noteBefore(_ operation: Change.Operation) {
     switch operation {
     case .write(let number, _, _, _), .punch(let number, _, _, _),
-      .attributes(let number, _, _):
+      .attributes(let number, _, _, _):
       keepAccessTime(of: number)
     case .resize(let number, let size, _, _):
       keepAccessTime(of: number)
@@ -122,7 +122,7 @@ struct TreeState {
       writers.leave(otherPlace, by: other)
     case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _):
       noteChange(at: place, by: process)
-    case .save(let number, _), .attributes(let number, _, _):
+    case .save(let number, _), .attributes(let number, _, _, _):
       writers.noteSaver(process, of: number)
     case .node, .write, .resize, .punch, .rmdir, .release: break
     }
