@@ -23,6 +23,7 @@ package final class WorkingTree: Sendable {
   let journal: any ChangeJournal
   let contents: any ContentReading
   let numbers: any NumberAllotting
+  let head: any HeadReading
   package let defaults: AttributeDefaults
   /// Held by whoever changes the overlay or the recorded tree.
   // A state of no size would share its address with a field, which the thread sanitizer takes for a race.
@@ -32,12 +33,13 @@ package final class WorkingTree: Sendable {
   /// Creates a tree over what the journal had; `epochs` are the versions that epochs stand for.
   package init(
     base: any Base & CookieSource, overlay: Overlay, epochs: [Epoch: UInt32] = [:],
-    journal: any ChangeJournal, contents: any ContentReading, numbers: any NumberAllotting,
-    defaults: AttributeDefaults
+    journal: any ChangeJournal, contents: any ContentReading, head: any HeadReading,
+    numbers: any NumberAllotting, defaults: AttributeDefaults
   ) {
     self.base = base
     self.journal = journal
     self.contents = contents
+    self.head = head
     self.numbers = numbers
     self.defaults = defaults
     memory = Monitor(TreeState(overlay: overlay, epochs: epochs))
@@ -76,7 +78,7 @@ package final class WorkingTree: Sendable {
   func answer<R>(
     _ body: (inout TreeState, RememberedBase) throws(FSError) -> R
   ) throws(FSError) -> R {
-    let remembered = RememberedBase(base, contents)
+    let remembered = RememberedBase(base, contents, head)
     while true {
       let found = try attempt(remembered, body)
       if let found { return found }
@@ -104,10 +106,16 @@ package final class WorkingTree: Sendable {
   }
 
   private func waitOrRead(_ remembered: RememberedBase) throws(FSError) {
-    if remembered.isMissing {
+    guard remembered.isMissing else { return waitForPublication() }
+    do throws(FSError) {
       try remembered.readMissing()
-    } else {
-      waitForPublication()
+    } catch {
+      let isOfThisHead = state { state in
+        !state.isPublishing && remembered.isOf(publication: state.publication)
+      }
+      if isOfThisHead { throw error }
+      // Half of it was read of another head: all is asked of that.
+      remembered.dropMissing()
     }
   }
 
@@ -144,7 +152,7 @@ package final class WorkingTree: Sendable {
     by process: Int32 = 0, mayUseReserve: Bool = false,
     _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
   ) throws(FSError) -> R {
-    let remembered = RememberedBase(base, contents)
+    let remembered = RememberedBase(base, contents, head)
     while true {
       let done = try writing.withLock { _ throws(FSError) in
         try perform(by: process, mayUseReserve, remembered, decide)

@@ -25,8 +25,9 @@ final class FileFixture: @unchecked Sendable {
   let recorded: RecordedTree
   let journal: any ChangeJournal
   let tree: WorkingTree
+  let observed: ObservedHead
   private var view: TreeView
-  private var head: VersionRecord
+  private(set) var head: VersionRecord
   private var cut: Int64 = 1
   /// True once a head was followed, of which the journals here do not know.
   private var hasFollowed = false
@@ -36,8 +37,10 @@ final class FileFixture: @unchecked Sendable {
   private static let owner = JournalOwner(
     storeID: [UInt8](repeating: 1, count: 16), bootID: Array("boot".utf8))
 
-  /// Makes a store whose head has some files.
-  init(_ files: [String: [UInt8]] = [:], over kind: JournalKind = .memory) throws {
+  /// Makes a store whose head has some files, and a tree of it that a user mounts.
+  init(
+    _ files: [String: [UInt8]] = [:], over kind: JournalKind = .memory, by user: UInt32 = 1000
+  ) throws {
     directory = try TemporaryDirectory(inMemory: true)
     let store = try Store.open(path: directory.file("store"), create: true)
     self.store = store
@@ -51,12 +54,18 @@ final class FileFixture: @unchecked Sendable {
         storeID: Self.owner.storeID, head: TreeHead(cut: 1, version: head.id, view: view),
         numbers: numbers, map: { _, _ in nil }, time: { _ in time }, now: time)
     ).tree
+    let recorded = recorded
+    observed = ObservedHead(
+      StoredHead(store) {
+        let state = recorded.state
+        return StoredHead.Shown(version: state.version, root: state.root)
+      })
     let opened = try kind == .file ? Self.openJournal(directory.file("journal")) : nil
     journal = opened?.journal ?? MemoryJournal()
     tree = WorkingTree(
       base: recorded, overlay: opened?.overlay ?? Overlay(), journal: journal,
-      contents: StoreContents(store.contents), numbers: StoreNumbers(store),
-      defaults: AttributeDefaults(uid: 1000, gid: 1000))
+      contents: StoreContents(store.contents), head: observed, numbers: StoreNumbers(store),
+      defaults: AttributeDefaults(uid: user, gid: user))
     if kind == .file { _ = try tree.renewJournal() }
   }
 
@@ -86,6 +95,37 @@ final class FileFixture: @unchecked Sendable {
       tree.state { $0.writers.leave(place, by: entry.inode.number) }
     }
     head = try Self.version(of: store, on: head.id, files)
+    try publish(taken: nil, begins: true)
+  }
+
+  /// Makes another head in which files and directories have other attributes, as a merge does.
+  func give(_ attributes: [String: Attributes]) throws {
+    try bindOpenFiles()
+    let (base, before) = (store.map(of: head), head)
+    head = try store.write { (transaction) throws(StoreError) in
+      let number = try transaction.reserveVersion()
+      var edits: [MapEdit] = []
+      for (path, attributes) in attributes {
+        let key = Key(path)
+        let revision = try transaction.allotRevisions()
+        guard var entry = try base.entry(at: key, directory: false) else {
+          edits.append(
+            .put(
+              Entry(
+                key: key, kind: .directory, attributes: attributes, stored: .none,
+                storedVersion: number, inode: 0, revision: revision)))
+          continue
+        }
+        (entry.attributes, entry.revision) = (attributes, revision)
+        edits.append(.put(entry))
+      }
+      let map = try base.applying(edits: edits.sorted(by: MapEdit.precedes))
+      return try transaction.add(
+        NewVersion(
+          number: number, id: .random(), first: before.number, timestamp: before.timestamp + 1,
+          flags: .madeHere, metadata: [.digest: Version.MetadataValue(map.contentDigest.hex)],
+          map: map.root, changedKeys: attributes.keys.map { Key($0) }))
+    }
     try publish(taken: nil, begins: true)
   }
 

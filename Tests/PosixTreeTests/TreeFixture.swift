@@ -104,3 +104,33 @@ final class MemoryJournal: ChangeJournal {
     isForced: Bool, _ image: () -> JournalImage, adopt: (ExtentMoves) -> Void
   ) throws(StoreError) -> [String] { [] }
 }
+
+/// A head of a store, with a closure that runs before its map is read.
+final class ObservedHead: HeadReading {
+  let stored: StoredHead
+  private let before = Mutex<(@Sendable () throws(FSError) -> Void)?>(nil)
+
+  init(_ stored: StoredHead) {
+    self.stored = stored
+  }
+
+  /// Runs a closure before the next reading; its error is what the reading throws.
+  func beforeRead(_ body: @escaping @Sendable () throws(FSError) -> Void) {
+    before.withLock { $0 = body }
+  }
+
+  func extended(
+    at path: TreePath, in version: VersionNumber?
+  ) throws(FSError) -> [Attributes.Extended] {
+    let body = before.withLock { before in
+      defer { before = nil }
+      return before
+    }
+    try body?()
+    return try stored.extended(at: path, in: version)
+  }
+
+  func ownAttribute(_ name: [UInt8], of place: StatedPlace) throws(FSError) -> [UInt8]? {
+    try stored.ownAttribute(name, of: place)
+  }
+}

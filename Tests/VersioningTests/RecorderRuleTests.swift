@@ -176,6 +176,13 @@ struct RecorderRuleTests {
     try change { $0.mode = 0o600 }
     #expect(try work.entry("f")?.attributes.extended == [long])
     #expect(try work.entry("f")?.attributes.mode == 0o600)
+    // An access control list is there where long attributes are not.
+    let list = Attributes.Extended(
+      name: Array("system.posix_acl_access".utf8), value: [2, 0, 0, 0, 1, 0, 7, 0])
+    try change { $0.setExtended(list.value, list.name) }
+    #expect(try work.entry("f")?.attributes.extended == [list, long])
+    try change { $0.setExtended(nil, list.name) }
+    #expect(try work.entry("f")?.attributes.extended == [long])
   }
 
   @Test("A change made on a version that the head did not come of stays beside the head")

@@ -75,3 +75,11 @@ struct AccessTimes {
     if self[number] == nil { self[number] = mtime }
   }
 }
+
+extension WorkingTree {
+  /// Sets the rules for access times.
+  package func setAccessRules(_ rules: AccessRules) { state { $0.accessTimes.rules = rules } }
+
+  /// True if each listing of a directory updates its access time.
+  package var countsListings: Bool { state { $0.accessTimes.rules.directories == .always } }
+}

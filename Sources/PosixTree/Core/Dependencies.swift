@@ -30,3 +30,23 @@ package protocol NumberAllotting: AnyObject, Sendable {
   /// - Throws: ``FSError/store(_:)``, ``FSError/system(_:)`` if the counter cannot be kept.
   func next() throws(FSError) -> InodeNumber
 }
+
+/// A reader of the maps of the head and of versions before it: of what the recorded tree's rows do not have.
+package protocol HeadReading: AnyObject, Sendable {
+  /// Returns all extended attributes that a version has at a path.
+  ///
+  /// - Parameters:
+  ///   - path: the path.
+  ///   - version: the version; nil for the head.
+  /// - Returns: the attributes, in the order of their names.
+  /// - Throws: ``FSError/store(_:)`` with ``StoreError/corrupt(_:)`` if it has nothing there.
+  func extended(
+    at path: TreePath, in version: VersionNumber?
+  ) throws(FSError) -> [Attributes.Extended]
+
+  /// Returns what the store says of a file by one of its own extended attributes, which begin with `user.llvs.`;
+  /// nil if there is none of that name.
+  ///
+  /// - Throws: ``FSError/store(_:)``.
+  func ownAttribute(_ name: [UInt8], of place: StatedPlace) throws(FSError) -> [UInt8]?
+}

@@ -21,6 +21,8 @@ final class RememberedBase: Base {
     case page(InodeNumber, after: EntryCookie, limit: Int)
     case count(InodeNumber, atMost: Int)
     case zeros(StoredContent)
+    case extended(InodeNumber)
+    case extendedAt(TreePath, VersionNumber)
   }
 
   private enum Answer {
@@ -30,6 +32,7 @@ final class RememberedBase: Base {
     case page([BaseEntry])
     case count(Int)
     case zeros(UInt64)
+    case extended([Attributes.Extended])
   }
 
   private struct State {
@@ -41,11 +44,13 @@ final class RememberedBase: Base {
 
   private let base: any Base
   private let contents: any ContentReading
+  private let head: any HeadReading
   private let state = Mutex(State())
 
-  init(_ base: any Base, _ contents: any ContentReading) {
+  init(_ base: any Base, _ contents: any ContentReading, _ head: any HeadReading) {
     self.base = base
     self.contents = contents
+    self.head = head
   }
 
   var batch: UInt64 { base.batch }
@@ -72,6 +77,12 @@ final class RememberedBase: Base {
     return now
   }
 
+  /// True if what was read is of a head.
+  func isOf(publication: UInt64) -> Bool { state.withLock { $0.publication == publication } }
+
+  /// Forgets what was asked for and not read.
+  func dropMissing() { state.withLock { $0.missing = nil } }
+
   /// True if something was asked for that has to be read first.
   var isMissing: Bool { state.withLock { $0.missing != nil } }
 
@@ -94,7 +105,15 @@ final class RememberedBase: Base {
   }
 
   private func read(_ question: Question) throws(FSError) -> Answer {
-    if case .zeros(let stored) = question { return .zeros(try contents.zeroBytes(stored)) }
+    switch question {
+    case .zeros(let stored): return .zeros(try contents.zeroBytes(stored))
+    case .extended(let number):
+      let place = try FSError.wrapping { () throws(BaseError) in try path(of: number) }
+      return .extended(try head.extended(at: place, in: nil))
+    case .extendedAt(let path, let version):
+      return .extended(try head.extended(at: path, in: version))
+    default: break
+    }
     return try FSError.wrapping { () throws(BaseError) -> Answer in
       switch question {
       case .child(let place):
@@ -105,7 +124,7 @@ final class RememberedBase: Base {
         return .page(try base.page(of: directory, after: cookie, limit: limit))
       case .count(let directory, let limit):
         return .count(try base.count(of: directory, atMost: limit))
-      case .zeros: return .zeros(0)
+      case .zeros, .extended, .extendedAt: return .zeros(0)
       }
     }
   }
@@ -125,6 +144,20 @@ final class RememberedBase: Base {
       next = names.first?.directory ?? .root
     }
     return found
+  }
+
+  /// Returns a path at which the recorded tree has an inode.
+  private func path(of number: InodeNumber) throws(BaseError) -> TreePath {
+    var names: [FileName] = []
+    var number = number
+    while number != .root {
+      guard names.count <= 4096, let name = try base.names(of: number).first else {
+        throw .damaged("a name that leads to an inode is missing")
+      }
+      names.append(name.name)
+      number = name.directory
+    }
+    return names.reversed().reduce(TreePath.root) { $0.appending($1) }
   }
 
   private func answer(_ question: Question) throws(BaseError) -> Answer {
@@ -176,6 +209,25 @@ final class RememberedBase: Base {
     return try FSError.wrapping { () throws(BaseError) -> UInt64 in
       guard case .zeros(let zeros) = try answer(.zeros(stored)) else { return 0 }
       return zeros
+    }
+  }
+
+  /// Returns all extended attributes that the head's map has of an inode of the recorded tree.
+  func extended(of number: InodeNumber) throws(FSError) -> [Attributes.Extended] {
+    try extended(.extended(number))
+  }
+
+  /// Returns all extended attributes that an older version has at a path.
+  func extended(
+    at path: TreePath, in version: VersionNumber
+  ) throws(FSError) -> [Attributes.Extended] {
+    try extended(.extendedAt(path, version))
+  }
+
+  private func extended(_ question: Question) throws(FSError) -> [Attributes.Extended] {
+    try FSError.wrapping { () throws(BaseError) -> [Attributes.Extended] in
+      guard case .extended(let extended) = try answer(question) else { return [] }
+      return extended
     }
   }
 }

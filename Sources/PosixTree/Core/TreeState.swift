@@ -20,6 +20,8 @@ struct TreeState {
   var accessTimes = AccessTimes()
   /// What processes had seen of the files that they read.
   var writers = WriterMemory()
+  /// The store's own patterns of names that no version takes.
+  var ignore = IgnorePatterns([])
   /// The versions that epochs stand for, by the store's numbers: a journal begins with them.
   var epochs: [Epoch: UInt32] = [:]
   /// What was pending at the instant of the cut that is under way, which needs the bytes of that.

@@ -65,9 +65,14 @@ package struct OpenedWorkingTree: Sendable {
       lastCut: try StoreCut.last(in: store), report: report)
     var recovery = try TreeRecovery(place, store, opened)
     try recovery.run()
+    let recorded = recovery.recorded
     let tree = WorkingTree(
-      base: recovery.recorded, overlay: recovery.overlay, epochs: recovery.epochs,
+      base: recorded, overlay: recovery.overlay, epochs: recovery.epochs,
       journal: opened.journal, contents: StoreContents(store.contents),
+      head: StoredHead(store) {
+        let state = recorded.state
+        return StoredHead.Shown(version: state.version, root: state.root)
+      },
       numbers: StoreNumbers(store), defaults: place.defaults)
     // The journal that begins now does not know the numbers any more that the rows have.
     recovery.recorded.emptyLog()

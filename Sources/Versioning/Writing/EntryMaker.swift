@@ -166,13 +166,11 @@ final class EntryMaker {
   private func attributes(
     of node: PendingNode, _ recorded: Entry?
   ) throws(StoreError) -> Attributes {
-    var attributes = node.attributes
-    guard node.lacksExtended else { return attributes }
+    guard node.lacksExtended else { return node.attributes }
     guard let recorded, recorded.attributes.hasLongExtended else {
       throw .corrupt("extended attributes of a file are missing in the head's map")
     }
-    attributes.extended = recorded.attributes.extended
-    return attributes
+    return node.attributes.completed(with: recorded.attributes.extended)
   }
 
   /// Records the time that was shown of a value without one, whose bytes came from a program that keeps none: at
