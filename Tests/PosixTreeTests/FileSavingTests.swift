@@ -203,4 +203,26 @@ struct FileSavingTests {
     #expect(try fixture.file(gone).isUnsaved)
     #expect(tree.unsavedFiles == [])
   }
+
+  @Test("the next pause is told to the nanosecond")
+  func nextPause() throws {
+    let fixture = try FileFixture(["log": [1]])
+    let (tree, settle) = (fixture.tree, UInt64(2_999_999_999))
+    #expect(tree.nextPause(settle: settle) == nil)
+    let (_, writer) = try fixture.create("copy")
+    try fixture.write(writer, "half")
+    let copied = try #require(tree.nextPause(settle: settle))
+    let log = try fixture.number("log")
+    try fixture.write(try tree.open(log, mode: [.write, .append]).handle, "er", at: 1)
+    let due = try #require(tree.nextPause(settle: settle))
+    #expect(due < copied)
+    #expect(try tree.status(of: log).mtime.nanoseconds(until: due) == settle)
+    var before = due
+    if before.nanoseconds > 0 { before.nanoseconds -= 1 } else { before.seconds -= 1 }
+    try tree.savePaused(at: before, settle: settle)
+    #expect(tree.unsavedFiles.contains(log))
+    try tree.savePaused(at: due, settle: settle)
+    #expect(!tree.unsavedFiles.contains(log))
+    #expect(tree.nextPause(settle: settle) == copied)
+  }
 }

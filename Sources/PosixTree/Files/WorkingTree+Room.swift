@@ -16,7 +16,8 @@ extension WorkingTree {
   }
 
   /// Gives the disk back what is dead in data files; false if nothing was.
-  private func makeRoom() -> Bool {
+  @discardableResult
+  package func makeRoom() -> Bool {
     do throws(StoreError) {
       if try journal.punch({ liveBytes }) { return true }
       guard journal.needsRenewal(atRest: true) else { return false }

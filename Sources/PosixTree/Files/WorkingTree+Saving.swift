@@ -110,6 +110,22 @@ extension WorkingTree {
     }
   }
 
+  /// Returns the time from which ``savePaused(at:settle:isOverdue:)`` finds a file to save, if nobody writes until
+  /// then; nil without unsaved files.
+  ///
+  /// - Parameter settle: nanoseconds.
+  /// - Returns: the clock's time.
+  /// - Complexity: O(unsaved files).
+  package func nextPause(settle: UInt64) -> Attributes.Time? {
+    state { state in
+      state.unsaved.compactMap { number -> Attributes.Time? in
+        guard let node = state.overlay.nodes[number], let file = node.file, node.orphan != .gone
+        else { return nil }
+        return node.lastWrite.adding(file.isSteady ? settle : Self.abandonedNanoseconds)
+      }.min()
+    }
+  }
+
   /// Bytes of a new file count as saved when its writes have paused for so long.
   private static let abandonedNanoseconds: UInt64 = 60_000_000_000
 
@@ -140,6 +156,17 @@ extension TreeState {
     guard let file = overlay.nodes[number]?.file else { return [] }
     let makesFirm = isFirm && file.saved?.isFirm == false
     return file.isUnsaved || makesFirm ? [.save(number, isFirm: isFirm)] : []
+  }
+}
+
+extension Attributes.Time {
+  /// Returns the time so many nanoseconds later.
+  fileprivate func adding(_ nanoseconds: UInt64) -> Attributes.Time {
+    let sum = UInt64(self.nanoseconds) + nanoseconds % 1_000_000_000
+    let more = Int64(nanoseconds / 1_000_000_000 + sum / 1_000_000_000)
+    let (seconds, overflows) = self.seconds.addingReportingOverflow(more)
+    return Attributes.Time(
+      seconds: overflows ? .max : seconds, nanoseconds: UInt32(sum % 1_000_000_000))
   }
 }
 
