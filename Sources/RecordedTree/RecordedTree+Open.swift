@@ -111,6 +111,7 @@ extension RecordedTree {
         var build = TreeBuild(
           rows: rows, view: origin.head.view, numbers: origin.numbers, time: origin.time)
         try build.run()
+        try rows.setRoot(origin.head.root)
         (state.values, state.directories) = (build.values, build.directories)
         try rows.set(state)
         try database.prepared("COMMIT").run()

@@ -134,6 +134,7 @@ package final class RecordedTree: Base, CookieSource {
         try rows.database.prepared("BEGIN IMMEDIATE").run()
         let advance = Advance(
           rows: rows, from: before, to: head.view, numbers: numbers, hints: hints, now: now)
+        try rows.setRoot(head.root)
         try advance.run()
         var state = old
         (state.cut, state.version, state.root) = (head.cut, head.version, head.view.map.root)
@@ -203,11 +204,14 @@ package struct TreeHead: Sendable {
   package var version: Version.ID?
   /// The tree of its map.
   package var view: TreeView
+  /// The attributes of the root directory, which no map has; nil for those that the rows have.
+  package var root: Attributes?
 
   /// Creates a head.
-  package init(cut: Int64, version: Version.ID?, view: TreeView) {
+  package init(cut: Int64, version: Version.ID?, view: TreeView, root: Attributes? = nil) {
     self.cut = cut
     self.version = version
     self.view = view
+    self.root = root
   }
 }

@@ -47,6 +47,15 @@ extension TreeRows {
     if let id = record.attributes.linkID { try addLink(id, number) }
   }
 
+  /// Gives the root directory its attributes; nil leaves them as they are.
+  func setRoot(_ attributes: Attributes?) throws(DatabaseError) {
+    guard let attributes, let old = try inode(.root)?.inode.record, old.attributes != attributes
+    else { return }
+    var record = old
+    record.attributes = attributes
+    try update(record, of: .root, from: old)
+  }
+
   func remove(_ number: InodeNumber, _ record: InodeRecord) throws(DatabaseError) {
     try database.prepared("DELETE FROM inodes WHERE number = ?").bind(1, number.column).run()
     if let id = record.attributes.linkID { try removeLink(id, number) }

@@ -70,7 +70,9 @@ final class Checkout: @unchecked Sendable {
     }
     try StoreError.wrappingBase { () throws(BaseError) in
       try recorded.prepare(
-        TreeHead(cut: Int64(head.record.cut), version: head.version?.id, view: next),
+        TreeHead(
+          cut: Int64(head.record.cut), version: head.version?.id, view: next,
+          root: head.record.taken.nodes[.root].map { RootAttributes.lasting($0.attributes) }),
         from: shown, hints: hints, numbers: numbers,
         now: Self.now)
     }

@@ -27,7 +27,7 @@ struct CutHints {
     for (number, taken) in record.taken.nodes.sorted(by: { $0.key < $1.key }) {
       guard let node = frozen.nodes[number] else { continue }
       let paths = node.names.compactMap(path)
-      for path in paths { noteTimes(of: node, at: path, in: &hints) }
+      for path in number == .root ? [.root] : paths { noteTimes(of: node, at: path, in: &hints) }
       guard !node.isDirectory, let first = paths.first,
         case .value(let entry)? = try tree(taken.destination).find(path: first.bytes)
       else { continue }

@@ -210,6 +210,7 @@ package struct Recorder {
   private mutating func addAttributes(
     of node: PendingNode, _ number: InodeNumber
   ) throws(StoreError) {
+    if number == .root, node.hasNewAttributes { recording.root = node }
     guard node.hasNewAttributes, let place = node.place, tree.overlay.changes[place] == nil,
       let path = try tree.path(of: number)
     else { return }

@@ -6,6 +6,8 @@ import PendingTree
 package struct Recording {
   /// The changes; those of names in the order in which they were made, then bytes and orphans.
   var edits: [PathEdit] = []
+  /// The root directory with new attributes; nil if it has none. No version takes them, but the store does.
+  var root: PendingNode?
   /// The names of each directory that changes decide, whatever moved directories take along.
   var excluded: [InodeNumber: Set<FileName>] = [:]
   /// Names that stay pending: files without a save that counts.
@@ -23,8 +25,8 @@ package struct Recording {
   /// The paths of files whose saved bytes cannot be read.
   package internal(set) var unreadable: [TreePath] = []
 
-  /// True if the cut changes neither a version nor the tree.
-  package var isIdle: Bool { isEmpty && emptied.isEmpty }
+  /// True if the cut changes neither a version, nor the store's settings, nor the tree.
+  package var isIdle: Bool { isEmpty && emptied.isEmpty && root == nil }
 
   /// True if no version takes anything.
   package var isEmpty: Bool { edits.isEmpty }

@@ -154,6 +154,9 @@ final class CutAttempt {
       try transaction.setHead(number, map: version?.map, reason: request.headReason)
     }
     StoreCut.set(self.number, in: transaction)
+    if let root = grouped.recording.root {
+      RootAttributes.record(root.attributes, in: transaction)
+    }
     try take(record)
     return Commit(head: head, difference: difference)
   }

@@ -102,7 +102,7 @@ private struct RowsOpening {
   /// Returns the rows of the head, and why they were made anew, if they were.
   func open() throws(StoreError) -> (tree: RecordedTree, reason: String?) {
     let hints = try hints()
-    let target = origin(head, cut)
+    let target = try origin(head, cut)
     do throws(BaseError) {
       return (try RecordedTree.openPresent(place.rows, target, hints: hints).tree, nil)
     } catch {
@@ -115,14 +115,14 @@ private struct RowsOpening {
   private func rebuilt(_ hints: NumberHints) throws(StoreError) -> RecordedTree {
     let before = try before.flatMap { (number) throws(StoreError) in try store.version(number) }
     let isSettled = opened.unsettled == nil || before == nil && self.before != nil || !knowsBefore
-    let first = origin(isSettled ? head : before, isSettled ? cut : cut - 1)
+    let first = try origin(isSettled ? head : before, isSettled ? cut : cut - 1)
+    let target = try origin(head, cut)
     return try StoreError.wrappingBase { () throws(BaseError) in
       let tree = try RecordedTree.rebuild(at: place.rows, for: first)
       try tree.prepare(first.head, from: first.head.view, numbers: numbers, now: now)
       try giveKnownNumbers(to: tree)
       try tree.publish()
       guard !isSettled else { return tree }
-      let target = origin(head, cut)
       try tree.prepare(
         target.head, from: first.head.view, hints: hints, numbers: numbers, now: now)
       try tree.publish()
@@ -165,12 +165,15 @@ private struct RowsOpening {
     }.found()
   }
 
-  private func origin(_ version: VersionRecord?, _ cut: UInt64) -> RecordedTree.Origin {
+  private func origin(
+    _ version: VersionRecord?, _ cut: UInt64
+  ) throws(StoreError) -> RecordedTree.Origin {
     RecordedTree.Origin(
       storeID: store.storeID,
       head: TreeHead(
         cut: Int64(cut), version: version?.id,
-        view: TreeView(map: store.map(version?.map ?? .empty))),
+        view: TreeView(map: store.map(version?.map ?? .empty)),
+        root: try RootAttributes.stored(in: store)),
       numbers: numbers,
       map: { (id, root) throws(StoreError) in
         guard let id else { return root == .empty ? store.map(.empty) : nil }

@@ -45,6 +45,10 @@ extension GroupedRecording {
         group == own ? .head : epochs[group].map { .beside($0) } ?? .nowhere
       for edit in groups[group] ?? [] { note(edit, destination, in: &taken) }
     }
+    if let root = recording.root {
+      taken.nodes[.root] = TakenCut.Node(
+        .head, save: nil, seen: root.seen, attributes: root.attributes)
+    }
     for place in recording.left { taken.names[place] = nil }
     let isForeign = !epochs.isEmpty || head != made.own ?? predecessors.head
     return TakingRecord(
