@@ -9,6 +9,8 @@ internal import Platform
 final class Spool {
   /// The shortest run of zeros that becomes a hole.
   private static let block = 65_536
+  /// The names of the files begin with this.
+  static let filePrefix = "incoming-"
 
   private let directory: String
   private let memoryLimit: Int
@@ -82,7 +84,7 @@ final class Spool {
   }
 
   private func makeFile() throws(SystemError) -> File {
-    let path = "\(directory)/incoming-\(SystemRandom.hex(8))"
+    let path = "\(directory)/\(Self.filePrefix)\(SystemRandom.hex(8))"
     let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
     try FileSystem.unlink(path)
     return file

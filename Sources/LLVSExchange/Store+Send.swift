@@ -66,9 +66,9 @@ extension Store {
   }
 
   /// Returns the ancestors of all uncontained heads that are not there, in the order of their
-  /// numbers.
+  /// numbers. Those up to the number `known` are there, and are not looked at.
   func versionsToSend(
-    _ control: ExchangeControl, isThere: (HistoryNode) -> Bool
+    _ control: ExchangeControl, after known: UInt32 = 0, isThere: (HistoryNode) -> Bool
   ) throws(StoreError) -> [VersionNumber] {
     var open: [VersionNumber] = []
     // The unnamed line, and a line with an empty name, which no listing of lines returns.
@@ -87,6 +87,8 @@ extension Store {
     var visited = Set(open)
     var missing: [VersionNumber] = []
     while let number = open.popLast() {
+      // Predecessors have smaller numbers.
+      guard number.rawValue > known else { continue }
       try control.check()
       let node = try graph.node(number)
       if !isThere(node) { missing.append(number) }

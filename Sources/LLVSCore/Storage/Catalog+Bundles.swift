@@ -69,6 +69,18 @@ package struct NumberSet {
     return index < words.count && words[index] & 1 << UInt64(number.rawValue % 64) != 0
   }
 
+  /// The greatest number up to which all from 1 on are in the set; 0 if 1 is not.
+  ///
+  /// - Complexity: O(that number / 64).
+  package var beginning: UInt32 {
+    for (index, word) in words.enumerated() {
+      // There is no version 0.
+      let missing = ~(index == 0 ? word | 1 : word)
+      if missing != 0 { return UInt32(index * 64 + missing.trailingZeroBitCount) - 1 }
+    }
+    return words.isEmpty ? 0 : UInt32(words.count * 64 - 1)
+  }
+
   /// Adds all numbers of a range.
   package mutating func insert(_ run: ClosedRange<UInt32>) {
     let count = Int(run.upperBound / 64) + 1

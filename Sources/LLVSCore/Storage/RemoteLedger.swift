@@ -7,6 +7,7 @@ package final class RemoteLedger: Sendable {
   private struct State {
     var changes: UInt64 = 0
     var lastSequence: UInt64?
+    var memory: (any Sendable)?
   }
 
   // A leaf lock.
@@ -18,7 +19,21 @@ package final class RemoteLedger: Sendable {
   package var changes: UInt64 { state.withLock { $0.changes } }
 
   /// Counts a transaction that changed what is noted of bundles.
-  func noteChange() { state.withLock { $0.changes += 1 } }
+  func noteChange() {
+    state.withLock { state in
+      state.changes += 1
+      state.memory = nil
+    }
+  }
+
+  /// What an exchange has remembered for the next one of this process; nil once a transaction has changed
+  /// what is noted of bundles. No other process changes that of a store that is open for writing.
+  package var memory: (any Sendable)? { state.withLock { $0.memory } }
+
+  /// Remembers something until the next change, unless there was one after the number `changes` was read.
+  package func remember(_ memory: any Sendable, since changes: UInt64) {
+    state.withLock { if $0.changes == changes { $0.memory = memory } }
+  }
 
   /// Returns a sequence number that no other exchange of this process got, at least `first`.
   package func reserveSequence(atLeast first: UInt64) -> UInt64 {

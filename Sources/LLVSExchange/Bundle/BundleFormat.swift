@@ -83,24 +83,44 @@ struct BundleName: Hashable, Comparable {
 
   /// Reads a file's name; nil unless it is exactly as ``text`` spells it.
   init?(_ text: String) {
-    guard text.utf8.count <= 255, text.hasSuffix(BundleName.suffix) else { return nil }
-    let parts = text.utf8.dropLast(BundleName.suffix.utf8.count).split(
-      separator: UInt8(ascii: "-"), omittingEmptySubsequences: false
-    ).map { Substring($0) }
-    guard parts.count == 4, BundleName.isWriter(parts[0]),
-      let sequence = BundleName.number(parts[1], digits: 10),
-      let length = BundleName.number(parts[2], digits: 1), length <= UInt64(Int64.max),
-      let hash = Digest(hex: parts[3])
+    var text = text
+    guard let name = text.withUTF8(BundleName.read) else { return nil }
+    self = name
+  }
+
+  // A list shows all names at every exchange.
+  private static func read(_ text: UnsafeBufferPointer<UInt8>) -> BundleName? {
+    guard text.count <= 255, text.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) else {
+      return nil
+    }
+    var rest = text.dropLast(suffix.utf8.count)
+    func next() -> Slice<UnsafeBufferPointer<UInt8>>? {
+      guard let end = rest.firstIndex(of: UInt8(ascii: "-")) else { return nil }
+      defer { rest = rest[(end + 1)...] }
+      return rest[..<end]
+    }
+    guard let writer = next(), isWriter(writer),
+      let sequence = next().flatMap({ number($0, digits: 10) }),
+      let length = next().flatMap({ number($0, digits: 1) }), length <= UInt64(Int64.max),
+      let hash = Digest(hex: rest)
     else { return nil }
-    self.init(writer: String(parts[0]), sequence: sequence, length: length, hash: hash)
+    return BundleName(
+      writer: String(decoding: writer, as: UTF8.self), sequence: sequence, length: length,
+      hash: hash)
   }
 
   /// Reads a decimal number that is filled up with zeros to a number of digits and no further.
-  private static func number(_ text: Substring, digits: Int) -> UInt64? {
-    guard text.utf8.count >= digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-      text.utf8.count == digits || text.utf8.first != 0x30
-    else { return nil }
-    return UInt64(text)
+  private static func number(_ text: Slice<UnsafeBufferPointer<UInt8>>, digits: Int) -> UInt64? {
+    guard text.count >= digits, text.count == digits || text.first != 0x30 else { return nil }
+    var number: UInt64 = 0
+    for digit in text {
+      guard (0x30...0x39).contains(digit) else { return nil }
+      let (tens, isTooGreat) = number.multipliedReportingOverflow(by: 10)
+      let (sum, isGreater) = tens.addingReportingOverflow(UInt64(digit - 0x30))
+      guard !isTooGreat, !isGreater else { return nil }
+      number = sum
+    }
+    return number
   }
 
   /// Names that have the same hash are one but for those of strangers, so no more goes into a table's.
@@ -119,9 +139,11 @@ struct BundleName: Hashable, Comparable {
     sequence == .max ? sequence : sequence + 1
   }
 
-  static func isWriter(_ text: some StringProtocol) -> Bool {
-    (1...64).contains(text.utf8.count)
-      && text.utf8.allSatisfy {
+  static func isWriter(_ text: String) -> Bool { isWriter(text.utf8) }
+
+  private static func isWriter(_ text: some Collection<UInt8>) -> Bool {
+    (1...64).contains(text.count)
+      && text.allSatisfy {
         (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
       }
   }
@@ -129,31 +151,29 @@ struct BundleName: Hashable, Comparable {
   /// Orders names by writer, then in the order of writing.
   static func < (a: BundleName, b: BundleName) -> Bool {
     guard a.writer == b.writer else { return a.writer < b.writer }
-    return (a.sequence, a.hash) < (b.sequence, b.hash)
+    return (a.sequence, a.hash, a.length) < (b.sequence, b.hash, b.length)
   }
 }
 
 extension Digest {
   /// Reads 64 lower-case hexadecimal digits; nil for anything else.
-  init?(hex text: some StringProtocol) {
-    guard text.utf8.count == 64 else { return nil }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(32)
-    var high: UInt8?
-    for digit in text.utf8 {
+  init?(hex text: some StringProtocol) { self.init(hex: Array(text.utf8)) }
+
+  /// Reads the digits as bytes of text.
+  fileprivate init?(hex text: some Collection<UInt8>) {
+    guard text.count == 64 else { return nil }
+    var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    for (place, digit) in text.enumerated() {
       let value: UInt8
       switch digit {
       case 0x30...0x39: value = digit - 0x30
       case 0x61...0x66: value = digit - 0x61 + 10
       default: return nil
       }
-      if let first = high {
-        bytes.append(first << 4 | value)
-        high = nil
-      } else {
-        high = value
-      }
+      // A word has 16 digits.
+      if place % 16 == 0 { words = (words.1, words.2, words.3, 0) }
+      words.3 = words.3 << 4 | UInt64(value)
     }
-    self.init(bytes: bytes)
+    self.init(words: words)
   }
 }

@@ -31,6 +31,9 @@ final class BundleReader: Sendable {
   private let frames: [Frame]
   private let cache: BundleCache
 
+  /// About the memory that it takes, in bytes.
+  var memory: Int { 1024 + entries.count * 128 + frames.count * 32 }
+
   /// Returns bytes of the bundle: an offset, and how many; fewer at its end.
   typealias Bytes = @Sendable (UInt64, Int) throws(StoreError) -> [UInt8]
 

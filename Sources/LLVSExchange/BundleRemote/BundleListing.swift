@@ -7,17 +7,29 @@ struct BundleListing: Sendable {
   let names: [BundleName]
   /// The names of those that have another length.
   let torn: [String]
-  /// When each was last written by the remote's clock, where that is told.
-  let modified: [BundleName: Int64]
+  /// When each of ``names`` was last written by the remote's clock, where that is told.
+  private let times: [Int64?]
   /// When the list was asked for, on the clock that goes on while the machine sleeps.
   let asked: UInt64
   /// The same in seconds since 1970.
   let now: Int64
 
   /// The newest time of a bundle by the remote's clock; nil where that is not told.
-  var newest: Int64? { modified.values.max() }
+  var newest: Int64? { times.compactMap(\.self).max() }
   /// The bytes of all bundles.
   var total: UInt64 { names.reduce(0) { $0 &+ $1.length } }
+
+  /// Returns when a bundle was last written by the remote's clock; nil where that is not told.
+  ///
+  /// - Complexity: O(log *n*) in the number of bundles.
+  func modified(_ name: BundleName) -> Int64? {
+    var (low, high) = (0, names.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if names[middle] < name { low = middle + 1 } else { high = middle }
+    }
+    return low < names.count && names[low] == name ? times[low] : nil
+  }
 
   /// Lists the bundles of a remote. Objects with other names are no bundles.
   init(_ objects: any ObjectStore, clock: BundleClock) throws(StoreError) {
@@ -26,22 +38,28 @@ struct BundleListing: Sendable {
     }
     (asked, now) = (clock.boottime(), clock.now())
     let listed = try asking { () throws(RemoteError) in try objects.all(prefix) }
-    var names: Set<BundleName> = []
+    var whole: [(name: BundleName, time: Int64?)] = []
+    whole.reserveCapacity(listed.count)
     var torn: Set<String> = []
-    var modified: [BundleName: Int64] = [:]
     for object in listed {
       guard let name = BundleName(object.name.last) else { continue }
-      // Two objects of one name are one: some remotes have such.
       if object.length == name.length {
-        names.insert(name)
-        if let time = object.modified { modified[name] = time }
+        whole.append((name, object.modified))
       } else {
         torn.insert(name.text)
       }
     }
-    self.names = names.sorted()
-    self.torn = torn.subtracting(names.map(\.text)).sorted()
-    self.modified = modified
+    whole.sort { $0.name < $1.name }
+    var (names, times): ([BundleName], [Int64?]) = ([], [])
+    names.reserveCapacity(whole.count)
+    times.reserveCapacity(whole.count)
+    // Two objects of one name are one: some remotes have such.
+    for (name, time) in whole where name != names.last {
+      names.append(name)
+      times.append(time)
+    }
+    (self.names, self.times) = (names, times)
+    self.torn = torn.isEmpty ? [] : torn.subtracting(names.map(\.text)).sorted()
   }
 }
 

@@ -24,6 +24,8 @@ package struct BundleRemote: RemoteLayout {
     package var peer = "PEER"
     /// The writers whose bundles this store keeps in place of them, since their devices are lost.
     package var adopted: Set<String> = []
+    /// The memory for what bundles that are read side by side say, in bytes.
+    var readingBytes = 128 << 20
     /// The name that this store writes under, where it is not its replica id.
     var writer: String?
 

@@ -17,6 +17,8 @@ final class BundleSender {
   private var options: BundleRemote.Options { session.options }
   private(set) var view: RemoteView
   private var current: OutgoingBundle?
+  /// The bundle before it, whose PUT may be under way.
+  private var last: BundlePut?
   /// Bundles that are about to be announced, which do not count for what replaces them.
   private var going: Set<BundleName> = []
   /// The length at which a bundle is put.
@@ -25,7 +27,6 @@ final class BundleSender {
   private var relied: Set<BundleName> = []
   /// The bundles whose bytes turned out to be wrong.
   private var distrusted: Set<BundleName> = []
-  private var isPrepared: Bool
   /// The versions that were put, and those in a bundle whose needs do not count any more.
   private(set) var sent: [VersionRecord] = []
   private var rejected: [VersionNumber] = []
@@ -34,8 +35,6 @@ final class BundleSender {
     self.session = session
     try session.leaveStrangersName()
     view = session.view()
-    // Where a bundle stands, so does the folder.
-    isPrepared = !session.listing.names.isEmpty
     goal = session.options.combining?.goal ?? CombiningRules.goal(of: session.listing.total)
   }
 
@@ -47,8 +46,10 @@ final class BundleSender {
     var missing = try missing()
     guard !missing.isEmpty else { return report }
     try session.refuseEncrypted()
-    try OutgoingBundle.clean(store)
+    OutgoingBundle.clean(store)
     let total = missing.count
+    // The first version may have much that is to be sent before it is done.
+    control.report(.sending, 0, of: total)
     var unsent = UnsentVersions()
     while !missing.isEmpty {
       var rest = missing[...]
@@ -78,13 +79,13 @@ final class BundleSender {
     for bundle in try BundleRemoteSource(session).unread where view.counts(bundle.name) {
       ids.formUnion(bundle.ids)
     }
-    return try store.versionsToSend(control) { node in
+    return try store.versionsToSend(control, after: numbers.beginning) { node in
       numbers.contains(node.number) || ids.contains(node.id)
     }
   }
 
   private func unlistedNames() -> [BundleName] {
-    view.names.filter { !session.listed.contains($0) && view.counts($0) }
+    view.names.filter { !session.seen.listed.contains($0) && view.counts($0) }
   }
 
   // MARK: Adding a version
@@ -101,10 +102,15 @@ final class BundleSender {
       try add(record)
       return true
     } catch {
-      guard error.isDamage else { throw error }
+      guard isDamage(error) else { throw error }
       _ = try unsent.excludes(record, error.message, in: store)
       return false
     }
+  }
+
+  /// Returns true if what is to be sent is damaged.
+  private func isDamage(_ error: StoreError) -> Bool {
+    error.isDamage && !OutgoingBundle.isOwnFile(of: error, store)
   }
 
   /// Adds a version and the items that are missing.
@@ -136,7 +142,7 @@ final class BundleSender {
     do throws(StoreError) {
       return try outlineValue(entry, mayClose: mayClose)
     } catch {
-      guard error.isDamage else { throw error }
+      guard isDamage(error) else { throw error }
       throw .corrupt("\(entry.key.rawValue): \(error.message)")
     }
   }
@@ -198,7 +204,10 @@ final class BundleSender {
   private func holder(
     of item: BundleItem, for bundle: OutgoingBundle
   ) throws(StoreError) -> BundleName? {
-    let holders = try session.holders(of: item).map(\.name).filter { name in
+    let known = try session.holders(of: item).map(\.name)
+    // A bundle counts once its PUT was answered.
+    if let last, known.contains(last.noted.name) { try finishLast() }
+    let holders = known.filter { name in
       !distrusted.contains(name) && !going.contains(name) && view.counts(name)
     }
     let order = holders.sorted { a, b in
@@ -230,7 +239,9 @@ final class BundleSender {
   }
 
   private func closeIfFull() throws(StoreError) {
-    if let current, current.writer.isFull(goal: goal) { try close() }
+    guard let current, current.writer.isFull(goal: goal) else { return }
+    // The next bundle is written while this one goes.
+    if try finish([], SequenceRuns()) { last?.begin() }
   }
 
   /// Puts the current bundle, and returns its name; nil if there is none, or if something that it needs
@@ -240,7 +251,19 @@ final class BundleSender {
   func close(
     announcing replaced: Set<BundleName> = [], from: SequenceRuns = SequenceRuns()
   ) throws(StoreError) -> BundleName? {
-    guard let bundle = current, !bundle.writer.isEmpty || !replaced.isEmpty else { return nil }
+    let isNew = try finish(replaced, from)
+    let name = last?.noted.name
+    try finishLast()
+    return isNew ? name : nil
+  }
+
+  /// Ends the current bundle and notes its name, so that its PUT can begin; false if there is nothing to
+  /// put. The bundle before it is there then.
+  private func finish(
+    _ replaced: Set<BundleName>, _ from: SequenceRuns
+  ) throws(StoreError) -> Bool {
+    try finishLast()
+    guard let bundle = current, !bundle.writer.isEmpty || !replaced.isEmpty else { return false }
     current = nil
     if !bundle.needs.isEmpty {
       if !options.send.mayPut(listedAt: session.listing.asked, now: options.clock.boottime()) {
@@ -249,7 +272,7 @@ final class BundleSender {
       }
       guard bundle.needs.allSatisfy({ view.counts($0) && !going.contains($0) }) else {
         rejected += bundle.versions.map(\.number)
-        return nil
+        return false
       }
     }
     let stays = session.claims(view, with: bundle.sequence, without: replaced)
@@ -260,26 +283,31 @@ final class BundleSender {
     if options.keys != nil { noted.state.insert(.sealed) }
     noted.facts.place = options.place
     try session.note([(noted, bundle.writer.order)])
-    if !isPrepared {
-      try asking { () throws(RemoteError) in try session.objects.prepare([BundleFormat.directory]) }
-      isPrepared = true
-    }
-    try bundle.put(name, to: session.objects)
-    session.notePut(name)
+    try session.prepare()
+    last = BundlePut(
+      noted, bundle, announcing: replaced, to: session.objects, options.clock)
+    return true
+  }
+
+  /// Waits for the PUT of the last bundle, and notes what follows from it.
+  private func finishLast() throws(StoreError) {
+    guard let put = last else { return }
+    last = nil
+    var noted = put.noted
+    noted.put = try put.answered()
+    session.notePut(noted.name)
     noted.state.insert(.put)
-    noted.put = options.clock.now()
     var changes: [(bundle: NotedBundle, items: [BundleItem]?)] = [(noted, nil)]
-    for old in replaced {
+    for old in put.replaced {
       guard var gone = session.notes[old] else { continue }
       gone.state.insert(.announced)
       gone.announced = noted.put
       changes.append((gone, nil))
     }
-    try session.note(changes, versions: [(hash, bundle.versions.map(\.number))])
-    sent += bundle.versions
-    relied.formUnion(bundle.needs.filter { !session.isOwn($0) })
+    try session.note(changes, versions: [(noted.name.hash, put.versions.map(\.number))])
+    sent += put.versions
+    relied.formUnion(put.needs.filter { !session.isOwn($0) })
     view = session.view()
-    return name
   }
 
   // MARK: What a send relies on
@@ -311,7 +339,7 @@ final class BundleSender {
         try putItems(of: record)
       } catch {
         // What is damaged here cannot be put, whatever else can.
-        guard error.isDamage else { throw error }
+        guard isDamage(error) else { throw error }
       }
     }
     try close()
@@ -335,22 +363,16 @@ final class BundleSender {
     _ old: Set<BundleName>, versions: [VersionNumber], items: [BundleItem],
     fetch: (BundleItem) throws(StoreError) -> [UInt8]?
   ) throws(StoreError) -> Bool {
-    try OutgoingBundle.clean(store)
+    OutgoingBundle.clean(store)
     going = old
     defer { going = [] }
     var unsent = UnsentVersions()
     for number in versions {
       try control.check()
-      guard try add(number, &unsent) else {
-        current = nil
-        return false
-      }
+      guard try add(number, &unsent) else { return try giveUp() }
       try closeIfFull()
     }
-    guard try put(items, fetch: fetch) else {
-      current = nil
-      return false
-    }
+    guard try put(items, fetch: fetch) else { return try giveUp() }
     _ = try bundle()
     let from = SequenceRuns(old.filter(session.isOwn).map(\.sequence))
     guard try close(announcing: old, from: from) != nil, rejected.isEmpty else {
@@ -371,7 +393,7 @@ final class BundleSender {
       guard bundle.writer.number(of: item) == nil, try holder(of: item, for: bundle) == nil else {
         continue
       }
-      guard let bytes = try fetch(item) else { return false }
+      guard let bytes = try fetch(item) else { return try giveUp() }
       try bundle.writer.add(item, bytes)
       try closeIfFull()
     }
@@ -382,11 +404,18 @@ final class BundleSender {
   func put(_ versions: [VersionNumber]) throws(StoreError) -> Bool {
     var unsent = UnsentVersions()
     for number in versions {
-      guard try add(number, &unsent) else { return false }
+      guard try add(number, &unsent) else { return try giveUp() }
       try closeIfFull()
     }
     try close()
     return rejected.isEmpty
+  }
+
+  /// Drops what was not put yet; returns false.
+  private func giveUp() throws(StoreError) -> Bool {
+    current = nil
+    try finishLast()
+    return false
   }
 
   /// Drops what was not put, and looks at the remote anew.

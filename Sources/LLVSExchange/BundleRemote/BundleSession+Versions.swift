@@ -8,7 +8,7 @@ extension BundleSession {
   func unread() throws(StoreError) -> [BundleName] {
     try noteRepeated()
     return listing.names.filter { name in
-      taken[name.hash] == nil && faults[name] == nil && !gone.contains(name)
+      notes.taken[name.hash] == nil && seen.faults[name] == nil && !seen.gone.contains(name)
     }
   }
 
@@ -17,11 +17,11 @@ extension BundleSession {
   private func noteRepeated() throws(StoreError) {
     guard store.mode == .writer else { return }
     let new = listing.names.filter { name in
-      taken[name.hash] == nil && notes[name]?.facts.from.isEmpty == false
+      notes.taken[name.hash] == nil && notes[name]?.facts.from.isEmpty == false
     }
     guard !new.isEmpty else { return }
     var bySequence: [String: [UInt64: BundleName]] = [:]
-    for name in notes.keys { bySequence[name.writer, default: [:]][name.sequence] = name }
+    for name in notes.bundles.keys { bySequence[name.writer, default: [:]][name.sequence] = name }
     var found: [(Digest, [VersionNumber])] = []
     for name in new {
       guard let facts = notes[name]?.facts else { continue }
@@ -29,7 +29,8 @@ extension BundleSession {
       var isWhole = true
       for run in facts.from.runs where isWhole {
         for sequence in run {
-          guard let old = bySequence[name.writer]?[sequence], let runs = taken[old.hash] else {
+          guard let old = bySequence[name.writer]?[sequence], let runs = notes.taken[old.hash]
+          else {
             isWhole = false
             break
           }
@@ -63,21 +64,21 @@ extension BundleSession {
   func versions(in bundles: [BundleName]) -> NumberSet {
     var numbers = NumberSet()
     for name in bundles {
-      for run in taken[name.hash] ?? [] { numbers.insert(run) }
+      for run in notes.taken[name.hash] ?? [] { numbers.insert(run) }
     }
     return numbers
   }
 
   /// Returns the numbers of the versions in a bundle, in order; nil if it was not taken in.
   func versions(of name: BundleName) -> [VersionNumber]? {
-    taken[name.hash]?.flatMap { $0.map { VersionNumber($0) } }
+    notes.taken[name.hash]?.flatMap { $0.map { VersionNumber($0) } }
   }
 
   // MARK: Reports
 
   /// The bundles that are not what they should be.
   var refused: [ExchangeReport.Fault] {
-    faults.sorted { $0.key < $1.key }.map {
+    seen.faults.sorted { $0.key < $1.key }.map {
       ExchangeReport.Fault(id: Version.ID($0.key.text), reason: $0.value.reason)
     }
   }
@@ -112,7 +113,7 @@ extension BundleSession {
   /// items.
   func damaged() throws(StoreError) -> [ExchangeReport.Fault] {
     var found: [ExchangeReport.Fault] = []
-    for name in listing.names where faults[name] == nil && !gone.contains(name) {
+    for name in listing.names where seen.faults[name] == nil && !seen.gone.contains(name) {
       try control.check()
       if let reason = try damage(of: name) {
         found.append(ExchangeReport.Fault(id: Version.ID(name.text), reason: reason))

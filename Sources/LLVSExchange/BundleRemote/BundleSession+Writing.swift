@@ -11,7 +11,7 @@ extension BundleSession {
   func reserveSequence() -> UInt64 {
     let torn = listing.torn.compactMap { BundleName($0) }
     var next: UInt64 = 0
-    for name in notes.keys where isOwn(name) { next = max(next, name.sequence + 1) }
+    for name in notes.bundles.keys where isOwn(name) { next = max(next, name.sequence + 1) }
     for name in listing.names + torn where isOwn(name) { next = max(next, name.sequence + 1) }
     return store.catalog.remoteLedger.reserveSequence(atLeast: next)
   }
@@ -42,13 +42,18 @@ extension BundleSession {
   /// The other writers whose bundles this store keeps: those that it is told, and those of which its
   /// bundles spoke before, whatever it is told.
   var adopted: Set<String> {
-    let before = notes.values.filter { isOwn($0.name) && $0.facts.place == options.place }
-      .flatMap(\.facts.claims).map(\.writer)
-    return options.adopted.union(before).subtracting([writer])
+    var found = options.adopted
+    // The first claim of a bundle is that of its writer.
+    for noted in notes.bundles.values
+    where noted.facts.claims.count > 1 && isOwn(noted.name) && noted.facts.place == options.place {
+      for claim in noted.facts.claims { found.insert(claim.writer) }
+    }
+    found.remove(writer)
+    return found
   }
 
   private func ownClaims(about other: String) -> [BundleClaim] {
-    notes.values.filter { isOwn($0.name) && $0.facts.place == options.place }
+    notes.bundles.values.filter { isOwn($0.name) && $0.facts.place == options.place }
       .flatMap(\.facts.claims).filter { $0.writer == other }
   }
 
@@ -56,7 +61,7 @@ extension BundleSession {
   /// that is not told.
   func lastPut(of other: String) -> Int64? {
     let names = listing.names.filter { $0.writer == other }
-    let times = names.compactMap { listing.modified[$0] }
+    let times = names.compactMap { listing.modified($0) }
     return times.count == names.count ? times.max() : nil
   }
 
@@ -90,8 +95,8 @@ extension BundleSession {
     for name in listing.names where isOwn(name) {
       if let noted = notes[name], noted.state.contains(.named) { continue }
       // Bundles of version 1 were noted with their versions alone.
-      let isFirst = notes[name]?.facts.format == 1 || faults[name] != nil
-      guard isFirst, taken[name.hash] != nil else { return true }
+      let isFirst = notes[name]?.facts.format == 1 || seen.faults[name] != nil
+      guard isFirst, notes.taken[name.hash] != nil else { return true }
     }
     // Nor may anybody choose the numbers of this store's next bundles.
     return listing.torn.compactMap { BundleName($0) }.contains { name in
@@ -112,7 +117,7 @@ extension BundleSession {
   ///
   /// - Throws: ``StoreError/denied(_:)``.
   func stopAtEncrypted() throws(StoreError) {
-    guard options.keys == nil, faults.values.contains(where: { $0.reading == .unknown }) else {
+    guard options.keys == nil, seen.faults.values.contains(where: { $0.reading == .unknown }) else {
       return
     }
     try refuseKeys()

@@ -1,7 +1,6 @@
 import LLVSCore
 import ObjectStores
 internal import Platform
-internal import Synchronization
 
 /// One exchange with a remote of bundles: what a list showed, and what is known of each bundle.
 ///
@@ -14,34 +13,15 @@ final class BundleSession {
   let objects: any ObjectStore
   let options: BundleRemote.Options
   private(set) var control: ExchangeControl
-  let frames = FrameCache()
-  let parts = RemoteBytes.Cache()
-  private(set) var listing: BundleListing
+  let open: OpenBundles
   /// The notes about bundles, those at other remotes too.
-  private(set) var notes: [BundleName: NotedBundle] { didSet { known = nil } }
-  /// The names of noted bundles by the numbers that the catalog gives them, and the other way round.
-  private var names = BundleNumbers()
-  /// The runs of numbers of the versions in the bundles that were taken in, by the hashes of these.
-  private(set) var taken: [Digest: [ClosedRange<UInt32>]] = [:]
-  /// Notes that the next transaction writes too.
-  private var unwritten: [BundleName: NotedBundle] = [:]
-  /// The number of changes to the notes of this store that this session knows.
-  private var changes: UInt64 = 0
-  /// The bundles that could not be read, and why.
-  private(set) var faults: [BundleName: (reading: KnownBundle.Reading, reason: String)] = [:] {
-    didSet { known = nil }
-  }
-  /// The bundles that were listed and are gone.
-  private(set) var gone: Set<BundleName> = [] { didSet { known = nil } }
-  /// The remote as it was seen last; nil once something is new.
+  private(set) var notes = BundleNotes()
+  /// The bundles that are there.
+  private(set) var seen: SeenBundles
+  /// The remote as it was seen last; nil once something in it is not so any more.
   private var known: RemoteView?
-  /// The bundles that were opened last, the newest last; a leaf lock.
-  private let readers = Mutex<[OpenedBundle]>([])
-  private static let keptReaders = 64
-  /// The bundles that a list shows.
-  private(set) var listed: Set<BundleName> { didSet { known = nil } }
-  /// The bundles that were put after the list.
-  private var putSinceListed: Set<BundleName> = [] { didSet { known = nil } }
+  /// True once the folder of bundles was made.
+  private var isPrepared = false
 
   /// Lists the remote, and reads what is new of it.
   ///
@@ -54,16 +34,56 @@ final class BundleSession {
     self.objects = objects
     self.options = options
     self.control = control
+    open = OpenBundles()
     control.report(.listing, 0, of: 0)
-    listing = try BundleListing(objects, clock: options.clock)
-    listed = Set(listing.names)
-    notes = [:]
-    try loadNotes()
-    try takeIn()
-    try stopAtEncrypted()
+    seen = SeenBundles(try BundleListing(objects, clock: options.clock))
+    if try !useMemory() {
+      try takeIn()
+      try stopAtEncrypted()
+    }
     noteSeen()
     try forgetGone()
   }
+
+  /// What an exchange leaves for the next: notes, and the view of a place.
+  private struct Memory: Sendable {
+    var notes: BundleNotes
+    var place: String
+    var isSealed: Bool
+    /// Of bundles that could all be read; nil where some could not.
+    var view: RemoteView?
+  }
+
+  /// The most bundles whose notes are kept in memory.
+  private static let mostRemembered = 20_000
+
+  /// Reads the notes, from memory where they are as they were.
+  ///
+  /// - Returns: true if the remote, too, is as it was seen before.
+  private func useMemory() throws(StoreError) -> Bool {
+    guard store.mode == .writer, let memory = store.catalog.remoteLedger.memory as? Memory else {
+      try notes.read(store)
+      return false
+    }
+    notes = memory.notes
+    guard let view = memory.view, memory.place == options.place,
+      memory.isSealed == (options.keys != nil), view.names == listing.names
+    else { return false }
+    known = view
+    return true
+  }
+
+  private func remember() {
+    guard store.mode == .writer, notes.areWritten, notes.bundles.count <= Self.mostRemembered else {
+      return
+    }
+    let memory = Memory(
+      notes: notes, place: options.place, isSealed: options.keys != nil,
+      view: seen.faults.isEmpty && seen.gone.isEmpty ? view() : nil)
+    notes.remember(memory, in: store)
+  }
+
+  var listing: BundleListing { seen.listing }
 
   /// Goes on with what the list showed, in another step of the same command.
   ///
@@ -73,16 +93,11 @@ final class BundleSession {
     guard options.send.mayPut(listedAt: listing.asked, now: options.clock.boottime()) else {
       return false
     }
-    guard store.catalog.remoteLedger.changes != changes else { return true }
-    let before = notesHere
-    try loadNotes()
-    return before == notesHere
-  }
-
-  /// What this store did with the bundles of this place, and knows of them.
-  private var notesHere: [BundleName: [Int64]] {
-    notes.filter { $0.value.facts.place == options.place }
-      .mapValues { [$0.state.rawValue, $0.put, $0.announced] }
+    guard !notes.isCurrent(store) else { return true }
+    let before = notes.states(at: options.place)
+    known = nil
+    try notes.read(store)
+    return before == notes.states(at: options.place)
   }
 
   /// Notes which of this store's own bundles a list has shown: one that no list shows afterwards is gone.
@@ -92,114 +107,58 @@ final class BundleSession {
         continue
       }
       noted.state.insert(.seen)
-      notes[name] = noted
-      unwritten[name] = noted
+      notes.setLater(noted)
     }
   }
 
   /// Writes what is to be noted and was not written yet.
   func settle() throws(StoreError) {
-    guard !unwritten.isEmpty else { return }
-    try write([], versions: [])
+    try notes.writeRest(to: store)
+    remember()
   }
 
   /// Drops the notes of other writers' bundles that stood here and are gone.
   private func forgetGone() throws(StoreError) {
-    guard store.mode == .writer else { return }
-    let lost = notes.values.filter { noted in
-      noted.facts.place == options.place && !listed.contains(noted.name)
+    let lost = notes.bundles.values.filter { noted in
+      noted.facts.place == options.place && !seen.listed.contains(noted.name)
         && !noted.state.contains(.named)
     }
-    guard !lost.isEmpty else { return }
-    try writing { (transaction) throws(StoreError) in
-      for noted in lost { transaction.note(.remove(noted.name.text)) }
-    }
-    for noted in lost {
-      notes[noted.name] = nil
-      names.remove(noted.name)
-    }
+    try notes.remove(lost.map(\.name), from: store)
   }
 
   /// Lists again, and reads what is new.
   func listAgain() throws(StoreError) {
-    listing = try BundleListing(objects, clock: options.clock)
-    listed = Set(listing.names)
-    gone = []
-    putSinceListed = []
+    seen.list(try BundleListing(objects, clock: options.clock))
     try takeIn()
-  }
-
-  private func loadNotes() throws(StoreError) {
-    // What is committed after this number was read is seen as a change later.
-    let changes = store.catalog.remoteLedger.changes
-    let (rows, taken) = try store.catalog.readView { (view) throws(StoreError) in
-      (
-        try store.catalog.remoteBundles(in: view),
-        try store.catalog.versionsOfBundles(in: view)
-      )
-    }
-    self.changes = changes
-    self.taken = taken
-    var notes: [BundleName: NotedBundle] = [:]
-    notes.reserveCapacity(rows.count)
-    names = BundleNumbers()
-    for (number, note) in rows {
-      guard let noted = NotedBundle(note) else { continue }
-      notes[noted.name] = noted
-      names.add(noted.name, number)
-    }
-    notes.merge(unwritten) { $1 }
-    self.notes = notes
   }
 
   /// Writes notes, with the items of those whose table is new.
   func note(
-    _ changes: [(bundle: NotedBundle, items: [BundleItem]?)],
-    versions: [(Digest, [VersionNumber])] = []
+    _ changes: [BundleNotes.Change], versions: [(Digest, [VersionNumber])] = []
   ) throws(StoreError) {
-    guard !changes.isEmpty || !versions.isEmpty else { return }
-    for (bundle, _) in changes {
-      notes[bundle.name] = bundle
-      unwritten[bundle.name] = nil
-    }
-    try write(changes, versions: versions)
+    for (bundle, _) in changes { look(at: bundle) }
+    try notes.set(changes, versions: versions, in: store)
   }
 
-  private func write(
-    _ changes: [(bundle: NotedBundle, items: [BundleItem]?)],
-    versions: [(Digest, [VersionNumber])]
-  ) throws(StoreError) {
-    // A store that is only read keeps them for this exchange.
-    guard store.mode == .writer else { return }
-    try writing { (transaction) throws(StoreError) in
-      for noted in unwritten.values { transaction.note(.set(noted.note, items: nil)) }
-      for (bundle, items) in changes {
-        transaction.note(.set(bundle.note, items: items.map { $0.map(\.key) }))
-      }
-      for (hash, numbers) in versions { transaction.note(bundle: hash, versions: numbers) }
-    }
-    unwritten = [:]
-    let new = changes.map(\.bundle.name).filter { names.number(of: $0) == nil }
-    guard !new.isEmpty || !versions.isEmpty else { return }
-    try store.catalog.readView { (view) throws(StoreError) in
-      for name in new {
-        guard let number = try store.catalog.remoteNumber(name.text, in: view) else { continue }
-        names.add(name, number)
-      }
-      for (hash, _) in versions {
-        taken[hash] = try store.catalog.versions(inBundle: hash, in: view)
-      }
+  /// Brings the view up to what is about to be noted of a bundle.
+  private func look(at noted: NotedBundle) {
+    let isThere =
+      seen.listed.contains(noted.name)
+      ? !seen.gone.contains(noted.name) && isUsable(noted) : isUnlisted(noted)
+    switch known?.reading(of: noted.name) {
+    case nil where isThere:
+      known?.add(KnownBundle(name: noted.name, claims: noted.facts.claims))
+    case nil: break
+    case .read where isThere: break
+    default: known = nil
     }
   }
 
-  /// Runs a transaction, which is no change by somebody else.
-  private func writing(
-    _ body: (WriteTransaction) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    let before = store.catalog.remoteLedger.changes
-    try store.write { (transaction) throws(StoreError) in try body(transaction) }
-    let isAlone = before == changes && store.catalog.remoteLedger.changes == before + 1
-    if isAlone { changes = before + 1 }
+  /// Makes the folder of bundles, if none of them shows that it is there.
+  func prepare() throws(StoreError) {
+    guard listing.names.isEmpty, !isPrepared else { return }
+    try asking { () throws(RemoteError) in try objects.prepare([BundleFormat.directory]) }
+    isPrepared = true
   }
 
   // MARK: What is there
@@ -226,14 +185,14 @@ final class BundleSession {
 
   private func bundlesThere() -> [KnownBundle] {
     var known: [KnownBundle] = []
-    for name in listing.names where !gone.contains(name) {
+    for name in listing.names where !seen.gone.contains(name) {
       if let noted = notes[name], isUsable(noted) {
         known.append(KnownBundle(name: name, claims: noted.facts.claims))
       } else {
-        known.append(KnownBundle(name: name, reading: faults[name]?.reading ?? .malformed))
+        known.append(KnownBundle(name: name, reading: seen.faults[name]?.reading ?? .malformed))
       }
     }
-    for noted in notes.values where isUnlisted(noted) {
+    for noted in notes.bundles.values where isUnlisted(noted) {
       known.append(KnownBundle(name: noted.name, claims: noted.facts.claims))
     }
     return known
@@ -248,22 +207,28 @@ final class BundleSession {
   /// Returns true for a bundle that this store put and no list shows yet.
   private func isUnlisted(_ noted: NotedBundle) -> Bool {
     guard noted.state.contains(.put), noted.state.isDisjoint(with: [.removed, .seen]),
-      noted.facts.place == options.place, isOwn(noted.name), !listed.contains(noted.name)
+      noted.facts.place == options.place, isOwn(noted.name), !seen.listed.contains(noted.name)
     else { return false }
     // A directory shows at once what is in it.
-    if objects.capabilities.contains(.isNear) { return putSinceListed.contains(noted.name) }
+    if objects.capabilities.contains(.isNear) { return seen.put.contains(noted.name) }
     return options.send.countsUnlisted(putAt: noted.put, now: options.clock.now())
   }
 
   /// Notes that a PUT was answered, for this exchange alone.
-  func notePut(_ name: BundleName) { putSinceListed.insert(name) }
+  func notePut(_ name: BundleName) {
+    seen.notePut(name)
+    if let noted = notes[name] { look(at: noted) }
+  }
 
   /// Notes that a bundle cannot be read.
-  func distrust(_ name: BundleName, _ reason: String) { faults[name] = (.malformed, reason) }
+  func distrust(_ name: BundleName, _ reason: String) {
+    seen.noteFault(name, (.malformed, reason))
+    known = nil
+  }
 
   /// Returns the items of a bundle, in the order in which they stand there.
   func items(of name: BundleName) throws(StoreError) -> [BundleItem] {
-    guard let number = names.number(of: name) else { return [] }
+    guard let number = notes.numbers.number(of: name) else { return [] }
     let rows = try store.catalog.readView { (view) throws(StoreError) in
       try store.catalog.items(inRemoteBundle: number, in: view)
     }
@@ -275,7 +240,9 @@ final class BundleSession {
     let found = try store.catalog.readView { (view) throws(StoreError) in
       try store.catalog.bundles(holding: item.key, in: view)
     }
-    return found.compactMap { place in names.name(of: place.number).map { ($0, place.place) } }
+    return found.compactMap { place in
+      notes.numbers.name(of: place.number).map { ($0, place.place) }
+    }
   }
 
   // MARK: Reading
@@ -283,37 +250,45 @@ final class BundleSession {
   /// Reads the directories of bundles that were not read before. The bundles that cannot be read are
   /// faults.
   private func takeIn() throws(StoreError) {
-    faults = faults.filter { listed.contains($0.key) }
-    let new = listing.names.filter { name in notes[name].map { !isUsable($0) } ?? true }
-    var start = 0
-    while start < new.count {
-      let part = Array(new[start..<min(start + 64, new.count)])
-      control.report(.reading, start, of: new.count)
-      let (session, isWriter) = (UncheckedSession(self), store.mode == .writer)
-      let read = try Threads.computing.map(part.count) {
+    known = nil
+    var rest = listing.names.filter { name in notes[name].map { !isUsable($0) } ?? true }
+    let total = rest.count
+    while !rest.isEmpty {
+      control.report(.reading, total - rest.count, of: total)
+      let part = Array(rest.prefix(64))
+      let (session, budget) = (UncheckedSession(self), ReadingBudget(options.readingBytes))
+      // Servers answer several requests at a time; a directory gains nothing by that.
+      let width = objects.capabilities.contains(.isNear) ? 1 : 8
+      let read = try Threads.map(part.count, width: width) {
         (index) throws(StoreError) -> Result<(OpenedBundle, Taken), TakeFault> in
-        try session.value.take(part[index], keepsItems: isWriter)
+        try session.value.take(part[index], budget)
       }
-      var changes: [(bundle: NotedBundle, items: [BundleItem]?)] = []
+      var changes: [BundleNotes.Change] = []
+      var later: [BundleName] = []
       for (name, outcome) in zip(part, read) {
         switch outcome {
         case .success(let (opened, taken)):
-          faults[name] = nil
-          var noted = notes[name] ?? NotedBundle(name, [], taken.facts)
-          noted.facts = taken.facts
-          noted.facts.place = options.place
-          noted.state.insert(taken.isProved ? [.read, .proved] : .read)
-          if taken.hasOtherEntries { noted.state.insert(.hasOtherEntries) }
-          if options.keys != nil { noted.state.insert(.sealed) }
-          changes.append((noted, taken.items))
-          keep(opened)
-        case .failure(.gone): gone.insert(name)
-        case .failure(.fault(let reading, let reason)): faults[name] = (reading, reason)
+          seen.noteFault(name, nil)
+          changes.append((noted(name, taken), taken.items))
+          open.keep(opened)
+        case .failure(.gone): seen.noteGone(name)
+        case .failure(.noRoom): later.append(name)
+        case .failure(.fault(let reading, let reason)): seen.noteFault(name, (reading, reason))
         }
       }
       try note(changes)
-      start += part.count
+      rest = later + rest.dropFirst(part.count)
     }
+  }
+
+  private func noted(_ name: BundleName, _ taken: Taken) -> NotedBundle {
+    var noted = notes[name] ?? NotedBundle(name, [], taken.facts)
+    noted.facts = taken.facts
+    noted.facts.place = options.place
+    noted.state.insert(taken.isProved ? [.read, .proved] : .read)
+    if taken.hasOtherEntries { noted.state.insert(.hasOtherEntries) }
+    if options.keys != nil { noted.state.insert(.sealed) }
+    return noted
   }
 
   /// What is noted of a bundle that was read.
@@ -326,14 +301,17 @@ final class BundleSession {
 
   private enum TakeFault: Error, Sendable {
     case gone
+    /// It has no place in memory beside those that are read with it.
+    case noRoom
     case fault(KnownBundle.Reading, String)
   }
 
   private func take(
-    _ name: BundleName, keepsItems: Bool
+    _ name: BundleName, _ budget: ReadingBudget
   ) throws(StoreError) -> Result<(OpenedBundle, Taken), TakeFault> {
     do throws(StoreError) {
-      let opened = try open(name)
+      let opened = try read(name)
+      guard budget.take(opened.memory + opened.memoryOfItems) else { return .failure(.noRoom) }
       guard case .second(let bundle) = opened else {
         return .success((opened, Taken(facts: BundleFacts(format: 1), items: [], isProved: false)))
       }
@@ -362,26 +340,19 @@ final class BundleSession {
   /// - Throws: ``StoreError/notFound(_:)`` if it is gone, ``StoreError/invalid(_:)`` if it is malformed,
   ///   ``StoreError/fromTheFuture(_:)``, or an error of the remote.
   func opened(_ name: BundleName) throws(StoreError) -> OpenedBundle {
-    if let known = readers.withLock({ $0.last { $0.name == name } }) { return known }
-    let opened = try open(name)
-    keep(opened)
+    if let known = open.bundle(name) { return known }
+    let opened = try read(name)
+    open.keep(opened)
     return opened
   }
 
-  private func keep(_ bundle: OpenedBundle) {
-    readers.withLock { readers in
-      readers.append(bundle)
-      if readers.count > Self.keptReaders { readers.removeFirst() }
-    }
-  }
-
-  private func open(_ name: BundleName) throws(StoreError) -> OpenedBundle {
+  private func read(_ name: BundleName) throws(StoreError) -> OpenedBundle {
     let control = UncheckedControl(control)
-    let bytes = RemoteBytes(name, objects, cache: parts) { () throws(StoreError) in
+    let bytes = RemoteBytes(name, objects, cache: open.parts) { () throws(StoreError) in
       try control.value.check()
     }
     return try OpenedBundle(
-      name, bytes, objects, frames, keys: options.keys, scratch: store.path, self.control)
+      name, bytes, objects, open.frames, keys: options.keys, scratch: store.path, self.control)
   }
 
   /// Draws frames of a bundle at random and compares their items with their digests, once; then items
@@ -403,10 +374,11 @@ final class BundleSession {
     } catch {
       switch error {
       case .invalid(let reason):
-        faults[name] = (.malformed, reason)
+        distrust(name, reason)
         return false
       case .notFound:
-        gone.insert(name)
+        seen.noteGone(name)
+        known = nil
         return false
       default: throw error
       }

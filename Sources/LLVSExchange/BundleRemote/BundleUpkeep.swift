@@ -92,7 +92,7 @@ struct BundleUpkeep {
       guard let noted = session.notes[name], noted.state.contains(.announced),
         options.removal.hasPassed(since: .init(made: noted.announced, written: nil), list)
       else { return false }
-      let written = view.announcing(name).compactMap { session.listing.modified[$0] }.min()
+      let written = view.announcing(name).compactMap { session.listing.modified($0) }.min()
       return options.removal.hasPassed(
         since: .init(made: noted.announced, written: written), list)
     }
@@ -163,7 +163,7 @@ struct BundleUpkeep {
   /// Replaces own bundles that are damaged, as far as this store has what was in them. The damaged
   /// ones stay until their grace has passed: what is whole in them still serves.
   private func replaceDamaged() throws(StoreError) {
-    for name in ownListed() where session.faults[name]?.reading == .malformed {
+    for name in ownListed() where session.seen.faults[name]?.reading == .malformed {
       guard !session.view().isAnnounced(name) else { continue }
       try replace([name])
     }

@@ -46,6 +46,6 @@ final class ItemFetcher {
   private func holders(
     of item: BundleItem
   ) throws(StoreError) -> [(name: BundleName, number: Int)] {
-    try session.holders(of: item).filter { session.listed.contains($0.name) }
+    try session.holders(of: item).filter { session.seen.listed.contains($0.name) }
   }
 }

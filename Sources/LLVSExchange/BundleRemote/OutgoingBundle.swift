@@ -3,6 +3,9 @@ import ObjectStores
 internal import Platform
 
 /// A bundle that is being written into a file of the store's own.
+///
+/// The file has a name only while it is made, so an interrupted send leaves none, and sends to several
+/// remotes at once do not disturb each other.
 final class OutgoingBundle {
   let writer: Bundle2Writer
   let sequence: UInt64
@@ -11,7 +14,6 @@ final class OutgoingBundle {
   /// The bundles that items left out are in.
   var needs: Set<BundleName> = []
   private let file: File
-  private let path: String
 
   /// Begins a bundle in `STORE/outgoing`, which is made if it is missing.
   init(
@@ -19,15 +21,7 @@ final class OutgoingBundle {
     _ control: ExchangeControl
   ) throws(StoreError) {
     self.sequence = sequence
-    let directory = OutgoingBundle.directory(store)
-    path = "\(directory)/\(sequence).bundle"
-    let file: File
-    do throws(SystemError) {
-      if try !FileSystem.exists(directory) { try FileSystem.makeDirectory(directory) }
-      file = try File(path, [.readWrite, .create, .truncate], permissions: 0o600)
-    } catch {
-      throw .system(error)
-    }
+    let file = try OutgoingBundle.makeFile(store)
     self.file = file
     var offset: UInt64 = 0
     writer = try Bundle2Writer(
@@ -45,26 +39,43 @@ final class OutgoingBundle {
 
   private static func directory(_ store: Store) -> String { "\(store.path)/outgoing" }
 
-  /// Removes what interrupted sends left: their names are not used again.
-  static func clean(_ store: Store) throws(StoreError) {
-    do throws(SystemError) {
-      try FileSystem.removeTree(directory(store))
-    } catch {
-      throw .system(error)
+  private static func makeFile(_ store: Store) throws(StoreError) -> File {
+    let directory = directory(store)
+    return try StoreError.wrapping { () throws(SystemError) in
+      do throws(SystemError) {
+        try FileSystem.makeDirectory(directory)
+      } catch {
+        guard error.errno == Errno.exists else { throw error }
+      }
+      let path = "\(directory)/\(SystemRandom.hex(8)).bundle"
+      let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
+      try FileSystem.unlink(path)
+      return file
     }
   }
 
-  /// Puts the finished file under its name.
-  func put(_ name: BundleName, to objects: any ObjectStore) throws(StoreError) {
+  /// Removes files that have a name because a program was killed while it made them.
+  static func clean(_ store: Store) {
+    let directory = directory(store)
+    // What cannot be removed now is removed by the next send.
+    for name in (try? FileSystem.list(directory)) ?? [] {
+      try? FileSystem.unlink("\(directory)/\(name)")
+    }
+  }
+
+  /// Returns true if a call failed on a file that a send writes for itself, which says nothing about
+  /// what is sent.
+  static func isOwnFile(of error: StoreError, _ store: Store) -> Bool {
+    guard case .system(let failed) = error else { return false }
+    return failed.subject.hasPrefix(directory(store))
+      || failed.subject.hasPrefix("\(store.path)/\(Spool.filePrefix)")
+  }
+
+  /// Returns the finished file, to be put under its name.
+  func body(_ name: BundleName) -> ObjectBody {
     guard let hash = SHA256Digest(bytes: name.hash.bytes) else {
       preconditionFailure("a digest has 32 bytes")
     }
-    let body = ObjectBody(file, length: name.length, hash: hash)
-    try asking { () throws(RemoteError) in try objects.put(name.object, body) }
-  }
-
-  deinit {
-    // What cannot be removed now is removed by the next send.
-    try? FileSystem.unlink(path)
+    return ObjectBody(file, length: name.length, hash: hash)
   }
 }

@@ -45,35 +45,53 @@ struct RemoteView: Sendable {
 
   /// A view of bundles that are listed, or that were put and are not listed yet.
   init(_ bundles: some Sequence<KnownBundle>) {
-    for bundle in bundles {
-      known[bundle.name] = bundle
-      for claim in bundle.claims {
-        statements[claim.writer, default: []].append(Statement(by: bundle.name, claim: claim))
-      }
-      if bundle.reading != .read {
-        let writer = bundle.name.writer
-        unread[writer] = max(unread[writer] ?? 0, bundle.name.sequence)
-      }
-    }
+    for bundle in bundles { note(bundle) }
     names = known.keys.sorted()
     for (writer, all) in statements { announce(all, of: writer) }
+  }
+
+  private mutating func note(_ bundle: KnownBundle) {
+    known[bundle.name] = bundle
+    for claim in bundle.claims {
+      statements[claim.writer, default: []].append(Statement(by: bundle.name, claim: claim))
+    }
+    if bundle.reading != .read {
+      let writer = bundle.name.writer
+      unread[writer] = max(unread[writer] ?? 0, bundle.name.sequence)
+    }
+  }
+
+  /// Adds a bundle that is not in the view, as a PUT does.
+  ///
+  /// - Complexity: O(bundles + runs of what is announced).
+  mutating func add(_ bundle: KnownBundle) {
+    precondition(known[bundle.name] == nil, "a bundle is in a view once")
+    note(bundle)
+    // The new one is the last of its writer's, and so near the end.
+    let place = (names.lastIndex { $0 < bundle.name }).map { $0 + 1 } ?? 0
+    names.insert(bundle.name, at: place)
+    for claim in bundle.claims {
+      gather(Statement(by: bundle.name, claim: claim), of: claim.writer)
+    }
   }
 
   /// Gathers what is announced of a writer's bundles.
   ///
   /// - Complexity: O(runs of all statements), since the newest repeats what the others announce.
   private mutating func announce(_ all: [Statement], of writer: String) {
-    var gathered = SequenceRuns()
-    for statement in all.sorted(by: { $1.by < $0.by }) {
-      let claim = statement.claim
-      guard !claim.announces(statement.by) else {
-        ofThemselves[writer, default: []].append(statement)
-        continue
-      }
-      guard !gathered.holdsGaps(of: claim.kept, upTo: claim.upTo) else { continue }
-      gathered = gathered.union(claim.kept.gaps(upTo: claim.upTo))
+    for statement in all.sorted(by: { $1.by < $0.by }) { gather(statement, of: writer) }
+  }
+
+  private mutating func gather(_ statement: Statement, of writer: String) {
+    let claim = statement.claim
+    guard !claim.announces(statement.by) else {
+      ofThemselves[writer, default: []].append(statement)
+      return
     }
-    announced[writer] = gathered
+    let gathered = announced[writer, default: SequenceRuns()]
+    if !gathered.holdsGaps(of: claim.kept, upTo: claim.upTo) {
+      announced[writer] = gathered.union(claim.kept.gaps(upTo: claim.upTo))
+    }
   }
 
   /// The bundles, in order of their names.
@@ -81,6 +99,9 @@ struct RemoteView: Sendable {
 
   /// Returns true if a bundle is there.
   func contains(_ name: BundleName) -> Bool { known[name] != nil }
+
+  /// Returns what is known of the directory of a bundle; nil if it is not there.
+  func reading(of name: BundleName) -> KnownBundle.Reading? { known[name]?.reading }
 
   /// Returns true if a bundle is going to be removed: some bundle says so of it, and not the bundle
   /// itself.

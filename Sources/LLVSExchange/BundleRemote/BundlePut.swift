@@ -1,0 +1,85 @@
+import LLVSCore
+import ObjectStores
+internal import Platform
+
+/// The PUT of a bundle that is written: at once, or on a thread of its own while the next is written.
+///
+/// - Concurrency: for one thread at a time.
+final class BundlePut {
+  private static let pool = WorkerPool(name: "llvs-put")
+
+  private enum State: Sendable {
+    case waits, runs
+    /// With the time of the answer.
+    case ended(Result<Int64, StoreError>)
+
+    var outcome: Result<Int64, StoreError>? {
+      guard case .ended(let outcome) = self else { return nil }
+      return outcome
+    }
+  }
+
+  /// What was noted of the bundle.
+  let noted: NotedBundle
+  /// The versions whose outlines it holds, and the bundles that it needs.
+  let versions: [VersionRecord]
+  let needs: Set<BundleName>
+  /// The bundles that it announces.
+  let replaced: Set<BundleName>
+  private let run: @Sendable () -> Result<Int64, StoreError>
+  private let state = Monitor(State.waits)
+
+  init(
+    _ noted: NotedBundle, _ bundle: OutgoingBundle, announcing replaced: Set<BundleName>,
+    to objects: any ObjectStore, _ clock: BundleClock
+  ) {
+    self.noted = noted
+    self.replaced = replaced
+    (versions, needs) = (bundle.versions, bundle.needs)
+    let (name, body) = (noted.name.object, bundle.body(noted.name))
+    run = {
+      Result { () throws(StoreError) in
+        try asking { () throws(RemoteError) in try objects.put(name, body) }
+        return clock.now()
+      }
+    }
+  }
+
+  /// Begins on another thread.
+  func begin() {
+    state.withLock { $0 = .runs }
+    let (run, state) = (run, state)
+    BundlePut.pool.run {
+      let outcome = run()
+      state.withLock { $0 = .ended(outcome) }
+      state.broadcast()
+    }
+  }
+
+  /// Waits for the answer, and puts the bundle first if that was not begun.
+  ///
+  /// - Returns: when it came, in seconds since 1970.
+  /// - Throws: the error of the remote.
+  func answered() throws(StoreError) -> Int64 {
+    let isDue = state.withLock { state -> Bool in
+      guard case .waits = state else { return false }
+      state = .runs
+      return true
+    }
+    if isDue {
+      let outcome = run()
+      state.withLock { $0 = .ended(outcome) }
+      return try outcome.get()
+    }
+    guard let outcome = state.wait(nanoseconds: nil, until: { $0.outcome }) else {
+      preconditionFailure("it waits without an end")
+    }
+    return try outcome.get()
+  }
+
+  deinit {
+    // An exchange that ends for another reason leaves nothing running.
+    guard state.withLock({ if case .runs = $0 { true } else { false } }) else { return }
+    _ = state.wait(nanoseconds: nil, until: { $0.outcome })
+  }
+}
