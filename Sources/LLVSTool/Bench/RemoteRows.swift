@@ -5,7 +5,8 @@ import LLVSExchange
 import ObjectStores
 import Platform
 
-/// The rows of remotes: a bucket of an S3 server, which is used by us, restic and rclone in turn.
+/// The rows of remotes: a bucket of an S3 server, which is used by us, restic and rclone in turn, and a
+/// folder beside git.
 ///
 /// `LLVS_BENCH_REMOTE` names the bucket and a prefix, as a peer's address; the keys are those of
 /// `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`.
@@ -65,12 +66,13 @@ enum RemoteRows {
     let store: Store
     let layout: any RemoteLayout
     let transfer: TransferControl
+    static let peer = "bench"
 
     init(_ store: Store, _ address: RemoteAddress) throws {
       self.store = store
       transfer = TransferControl()
       layout = try PeerOpener.standard.open(
-        .remote(address), PeerOpening(name: "bench", store: store, transfer: transfer))
+        .remote(address), PeerOpening(name: Self.peer, store: store, transfer: transfer))
     }
 
     func send() throws { _ = try layout.send(from: store, ExchangeControl()) }
@@ -84,8 +86,10 @@ enum RemoteRows {
         throw BenchError.unavailable("\(program) is not installed")
       }
     }
+    try BenchProcess.requireGit()
     return try smallSends(bucket, context) + firstSend(bucket, context)
       + bytesSent(bucket, context)
+      + StoreRows.exchange(context.scale.pick(2000, 10_000), [.bundles], context)
   }
 
   // MARK: Few bytes
@@ -180,14 +184,18 @@ enum RemoteRows {
     let path = try context.place.directory("first")
     try BenchProcess.call(["/proc/self/exe", "init", path, "-q"])
     try BenchProcess.call(["/proc/self/exe", "import", directory, "--store", path, "-q"])
-    let rounds = try BenchTimer.race(rounds: 3, 3) { runner, round in
+    /// The time of a send from another replica, from which nothing was sent yet.
+    func send(_ name: String, isSealed: Bool) throws -> Double {
+      let (copy, address) = ("\(path)-\(name)", bucket.address(of: name))
+      try BenchProcess.call(["cp", "-a", path, copy])
+      if isSealed { try seal(copy, address, context) }
+      let side = try Side(try Store.open(path: copy), address)
+      return try BenchTimer.seconds { try side.send() }
+    }
+    let rounds = try BenchTimer.race(rounds: 3, 4) { runner, round in
       switch runner {
-      case 0:
-        // Another replica, to which nothing was sent yet.
-        let copy = "\(path)-\(round)"
-        try BenchProcess.call(["cp", "-a", path, copy])
-        let side = try Side(try Store.open(path: copy), bucket.address(of: "first-\(round)"))
-        return try BenchTimer.seconds { try side.send() }
+      case 0: return try send("sealed-\(round)", isSealed: true)
+      case 3: return try send("first-\(round)", isSealed: false)
       case 1:
         try BenchProcess.call(bucket.restic("restic-first-\(round)", "init"))
         return try BenchTimer.seconds {
@@ -199,16 +207,31 @@ enum RemoteRows {
         }
       }
     }
-    let work = "first send, \(count) files of 10 KB"
-    return [
-      BenchFigure(
-        work: work, rounds, reference: 1, against: "restic backup",
-        goal: .faster(atLeast: 1.5, aim: 3)),
-      BenchFigure(
-        work: "the same", rounds, reference: 2, against: "rclone copy --transfers 8",
-        goal: .faster(atLeast: 5, aim: 20)),
-      try moved(path, count, bucket, context),
-    ]
+    let (restic, rclone) = ("restic backup", "rclone copy --transfers 8")
+    // Plain sends are compared in the same rounds.
+    let plain = BenchRounds(times: [rounds.times[3], rounds.times[1], rounds.times[2]])
+    return [(plain, ""), (rounds, ", encrypted")].flatMap { rounds, how in
+      [
+        BenchFigure(
+          work: "first send, \(count) files of 10 KB\(how)", rounds, reference: 1, against: restic,
+          goal: .faster(atLeast: 1.5, aim: 3)),
+        BenchFigure(
+          work: "the same", rounds, reference: 2, against: rclone,
+          goal: .faster(atLeast: 5, aim: 20)),
+      ]
+    } + [try moved(path, count, bucket, context)]
+  }
+
+  /// Makes the key of a remote, so that the store encrypts everything that goes there.
+  private static func seal(
+    _ store: String, _ address: RemoteAddress, _ context: BenchContext
+  ) throws {
+    let words = context.place.path + "/words"
+    try FileSystem.replace(words, with: Array("bench\n".utf8), permissions: 0o600)
+    try BenchProcess.call([
+      "LLVS_PASSPHRASE_FILE=\(words)", try FileSystem.readlink("/proc/self/exe"), "peer",
+      Side.peer, "\(address)", "--encrypt", "--light", "--store", store, "-q",
+    ])
   }
 
   /// Moves all files into another directory, and counts the bytes that go.

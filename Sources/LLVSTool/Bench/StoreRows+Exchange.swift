@@ -7,7 +7,7 @@ import Platform
 /// formats.
 extension StoreRows {
   /// The format of versions in a folder.
-  enum Format: Int, CaseIterable {
+  enum Format: CaseIterable {
     case files, bundles
 
     var name: String {
@@ -38,11 +38,12 @@ extension StoreRows {
 
   static func exchange(_ context: BenchContext) throws -> [BenchFigure] {
     try BenchProcess.requireGit()
-    return try [2000, 10_000].flatMap { try exchange($0, context) }
+    return try [2000, 10_000].flatMap { try exchange($0, Format.allCases, context) }
   }
 
-  private static func exchange(
-    _ versions: Int, _ context: BenchContext
+  /// Measures the exchange of a number of versions in some formats.
+  static func exchange(
+    _ versions: Int, _ formats: [Format], _ context: BenchContext
   ) throws -> [BenchFigure] {
     let values = 1000
     let store = try Store.open(path: try context.place.directory("store\(versions)"), create: true)
@@ -51,13 +52,14 @@ extension StoreRows {
     let repository = try GitSample(in: try context.place.directory("git\(versions)"))
     try repository.fill(count: values)
     try repository.extend(values: values, versions: versions)
-    let git = Format.allCases.count
+    let git = formats.count
 
     var folders: [[Int]: String] = [:]
     let sent = try BenchTimer.race(rounds: 3, git + 1) { runner, round in
       let target = try context.place.directory("sent")
       folders[[runner, round]] = target
-      if let format = Format(rawValue: runner) {
+      if runner < git {
+        let format = formats[runner]
         return try BenchTimer.seconds { try format.send(store, to: target) }
       }
       try BenchProcess.git("init", "-q", "--bare", target, in: context.place.path)
@@ -70,7 +72,8 @@ extension StoreRows {
         throw BenchError.failed("nothing was sent")
       }
       let target = try context.place.directory("taken")
-      if let format = Format(rawValue: runner) {
+      if runner < git {
+        let format = formats[runner]
         let other = try Store.open(path: target, create: true)
         return try BenchTimer.seconds {
           try format.retrieve(into: other, from: source)
@@ -85,9 +88,9 @@ extension StoreRows {
           "clone", "-q", "-b", "main", "file://\(source)", target, in: context.place.path)
       }
     }
-    return Format.allCases.flatMap { format in
+    return formats.enumerated().flatMap { runner, format in
       let work = "\(versions) versions as \(format.name)"
-      let (out, back) = (sent[format.rawValue], taken[format.rawValue])
+      let (out, back) = (sent[runner], taken[runner])
       return [
         BenchFigure(
           work: "\(work): send, retrieve", ours: out + back, reference: sent[git] + taken[git],
