@@ -18,6 +18,8 @@ final class WorkingLife {
   private var random: SeededRandom
   private var mark = 0
   private var handles: [HandleNumber] = []
+  /// The marks that programs removed or replaced during the last transition.
+  private var removed: Set<Substring> = []
   /// The marks in all versions so far.
   private var versionMarks: Set<Substring> = []
   private var seenVersions: UInt32 = 0
@@ -158,24 +160,36 @@ final class WorkingLife {
       goOn = { (_, _) throws(StoreError) in to }
     }
     var failure: (any Error)?
+    removed = []
     func between() {
       do {
+        let before = try shownMarks()
         for _ in 0..<([0, 0, 1, 2].randomElement(using: &random) ?? 0) { try act() }
+        removed.formUnion(before.subtracting(try shownMarks()))
       } catch {
         failure = error
       }
     }
-    try work.versioner.transition(CutRequest(.command)) {
-      [goOn] transaction, head throws(StoreError) in
-      between()
-      return try goOn(transaction, head)
-    } answer: { _ in
-      // A cut alone has not been shown yet.
-      between()
+    try killing(owed) {
+      try self.work.versioner.transition(CutRequest(.command)) {
+        [goOn] transaction, head throws(StoreError) in
+        between()
+        return try goOn(transaction, head)
+      } answer: { _ in
+        // A cut alone has not been shown yet.
+        between()
+      }
     }
     if let failure { throw failure }
     log.append("done")
     try checkHead(owed)
+  }
+
+  /// The marks in all files that programs see.
+  private func shownMarks() throws -> Set<Substring> {
+    var marks: Set<Substring> = []
+    for text in try work.texts().values { marks.formUnion(text?.split(separator: " ") ?? []) }
+    return marks
   }
 
   /// The marks that are saved and that no version may lack after a cut.
@@ -193,17 +207,55 @@ final class WorkingLife {
 
   private func checkHead(_ owed: Set<Substring>) throws {
     try work.check(log.joined(separator: "; "))
-    while seenVersions < work.store.lastNumber {
-      seenVersions += 1
-      guard let record = try work.store.version(VersionNumber(seenVersions)) else { continue }
-      var cursor = MapCursor(work.store.map(of: record))
-      while let entry = try cursor.next() {
-        let text = String(decoding: work.store.readable(entry.stored), as: UTF8.self)
-        versionMarks.formUnion(text.split(separator: " "))
-      }
-    }
+    versionMarks.formUnion(try marks(in: work.store, after: seenVersions))
+    seenVersions = work.store.lastNumber
     let lost = owed.subtracting(versionMarks)
     guard lost.isEmpty else { throw LifeFault("saved and in no version: \(lost.sorted())") }
+  }
+
+  /// The marks in the versions of a store after one.
+  private func marks(in store: Store, after first: UInt32) throws -> Set<Substring> {
+    var marks: Set<Substring> = []
+    for number in first..<store.lastNumber {
+      guard let record = try store.version(VersionNumber(number + 1)) else { continue }
+      var cursor = MapCursor(store.map(of: record))
+      while let entry = try cursor.next() {
+        let text = String(decoding: store.readable(entry.stored), as: UTF8.self)
+        marks.formUnion(text.split(separator: " "))
+      }
+    }
+    return marks
+  }
+
+  /// Does something, and sometimes looks at what a kill in the middle of it leaves: nothing that was saved before is
+  /// lost, and the next mount comes to rest.
+  private func killing(_ owed: Set<Substring>, _ body: () throws -> Void) throws {
+    guard random.chance(0.4) else { return try body() }
+    let target = copies.file("killed")
+    defer { try? FileSystem.removeTree(target) }
+    let last = Int.random(in: 1...90, using: &random)
+    let calls = Monitor(0)
+    let disk = try PowerDisk(path) { disk, call, _ in
+      guard [.write, .sync, .truncate, .rename].contains(call) else { return }
+      let isLast = calls.withLock { count in
+        count += 1
+        return count == last
+      }
+      if isLast { try? disk.image(at: target, .everything) }
+    }
+    defer { disk.stop() }
+    try body()
+    guard try FileSystem.exists(target) else { return }
+    let again = try TreeAtWork(target)
+    let note = "killed at call \(last) of \(log.last ?? "")"
+    guard again.opened.losses.isEmpty else { throw LifeFault("\(note): \(again.opened.losses)") }
+    try again.check(note)
+    for _ in 0..<3 {
+      try again.cut()
+      try again.check(note)
+    }
+    let lost = owed.subtracting(try marks(in: again.store, after: 0)).subtracting(removed)
+    guard lost.isEmpty else { throw LifeFault("\(note): \(lost.sorted()) are lost") }
   }
 
   // MARK: - Ends

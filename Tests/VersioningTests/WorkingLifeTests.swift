@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import TestSupport
 import Testing
 
@@ -9,11 +10,13 @@ struct WorkingLifeTests {
   private static let seeds: Range<UInt64> = {
     let environment = ProcessInfo.processInfo.environment
     if let seed = environment["LLVS_TEST_SEED"].flatMap({ UInt64($0) }) { return seed..<(seed + 1) }
-    return 0..<(environment["LLVS_TEST_LIVES"].flatMap { UInt64($0) } ?? 20)
+    return 0..<(environment["LLVS_TEST_LIVES"].flatMap { UInt64($0) } ?? 12)
   }()
 
-  @Test("Cuts, merges, switches and restarts lose nothing, and the rows are always the head's")
+  @Test(
+    "Cuts, merges, switches, kills and restarts lose nothing, and the rows are always the head's")
   func lives() throws {
+    DatabaseFaults.install()
     for seed in Self.seeds {
       let directory = try TemporaryDirectory(inMemory: true)
       let life = try WorkingLife(seed: seed, in: directory.path)
