@@ -23,6 +23,9 @@ package final class SearchIndex {
   private static let format = 2
   /// Texts of this many bytes are indexed in one transaction.
   static let batchLimit = 32 << 20
+  /// Words are gathered in so many bytes of memory before they are written. SQLite's own 1 MiB makes
+  /// many small parts, which are then merged again and again.
+  private static let hashSize = 8 << 20
   /// With more values than this for each that the head has, the index is made anew.
   private static let wasteLimit = 4
 
@@ -133,6 +136,7 @@ package final class SearchIndex {
       CREATE INDEX IF NOT EXISTS content_cut ON content(id) WHERE isCut;
       CREATE VIRTUAL TABLE IF NOT EXISTS words USING
         fts5(text, content = '', detail = full, tokenize = 'porter unicode61');
+      INSERT INTO words (words, rank) VALUES ('hashsize', \(hashSize));
       CREATE TABLE IF NOT EXISTS paths (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL);
       CREATE VIRTUAL TABLE IF NOT EXISTS names USING
         fts5(text, content = '', detail = full, tokenize = 'porter unicode61');

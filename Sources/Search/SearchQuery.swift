@@ -77,9 +77,13 @@ package struct SearchQuery: Hashable, Sendable {
   /// The query for FTS5 of all that must be in the name; nil if no word is about names.
   var nameExpression: String? { expression { $0.isName } }
   /// The query for FTS5 of a text that must not be there; nil if any may be.
-  var excludedText: String? {
-    let excluded = groups.joined().filter { $0.isExcluded && !$0.isName }
-    return excluded.isEmpty ? nil : excluded.map(\.expression).joined(separator: " OR ")
+  var excludedText: String? { excluded { !$0.isName } }
+  /// The query for FTS5 of a name that a file must not have; nil if it may have any.
+  var excludedName: String? { excluded { $0.isName } }
+
+  private func excluded(_ isWanted: (Term) -> Bool) -> String? {
+    let terms = groups.joined().filter { $0.isExcluded && isWanted($0) }
+    return terms.isEmpty ? nil : terms.map(\.expression).joined(separator: " OR ")
   }
 
   private func expression(_ isWanted: (Term) -> Bool) -> String? {

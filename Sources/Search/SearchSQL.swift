@@ -4,13 +4,15 @@ struct SearchSQL {
   private struct Names {
     var text: String
     var name: String
-    var excluded: String
+    var excludedText: String
+    var excludedName: String
 
-    /// Parameters 1 to 4 are the ranges of the directory's keys; three more belong to each
+    /// Parameters 1 to 4 are the ranges of the directory's keys; four more belong to each
     /// alternative.
     init(ofAlternative index: Int) {
-      let first = 5 + 3 * index
-      (text, name, excluded) = ("?\(first)", "?\(first + 1)", "?\(first + 2)")
+      let first = 5 + 4 * index
+      (text, name) = ("?\(first)", "?\(first + 1)")
+      (excludedText, excludedName) = ("?\(first + 2)", "?\(first + 3)")
     }
   }
 
@@ -26,7 +28,9 @@ struct SearchSQL {
   var parameters: [Parameter] {
     KeyRange.below(request.directory).map { .key($0) }
       + alternatives.flatMap { query in
-        [query.textExpression, query.nameExpression, query.excludedText].map { .text($0) }
+        [
+          query.textExpression, query.nameExpression, query.excludedText, query.excludedName,
+        ].map { .text($0) }
       }
   }
 
@@ -35,8 +39,8 @@ struct SearchSQL {
     case text(String?)
   }
 
-  /// Rows of the path's id or the pending file's number, the version, 1 for a pending file, and the
-  /// numbers of the alternatives that it meets, with commas.
+  /// Rows of the path's id or the pending file's number, the version, 1 for a pending file, and, for
+  /// those who ask for the very bytes, the numbers of the alternatives that it meets, with commas.
   var hits: String {
     let order =
       switch request.order {
@@ -55,8 +59,9 @@ struct SearchSQL {
           ELSE \(head) END
         """
     let limit = request.isExact ? "" : "LIMIT \(max(0, request.limit))"
+    let met = request.isExact ? "group_concat(DISTINCT alternative)" : "NULL"
     return """
-      SELECT id, version, isPending, group_concat(DISTINCT alternative), \(key) AS key
+      SELECT id, version, isPending, \(met), \(key) AS key
         FROM (\(union(withRank: true))) AS hits
         GROUP BY isPending, id, version ORDER BY \(order) \(limit)
       """
@@ -107,6 +112,11 @@ struct SearchSQL {
           """
       }
     }
+    if query.excludedName != nil {
+      rest += """
+         AND \(path) NOT IN (SELECT rowid FROM \(names) WHERE \(names) MATCH \(wanted.excludedName))
+        """
+    }
     func select(_ rank: String) -> String {
       """
       SELECT \(path) AS id, \(version) AS version, \(place == .pending ? 1 : 0) AS isPending,
@@ -125,7 +135,7 @@ struct SearchSQL {
     // Words that are all in the name count ten times as much.
     guard hasName != hasText, !request.isExact || !hasText else { return parts }
     if query.excludedText != nil {
-      let excluded = "SELECT rowid FROM \(words) WHERE \(words) MATCH \(wanted.excluded)"
+      let excluded = "SELECT rowid FROM \(words) WHERE \(words) MATCH \(wanted.excludedText)"
       rest += " AND \(content) NOT IN (\(excluded))"
     }
     parts.append(

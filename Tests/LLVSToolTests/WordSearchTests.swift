@@ -121,6 +121,9 @@ struct WordSearchTests {
         ls "$s" | grep search; llvs search one -l
         echo two > b; echo commit > .llvs/control
         for i in $(seq 100); do llvs search two -l --wait 0 2> /dev/null && break; sleep 0.1; done
+        # Whoever writes the index waits here; a commit does not.
+        flock "$s/search.lock" sh -c 'echo held > h; echo commit > .llvs/control; echo committed'
+        llvs search held -l
         llvs set search=off -q; echo three > c; echo commit > .llvs/control; sleep 1.5
         llvs search three -l --wait 0 2> /dev/null; echo $?; llvs search three -l
         """
@@ -129,6 +132,8 @@ struct WordSearchTests {
         output == """
           a
           b
+          committed
+          h
           1
           c
 

@@ -27,6 +27,8 @@ struct SearchTests {
     #expect(try place.found("name:c") == ["b/c.txt"])
     #expect(try place.found("alone name:c") == ["b/c.txt"])
     #expect(try place.found("alone name:a").isEmpty)
+    #expect(try place.found("alone -name:c").isEmpty)
+    #expect(try place.found("runner -name:b") == ["a.txt"])
     #expect(try place.found("alone") { $0.directory = Array("b".utf8) } == ["b/c.txt"])
     #expect(try place.found("alone") { $0.directory = Array("x".utf8) }.isEmpty)
     let hit = try place.search("cafe").hits[0]
