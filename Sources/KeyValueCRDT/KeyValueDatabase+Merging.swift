@@ -16,9 +16,10 @@ extension KeyValueDatabase {
   /// - Throws: ``KeyValueCRDTError/incompatibleApplications``,
   ///   ``KeyValueCRDTError/mergeSourceIncompatible`` and
   ///   ``KeyValueCRDTError/mergeSourceRequiresUpgrade`` where the applications' data do not fit;
-  ///   ``KeyValueCRDTError/authorTableInconsistency`` where a list of authors does not fit the entries;
+  ///   ``KeyValueCRDTError/authorTableInconsistency`` where a list of authors does not fit the entries, if
+  ///   the other knows anything else;
   ///   ``DatabaseError``.
-  /// - Complexity: O(*n* + *m*) in the entries of both.
+  /// - Complexity: O(*n* + *m*) in the entries of both; much less time where both know the same.
   @discardableResult
   public func merge(source: KeyValueDatabase, dryRun: Bool = false) throws -> Set<ScopedKey> {
     guard source.writer !== writer else { return [] }
@@ -78,8 +79,26 @@ extension KeyValueDatabase {
   ) throws -> Join {
     try Self.check(
       try Self.application(writer, mine), try Self.application(source.writer, theirs))
-    return try Join(
-      of: mine, try VersionVector(mine), with: theirs, try VersionVector(theirs))
+    let (mineKnown, theirsKnown) = (try VersionVector(mine), try VersionVector(theirs))
+    // Both know the same writes, so that neither has anything for the other, unless a merge of the original
+    // has brought back what was removed: then one has more entries.
+    if mineKnown == theirsKnown, try EntryCount(mine) == EntryCount(theirs) { return Join() }
+    return try Join(of: mine, mineKnown, with: theirs, theirsKnown)
+  }
+
+  /// The number of entries, and the sum of their numbers, which shows whether two databases that know the
+  /// same writes have the same entries.
+  private struct EntryCount: Equatable {
+    private let count: Int64
+    private let sum: Int64
+
+    init(_ connection: Connection) throws {
+      let row = try connection.sqlite.prepared(
+        "SELECT COUNT(*), ifnull(SUM(usn & 0xFFFFFFFF), 0) FROM entry")
+      defer { row.reset() }
+      _ = try row.step()
+      (count, sum) = (row.integer(0), row.integer(1))
+    }
   }
 
   /// Compares the application's data of a receiver and a source.
@@ -123,8 +142,9 @@ extension KeyValueDatabase {
     _ join: Join, from source: Connection, to receiver: Connection
   ) throws {
     guard !join.isEmpty else { return }
-    try TextIndex.writing(join.arrivals.count + join.removals.count, on: receiver) {
+    try TextIndex.changing(join.arrivals.count + join.removals.count, on: receiver) { index in
       for removal in join.removals {
+        try index.remove(removal.row)
         try receiver.sqlite.prepared("DELETE FROM entry WHERE rowid = ?").bind(1, removal.row).run()
         receiver.note(removal.key)
       }
@@ -148,6 +168,7 @@ extension KeyValueDatabase {
         guard try theirs.step() else { continue }
         for column in Int32(0)..<10 { mine.bind(column + 1, column: column, of: theirs) }
         try mine.run()
+        try index.addLast(text: 6, of: theirs)
         receiver.note(arrival.key)
       }
     }

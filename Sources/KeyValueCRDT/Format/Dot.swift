@@ -45,7 +45,7 @@ struct Dot: Hashable {
 /// How far a database knows each author's writes: all up to a number.
 ///
 /// A version that the vector covers and that is not there was removed.
-struct VersionVector {
+struct VersionVector: Equatable {
   private(set) var writes: [AuthorID: Int64] = [:]
 
   /// Reads the list of authors.

@@ -36,6 +36,9 @@ struct Join {
     Set(arrivals.map(\.key)).union(removals.map(\.key))
   }
 
+  /// A join that changes nothing.
+  init() {}
+
   /// Compares two databases.
   ///
   /// - Throws: ``KeyValueCRDTError/authorTableInconsistency`` where an entry of either is not covered by
@@ -96,11 +99,17 @@ struct Join {
   private struct Walk {
     private let statement: Statement
     private let vector: VersionVector
+    /// True if the file's texts are UTF-8, so that they need not be converted or copied.
+    private let isPlain: Bool
+    /// The author of the last row, and the number of the last write of this author's that is known.
+    private var known = Dot(author: AuthorID(UUID()), usn: 0)
     private(set) var isAtRow = false
     private(set) var dot = Dot(author: AuthorID(UUID()), usn: 0)
 
     init(_ connection: Connection, _ vector: VersionVector) throws {
       self.vector = vector
+      isPlain =
+        try connection.sqlite.integer("SELECT encoding = 'UTF-8' FROM pragma_encoding") == 1
       // Not a kept statement: a database may be merged into itself, or within a block that reads.
       statement = try connection.sqlite.statement(
         "SELECT scope, key, authorId, usn, rowid FROM entry ORDER BY scope, key, authorId")
@@ -114,13 +123,22 @@ struct Join {
         throw DatabaseError(.corrupt, "the scope or the key of an entry is not text")
       }
       dot = Dot(author: try AuthorID(statement, 2), usn: statement.integer(3))
-      guard vector.covers(dot) else { throw KeyValueCRDTError.authorTableInconsistency }
+      if known.author != dot.author {
+        known = Dot(author: dot.author, usn: vector.writes[dot.author] ?? 0)
+      }
+      guard known.usn >= dot.usn else { throw KeyValueCRDTError.authorTableInconsistency }
     }
 
     func end() { statement.close() }
 
-    var scopeBytes: UnsafeBufferPointer<UInt8> { statement.utf8(0) }
-    var keyBytes: UnsafeBufferPointer<UInt8> { statement.utf8(1) }
+    var scopeBytes: UnsafeBufferPointer<UInt8> { bytes(0) }
+    var keyBytes: UnsafeBufferPointer<UInt8> { bytes(1) }
+
+    private func bytes(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
+      // SQLite copies a text to end it with a NUL, but not a blob.
+      isPlain ? statement.blob(column).assumingMemoryBound(to: UInt8.self) : statement.utf8(column)
+    }
+
     var key: ScopedKey { statement.scopedKey(0, 1) }
     var row: Int64 { statement.integer(4) }
   }

@@ -1,9 +1,15 @@
 internal import SQLite
 
 /// The text index beside the entries, for transactions that write many of them.
-enum TextIndex {
+struct TextIndex {
+  private let sqlite: SQLite.Database
+  /// True if whoever writes entries says so to this object; false if the index is kept otherwise.
+  private let isByHand: Bool
+
   /// Fewer entries than this are indexed one by one.
   private static let least = 200
+  /// For fewer entries than this it is not worthwhile to look at the triggers.
+  private static let leastByHand = 10
   /// To index one more entry takes about as long as to index this many when all are.
   private static let share = 4
 
@@ -21,6 +27,42 @@ enum TextIndex {
     let result = try withoutTriggers(sqlite, body)
     try sqlite.execute("INSERT INTO entryFullText (entryFullText) VALUES ('rebuild')")
     return result
+  }
+
+  /// Runs a body that removes and adds so many entries and says each to the index, and keeps it in the
+  /// cheapest way.
+  ///
+  /// A trigger makes a savepoint of each statement, and at each savepoint FTS5 writes out the words that it
+  /// has gathered; statements without triggers leave them together until the transaction ends.
+  static func changing<Result>(
+    _ count: Int, on connection: Connection, _ body: (TextIndex) throws -> Result
+  ) throws -> Result {
+    let sqlite = connection.sqlite
+    let present = try sqlite.integer("SELECT COUNT(*) FROM entry") ?? 0
+    let isAnew = count >= least && Int64(count) * Int64(share) >= present
+    guard !isAnew, count >= leastByHand, try hasOwnTriggersAlone(sqlite) else {
+      let index = TextIndex(sqlite: sqlite, isByHand: false)
+      return try writing(count, on: connection) { try body(index) }
+    }
+    return try withoutTriggers(sqlite) { try body(TextIndex(sqlite: sqlite, isByHand: true)) }
+  }
+
+  /// Takes an entry out of the index; it must still be there.
+  func remove(_ row: Int64) throws {
+    guard isByHand else { return }
+    let entry = try sqlite.prepared("SELECT text FROM entry WHERE rowid = ?").bind(1, row)
+    defer { entry.reset() }
+    guard try entry.step() else { return }
+    try sqlite.prepared(
+      "INSERT INTO entryFullText (entryFullText, rowid, text) VALUES ('delete', ?, ?)"
+    ).bind(1, row).bind(2, column: 0, of: entry).run()
+  }
+
+  /// Adds the entry that was inserted last; its text is a column of the row that a statement is at.
+  func addLast(text column: Int32, of source: Statement) throws {
+    guard isByHand else { return }
+    try sqlite.prepared("INSERT INTO entryFullText (rowid, text) VALUES (?, ?)")
+      .bind(1, sqlite.lastInsertedRow).bind(2, column: column, of: source).run()
   }
 
   /// Runs a body that changes no text and no row's number.
