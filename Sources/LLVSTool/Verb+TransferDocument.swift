@@ -64,7 +64,8 @@ extension Verb {
     return .done
   }
 
-  private static func write(
+  /// Makes a document equal to a version, and returns the number of rows that were written.
+  static func write(
     _ version: VersionNumber, _ store: Store, _ directory: DocumentDirectory, to path: String
   ) throws -> Int {
     let file = try DocumentFile.open(path)
