@@ -163,13 +163,15 @@ let package = Package(
       name: "LLVSTests",
       dependencies: [
         "LLVS", "LLVSModel", "LLVSSQLite", "LLVSProjection", "LLVSUtilities", "TestSupport",
-        "librarywriter", "TheMessage", "LoCo",
+        "librarywriter", "TheMessage", "LoCo", "Notes",
       ], resources: [.copy("Resources")]),
     // Programs on the library, small enough to be read.
     .executableTarget(
       name: "TheMessage", dependencies: ["LLVS"], path: "Sources/Samples/TheMessage"),
     .executableTarget(
       name: "LoCo", dependencies: ["LLVS", "LLVSModel"], path: "Sources/Samples/LoCo"),
+    .executableTarget(
+      name: "Notes", dependencies: ["KeyValueCRDT"], path: "Sources/Samples/Notes"),
     // A program on the library, of which tests run several at once.
     .executableTarget(
       name: "librarywriter", dependencies: ["LLVS"], path: "Tests/LibraryWriter"),
@@ -219,7 +221,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "LLVSToolTests",
-      dependencies: store + tree + ["llvs", "LLVSTool", "Reports", "TestSupport"]),
+      dependencies: store + tree + ["llvs", "Notes", "LLVSTool", "Reports", "TestSupport"]),
     // Drives the page in a browser, and so runs the program.
     .testTarget(
       name: "WebTests",

@@ -56,4 +56,20 @@ struct SamplesTests {
     try run("LoCo", "phone", "set", "nobody", "city", "x", status: 1)
     try run("LoCo", "phone", "set", "ann", "age", "7", status: 2)
   }
+
+  @Test("Notes: lines are added, replaced and found, and what is not there is told")
+  func notes() throws {
+    try run("Notes", "n.kvcrdt", "add", "shopping", "milk")
+    try run("Notes", "n.kvcrdt", "add", "shopping", "bread")
+    try run("Notes", "n.kvcrdt", "add", "todo", "call Ben")
+    try run("Notes", "n.kvcrdt", "replace", "shopping", "milk", "oat milk")
+    #expect(try run("Notes", "n.kvcrdt", "show", "shopping") == "oat milk\nbread\n")
+    #expect(try run("Notes", "n.kvcrdt") == "shopping\ntodo\n")
+    #expect(try run("Notes", "n.kvcrdt", "find", "ben") == "todo\n")
+    try run("Notes", "n.kvcrdt", "show", "nothing", status: 1)
+    try run("Notes", "n.kvcrdt", "replace", "shopping", "wine", "water", status: 1)
+    try run("Notes", "n.kvcrdt", "keep", "shopping", "2", status: 1)
+    try run("Notes", "n.kvcrdt", "eat", "shopping", status: 2)
+    try run("Notes", "/proc/none/n.kvcrdt", status: 1)
+  }
 }

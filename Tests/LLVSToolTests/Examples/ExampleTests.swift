@@ -60,7 +60,7 @@ struct ExampleTests {
     let script = """
       exec </dev/null
       mkdir -p '\(home)' '\(home)/../bin'
-      ln -s '\(MountedStore.program)' '\(home)/../bin/llvs'
+      ln -s '\(MountedStore.program)' '\(MountedStore.program("Notes"))' '\(home)/../bin/'
       unset LLVS_STORE LLVS_PAGER PAGER
       export HOME='\(home)' PATH='\(tool.directory.path)/bin':"$PATH" TZ=UTC LC_ALL=C.UTF-8 COLUMNS=100
       # What an example leaves mounted is unmounted, also where it failed.
