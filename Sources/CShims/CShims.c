@@ -17,6 +17,11 @@ int llvs_lock(int fd, int type, int waiting) {
 int64_t llvs_seek_data(int fd, int64_t offset) { return lseek(fd, offset, SEEK_DATA); }
 int64_t llvs_seek_hole(int fd, int64_t offset) { return lseek(fd, offset, SEEK_HOLE); }
 
+int64_t llvs_copy_range(int from, int to, int64_t offset, int64_t count) {
+  loff_t start = offset, target = offset;
+  return copy_file_range(from, &start, to, &target, (size_t)count, 0);
+}
+
 int llvs_fallocate(int fd, int keep, int punch, int64_t offset, int64_t length) {
   int mode = (keep || punch ? FALLOC_FL_KEEP_SIZE : 0) | (punch ? FALLOC_FL_PUNCH_HOLE : 0);
   return fallocate(fd, mode, offset, length);

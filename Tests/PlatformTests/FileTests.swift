@@ -42,6 +42,30 @@ struct FileTests {
     #expect(try file.read(100, at: 0) == Array("abcdefghijhij".utf8))
   }
 
+  @Test("a duplicate has all bytes, whatever parts they are copied in, and no file is replaced")
+  func duplicates() throws {
+    let file = try File(directory.file("f"), [.readWrite, .create])
+    let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    try file.write(bytes, at: 0)
+    try file.duplicate(to: directory.file("whole"))
+    let token = Faults.arm(
+      Faults.Plan(calls: [.write], below: directory.file("parts"), action: .short(70_001)))
+    try file.duplicate(to: directory.file("parts"))
+    Faults.disarm(token)
+    for name in ["whole", "parts"] {
+      #expect(try FileSystem.read(directory.file(name), atMost: 1 << 20) == bytes)
+    }
+    // Files of /proc say that they are empty.
+    let status = try File("/proc/self/status", .read)
+    try status.duplicate(to: directory.file("status"))
+    #expect(try !FileSystem.read(directory.file("status"), atMost: 1 << 20).isEmpty)
+    #expect(throws: SystemError.self) { try file.duplicate(to: directory.file("whole")) }
+    let full = Faults.arm(
+      Faults.Plan(calls: [.write], below: directory.file("full"), action: .fail(Errno.noSpace)))
+    defer { Faults.disarm(full) }
+    #expect(throws: SystemError.self) { try file.duplicate(to: directory.file("full")) }
+  }
+
   @Test("the n-th call of a kind below a directory fails, and no other")
   func faults() throws {
     let file = try File(directory.file("f"), [.readWrite, .create])

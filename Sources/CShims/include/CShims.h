@@ -26,6 +26,9 @@ int llvs_lock(int fd, int type, int waiting);
 int64_t llvs_seek_data(int fd, int64_t offset);
 int64_t llvs_seek_hole(int fd, int64_t offset);
 
+/// copy_file_range(2) from an offset of one file to the same offset of another.
+int64_t llvs_copy_range(int from, int to, int64_t offset, int64_t count);
+
 /// fallocate(2): keeps the size when keep is not 0; punches a hole when punch is not 0.
 int llvs_fallocate(int fd, int keep, int punch, int64_t offset, int64_t length);
 

@@ -75,16 +75,13 @@ package struct DocumentWriter {
     try? FileSystem.unlink(copy)
     do {
       if stamp != nil {
-        try File(target, .read).copy(to: copy)
+        try File(target, .read).duplicate(to: copy)
         guard try DocumentStamp(path: path) == stamp else {
           try FileSystem.unlink(copy)
           return .changed
         }
       }
-      try write(
-        export,
-        to: try FileDatabase(
-          path: copy, mode: .create, options: .document(patience: DocumentFile.patience)))
+      try write(export, toCopy: copy)
       if stamp != nil { try keepAttributes(of: target, on: copy) }
       try File(copy, .read).sync()
       guard try DocumentStamp(path: path) == stamp else {
@@ -99,6 +96,15 @@ package struct DocumentWriter {
     }
     try FileSystem.syncDirectory(directory)
     return .done
+  }
+
+  /// Writes the rows, and closes the copy, which then is one file.
+  private func write(_ export: DocumentExport, toCopy copy: String) throws {
+    let database = try FileDatabase(
+      path: copy, mode: .create, options: .document(patience: DocumentFile.patience))
+    // Nobody looks at the copy before it is whole; then it is synced at once.
+    try database.execute("PRAGMA synchronous = OFF")
+    try write(export, to: database)
   }
 
   private func keepAttributes(of source: String, on copy: String) throws {

@@ -1,0 +1,44 @@
+internal import CShims
+internal import Glibc
+
+extension File {
+  /// The most bytes that one call copies, so that a fault or a signal comes between.
+  private static let part = 1 << 27
+
+  /// Copies the file into a new one, which shares its blocks where the file system can; the caller syncs it.
+  ///
+  /// - Throws: the errors of copy_file_range(2), or of reading and writing; EEXIST if the target is there.
+  /// - Complexity: O(*n*) in the file's bytes, none of which comes into this process where the file system
+  ///   copies by itself.
+  package func duplicate(to target: String, permissions: UInt32 = 0o600) throws(SystemError) {
+    let copy = try File(target, [.readWrite, .create, .exclusive], permissions: permissions)
+    var done: UInt64 = 0
+    while true {
+      let (most, dies) = try Faults.passWrite("copy_file_range", target, Self.part)
+      let count = llvs_copy_range(
+        descriptor, copy.descriptor, Int64(clamping: done), Int64(most))
+      let code = errno
+      if dies { Faults.die() }
+      if count > 0 {
+        done += UInt64(count)
+        continue
+      }
+      if count < 0, code == EINTR { continue }
+      guard count == 0 || [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP].contains(code) else {
+        throw copy.failed("copy_file_range", code)
+      }
+      // Some file systems cannot copy, and some say at once that a file ends here.
+      return try readAndWrite(to: copy, from: done)
+    }
+  }
+
+  private func readAndWrite(to copy: File, from start: UInt64) throws(SystemError) {
+    var done = start
+    while true {
+      let bytes = try read(1 << 20, at: done)
+      if bytes.isEmpty { return }
+      try copy.write(bytes, at: done)
+      done += UInt64(bytes.count)
+    }
+  }
+}
