@@ -10,8 +10,10 @@ struct WordSearchTests {
       #"""
       mkdir -p d/sub; llvs init s -q; at='--store s'
       printf 'one\nThe Runners ran\n' > d/a; printf 'a café\n' > d/sub/b; printf 'x\0café' > d/bin
+      touch -d @1700000000 d/sub/b
       llvs import d -q $at; llvs tag first -q $at
-      printf 'walker\n' > d/a; printf 'other café\n' > d/sub/c; llvs import d -q $at
+      printf 'walker\n' > d/a; printf 'other café\n' > d/sub/c; touch -d @1700000000 d/sub/c
+      llvs import d -q $at
       v=$(llvs show first --json $at | sed 's/.*"name":"\([^"]*\)".*/\1/')
       { llvs search cafe --sort path $at; llvs search cafe --under sub -l -n 1 $at
         llvs search runner $at; echo $?; llvs search runner --history $at; echo $?
