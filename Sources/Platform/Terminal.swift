@@ -12,16 +12,41 @@ extension StandardStream {
 extension StandardStream {
   /// Reads a line as ``readLine()`` does, while the terminal shows nothing of what is typed.
   ///
-  /// - Returns: nil at the end of the stream, or if this is no terminal whose echo can be turned off.
+  /// Ctrl-C sends SIGINT to this process once the terminal shows again what is typed; a program that is
+  /// ended by it would leave the terminal silent.
+  ///
+  /// - Returns: nil at the end of the stream, after Ctrl-C, or if this is no terminal whose echo can be
+  ///   turned off.
   package func readHiddenLine() -> String? {
     var before = termios()
     guard unsafe tcgetattr(rawValue, &before) == 0 else { return nil }
     var hidden = before
-    hidden.c_lflag &= ~tcflag_t(ECHO)
+    hidden.c_lflag &= ~tcflag_t(ECHO | ISIG)
     hidden.c_lflag |= tcflag_t(ECHONL)
+    // Elements VINTR and VEOL: the key of Ctrl-C ends the line.
+    let interrupt = before.c_cc.0
+    hidden.c_cc.11 = interrupt
     guard unsafe tcsetattr(rawValue, TCSAFLUSH, &hidden) == 0 else { return nil }
-    defer { _ = unsafe tcsetattr(rawValue, TCSAFLUSH, &before) }
-    return readLine()
+    let (line, end) = readBytes(to: interrupt == 0 ? [0x0A] : [0x0A, interrupt])
+    _ = unsafe tcsetattr(rawValue, TCSAFLUSH, &before)
+    if end == interrupt {
+      raise(SIGINT)
+      return nil
+    }
+    return end == nil && line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+  }
+
+  /// Returns the bytes up to one of some others, and which one that is; nil for it at the end of the stream.
+  private func readBytes(to ends: [UInt8]) -> (bytes: [UInt8], end: UInt8?) {
+    var bytes: [UInt8] = []
+    while true {
+      var byte: UInt8 = 0
+      let count = unsafe read(rawValue, &byte, 1)
+      if count < 0, errno == EINTR { continue }
+      guard count == 1 else { return (bytes, nil) }
+      if ends.contains(byte) { return (bytes, byte) }
+      bytes.append(byte)
+    }
   }
 }
 
