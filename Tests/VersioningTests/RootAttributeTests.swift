@@ -17,13 +17,9 @@ struct RootAttributeTests {
   init() throws { directory = try TemporaryDirectory(inMemory: true) }
 
   private func set(_ work: TreeAtWork, mode: UInt32) throws {
-    try work.tree.change { state, base throws(FSError) in
-      var attributes = try work.tree.attributes(of: .root, state, base)
-      attributes.mode = mode
-      return WorkingTree.Decision(
-        concerned: [.root], operations: [.attributes(.root, attributes)]
-      ) { _ in }
-    }
+    var change = StatusChange()
+    change.mode = mode
+    #expect(try work.tree.setattr(.root, change).mode == mode)
   }
 
   @Test("a cut brings them to the store, makes no version of them, and moves no time")
@@ -57,6 +53,25 @@ struct RootAttributeTests {
     #expect(try work.tree.status(of: .root).mtime > before.mtime)
     #expect(try work.tree.status(of: .root).mode == 0o700)
     try work.check()
+  }
+
+  @Test("extended attributes of any length are recorded and found again")
+  func extended() throws {
+    let work = try TreeAtWork(directory.path)
+    let (short, long) = ([UInt8](repeating: 1, count: 10), [UInt8](repeating: 2, count: 5000))
+    try work.tree.setxattr(.root, Array("user.short".utf8), short)
+    try work.tree.setxattr(.root, Array("user.long".utf8), long)
+    for _ in 0..<2 {
+      #expect(try work.tree.getxattr(.root, Array("user.short".utf8)) == short)
+      #expect(try work.tree.getxattr(.root, Array("user.long".utf8)) == long)
+      _ = try work.cut()
+    }
+    try set(work, mode: 0o700)
+    _ = try work.cut()
+    #expect(try work.tree.getxattr(.root, Array("user.long".utf8)) == long)
+    let lost = directory.file("lost")
+    try copyTree(directory.path, to: lost, leavingOut: "tree.sqlite")
+    #expect(try TreeAtWork(lost).tree.getxattr(.root, Array("user.long".utf8)) == long)
   }
 
   @Test("they are there at the next mount, pending or recorded, also when the rows are lost")
