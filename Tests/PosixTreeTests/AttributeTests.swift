@@ -190,6 +190,24 @@ struct AttributeTests {
     try fixture.check()
   }
 
+  @Test("the root directory has attributes as others have", arguments: JournalKind.allCases)
+  func root(kind: JournalKind) throws {
+    let fixture = try FileFixture(["file": [1]], over: kind)
+    let before = try fixture.tree.status(of: .root)
+    let changed = try fixture.tree.setattr(.root, change { $0.mode = 0o1700 })
+    #expect(changed.mode == 0o1700 && changed.ctime > before.ctime)
+    #expect(changed.mtime == before.mtime)
+    #expect(try fixture.tree.setattr(.root, change { $0.mtime = time(5) }).mtime == time(5))
+    let attribute = Array("user.x".utf8)
+    try fixture.tree.setxattr(.root, attribute, [1])
+    #expect(try fixture.tree.getxattr(.root, attribute) == [1])
+    #expect(try fixture.tree.status(of: .root).mode == 0o1700)
+    #expect(try fixture.tree.setIDsLost(.root) { _ in false } == 0)
+    #expect(try fixture.tree.statedPlace(of: .root).path == .root)
+    try fixture.check()
+    try fixture.checkRestart()
+  }
+
   @Test("what the journal refuses leaves attributes, times and sizes as they were")
   func refused() throws {
     let fixture = try FileFixture(["file": [1, 2]])
