@@ -81,11 +81,13 @@ final class Checkout: @unchecked Sendable {
 
   /// Shows the rows that were prepared, and what is pending over them; ends the cut in the journal.
   ///
-  /// - Returns: what programs see of it.
+  /// - Returns: what was pending before and is pending now.
   /// - Throws: ``StoreError``; then the tree shows what it showed, and the rows are to be prepared again.
-  func publish(_ head: Head, _ difference: HeadDifference) throws(StoreError) -> HeadChanges {
+  func publish(
+    _ head: Head, _ difference: HeadDifference
+  ) throws(StoreError) -> (before: Overlay, after: Overlay) {
     let record = head.record
-    let (before, after) = try tree.publish(
+    let pending = try tree.publish(
       record.taken, left: difference.left, forgetsReaders: head.leavesHistory
     ) { pending throws(StoreError) in
       let new = try follow(head, difference, pending)
@@ -96,7 +98,16 @@ final class Checkout: @unchecked Sendable {
       return (new, epochs)
     }
     recorded.shortenLog()
-    guard record.isForeign else { return HeadChanges(emptiedBetween: before, after) }
+    return pending
+  }
+
+  /// Returns what programs see of a head that was published.
+  ///
+  /// - Throws: ``StoreError`` if the rows cannot be read.
+  func changes(
+    of head: Head, _ difference: HeadDifference, from before: Overlay, to after: Overlay
+  ) throws(StoreError) -> HeadChanges {
+    guard head.record.isForeign else { return HeadChanges(emptiedBetween: before, after) }
     return try difference.changes(from: before, to: after, over: recorded)
   }
 

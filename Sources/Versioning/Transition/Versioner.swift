@@ -76,8 +76,9 @@ package final class Versioner: Sendable {
   ) throws(StoreError) {
     try exclusively { () throws(StoreError) in
       try checkout.store.checkPresence()
-      try heal()
+      // The journal is not begun anew before the cut that is owed has ended.
       try showOwed()
+      try heal()
       var unreadable: [InodeNumber: [FileContent]] = [:]
       for _ in 0..<Self.mostAttempts {
         let cut = try CutAttempt(
@@ -199,8 +200,14 @@ package final class Versioner: Sendable {
         return TreeView(map: store.map(version?.map ?? .empty))
       }
     }
-    let changes = try checkout.publish(head, difference)
-    if !changes.notices.isEmpty || !changes.shown.isEmpty { notify(changes) }
+    let (before, after) = try checkout.publish(head, difference)
+    do throws(StoreError) {
+      let changes = try checkout.changes(of: head, difference, from: before, to: after)
+      if !changes.notices.isEmpty || !changes.shown.isEmpty { notify(changes) }
+    } catch {
+      // The head is shown, which nothing may do twice.
+      report("\(error): programs may go on seeing names as they were in the version before")
+    }
   }
 
   /// Shows a head that could not be shown before.
