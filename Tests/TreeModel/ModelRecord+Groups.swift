@@ -9,6 +9,7 @@ extension ModelRecord {
     var record = self
     for item in items { record.place(item, store, table) }
     record.joinMoves(store.head)
+    record.separate()
     var groups: [ModelGroup: [ModelItem]] = [:]
     for item in items {
       groups[ModelGroup(predecessor: item.predecessor, turn: item.turn), default: []].append(item)
@@ -47,12 +48,31 @@ extension ModelRecord {
     {
       item.predecessor = seen
       item.path = before
+      item.isWhereItStood = true
       excluded[place.directory]?.remove(place.name)
     } else if item.kind == .exclude, !isSame(before, old, new, isWhole: true) {
       item.predecessor = seen
       item.kind = .remove
       item.path = before
       excluded[place.directory]?.remove(place.name)
+    }
+  }
+
+  /// Another file may stand now where the directory of one stood: each is in a version of its own.
+  private func separate() {
+    struct Spot: Hashable {
+      let predecessor: Int
+      let path: String
+      let turn: Int
+
+      init(_ item: ModelItem) {
+        (predecessor, path, turn) = (item.predecessor, item.path, item.turn)
+      }
+    }
+    let puts = items.filter { $0.kind == .put }
+    var spots = Set(puts.filter { !$0.isWhereItStood }.map { Spot($0) })
+    for item in puts where item.isWhereItStood {
+      while !spots.insert(Spot(item)).inserted { item.turn += 1 }
     }
   }
 

@@ -6,7 +6,7 @@ import PendingTree
 package struct EditGroup: Hashable, Comparable, Sendable {
   /// The version that it is made on; nil for the time before the first one.
   package var predecessor: VersionNumber?
-  /// 0 for what the tree shows; orphans of one path are told apart from 1 on.
+  /// 0 for what the tree shows; other files of one path are told apart from 1 on.
   package var turn = 0
 
   /// Creates a group.
@@ -51,6 +51,7 @@ package struct GroupedRecording {
     self.predecessors = predecessors
     for edit in recording.edits { try place(edit, epochs) }
     try joinMoves()
+    separate()
     for edit in recording.edits {
       groups[EditGroup(on: edit.predecessor, turn: edit.turn), default: []].append(edit)
     }
@@ -77,6 +78,7 @@ package struct GroupedRecording {
       guard edit.over != nil, before != edit.path,
         try !predecessors.isSame(before, seen, isWhole: false)
       else { return }
+      edit.isWhereItStood = true
     } else {
       guard try !predecessors.isSame(before, seen, isWhole: true) else { return }
       edit.kind = .remove
@@ -100,6 +102,24 @@ package struct GroupedRecording {
     else { return false }
     guard edit.kind == .move else { return true }
     return try predecessors.isSame(edit.source, seen, isWhole: true)
+  }
+
+  /// Another file may stand now where the directory of one stood: each is in a version of its own.
+  private func separate() {
+    struct Spot: Hashable {
+      let predecessor: VersionNumber?
+      let path: TreePath
+      let turn: Int
+
+      init(_ edit: PathEdit) {
+        (predecessor, path, turn) = (edit.predecessor, edit.path, edit.turn)
+      }
+    }
+    let puts = recording.edits.filter { $0.kind == .put }
+    var spots = Set(puts.filter { !$0.isWhereItStood }.map { Spot($0) })
+    for edit in puts where edit.isWhereItStood {
+      while !spots.insert(Spot(edit)).inserted { edit.turn += 1 }
+    }
   }
 
   /// Lets changes where a directory was that moved go with the move, and those below it.

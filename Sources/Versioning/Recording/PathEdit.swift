@@ -45,8 +45,10 @@ final class PathEdit {
   /// The recorded path of a directory that moved.
   var source = TreePath.root
   var bytes: Bytes?
-  /// Orphans of one path are told apart by it; 0 for what the tree shows.
+  /// Files of one path are told apart by it, orphans and those of directories that moved; 0 for what the tree shows.
   var turn = 0
+  /// True for a file that goes where its directory stood before it moved.
+  var isWhereItStood = false
   /// The version that the change is made on.
   var predecessor: VersionNumber?
 
