@@ -13,10 +13,13 @@ struct PendingLifeTests {
     if let seed = environment["LLVS_TEST_SEED"].flatMap({ UInt64($0) }) { return seed..<(seed + 1) }
     return 0..<(environment["LLVS_TEST_LIVES"].flatMap { UInt64($0) } ?? 300)
   }()
+  /// Lives that failed once: a head had a directory where one was held (429, 7286), and two files of one path went
+  /// into one version (711).
+  private static let failed: [UInt64] = [429, 711, 7286]
 
   @Test("Whatever programs do among cuts, merges, switches and kills, nothing is lost or twice")
   func lives() {
-    for seed in Self.seeds {
+    for seed in Self.failed + Self.seeds {
       var life = Life<ModelTree>(seed: seed)
       do {
         try life.run(40)

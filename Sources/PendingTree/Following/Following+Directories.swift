@@ -65,7 +65,11 @@ extension Following {
       }
       return
     }
-    if try overlay.inode(at: place, over: base) == number { return }
+    if try isHeldInVain(number, at: place) {
+      overlay.setChange(nil, at: place)
+    } else if try overlay.inode(at: place, over: base) == number {
+      return
+    }
     if let name = try base.names(of: number).first,
       try overlay.inode(at: name, over: base) == number
     {
@@ -86,6 +90,17 @@ extension Following {
       overlay.setChange(change, at: place)
       overlay.nodes[number]?.names = [place]
     }
+  }
+
+  /// True for a directory that was held while nothing, or a file, was at its name, where the head now has a
+  /// directory again.
+  private func isHeldInVain(
+    _ number: InodeNumber, at place: InodeName
+  ) throws(BaseError) -> Bool {
+    guard let change = overlay.changes[place], change.isHeld, change.inode == number else {
+      return false
+    }
+    return try base.child(of: place.directory, named: place.name)?.inode.record.isDirectory ?? false
   }
 
   /// Two directories of one name are one: what is pending in the other goes into the head's.
