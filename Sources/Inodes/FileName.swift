@@ -6,8 +6,24 @@ package struct FileName: Hashable, Comparable, Sendable {
   package let bytes: [UInt8]
 
   /// Creates a name.
+  package init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  /// Creates a name.
+  package init(_ bytes: UnsafeRawBufferPointer) {
+    self.bytes = [UInt8](bytes)
+  }
+
+  /// Creates a name.
   package init(_ bytes: some Sequence<UInt8>) {
     self.bytes = Array(bytes)
+  }
+
+  /// Feeds the bytes to a hasher at once; an array would feed them one by one.
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(bytes.count)
+    bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
   }
 
   /// Returns true if the first name is before the second in the order of bytes.

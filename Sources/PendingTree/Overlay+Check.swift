@@ -25,7 +25,7 @@ extension Overlay {
     if !isCutting, !inCut.isEmpty {
       throw OverlayFault(invariant: "F3", description: "a list of a cut without one")
     }
-    let counted = changedNames.values.reduce(0) { $0 + $1.count }
+    let counted = changes.reduce(0) { count, _ in count + 1 }
     guard counted == changes.count else {
       throw OverlayFault(invariant: "I4", description: "\(counted) names, \(changes.count) changes")
     }

@@ -18,11 +18,9 @@ import LLVSCore
 /// INVARIANT I7: what lost its last name here gets none again, and goes unless somebody holds it.
 package struct Overlay: Sendable {
   /// What stands at names, where it is not what the recorded tree has there.
-  package internal(set) var changes = SharedMap<InodeName, NameChange>()
+  package internal(set) var changes = ChangeMap()
   /// The inodes of which something is pending, and the directories above them.
-  package internal(set) var nodes = SharedMap<InodeNumber, PendingNode>()
-  /// The names of each directory at which there are changes.
-  var changedNames = SharedMap<InodeNumber, SharedSet<FileName>>()
+  package internal(set) var nodes = NodeMap()
   /// The number of subdirectories that the changes of a directory's names add to it, where that is not 0.
   var addedSubdirectories = SharedMap<InodeNumber, Int>()
   /// The places of changed names in listings, by the directory, once a listing asked for them; no part of the image.
@@ -71,8 +69,8 @@ package struct Overlay: Sendable {
   }
 
   /// Returns the names at which a directory shows something else than the recorded tree.
-  package func changedNames(of directory: InodeNumber) -> SharedSet<FileName> {
-    changedNames[directory] ?? SharedSet()
+  package func changedNames(of directory: InodeNumber) -> ChangedNames {
+    changes.names(of: directory)
   }
 
   /// Returns the number of subdirectories that a directory shows, where the recorded tree has so many in it.
@@ -114,17 +112,14 @@ package struct Overlay: Sendable {
 }
 
 extension Overlay {
-  /// Sets or removes a change and keeps ``changedNames`` in step.
+  /// Sets or removes a change and notes it for the next cut.
   mutating func setChange(_ change: NameChange?, at place: InodeName) {
     noteSubdirectories(from: changes[place], to: change, in: place.directory)
     changes[place] = change
     if change != nil {
       sinceCut.places.insert(place)
-      changedNames[place.directory, default: SharedSet()].insert(place.name)
     } else {
       sinceCut.places.remove(place)
-      changedNames[place.directory]?.remove(place.name)
-      if changedNames[place.directory]?.isEmpty ?? false { changedNames[place.directory] = nil }
       forgetCookie(of: place)
     }
   }
@@ -157,9 +152,7 @@ extension Overlay {
 
   /// Takes the last name of a node, which lives on for those who hold it. Attributes go with the name.
   mutating func makeOrphan(_ number: InodeNumber, _ reason: Orphan) {
-    nodes[number]?.hasNewAttributes = false
-    nodes[number]?.names = []
-    nodes[number]?.orphan = reason
+    nodes[number]?.becomeOrphan(reason)
     orphans.insert(number)
     sinceCut.inodes.insert(number)
   }

@@ -4,8 +4,23 @@ package import LLVSCore
 ///
 /// A copy is a save: it costs one reference and shares everything.
 package struct FileContent: Hashable, Sendable {
+  /// A value of the store, outside of the files that show it: most have none, or the same one in several states.
+  private final class Base: Hashable, Sendable {
+    let stored: StoredContent
+
+    init(_ stored: StoredContent) { self.stored = stored }
+
+    static func == (a: Base, b: Base) -> Bool { a === b || a.stored == b.stored }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(stored) }
+  }
+
+  private var shared: Base?
   /// The value that ``Extent/base`` extents read; nil while there is none.
-  package var base: StoredContent?
+  package var base: StoredContent? {
+    get { shared?.stored }
+    set { shared = newValue.map { Base($0) } }
+  }
   package var extents: ExtentList
   package var size: UInt64
 
@@ -17,14 +32,14 @@ package struct FileContent: Hashable, Sendable {
 
   /// A file that shows a value of the store.
   package init(stored: StoredContent) {
-    base = stored
+    shared = Base(stored)
     extents = ExtentList(baseLength: stored.length)
     size = stored.length
   }
 
   /// A file read back from a checkpoint.
   package init(base: StoredContent?, extents: ExtentList, size: UInt64) {
-    self.base = base
+    shared = base.map { Base($0) }
     self.extents = extents
     self.size = size
   }

@@ -53,10 +53,7 @@ extension Overlay {
   ) {
     let before = changes[place]
     let hidesRecorded = before?.hidesRecorded ?? (over != nil)
-    nodes[place.directory]?.stamp = stamp
-    nodes[place.directory]?.changed = change.time
-    nodes[place.directory]?.attributes.mtime = change.time
-    nodes[place.directory]?.hasSetTime = false
+    nodes[place.directory]?.noteBytes(change.time, stamp)
     if !isCutting, isRecorded(number, at: place, hidesRecorded) {
       return setChange(nil, at: place)
     }
@@ -105,9 +102,7 @@ extension Overlay {
   private mutating func lose(
     _ number: InodeNumber, _ place: InodeName, isKept: Bool, _ time: Attributes.Time
   ) {
-    nodes[number]?.names.removeAll { $0 == place }
-    nodes[number]?.changed = time
-    nodes[number]?.stamp = stamp
+    nodes[number]?.lose(place, time, stamp)
     guard nodes[number]?.names.isEmpty ?? false else { return }
     if isKept { makeOrphan(number, .gone) } else { forget(number) }
   }
@@ -163,10 +158,7 @@ extension Overlay {
   private mutating func move(
     _ number: InodeNumber, _ from: InodeName, _ to: InodeName, _ time: Attributes.Time
   ) {
-    nodes[number]?.names.removeAll { $0 == from || $0 == to }
-    nodes[number]?.names.append(to)
-    nodes[number]?.changed = time
-    nodes[number]?.stamp = stamp
+    nodes[number]?.move(from, to, time, stamp)
     sinceCut.inodes.insert(number)
   }
 
@@ -213,72 +205,22 @@ extension Overlay {
     _ number: InodeNumber, _ flags: Change.WriteFlags, _ seen: Epoch?, _ time: Attributes.Time,
     _ body: (inout FileContent) -> Void
   ) {
-    guard var node = nodes[number], var file = node.file else { return }
-    if !node.isPending { node.seen = epochShown(of: number, under: node) }
-    if let seen { node.seen = node.seen.map { min($0, seen) } ?? seen }
-    if node.hasSetTime, file.saved == nil, !file.isUnsaved {
-      // The time that utimensat(2) gave the bytes of before stays theirs.
-      file.saved = PendingFile.Save(
-        content: file.content, mtime: node.attributes.mtime, time: node.changed, seen: node.seen,
-        hasSetTime: true, isFirm: true)
-    }
-    if !file.isUnsaved, file.saved?.broken == nil { file.saved?.broken = time }
-    let isFirst = !file.isUnsaved || file.isNeverSaved && file.content.size == 0
-    file.isSteady = (file.isSteady || isFirst) && flags.contains(.steady)
-    file.isMapped = file.isMapped || flags.contains(.mapped)
-    file.isUnsaved = true
-    body(&file.content)
-    node.file = file
-    node.attributes.mtime = time
-    node.hasSetTime = false
-    node.changed = time
-    node.stamp = stamp
-    nodes[number] = node
-    sinceCut.inodes.insert(number)
-  }
-
-  /// The epoch that is shown of bytes that become pending: that of the pending names they stand under, if older.
-  private func epochShown(of number: InodeNumber, under node: PendingNode) -> Epoch {
-    if case .detached(_, _, let epoch)? = node.orphan { return epoch }
-    return node.names.lazy.compactMap { changes[$0]?.epoch }.reduce(epoch, min)
+    let isFile =
+      nodes[number]?.alter(flags, seen, time, stamp, epoch, under: changes, body) ?? false
+    if isFile { sinceCut.inodes.insert(number) }
   }
 
   mutating func save(_ number: InodeNumber, _ time: Attributes.Time, isFirm: Bool) {
-    guard var node = nodes[number], var file = node.file else { return }
-    guard file.isUnsaved else {
-      if isFirm, file.saved != nil { nodes[number]?.file?.saved?.isFirm = true }
-      return
-    }
-    sinceCut.inodes.insert(number)
-    if let last = file.saved, last.isFirm || last.hadQuiet(of: settle) { file.counted = last }
-    file.saved = PendingFile.Save(
-      content: file.content, mtime: node.attributes.mtime, time: time, seen: node.seen,
-      hasSetTime: node.hasSetTime, isFirm: isFirm, isSteady: file.isSteady)
-    file.isUnsaved = false
-    file.isNeverSaved = false
-    file.isMapped = false
-    file.isSteady = true
-    node.file = file
-    node.stamp = stamp
-    nodes[number] = node
+    let isNew = nodes[number]?.save(time, stamp, isFirm: isFirm, settle: settle) ?? false
+    if isNew { sinceCut.inodes.insert(number) }
   }
 
   private mutating func set(
     _ attributes: Attributes, of number: InodeNumber, _ time: Attributes.Time, setsTime: Bool
   ) {
-    guard var node = nodes[number] else { return }
-    if !node.isPending { node.seen = epochShown(of: number, under: node) }
-    if setsTime || attributes.mtime != node.attributes.mtime { node.hasSetTime = true }
-    node.attributes = attributes
-    // Attributes go with the last name.
-    node.hasNewAttributes = node.orphan == nil
-    if let file = node.file, !file.isUnsaved {
-      node.file?.saved?.mtime = attributes.mtime
-      node.file?.saved?.hasSetTime = node.hasSetTime
-    }
-    node.changed = time
-    node.stamp = stamp
-    nodes[number] = node
+    guard
+      nodes[number]?.set(attributes, time, stamp, epoch, under: changes, setsTime: setsTime) != nil
+    else { return }
     sinceCut.inodes.insert(number)
   }
 }

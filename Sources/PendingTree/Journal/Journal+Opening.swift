@@ -155,7 +155,7 @@ extension Journal {
     _ file: File, _ number: UInt32, _ names: [String], in directory: String, owner: JournalOwner,
     lastCut: UInt64, report: @escaping @Sendable (String) -> Void
   ) throws(StoreError) -> OpenedJournal {
-    var reader = try JournalReader(file, bootID: owner.bootID)
+    let reader = try JournalReader(file, bootID: owner.bootID)
     let header = reader.header
     guard header.storeID == owner.storeID else {
       throw .invalid(
@@ -168,7 +168,7 @@ extension Journal {
         "\(file.path): a copy of the header was damaged; the other one is whole")
     }
     var replay = JournalReplay(lastCut: lastCut)
-    let end = try read(&reader, number, into: &replay, in: directory, &recovery)
+    let end = try read(reader, number, into: &replay, in: directory, &recovery)
     recovery.records = replay.count
     if let cut = replay.foreignCut ?? (header.cut > lastCut ? header.cut : nil) {
       recovery.losses.append(
@@ -198,16 +198,35 @@ extension Journal {
 
   /// Reads all records up to the end, or the first that is damaged; returns where that is.
   private static func read(
-    _ reader: inout JournalReader, _ number: UInt32, into replay: inout JournalReplay,
+    _ reader: JournalReader, _ number: UInt32, into replay: inout JournalReplay,
     in directory: String, _ recovery: inout JournalRecovery
   ) throws(StoreError) -> UInt64 {
+    // One thread reads and decodes while the other applies.
+    let company = ForkJoin(name: "llvs-journal")
+    let batches = JournalBatches(reader)
+    var batch = try batches.next()
     while true {
-      let at = reader.offset
-      switch try reader.next() {
+      let (next, end) = try company.both(
+        { () throws(StoreError) in batch.isLast ? batch : try batches.next() },
+        beside: { () throws(StoreError) in
+          try take(batch, of: number, into: &replay, in: directory, &recovery)
+        })
+      if let end { return end }
+      batch = next
+    }
+  }
+
+  /// Takes over records; returns where the last one of the file ends, if it is among them.
+  private static func take(
+    _ batch: JournalBatches.Batch, of number: UInt32, into replay: inout JournalReplay,
+    in directory: String, _ recovery: inout JournalRecovery
+  ) throws(StoreError) -> UInt64? {
+    for (at, item) in batch.items {
+      switch item {
       case .record(let record): replay.take(record, at: at)
       case .bytes(let sum, let isWhole):
         replay.take(JournalReplay.Run(source: number, sum: sum, at: at, isBad: !isWhole))
-      case .end: return reader.offset
+      case .end: return at
       case .damaged:
         let name = JournalFile.name(number)
         let kept = try StoreError.wrapping { () throws(SystemError) in
@@ -217,11 +236,12 @@ extension Journal {
           return "\(place)/\(name)"
         }
         recovery.losses.append(
-          "\(directory)/\(name): the record at byte \(reader.offset) is damaged. What was changed after it "
+          "\(directory)/\(name): the record at byte \(at) is damaged. What was changed after it "
             + "is lost; the file is kept as \(kept)")
-        return reader.offset
+        return at
       }
     }
+    return nil
   }
 
   /// Opens all data files, and finds the bytes that are not there.

@@ -24,9 +24,9 @@ extension Change.Operation: JournalCoded {
   }
 
   func encode(into bytes: inout [UInt8]) {
-    func put(_ tag: Tag, _ values: any JournalCoded...) {
+    func put<each Value: JournalCoded>(_ tag: Tag, _ values: repeat each Value) {
       bytes.append(tag.rawValue)
-      for value in values { value.encode(into: &bytes) }
+      repeat (each values).encode(into: &bytes)
     }
     switch self {
     case .node(let number, let node): put(.node, number, node)

@@ -72,12 +72,14 @@ extension FileContent: JournalCoded {
   }
   init?(from reader: inout ByteReader) {
     guard let base: StoredContent? = reader.optional(), let size = UInt64(from: &reader),
-      let all = [Extent](from: &reader)
+      let count = UInt32(from: &reader), count <= reader.remaining
     else { return nil }
     var extents = ExtentList()
     var reach: UInt64 = 0
-    for extent in all {
-      guard extent.start >= reach, extent.end <= size else { return nil }
+    for _ in 0..<count {
+      guard let extent = Extent(from: &reader), extent.start >= reach, extent.end <= size else {
+        return nil
+      }
       reach = extent.end
       extents.put(extent)
     }

@@ -33,7 +33,7 @@ extension InodeName: JournalCoded {
     bytes.append(counted: name.bytes)
   }
   init?(from reader: inout ByteReader) {
-    guard let directory = InodeNumber(from: &reader), let name = reader.counted(),
+    guard let directory = InodeNumber(from: &reader), let name = reader.countedBytes(),
       name.count <= 255
     else { return nil }
     self.init(directory: directory, name: FileName(name))
@@ -84,24 +84,31 @@ struct CodedAttributes: JournalCoded {
   init(_ attributes: Attributes) { self.attributes = attributes }
 
   func encode(into bytes: inout [UInt8]) {
-    var fields: [UInt8] = []
-    attributes.encode(into: &fields)
+    // Nearly all are short: their length is a byte.
+    let start = bytes.count
+    bytes.append(0)
+    attributes.encode(into: &bytes)
+    let length = bytes.count - start - 1
+    if length < 0x80 { return bytes[start] = UInt8(length) }
+    let fields = Array(bytes[(start + 1)...])
+    bytes.removeSubrange(start...)
     bytes.append(counted: fields)
   }
   init?(from reader: inout ByteReader) {
-    guard let fields = reader.counted(),
-      let attributes = fields.withUnsafeBytes({ Attributes(decoding: $0) })
-    else { return nil }
+    guard let fields = reader.countedBytes(), let attributes = Attributes(decoding: fields) else {
+      return nil
+    }
     self.attributes = attributes
   }
 }
 
 extension ByteReader {
   /// Reads counted bytes: a varint and as many bytes.
-  mutating func counted() -> [UInt8]? {
-    guard let count = varint(), count <= UInt64(remaining), let bytes = take(Int(count)) else {
-      return nil
-    }
-    return Array(bytes)
+  mutating func counted() -> [UInt8]? { countedBytes().map { Array($0) } }
+
+  /// Reads counted bytes; the result points into the reader's bytes.
+  mutating func countedBytes() -> UnsafeRawBufferPointer? {
+    guard let count = varint(), count <= UInt64(remaining) else { return nil }
+    return take(Int(count))
   }
 }

@@ -10,7 +10,7 @@ package enum JournalRecord: Hashable, Sendable {
   /// The image begins: the epoch and the stamp of the overlay, and whether a cut is under way.
   case image(epoch: Epoch, stamp: ChangeStamp, isCutting: Bool)
   /// A node of the image.
-  case node(InodeNumber, PendingNode)
+  indirect case node(InodeNumber, PendingNode)
   /// A change of a name, of the image.
   case name(InodeName, NameChange)
   /// The version that an epoch stands for, by the store's number of it.

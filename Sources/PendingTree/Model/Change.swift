@@ -23,7 +23,7 @@ package struct Change: Hashable, Sendable {
   /// What a program did. `seen` is what the writer had seen, where that is older than what is shown.
   package enum Operation: Hashable, Sendable {
     /// An inode of the recorded tree that later changes concern, as it is shown.
-    case node(InodeNumber, PendingNode)
+    indirect case node(InodeNumber, PendingNode)
     /// A new file or directory; one that `isSaved` is taken by the next version as it is.
     case create(
       InodeNumber, at: InodeName, kind: EntryKind, attributes: Attributes, content: FileContent,

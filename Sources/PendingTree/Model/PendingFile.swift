@@ -16,10 +16,38 @@ package struct PendingFile: Hashable, Sendable {
   /// The newest save that no version took.
   package var saved: Save?
   /// The newest save that was followed by quiet, if ``saved`` is newer.
-  package var counted: Save?
-
+  package var counted: Save? {
+    get { rare?.counted }
+    set { setRare(Rare(counted: newValue, taken: taken)) }
+  }
   /// What the newest version has that took it, if one did since the file became known here.
-  package var taken: FileContent?
+  package var taken: FileContent? {
+    get { rare?.taken }
+    set { setRare(Rare(counted: counted, taken: newValue)) }
+  }
+
+  /// What few files have, outside of those that have none of it.
+  private final class Rare: Hashable, Sendable {
+    let counted: Save?
+    let taken: FileContent?
+
+    init(counted: Save?, taken: FileContent?) { (self.counted, self.taken) = (counted, taken) }
+
+    static func == (a: Rare, b: Rare) -> Bool {
+      a === b || a.counted == b.counted && a.taken == b.taken
+    }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(counted)
+      hasher.combine(taken)
+    }
+  }
+
+  private var rare: Rare?
+
+  private mutating func setRare(_ new: Rare) {
+    rare = new.counted == nil && new.taken == nil ? nil : new
+  }
 
   /// A saved state: what a version may take.
   package struct Save: Hashable, Sendable {

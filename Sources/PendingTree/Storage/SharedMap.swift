@@ -13,6 +13,8 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// An element where it is kept. It has a value but while that is changed.
   struct Slot: Sendable {
+    /// The key's hash, so that no key is hashed again when a bucket is split.
+    let hash: Int
     let key: Key
     var value: Value?
   }
@@ -46,26 +48,32 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// The bucket of a key. Needs at least one bucket.
-  private func place(of key: Key) -> Place {
-    let hash = key.hashValue
+  /// The bucket of a hash. Needs at least one bucket.
+  private func place(of hash: Int) -> Place {
     let half = 1 << (Int.bitWidth - 1 - buckets.leadingZeroBitCount)
     let wide = hash & (half * 2 - 1)
     return Place(wide < buckets ? wide : hash & (half - 1))
   }
 
   private mutating func addBucket() {
-    if buckets & (Self.groupSize - 1) == 0 { groups.append([]) }
+    if buckets & (Self.groupSize - 1) == 0 {
+      groups.append([])
+      // A map of a few elements has a few buckets.
+      if buckets > 0 { groups[groups.count - 1].reserveCapacity(Self.groupSize) }
+    }
     groups[groups.count - 1].append([])
     buckets += 1
     guard buckets > 1 else { return }
     // The new bucket takes its part of the one whose hashes it has been told apart from.
     let new = buckets - 1
     let old = Place(new - 1 << (Int.bitWidth - 1 - new.leadingZeroBitCount))
-    let all = groups[old.group][old.bucket]
-    groups[old.group][old.bucket] = []
+    var all = Bucket()
+    swap(&all, &groups[old.group][old.bucket])
+    let to = Place(new)
+    groups[old.group][old.bucket].reserveCapacity(Self.fill + 2)
+    groups[to.group][to.bucket].reserveCapacity(Self.fill + 2)
     for element in all {
-      let place = place(of: element.key)
+      let place = place(of: element.hash)
       groups[place.group][place.bucket].append(element)
     }
   }
@@ -78,24 +86,27 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   package subscript(key: Key) -> Value? {
     get {
       guard count > 0 else { return nil }
-      let place = place(of: key)
-      guard let index = index(of: key, at: place) else { return nil }
+      let hash = key.hashValue
+      let place = place(of: hash)
+      guard let index = index(of: key, hash, at: place) else { return nil }
       return groups[place.group][place.bucket][index].value
     }
     set {
       if buckets == 0 { addBucket() }
-      let place = place(of: key)
-      switch (index(of: key, at: place), newValue) {
+      let hash = key.hashValue
+      let place = place(of: hash)
+      switch (index(of: key, hash, at: place), newValue) {
       case (nil, nil): break
       case (let index?, let value?): groups[place.group][place.bucket][index].value = value
       case (let index?, nil): remove(at: index, place)
-      case (nil, let value?): insert(key, value, at: place)
+      case (nil, let value?): insert(key, hash, value, at: place)
       }
     }
     _modify {
       if buckets == 0 { addBucket() }
-      let place = place(of: key)
-      if let index = index(of: key, at: place) {
+      let hash = key.hashValue
+      let place = place(of: hash)
+      if let index = index(of: key, hash, at: place) {
         // The element is changed where it is; it is empty only until its removal here.
         defer {
           if groups[place.group][place.bucket][index].value == nil { remove(at: index, place) }
@@ -103,7 +114,7 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         yield &groups[place.group][place.bucket][index].value
       } else {
         var value: Value?
-        defer { if let value { insert(key, value, at: place) } }
+        defer { if let value { insert(key, hash, value, at: place) } }
         yield &value
       }
     }
@@ -114,8 +125,9 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     get { self[key] ?? value() }
     _modify {
       if buckets == 0 { addBucket() }
-      let place = place(of: key)
-      let found = index(of: key, at: place)
+      let hash = key.hashValue
+      let place = place(of: hash)
+      let found = index(of: key, hash, at: place)
       var changed: Value
       if let found, let old = groups[place.group][place.bucket][found].value {
         changed = old
@@ -128,21 +140,35 @@ package struct SharedMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if let found {
           groups[place.group][place.bucket][found].value = changed
         } else {
-          insert(key, changed, at: place)
+          insert(key, hash, changed, at: place)
         }
       }
       yield &changed
     }
   }
 
-  private func index(of key: Key, at place: Place) -> Int? {
-    groups[place.group][place.bucket].firstIndex { $0.key == key }
+  private func index(of key: Key, _ hash: Int, at place: Place) -> Int? {
+    // Through a pointer no element is copied to be looked at.
+    groups[place.group][place.bucket].withUnsafeBufferPointer { slots in
+      for index in slots.indices where slots[index].hash == hash && slots[index].key == key {
+        return index
+      }
+      return nil
+    }
   }
 
-  private mutating func insert(_ key: Key, _ value: Value, at place: Place) {
-    groups[place.group][place.bucket].append(Slot(key: key, value: value))
+  private mutating func insert(_ key: Key, _ hash: Int, _ value: Value, at place: Place) {
+    groups[place.group][place.bucket].append(Slot(hash: hash, key: key, value: value))
     count += 1
     if count > buckets * Self.fill { addBucket() }
+  }
+
+  /// Puts a value at a key that has none; a copy goes on sharing what has not changed.
+  mutating func insert(_ value: @autoclosure () -> Value, ifAbsent key: Key) {
+    if buckets == 0 { addBucket() }
+    let hash = key.hashValue
+    let place = place(of: hash)
+    if index(of: key, hash, at: place) == nil { insert(key, hash, value(), at: place) }
   }
 
   private mutating func remove(at index: Int, _ place: Place) {

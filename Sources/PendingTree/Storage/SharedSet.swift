@@ -18,8 +18,7 @@ package struct SharedSet<Member: Hashable & Sendable>: Hashable, Sendable {
 
   /// Makes something a member.
   package mutating func insert(_ member: Member) {
-    // A copy goes on sharing what has not changed.
-    if !contains(member) { members[member] = Nothing() }
+    members.insert(Nothing(), ifAbsent: member)
   }
 
   /// Removes a member, if it is one.

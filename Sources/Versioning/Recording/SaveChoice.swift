@@ -9,7 +9,7 @@ package struct SaveChoice: Sendable {
   /// The nanoseconds in which no write must follow a save.
   package var settle: UInt64
   /// The files as they are now that an overdue cut had its quiet; none for another cut.
-  package var later = SharedMap<InodeNumber, PendingNode>()
+  package var later = NodeMap()
   /// Bytes of files that cannot be read, which no version takes.
   package var unreadable: [InodeNumber: [FileContent]] = [:]
 

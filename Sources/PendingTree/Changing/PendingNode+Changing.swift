@@ -1,0 +1,130 @@
+import Inodes
+import LLVSCore
+
+// Changes of a node where it stands: a copy of it would share its lists, and a change would copy those too.
+
+extension PendingNode {
+  // MARK: - Names
+
+  /// The bytes changed, or the names in a directory.
+  mutating func noteBytes(_ time: Attributes.Time, _ stamp: ChangeStamp) {
+    attributes.mtime = time
+    hasSetTime = false
+    changed = time
+    self.stamp = stamp
+  }
+
+  mutating func lose(_ place: InodeName, _ time: Attributes.Time, _ stamp: ChangeStamp) {
+    names.removeAll { $0 == place }
+    changed = time
+    self.stamp = stamp
+  }
+
+  mutating func move(
+    _ from: InodeName, _ to: InodeName, _ time: Attributes.Time, _ stamp: ChangeStamp
+  ) {
+    names.removeAll { $0 == from || $0 == to }
+    names.append(to)
+    changed = time
+    self.stamp = stamp
+  }
+
+  /// The last name went. Attributes go with it.
+  mutating func becomeOrphan(_ reason: Orphan) {
+    hasNewAttributes = false
+    names = []
+    orphan = reason
+  }
+
+  // MARK: - Bytes and attributes
+
+  /// Notes the epoch that whoever makes bytes or attributes pending has seen: that of the pending names they
+  /// stand under, if older than the tree's.
+  private mutating func notePending(in epoch: Epoch, under changes: ChangeMap) {
+    guard !isPending else { return }
+    if case .detached(_, _, let shown)? = orphan { return seen = shown }
+    seen = names.lazy.compactMap { changes[$0]?.epoch }.reduce(epoch, min)
+  }
+
+  /// Changes the bytes; false for a directory.
+  mutating func alter(
+    _ flags: Change.WriteFlags, _ seen: Epoch?, _ time: Attributes.Time, _ stamp: ChangeStamp,
+    _ epoch: Epoch, under changes: ChangeMap, _ body: (inout FileContent) -> Void
+  ) -> Bool {
+    guard !isDirectory, file != nil else { return false }
+    notePending(in: epoch, under: changes)
+    if let seen { self.seen = self.seen.map { min($0, seen) } ?? seen }
+    if hasSetTime { keepSetTime() }
+    file?.alter(flags, time, body)
+    noteBytes(time, stamp)
+    return true
+  }
+
+  /// The time that utimensat(2) gave the bytes of before stays theirs.
+  private mutating func keepSetTime() {
+    guard let file, file.saved == nil, !file.isUnsaved else { return }
+    self.file?.saved = PendingFile.Save(
+      content: file.content, mtime: attributes.mtime, time: changed, seen: seen,
+      hasSetTime: true, isFirm: true)
+  }
+
+  /// Saves what the file shows; false if all of it was saved already.
+  mutating func save(
+    _ time: Attributes.Time, _ stamp: ChangeStamp, isFirm: Bool, settle: UInt64
+  ) -> Bool {
+    guard let isUnsaved = file?.isUnsaved else { return false }
+    guard isUnsaved else {
+      if isFirm, file?.saved != nil { file?.saved?.isFirm = true }
+      return false
+    }
+    file?.save(
+      mtime: attributes.mtime, time, seen: seen, hasSetTime: hasSetTime, isFirm: isFirm,
+      settle: settle)
+    self.stamp = stamp
+    return true
+  }
+
+  mutating func set(
+    _ new: Attributes, _ time: Attributes.Time, _ stamp: ChangeStamp, _ epoch: Epoch,
+    under changes: ChangeMap, setsTime: Bool
+  ) {
+    notePending(in: epoch, under: changes)
+    if setsTime || new.mtime != attributes.mtime { hasSetTime = true }
+    attributes = new
+    // Attributes go with the last name.
+    hasNewAttributes = orphan == nil
+    if let isUnsaved = file?.isUnsaved, !isUnsaved {
+      file?.saved?.mtime = new.mtime
+      file?.saved?.hasSetTime = hasSetTime
+    }
+    changed = time
+    self.stamp = stamp
+  }
+}
+
+extension PendingFile {
+  fileprivate mutating func alter(
+    _ flags: Change.WriteFlags, _ time: Attributes.Time, _ body: (inout FileContent) -> Void
+  ) {
+    if !isUnsaved, saved?.broken == nil { saved?.broken = time }
+    let isFirst = !isUnsaved || isNeverSaved && content.size == 0
+    isSteady = (isSteady || isFirst) && flags.contains(.steady)
+    isMapped = isMapped || flags.contains(.mapped)
+    isUnsaved = true
+    body(&content)
+  }
+
+  fileprivate mutating func save(
+    mtime: Attributes.Time?, _ time: Attributes.Time, seen: Epoch?, hasSetTime: Bool,
+    isFirm: Bool, settle: UInt64
+  ) {
+    if let last = saved, last.isFirm || last.hadQuiet(of: settle) { counted = last }
+    saved = PendingFile.Save(
+      content: content, mtime: mtime, time: time, seen: seen, hasSetTime: hasSetTime,
+      isFirm: isFirm, isSteady: isSteady)
+    isUnsaved = false
+    isNeverSaved = false
+    isMapped = false
+    isSteady = true
+  }
+}
