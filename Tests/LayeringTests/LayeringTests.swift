@@ -110,7 +110,7 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     [
       "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "WorkingTree",
       "Grammar", "TreeNames", "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "ObjectStores",
-      "KeyValueCRDT", "RecordedTree", "Inodes", "Search", "SQLite", "Platform",
+      "KeyValueCRDT", "RecordedTree", "PendingTree", "Inodes", "Search", "SQLite", "Platform",
     ], "The tool stands on top of everything."
   ),
   ("llvs", ["LLVSTool", "Platform"], "The program is the tool's entry and nothing else."),
