@@ -25,7 +25,7 @@ package final class SearchIndex {
   static let batchLimit = 32 << 20
   /// Words are gathered in so many bytes of memory before they are written. SQLite's own 1 MiB makes
   /// many small parts, which are then merged again and again.
-  private static let hashSize = 8 << 20
+  private static let hashSize = 4 << 20
   /// With more values than this for each that the head has, the index is made anew.
   private static let wasteLimit = 4
 
