@@ -34,8 +34,7 @@ extension ControlService {
     versioner.noteSettings()
     // The reply has the requested values, even if another handle has changed them since.
     let changed = assignments.map { "\($0.name.rawValue)=\(scratch.text(of: $0.name))" }
-    settingsChanged.withLock { $0 += 1 }
-    settingsChanged.broadcast()
+    noteChangedSettings()
     var fields = assignments.map { ReplyField($0.name.rawValue, scratch.text(of: $0.name)) }
     // A program may be installed later, so the setting is taken; but a slip is noticed now.
     let missing = assignments.flatMap { scratch.missingPrograms(of: $0.name) }
@@ -44,6 +43,28 @@ extension ControlService {
     }
     let notes = missing.map { "; \(PrintableText.text(Array($0.utf8))) is not installed here" }
     return CommandResult(changed.joined(separator: " ") + notes.joined(), fields)
+  }
+
+  /// Wakes the threads that follow the settings and the peers.
+  func noteChangedSettings() {
+    settingsChanged.withLock { $0 += 1 }
+    settingsChanged.broadcast()
+  }
+
+  /// Makes autosync look again for what it has to do.
+  func wakeAutosync() {
+    // The lock is taken once, so that the thread either looks after this or is waiting already.
+    settingsChanged.withLock { _ in }
+    settingsChanged.broadcast()
+  }
+
+  /// Gives the store another id, for a machine that was set back while the store was open.
+  func renewReplica() throws(ControlError) -> CommandResult {
+    let renewed = try translating { () throws(StoreError) in try store.renewReplica() }
+    log.add("set", "the store has the new replica id \(renewed)")
+    return CommandResult(
+      "replica=\(renewed); what is written from now on has another writer",
+      [ReplyField("replica", renewed)])
   }
 
   /// Changes settings of peers: all of them or none.

@@ -42,7 +42,7 @@ package final class ControlService: Sendable {
   let busyPeers = Monitor<Set<String>>([])
   /// The commands that run, as the status shows them; its lock is a leaf.
   let underWay = Monitor(UnderWay())
-  /// A counter that changes with the settings, for threads that wait for that.
+  /// A counter that changes with the settings and the peers, for threads that wait for that.
   let settingsChanged: Monitor<UInt64> = Monitor(0)
   private let isInterrupted = Atomic<Bool>(false)
 
@@ -138,6 +138,7 @@ package final class ControlService: Sendable {
     case .switchTo(let target, let line): return try switchTo(target, line: line, context)
     case .set(let assignments): return try set(assignments)
     case .setPeers(let assignments): return try set(assignments)
+    case .renewReplica: return try renewReplica()
     case .adopt(let peer, let writer): return try adopt(writer, at: peer, context)
     case .key(let peer, let request): return try key(peer, request, context)
     case .settings(let names): return try list(names)

@@ -15,6 +15,9 @@ extension ControlCommand {
     package var into: [UInt8] = []
     /// The version that the new one is based on; nil for the head.
     package var base: String?
+    /// The device and the inode that the caller sees the directory by, which another container may see as
+    /// another directory; nil if that makes no difference.
+    package var identity: [UInt64]?
     /// What the new version says of itself.
     package var message: String?
     /// True if a document of other data is taken.

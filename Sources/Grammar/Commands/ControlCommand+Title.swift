@@ -33,6 +33,7 @@ extension ControlCommand {
     case .set(let assignments): Self.title("set", assignments.map(\.name.rawValue))
     case .setPeers(let assignments):
       Self.title("set", assignments.map { "\($0.peer).\($0.name.rawValue)" })
+    case .renewReplica: "set replica"
     case .adopt(let peer, let writer): Self.title("adopt", [peer, writer])
     case .key(let peer, let request): Self.title("key", [request.word, peer])
     case .settings: "set"

@@ -10,7 +10,8 @@ extension ControlCommand {
     ("sync", "sync [PEER...]"),
     (
       "import",
-      "import /DIRECTORY|kvcrdt:/FILE#DIRECTORY [into PATH] [on VERSION] [unrelated] [as MESSAGE]"
+      "import /DIRECTORY|kvcrdt:/FILE#DIRECTORY [into PATH] [on VERSION] [unrelated] [as MESSAGE] "
+        + "[same DEVICE:INODE]"
     ),
     ("restore", "restore VERSION [PATH...]"),
     ("undo", "undo"),
@@ -20,7 +21,7 @@ extension ControlCommand {
     ("tag", "tag [NAME [VERSION] [--force] | --delete NAME | --rename NAME NEW]"),
     ("settle", "settle PATH|--all [ours|theirs|theirs.N|base|VERSION]"),
     ("conflicts", "conflicts [PATH]"),
-    ("set", "set [NAME...|NAME=VALUE...|PEER.NAME=VALUE...]"),
+    ("set", "set [NAME...|NAME=VALUE...|PEER.NAME=VALUE...|replica=new]"),
     ("ignore", "ignore [PATTERN... | --check PATH...]"),
     ("untrack", "untrack PATH..."),
     ("verify", "verify [PEER]"),
@@ -160,6 +161,13 @@ extension ControlCommand {
       case "on": result.base = try arguments.text("a version")
       case "unrelated": result.isUnrelated = true
       case "as": result.message = try arguments.text("a message")
+      case "same":
+        let numbers = try arguments.text("a device and an inode").split(separator: ":")
+          .map { UInt64($0) }
+        guard numbers.count == 2, let device = numbers[0], let inode = numbers[1] else {
+          throw arguments.misused("\"same\" is followed by DEVICE:INODE")
+        }
+        result.identity = [device, inode]
       default: throw arguments.misused("\"\(word)\" is one word too many")
       }
     }
@@ -221,6 +229,10 @@ extension ControlCommand {
     var assignments: [StoreSettings.Assignment] = []
     var names: [StoreSettings.Name] = []
     var ofPeers: [PeerSettings.Assignment] = []
+    if arguments.rest.count == 1, arguments.rest.first == Array("replica=new".utf8) {
+      _ = arguments.takeFirst()
+      return .renewReplica
+    }
     while let word = try arguments.textIfAny() {
       if let equals = word.firstIndex(of: "=") {
         let (name, value) = (String(word[..<equals]), String(word[word.index(after: equals)...]))

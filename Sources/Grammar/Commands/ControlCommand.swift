@@ -50,6 +50,8 @@ package enum ControlCommand: Hashable, Sendable {
   case set([StoreSettings.Assignment])
   /// Changes settings of peers.
   case setPeers([PeerSettings.Assignment])
+  /// Gives the store another id, as one that was copied has.
+  case renewReplica
   /// Lists the named settings; all of them without names.
   case settings([StoreSettings.Name])
   /// Adds lines to the store's own ignore patterns; without any, lists them.

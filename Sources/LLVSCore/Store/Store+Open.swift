@@ -384,5 +384,5 @@ extension Store {
     }
   }
 
-  private static func newReplicaID() -> String { SystemRandom.hex(16) }
+  static func newReplicaID() -> String { SystemRandom.hex(16) }
 }

@@ -34,8 +34,8 @@ public final class Store: Sendable {
   package let mode: AccessMode
   /// 16 bytes that name the store; copies share them.
   package let storeID: [UInt8]
-  /// The id of this copy of the store: `cp -a` makes a copy with another.
-  package let replicaID: String
+  /// The id of this copy of the store: `cp -a` makes a copy with another, ``renewReplica()`` too.
+  package var replicaID: String { replica.withLock { $0 } }
 
   /// The versions, heads, settings and peers.
   package let catalog: Catalog
@@ -62,8 +62,9 @@ public final class Store: Sendable {
   // Held during a write transaction, I/O included: only writers acquire it. It guards the version
   // that was committed last by this process.
   let writeLock = Mutex<VersionRecord?>(nil)
-  // A leaf lock.
+  // Leaf locks.
   let published: Mutex<State>
+  let replica: Mutex<String>
   /// The version whose values were asked for last; a leaf lock.
   let lastAsked = Mutex<VersionRecord?>(nil)
   /// The listeners for new versions; a leaf lock, not held while they are called.
@@ -96,7 +97,7 @@ public final class Store: Sendable {
     path = parts.path
     mode = parts.mode
     storeID = parts.storeID
-    replicaID = parts.replicaID
+    replica = Mutex(parts.replicaID)
     catalog = parts.catalog
     records = parts.records
     index = parts.index

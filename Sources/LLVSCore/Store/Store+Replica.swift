@@ -1,0 +1,34 @@
+internal import Synchronization
+
+extension Store {
+  /// The setting with the ids that the store had before.
+  private static let formerSetting = "replica.former"
+
+  /// The ids that the store had before ``renewReplica()``.
+  package func formerReplicaIDs() throws(StoreError) -> [String] {
+    let text = try state().settings[Store.formerSetting] ?? []
+    return String(decoding: text, as: UTF8.self).split(separator: " ").map(String.init)
+  }
+
+  /// Gives this copy of the store another id, so that what is written from now on has another writer.
+  ///
+  /// A store that is copied or restored gets one by itself when it is opened. This is for a machine that was
+  /// set back while the store was open: the store cannot see that, and what it wrote in the time that is gone
+  /// may be elsewhere under the same writer.
+  ///
+  /// - Returns: the new id.
+  /// - Throws: ``StoreError/readOnly`` for a reader; the errors of a write otherwise, with the id as it was.
+  package func renewReplica() throws(StoreError) -> String {
+    guard mode == .writer else { throw .readOnly }
+    let former = try formerReplicaIDs() + [replicaID]
+    try write { (transaction) throws(StoreError) in
+      transaction.set(Store.formerSetting, to: Array(former.joined(separator: " ").utf8))
+    }
+    let renewed = Store.newReplicaID()
+    try catalog.write { (database) throws(StoreError) in
+      try catalog.setProperty("replica", Array(renewed.utf8), in: database)
+    }
+    replica.withLock { $0 = renewed }
+    return renewed
+  }
+}
