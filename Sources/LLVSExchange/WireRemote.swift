@@ -103,6 +103,8 @@ package struct ExchangeReport: Sendable {
 
   /// Sentences without a period for whoever asked for the exchange.
   package var notes: [String] = []
+  /// True if both sides are as the last exchange left them, so that its notes hold still.
+  package var isAsBefore = false
 
   /// Creates an empty report.
   package init() {}

@@ -206,6 +206,7 @@ struct StatusText {
         if let count = peer["toSend"] as? Int, count > 0 {
           parts.append("\(Self.some(count, "version")) to send")
         }
+        parts += peer["notes"] as? [String] ?? []
         return "  \(peer["name"] as? String ?? "?"): \(parts.joined(separator: "; "))"
       }
   }

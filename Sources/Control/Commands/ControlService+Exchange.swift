@@ -271,7 +271,7 @@ extension ControlService {
     update(peer) { state in
       switch half {
       case .retrieve: state.retrieved(report)
-      case .send: state.sent(newest: newest, without: numbers)
+      case .send: state.sent(report, newest: newest, without: numbers)
       }
       if let fault = unsent.first {
         state.failed = TimestampText.now()
@@ -339,6 +339,7 @@ extension ControlService {
       }
     }
     guard before != address else { return }
+    noteChangedSettings()
     log.add("peer", "\(name): \(before == nil ? "added" : "changed"), \(Self.shown(address))")
   }
 
@@ -354,6 +355,7 @@ extension ControlService {
         return try store.peers().first { $0.name == name }
       }
     }
+    noteChangedSettings()
     if let known { log.add("peer", "\(name): forgotten, it was \(Self.shown(known.address))") }
   }
 

@@ -211,6 +211,7 @@ extension ControlService {
       if state.refused > 0 { parts.append("\(state.refused) refused: \(state.refusal)") }
       if state.waiting > 0 { parts.append("\(state.waiting) not whole yet") }
       if count > 0 { parts.append("\(count) version\(count == 1 ? "" : "s") to send") }
+      parts += state.notes
       lines.append((peer.name, parts.joined(separator: "; ")))
       values.append(
         .record([
@@ -221,6 +222,7 @@ extension ControlService {
           ReplyField("message", state.message), ReplyField("toSend", count),
           ReplyField("refused", state.refused), ReplyField("refusal", state.refusal),
           ReplyField("waiting", state.waiting),
+          ReplyField("notes", .list(state.notes.map { .text($0) })),
           ReplyField("direction", settings.direction.rawValue),
         ]))
     }

@@ -18,6 +18,12 @@ struct PeerState: Hashable, Sendable {
   var refusal = ""
   /// The number of versions of which the last retrieval found only a part.
   var waiting = 0
+  /// Sentences without a period about what the last retrieval and the last send left.
+  var notes: [String] { takingNotes + sendingNotes.filter { !takingNotes.contains($0) } }
+  private var takingNotes: [String] = []
+  private var sendingNotes: [String] = []
+  /// The most notes that are kept of each half.
+  private static let noteLimit = 20
   /// True if the user said that the place may be used though it holds other things.
   var isWelcome = false
 
@@ -41,6 +47,8 @@ struct PeerState: Hashable, Sendable {
       case "refused": refused = Int(value) ?? 0
       case "refusal": refusal = value
       case "waiting": waiting = Int(value) ?? 0
+      case "taking": takingNotes.append(value)
+      case "sending": sendingNotes.append(value)
       case "welcome": isWelcome = value == "1"
       default: break
       }
@@ -59,6 +67,8 @@ struct PeerState: Hashable, Sendable {
       lines.append("refusal=\(Self.line(refusal))")
     }
     if waiting > 0 { lines.append("waiting=\(waiting)") }
+    lines += takingNotes.map { "taking=\(Self.line($0))" }
+    lines += sendingNotes.map { "sending=\(Self.line($0))" }
     if isWelcome { lines.append("welcome=1") }
     lines.append("sent=\(sent)")
     lines.append("taken=\(taken)")
@@ -75,11 +85,13 @@ struct PeerState: Hashable, Sendable {
     refused = report.refused.count
     refusal = report.refused.first?.reason ?? ""
     waiting = report.waiting.count
+    if !report.isAsBefore { takingNotes = Array(report.notes.prefix(Self.noteLimit)) }
   }
 
   /// Records the outcome of a send. `newest` was the greatest number before it; `unsent` has the
   /// numbers of the versions that could not be sent.
-  mutating func sent(newest: UInt32, without unsent: [UInt32]) {
+  mutating func sent(_ report: ExchangeReport, newest: UInt32, without unsent: [UInt32]) {
+    if !report.isAsBefore { sendingNotes = Array(report.notes.prefix(Self.noteLimit)) }
     // The peer has all versions before the first unsent one, and all after it except the unsent
     // ones.
     sent = unsent.min().map { $0 - 1 } ?? newest
