@@ -1,30 +1,38 @@
+import Documents
 import Grammar
 package import LLVSCore
 import Platform
 
 /// Syncs with all peers at the interval of the setting `autosync`, varied at random by up to a
 /// quarter, so that replicas with equal timers do not all sync at the same time. It makes no
-/// versions while too little space is free, and merges nothing with `automerge=off`.
+/// versions while too little space is free, and merges nothing with `automerge=off`. While it is set,
+/// documents are also synced when their files change (``DocumentWatch``).
 ///
-/// - Concurrency: a thread of its own.
+/// - Concurrency: two threads of its own.
 package final class Autosync: Sendable {
   private let service: ControlService
   private let thread = ServiceThread()
+  private let documents: DocumentWatch
 
   /// Prepares the thread; ``start()`` starts it.
   package init(_ service: ControlService) {
     self.service = service
+    documents = DocumentWatch(wake: { [service] in service.wakeAutosync() })
   }
 
   /// Starts the thread.
   ///
   /// - Throws: ``StoreError/system(_:)`` if no thread can be started.
   package func start() throws(StoreError) {
-    try StoreError.wrapping { () throws(SystemError) in try thread.start { [self] in run() } }
+    try StoreError.wrapping { () throws(SystemError) in
+      try documents.start()
+      try thread.start { [self] in run() }
+    }
   }
 
   /// Ends the thread, and the exchange that it is in, and waits until it has ended.
   package func stop() {
+    documents.stop()
     thread.end {
       // The lock is taken once, so that the thread either sees that it must end or is waiting
       // already.
@@ -43,21 +51,60 @@ package final class Autosync: Sendable {
     while !thread.isEnding {
       let seen = service.settingsChanged.withLock { $0 }
       let interval = service.settings.autosync
-      // A changed setting starts a new interval.
-      let isChanged = service.settingsChanged.wait(nanoseconds: interval.map(Self.jittered)) {
-        (changes) -> Bool? in
-        changes != seen || thread.isEnding ? true : nil
-      }
-      if thread.isEnding { return }
-      if isChanged != true, interval != nil { sync() }
+      followDocuments(interval != nil)
+      // A changed setting, or another peer, starts a new interval.
+      waitForChange(of: seen, interval.map { SystemClock.monotonic() + Self.jittered($0) })
     }
   }
 
-  private func sync() {
+  /// Syncs documents when they are due until the time is up, and all peers then; ends before where settings
+  /// or peers change.
+  private func waitForChange(of seen: UInt64, _ end: UInt64?) {
+    while true {
+      let due = documents.due
+      let now = SystemClock.monotonic()
+      let next = [end, due].compactMap { $0 }.min()
+      let wake = service.settingsChanged.wait(nanoseconds: next.map { $0 > now ? $0 - now : 0 }) {
+        (changes) -> Wake? in
+        if changes != seen || thread.isEnding { return .changed }
+        return due == nil && documents.due != nil ? .document : nil
+      }
+      switch wake {
+      case .changed: return
+      case .document: continue
+      case nil: break
+      }
+      if let end, SystemClock.monotonic() >= end { return sync([]) }
+      syncDocuments()
+    }
+  }
+
+  private enum Wake { case changed, document }
+
+  private func followDocuments(_ isOn: Bool) {
+    var addresses: [String: DocumentAddress] = [:]
+    if isOn {
+      for peer in (try? service.allPeers()) ?? [] {
+        guard case .document(let address)? = try? PeerAddress(peer.address) else { continue }
+        addresses[peer.name] = address
+      }
+    }
+    documents.follow(addresses)
+  }
+
+  /// Syncs the documents that somebody else changed and that rest now.
+  private func syncDocuments() {
+    let names = documents.take(at: SystemClock.monotonic())
+      .filter { !DocumentMemory.shared.isUntouched($0.address, service.store) }.map(\.name)
+    if !names.isEmpty { sync(names) }
+  }
+
+  /// Syncs peers, all of them without names.
+  private func sync(_ names: [String]) {
     do throws(ControlError) {
       guard try !service.allPeers().isEmpty else { return }
       let context = CommandContext(isCancelled: { [self] in thread.isEnding }, isAutomatic: true)
-      _ = try service.run(.sync(peers: []), context: context)
+      _ = try service.run(.sync(peers: names), context: context)
     } catch {
       // The service has recorded the error in the log and in the status.
     }

@@ -1,0 +1,177 @@
+internal import CShims
+internal import Glibc
+internal import Synchronization
+
+/// The names in directories that programs change, as inotify(7) tells them. What another machine changes on a
+/// file server is not told.
+///
+/// - Concurrency: one thread calls ``changes()``, any the other methods; the lock is a leaf.
+package final class DirectoryWatch: Sendable {
+  /// A name that was made, written or replaced in a directory.
+  package struct Change: Hashable, Sendable {
+    /// The path of the directory, as it was given.
+    package var directory: String
+    /// The name; nil where any of the directory's may have changed, as before the watch began.
+    package var name: String?
+
+    /// Creates a change.
+    package init(directory: String, name: String?) {
+      self.directory = directory
+      self.name = name
+    }
+  }
+
+  private struct State {
+    var wanted: Set<String> = []
+    /// The directories by the numbers of their watches.
+    var watched: [Int32: String] = [:]
+    var isEnded = false
+  }
+
+  private static let events =
+    UInt32(IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE)
+  /// The time after which directories are looked for again that were not there, in milliseconds.
+  private static let pause: Int32 = 30_000
+
+  private let state = Mutex(State())
+  private let queue: Int32
+  /// A pipe that ends the wait.
+  private let ends: [Int32]
+
+  /// Creates a watch of no directories.
+  ///
+  /// - Throws: the error of inotify_init1(2) or pipe2(2): EMFILE when the user has too many.
+  package init() throws(SystemError) {
+    let queue = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+    guard queue >= 0 else { throw SystemError(errno: errno, call: "inotify_init1") }
+    var ends: [Int32] = [-1, -1]
+    guard unsafe llvs_pipe(&ends) == 0 else {
+      let code = errno
+      close(queue)
+      throw SystemError(errno: code, call: "pipe2")
+    }
+    self.queue = queue
+    self.ends = ends
+  }
+
+  deinit { for end in [queue] + ends { close(end) } }
+
+  /// Sets the directories that are watched; one that is not there is watched once it is.
+  package func watch(_ directories: Set<String>) {
+    let isNew = state.withLock { state in
+      defer { state.wanted = directories }
+      return state.wanted != directories
+    }
+    if isNew { wake() }
+  }
+
+  /// Makes ``changes()`` return nil, now and later.
+  package func end() {
+    state.withLock { $0.isEnded = true }
+    wake()
+  }
+
+  private func wake() {
+    var byte: UInt8 = 0
+    // A full pipe wakes as well.
+    _ = unsafe write(ends[1], &byte, 1)
+  }
+
+  /// Waits for changes; each directory that begins to be watched is one. Nil once ``end()`` was called.
+  package func changes() -> [Change]? {
+    while true {
+      var changes = follow()
+      if state.withLock({ $0.isEnded }) { return nil }
+      if changes.isEmpty {
+        let isMissing = state.withLock { $0.watched.count < $0.wanted.count }
+        var waiting = [
+          pollfd(fd: queue, events: Int16(POLLIN), revents: 0),
+          pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0),
+        ]
+        guard unsafe poll(&waiting, 2, isMissing ? Self.pause : -1) > 0 else { continue }
+        if waiting[1].revents != 0 { drain() }
+        if waiting[0].revents != 0 { changes = read() }
+      }
+      if !changes.isEmpty { return changes }
+    }
+  }
+
+  private func drain() {
+    var bytes = [UInt8](repeating: 0, count: 64)
+    _ = unsafe bytes.withUnsafeMutableBytes {
+      unsafe Glibc.read(ends[0], $0.baseAddress, $0.count)
+    }
+  }
+
+  /// Begins and ends watches so that they are those that are wanted.
+  private func follow() -> [Change] {
+    let (missing, surplus) = state.withLock { state in
+      let known = Set(state.watched.values)
+      return (
+        state.wanted.subtracting(known), state.watched.filter { !state.wanted.contains($0.value) }
+      )
+    }
+    for (number, _) in surplus {
+      inotify_rm_watch(queue, number)
+      state.withLock { $0.watched[number] = nil }
+    }
+    var changes: [Change] = []
+    for directory in missing.sorted() {
+      let number = unsafe inotify_add_watch(queue, directory, Self.events | UInt32(IN_ONLYDIR))
+      guard number >= 0 else { continue }
+      state.withLock { $0.watched[number] = directory }
+      changes.append(Change(directory: directory, name: nil))
+    }
+    return changes
+  }
+
+  private func read() -> [Change] {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = unsafe bytes.withUnsafeMutableBytes {
+      unsafe Glibc.read(queue, $0.baseAddress, $0.count)
+    }
+    guard count > 0 else { return [] }
+    return state.withLock { state in
+      var changes: [Change] = []
+      for event in Self.events(in: bytes.prefix(count)) {
+        if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
+          changes += state.watched.values.map { Change(directory: $0, name: nil) }
+        } else if let directory = state.watched[event.watch] {
+          if event.mask & UInt32(IN_IGNORED) != 0 { state.watched[event.watch] = nil }
+          let change = Change(
+            directory: directory, name: event.mask & UInt32(IN_IGNORED) != 0 ? nil : event.name)
+          if changes.last != change { changes.append(change) }
+        }
+      }
+      return changes
+    }
+  }
+
+  private struct Event {
+    var watch: Int32
+    var mask: UInt32
+    var name: String
+  }
+
+  /// Splits what inotify(7) gave: the number of the watch, a mask, a cookie, the length of the name with its
+  /// padding, and the name.
+  private static func events(in bytes: ArraySlice<UInt8>) -> [Event] {
+    let header = MemoryLayout<inotify_event>.size
+    var events: [Event] = []
+    var rest = bytes
+    while rest.count >= header {
+      let words = unsafe Array(rest.prefix(header)).withUnsafeBytes { bytes in
+        (0..<4).map { unsafe bytes.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self) }
+      }
+      let length = Int(words[3])
+      guard rest.count - header >= length else { break }
+      let name = rest.dropFirst(header).prefix(length).prefix { $0 != 0 }
+      events.append(
+        Event(
+          watch: Int32(bitPattern: words[0]), mask: words[1],
+          name: String(decoding: name, as: UTF8.self)))
+      rest = rest.dropFirst(header + length)
+    }
+    return events
+  }
+}
