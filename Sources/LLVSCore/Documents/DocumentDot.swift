@@ -1,5 +1,5 @@
 /// The id of an author in documents: 16 bytes, compared as bytes.
-package struct DocumentAuthor: Hashable, Comparable, Sendable {
+package struct DocumentAuthor: Hashable, Comparable, Sendable, CustomStringConvertible {
   private let high: UInt64
   private let low: UInt64
 
@@ -35,12 +35,25 @@ package struct DocumentAuthor: Hashable, Comparable, Sendable {
     low = words.1 & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
   }
 
+  /// True if it may stand for a writer of versions; ids that programs make at random are of another version.
+  package var isOfWriter: Bool { high & 0xF000 == 0x8000 }
+
   /// The 16 bytes.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(bigEndian: high)
     bytes.append(bigEndian: low)
     return bytes
+  }
+
+  /// The id as UUIDs are written.
+  package var description: String {
+    let digits = bytes.map { byte in
+      let text = String(byte, radix: 16, uppercase: true)
+      return text.count == 1 ? "0" + text : text
+    }
+    let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16]
+    return groups.map { digits[$0].joined() }.joined(separator: "-")
   }
 
   package static func < (a: DocumentAuthor, b: DocumentAuthor) -> Bool {
@@ -69,8 +82,13 @@ package struct DocumentDot: Hashable, Comparable, Sendable {
   package init(of node: HistoryNode, writer: String?, in directory: DocumentDirectory) {
     let name = writer ?? node.id.rawValue
     author = DocumentAuthor(writer: Array(name.utf8), directory: directory)
+    usn = Self.usn(of: node)
+  }
+
+  /// The number of what a version writes; its first bits are the version's generation.
+  package static func usn(of node: HistoryNode) -> Int64 {
     let hash = Digest.of(Array(node.id.rawValue.utf8)).words.0 >> 40
-    usn = Int64(node.generation) << 24 | Int64(hash)
+    return Int64(node.generation) << 24 | Int64(hash)
   }
 
   package static func < (a: DocumentDot, b: DocumentDot) -> Bool {

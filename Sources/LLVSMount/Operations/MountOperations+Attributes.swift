@@ -1,3 +1,4 @@
+import Control
 import FuseSession
 import HistoryTree
 import LLVSCore
@@ -85,9 +86,13 @@ extension MountOperations {
   ) {
     do throws(FSError) {
       let name = Self.bytes(name)
-      reply.value(
-        Self.isMeta(node)
-          ? try meta.getxattr(node.rawValue, name) : try tree.getxattr(node.rawValue, name))
+      guard !Self.isMeta(node) else {
+        return reply.value(try meta.getxattr(node.rawValue, name))
+      }
+      if let value = try control.documentAttribute(name, of: node.rawValue) {
+        return reply.value(value)
+      }
+      reply.value(try tree.getxattr(node.rawValue, name))
     } catch {
       reply.error(errno(of: error))
     }
