@@ -69,16 +69,12 @@ extension Verb {
     _ version: VersionNumber, _ store: Store, _ directory: DocumentDirectory, to path: String
   ) throws -> Int {
     let file = try DocumentFile.open(path)
-    let document =
-      try file?.snapshot()
-      ?? DocumentSnapshot(authors: [], entries: []) { _ throws(StoreError) in [] }
-    let comparison = try DocumentComparison(document, directory, with: version, in: store)
-    if let problem = comparison.problem() { throw problem }
-    guard !comparison.hasNews else {
+    let document = try file?.snapshot() ?? .empty
+    let sync = DocumentSync(store, DocumentAddress(path: path, directory: directory))
+    guard let export = try sync.outgoing(to: document, at: version)?.export else {
       throw ControlError(
         .refused, "\(path) holds what that version does not know; import it first")
     }
-    let export = try DocumentExport(comparison, at: version, in: store)
     var stamp = file?.stamp
     if stamp == nil { stamp = try DocumentStamp(path: path) }
     file?.close()

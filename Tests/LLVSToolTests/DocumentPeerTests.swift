@@ -8,7 +8,7 @@ import Testing
 struct DocumentPeerTests {
   /// Runs a script in a mount whose peer `app` is the document `$d`, with the directory `notes`;
   /// `app` writes the document and `try` tells how a command of the control file ends.
-  private func inMount(_ script: String) throws -> String {
+  private func inMount(_ script: String, seconds: Int = 60) throws -> String {
     var output = ""
     try MountedStore.with(settings: ["settle=1h"]) { mounted in
       output = try mounted.shell(
@@ -20,9 +20,12 @@ struct DocumentPeerTests {
         sql() { python3 -c "import sqlite3, sys
         c = sqlite3.connect(sys.argv[1], isolation_level=None)
         for s in sys.argv[2:]: c.execute(s)" "$d" "$@"; }
+        dots() { python3 -c "import sqlite3, sys
+        for a, n in sqlite3.connect(sys.argv[1]).execute('SELECT hex(authorId), usn FROM entry '
+          'WHERE scope = ? AND key = ?', sys.argv[2:]): print(a, n)" "$d" "$@"; }
         llvs peer app "kvcrdt:$d#notes" -q
         \(script)
-        """
+        """, seconds: seconds
       ).output
     }
     return output
@@ -77,6 +80,17 @@ struct DocumentPeerTests {
       llvs sync -q; llvs document "$d" conflicts | wc -l; llvs document "$d" get note
       """)
     #expect(output == "1\nno conflicts\nmine\n0\nmine\n", "\(output)")
+  }
+
+  @Test("undo of what came from a document reaches the document")
+  func undoImport() throws {
+    let output = try inMount(
+      """
+      app note 'one'; llvs sync -q; app note 'two'; app other 'three'; llvs sync -q
+      llvs undo -q; cat notes/note; echo; ls notes; llvs sync -q; llvs document "$d" list
+      llvs document "$d" get note; llvs document "$d" conflicts; llvs sync -q; cat notes/note
+      """)
+    #expect(output == "one\nnote\nnote\none\none", "\(output)")
   }
 
   @Test("a document that is gone is refused, and an empty file in its place is written anew")
@@ -167,7 +181,10 @@ struct DocumentPeerTests {
       c.commit()" "$d" 1001 "INSERT INTO author VALUES (?, 'phone', 1, '2026-01-01 00:00:00.000')"
       try sync; printf '' > "$d"
       llvs sync | grep -o '[0-9]* authors are new to .*'; llvs document "$d" get a
-      llvs document "$d" authors | grep -c phone
+      llvs document "$d" authors | grep -c phone; try sync; llvs sync | grep -c 'authors are new'
+      llvs status | grep -o '[0-9]* authors are new to .*'
+      llvs status --json | grep -c '"notes":\\["1002 authors are new'
+      echo two > a; try sync; llvs status | grep -c 'authors are new'
       """)
     #expect(
       output == """
@@ -175,8 +192,77 @@ struct DocumentPeerTests {
         not merge it into an open document.
         one
         1001
+        0
+        1002 authors are new to notes.kvcrdt: programs with the original library can open it, but \
+        not merge it into an open document
+        1
+        0
 
         """, "\(output)")
+  }
+
+  @Test("extended attributes tell what a file is in the document")
+  func attributes() throws {
+    let output = try inMount(
+      """
+      app note 'one'; llvs document "$d" put note two --scope list; try sync; cd notes
+      tell() { getfattr --absolute-names --only-values -n user.llvs.$1 "$2" 2>&1; echo; }
+      for name in type scope scopedkey; do tell $name note; tell $name list/note; done
+      test "$(tell dots note | tr -d -)" = "$(dots '' note)" || echo other dots
+      echo '{}' > settings; setfattr -n user.mime_type -v application/json settings; tell type settings
+      printf '\\377' > list/bytes; tell type list/bytes; touch ../outside; tell type ../outside
+      getfattr -d -m - note; tell state note
+      """)
+    #expect(
+      output == """
+        text
+        text
+
+        list
+        note
+        note
+        json
+        blob
+        ../outside: user.llvs.type: No such attribute
+
+        committed
+
+        """, "\(output)")
+  }
+
+  @Test("a document that a program changes is synced by itself where that is on")
+  func noticed() throws {
+    let output = try inMount(
+      """
+      until_same() { for i in $(seq 300); do [ "$(cat "$1" 2>&1)" = "$2" ] && return; sleep 0.1; done; echo "$1 is not $2"; }
+      app note 'one'; try 'set autosync=1d'; until_same notes/note one
+      begin=$(date +%s%N); app note 'two'; until_same notes/note two
+      [ $(($(date +%s%N) - begin)) -ge 2000000000 ] || echo 'before it was quiet'
+      mv "$d" "$w/doc/new"; printf three | llvs document "$w/doc/new" put note; mv "$w/doc/new" "$d"
+      until_same notes/note three; echo four > notes/here; try sync
+      count() { llvs log | wc -l; }; before=$(count); sleep 11; [ $(count) = $before ] || echo 'synced again'
+      try 'set autosync=off'; app note 'five'; sleep 4; cat notes/note; echo
+      """, seconds: 120)
+    #expect(output == "three\n", "\(output)")
+  }
+
+  @Test("a machine that was set back under its mount is noticed, and goes on under another name")
+  func setBack() throws {
+    let output = try inMount(
+      """
+      cd "$w"; mkdir m; llvs mount s m -q; cd m; llvs peer app "kvcrdt:$d" -q
+      echo one > note; try sync; cd ..; llvs unmount m -q; cp -a s kept; rm kept/lock
+      llvs mount s m -q; cd m; echo two > note; try sync; cd ..; llvs unmount m -q
+      find s -mindepth 1 -maxdepth 1 ! -name lock -exec rm -r {} +; cp -a kept/. s
+      llvs mount s m -q; cd m; for i in 1 2; do echo $i > other; try commit; done
+      cp "$d" "$w/before"; try retrieve; try send; cmp "$d" "$w/before"; try 'set replica=new'
+      try sync; llvs conflicts --json | grep -o '"path":"note"' | sort -u
+      llvs document "$d" conflicts | grep -c note
+      echo three > note; try sync; llvs document "$d" get note; llvs document "$d" get other
+      cd ..; llvs unmount m -q
+      """)
+    #expect(
+      output == "Bad message\nBad message\n\"path\":\"note\"\n1\nthree\n2\n", "\(output)")
   }
 
   @Test("a document that a program keeps locked is left for later")
@@ -214,6 +300,34 @@ struct DocumentPeerTests {
         No space left on device
         notes.kvcrdt
         Read-only file system
+        two
+
+        """, "\(output)")
+  }
+
+  @Test(
+    "a document that its reader may not write is read, and stays as it was",
+    .enabled(if: SystemProcess.user == 0))
+  func denied() throws {
+    let output = try inMount(
+      """
+      mkdir "$w/home"; chown 65534:65534 "$w/home"; cd "$w/home"; app a 'one'
+      as() { setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$w/home" "$@"; }
+      other() { as '\(MountedStore.program)' "$@" --store s 2>&1; }
+      as '\(MountedStore.program)' init s -q; other peer app "kvcrdt:$d" -q; other sync -q; other show head:a; echo
+      put() { as mkdir -p x; as sh -c "echo $1 > x/a"; other import x -q; }
+      put two; cp -a "$d" "$w/before"; other sync | grep -o 'Permission denied' | head -1; cmp "$d" "$w/before"
+      ls -A "$w/doc"; chown -R 65534:65534 "$w/doc"; chmod 444 "$d"
+      other sync | grep -o 'Permission denied' | head -1; cmp "$d" "$w/before"; ls -A "$w/doc"
+      chmod 644 "$d"; other sync -q; llvs document "$d" get a
+      """)
+    #expect(
+      output == """
+        one
+        Permission denied
+        notes.kvcrdt
+        Permission denied
+        notes.kvcrdt
         two
 
         """, "\(output)")

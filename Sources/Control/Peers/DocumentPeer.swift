@@ -30,11 +30,16 @@ struct DocumentPeer: RemoteLayout {
   ) throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
     guard try isOnItsLine(store, &report) else { return report }
-    if DocumentMemory.shared.isUntouched(address, store) { return report }
+    report.isAsBefore = DocumentMemory.shared.isUntouched(address, store)
+    if report.isAsBefore { return report }
     let main = try retrieve(address.path, into: store, &report)
-    if main == nil, try wasThere(store), try !Self.isThere(address.path) {
-      throw .unreachable(
-        "\(address.path) was there before and is gone; an empty file in its place is written anew")
+    if main == nil {
+      if try wasThere(store), try !Self.isThere(address.path) {
+        throw .unreachable(
+          "\(address.path) was there before and is gone; an empty file in its place is written anew"
+        )
+      }
+      _ = try take(.empty, into: store, &report)
     }
     for path in ConflictCopies.paths(of: address.path) {
       if control.isCancelled() { throw .cancelled }
@@ -57,34 +62,24 @@ struct DocumentPeer: RemoteLayout {
     }
     guard let file else { return nil }
     let document = try Self.translating { () throws(DocumentProblem) in try file.snapshot() }
+    return try take(document, into: store, &report)
+  }
+
+  /// Takes what is new in what a document says; returns whether there was something.
+  private func take(
+    _ document: DocumentSnapshot, into store: Store, _ report: inout ExchangeReport
+  ) throws(StoreError) -> Bool {
     let head = try store.state().head
-    let comparison = try DocumentComparison(
-      document, address.directory, with: head, in: store)
-    if let problem = comparison.problem(allowingUnrelated: isUnrelatedAllowed) {
-      throw DocumentProblem.advised(problem, address).asStoreError
-    }
-    let line = try line(of: head, store)
-    var made: [VersionNumber] = []
-    let hasNews = comparison.hasNews
     let limits = RewriteLimits(
       try store.state().settings[RewriteLimits.settingName], most: Self.rewritesADay)
-    if hasNews {
-      let plan = try DocumentImport(comparison, under: head, in: store)
-      made = try store.write { transaction throws(StoreError) in
-        try plan.add(to: transaction, line: line, message: "from \(address.name)")
-      }
-    } else if let head,
-      let rewrite = try DocumentRewrite(
-        comparison, at: head, in: store,
-        mayRewrite: limits.mayRewrite)
-    {
-      made = try store.write { transaction throws(StoreError) in
-        if limits.hasChanged { transaction.set(RewriteLimits.settingName, to: limits.text) }
-        return try rewrite.add(to: transaction, on: head, line: line)
-      }
+    let taken = try DocumentSync(store, address).take(
+      document, at: head, line: try line(of: head, store), message: "from \(address.name)",
+      allowingUnrelated: isUnrelatedAllowed, mayRewrite: limits.mayRewrite
+    ) { transaction throws(StoreError) in
+      if limits.hasChanged { transaction.set(RewriteLimits.settingName, to: limits.text) }
     }
-    for number in made { report.taken.append(try store.graph.node(number).id) }
-    return hasNews
+    for number in taken.versions { report.taken.append(try store.graph.node(number).id) }
+    return taken.isNews
   }
 
   // MARK: Sending
@@ -92,7 +87,8 @@ struct DocumentPeer: RemoteLayout {
   func send(from store: Store, _ control: ExchangeControl) throws(StoreError) -> ExchangeReport {
     var report = ExchangeReport()
     guard try isOnItsLine(store, &report), let head = try store.state().head else { return report }
-    if DocumentMemory.shared.isUntouched(address, store) { return report }
+    report.isAsBefore = DocumentMemory.shared.isUntouched(address, store)
+    if report.isAsBefore { return report }
     for _ in 0..<Self.attempts {
       if control.isCancelled() { throw .cancelled }
       let outcome = try write(head, from: store, &report)
@@ -109,7 +105,7 @@ struct DocumentPeer: RemoteLayout {
     let file = try Self.translating { () throws(DocumentProblem) in
       try DocumentFile.open(address.path)
     }
-    var document = DocumentSnapshot(authors: [], entries: []) { _ throws(StoreError) in [] }
+    var document = DocumentSnapshot.empty
     if let file {
       document = try Self.translating { () throws(DocumentProblem) in try file.snapshot() }
     }
@@ -117,16 +113,11 @@ struct DocumentPeer: RemoteLayout {
       throw .unreachable(
         "\(address.path) was there before and is gone; an empty file in its place is written anew")
     }
-    let comparison = try DocumentComparison(
-      document, address.directory, with: head, in: store)
-    if let problem = comparison.problem() {
-      throw DocumentProblem.advised(problem, address).asStoreError
-    }
-    guard !comparison.hasNews else {
+    guard let outgoing = try DocumentSync(store, address).outgoing(to: document, at: head) else {
       report.notes.append("\(address.name) holds news, which has to be retrieved and merged first")
       return .done
     }
-    let export = try DocumentExport(comparison, at: head, in: store)
+    let export = outgoing.export
     if let skipped = export.skipped {
       let name = String(decoding: skipped.first, as: UTF8.self)
       report.notes.append(
@@ -150,9 +141,7 @@ struct DocumentPeer: RemoteLayout {
       }
       if !export.isEmpty { report.sent = [try store.graph.node(head).id] }
       // The next reading finds the keys that have to be written anew.
-      if try DocumentRewrite(comparison, at: head, in: store) == nil {
-        DocumentMemory.shared.note(address, store)
-      }
+      if !outgoing.isRewriteDue { DocumentMemory.shared.note(address, store) }
     }
     return outcome
   }
@@ -220,20 +209,6 @@ struct DocumentPeer: RemoteLayout {
     }
     guard let document else { throw .unreachable("\(address.path) is not there") }
     return document.entries.count { $0.type != .null }
-  }
-}
-
-extension DocumentProblem {
-  /// The problem with what somebody can do about it.
-  static func advised(_ problem: DocumentProblem, _ address: DocumentAddress) -> DocumentProblem {
-    guard case .unrelated(let text) = problem, text.contains("no author in common") else {
-      return problem
-    }
-    let directory = String(decoding: address.directory.path, as: UTF8.self)
-    return .unrelated(
-      text
-        + "; \"llvs import --unrelated '\(address.path)' --into '/\(directory)'\" takes it all the "
-        + "same: equal values are one, others are conflicts")
   }
 }
 

@@ -75,7 +75,8 @@ package struct DocumentWriter {
     try? FileSystem.unlink(copy)
     do {
       if stamp != nil {
-        try File(target, .read).duplicate(to: copy)
+        // A name can be given to another file where the file itself must not be written.
+        try File(target, .readWrite).duplicate(to: copy)
         guard try DocumentStamp(path: path) == stamp else {
           try FileSystem.unlink(copy)
           return .changed

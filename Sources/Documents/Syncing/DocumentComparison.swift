@@ -13,6 +13,7 @@ package struct DocumentComparison {
   typealias Values = [Key: [(value: DocumentValue, entry: DocumentSnapshot.Entry)]]
   /// The document's values by the keys of their files.
   let values: Values
+  private let store: Store
 
   /// Compares a document with a version; nil for a store without versions.
   package init(
@@ -21,6 +22,7 @@ package struct DocumentComparison {
   ) throws(StoreError) {
     self.directory = directory
     self.document = document
+    self.store = store
     vector = document.vector
     values = document.values(in: directory)
     state =
@@ -34,14 +36,24 @@ package struct DocumentComparison {
   /// Returns why the document must be neither read nor written; nil if it may be. Data that has nothing
   /// in common is refused unless `isUnrelatedAllowed`.
   ///
-  /// - Complexity: O(*n*) in the keys of both.
-  package func problem(allowingUnrelated isUnrelatedAllowed: Bool = false) -> DocumentProblem? {
+  /// - Complexity: O(*n*) in the keys of both; where the document holds replaced values, also the versions
+  ///   since they were written.
+  package func problem(
+    allowingUnrelated isUnrelatedAllowed: Bool = false
+  ) throws(StoreError) -> DocumentProblem? {
     for entry in document.entries where !vector.covers(entry.dot) {
       return .unreadable(
         "an entry's number is above that of its author, so that the document is damaged")
     }
     if let problem = applicationProblem { return problem }
-    let lost = lostCount
+    let own = try OwnWrites(self, in: store)
+    if own.haveThisName {
+      return .unreadable(
+        "the document holds what this store wrote and does not know: the machine was set back while the "
+          + "store was open; \"llvs set replica=new\" gives the store another name, so that nothing is "
+          + "taken for what it is not")
+    }
+    let lost = lostCount(besides: own)
     if lost > 0 {
       return .unreadable(
         "the document has no row for \(lost) \(lost == 1 ? "value" : "values") that it knows: "
@@ -67,11 +79,14 @@ package struct DocumentComparison {
   }
 
   /// Values of which the document knows, with neither them nor what replaced them in it.
-  private var lostCount: Int {
+  private func lostCount(besides own: OwnWrites) -> Int {
     var count = 0
     state.keys.forEach { key, known in
       guard values[key] == nil, directory.name(of: key) != nil else { return }
-      if known.live.contains(where: { !$0.isRemoval && vector.covers($0.dot) }) { count += 1 }
+      let isLost = known.live.contains { value in
+        !value.isRemoval && vector.covers(value.dot) && !own.areMixed(with: value.dot)
+      }
+      if isLost { count += 1 }
     }
     return count
   }

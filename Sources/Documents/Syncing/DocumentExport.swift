@@ -34,6 +34,9 @@ package struct DocumentExport {
   /// Files that no document can hold, of which the first is named.
   package private(set) var skipped: (count: Int, first: [UInt8])?
 
+  /// Authors of whom the document is not told.
+  private var untold: Set<DocumentAuthor> = []
+
   /// True if the document says already what the version says: not one byte has to be written.
   package var isEmpty: Bool {
     authors.isEmpty && values.isEmpty && removals.isEmpty && application == nil
@@ -46,8 +49,9 @@ package struct DocumentExport {
     _ comparison: DocumentComparison, at head: VersionNumber, in store: Store
   ) throws(StoreError) {
     let state = comparison.state
+    untold = state.untoldAuthors(to: comparison.vector)
     state.vector.authors.forEach { author, known in
-      if comparison.vector.usn(of: author) < known.usn {
+      if comparison.vector.usn(of: author) < known.usn, !untold.contains(author) {
         authors.append((author, known.name, known.usn))
       }
     }
@@ -102,7 +106,8 @@ package struct DocumentExport {
       return
     }
     let authors = Set(known?.authors ?? []).union(there.map(\.author))
-    for author in authors.sorted() where !live.contains(where: { $0.dot.author == author }) {
+    for author in authors.subtracting(untold).sorted()
+    where !live.contains(where: { $0.dot.author == author }) {
       let usn = max(comparison.state.vector.usn(of: author), comparison.vector.usn(of: author))
       notes.append(
         Note(name: name, dot: DocumentDot(author: author, usn: usn), deleting: newest.dot))

@@ -15,9 +15,6 @@ package struct DocumentImport {
   private let authors: [DocumentRecord.Author]
   private let application: DocumentApplication?
 
-  /// The number of keys that change.
-  package var keyCount: Int { items.count }
-
   /// Plans the import of what a document says and a version does not know.
   ///
   /// - Complexity: O(*n*) in the keys of both, and the versions that the document does not know.
@@ -65,6 +62,10 @@ package struct DocumentImport {
       let node = open.remove(at: index)
       let state = try store.documents.state(of: comparison.directory, at: node.number)
       if comparison.vector.covers(state.vector) { return node.number }
+      let untold = state.untoldAuthors(to: comparison.vector)
+      if !untold.isEmpty, comparison.vector.covers(state.vector, besides: untold) {
+        return node.number
+      }
       try node.forEachPredecessor { before throws(StoreError) in
         if seen.insert(before).inserted { open.append(try store.graph.node(before)) }
       }

@@ -1,13 +1,11 @@
 package import LLVSCore
 
 /// Values that a version must write anew although nobody changed them (docs/documents.md, "Values written
-/// anew"): those that a merge of the original brought back, and equal ones.
+/// anew"): those that a merge of the original brought back, equal ones, and those that would give a new
+/// document too many authors.
 package struct DocumentRewrite {
   /// The keys, each with the values to write, what the version holds first.
   private let keys: [(key: Key, values: [Entry?])]
-
-  /// The keys that are written anew, in ascending order.
-  package var changedKeys: [Key] { keys.map(\.key) }
 
   /// Finds the keys that a version, which knows all that the document says, must write anew; nil if there
   /// are none. `mayRewrite` says whether a key may be written anew because of what a merge brought back.
@@ -29,6 +27,7 @@ package struct DocumentRewrite {
         found.insert(key)
       }
     }
+    found.formUnion(try Self.ofManyAuthors(comparison, in: store))
     var contested: [Key] = []
     state.contested.forEach { key, _ in contested.append(key) }
     let map = try store.map(at: head)
@@ -58,6 +57,32 @@ package struct DocumentRewrite {
     }
     guard !keys.isEmpty else { return nil }
     self.keys = keys
+  }
+
+  /// The keys whose values are new to the document and were written by versions without a writer, each of which
+  /// is an author, if those are too many: written anew by one version they have one author.
+  private static func ofManyAuthors(
+    _ comparison: DocumentComparison, in store: Store
+  ) throws(StoreError) -> Set<Key> {
+    var hasWriter: [VersionNumber: Bool] = [:]
+    var keys: Set<Key> = []
+    try comparison.state.keys.forEach { key, known throws(StoreError) in
+      for value in known.live {
+        // What was imported has an author of its own.
+        guard value.type == nil, let holder = value.holder,
+          comparison.vector.usn(of: value.dot.author) == 0
+        else { continue }
+        let isNamed: Bool
+        if let known = hasWriter[holder] {
+          isNamed = known
+        } else {
+          isNamed = try store.metadata(ofVersion: holder)[.writer] != nil
+          hasWriter[holder] = isNamed
+        }
+        if !isNamed { keys.insert(key) }
+      }
+    }
+    return hasWriter.values.count { !$0 } > DocumentState.mostReplacedVersions ? keys : []
   }
 
   /// Adds the versions: one for each of several values of a key, so that they stay several.

@@ -59,6 +59,11 @@ package struct DocumentSnapshot {
     self.bytes = bytes
   }
 
+  /// The document that was never written.
+  package static var empty: DocumentSnapshot {
+    DocumentSnapshot(authors: [], entries: []) { _ throws(StoreError) in [] }
+  }
+
   /// True if it has neither values nor authors.
   package var isEmpty: Bool { authors.isEmpty && entries.isEmpty }
 

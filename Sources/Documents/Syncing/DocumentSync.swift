@@ -1,93 +1,114 @@
 package import LLVSCore
 
-/// The exchange of a version with a document, apart from how the document is kept.
+/// The exchange of a version with a document, apart from how the document is kept and when heads are merged.
+///
+/// What is new in the document is taken first, and merged into the head by the caller; then the head's values are
+/// written to the document.
 package struct DocumentSync {
-  /// What came of reading a document.
-  package struct Outcome: Sendable {
-    /// The version that holds all; nil in a store without versions.
-    package var head: VersionNumber?
-    /// The versions that were made, merges included.
-    package var madeCount = 0
-    /// The keys that the document changed.
-    package var keyCount = 0
-    /// The keys that were written anew although nobody changed them.
-    package var rewritten: [Key] = []
-    /// The merges.
-    package var merges: [MergeReport] = []
+  /// The versions that were made of what a document says.
+  package struct Taken: Sendable {
+    /// The versions, which are to be merged into the head.
+    package var versions: [VersionNumber] = []
+    /// True if the document said something new; false if values were only written anew for it.
+    package var isNews = false
+  }
+
+  /// What is to be written to a document.
+  package struct Outgoing {
+    /// The changes.
+    package var export: DocumentExport
+    /// True if values should be written anew for the document at the next exchange.
+    package var isRewriteDue: Bool
   }
 
   private let store: Store
-  private let directory: DocumentDirectory
-  private let line: Branch?
-  private let arbiter: (VersionGraph) -> any ClashArbiter
+  private let address: DocumentAddress
 
-  /// Creates an exchange of a line's head with documents of a directory.
-  package init(
-    _ store: Store, _ directory: DocumentDirectory, line: Branch?,
-    arbiter: @escaping (VersionGraph) -> any ClashArbiter
-  ) {
+  /// Creates an exchange; the address's path stands only in messages.
+  package init(_ store: Store, _ address: DocumentAddress) {
     self.store = store
-    self.directory = directory
-    self.line = line
-    self.arbiter = arbiter
+    self.address = address
   }
 
-  /// Takes what is new in a document, and merges it into the version that the live tree shows; if that
-  /// fails nothing is taken. `message` is what the history says of it, and `finish` is called in the
-  /// transaction with the version that the live tree then shows.
-  package func retrieve(
-    _ document: DocumentSnapshot, at head: VersionNumber?, message: String?,
-    finish: (WriteTransaction, VersionNumber) throws(StoreError) -> Void = { _, _ in }
-  ) throws(StoreError) -> Outcome {
-    var outcome = Outcome(head: head)
-    let comparison = try DocumentComparison(document, directory, with: head, in: store)
-    guard comparison.hasNews else { return outcome }
-    let plan = try DocumentImport(comparison, under: head, in: store)
-    outcome.keyCount = plan.keyCount
-    try store.write { transaction throws(StoreError) in
-      let made = try plan.add(to: transaction, line: line, message: message)
-      try merge(made, transaction, &outcome)
-      if let head = outcome.head { try finish(transaction, head) }
-    }
-    return outcome
-  }
-
-  /// Writes anew what a document needs to be written anew, before it is written to. `mayRewrite` says
-  /// whether a key may be written anew because of what a merge brought back.
-  package func rewrite(
-    for document: DocumentSnapshot, at head: VersionNumber,
+  /// Makes versions of what is new in a document, or else of values that have to be written anew before the
+  /// document is written to.
+  ///
+  /// - Parameters:
+  ///   - document: what the document says.
+  ///   - head: the version that the live tree shows; nil in a store without versions.
+  ///   - line: the line of the versions.
+  ///   - message: what the history says of them.
+  ///   - isUnrelatedAllowed: true to take a document that has nothing in common with the directory.
+  ///   - mayRewrite: says whether a key may be written anew because of what a merge brought back.
+  ///   - finish: called in the transaction that makes the versions.
+  /// - Returns: the versions; none if nothing has to be made.
+  /// - Throws: ``DocumentProblem`` as an error of a store; nothing is made then.
+  /// - Complexity: O(*n*) in the keys of the document.
+  package func take(
+    _ document: DocumentSnapshot, at head: VersionNumber?, line: Branch?, message: String?,
+    allowingUnrelated isUnrelatedAllowed: Bool = false,
     mayRewrite: (Key) -> Bool = { _ in true },
-    finish: (WriteTransaction, VersionNumber) throws(StoreError) -> Void = { _, _ in }
-  ) throws(StoreError) -> Outcome {
-    var outcome = Outcome(head: head)
-    let comparison = try DocumentComparison(document, directory, with: head, in: store)
-    guard
-      let rewrite = try DocumentRewrite(comparison, at: head, in: store, mayRewrite: mayRewrite)
-    else { return outcome }
-    outcome.rewritten = rewrite.changedKeys
-    try store.write { transaction throws(StoreError) in
-      let made = try rewrite.add(to: transaction, on: head, line: line)
-      try merge(made, transaction, &outcome)
-      if let head = outcome.head { try finish(transaction, head) }
+    finish: (WriteTransaction) throws(StoreError) -> Void = { _ in }
+  ) throws(StoreError) -> Taken {
+    let comparison = try DocumentComparison(document, address.directory, with: head, in: store)
+    try refuse(try comparison.problem(allowingUnrelated: isUnrelatedAllowed))
+    if let head, let rescue = try DocumentRescue(comparison, at: head, in: store) {
+      return try make(isNews: true, finish) { transaction throws(StoreError) in
+        try rescue.add(to: transaction, on: head, line: line)
+      }
     }
-    return outcome
+    if comparison.hasNews {
+      let plan = try DocumentImport(comparison, under: head, in: store)
+      return try make(isNews: true, finish) { transaction throws(StoreError) in
+        try plan.add(to: transaction, line: line, message: message)
+      }
+    }
+    guard let head,
+      let rewrite = try DocumentRewrite(comparison, at: head, in: store, mayRewrite: mayRewrite)
+    else { return Taken() }
+    return try make(isNews: false, finish) { transaction throws(StoreError) in
+      try rewrite.add(to: transaction, on: head, line: line)
+    }
   }
 
-  /// What has to change in a document so that it says what a version says.
-  package func export(
+  private func make(
+    isNews: Bool, _ finish: (WriteTransaction) throws(StoreError) -> Void,
+    _ body: (WriteTransaction) throws(StoreError) -> [VersionNumber]
+  ) throws(StoreError) -> Taken {
+    try store.write { transaction throws(StoreError) in
+      let made = try body(transaction)
+      try finish(transaction)
+      return Taken(versions: made, isNews: isNews)
+    }
+  }
+
+  /// Returns what has to change in a document so that it says what a version says; nil while it holds what
+  /// that version does not know.
+  ///
+  /// - Throws: ``DocumentProblem`` as an error of a store.
+  /// - Complexity: O(*n*) in the keys of both.
+  package func outgoing(
     to document: DocumentSnapshot, at head: VersionNumber
-  ) throws(StoreError) -> DocumentExport {
-    let comparison = try DocumentComparison(document, directory, with: head, in: store)
-    return try DocumentExport(comparison, at: head, in: store)
+  ) throws(StoreError) -> Outgoing? {
+    let comparison = try DocumentComparison(document, address.directory, with: head, in: store)
+    try refuse(try comparison.problem())
+    if comparison.hasNews { return nil }
+    if try DocumentRescue(comparison, at: head, in: store) != nil { return nil }
+    return Outgoing(
+      export: try DocumentExport(comparison, at: head, in: store),
+      isRewriteDue: try DocumentRewrite(comparison, at: head, in: store) != nil)
   }
 
-  private func merge(
-    _ made: [VersionNumber], _ transaction: WriteTransaction, _ outcome: inout Outcome
-  ) throws(StoreError) {
-    let report = try transaction.mergeHeads(
-      ofLine: line, live: outcome.head ?? made.first, arbiter: arbiter)
-    outcome.madeCount += made.count + report.made.count
-    outcome.merges.append(report)
-    outcome.head = report.outcome
+  /// Throws a problem, with what somebody can do about it.
+  private func refuse(_ problem: DocumentProblem?) throws(StoreError) {
+    guard let problem else { return }
+    guard case .unrelated(let text) = problem, text.contains("no author in common") else {
+      throw problem.asStoreError
+    }
+    let directory = String(decoding: address.directory.path, as: UTF8.self)
+    throw .unrelated(
+      text
+        + "; \"llvs import --unrelated '\(address.path)' --into '/\(directory)'\" takes it all the "
+        + "same: equal values are one, others are conflicts")
   }
 }

@@ -62,11 +62,14 @@ package struct DocumentVector: Sendable {
     package var usn: Int64
     /// The name that a document gave; nil for an author of versions.
     package var name: [UInt8]?
+    /// True for an author that is one version, as it has no writer.
+    package var isOneVersion: Bool
 
     /// Creates a description.
-    package init(usn: Int64, name: [UInt8]? = nil) {
+    package init(usn: Int64, name: [UInt8]? = nil, isOneVersion: Bool = false) {
       self.usn = usn
       self.name = name
+      self.isOneVersion = isOneVersion
     }
   }
 
@@ -93,13 +96,29 @@ package struct DocumentVector: Sendable {
 
   package mutating func add(_ author: DocumentAuthor, _ knowledge: Knowledge) {
     var known = authors[author] ?? Knowledge(usn: 0)
-    if known.usn >= knowledge.usn, known.name != nil || knowledge.name == nil { return }
+    if known.usn >= knowledge.usn, known.name != nil || knowledge.name == nil,
+      known.isOneVersion || !knowledge.isOneVersion
+    {
+      return
+    }
+    known.isOneVersion = known.isOneVersion || knowledge.isOneVersion
     known.usn = max(known.usn, knowledge.usn)
     known.name = known.name ?? knowledge.name
     authors[author] = known
   }
 
-  package mutating func add(_ dot: DocumentDot) { add(dot.author, Knowledge(usn: dot.usn)) }
+  package mutating func add(_ dot: DocumentDot, isOneVersion: Bool = false) {
+    add(dot.author, Knowledge(usn: dot.usn, isOneVersion: isOneVersion))
+  }
+
+  /// Returns true if it knows all that another one does, but for some authors.
+  package func covers(_ other: DocumentVector, besides: Set<DocumentAuthor>) -> Bool {
+    var covers = true
+    PersistentMap.differences(authors, other.authors) { author, mine, theirs in
+      if (theirs?.usn ?? 0) > (mine?.usn ?? 0), !besides.contains(author) { covers = false }
+    }
+    return covers
+  }
 
   package mutating func formUnion(_ other: DocumentVector) {
     let before = authors
@@ -136,6 +155,26 @@ package struct DocumentState: Sendable {
     } else if contested[key] != nil {
       contested[key] = nil
     }
+  }
+
+  /// The most authors that are one version each and that a document is told of although all that they wrote
+  /// was replaced.
+  package static let mostReplacedVersions = 500
+
+  /// Returns the authors of whom a document, which knows so much, is not told: there are many, each is one
+  /// version, and all that they wrote was replaced.
+  ///
+  /// - Complexity: O(1) where there are few such versions; else O(*n*) in the keys.
+  package func untoldAuthors(to vector: DocumentVector) -> Set<DocumentAuthor> {
+    var authors: Set<DocumentAuthor> = []
+    PersistentMap.differences(vector.authors, self.vector.authors) { author, theirs, ours in
+      if theirs == nil, ours?.isOneVersion == true { authors.insert(author) }
+    }
+    guard authors.count > Self.mostReplacedVersions else { return [] }
+    keys.forEach { _, known in
+      for value in known.live { authors.remove(value.dot.author) }
+    }
+    return authors.count > Self.mostReplacedVersions ? authors : []
   }
 
   /// Returns the values that a join leaves at a key: those that both have, and those that one has and the

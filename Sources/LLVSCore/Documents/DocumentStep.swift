@@ -28,7 +28,7 @@ struct DocumentStep {
     }
     guard !written.isEmpty else { return state }
     let dot = DocumentDot(of: node, writer: writer(metadata), in: directory)
-    state.vector.add(dot)
+    state.vector.add(dot, isOneVersion: writer(metadata) == nil)
     for (key, entry) in written {
       let value = value(dot, entry)
       var known = state.keys[key] ?? DocumentKeyState(live: [], held: nil, authors: [])
@@ -143,7 +143,7 @@ struct DocumentStep {
       try join(change.key)
     }
     for key in settled { try join(key) }
-    if hasWritten { state.vector.add(dot) }
+    if hasWritten { state.vector.add(dot, isOneVersion: writer(metadata) == nil) }
     return state
   }
 

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `LLVS_TEST_DOCUMENTS=COUNT` plays so many histories of each kind, `LLVS_TEST_SEED=SEED` that one alone.
-private let count = Int(ProcessInfo.processInfo.environment["LLVS_TEST_DOCUMENTS"] ?? "") ?? 30
+private let count = Int(ProcessInfo.processInfo.environment["LLVS_TEST_DOCUMENTS"] ?? "") ?? 40
 
 private var seeds: Range<UInt64> {
   let seed = ProcessInfo.processInfo.environment["LLVS_TEST_SEED"].flatMap { UInt64($0) }
@@ -18,7 +18,7 @@ struct DocumentConvergenceTests {
     arguments: [
       PlayedHistory.Shape(stores: 1, documents: 1, phones: 1), PlayedHistory.Shape(),
       PlayedHistory.Shape(mergesAsOriginal: false),
-      PlayedHistory.Shape(stores: 3, documents: 2, phones: 2),
+      PlayedHistory.Shape(stores: 3, documents: 2, phones: 2), PlayedHistory.Shape(setsBack: true),
     ])
   func converges(shape: PlayedHistory.Shape) throws {
     for seed in seeds {

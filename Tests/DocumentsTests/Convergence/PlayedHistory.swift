@@ -11,10 +11,12 @@ struct PlayedHistory {
     var steps = 40
     /// Whether phones merge as the original does.
     var mergesAsOriginal = true
+    /// Whether stores are set back to copies of themselves.
+    var setsBack = false
 
     var description: String {
       "\(stores) stores, \(documents) documents, \(phones) phones"
-        + (mergesAsOriginal ? "" : " with this library")
+        + (mergesAsOriginal ? "" : " with this library") + (setsBack ? ", set back" : "")
     }
   }
 
@@ -29,6 +31,7 @@ struct PlayedHistory {
   private var peers: [[Int]] = []
   private var places: [Int] = []
   private var backups: [(Int, PlayedDocument.Content)] = []
+  private var storeBackups: [(Int, PlayedStore.Backup)] = []
   private var dead: [[Int: Set<DocumentDot>]]
   private var last: [[Int: Set<DocumentDot>]]
   private(set) var faults: [String] = []
@@ -81,6 +84,7 @@ struct PlayedHistory {
   }
 
   private mutating func step() throws {
+    if shape.setsBack, chance(0.08) { return try setBack() }
     let turn = Double.random(in: 0..<1, using: &random)
     switch turn {
     case ..<0.25: try writeInStore()
@@ -112,6 +116,18 @@ struct PlayedHistory {
       let index = pick(shape.documents)
       backups.append((index, documents[index].content))
     }
+  }
+
+  /// Copies a store, or sets one back to a copy.
+  private mutating func setBack() throws {
+    if storeBackups.isEmpty || chance(0.5) {
+      let index = pick(shape.stores)
+      storeBackups.append((index, try stores[index].backUp()))
+      return
+    }
+    let (index, backup) = storeBackups[pick(storeBackups.count)]
+    try stores[index].restore(backup)
+    (dead[index], last[index]) = ([:], [:])
   }
 
   private mutating func writeInStore() throws {

@@ -7,10 +7,11 @@ import Testing
 /// A store of a history that is played, with the version that its live tree shows.
 final class PlayedStore {
   private let directory: TemporaryDirectory
-  let store: Store
+  private(set) var store: Store
   let world: PlayedWorld
   private(set) var head: VersionNumber
   private var seen: UInt32 = 0
+  private var copyCount = 0
 
   init(_ world: PlayedWorld) throws {
     directory = try TemporaryDirectory(inMemory: true)
@@ -92,29 +93,57 @@ final class PlayedStore {
     try noteMade(from: nil)
   }
 
-  /// Sets the store back to an older version, as from a backup: what came later is not of this line.
-  func hasVersion(_ id: Version.ID) throws -> Bool { try store.version(id) != nil }
+  // MARK: Backups
+
+  /// A copy of the store's files, with what its live tree showed.
+  struct Backup {
+    fileprivate var path: String
+    fileprivate var head: VersionNumber
+    fileprivate var seen: UInt32
+  }
+
+  func backUp() throws -> Backup {
+    store.settle()
+    return Backup(path: try copy(of: store.path), head: head, seen: seen)
+  }
+
+  /// Goes on with a copy: what was written after it was made is gone here.
+  func restore(_ backup: Backup) throws {
+    store = try Store.open(path: try copy(of: backup.path), create: false)
+    head = backup.head
+    seen = backup.seen
+  }
+
+  private func copy(of path: String) throws -> String {
+    copyCount += 1
+    let target = directory.file("copy\(copyCount)")
+    _ = try shell("cp -a '\(path)' '\(target)'", in: directory.path)
+    return target
+  }
 
   // MARK: Documents
 
   private var sync: DocumentSync {
-    DocumentSync(store, PlayedKeys.directory, line: nil, arbiter: arbiter)
+    DocumentSync(store, DocumentAddress(path: "/document", directory: PlayedKeys.directory))
   }
 
   /// Exchanges with a document both ways; returns whether anything changed.
   func exchange(with document: PlayedDocument) throws -> Bool {
     let before = (head, document.content)
-    let comparison = try DocumentComparison(
-      document.snapshot, PlayedKeys.directory, with: head, in: store)
-    if let problem = comparison.problem(allowingUnrelated: true) { throw problem }
-    head = try sync.retrieve(document.snapshot, at: head, message: nil).head ?? head
-    try noteMade(from: document)
-    head = try sync.rewrite(for: document.snapshot, at: head).head ?? head
-    try noteMade(from: nil)
-    let export = try sync.export(to: document.snapshot, at: head)
+    var rounds = 0
+    while true {
+      let taken = try sync.take(
+        document.snapshot, at: head, line: nil, message: nil, allowingUnrelated: true)
+      guard !taken.versions.isEmpty else { break }
+      rounds += 1
+      try #require(rounds < 10, "a document is taken again and again")
+      try store.write { transaction throws(StoreError) in try self.mergeHeads(transaction) }
+      try noteMade(from: taken.isNews ? document : nil)
+    }
+    let export = try #require(try sync.outgoing(to: document.snapshot, at: head)).export
     if !export.isEmpty {
       try document.apply(export, from: store, known: world.known[try headID] ?? [])
-      let after = try sync.export(to: document.snapshot, at: head)
+      let after = try #require(try sync.outgoing(to: document.snapshot, at: head)).export
       #expect(after.isEmpty, "a document that was written has to be written again")
     }
     return before.0 != head || before.1 != document.content

@@ -1,0 +1,113 @@
+package import LLVSCore
+
+/// Values of a document that this store wrote under a former name, before it was set back, and that a join
+/// would take for replaced: versions write them anew, beside what the store holds, so that they are conflicts
+/// (docs/documents.md, "Values written anew").
+package struct DocumentRescue {
+  private let directory: DocumentDirectory
+  private let document: DocumentSnapshot
+  private let keys: [(key: Key, ours: Entry?, lost: [DocumentSnapshot.Entry])]
+
+  /// Finds them; nil if there are none, or if the version holds them already.
+  ///
+  /// - Complexity: O(*n*) in the keys of both.
+  package init?(
+    _ comparison: DocumentComparison, at head: VersionNumber, in store: Store
+  ) throws(StoreError) {
+    let own = try OwnWrites(comparison, in: store)
+    guard !own.formerAuthors.isEmpty else { return nil }
+    directory = comparison.directory
+    document = comparison.document
+    let state = comparison.state
+    let map = try store.map(at: head)
+    var found: [Key: [DocumentSnapshot.Entry]] = [:]
+    for (key, values) in comparison.values {
+      for (value, entry) in values
+      where own.lost.contains(value.dot) && state.vector.covers(value.dot) {
+        let live = state.keys[key]?.live ?? []
+        var isHeld = false
+        for other in live where !isHeld {
+          isHeld = try Self.isSame(other, entry, at: key, document, store)
+        }
+        if !isHeld { found[key, default: []].append(entry) }
+      }
+    }
+    state.keys.forEach { key, known in
+      let there = comparison.values[key] ?? []
+      for value in known.live
+      where own.areMixed(with: value.dot) && comparison.vector.covers(value.dot) {
+        if !there.contains(where: { $0.value.dot == value.dot }), found[key] == nil {
+          found[key] = []
+        }
+      }
+    }
+    var keys: [(key: Key, ours: Entry?, lost: [DocumentSnapshot.Entry])] = []
+    for (key, lost) in found.sorted(by: { $0.key < $1.key }) {
+      let ours = try map.entry(at: key)
+      if let ours, ours.kind != .regular { continue }
+      keys.append((key, ours, lost))
+    }
+    guard !keys.isEmpty else { return nil }
+    self.keys = keys
+  }
+
+  private static func isSame(
+    _ value: DocumentValue, _ entry: DocumentSnapshot.Entry, at key: Key,
+    _ document: DocumentSnapshot, _ store: Store
+  ) throws(StoreError) -> Bool {
+    guard !value.isRemoval, entry.type != .null else {
+      return value.isRemoval && entry.type == .null
+    }
+    guard let holder = value.holder, let file = try store.map(at: holder).entry(at: key) else {
+      return false
+    }
+    return try store.contents.bytes(file.stored) == document.bytes(entry)
+  }
+
+  /// Adds the versions: one with what the store holds, and one for each further value of a key.
+  package func add(
+    to transaction: WriteTransaction, on head: VersionNumber, line: Branch?
+  ) throws(StoreError) -> [VersionNumber] {
+    var all: [(key: Key, values: [Entry?])] = []
+    for (key, ours, lost) in keys {
+      var values = [ours]
+      for entry in lost { values.append(try file(of: entry, key, beside: ours, transaction)) }
+      all.append((key, values))
+    }
+    return try transaction.addValues(all, on: try marked(head, transaction, line), line: line)
+  }
+
+  /// Returns a version on the head by which the directory is known to have documents, or the head if it is
+  /// already: several values of a key are conflicts in such directories alone.
+  private func marked(
+    _ head: VersionNumber, _ transaction: WriteTransaction, _ line: Branch?
+  ) throws(StoreError) -> VersionNumber {
+    let store = transaction.store
+    guard try !store.documents.directories(at: head).contains(directory) else { return head }
+    var metadata: Version.Metadata = [:]
+    try DocumentRecord(directory: directory, layer: 0, application: nil, authors: [], items: [])
+      .add(to: &metadata)
+    let map = try store.map(at: head)
+    return try transaction.add(
+      AuthoredVersion(
+        number: try transaction.reserveVersion(), first: head, base: map, map: map, line: line,
+        metadata: metadata)
+    ).number
+  }
+
+  private func file(
+    of entry: DocumentSnapshot.Entry, _ key: Key, beside old: Entry?,
+    _ transaction: WriteTransaction
+  ) throws(StoreError) -> Entry? {
+    guard entry.type != .null else { return nil }
+    let bytes = try document.bytes(entry)
+    var attributes = entry.type.attributes(
+      on: old?.attributes ?? Attributes(), media: entry.media, bytes: bytes)
+    attributes.mtime = Attributes.Time(milliseconds: entry.time)
+    let inode = old.map(\.inode) ?? 0
+    return Entry(
+      key: key, kind: .regular, attributes: attributes, stored: try transaction.write(bytes),
+      storedVersion: VersionNumber(0), inode: inode != 0 ? inode : try transaction.allotInodes(),
+      revision: 0)
+  }
+}
