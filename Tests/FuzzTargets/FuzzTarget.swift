@@ -6,6 +6,7 @@
 package enum FuzzTarget: String, CaseIterable, Sendable {
   case version, changes, attributes, mapNode, record, journal, replay, control, ignore, text, json
   case settings, names, bundle, objectList, multistatus, address, bundleDirectory, bundleParts
+  case document
 
   /// Something was taken that must not be, or is not what was put in.
   package struct Failure: Error, CustomStringConvertible {
@@ -36,6 +37,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .address: try RemoteTargets.address(bytes)
     case .bundleDirectory: try Bundle2Targets.directory(bytes)
     case .bundleParts: try Bundle2Targets.bundle(bytes)
+    case .document: try RecordTargets.document(bytes)
     }
   }
 
@@ -61,6 +63,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .address: RemoteTargets.addressSeeds
     case .bundleDirectory: Bundle2Targets.directorySeeds
     case .bundleParts: Bundle2Targets.bundleSeeds
+    case .document: RecordTargets.documentSeeds
     }
   }
 }

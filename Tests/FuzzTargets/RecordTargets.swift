@@ -59,7 +59,45 @@ enum RecordTargets {
     _ = Zstd.unpack(bytes, atMost: 1 << 16)
   }
 
+  /// What a version that was made from a document says of it; the bytes are what is compressed.
+  static func document(_ bytes: [UInt8]) throws(FuzzTarget.Failure) {
+    guard let frame = try? Zstd.pack(bytes),
+      let record = DocumentRecord([.document: Version.MetadataValue(data: frame)])
+    else { return }
+    for item in record.items {
+      try expect(item.key.bytes.count <= Entry.maximumKeyLength, "a key that is too long")
+      try expect(item.values.allSatisfy { $0.dot.usn > 0 }, "a number that no write has")
+    }
+    try expect(record.authors.allSatisfy { $0.usn >= 0 }, "a number that no author has")
+    var metadata: Version.Metadata = [:]
+    do throws(StoreError) { try record.add(to: &metadata) } catch { return }
+    let again = DocumentRecord(metadata)
+    try expect(again?.directory == record.directory, "a record has two directories")
+    try expect(again?.items.count == record.items.count, "a record has more keys, or fewer")
+  }
+
   // MARK: Seeds
+
+  static var documentSeeds: [[UInt8]] {
+    guard let author = DocumentAuthor(bytes: [UInt8](repeating: 5, count: 16)) else { return [] }
+    let dots = [DocumentDot(author: author, usn: 3), DocumentDot(author: author, usn: 4)]
+    let record = DocumentRecord(
+      directory: DocumentDirectory(path: Array("notes".utf8)), layer: 1,
+      application: DocumentApplication(id: [97], major: 1, minor: 2, description: [98]),
+      authors: [DocumentRecord.Author(id: author, usn: 4, name: Array("phone".utf8))],
+      items: [
+        DocumentRecord.Item(
+          key: Key(bytes: Array("notes/a".utf8)),
+          values: [
+            DocumentValue(dot: dots[0], holder: nil, isRemoval: false, type: 1, time: 7),
+            DocumentValue(dot: dots[1], holder: nil, isRemoval: true, time: 8),
+          ])
+      ])
+    var metadata: Version.Metadata = [:]
+    do throws(StoreError) { try record.add(to: &metadata) } catch { return [] }
+    let bytes = metadata[.document].flatMap { Zstd.unpack($0.data, atMost: 1 << 16) }
+    return [bytes ?? [], [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]
+  }
 
   private static func entry(_ key: String, _ content: [UInt8]) -> Entry {
     Entry(
