@@ -142,4 +142,31 @@ struct WordSearchTests {
           """, "\(output)")
     }
   }
+
+  @Test(
+    "the thread that makes a version neither reads nor writes the index",
+    .enabled(if: MountedStore.isPossible && InterruptTests.canTrace))
+  func offThePath() throws {
+    try MountedStore.with(settings: ["settle=1h"]) { mounted in
+      let output = try mounted.shell(
+        """
+        echo first > a; echo commit > .llvs/control; '\(MountedStore.program)' search first -l
+        strace -f -y -o ../trace -e trace=%file,%desc -p \(mounted.daemon) 2> ../err & tracer=$!
+        until grep -q attached ../err; do sleep 0.1; done
+        echo second > b; echo commit > .llvs/control; sleep 2; kill $tracer; wait $tracer
+        python3 - <<'SCRIPT'
+        made, indexed = set(), set()
+        for line in open('../trace', errors='replace'):
+            thread, _, call = line.partition(' ')
+            if '/search.sqlite' in call: indexed.add(thread)
+            name = call.strip().partition('(')[0]
+            if name in ('fsync', 'fdatasync', 'pwrite64', 'pwritev') and '/store/s' in call \\
+                and '/search.sqlite' not in call: made.add(thread)
+        print(len(made) > 0, len(indexed) > 0, made.isdisjoint(indexed))
+        SCRIPT
+        """
+      ).output
+      #expect(output == "a\nTrue True True\n", "\(output)")
+    }
+  }
 }
