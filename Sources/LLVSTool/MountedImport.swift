@@ -4,7 +4,11 @@ import LLVSCore
 import Platform
 import TreeNames
 
-/// Copies a directory into a mounted tree through the kernel, which must see every new name.
+/// Brings a directory into a mounted tree.
+///
+/// The mount reads it and makes one version of it, so that all files are there at once or none is. What ignore
+/// patterns keep out of versions is copied through the kernel afterwards; all of it, where the mount cannot see
+/// the directory.
 ///
 /// Files and directories named `.llvs` are left out, at every level: in a mount each directory has
 /// a `.llvs` that takes commands, so a copy into it would execute the contents of the files.
@@ -41,13 +45,16 @@ struct MountedImport {
     self.patterns = patterns
   }
 
-  /// Copies the directory.
+  /// Looks through the directory.
   ///
   /// - Throws: ``ControlError`` of kind busy for a file that is not saved, and of kind exists for a
-  ///   name that is a directory on one side only; nothing is copied then. ``UsageError`` if cp(1)
-  ///   fails.
-  mutating func run() throws {
-    try look()
+  ///   name that is a directory on one side only.
+  mutating func look() throws { try examine() }
+
+  /// Copies the directory through the kernel.
+  ///
+  /// - Throws: ``UsageError`` if cp(1) fails.
+  func copy() throws {
     for end in prefix.indices where prefix[end] == 0x2F {
       guard let path = try? tree.place(Array(prefix[..<end])) else { continue }
       if try TreeCopy.kind(at: path) == nil {
@@ -64,6 +71,17 @@ struct MountedImport {
     guard code == 0 else { throw UsageError("cp ended with \(code)") }
   }
 
+  /// Copies what the version that the mount made has not: what is kept out of versions.
+  func copyIgnored() throws {
+    let state = Array("user.llvs.state".utf8)
+    var copy = TreeCopy(from: directory, to: target, without: Self.reserved)
+    try copy.run { (path) throws(SystemError) in
+      guard try TreeCopy.kind(at: path) != nil else { return true }
+      let answer = try? FileSystem.extended(path, state)
+      return answer?.elementsEqual("scratch".utf8) ?? false
+    }
+  }
+
   /// Returns the copied paths that are in no version because of an ignore pattern.
   func scratch() -> [[UInt8]] {
     let state = Array("user.llvs.state".utf8)
@@ -76,7 +94,7 @@ struct MountedImport {
 
   /// Looks for names that cp(1) cannot leave out or would fail at, and for paths that are too long
   /// for it.
-  private mutating func look() throws {
+  private mutating func examine() throws {
     var open = [(path: directory, isThere: try hasTarget())]
     while let (path, isThere) = open.popLast() {
       // A name may be appended, on either side.

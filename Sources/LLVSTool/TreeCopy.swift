@@ -23,6 +23,8 @@ struct TreeCopy {
   private var levels: [Level] = []
   /// The copy of the first name of each file with several names.
   private var links: [FileLink: [UInt8]] = [:]
+  /// The directories that were made, where not all is copied.
+  private var made: Set<[UInt8]> = []
 
   /// Creates a copy; `leftOut` is a name that is not copied at any level.
   init(from directory: [UInt8], to target: [UInt8], without leftOut: [UInt8]) {
@@ -31,13 +33,18 @@ struct TreeCopy {
     self.leftOut = leftOut
   }
 
-  /// Copies the tree; throws at the first error.
-  mutating func run() throws(SystemError) {
+  /// Copies the tree, or of its files those at whose copies' paths `isWanted` is true; throws at the first
+  /// error.
+  mutating func run(
+    _ isWanted: (([UInt8]) throws(SystemError) -> Bool)? = nil
+  ) throws(SystemError) {
     try enter(directory, target)
     while var level = levels.popLast() {
       guard let name = level.names.popFirst() else {
         // Last, when nothing is made in it any more. The slash lets the copied directory be given
         // as a link.
+        // Directories that were there already keep what they have.
+        if isWanted != nil, !made.contains(level.copy) { continue }
         let source = level.source + (levels.isEmpty ? [0x2F] : [])
         try copyAttributes(of: source, try FileSystem.status(source), to: level.copy)
         continue
@@ -47,11 +54,12 @@ struct TreeCopy {
       let source = level.source + [0x2F] + name.bytes
       let copy = level.copy + [0x2F] + name.bytes
       guard name.kind == .directory else {
-        try copyFile(source, to: copy)
+        if try isWanted?(copy) ?? true { try copyFile(source, to: copy) }
         continue
       }
       if try Self.kind(at: copy) != .directory {
         try FileSystem.makeDirectory(copy, permissions: 0o700)
+        if isWanted != nil { made.insert(copy) }
       }
       try enter(source, copy)
     }

@@ -38,25 +38,7 @@ extension Verb {
     switch site {
     case .mounted(let tree, _):
       try refuseMount(tree, directory, shown)
-      // Pending changes would be lost if they were overwritten.
-      _ = try site.run(["commit"], console)
-      let patterns = try site.reader().state().settings[IgnorePatterns.settingName]
-      var source = try MountedImport(
-        directory: directory, tree: tree, into: into,
-        sparesUnsaved: try StatusText(json: CommandTarget.status(of: tree.root)).hasUnsaved,
-        patterns: patterns.map { IgnorePatterns($0) } ?? .defaults)
-      try source.run()
-      var words = [Array("commit".utf8)]
-      if let message = line.options["message"] { words.append(Array(message.utf8)) }
-      let answer = try site.run(bytes: words, console)
-      if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
-      let scratch = source.scratch()
-      if let first = scratch.first {
-        console.complain(
-          "llvs: .llvs/ignore keeps \(PrintableText.text(first))"
-            + (scratch.count > 1 ? " and \(scratch.count - 1) more" : "") + " out of versions.")
-      }
-      return complain(of: source.leftOut, console)
+      return try importMounted(directory, into: into, tree, site, line, console)
     case .store:
       let store = try site.writer()
       var source = TreeImport(
@@ -71,6 +53,60 @@ extension Verb {
           ReplyField("entries", source.count),
         ])
       return complain(of: source.leftOut, console)
+    }
+  }
+
+  private static func importMounted(
+    _ directory: [UInt8], into: [UInt8], _ tree: MountView, _ site: CommandTarget,
+    _ line: CommandLine, _ console: Console
+  ) throws -> ExitCode {
+    // Pending changes would be lost if they were overwritten.
+    _ = try site.run(["commit"], console)
+    let patterns = try site.reader().state().settings[IgnorePatterns.settingName]
+    var source = try MountedImport(
+      directory: directory, tree: tree, into: into,
+      sparesUnsaved: try StatusText(json: CommandTarget.status(of: tree.root)).hasUnsaved,
+      patterns: patterns.map { IgnorePatterns($0) } ?? .defaults)
+    try source.look()
+    let answer: Answer
+    if let made = try importedAtOnce(directory, into: into, tree, site, line, console) {
+      answer = made
+      try source.copyIgnored()
+    } else {
+      try source.copy()
+      var words = [Array("commit".utf8)]
+      if let message = line.options["message"] { words.append(Array(message.utf8)) }
+      answer = try site.run(bytes: words, console)
+    }
+    if line.isJSON { console.tell(answer.json) } else { console.say(answer.text) }
+    let scratch = source.scratch()
+    if let first = scratch.first {
+      console.complain(
+        "llvs: .llvs/ignore keeps \(PrintableText.text(first))"
+          + (scratch.count > 1 ? " and \(scratch.count - 1) more" : "") + " out of versions.")
+    }
+    return complain(of: source.leftOut, console)
+  }
+
+  /// Has the mount make a version of a directory; nil if it cannot see the directory, or would have to ask
+  /// itself for it.
+  private static func importedAtOnce(
+    _ directory: [UInt8], into: [UInt8], _ tree: MountView, _ site: CommandTarget,
+    _ line: CommandLine, _ console: Console
+  ) throws -> Answer? {
+    let real = try FileSystem.resolve(directory)
+    let status = try FileSystem.status(real)
+    guard try status.device != FileSystem.status(tree.root).device else { return nil }
+    var words = [
+      Array("import".utf8), real, Array("same".utf8),
+      Array("\(status.device):\(status.inode)".utf8),
+    ]
+    if !into.isEmpty { words += [Array("into".utf8), into] }
+    if let message = line.options["message"] { words += [Array("as".utf8), Array(message.utf8)] }
+    do {
+      return try site.run(bytes: words, console)
+    } catch let error as ControlError where error.kind == .notFound {
+      return nil
     }
   }
 

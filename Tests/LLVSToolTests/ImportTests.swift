@@ -119,6 +119,27 @@ struct ImportTests {
   }
 
   @Test(
+    "all files of an import are in the tree at once, in one version, what is ignored beside them",
+    .enabled(if: MountedStore.isPossible))
+  func whole() throws {
+    try MountedStore.with { mounted in
+      let result = try Tool().run(
+        """
+        m='\(mounted.path)'; mkdir -p src/d; for i in $(seq 2000); do echo $i > src/d/$i; done
+        echo '*.o' > src/.llvsignore; echo 1 > src/d/x.o
+        while [ ! -e done ]; do ls "$m/p/d" 2> /dev/null | grep -v x.o | wc -l >> seen; done &
+        llvs import src --into p --mount "$m" -q; touch done; wait
+        ls "$m/p/d" | grep -v x.o | wc -l >> seen; sort -u seen
+        cat "$m/p/d/x.o"; llvs log --oneline --mount "$m" | wc -l
+        llvs show head:p/d/x.o --mount "$m" > /dev/null 2>&1; echo $?
+        echo 2 > src/d/x.o; echo 2 > src/d/1; llvs import src --into p --mount "$m" -q
+        cat "$m/p/d/x.o" "$m/p/d/1"; llvs log --oneline --mount "$m" | wc -l
+        """)
+      #expect(result.output == "0\n2000\n1\n1\n3\n2\n2\n2\n", "\(result.output)")
+    }
+  }
+
+  @Test(
     "nothing is copied where a name is a directory on one side only",
     .enabled(if: MountedStore.isPossible))
   func clashes() throws {

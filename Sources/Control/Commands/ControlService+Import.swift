@@ -54,9 +54,16 @@ extension ControlService {
   private func importDirectory(
     _ path: [UInt8], _ command: ControlCommand.Import, _ context: CommandContext
   ) throws(ControlError) -> CommandResult {
+    if let identity = command.identity {
+      let status = try? FileSystem.status(path)
+      guard let status, [status.device, status.inode] == identity else {
+        throw ControlError(
+          .notFound, "the mount does not see \(PrintableText.text(path)), as from a container")
+      }
+    }
     let base = try command.base.map { word throws(ControlError) in try version(word).number }
     try cut()
-    var source = TreeImport(directory: path, prefix: command.into) { done in
+    var source = TreeImport(directory: path, prefix: command.into, ignoring: tree) { done in
       context.progress(CommandProgress("importing", done: done, total: 0))
     }
     let record = try translating { () throws(StoreError) in

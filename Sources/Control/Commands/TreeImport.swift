@@ -3,7 +3,7 @@ import Inodes
 package import LLVSCore
 import Platform
 import TreeNames
-import WorkingTree
+package import WorkingTree
 
 /// Imports a directory into a store as one version.
 ///
@@ -25,10 +25,14 @@ package struct TreeImport {
     var path: [UInt8]
     var directory: [UInt8]
     var items: ArraySlice<Item>
+    /// The patterns for names in it; nil if none are asked.
+    var scope: IgnoreScope?
   }
 
   private let directory: [UInt8]
   private let prefix: [UInt8]
+  /// The tree whose ignore patterns keep files out; nil to take all.
+  private let ignoring: LiveTree?
   private let progress: (Int) -> Void
   /// The number of files, links and directories so far.
   package private(set) var count = 0
@@ -50,10 +54,15 @@ package struct TreeImport {
     var inode: UInt64
   }
 
-  /// Creates an import of a directory to a path of the tree.
-  package init(directory: [UInt8], prefix: [UInt8], progress: @escaping (Int) -> Void) {
+  /// Creates an import of a directory to a path of the tree; what the patterns of a tree `ignoring` keep out of
+  /// versions, and no version has, is left out.
+  package init(
+    directory: [UInt8], prefix: [UInt8], ignoring: LiveTree? = nil,
+    progress: @escaping (Int) -> Void
+  ) {
     self.directory = directory
     self.prefix = prefix
+    self.ignoring = ignoring
     self.progress = progress
   }
 
@@ -112,12 +121,21 @@ package struct TreeImport {
     var parent: [UInt8] = []
     for name in prefix.split(separator: 0x2F) {
       parent += (parent.isEmpty ? [] : [0x2F]) + name
-      guard try view.find(path: parent) == nil else { continue }
+      if let found = try view.find(path: parent) {
+        guard case .directory = found else {
+          throw .exists("\(PrintableText.text(parent)) is not a directory in the tree")
+        }
+        continue
+      }
       parents.append(
         .put(try made(.directory, Attributes(mode: 0o755), parent, nil, number, view, transaction)))
     }
     displaced = parents
-    try descend(into: directory, at: prefix)
+    let above = prefix.lastIndex(of: 0x2F).map { Array(prefix[..<$0]) }
+    try descend(
+      into: directory, at: prefix,
+      ignoring.map { prefix.isEmpty ? $0.ignoreScope(of: []) : $0.ignoreScope(of: above ?? []) },
+      view)
     // The closure works on a copy, since an escaping closure cannot borrow `self`.
     let puller = Puller(source: self, view: view, number: number, transaction: transaction)
     var map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
@@ -161,23 +179,52 @@ package struct TreeImport {
 
   // MARK: - Walking
 
-  private mutating func descend(into directory: [UInt8], at path: [UInt8]) throws(StoreError) {
-    try StoreError.wrapping { () throws(SystemError) in
-      var items: [Item] = []
-      for name in try FileSystem.names(in: directory) {
-        let bytes = name.bytes
-        guard bytes != Self.reserved else {
-          leftOut.append(directory + [0x2F] + bytes)
-          continue
-        }
-        items.append(Item(order: bytes, name: bytes, what: .entry))
-        if name.kind == .directory {
-          items.append(Item(order: bytes + [0x2F], name: bytes, what: .below))
-        }
-      }
-      items.sort { $0.order.lexicographicallyPrecedes($1.order) }
-      levels.append(Level(path: path, directory: directory, items: items[...]))
+  private mutating func descend(
+    into directory: [UInt8], at path: [UInt8], _ scope: IgnoreScope?, _ view: TreeView
+  ) throws(StoreError) {
+    let names = try StoreError.wrapping { () throws(SystemError) in
+      try FileSystem.names(in: directory)
     }
+    let scope = try scope.map { (scope) throws(StoreError) in
+      try self.scope(scope, in: directory, at: path, names)
+    }
+    var items: [Item] = []
+    for name in names {
+      let bytes = name.bytes
+      guard bytes != Self.reserved else {
+        leftOut.append(directory + [0x2F] + bytes)
+        continue
+      }
+      if let scope {
+        let place = (path.isEmpty ? [] : path + [0x2F]) + bytes
+        let isIgnored = scope.ignores(path: place, isDirectory: name.kind == .directory)
+        if isIgnored, try view.find(path: place) == nil { continue }
+      }
+      items.append(Item(order: bytes, name: bytes, what: .entry))
+      if name.kind == .directory {
+        items.append(Item(order: bytes + [0x2F], name: bytes, what: .below))
+      }
+    }
+    items.sort { $0.order.lexicographicallyPrecedes($1.order) }
+    levels.append(Level(path: path, directory: directory, items: items[...], scope: scope))
+  }
+
+  /// The patterns for names in a directory: its file `.llvsignore` comes along, and counts already.
+  private func scope(
+    _ above: IgnoreScope, in directory: [UInt8], at path: [UInt8], _ names: [DirectoryName]
+  ) throws(StoreError) -> IgnoreScope {
+    var scope = above
+    var patterns = path.isEmpty ? nil : ignoring?.ignoreFilePatterns(in: path)
+    if names.contains(where: { $0.bytes == IgnoreScope.fileName && $0.kind == .regular }) {
+      let text = try StoreError.wrapping { () throws(SystemError) in
+        try File(
+          bytes: directory + [0x2F] + IgnoreScope.fileName, [.read, .noFollow, .nonBlocking]
+        ).read(IgnoreScope.fileLimit + 1, at: 0)
+      }
+      if text.count <= IgnoreScope.fileLimit { patterns = IgnorePatterns(text) }
+    }
+    if let patterns { scope.add(patterns, of: path) }
+    return scope
   }
 
   /// Returns the next edit in the order of keys.
@@ -190,7 +237,7 @@ package struct TreeImport {
       let path = (level.path.isEmpty ? [] : level.path + [0x2F]) + item.name
       let file = level.directory + [0x2F] + item.name
       switch item.what {
-      case .below: try descend(into: file, at: path)
+      case .below: try descend(into: file, at: path, level.scope, view)
       case .entry:
         guard let edit = try edit(file, path, view, number, transaction) else { continue }
         count += 1
@@ -233,8 +280,7 @@ package struct TreeImport {
     let stored = try bytes(of: file, kind, status, transaction)
     if let old, old.isDirectory != (kind == .directory) {
       throw .exists(
-        "\(String(decoding: path, as: UTF8.self)) is "
-          + (old.isDirectory ? "a directory" : "a file") + " in the tree")
+        "\(PrintableText.text(path)) is \(old.isDirectory ? "a" : "not a") directory in the tree")
     }
     var entry = try made(kind, attributes, path, old, number, view, transaction)
     if let old, old.stored.digest == stored.digest, old.kind == kind {

@@ -38,6 +38,16 @@ extension LiveTree {
     }
   }
 
+  /// Returns the patterns for names in a directory.
+  package func ignoreScope(of directory: [UInt8]) -> IgnoreScope {
+    lock.withLock { _ in scope(of: directory) }
+  }
+
+  /// Returns the patterns of the file in a directory, as the tree shows it; nil if there is none.
+  package func ignoreFilePatterns(in directory: [UInt8]) -> IgnorePatterns? {
+    lock.withLock { _ in patterns(in: directory) }
+  }
+
   /// Changes the store's own patterns.
   package func setIgnore(_ patterns: IgnorePatterns) {
     lock.withLock { _ in
