@@ -276,6 +276,24 @@ struct NameTests {
     try fixture.check()
   }
 
+  @Test("the times of a directory never go back, also where nothing is pending in it any more")
+  func timesStay() throws {
+    let fixture = try FileFixture(["d/x": [1]])
+    let directory = try fixture.number("d")
+    for number in [directory, .root] {
+      let place = InodeName(directory: number, name: name("new"))
+      let made = try fixture.tree.create(
+        number, place.name, mode: 0o644, open: .write, caller: caller)
+      try fixture.tree.release(made.handle)
+      try fixture.tree.unlink(number, place.name)
+    }
+    let before = try [directory, .root].map { try fixture.tree.status(of: $0).mtime }
+    try fixture.follow(["d/x": [2]])
+    let after = try [directory, .root].map { try fixture.tree.status(of: $0).mtime }
+    #expect(zip(before, after).allSatisfy { $0 <= $1 })
+    try fixture.check()
+  }
+
   @Test("a file that is made in a set-group-ID root gets its group")
   func rootGroup() throws {
     let fixture = try FileFixture()

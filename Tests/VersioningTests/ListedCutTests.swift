@@ -10,7 +10,7 @@ import Testing
 @testable import Versioning
 
 /// Listings that go on while a cut makes versions of what they show.
-@Suite("Listings over a cut", .timeLimit(.minutes(1)))
+@Suite("Listings over a cut", .timeLimit(.minutes(3)))
 struct ListedCutTests {
   /// Two names of which the hash is one.
   private func twins(_ hash: CookieHash) -> [String] {

@@ -207,11 +207,7 @@ extension Following {
       needed.insert(.root)
     }
     for (number, node) in overlay.nodes {
-      let isNamed = number == .root || !node.names.isEmpty
-      let isWanted =
-        node.isDirectory
-        ? node.isPending && isNamed : node.isPending || head.isHeld(number)
-      guard isWanted else { continue }
+      guard try isWanted(node, number) else { continue }
       needed.insert(number)
       for name in node.names { try chain(name.directory) }
     }
@@ -226,6 +222,26 @@ extension Following {
         try refresh(number, node)
       }
     }
+  }
+
+  /// True if a node is kept for what it says itself.
+  private func isWanted(
+    _ node: PendingNode, _ number: InodeNumber
+  ) throws(BaseError) -> Bool {
+    guard node.isDirectory else { return node.isPending || head.isHeld(number) }
+    guard number == .root || !node.names.isEmpty else { return false }
+    if node.isPending { return true }
+    return try hasLaterTime(node, number)
+  }
+
+  /// True if names came to a directory and went again since the time that the recorded tree has of it.
+  private func hasLaterTime(
+    _ node: PendingNode, _ number: InodeNumber
+  ) throws(BaseError) -> Bool {
+    guard let time = node.attributes.mtime, let record = try base.inode(number)?.record else {
+      return false
+    }
+    return time > record.shownTime ?? record.attributes.mtime ?? record.changed
   }
 
   /// A directory has the attributes that the head gives it; names that changed here give it a later time.
