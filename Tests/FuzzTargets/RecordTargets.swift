@@ -59,7 +59,7 @@ enum RecordTargets {
     _ = Zstd.unpack(bytes, atMost: 1 << 16)
   }
 
-  /// What a version that was made from a document says of it; the bytes are what is compressed.
+  /// The record in which a version tells of the document that it was made from; the bytes are compressed.
   static func document(_ bytes: [UInt8]) throws(FuzzTarget.Failure) {
     guard let frame = try? Zstd.pack(bytes),
       let record = DocumentRecord([.document: Version.MetadataValue(data: frame)])

@@ -5,7 +5,7 @@ import TreeModel
 
 @testable import PendingTree
 
-/// What is pending of a file after a cut took a save of it.
+/// The pending state of a file after a cut took a save of it.
 @Suite(.timeLimit(.minutes(1)))
 struct TakenSaveTests {
   private let number = InodeNumber(7)

@@ -7,7 +7,7 @@ import TreeNames
 
 @testable import PosixTree
 
-/// What plain values say of attributes, beside a working tree that is given the same calls at random.
+/// A model of attributes in plain values, beside a working tree that is given the same calls at random.
 struct AttributeLife {
   /// The attributes of a file or directory.
   struct Model {

@@ -47,7 +47,7 @@ struct AttributeTests {
         let after = try fixture.tree.setattr(number, change)
         var expected = before
         expect(&expected)
-        // Who reads the times never sees the access time move with the mtime.
+        // A reader of the times never sees the access time move with the mtime.
         if change.atime == nil { expected.atime = before.atime }
         #expect(after.ctime > before.ctime, "\(change)")
         expected.ctime = after.ctime

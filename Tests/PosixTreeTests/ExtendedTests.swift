@@ -45,7 +45,7 @@ struct ExtendedTests {
       #expect(try fixture.tree.getxattr(number, name("user.b")) == [])
       try fixture.tree.setxattr(number, name("user.a"), [9], mode: .replace)
       let changed = try fixture.tree.status(of: number)
-      // What is there already changes nothing.
+      // An attribute that is there already changes nothing.
       try fixture.tree.setxattr(number, name("user.a"), [9])
       #expect(try fixture.tree.status(of: number) == changed)
       #expect(changed.ctime > before.ctime && changed.mtime == before.mtime)

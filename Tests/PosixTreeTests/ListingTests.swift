@@ -127,9 +127,9 @@ private struct ListingLife {
   private var random: SeededRandom
   /// Names that nobody touches while the listing goes on.
   private var untouched: Set<String> = []
-  /// Of them those that are pending and saved: versions take them.
+  /// The names among them that are pending and saved: versions take them.
   private var takeable: [String] = []
-  /// Of them those with unsaved bytes, of which other heads take the names.
+  /// The names among them with unsaved bytes; other heads take these names.
   private var written: [String] = []
   /// Other names that are there.
   private var others: Set<String> = []

@@ -58,7 +58,7 @@ struct PendingPathTests {
         "*under",
       ])
     let summary = try tree.pendingSummary()
-    // What has another name is the same file.
+    // A file with another name is the same file.
     #expect((summary.changed, summary.new, summary.removed) == (4, 3, 4))
     #expect(summary.unsaved == [TreePath(Array("changed".utf8))])
     #expect(summary.beside == [])

@@ -3,7 +3,7 @@ import LLVSCore
 import PosixTree
 import TreeNames
 
-/// What POSIX says of names: directories as plain dictionaries, beside a working tree that is given the same calls.
+/// The rules of POSIX for names: directories as plain dictionaries, beside a working tree that is given the same calls.
 struct PlainTree {
   /// A file or directory.
   struct Node {
@@ -14,7 +14,7 @@ struct PlainTree {
     var parent: InodeNumber?
     /// The names in a directory.
     var entries: [String: InodeNumber] = [:]
-    /// How often the kernel knows it.
+    /// The number of look-ups that the kernel has not forgotten.
     var lookups = 0
     /// The number of handles that are open.
     var handles = 0

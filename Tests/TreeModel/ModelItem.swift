@@ -17,7 +17,7 @@ package final class ModelItem {
   package var source = ""
   package var marks: Set<Int> = []
   package var link: Int?
-  /// What several files of one path are told apart by: orphans, and those of directories that moved.
+  /// Tells several files of one path apart: orphans, and files of directories that moved.
   package var turn = 0
   /// True for a file that goes where its directory stood before it moved.
   package var isWhereItStood = false

@@ -59,7 +59,7 @@ struct TransitionFaultTests {
         #expect(texts == before, "\(call) \(nth)")
       }
       if work.reports.withLock({ $0.contains { $0.contains("goes on showing") } }) { owed += 1 }
-      // What programs do next is kept, and the next transition shows all.
+      // Later changes by programs are kept, and the next transition shows all.
       try? work.save("later", "later")
       try work.merge(other)
       try work.check("\(call) \(nth)")

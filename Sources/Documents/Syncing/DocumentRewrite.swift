@@ -68,7 +68,7 @@ package struct DocumentRewrite {
     var keys: Set<Key> = []
     try comparison.state.keys.forEach { key, known throws(StoreError) in
       for value in known.live {
-        // What was imported has an author of its own.
+        // An imported value has an author of its own.
         guard value.type == nil, let holder = value.holder,
           comparison.vector.usn(of: value.dot.author) == 0
         else { continue }

@@ -2,7 +2,7 @@ package import LLVSCore
 
 /// The exchange of a version with a document, apart from how the document is kept and when heads are merged.
 ///
-/// What is new in the document is taken first, and merged into the head by the caller; then the head's values are
+/// News of the document is taken first, and merged into the head by the caller; then the head's values are
 /// written to the document.
 package struct DocumentSync {
   /// The versions that were made of what a document says.
@@ -13,7 +13,7 @@ package struct DocumentSync {
     package var isNews = false
   }
 
-  /// What is to be written to a document.
+  /// The changes to be written to a document.
   package struct Outgoing {
     /// The changes.
     package var export: DocumentExport

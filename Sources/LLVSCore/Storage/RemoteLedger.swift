@@ -26,7 +26,7 @@ package final class RemoteLedger: Sendable {
     }
   }
 
-  /// What an exchange has remembered for the next one of this process; nil once a transaction has changed
+  /// The memory that an exchange keeps for the next one of this process; nil once a transaction has changed
   /// what is noted of bundles. No other process changes that of a store that is open for writing.
   package var memory: (any Sendable)? { state.withLock { $0.memory } }
 

@@ -140,7 +140,7 @@ package final class WriteTransaction: ChunkTransaction {
     var names: [String] = []
     var documents: VersionRecord.Flags =
       version.metadata[.document] == nil ? [] : .knowsDocuments
-    // What is known of a document is more than nothing, even where it has no values.
+    // A version that knows a document is not void, even if the document has no values.
     if version.map.count > 0 || !documents.isEmpty { inherited.remove(.isVoid) }
     if version.first == nil && version.map.count > 0 { inherited.remove(.hasEmptyRoots) }
     for number in [version.first, version.second].compactMap({ $0 }) {

@@ -41,7 +41,7 @@ struct BundleNotes: Sendable {
 
   /// Reads the notes anew; what is not written yet stays.
   mutating func read(_ store: Store) throws(StoreError) {
-    // What is committed after this number was read is seen as a change later.
+    // A commit after this number was read is seen as a change later.
     changes = store.catalog.remoteLedger.changes
     let rows: [(number: Int64, note: RemoteBundleNote)]
     (rows, taken) = try store.catalog.readView { (view) throws(StoreError) in

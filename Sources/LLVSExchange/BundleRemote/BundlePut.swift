@@ -19,7 +19,7 @@ final class BundlePut {
     }
   }
 
-  /// What was noted of the bundle.
+  /// The note of the bundle.
   let noted: NotedBundle
   /// The versions whose outlines it holds, and the bundles that it needs.
   let versions: [VersionRecord]

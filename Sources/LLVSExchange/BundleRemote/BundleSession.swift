@@ -45,12 +45,12 @@ final class BundleSession {
     try forgetGone()
   }
 
-  /// What an exchange leaves for the next: notes, and the view of a place.
+  /// The notes, and the view of a place, that an exchange leaves for the next.
   private struct Memory: Sendable {
     var notes: BundleNotes
     var place: String
     var isSealed: Bool
-    /// Of bundles that could all be read; nil where some could not.
+    /// The view, if all bundles could be read; nil if some could not.
     var view: RemoteView?
   }
 

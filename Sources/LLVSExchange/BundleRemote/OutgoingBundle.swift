@@ -57,7 +57,7 @@ final class OutgoingBundle {
   /// Removes files that have a name because a program was killed while it made them.
   static func clean(_ store: Store) {
     let directory = directory(store)
-    // What cannot be removed now is removed by the next send.
+    // A file that cannot be removed now is removed by the next send.
     for name in (try? FileSystem.list(directory)) ?? [] {
       try? FileSystem.unlink("\(directory)/\(name)")
     }

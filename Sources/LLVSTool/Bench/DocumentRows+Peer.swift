@@ -190,7 +190,7 @@ final class DocumentStore {
 enum DocumentMemoryUse {
   /// Begins, and returns the memory in use now, in bytes.
   static func start() throws -> Double {
-    // What was freed counts as used until it is given back, and would hide what is used anew.
+    // Freed memory counts as used until it is given back, and would hide memory that is used anew.
     SystemMemory.trim()
     // Linux sets the greatest resident size back to the present one.
     try File("/proc/self/clear_refs", .write).write(Array("5\n".utf8), at: 0)

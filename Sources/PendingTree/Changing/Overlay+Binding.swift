@@ -37,7 +37,7 @@ extension Overlay {
       names: recorded.filter { changes[$0].map { $0.inode == number } ?? true },
       recordedNames: recorded, stamp: stamp)
     node.lacksExtended = inode.record.lacksExtended
-    // Where none is recorded the ctime is shown, which moves with every change from now on.
+    // If none is recorded, the ctime is shown, which moves with every change from now on.
     node.attributes.mtime =
       inode.record.shownTime ?? inode.record.attributes.mtime ?? inode.record.changed
     if !inode.record.isDirectory {

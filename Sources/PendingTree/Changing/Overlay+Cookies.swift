@@ -1,6 +1,6 @@
 package import Inodes
 
-// Where names that changed stand in listings. A name gets its cookie when a listing first asks for it, and keeps it
+// Cookies place pending names in listings. A name gets its cookie when a listing first asks for it, and keeps it
 // while the change is there: the recorded tree gives it the same one when a head brings it.
 
 extension Overlay {

@@ -14,7 +14,7 @@ package struct OpenedJournal: Sendable {
   package var epochs: [Epoch: UInt32]
   /// A cut that the store has and the overlay does not: it is settled before programs see the tree.
   package var unsettled: TakingRecord?
-  /// What was pending at the instant of that cut, as far as the journal has it.
+  /// The overlay at the instant of that cut, as far as the journal has it.
   package var frozen: Overlay?
   /// What was found.
   package var recovery: JournalRecovery

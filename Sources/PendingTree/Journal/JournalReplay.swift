@@ -19,7 +19,7 @@ struct JournalReplay {
   private(set) var epochs: [Epoch: UInt32] = [:]
   /// The cut that the store has and that was not settled.
   private(set) var unsettled: TakingRecord?
-  /// What was pending at the instant of the cut that is under way, as far as the journal has it.
+  /// The overlay at the instant of the cut that is under way, as far as the journal has it.
   private(set) var frozen: Overlay?
   /// The number of records.
   private(set) var count = 0

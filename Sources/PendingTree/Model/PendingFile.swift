@@ -26,7 +26,7 @@ package struct PendingFile: Hashable, Sendable {
     set { setRare(Rare(counted: counted, taken: newValue)) }
   }
 
-  /// What few files have, outside of those that have none of it.
+  /// Facts that few files have, kept apart so that other files take no room for them.
   private final class Rare: Hashable, Sendable {
     let counted: Save?
     let taken: FileContent?

@@ -155,7 +155,7 @@ extension WorkingTree {
       try change(by: process) { state, base throws(FSError) in
         let (known, whole) = try wholeAttributes(of: number, state, base)
         guard let changed = try body(known, whole) else { return Decision { _ in } }
-        // What no version could hold is refused now.
+        // An attribute that no version could hold is refused now.
         var lasting = changed.attributes
         if changed.lacksExtended { lasting = lasting.completed(with: whole.extended) }
         guard lasting.fault == nil else { throw .noSpace }

@@ -4,8 +4,8 @@ import Platform
 import Synchronization
 import TreeNames
 
-/// What one call has read of the recorded tree and of the clock, so that it can decide under a lock without reading
-/// there.
+/// The answers that one call has read of the recorded tree and of the clock, so that it can decide under a lock
+/// without reading there.
 ///
 /// A call decides under the tree's locks with ``isReading`` false: what it asks for and was not read yet is noted
 /// and fails. The call then leaves the locks, reads what was noted with ``readMissing()``, and decides again.

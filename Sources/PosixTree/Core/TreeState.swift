@@ -24,7 +24,7 @@ struct TreeState {
   var ignore = IgnorePatterns([])
   /// The versions that epochs stand for, by the store's numbers: a journal begins with them.
   var epochs: [Epoch: UInt32] = [:]
-  /// What was pending at the instant of the cut that is under way, which needs the bytes of that.
+  /// The overlay at the instant of the cut that is under way, which needs its bytes.
   var frozen: Overlay?
   /// Grows when another head is shown.
   var publication: UInt64 = 1

@@ -3,7 +3,7 @@ import LLVSCore
 import PendingTree
 import TreeNames
 
-// How far names may lead: what is made or moved has a path that a version can hold.
+// Every inode that is made or moved has a path that a version can hold.
 
 /// A directory that goes deeper down, or to a longer path, with all that it holds.
 struct Descent {

@@ -11,7 +11,7 @@ struct PlayedHistory {
     var steps = 40
     /// Whether phones merge as the original does.
     var mergesAsOriginal = true
-    /// Whether stores are set back to copies of themselves.
+    /// True if stores are set back to copies of themselves.
     var setsBack = false
 
     var description: String {
