@@ -49,7 +49,12 @@ final class OutgoingBundle {
       }
       let path = "\(directory)/\(SystemRandom.hex(8)).bundle"
       let file = try File(path, [.readWrite, .create, .exclusive], permissions: 0o600)
-      try FileSystem.unlink(path)
+      do throws(SystemError) {
+        try FileSystem.unlink(path)
+      } catch {
+        // Another send that begins now may have removed the name as that of a file left behind.
+        guard error.errno == Errno.noEntry else { throw error }
+      }
       return file
     }
   }

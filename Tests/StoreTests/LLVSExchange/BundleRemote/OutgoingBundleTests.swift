@@ -45,6 +45,18 @@ struct OutgoingBundleTests {
     #expect(try RemoteWorld.content(b) == RemoteWorld.content(a))
   }
 
+  @Test("a send goes on if another send removes the name of its file first")
+  func nameRemovedByAnotherSend() throws {
+    let a = try world.store("a")
+    try world.make(a, ["k": [1]])
+    let token = Faults.arm(
+      Faults.Plan(
+        calls: [.unlink], below: "\(a.path)/outgoing", nth: 1, action: .fail(Errno.noEntry)))
+    let report = try world.send(a)
+    #expect(Faults.disarm(token) > 0)
+    #expect(report.sent.count == 1)
+  }
+
   @Test("what is damaged in the store is still told of the version alone")
   func damage() throws {
     var random = SeededRandom(seed: 4)
