@@ -9,7 +9,9 @@ struct PassphraseTests {
   /// answers it once the terminal shows nothing of what is typed, and returns the exit code and what was
   /// shown. It says whether the terminal shows again what is typed.
   private static let terminal = """
-    import os, pty, sys, termios, time
+    import os, pty, signal, sys, termios, time
+    # A shell lets what it starts in the background ignore Ctrl-C; on a terminal nobody does.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     def shows(fd): return bool(termios.tcgetattr(fd)[3] & termios.ECHO)
     def type(words, steps):
         pid, fd = pty.fork()
