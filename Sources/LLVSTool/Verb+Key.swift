@@ -134,7 +134,10 @@ extension Verb {
 
   private static func typed(_ prompt: String, _ console: Console) throws(ControlError) -> [UInt8] {
     console.ask(prompt)
-    guard let text = StandardStream.input.readHiddenLine(), !text.isEmpty else {
+    let typed = StandardStream.input.readHiddenLine()
+    // Ctrl-C is a request while commands watch for it; nothing here has to be finished first.
+    if Interruption.isRequested { Interruption.end() }
+    guard let text = typed, !text.isEmpty else {
       throw ControlError(.notPermitted, "no passphrase was typed")
     }
     return Array(text.utf8)
