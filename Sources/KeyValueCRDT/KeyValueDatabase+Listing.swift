@@ -115,7 +115,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Whether each entry is of a listed author, and none newer than the list says.
+  /// True if each entry is of a listed author, and none newer than the list says.
   static func hasConsistentAuthors(_ connection: Connection) throws -> Bool {
     try connection.sqlite.integer(
       """

@@ -42,7 +42,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// Whether this database knows of all that another knows of.
+  /// True if this database knows of all that another knows of.
   ///
   /// - Throws: ``DatabaseError``.
   public func dominates(other: KeyValueDatabase) throws -> Bool {

@@ -111,7 +111,7 @@ extension KeyValueDatabase {
 }
 
 extension DatabaseFault {
-  /// Whether it is about one key, and the rest of the file can be looked at.
+  /// True if it is about one key, and the rest of the file can be looked at.
   var isOfOneKey: Bool {
     switch self {
     case .unlistedWrite, .removedVersion, .badEntry: true

@@ -1,10 +1,10 @@
 internal import CSQLite
 
 extension Database {
-  /// Whether a transaction is open.
+  /// True if a transaction is open.
   package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// Whether the file cannot be written through this connection.
+  /// True if the file cannot be written through this connection.
   package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
   /// The number of rows that this connection has changed so far, those by triggers included.

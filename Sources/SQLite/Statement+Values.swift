@@ -53,7 +53,7 @@ extension Statement {
     return self
   }
 
-  /// Whether the statement changes no file.
+  /// True if the statement changes no file.
   package var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
 
   /// The number of values that the statement takes.

@@ -77,7 +77,7 @@ struct Bell {
 
   func ring() { _ = Sys.write(writer, [1]) }
 
-  /// Whether it rings before the time is over.
+  /// True if it rings before the time is over.
   func rings(within milliseconds: Int32) -> Bool {
     var one = pollfd(fd: Int32(reader), events: Int16(POLLIN), revents: 0)
     guard poll(&one, 1, milliseconds) == 1 else { return false }

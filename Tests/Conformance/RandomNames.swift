@@ -34,7 +34,7 @@ final class ModelNode {
     isDirectory ? 2 + children.values.count { $0.isDirectory } : names
   }
 
-  /// Whether a directory is this or above it.
+  /// True if a directory is this or above it.
   func isBelow(_ other: ModelNode) -> Bool {
     var one: ModelNode? = self
     while let node = one {

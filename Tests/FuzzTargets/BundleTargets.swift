@@ -97,7 +97,7 @@ enum BundleTargets {
 }
 
 extension StoreError {
-  /// Whether the error is about the bytes that were read.
+  /// True if the error is about the bytes that were read.
   fileprivate var isInvalid: Bool {
     if case .invalid = self { return true }
     return false

@@ -8,7 +8,7 @@ extension MountedStore {
   /// Where versions stand.
   var history: String { path + "/.llvs/versions" }
 
-  /// Whether versions are shown by a mount of their own.
+  /// True if versions are shown by a mount of their own.
   var hasOwnHistory: Bool {
     let table = (try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)) ?? ""
     return table.contains(" \(history) ")

@@ -75,7 +75,7 @@ extension Mounted {
       return result.output.split(whereSeparator: \.isWhitespace).compactMap { Int32($0) }
     }
 
-    /// Whether a process has not ended.
+    /// True if a process has not ended.
     private static func lives(_ id: Int32) -> Bool {
       let stat = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)) ?? ""
       // Nobody may have asked yet how it ended.

@@ -26,7 +26,7 @@ struct LoopDisk {
   /// Takes the disk away; its image goes with its directory.
   func remove() { _ = try? TestSupport.shell("umount -l '\(path)'") }
 
-  /// Whether this process may mount a file as a disk.
+  /// True if this process may mount a file as a disk.
   static let isPossible: Bool = {
     let directory = "/tmp/llvs-loop-\(UUID().uuidString.prefix(8))"
     defer { _ = try? TestSupport.shell("rm -rf --one-file-system '\(directory)'") }

@@ -328,7 +328,7 @@ struct RandomWork {
     }
   }
 
-  /// Whether a name is one of the other's files, or was when it last came from there.
+  /// True if a name is one of the other's files, or was when it last came from there.
   private func isOthers(_ name: String) -> Bool {
     sides.contains { $0 !== side && ($0.files[name] != nil || $0.sent[name] != nil) }
   }

@@ -18,7 +18,7 @@ struct Pages {
 
   var names: Set<String> { Set(headings.keys) }
 
-  /// Whether a heading begins with words and ends there or goes on behind a colon.
+  /// True if a heading begins with words and ends there or goes on behind a colon.
   func has(_ words: String, in page: String) -> Bool {
     (headings[page] ?? []).contains { $0 == words || $0.hasPrefix("\(words):") }
   }

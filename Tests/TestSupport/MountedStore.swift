@@ -24,7 +24,7 @@ package final class MountedStore {
     return ".build/debug/\(name)"
   }
 
-  /// Whether this process can mount; tests that need it skip where it cannot.
+  /// True if this process can mount; tests that need it skip where it cannot.
   package static var isPossible: Bool {
     guard (try? File("/dev/fuse", .readWrite)) != nil else { return false }
     return true

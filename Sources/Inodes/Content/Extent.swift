@@ -29,7 +29,7 @@ package struct Extent: Hashable, Sendable {
     return Extent(start: from, length: to - from, offset: offset + (from - start), source: source)
   }
 
-  /// Whether `next` goes on where this one ends, in the file and in the source.
+  /// True if `next` goes on where this one ends, in the file and in the source.
   package func continues(into next: Extent) -> Bool {
     next.start == end && next.source == source && next.offset == offset + length
   }

@@ -25,7 +25,7 @@ package struct ExtentList: Hashable, Sendable {
     }
   }
 
-  /// Whether nothing is covered.
+  /// True if nothing is covered.
   package var isEmpty: Bool { blocks.isEmpty }
 
   /// The number of extents.

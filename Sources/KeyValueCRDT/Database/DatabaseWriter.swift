@@ -35,10 +35,10 @@ public class DatabaseWriter: @unchecked Sendable {
     writing.committed = { [unowned self] change in observers.committed(change, on: writing) }
   }
 
-  /// Whether a connection is one of this writer's.
+  /// True if a connection is one of this writer's.
   func uses(_ connection: Connection) -> Bool { connection.writer == order }
 
-  /// Whether the database is in memory alone.
+  /// True if the database is in memory alone.
   var isInMemory: Bool { path == SQLite.Database.memory }
 
   /// Runs a body with a connection to read from, and one state of the database throughout.

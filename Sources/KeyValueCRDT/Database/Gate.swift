@@ -12,7 +12,7 @@ final class Gate: Sendable {
 
   private let state = Monitor(State())
 
-  /// Whether the calling thread holds the gate.
+  /// True if the calling thread holds the gate.
   var isMine: Bool {
     let me = SystemThread.current
     return state.withLock { $0.owner == me }

@@ -59,7 +59,7 @@ struct VersionVector: Equatable {
 
   func covers(_ dot: Dot) -> Bool { (writes[dot.author] ?? 0) >= dot.usn }
 
-  /// Whether it covers all that the other does.
+  /// True if it covers all that the other does.
   func dominates(_ other: VersionVector) -> Bool {
     other.writes.allSatisfy { author, usn in covers(Dot(author: author, usn: usn)) }
   }

@@ -25,7 +25,7 @@ public final class AnyCancellable: Hashable, Sendable {
     set.insert(self)
   }
 
-  /// Whether both are the same object.
+  /// True if both are the same object.
   public static func == (left: AnyCancellable, right: AnyCancellable) -> Bool { left === right }
 
   /// Hashes the object's identity.

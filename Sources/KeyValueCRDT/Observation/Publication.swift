@@ -110,7 +110,7 @@ extension Result {
   }
 }
 
-/// Whether a sink still wants what comes.
+/// True if a sink still wants what comes.
 private final class SinkState: Sendable {
   private let isOpen = Atomic<Bool>(true)
 

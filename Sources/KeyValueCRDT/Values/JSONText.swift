@@ -3,7 +3,7 @@
 /// The check is our own, so that a text that was valid once always is: SQLite's `json_valid` came to take
 /// JSON5 in one version and not in the next.
 package enum JSONText {
-  /// Whether the text is one JSON value with blanks around it.
+  /// True if the text is one JSON value with blanks around it.
   ///
   /// - Complexity: O(*n*); nesting takes a bit a level, not a call.
   static func isValid(_ text: String) -> Bool {
@@ -11,7 +11,7 @@ package enum JSONText {
     return text.withUTF8 { isValid($0) }
   }
 
-  /// Whether bytes, which are valid UTF-8, are one JSON value with blanks around it.
+  /// True if bytes, which are valid UTF-8, are one JSON value with blanks around it.
   package static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     var reader = Reader(bytes: bytes)
     return reader.readText()

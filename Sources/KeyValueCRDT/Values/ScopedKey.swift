@@ -23,7 +23,7 @@ extension ScopedKey: ExpressibleByStringLiteral {
 }
 
 extension ScopedKey: Hashable {
-  /// Whether both have the same bytes.
+  /// True if both have the same bytes.
   public static func == (left: ScopedKey, right: ScopedKey) -> Bool {
     Bytes.areEqual(left.key, right.key) && Bytes.areEqual(left.scope, right.scope)
   }

@@ -6,7 +6,7 @@ public struct Statistics: Equatable, Sendable {
   public let authorCount: Int
   /// The number of notes about removed versions.
   public let tombstoneCount: Int
-  /// Whether each entry is of an author in the list, and none is newer than the list says.
+  /// True if each entry is of an author in the list, and none is newer than the list says.
   ///
   /// If not, ``KeyValueDatabase/merge(source:dryRun:)`` refuses the database, and
   /// ``KeyValueDatabase/eraseVersionHistory(keepingKnowledge:)`` makes it sound again.

@@ -31,7 +31,7 @@ public enum Value: Hashable, Sendable {
     return blob
   }
 
-  /// Whether both are of one type and have the same bytes.
+  /// True if both are of one type and have the same bytes.
   public static func == (left: Value, right: Value) -> Bool {
     switch (left, right) {
     case (.null, .null): true

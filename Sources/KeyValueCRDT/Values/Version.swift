@@ -44,7 +44,7 @@ extension [Version] {
     get throws { try only?.value.blob }
   }
 
-  /// Whether the key was deleted; false if it was never written.
+  /// True if the key was deleted; false if it was never written.
   ///
   /// - Throws: ``KeyValueCRDTError/versionConflict`` if there are several versions.
   public var isDeleted: Bool {

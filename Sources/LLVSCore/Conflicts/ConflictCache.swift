@@ -11,7 +11,7 @@ final class ConflictCache: Sendable {
   // A leaf lock.
   private let state = Mutex(State())
 
-  /// Whether what the index holds is still to be read; true once.
+  /// True if what the index holds is still to be read; true once.
   func beginReading() -> Bool {
     state.withLock { state in
       defer { state.hasRead = true }

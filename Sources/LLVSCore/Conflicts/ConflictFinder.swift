@@ -203,7 +203,7 @@ package struct ConflictFinder: Sendable {
 
   // MARK: Settling
 
-  /// Whether an authored ancestor of the head wrote, removed or settled the key and knew the revision.
+  /// True if an authored ancestor of the head wrote, removed or settled the key and knew the revision.
   ///
   /// `new`: the only versions to be looked at; nil for all.
   private func isSettled(

@@ -42,7 +42,7 @@ package struct ValueConflict: Hashable, Sendable {
 /// M12).
 package struct UnsettledDrop: Hashable, Sendable {
   package let key: Key
-  /// Whether what was dropped is a removal.
+  /// True if what was dropped is a removal.
   package let isRemoval: Bool
   /// The version that stored the bytes, or that removed the value.
   package let version: VersionNumber

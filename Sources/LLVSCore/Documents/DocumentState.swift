@@ -141,7 +141,7 @@ package struct DocumentState: Sendable {
   package private(set) var contested = PersistentMap<Key, Bool>()
   /// The program that the documents belong to; nil where none says so.
   package var application: DocumentApplication?
-  /// Whether a document of the directory was ever imported.
+  /// True if a document of the directory was ever imported.
   package var isImported = false
 
   /// Creates the state of a version without ancestors that holds nothing.

@@ -66,6 +66,6 @@ extension Entry {
     Unit(kind: kind, length: stored.length, digest: stored.digest, device: attributes.device)
   }
 
-  /// Whether bytes, kind and device number are the same.
+  /// True if bytes, kind and device number are the same.
   package func hasSameUnit(as other: Entry) -> Bool { unit == other.unit }
 }

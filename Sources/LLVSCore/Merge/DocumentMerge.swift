@@ -19,7 +19,7 @@ struct DocumentMerge {
 
   /// Two values that nobody replaced.
   struct Clash {
-    /// Whether bytes of both may be merged: neither side is one of several values already.
+    /// True if bytes of both may be merged: neither side is one of several values already.
     var mayMergeContent: Bool
     /// When a document says that a side's value was written, in seconds since 2001-01-01 UTC.
     var firstTime: Double?

@@ -58,7 +58,7 @@ struct PostponedClash {
 }
 
 extension MapMerge {
-  /// Whether changes follow renames: not in virtual bases, nor in merges made elsewhere.
+  /// True if changes follow renames: not in virtual bases, nor in merges made elsewhere.
   var mayRename: Bool {
     if case .arbiter = rule { true } else { false }
   }

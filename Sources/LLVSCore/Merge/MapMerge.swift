@@ -29,7 +29,7 @@ struct MapMerge {
   /// Stores bytes that an arbiter makes.
   let write: ([UInt8]) throws(StoreError) -> StoredContent
 
-  /// Whether ``rule`` is a record, which also decides where one side only changed.
+  /// True if ``rule`` is a record, which also decides where one side only changed.
   private let followsRecord: Bool
 
   var edits: [MapEdit] = []
@@ -115,7 +115,7 @@ struct MapMerge {
     return a.compare(to: b)
   }
 
-  /// Whether the merge holds what the first side has at a key that it alone changed: so it is as a rule,
+  /// True if the merge holds what the first side has at a key that it alone changed: so it is as a rule,
   /// and nothing has to be looked at.
   private func staysAsInFirst(_ place: MapPosition) -> Bool {
     if followsRecord || documents != nil { return false }

@@ -47,7 +47,7 @@ extension Value {
     /// One removed it, the other updated it.
     case removedAndUpdated(removedOn: Branch)
 
-    /// Whether an arbiter has to decide.
+    /// True if an arbiter has to decide.
     public var isConflicting: Bool {
       switch self {
       case .twiceInserted, .twiceUpdated, .removedAndUpdated: true

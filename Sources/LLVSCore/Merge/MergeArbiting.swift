@@ -18,7 +18,7 @@ package struct MergeClash: Sendable {
   /// What is known of both as values of a document; nil at other keys.
   var document: DocumentMerge.Clash?
 
-  /// Whether bytes may be merged out of both.
+  /// True if bytes may be merged out of both.
   package var mayMergeContent: Bool { document?.mayMergeContent ?? true }
 
   package init(

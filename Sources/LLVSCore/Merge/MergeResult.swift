@@ -27,7 +27,7 @@ package struct MergeDrop: Hashable, Sendable {
   package let side: MergeSide
   /// Nil where what lost is a removal.
   package let entry: Entry?
-  /// Whether the merge made bytes of its own there, so that its metadata has to say what it dropped.
+  /// True if the merge made bytes of its own there, so that its metadata has to say what it dropped.
   package let isPartial: Bool
 }
 

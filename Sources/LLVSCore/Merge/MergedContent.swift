@@ -1,7 +1,7 @@
 /// What the bytes of two sides come to.
 package struct MergedContent: Hashable, Sendable {
   package var bytes: [UInt8]
-  /// Whether both changed the same place differently, so that there what the older side has was dropped.
+  /// True if both changed the same place differently, so that there what the older side has was dropped.
   package var hasClash: Bool
 
   package init(bytes: [UInt8], hasClash: Bool) {

@@ -39,7 +39,7 @@ package struct Merger: Sendable {
     self.maps = maps
   }
 
-  /// Whether two versions can be merged, and over what.
+  /// Decides if two versions can be merged, and which bases the merge has.
   ///
   /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for histories without a common ancestor, unless every
   ///   root of both is empty or `allowingUnrelated`.

@@ -12,7 +12,7 @@ package struct BundleRemote: RemoteLayout {
   package struct Options: Sendable {
     /// The remote as the user names it: PUTs that no list shows yet count for this place alone.
     package var place: String
-    /// Whether bundles are removed after their grace.
+    /// True if bundles are removed after their grace.
     package var removes = true
     package var clock = BundleClock.system
     var send = SendRules()

@@ -73,7 +73,7 @@ func addLockChecks(_ suite: inout Suite) {
 }
 
 private func addHandleLockChecks(_ suite: inout Suite) {
-  /// Whether a lock of another open file could be had.
+  /// True if a lock of another open file could be had.
   func isFree(_ fd: Int) throws -> Bool {
     Int32(try holder(fd, F_WRLCK, 0, 0, Linux.getOFDLock).l_type) == F_UNLCK
   }

@@ -6,9 +6,9 @@ import Glibc
 /// A call with one path left open, and what must stand there for it to succeed.
 private struct PathCall {
   var name: String
-  /// Whether the call makes its name, so that the name must not be there.
+  /// True if the call makes its name, so that the name must not be there.
   var makes = false
-  /// Whether a symbolic link at the end of the path is followed.
+  /// True if a symbolic link at the end of the path is followed.
   var follows = true
   /// What must stand at the name, where the call does not make it.
   var needs = Kind.regular

@@ -35,7 +35,7 @@ func addRandomChecks(_ suite: inout Suite) {
 }
 
 extension RandomCalls {
-  /// Whether an option is one of these, and its value can be taken.
+  /// True if an option is one of these, and its value can be taken.
   mutating func take(_ option: String) -> Bool {
     let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { return false }

@@ -9,7 +9,7 @@ struct PlayedHistory {
     var documents = 2
     var phones = 2
     var steps = 40
-    /// Whether phones merge as the original does.
+    /// True if phones merge as the original does.
     var mergesAsOriginal = true
     /// True if stores are set back to copies of themselves.
     var setsBack = false

@@ -11,7 +11,7 @@ final class PlayedWorld {
     let lines: Set<String>?
     /// The writes that the writer had seen, or replaced otherwise.
     var known: Set<Int>
-    /// Whether a merge made it.
+    /// True if a merge made it.
     var isMerged = false
   }
 

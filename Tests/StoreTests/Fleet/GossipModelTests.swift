@@ -83,7 +83,7 @@ struct GossipModelTests {
       }
     }
 
-    /// Whether all are at the same version and nobody has anything to merge.
+    /// True if all are at the same version and nobody has anything to merge.
     func isAgreed() throws -> Bool {
       let heads = try members.map { try $0.heads() }
       return heads.allSatisfy { $0.count == 1 && $0 == heads[0] }

@@ -22,7 +22,7 @@ struct DamageTests {
 
     var testDescription: String { rawValue }
 
-    /// Whether a file below the store is of the kind.
+    /// True if a file below the store is of the kind.
     func matches(_ path: String) -> Bool {
       switch self {
       case .segment: path.hasPrefix("segments/")

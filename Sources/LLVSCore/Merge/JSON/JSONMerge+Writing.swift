@@ -7,7 +7,7 @@ extension JSONMerge {
     /// What stands behind the first marker, and behind the last.
     var first: [UInt8]
     var second: [UInt8]
-    /// Whether the older side stands first.
+    /// True if the older side stands first.
     var isOlderFirst: Bool
   }
 
@@ -59,7 +59,7 @@ extension JSONMerge {
 }
 
 extension JSONMerge.Choice {
-  /// Whether one side has nothing.
+  /// True if one side has nothing.
   var isRemoval: Bool { older.isEmpty || newer.isEmpty }
 }
 
@@ -67,7 +67,7 @@ extension JSONMerge.Choice {
 private struct JSONItemWriter {
   private var bytes: ArraySlice<UInt8>
   private let markers: JSONMerge.Markers?
-  /// Whether the last that was written is a marker, behind which a line begins.
+  /// True if the last that was written is a marker, behind which a line begins.
   private var isBehindMarker = false
 
   init(_ opening: UInt8, _ markers: JSONMerge.Markers?) {

@@ -56,7 +56,7 @@ package struct JSONMerge {
   let markers: Markers?
   private(set) var hasClash = false
 
-  /// Whether bytes are a JSON object or array of a kind that can be merged.
+  /// True if bytes are a JSON object or array of a kind that can be merged.
   package static func isJSON(_ bytes: [UInt8]) -> Bool { JSONText.parse(bytes) != nil }
 
   /// Merges two texts.

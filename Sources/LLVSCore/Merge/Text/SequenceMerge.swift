@@ -82,7 +82,7 @@ enum SequenceMerge {
   /// What a side has in place of a run of the base.
   private struct Taken {
     var range: Range<Int>
-    /// Whether it replaced or removed something of the run.
+    /// True if it replaced or removed something of the run.
     var isChanged = false
     /// What it added within the run.
     var additions: [Range<Int>] = []
@@ -165,7 +165,7 @@ enum SequenceMerge {
     return end
   }
 
-  /// Whether one run holds another, in a row.
+  /// True if one run holds another, in a row.
   ///
   /// - Complexity: O(items of both) (Knuth, Morris and Pratt).
   static func holds(_ run: ArraySlice<Int32>, _ other: ArraySlice<Int32>) -> Bool {

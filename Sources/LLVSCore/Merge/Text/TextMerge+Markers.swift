@@ -61,7 +61,7 @@ extension TextMerge {
     return text
   }
 
-  /// Whether a text has lines of markers that none of the texts it was merged from has.
+  /// True if a text has lines of markers that none of the texts it was merged from has.
   ///
   /// - Complexity: O(lines).
   package static func holdsMarkers(_ text: [UInt8], besides others: [[UInt8]]) -> Bool {

@@ -9,7 +9,7 @@ package enum TextMerge {
   /// Longer texts are not merged.
   package static let maximumLength = 8 << 20
 
-  /// Whether bytes are a text: not too long, and without a zero byte.
+  /// True if bytes are a text: not too long, and without a zero byte.
   package static func isText(_ bytes: [UInt8]) -> Bool {
     bytes.count <= maximumLength && !bytes.contains(0)
   }
@@ -164,7 +164,7 @@ package enum TextMerge {
       Self.isThere(text) == false ? text + bytes : text
     }
 
-    /// Whether the last line of the merge has an end: as the side has it that changed that.
+    /// True if the last line of the merge has an end: as the side has it that changed that.
     func isMerged(base: [UInt8]?, older: [UInt8], newer: [UInt8]) -> Bool {
       let (a, b) = (Self.isThere(older), Self.isThere(newer))
       guard let a, let b else { return a ?? b ?? true }
@@ -178,7 +178,7 @@ package enum TextMerge {
     }
   }
 
-  /// Whether a text has a line that ends with CRLF.
+  /// True if a text has a line that ends with CRLF.
   static func usesCRLF(_ text: [UInt8]) -> Bool {
     var rest = text[...]
     while let end = rest.firstIndex(of: 0x0D) {

@@ -12,7 +12,7 @@ package struct MergeReport: Sendable {
   package private(set) var made: [Made] = []
   /// The version that holds everything merged, also where nothing had to be made.
   package fileprivate(set) var outcome: VersionNumber?
-  /// Whether nothing is left of what was to be merged.
+  /// True if nothing is left of what was to be merged.
   package fileprivate(set) var isWhole = true
   /// Clashes, in all: a key counts in each merge anew.
   package private(set) var clashCount = 0

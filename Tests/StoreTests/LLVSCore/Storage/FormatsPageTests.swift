@@ -105,7 +105,7 @@ struct FormatsPageTests {
 }
 
 extension [[UInt8]] {
-  /// Whether each element comes before the next, by bytes.
+  /// True if each element comes before the next, by bytes.
   fileprivate var isSorted: Bool {
     zip(self, dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) }
   }
