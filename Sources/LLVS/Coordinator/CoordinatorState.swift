@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What a coordinator keeps in the file `Coordinator.json`, as the original does.
+/// The state that a coordinator keeps in the file `Coordinator.json`, as the original does.
 struct CoordinatorState: Codable, Sendable {
   var exchangeRestorationData: Data?
   var currentVersionIdentifier: Version.ID

@@ -111,7 +111,7 @@ final class ScratchDirectory: Sendable {
   }
 
   deinit {
-    // What cannot be removed stays in the directory for temporary files, which the system clears.
+    // A file that cannot be removed stays in the directory for temporary files, which the system clears.
     try? FileManager.default.removeItem(at: url)
   }
 }

@@ -4,7 +4,7 @@ public struct Merge: Sendable {
   public let commonAncestor: Version?
   /// The versions; the merge's changes transform the first one's values.
   public let versions: (first: Version, second: Version)
-  /// How each value that differs between the ancestor and a version came apart.
+  /// The fork of each value that differs between the ancestor and a version.
   public var forksByValueIdentifier: [Value.ID: Value.Fork]
 
   /// Describes a merge, or the part of one that an arbiter leaves to another.

@@ -239,7 +239,7 @@ struct ZipArchive {
     _ stream: inout z_stream, over data: ArraySlice<UInt8>, into length: Int,
     _ work: (UnsafeMutablePointer<z_stream>) -> Int32
   ) -> [UInt8]? {
-    // Of no length there would be no address.
+    // An empty array would have no address.
     var output = [UInt8](repeating: 0, count: max(1, length))
     let (code, left) = data.withUnsafeBytes { input in
       output.withUnsafeMutableBytes { room in

@@ -96,7 +96,7 @@ public final class SQLiteDatabase {
       try execute(statement: isInner ? "RELEASE llvs_part" : "COMMIT")
       return result
     } catch {
-      // Where SQLite has undone the transaction itself, these fail and mean nothing.
+      // If SQLite has undone the transaction itself, these fail and mean nothing.
       if isInner {
         try? execute(statement: "ROLLBACK TO llvs_part")
         try? execute(statement: "RELEASE llvs_part")

@@ -14,7 +14,7 @@ public struct ZoneReference: Hashable, Codable, Sendable {
   }
 }
 
-/// Where bytes are kept: those of values, or those of the maps that say which version has which.
+/// A place for bytes: of values, or of the maps that say which version has which value.
 ///
 /// A store calls a zone from one thread at a time. Bytes that were stored are never changed.
 public protocol Zone {

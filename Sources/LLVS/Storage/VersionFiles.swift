@@ -50,7 +50,7 @@ struct VersionFiles {
     do throws(SystemError) {
       return try FileSystem.list(directory.path).filter { !$0.hasPrefix(".") }
     } catch {
-      // What is not a directory has no files of versions.
+      // Anything but a directory has no files of versions.
       if error.errno == Errno.notDirectory || error.errno == Errno.noEntry { return [] }
       throw Store.Error(.system(error))
     }

@@ -170,7 +170,7 @@ final class EngineBackend: StoreBackend {
   func mergeAutomatically(into version: Version.ID) throws -> AutomaticMerge {
     try write { store in
       guard let live = try store.version(version.core) else { throw Store.Error.missingVersion }
-      // Of a version on a branch every store would make different merges.
+      // Every store would make different merges of a version on a branch.
       guard live.line == VersionRecord.unnamedLine else { return .unavailable }
       var (isWhole, outcome) = (false, LLVSCore.Version.ID?.none)
       while !isWhole {

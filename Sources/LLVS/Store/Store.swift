@@ -24,7 +24,7 @@ public final class Store: Sendable {
     var heads: [HistoryHead]
     /// True if this object has added versions since the heads were read.
     var isStale = false
-    /// What was damaged when something was asked for by a function that cannot throw.
+    /// The damage met by a function that cannot throw.
     var damage: (any Swift.Error)?
   }
 

@@ -21,7 +21,7 @@ enum AutomaticMerge {
   case merged(Version.ID)
 }
 
-/// Where a ``Store`` keeps its versions: the engine's format, or one of the original's.
+/// The storage of a ``Store``'s versions: the engine's format, or one of the original's.
 ///
 /// - Concurrency: callable from any thread.
 protocol StoreBackend: AnyObject, Sendable {

@@ -45,7 +45,7 @@ extension Value.Change: Codable {
     } else if container.contains(.preserve) {
       self = .preserve(try container.decode(Value.Reference.self, forKey: .preserve))
     } else {
-      // Of the last one a missing key is reported.
+      // The error for the last case names the missing key.
       self = .preserveRemoval(try container.decode(Value.ID.self, forKey: .preserveRemoval))
     }
   }

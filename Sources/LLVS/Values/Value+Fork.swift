@@ -1,5 +1,5 @@
 extension Value {
-  /// How a value came apart between a common ancestor and two versions.
+  /// The way a value changed from a common ancestor to two versions.
   public enum Fork: Hashable, Sendable {
     /// One of the two versions.
     public enum Branch: Hashable, Sendable {

@@ -19,7 +19,7 @@ final class ConflictCache: Sendable {
     }
   }
 
-  /// What is known of heads, newest first.
+  /// The drops of the heads that were looked at, newest first.
   func candidates(upTo head: VersionNumber) -> [KnownDrops] {
     state.withLock { $0.known }.filter { $0.head <= head }.sorted { $1.head < $0.head }
   }

@@ -27,7 +27,7 @@ package struct ConflictFinder: Sendable {
 
   // MARK: Unsettled drops
 
-  /// What the ancestors of a head dropped and none of them settled.
+  /// The values that ancestors of a head dropped and that none of them settled.
   ///
   /// - Parameters:
   ///   - head: the head.
@@ -248,7 +248,7 @@ package struct ConflictFinder: Sendable {
   private func touches(_ node: HistoryNode, _ drop: UnsettledDrop) throws(StoreError) -> Bool {
     let metadata = try source.metadata(ofVersion: node.number)
     if node.second != nil {
-      // What a merge says it dropped it has not settled.
+      // A merge settles nothing that it dropped itself.
       for (side, key) in Version.droppedKeys(metadata) where key == drop.key {
         let entry = try map(side, of: node)?.entry(at: key)
         if (entry == nil) == drop.isRemoval, entry?.storedVersion ?? drop.version == drop.version {

@@ -1,4 +1,4 @@
-// What versions say of conflicts in their metadata.
+// The lists of conflicts in the metadata of versions.
 //
 // `llvs.settled`, in authored versions: a JSON array of keys, ascending, whose conflicts the version
 // closes without changing their values.
@@ -101,7 +101,7 @@ package struct ReopenedDrop: Hashable, Comparable, Sendable {
 }
 
 extension MergeResult {
-  /// What the merge's metadata has to say of what was dropped.
+  /// The metadata of the merge that names the dropped values.
   package var droppedMetadata: Version.Metadata {
     let partial = dropped.filter(\.isPartial)
     return partial.isEmpty ? [:] : [.dropped: Version.MetadataValue(dropped: partial)]

@@ -17,14 +17,14 @@ package struct ValueConflict: Hashable, Sendable {
   }
 
   package let key: Key
-  /// What the clashing sides came from; nil where there was nothing.
+  /// The entry in the common ancestor; nil if it had none.
   package let base: Entry?
-  /// What the tree holds; nil for nothing.
+  /// The entry in the tree; nil for none.
   package let ours: Entry?
   /// The maker of what was kept: the version that stored it or removed it; for bytes that a merge made of both sides
   /// that of the newer one.
   package let kept: HistoryNode?
-  /// What was dropped, newest first; none of a value that lost only its name.
+  /// The dropped revisions, newest first; empty for a value that lost only its name.
   package let theirs: [Revision]
 
   package init(
@@ -52,7 +52,7 @@ package struct UnsettledDrop: Hashable, Sendable {
   package let side: MergeSide
 }
 
-/// What conflicts are computed from, beside the history and the maps.
+/// The reader of contents that conflicts are computed with, beside the history and the maps.
 package protocol ConflictSource: AnyObject, Sendable {
   func metadata(ofVersion number: VersionNumber) throws(StoreError) -> Version.Metadata
 

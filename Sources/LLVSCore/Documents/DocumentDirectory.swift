@@ -40,7 +40,7 @@ package struct DocumentDirectory: Hashable, Comparable, Sendable {
     return contains(path, other.path) || contains(other.path, path)
   }
 
-  /// What all keys below the directory begin with, in runs of the map.
+  /// The beginnings of all keys below the directory, a run of the map each.
   var prefixes: [[UInt8]] {
     path.isEmpty ? [[]] : [path + [UInt8(ascii: "/")], Array("%llvs%".utf8)]
   }

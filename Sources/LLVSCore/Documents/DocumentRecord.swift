@@ -12,8 +12,8 @@ extension Version.MetadataKey {
   package static let document = Version.MetadataKey("llvs.document")
 }
 
-/// What a version says of the document that its values come from: the joined values of each key that the
-/// document changed.
+/// The metadata of a version about the document that its values come from: the joined values of each key
+/// that the document changed.
 package struct DocumentRecord: Hashable, Sendable {
   /// A key with all its values, what is shown first.
   package struct Item: Hashable, Sendable {
@@ -45,7 +45,7 @@ package struct DocumentRecord: Hashable, Sendable {
   package var layer: Int
   /// The program that the document belongs to; nil for none.
   package var application: DocumentApplication?
-  /// Those who are new, or of whom more is known.
+  /// The authors that are new, or of which more is known.
   package var authors: [Author]
   /// The changed keys.
   package var items: [Item]

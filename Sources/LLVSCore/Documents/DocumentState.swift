@@ -30,9 +30,9 @@ package struct DocumentValue: Hashable, Sendable {
   }
 }
 
-/// What a version knows of one key.
+/// The state of one key in a version.
 package struct DocumentKeyState: Hashable, Sendable {
-  /// What nobody replaced, in ascending order of dots.
+  /// The values that nobody replaced, in ascending order of dots.
   package var live: [DocumentValue]
   /// The write of what the version's map holds at the key.
   package var held: DocumentDot?
@@ -53,10 +53,10 @@ package struct DocumentKeyState: Hashable, Sendable {
   }
 }
 
-/// How far each author's writes are known: all up to a number. A write that it covers and that is not
+/// The number up to which each author's writes are known. A write that it covers and that is not
 /// there was replaced.
 package struct DocumentVector: Sendable {
-  /// What is known of an author.
+  /// The state of one author.
   package struct Knowledge: Hashable, Sendable {
     /// The number of the last write that is known.
     package var usn: Int64
@@ -73,7 +73,7 @@ package struct DocumentVector: Sendable {
     }
   }
 
-  /// What is known of each author.
+  /// The state of each author.
   package private(set) var authors = PersistentMap<DocumentAuthor, Knowledge>()
 
   /// Creates the vector that knows nothing.
@@ -133,7 +133,7 @@ package struct DocumentVector: Sendable {
 ///
 /// It is a function of the version and its ancestors, so that every store computes the same.
 package struct DocumentState: Sendable {
-  /// What is known.
+  /// The writes that are known.
   package var vector = DocumentVector()
   /// The keys that were ever written.
   package private(set) var keys = PersistentMap<Key, DocumentKeyState>()

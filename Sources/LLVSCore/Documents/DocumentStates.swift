@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Where the states of versions come from.
+/// The history and the maps that states of versions are computed from.
 package protocol DocumentVersions: AnyObject, Sendable {
   func historyNode(_ number: VersionNumber) throws(StoreError) -> HistoryNode
   func valueMap(ofVersion number: VersionNumber) throws(StoreError) -> ValueMap

@@ -1,4 +1,4 @@
-/// How the state of one version follows from its predecessors' (docs/documents.md, "A version as a
+/// Computes the state of one version from its predecessors' (docs/documents.md, "A version as a
 /// document").
 struct DocumentStep {
   let source: any DocumentVersions
@@ -40,7 +40,7 @@ struct DocumentStep {
     return state
   }
 
-  /// What the version wrote.
+  /// The value that the version wrote.
   private func value(_ dot: DocumentDot, _ entry: Entry?) -> DocumentValue {
     var time = Int64(((node.timestamp + 978_307_200) * 1000).rounded(.down))
     if let mtime = entry?.attributes.mtime {
@@ -176,7 +176,7 @@ struct DocumentStep {
       }
     }
     if entry == nil, live.isEmpty { return Held(dot: nil) }
-    // What a rule made holds what was replaced: nobody wrote it anew.
+    // An automatic version holds replaced values: nobody wrote them anew.
     if node.isAutomatic {
       if isFirst, first != nil { return Held(dot: first) }
       if isSecond, second != nil { return Held(dot: second) }

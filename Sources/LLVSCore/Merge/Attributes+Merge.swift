@@ -54,7 +54,7 @@ extension Attributes {
 }
 
 extension Entry {
-  /// What arbiters decide about, together.
+  /// The attributes that an arbiter decides about together.
   struct Unit: Equatable {
     let kind: EntryKind
     let length: UInt64

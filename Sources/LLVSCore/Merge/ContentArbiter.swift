@@ -1,8 +1,7 @@
 /// Merges bytes of both sides: what one side changed is taken from it.
 ///
-/// Where both changed the same place differently, what is newer is taken, and what the older side has is
-/// dropped: it stays listed as a conflict. Where nothing can be merged the whole is decided by the value
-/// that was stored last.
+/// If both changed the same place differently, the newer change is taken, and the older one is dropped: it
+/// stays listed as a conflict. If nothing can be merged, the value that was stored last is taken whole.
 package struct ContentArbiter: ClashArbiter {
   package enum Method: Hashable, Sendable {
     /// Line by line.

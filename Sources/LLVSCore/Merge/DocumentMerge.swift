@@ -1,5 +1,5 @@
-/// What a merge has to know at the keys of documents (docs/merging.md, M8 and M9): what somebody who
-/// knew it replaced never wins over what replaced it.
+/// The rules of a merge at the keys of documents (docs/merging.md, M8 and M9): a value never wins
+/// over one that replaced it.
 struct DocumentMerge {
   struct Sides {
     let directory: DocumentDirectory
@@ -7,11 +7,11 @@ struct DocumentMerge {
     let second: DocumentState
   }
 
-  /// What follows at a key.
+  /// The rule for a key.
   enum Rule {
-    /// What this side has was replaced by nobody, and what the other has was.
+    /// Nobody replaced this side's value, and somebody replaced the other's.
     case take(MergeSide)
-    /// What both sides have was replaced: this is what replaced it.
+    /// Both sides' values were replaced, by this content.
     case content(StoredContent)
     /// Both stand: the merge decides as anywhere.
     case clash(Clash)
@@ -66,7 +66,7 @@ extension DocumentValue {
 }
 
 extension DocumentStates {
-  /// What merging two versions has to know of documents; nil if none was ever imported into either.
+  /// The rules for merging two versions; nil if no document was ever imported into either.
   func merge(
     of first: HistoryNode, _ second: HistoryNode
   ) throws(StoreError) -> DocumentMerge? {

@@ -14,7 +14,7 @@ struct PostponedClash {
   let unit: Rename.Unit
   /// The version that stored the bytes that both come from.
   let stored: VersionNumber
-  /// What the other side has.
+  /// The entry of the other side.
   let edited: Entry
 
   /// Nil for everything else.
@@ -35,7 +35,7 @@ struct PostponedClash {
     stored = base.storedVersion
   }
 
-  /// Where a side renamed these values to, of those names that the other side has nothing at.
+  /// The names that a side gave to these values, if the other side has nothing there.
   static func targets(
     of clashes: [PostponedClash], base: ValueMap, first: ValueMap, second: ValueMap,
     _ graph: VersionGraph
@@ -96,7 +96,7 @@ extension MapMerge {
 }
 
 extension Merger {
-  /// Those of the drops that a merge did not drop: changes that it holds under the name that the other
+  /// The clashes in which nothing was dropped: the merge holds the change under the name that the other
   /// side gave the value.
   func followed(
     _ clashes: [PostponedClash], base: ValueMap, first: ValueMap, second: ValueMap,

@@ -2,7 +2,7 @@
 ///
 /// - Complexity: O(*k* log *n*) for *k* keys at which a side differs from the base.
 struct MapMerge {
-  /// What decides where both sides changed.
+  /// The rule that decides where both sides changed.
   enum Rule {
     /// A virtual base: a key on which they clash is absent.
     case withoutArbiter
@@ -22,7 +22,7 @@ struct MapMerge {
   let number: VersionNumber
   /// The side that the live tree shows: its live inode numbers stay.
   let liveSide: MergeSide
-  /// What decides at the keys of documents; nil for none.
+  /// The rules for keys of documents; nil for none.
   let documents: DocumentMerge?
   /// Numbers for revisions that neither side has.
   let allotRevision: () throws(StoreError) -> UInt64
@@ -92,7 +92,7 @@ struct MapMerge {
         a = try toFirst.nextPlace()
         continue
       }
-      // Where only one side differs from the base, the other is the base.
+      // If only one side differs from the base, the other is the base.
       let old = try next.old?.entry()
       let new = try next.new?.entry()
       let other = order == 0 ? try b?.new?.entry() : old

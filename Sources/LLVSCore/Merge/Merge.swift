@@ -1,10 +1,10 @@
 /// Two versions that are to become one, and how each value came apart.
 public struct Merge: Sendable {
-  /// What both come from; the newest where there are several, nil for unrelated histories.
+  /// The common ancestor; the newest if there are several, nil for unrelated histories.
   public let commonAncestor: Version?
   /// The versions; the merge's changes transform the first one's values.
   public let versions: (first: Version, second: Version)
-  /// What happened to each value that differs between the ancestor and a version.
+  /// The fork of each value that differs between the ancestor and a version.
   public let forksByValueIdentifier: [Value.ID: Value.Fork]
 
   /// Describes a merge, or the part of one that an arbiter leaves to another.
@@ -19,7 +19,7 @@ public struct Merge: Sendable {
 }
 
 extension Value {
-  /// How a value came apart between a common ancestor and two versions.
+  /// The way a value changed from a common ancestor to two versions.
   public enum Fork: Hashable, Sendable {
     /// One of the two versions.
     public enum Branch: Hashable, Sendable {

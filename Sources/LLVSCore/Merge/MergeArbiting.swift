@@ -15,7 +15,7 @@ package struct MergeClash: Sendable {
   package let second: Entry?
   package let firstVersion: HistoryNode
   package let secondVersion: HistoryNode
-  /// What is known of both as values of a document; nil at other keys.
+  /// The two sides as values of a document; nil at other keys.
   var document: DocumentMerge.Clash?
 
   /// True if bytes may be merged out of both.
@@ -42,7 +42,7 @@ package struct MergeClash: Sendable {
   }
 }
 
-/// What becomes of a clash.
+/// The decision about a clash.
 package enum MergeDecision: Sendable {
   /// The side's bytes, or its removal; what the other side has is dropped.
   case take(MergeSide)
@@ -75,7 +75,7 @@ package struct MostRecentChangeClashArbiter: ClashArbiter {
     guard let second = clash.second else { return .take(.first) }
     var a = try graph.node(first.storedVersion).timestamp
     var b = try graph.node(second.storedVersion).timestamp
-    // What came from a document was written before it was read.
+    // A value from a document was written before the document was read.
     if let written = clash.document?.firstTime { a = written }
     if let written = clash.document?.secondTime { b = written }
     return .take(a >= b ? .first : .second)

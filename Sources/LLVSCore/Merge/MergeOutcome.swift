@@ -1,4 +1,4 @@
-/// What a merge holds at a key, as far as bytes, kind and device go.
+/// The bytes, kind and device of a merge's entry at a key.
 enum MergeOutcome {
   case first
   case second
@@ -6,13 +6,13 @@ enum MergeOutcome {
   case content(StoredContent, kind: EntryKind)
 }
 
-/// What a key holds in the base and on both sides.
+/// The entries of a key in the base and on both sides.
 struct MergeTriple {
   var base: Entry?
   var first: Entry?
   var second: Entry?
 
-  /// What follows without an arbiter: the side that changed; nil if both did, differently.
+  /// The outcome without an arbiter: the side that changed; nil if both did, differently.
   var plainOutcome: MergeOutcome? {
     // Entries are large, and matching them would copy them.
     let (old, a, b) = (base?.unit, first?.unit, second?.unit)

@@ -1,7 +1,7 @@
 /// One key where a merge differs from its first predecessor, as the change list tells it
 /// (docs/merging.md, M10).
 package enum MergeChange: Hashable, Sendable {
-  /// What the second predecessor has there.
+  /// The entry of the second predecessor.
   case preserve(Entry)
   /// The second predecessor has nothing there.
   case preserveRemoval(Key)
@@ -31,13 +31,13 @@ package struct MergeDrop: Hashable, Sendable {
   package let isPartial: Bool
 }
 
-/// What a merge comes to, before it is stored.
+/// The result of a merge, before it is stored.
 package struct MergeResult: Sendable {
   package let first: HistoryNode
   package let second: HistoryNode
   /// The merged map.
   package var map: ValueMap
-  /// What leads from the first predecessor's map to the merged one.
+  /// The edits that make the merged map from the first predecessor's.
   package var edits: [MapEdit]
   /// The change list: every value whose bytes differ from the first predecessor's, in order of key.
   package var changes: [MergeChange]

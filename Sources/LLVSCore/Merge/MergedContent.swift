@@ -1,4 +1,4 @@
-/// What the bytes of two sides come to.
+/// The merged bytes of two sides.
 package struct MergedContent: Hashable, Sendable {
   package var bytes: [UInt8]
   /// True if both changed the same place differently, so that there what the older side has was dropped.

@@ -1,11 +1,11 @@
-/// Where the merge finds the maps of versions.
+/// The source of the maps of versions.
 package protocol VersionMaps: AnyObject, Sendable {
   func valueMap(ofVersion number: VersionNumber) throws(StoreError) -> ValueMap
 
   /// The virtual bases that are known already, of maps in a storage; none unless it says so.
   func knownBases(over storage: any NodeStorage) -> KnownBases
 
-  /// What versions are as documents; nil where nobody imports any.
+  /// The states of versions as documents; nil if the source has none.
   var documents: DocumentStates? { get }
 }
 
@@ -17,7 +17,7 @@ extension VersionMaps {
   }
 }
 
-/// What merging two versions takes.
+/// The way to merge two versions.
 package enum MergePlan: Hashable, Sendable {
   /// One is an ancestor of the other, or the same: this one is the outcome, nothing is made.
   case fastForward(HistoryNode)
@@ -57,7 +57,7 @@ package struct Merger: Sendable {
     return .merge(bases: common)
   }
 
-  /// How a merge is made.
+  /// The options of a merge.
   package struct Options {
     package var arbiter: any ClashArbiter
     /// The number that the merge will have: it stores what the arbiter makes.

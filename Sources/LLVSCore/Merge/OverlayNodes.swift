@@ -18,10 +18,10 @@ package final class OverlayNodes: NodeStorage {
 
   private let state = Mutex(State())
 
-  /// What a node takes beside its bytes, about.
+  /// The approximate size of a node beside its bytes.
   private static let overhead = 96
 
-  /// What the nodes take in memory, about.
+  /// The approximate size of the nodes in memory.
   var byteCount: Int { state.withLock { $0.bytes } }
 
   package init(over below: any NodeStorage) {

@@ -3,7 +3,7 @@ internal import Synchronization
 /// Virtual bases: several common ancestors merged into one map (docs/merging.md, M8), made once
 /// each.
 ///
-/// Where replicas merge at the same moment again and again, the bases of one merge are merges over the
+/// If replicas merge at the same moment again and again, the bases of one merge are merges over the
 /// bases of merges before, down to the first version. A base depends on the versions alone that it is
 /// merged from, so each is kept by them, in memory: a merge costs what came since the last.
 ///
@@ -29,7 +29,7 @@ package final class VirtualBases: Sendable {
     batch = Mutex(Batch(over: storage))
   }
 
-  /// What is kept now.
+  /// The bases that are kept now.
   package func current() -> Batch {
     batch.withLock { batch in
       if isFull(batch) { batch = Batch(over: storage) }
@@ -39,13 +39,13 @@ package final class VirtualBases: Sendable {
 
   func isFull(_ batch: Batch) -> Bool { batch.overlay.byteCount >= limit }
 
-  /// How many are kept.
+  /// The number of bases that are kept.
   package var count: Int { batch.withLock { batch in batch.made.withLock { $0.count } } }
 }
 
 /// The virtual bases that a merger may take, and where it leaves those that it makes.
 ///
-/// What is merged from versions that a transaction adds goes with it when it is undone: the next versions
+/// Bases made from versions that a transaction adds go with it when it is undone: the next versions
 /// will have their numbers.
 package final class KnownBases: Sendable {
   let batch: VirtualBases.Batch

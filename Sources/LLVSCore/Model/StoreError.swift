@@ -36,7 +36,7 @@ public enum StoreError: Error, Sendable {
   case notFound(String)
   /// The name is in use already.
   case exists(String)
-  /// What is to be exchanged has nothing in common with what is here; the message says with what.
+  /// The other store has no version in common with this one; the message names it.
   case unrelated(String)
   /// A peer cannot be reached.
   case unreachable(String)

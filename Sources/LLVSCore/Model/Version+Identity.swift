@@ -15,7 +15,7 @@ extension Version.ID {
 
   /// Returns the id of an automatic version: a merge or, without a second predecessor, a repair.
   ///
-  /// Of a merge, `first` is the predecessor with the smaller id;
+  /// For a merge, `first` is the predecessor with the smaller id;
   /// ``Version/metadataDigest(_:unpacking:)`` computes `metadataDigest`.
   package static func automaticMerge(
     first: Version.ID, second: Version.ID?, contentDigest: Digest, metadataDigest: Digest

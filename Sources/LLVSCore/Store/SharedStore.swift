@@ -38,13 +38,13 @@ package final class SharedStore: Sendable {
   private let queue: TurnQueue?
   private let state = Monitor(State())
 
-  /// How long a writer that others wait for may go on, in nanoseconds.
+  /// The longest time that a writer goes on while others wait, in nanoseconds.
   private static let slice: UInt64 = 50_000_000
-  /// How long an unused writer stays open, in nanoseconds.
+  /// The time that an unused writer stays open, in nanoseconds.
   private static let idle: UInt64 = 100_000_000
-  /// How often the writer looks for others that wait, in nanoseconds.
+  /// The pause between two looks for writers that wait, in nanoseconds.
   private static let pause: UInt64 = 5_000_000
-  /// How long a write waits for its turn, in nanoseconds.
+  /// The longest time that a write waits for its turn, in nanoseconds.
   private static let patience: UInt64 = 30_000_000_000
 
   /// The stores that are open in this process. A leaf lock.
@@ -107,7 +107,7 @@ package final class SharedStore: Sendable {
         let isThere = try place(path) != nil
         if !create || isThere { return try Store.open(path: path, mode: .reader) }
       } catch {
-        // Of a store that another process is making the first files are there.
+        // Another process may be making the store: its first files are there.
         guard create, case .notFound = error else { throw error }
       }
       do throws(StoreError) {
@@ -119,7 +119,7 @@ package final class SharedStore: Sendable {
   }
 
   private init(path: String, _ first: Store) throws(StoreError) {
-    // Where the file cannot be made nothing can be written either.
+    // If the file cannot be made, nothing can be written either.
     queue = try? TurnQueue(of: path)
     self.path = first.path
     let isWriter = first.mode == .writer

@@ -1,4 +1,4 @@
-/// Who made a version, for everything that has to tell the writes of one from those of another: metadata
+/// The writer of a version, for code that tells the writes of one writer from another's: metadata
 /// `llvs.writer`, a JSON string `REPLICA.NUMBER`.
 ///
 /// INVARIANT W1: the authored versions with one writer are a line, each a descendant of the one before. So the
@@ -36,7 +36,7 @@ struct WriterLine: Hashable {
 }
 
 extension Version.MetadataKey {
-  /// Who made the version, of those who make versions one after the other: see ``WriterLine``.
+  /// The writer of the version: see ``WriterLine``.
   package static let writer = Version.MetadataKey("llvs.writer")
 }
 

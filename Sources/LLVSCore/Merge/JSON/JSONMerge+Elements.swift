@@ -34,7 +34,7 @@ extension JSONMerge {
       case .newer: output += part.newer.map { other(z[$0]) }
       case .both:
         output += part.older.map { own(y[$0], place: $0) }
-        // Of equal ones as many as one side has.
+        // Equal elements: as many as one side has.
         var there: [Int32: Int] = [:]
         for place in part.older { there[p[place], default: 0] += 1 }
         for place in part.newer {

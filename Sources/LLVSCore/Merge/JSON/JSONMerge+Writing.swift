@@ -2,9 +2,9 @@
 // lines of markers where a person is to choose.
 
 extension JSONMerge {
-  /// How clashes are shown.
+  /// The markers that clashes are shown with.
   struct Markers {
-    /// What stands behind the first marker, and behind the last.
+    /// The text behind the first marker, and behind the last.
     var first: [UInt8]
     var second: [UInt8]
     /// True if the older side stands first.

@@ -1,6 +1,6 @@
 /// Merges JSON texts property by property over what both came from.
 ///
-/// What one side changed, added or removed is taken from it; where both changed the same property
+/// A property that one side changed, added or removed is taken from it; if both changed the same property
 /// differently, the newer side's is taken. What the older side has stays as it is written, and what comes
 /// from the newer one is put in as it is written there. Arrays whose elements are objects with an id are
 /// merged element by element, by id; others as texts are by lines, element by element where both replaced
@@ -17,7 +17,7 @@ package struct JSONMerge {
       self.top = top
     }
 
-    /// What stands before and behind the value.
+    /// The text before and behind the value.
     var frame: (ArraySlice<UInt8>, ArraySlice<UInt8>) {
       (text[..<top.range.lowerBound], text[top.range.upperBound...])
     }
@@ -25,7 +25,7 @@ package struct JSONMerge {
 
   typealias Item = JSONText.Item
 
-  /// What becomes of two values.
+  /// The result for two values.
   enum Outcome {
     case value(ArraySlice<UInt8>)
     /// Both changed it differently.
@@ -39,11 +39,11 @@ package struct JSONMerge {
     /// Its place in the older side; nil where it comes from the newer.
     var place: Int?
     var source: Item
-    /// What each side has where a person is to choose.
+    /// The values of each side, if a person is to choose.
     var choice: Choice?
   }
 
-  /// What each side has in place of the other's, item by item.
+  /// The items of each side, for a person to choose from.
   struct Choice {
     var older: [ArraySlice<UInt8>]
     var newer: [ArraySlice<UInt8>]
@@ -52,7 +52,7 @@ package struct JSONMerge {
   let base: Document
   let older: Document
   let newer: Document
-  /// How clashes are shown to a person; nil where the newer side's are taken.
+  /// The markers of clashes for a person; nil if the newer side's values are taken.
   let markers: Markers?
   private(set) var hasClash = false
 

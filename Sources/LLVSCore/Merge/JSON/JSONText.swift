@@ -9,7 +9,7 @@ struct JSONText {
 
   /// An element or a member, with the white space around it.
   struct Item {
-    /// What the key says, in quotes, without its escapes; empty in arrays.
+    /// The key in quotes, with its escapes resolved; empty in arrays.
     var key: ArraySlice<UInt8>
     /// From behind the bracket or comma to the item.
     var lead: Range<Int>

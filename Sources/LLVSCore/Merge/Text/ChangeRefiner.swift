@@ -116,7 +116,7 @@ struct ChangeRefiner {
       couples = zip(bytes, bytes.dropFirst()).map { UInt16($0) << 8 | UInt16($1) }.sorted()
     }
 
-    /// How much both are alike, in hundredths: by the couples of bytes that both have, or by how they begin
+    /// The likeness of both, in hundredths: by the pairs of bytes that both have, or by how they begin
     /// and end, whichever says more.
     func likeness(to other: Item) -> Int {
       let longest = max(bytes.count, other.bytes.count)

@@ -69,7 +69,7 @@ struct ChangeSlider {
     return best.shift
   }
 
-  /// How bad a place an end of a run has before a line; less is better.
+  /// The score of an end of a run before a line; less is better.
   private static func score(_ text: TextLines, _ line: Int) -> Int {
     var (next, previous) = (line, line - 1)
     while next < text.count, next < line + 8, indent(text[next]) == nil { next += 1 }

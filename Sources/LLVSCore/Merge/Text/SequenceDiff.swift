@@ -1,4 +1,4 @@
-/// Where a sequence differs from another: runs of the old one and what stands in their place.
+/// A difference of two sequences: a run of the old one and the run in its place.
 package struct SequenceChange: Hashable, Sendable {
   package var old: Range<Int>
   package var new: Range<Int>
@@ -33,7 +33,7 @@ enum SequenceDiff {
     return collect(steps, a, b)
   }
 
-  /// What is left of both without what they begin and end with alike.
+  /// Both sequences without their common beginning and end.
   static func trimmed(
     _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>
   ) -> (ArraySlice<Int32>, ArraySlice<Int32>) {
@@ -48,7 +48,7 @@ enum SequenceDiff {
     return (a, b)
   }
 
-  /// How far each diagonal got at each distance: at distance d those from -d to d.
+  /// The furthest point of each diagonal at each distance: at distance d the diagonals from -d to d.
   private static func trace(
     _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>, _ budget: inout Int
   ) -> [[Int32]]? {
@@ -83,7 +83,7 @@ enum SequenceDiff {
     return nil
   }
 
-  /// Where a diagonal begins at a distance, and whether it comes from a removal.
+  /// The start of a diagonal at a distance, and true if it comes from a removal.
   private static func from(
     _ reached: [Int32], _ distance: Int, _ diagonal: Int
   ) -> (x: Int, isRemoval: Bool) {
@@ -106,7 +106,7 @@ enum SequenceDiff {
     var changes: [SequenceChange] = []
     for distance in stride(from: trace.count - 1, to: 0, by: -1) {
       let (start, isRemoval) = from(trace[distance - 1], distance, x - y)
-      // What was equal after the step, then the step itself.
+      // Equal elements after the step come first, then the step itself.
       let startY = start - (x - y)
       let change = SequenceChange(
         old: oldStart + (isRemoval ? start - 1 : start)..<(oldStart + start),

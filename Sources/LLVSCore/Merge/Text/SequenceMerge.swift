@@ -29,7 +29,7 @@ enum SequenceMerge {
   private struct Side {
     private let changes: [SequenceChange]
     private var next = 0
-    /// How far the side's own sequence got.
+    /// The position in the side's own sequence.
     private(set) var position = 0
 
     init(_ changes: [SequenceChange]) { self.changes = changes }
@@ -51,7 +51,7 @@ enum SequenceMerge {
       return pass(change.new.count)
     }
 
-    /// How far the base is covered by changes that overlap with what ends at `end`.
+    /// The end of the run of the base that is covered by changes overlapping with those up to `end`.
     func reach(from end: Int) -> Int {
       var (end, index) = (end, next)
       while index < changes.count, changes[index].old.lowerBound < end {
@@ -79,18 +79,18 @@ enum SequenceMerge {
     }
   }
 
-  /// What a side has in place of a run of the base.
+  /// The elements that a side has in place of a run of the base.
   private struct Taken {
     var range: Range<Int>
     /// True if it replaced or removed something of the run.
     var isChanged = false
-    /// What it added within the run.
+    /// The elements that it added within the run.
     var additions: [Range<Int>] = []
   }
 
   /// Finds the places of the merge.
   ///
-  /// What one side added within a run that the other replaced as a whole stands behind that run.
+  /// If one side replaced a run as a whole, elements that the other added within it stand behind it.
   ///
   /// - Parameters:
   ///   - count: how many items the base has.

@@ -1,6 +1,6 @@
 internal import Platform
 
-/// Where two texts differ, line by line, for people to read.
+/// The differences of two texts, line by line, for people to read.
 ///
 /// The shortest script where that can be found within the bound of ``SequenceDiff``; past it the texts are
 /// cut at lines that each holds exactly once, and what lies between is looked at in the same way. What the
@@ -8,7 +8,7 @@ internal import Platform
 package enum TextDiff {
   /// Steps in all; a step is a comparison of two lines.
   package static let maximumSteps = 60_000_000
-  /// How often a gap is cut into gaps of its own.
+  /// The greatest depth of gaps within gaps.
   private static let maximumDepth = 64
 
   /// Returns the changes in ascending order, none touching the next.
@@ -71,8 +71,8 @@ package enum TextDiff {
 
   // MARK: - Anchors
 
-  /// What lies between lines that both hold exactly once and in the same order; empty where there are
-  /// none.
+  /// The runs between lines that both texts hold exactly once and in the same order; empty if there are
+  /// no such lines.
   private static func split(
     _ old: ArraySlice<Int32>, _ new: ArraySlice<Int32>, _ depth: Int, _ budget: inout Int
   ) -> [Gap] {

@@ -29,7 +29,7 @@ package struct TextLines: Sendable {
   package let text: [UInt8]
   /// A number for each line, equal for equal lines of texts that went through one ``LineTable``.
   let ids: [Int32]
-  /// Where each line begins, and where the last one ends.
+  /// The offset of each line, and the end of the last.
   private let starts: [Int]
 
   init(text: [UInt8], ids: [Int32], starts: [Int]) {

@@ -1,6 +1,6 @@
 /// Merges texts line by line over what both came from.
 ///
-/// What one side changed, added or removed is taken from it. Where both changed the same line differently
+/// A line that one side changed, added or removed is taken from it. If both changed a line differently
 /// the newer side's is taken, or both are kept. Lines that both added at one place stay both, the older
 /// side's first, unless one side's hold the other's. A line is its bytes with its end, so that CRLF stays
 /// as each side has it; whether the last line has an end is merged by itself. Any encoding in which a
@@ -14,7 +14,7 @@ package enum TextMerge {
     bytes.count <= maximumLength && !bytes.contains(0)
   }
 
-  /// What becomes of lines that both changed differently.
+  /// The treatment of lines that both changed differently.
   package enum Clashes: Hashable, Sendable {
     /// The newer side's are taken.
     case takeNewer
@@ -24,9 +24,9 @@ package enum TextMerge {
 
   /// A part of the merge.
   package enum Piece: Hashable {
-    /// What nobody changed, or one side did, or both did alike, or both added one behind the other.
+    /// Lines that nobody changed, that one side changed, that both changed alike, or that both added.
     case agreed([UInt8])
-    /// What both changed differently.
+    /// Lines that both changed differently.
     case clash(base: [UInt8], older: [UInt8], newer: [UInt8])
   }
 
@@ -150,7 +150,7 @@ package enum TextMerge {
     return a.lines(kept)
   }
 
-  /// How lines end, for texts whose last line has no end.
+  /// The ends of lines, for texts whose last line has none.
   struct Ending {
     private let bytes: [UInt8]
 

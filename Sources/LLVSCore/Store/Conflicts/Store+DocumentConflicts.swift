@@ -1,7 +1,7 @@
 /// Conflicts at the keys of documents (docs/merging.md, M12): all values that nobody replaced, but what the
 /// tree holds.
 extension Store {
-  /// What versions are as documents.
+  /// The states of versions as documents.
   package var documents: DocumentStates {
     DocumentStates(source: history, cache: history.documentStates)
   }

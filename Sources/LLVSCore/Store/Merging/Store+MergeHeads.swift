@@ -5,9 +5,9 @@ extension Store {
     case all
     /// Every head that carries no branch's name.
     case allExceptBranches
-    /// Those without a branch's name, and those of these branches.
+    /// Heads without a branch, and heads of these branches.
     case allUnbranchedAndSpecificBranches([Branch])
-    /// Those of these branches.
+    /// Heads of these branches.
     case specificBranchesOnly([Branch])
 
     fileprivate func contains(_ line: Branch?) -> Bool {

@@ -1,4 +1,4 @@
-/// What merging comes to: the versions that were made, if any, and where the live tree goes.
+/// The result of merging: the versions that were made, if any, and the version that the tree goes to.
 package struct MergeReport: Sendable {
   /// A version that was made. What it took is told in numbers alone: of thousands of heads that are merged at
   /// once each merge may take every key that there is.
@@ -94,7 +94,7 @@ extension WriteTransaction {
     var live = live
     var rest: [HistoryNode] = []
     for side in sides { rest.append(try merger.graph.node(side)) }
-    // What the live tree goes on from holds all that the sides were made on: with it each has one base, the
+    // The version of the tree holds all that the sides were made on: with it each has one base, the
     // version it was made on. Merged among themselves first, the sides would leave a merge that has with the
     // live tree a base of each.
     rest.sort { a, b in
@@ -154,7 +154,7 @@ extension WriteTransaction {
   ) throws(StoreError) -> VersionNumber {
     switch plan {
     case .fastForward(let node):
-      // Of heads neither of which contains the other neither is an ancestor of the other.
+      // Two heads are never ancestors of each other.
       throw .corrupt("version \(node.id.rawValue) is a head and has a successor")
     case .merge(let bases):
       let number = try reserveVersion()
@@ -176,7 +176,8 @@ extension WriteTransaction {
   /// line and holds `live`, so that the outcome is on the line given. With `settling` whoever asked chose
   /// knowingly what to drop: the version says that it settles what clashed (docs/merging.md, M12).
   ///
-  /// Who merges several gives the same `merger` each time, which remembers what it read of the history.
+  /// A caller that merges several gives the same `merger` each time, which remembers the history that it
+  /// read.
   ///
   /// - Throws: ``StoreError/noCommonAncestor(_:_:)`` for unrelated histories, unless `allowingUnrelated`.
   package func merge(
@@ -219,7 +220,7 @@ extension WriteTransaction {
     return report
   }
 
-  /// What a merge would come to; nothing is kept.
+  /// The result that a merge would have; nothing is kept.
   package func dryRun(
     _ first: VersionNumber, _ second: VersionNumber, allowingUnrelated: Bool = false,
     arbiter: (VersionGraph) -> any ClashArbiter = { MostRecentChangeClashArbiter(graph: $0) }
@@ -234,7 +235,7 @@ extension WriteTransaction {
       options: Merger.Options(
         arbiter: arbiter(merger.graph), number: VersionNumber(.max),
         allotRevision: { () throws(StoreError) in 0 },
-        // What is written and not named by a version does not count.
+        // Bytes that no version names do not count.
         write: { bytes throws(StoreError) in try self.write(bytes) }),
       writingTo: OverlayNodes(over: nodes))
   }
