@@ -100,7 +100,7 @@ package struct InodeName: Hashable, Sendable {
 package struct BaseInode: Hashable, Sendable {
   /// Its number.
   package var number: InodeNumber
-  /// What is recorded of it.
+  /// Its record.
   package var record: InodeRecord
   /// The number of its names; of a directory, that of its subdirectories.
   package var links: Int
@@ -135,7 +135,7 @@ package struct BaseEntry: Hashable, Sendable {
 
 /// The reason that a ``Base`` cannot answer.
 package enum BaseError: Error, Sendable {
-  /// What is stored for the tree is damaged or contradicts itself; it must be made anew from the
+  /// The tree's file is damaged or contradicts itself; it must be made again from the
   /// head's map. The text names the file and the fault.
   case damaged(String)
   /// The store failed.

@@ -5,7 +5,7 @@ internal import Synchronization
 extension KeyValueDatabase {
   /// Forgets which authors wrote what: all values are this instance's, from now on.
   ///
-  /// Where a key has several versions they stay, each but the oldest with a new author. The notes about
+  /// If a key has several versions they stay, each but the oldest with a new author. The notes about
   /// removed versions go.
   ///
   /// Without knowledge of the old authors, merging an older copy brings its values beside those of now, as

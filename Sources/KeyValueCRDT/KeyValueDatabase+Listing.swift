@@ -101,7 +101,7 @@ extension KeyValueDatabase {
     }
   }
 
-  /// How much the database holds.
+  /// The size of the database's contents.
   public var statistics: Statistics {
     get throws {
       try writer.read { (connection: Connection) in

@@ -35,7 +35,7 @@ extension KeyValueDatabase {
           try Self.apply(join, from: theirs, to: mine)
           try notes.apply(to: mine)
         }
-        // What is written now may need the whole file, which the source may be, too.
+        // The next writes may need the whole file, which may be the source, too.
         try theirs.endReading()
         return join.keys
       }

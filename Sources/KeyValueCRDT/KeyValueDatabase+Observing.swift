@@ -3,7 +3,7 @@ internal import SQLite
 extension KeyValueDatabase {
   /// Publishes the versions of matching keys: now, and whenever one of them has changed.
   ///
-  /// Where changes follow each other faster than they are taken, only the last state is delivered.
+  /// If changes follow each other faster than they are taken, only the last state is delivered.
   ///
   /// - Parameters:
   ///   - scope: the scope; nil for all.
@@ -21,7 +21,7 @@ extension KeyValueDatabase {
 
   /// Publishes the versions of all keys that begin with a text: now, and whenever one of them has changed.
   ///
-  /// Where changes follow each other faster than they are taken, only the last state is delivered.
+  /// If changes follow each other faster than they are taken, only the last state is delivered.
   ///
   /// - Returns: a publication that fails where the database cannot be read any more.
   public func readPublisher(
@@ -36,7 +36,7 @@ extension KeyValueDatabase {
 
   /// Publishes what a function reads: now, and whenever anything in the file has changed.
   ///
-  /// Where changes follow each other faster than they are taken, only the last state is delivered.
+  /// If changes follow each other faster than they are taken, only the last state is delivered.
   ///
   /// - Parameter fetch: reads one state of the database; called on a queue of the subscription's own.
   /// - Returns: a publication that fails with what the function throws.
@@ -80,7 +80,7 @@ extension KeyValueDatabase {
       writer.writing.gate.locked {
         let watch = try? KeyWatch(writer.writing)
         return writer.observers.add(writer) { change, connection in
-          // Where the file cannot be read there is nothing to tell; the next change is told again.
+          // If the file cannot be read there is nothing to deliver; the next change is delivered again.
           guard let keys = try? watch?.changed(change, connection) ?? change.keys else { return }
           for key in keys.sorted() {
             guard let versions = try? Self.versions(of: key, on: connection) else { continue }

@@ -37,7 +37,7 @@ extension OwnedTable {
   ) throws -> DrainResult {
     let recorded = try currentVersion(in: database)
     let made = try finishDrain(in: database, store: store)
-    // Who goes on from the table's version goes on from the one that was made on it.
+    // A caller that goes on from the table's version goes on from the one that was made on it.
     let predecessor = predecessor == recorded ? made ?? predecessor : predecessor
     guard let last = try changelogEntries(in: database).last else {
       return DrainResult(version: nil, changeCount: 0)

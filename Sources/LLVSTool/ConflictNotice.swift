@@ -41,7 +41,7 @@ enum ConflictNotice {
   }
 }
 
-/// What a user was told of a store last, in a file of his own: `$XDG_STATE_HOME/llvs` or
+/// The conflicts that a user was last told of, in a file of his own: `$XDG_STATE_HOME/llvs` or
 /// `~/.local/state/llvs`.
 private struct NoticeMemory {
   private let directory: String?

@@ -9,7 +9,7 @@ struct GuestAccess: Error {
   let mount: MountView
 }
 
-/// What another user than the one who mounted sees of a store: its files and versions, as far as
+/// The view that another user than the mounting one has of a store: files and versions, as far as
 /// their modes allow. The kernel decides about each file; authors, messages, conflicts and peers are
 /// facts about the whole tree, which the user who mounted alone may read.
 struct GuestView {

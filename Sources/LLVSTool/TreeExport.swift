@@ -16,7 +16,7 @@ struct TreeExport {
   private let target: [UInt8]
   private let progress: (Int) -> Void
   private var count = 0
-  /// What could not be restored, such as an owner; one clause each.
+  /// The attributes that could not be restored, such as an owner; one clause each.
   private(set) var complaints: [String] = []
   private var links: [[UInt8]: [UInt8]] = [:]
   private let mask = SystemProcess.creationMask

@@ -8,7 +8,7 @@ public let log = Log()
 ///
 /// - Concurrency: callable from any thread.
 public final class Log: Sendable {
-  /// How important a message is; each level contains those before it.
+  /// The importance of a message; each level contains the levels before it.
   public enum Level: Int, Comparable, Sendable {
     /// Nothing is written.
     case none

@@ -6,7 +6,7 @@ package import Inodes
 package struct OverlayFault: Error, Hashable, CustomStringConvertible {
   /// The invariant that is broken, such as "I4".
   package var invariant: String
-  /// What was found.
+  /// The findings.
   package var description: String
 }
 

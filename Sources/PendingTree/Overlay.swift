@@ -1,7 +1,7 @@
 package import Inodes
 import LLVSCore
 
-/// What programs changed and no version has: the difference between the recorded tree and the tree that
+/// The pending changes: the difference between the recorded tree and the tree that
 /// programs see.
 ///
 /// A name shows its ``NameChange``, where it has one, else what the recorded tree has there. An inode shows its
@@ -17,7 +17,7 @@ import LLVSCore
 /// INVARIANT I6: a node without a name has a number that leads to nothing else.
 /// INVARIANT I7: what lost its last name here gets none again, and goes unless somebody holds it.
 package struct Overlay: Sendable {
-  /// What stands at names, where it is not what the recorded tree has there.
+  /// The changes of names.
   package internal(set) var changes = ChangeMap()
   /// The inodes of which something is pending, and the directories above them.
   package internal(set) var nodes = NodeMap()
@@ -31,11 +31,11 @@ package struct Overlay: Sendable {
   package internal(set) var epoch: Epoch
   /// The stamp of the newest change.
   package internal(set) var stamp = ChangeStamp.start
-  /// How many nanoseconds no write must follow a save that counts; a setting, and no part of the image.
+  /// The time in nanoseconds without a write after which a save counts; a setting, and no part of the image.
   package var settle: UInt64 = 2_000_000_000
-  /// What changed since the instant of the last cut, and what that left for the next; no part of the image.
+  /// The changes since the last cut, and those that it left for the next; no part of the image.
   package internal(set) var sinceCut = PendingList()
-  /// What the cut that is under way has to look at; nothing without one.
+  /// The changes that the cut under way has to look at; empty without a cut.
   package internal(set) var inCut = PendingList()
   /// True from a cut's instant until its head is followed: what it may have taken is not forgotten.
   package internal(set) var isCutting = false
@@ -47,9 +47,9 @@ package struct Overlay: Sendable {
 
   // MARK: - Reading
 
-  /// What stands at a name.
+  /// The inode at a name.
   package enum Shown: Hashable, Sendable {
-    /// What the recorded tree has there.
+    /// The recorded tree's inode.
     case recorded
     /// An inode, or nothing, whatever the recorded tree has.
     case pending(InodeNumber?)

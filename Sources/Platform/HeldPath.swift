@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A file or directory that is held but not opened (O_PATH): its names cannot come to lead elsewhere.
 ///
-/// What is below it is reached without symbolic links and without other mounts.
+/// Files below it are reached without symbolic links and without other mounts.
 ///
 /// - Concurrency: callable from any thread.
 package struct HeldPath: ~Copyable, Sendable {

@@ -4,7 +4,7 @@ import SQLite
 import TreeNames
 
 extension RecordedTree {
-  /// What opening did.
+  /// The way in which the tree was opened.
   package enum Opening: Hashable, Sendable {
     /// The rows were those of the head.
     case current

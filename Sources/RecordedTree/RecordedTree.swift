@@ -22,7 +22,7 @@ package final class RecordedTree: Base, CookieSource {
   /// time.
   struct Loan: @unchecked Sendable { let rows: TreeRows }
 
-  /// What an open transaction makes: the state that is published next, and where numbers come from.
+  /// The open transaction: the state that is published next, and the source of numbers.
   /// The thread that prepared it uses it.
   struct Prepared: @unchecked Sendable {
     var state: TreeState

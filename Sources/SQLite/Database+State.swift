@@ -62,7 +62,7 @@ extension Database {
   }
 }
 
-/// Who is told of changed rows.
+/// The observer of changed rows.
 final class ChangeObserver {
   private let table: [UInt8]
   private let body: () -> Void

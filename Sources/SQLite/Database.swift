@@ -10,7 +10,7 @@ package final class Database {
   /// The way to open a file; `create` makes a file that is not there.
   package enum Mode: Sendable { case readWrite, create, readOnly }
 
-  /// Where a database is, and how it is opened.
+  /// The options for opening a database.
   package struct Options: Sendable {
     /// The time that a call waits for another connection that has the database locked, in
     /// milliseconds.

@@ -15,7 +15,7 @@ struct LineFinder {
 
   /// So many lines of a file are looked at.
   private static let candidateLimit = 200
-  /// Of a longer line, a part of this many bytes before and behind the word is shown.
+  /// The number of bytes of a long line that are shown before and behind the word.
   private static let margin = 150
 
   private let query: SearchQuery

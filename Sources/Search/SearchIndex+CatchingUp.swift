@@ -172,7 +172,7 @@ extension SearchIndex {
       try body(&batch)
       try database.execute("COMMIT")
     } catch StoreError.cancelled {
-      // What is indexed stays, and says that it is not all.
+      // The indexed part stays, and its state tells that it is not all.
       try database.execute("COMMIT")
       throw StoreError.cancelled
     } catch {
@@ -251,7 +251,7 @@ extension SearchIndex {
   func text(of entry: Entry) throws(StoreError) -> String? {
     guard entry.stored.length > 0 else { return nil }
     let isWhole = entry.stored.length <= UInt64(textLimit)
-    // What begins with a NUL need not be read to its end.
+    // A file with a NUL at its beginning need not be read to its end.
     if entry.stored.length > 65_536, SearchText.isBinary(try bytes(of: entry, 8192)) { return nil }
     let bytes = isWhole ? try store.contents.bytes(entry.stored) : try bytes(of: entry, textLimit)
     return SearchText.text(bytes, isCut: !isWhole)

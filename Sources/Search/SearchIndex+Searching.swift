@@ -6,7 +6,7 @@ extension SearchIndex {
   /// The order of hits.
   package enum Order: Sendable { case rank, time, path }
 
-  /// What is looked for, and where.
+  /// The words to look for, and the directory to look in.
   package struct Request: Sendable {
     package var query: SearchQuery
     /// The directory; empty for the whole tree.
@@ -18,7 +18,7 @@ extension SearchIndex {
     package var limit = 50
     /// The most lines of a hit.
     package var lineCount = 3
-    /// What the tree has and no version has yet.
+    /// The pending changes of the tree.
     package var pending = SearchPending()
     /// False to answer from what is indexed already.
     package var isCaughtUp = true

@@ -102,7 +102,7 @@ package final class SearchIndex {
   }
 
   private static func remove(_ path: String) {
-    // What cannot be removed is opened again, and that fails with the reason.
+    // A file that cannot be removed is opened again, and that fails with the reason.
     for suffix in ["", "-wal", "-shm"] { try? FileSystem.unlink(path + suffix) }
   }
 

@@ -1,4 +1,4 @@
-/// What the working tree has and no version has yet, for one search.
+/// The pending changes of the working tree, for one search.
 package struct SearchPending: Sendable {
   /// A file that differs from the head's.
   struct File: Sendable {

@@ -10,7 +10,7 @@ import WorkingTree
 ///
 /// - Concurrency: any thread; each connection has one.
 package final class WebService: WebAnswering {
-  /// What the page may do, and where the store is.
+  /// The rights of the page, and the path of the store.
   package struct Options: Sendable {
     /// True if no command is run.
     package var isReadOnly: Bool

@@ -62,7 +62,7 @@ extension SearchPending {
         try file.read(Int(length))
       }
     case .directory:
-      // What came along from another name is not listed file by file.
+      // Files that came along from another name are not listed one by one.
       guard isWhole else { return }
       for name in try tree.searchedNames(in: path) {
         try add(path + [0x2F] + name, of: tree, isWhole: true, textLimit)

@@ -68,7 +68,7 @@ package struct PeerOpener: Sendable {
     if case .webDAV = address, opening.isNew { try makeFolder(objects) }
     let files = FileLayout(objects, transfer: opening.transfer)
     let bundles = BundleRemote(objects, options)
-    // What is not encrypted is neither read nor written there.
+    // Bundles that are not encrypted are neither read nor written there.
     if options.keys != nil { return bundles }
     if case .directory(_, let isBundles) = address {
       let hasFiles = try holds(ExchangeFolders.versions, objects)

@@ -1,8 +1,8 @@
 package import LLVSCore
 import Platform
 
-/// How often keys were written anew lately because a merge of the original brought old values back: so often a
-/// day at most, also over restarts, so that programs that bring them back always make no endless exchange.
+/// The number of times that keys were written again lately because a merge of the original brought old values back:
+/// so often a day at most, also over restarts, so that programs that bring them back always make no endless exchange.
 ///
 /// The text of the setting has a line for each key: its bytes in hexadecimal, and times in seconds
 /// since 1970.

@@ -15,7 +15,7 @@ package final class DocumentFile {
 
   /// The path.
   package let path: String
-  /// How the file looked.
+  /// The stamp of the file when it was opened.
   package let stamp: DocumentStamp
   /// Nil once it is closed.
   private var connection: FileDatabase?
@@ -44,7 +44,7 @@ package final class DocumentFile {
   private init(_ path: String, _ stamp: DocumentStamp) throws(DocumentProblem) {
     self.path = path
     self.stamp = stamp
-    // What a program left behind when it was killed is rolled back first; that needs to write.
+    // A transaction that a killed program left behind is rolled back first; that needs to write.
     let isHot = (try? FileSystem.exists("\(path)-journal")) == true
     (connection, hasApplication) = try Self.reporting(path) {
       let database = try FileDatabase(

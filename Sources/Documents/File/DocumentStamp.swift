@@ -1,7 +1,7 @@
 internal import LLVSCore
 package import Platform
 
-/// How a document's file looks: if it looks the same, nobody has written it.
+/// The stamp of a document's file: while it is equal, nobody has written the file.
 package struct DocumentStamp: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64

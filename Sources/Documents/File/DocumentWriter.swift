@@ -12,7 +12,7 @@ internal import SQLite
 /// INVARIANT D3: nothing is written over a change that was not read: the file must look as it did when it was
 ///   compared, else the caller begins anew.
 package struct DocumentWriter {
-  /// What became of writing.
+  /// The outcome of writing.
   package enum Outcome: Sendable {
     /// Written, or nothing had to be.
     case done

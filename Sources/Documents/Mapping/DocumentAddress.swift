@@ -2,7 +2,7 @@ package import LLVSCore
 
 /// The place of a document and the directory whose files are its values, as `kvcrdt:/PATH#DIRECTORY`.
 package struct DocumentAddress: Hashable, Sendable {
-  /// What such addresses begin with.
+  /// The beginning of such addresses.
   package static let scheme = "kvcrdt:"
 
   /// The document's path; absolute.

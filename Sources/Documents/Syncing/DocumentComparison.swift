@@ -4,9 +4,9 @@ package import LLVSCore
 package struct DocumentComparison {
   /// The directory of the document's values.
   package let directory: DocumentDirectory
-  /// What the document says.
+  /// The values of the document.
   package let document: DocumentSnapshot
-  /// What the document knows.
+  /// The writes that the document knows.
   package let vector: DocumentVector
   /// The version as a document.
   package let state: DocumentState

@@ -1,6 +1,6 @@
 package import LLVSCore
 
-/// What has to change in a document so that it says what a version says (docs/documents.md, "What is
+/// The changes of a document that make it hold what a version holds (docs/documents.md, "What is
 /// written to a document").
 package struct DocumentExport {
   /// A row to be written.
@@ -29,7 +29,7 @@ package struct DocumentExport {
   package private(set) var values: [Value] = []
   package private(set) var removals: [Removal] = []
   package private(set) var notes: [Note] = []
-  /// What the document is to be said to belong to; nil if it says so already.
+  /// The application to be written into the document; nil if it stands there already.
   package private(set) var application: DocumentApplication?
   /// Files that no document can hold, of which the first is named.
   package private(set) var skipped: (count: Int, first: [UInt8])?

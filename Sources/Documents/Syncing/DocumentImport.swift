@@ -44,7 +44,7 @@ package struct DocumentImport {
         layers[index].values.append((key, value))
       }
     }
-    // What is known of authors is news, too.
+    // Knowledge about authors is news, too.
     self.layers = layers.isEmpty ? [Layer()] : layers
     self.items = items
     authors = comparison.document.authors.filter { state.vector.usn(of: $0.id) < $0.usn }
@@ -81,7 +81,7 @@ package struct DocumentImport {
   ) throws(StoreError) -> [VersionNumber] {
     var base = self.base
     if base == nil {
-      // What is made apart in empty stores merges only if it begins with a version that holds nothing.
+      // Versions made separately in empty stores merge only if they begin with a version that holds nothing.
       let number = try transaction.reserveVersion()
       let empty = transaction.store.map(.empty)
       base = try transaction.add(
@@ -105,7 +105,7 @@ package struct DocumentImport {
     var edits: [MapEdit] = []
     for (key, value) in layer.values {
       let old = try before.entry(at: key)
-      // What is no regular file here is no value of the document.
+      // Anything but a regular file here is no value of the document.
       if let old, old.kind != .regular { continue }
       if value.isRemoval {
         if old != nil { edits.append(.remove(key, directory: false)) }

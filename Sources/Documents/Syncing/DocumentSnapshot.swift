@@ -24,7 +24,7 @@ package struct DocumentSnapshot {
     package var time: Int64
     /// The media type of a blob.
     package var media: [UInt8]?
-    /// Where its bytes are.
+    /// The row that holds its bytes.
     package var row: Int64
 
     package init(
@@ -67,7 +67,7 @@ package struct DocumentSnapshot {
   /// True if it has neither values nor authors.
   package var isEmpty: Bool { authors.isEmpty && entries.isEmpty }
 
-  /// What the document knows.
+  /// The writes that the document knows.
   package var vector: DocumentVector {
     var vector = DocumentVector()
     for author in authors {

@@ -1,7 +1,7 @@
 extension ControlCommand {
   /// The arguments of `import`.
   package struct Import: Hashable, Sendable {
-    /// What is imported.
+    /// The source of the import.
     package enum Source: Hashable, Sendable {
       /// A KeyValueCRDT document: `kvcrdt:/PATH#DIRECTORY`.
       case document(String)
@@ -9,7 +9,7 @@ extension ControlCommand {
       case directory([UInt8])
     }
 
-    /// What is imported.
+    /// The source of the import.
     package var source: Source
     /// The directory of the tree that a directory's files go to; empty for its top.
     package var into: [UInt8] = []
@@ -18,7 +18,7 @@ extension ControlCommand {
     /// The device and the inode that the caller sees the directory by, which another container may see as
     /// another directory; nil if that makes no difference.
     package var identity: [UInt64]?
-    /// What the new version says of itself.
+    /// The message of the new version.
     package var message: String?
     /// True if a document of other data is taken.
     package var isUnrelated = false

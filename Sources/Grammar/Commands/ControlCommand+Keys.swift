@@ -1,5 +1,5 @@
 extension ControlCommand {
-  /// What is done with the keys of an encrypted peer.
+  /// A request about the keys of an encrypted peer.
   package enum KeyRequest: Hashable, Sendable {
     /// Lists the key files there, the keys held here, and how many bundles each encrypts.
     case list

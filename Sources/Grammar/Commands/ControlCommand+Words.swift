@@ -304,7 +304,7 @@ struct Arguments {
     return text
   }
 
-  /// What is done to a name of a branch or tag.
+  /// A change of a branch's or tag's name.
   enum NameChange {
     case delete(String, isForced: Bool)
     case rename(String, String)

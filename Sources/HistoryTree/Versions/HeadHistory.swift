@@ -47,8 +47,8 @@ package struct HeadHistory {
         if step.isMove { return step }
         if try content(of: target) != content(of: change) { return step }
         if try hasSettled(change, since: target) { return step }
-        // That change had no visible effect, like a change that another store made and undid. Go one
-        // position further, or undo would stop here for good.
+        // The change had no visible effect, like one that another store made and undid. Go one position
+        // further, or undo would stop here for good.
         change = target
       }
       before = min(entry.sequence, target.sequence)

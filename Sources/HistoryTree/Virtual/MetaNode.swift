@@ -34,7 +34,7 @@ enum MetaContent: Hashable, Sendable {
   case conflicts(path: [UInt8])
   /// The directory in which every look-up searches, by the path of the directory it searches.
   case search(directory: [UInt8])
-  /// What was found below a directory.
+  /// The values found below a directory.
   case found(words: [UInt8], directory: [UInt8])
   case link(target: [UInt8])
   case readme

@@ -16,7 +16,7 @@ final class SearchDirectories: Sendable {
 
   struct Answer {
     var paths: [[UInt8]]
-    /// What the tree was like.
+    /// The stamp of the tree that was searched.
     var stamp: LiveTree.ShownStamp
   }
 

@@ -67,7 +67,7 @@ package final class MetaTree: Sendable {
   /// Creates another view of the same tree, with its own nodes, for the separate file system of
   /// versions, in which sizes must be known before a file is read.
   init(sizing other: MetaTree) {
-    // That file system is always mounted so that the kernel ignores these bits.
+    // The kernel ignores these bits on that file system, as it is always mounted so.
     hidesPrivileges = false
     live = other.live
     services = other.services

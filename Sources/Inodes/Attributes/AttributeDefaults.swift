@@ -1,6 +1,6 @@
 package import LLVSCore
 
-/// How a tree shows what nobody recorded.
+/// The attributes that a tree shows if none are recorded.
 package struct AttributeDefaults: Sendable {
   /// The user who mounts.
   package var uid: UInt32

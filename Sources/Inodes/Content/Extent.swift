@@ -1,6 +1,6 @@
 /// A run of a file's bytes and where they stand.
 package struct Extent: Hashable, Sendable {
-  /// What an extent's `source` may be besides the number of a data file.
+  /// The values of an extent's `source` that are no number of a data file.
   package static let base: UInt32 = 0
 
   /// The first byte's offset in the file.

@@ -1,6 +1,6 @@
 import Platform
 
-// Where the bytes of a pending file stand, as data.
+// The places of a pending file's bytes.
 //
 // Extents are plain values in blocks of at most `blockLimit`, so a copy (a save) shares all blocks
 // and a later change copies one block; inserting into a file of many extents costs one block, not the
@@ -56,7 +56,7 @@ package struct ExtentList: Hashable, Sendable {
     return found
   }
 
-  /// What covers an offset, from there on, or else the next extent behind it; nil for a hole to the end.
+  /// The extent that covers an offset, from there on, or else the next behind it; nil for a hole to the end.
   ///
   /// - Complexity: O(log *n*).
   package func extent(from offset: UInt64) -> Extent? {

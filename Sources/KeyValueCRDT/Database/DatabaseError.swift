@@ -35,7 +35,7 @@ public struct DatabaseError: Error, Hashable, Sendable, CustomStringConvertible 
 
   /// SQLite's primary result code.
   public let resultCode: ResultCode
-  /// What happened, with the path of the file.
+  /// The message of the system or SQLite, with the path of the file.
   public let message: String
   /// The errno of the system, where it failed.
   public let errno: Int32?

@@ -42,7 +42,7 @@ struct Dot: Hashable {
   var usn: Int64
 }
 
-/// How far a database knows each author's writes: all up to a number.
+/// The number up to which a database knows all writes of each author.
 ///
 /// A version that the vector covers and that is not there was removed.
 struct VersionVector: Equatable {

@@ -156,7 +156,7 @@ enum Schema {
     + #""minorVersion" INTEGER NOT NULL, "applicationDescription" TEXT)"#
 }
 
-/// What other modules need to read and write files of documents by themselves.
+/// The format of documents, for other modules that read and write the files themselves.
 package enum DocumentFormat {
   /// The names of the tables and indexes that a file may have beside those of SQLite's own.
   package static let tables: Set<String> = [

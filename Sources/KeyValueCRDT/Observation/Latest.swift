@@ -22,7 +22,7 @@ final class Latest<Output: Sendable>: Sendable {
 
   /// Has the state read soon, on a queue of its own.
   func schedule() {
-    // Where a reading is due already it will see this change too.
+    // If a reading is due already, it will see this change too.
     guard !isDue.exchange(true, ordering: .sequentiallyConsistent) else { return }
     queue.async { [self] in deliver() }
   }

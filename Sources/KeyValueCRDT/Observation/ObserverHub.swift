@@ -13,14 +13,14 @@ final class ObserverHub: Sendable {
     var observers: [Int: Observer] = [:]
     var next = 0
     var timer: (any DispatchSourceTimer)?
-    /// What ``SQLite/Database/dataVersion()`` gave last.
+    /// The last result of ``SQLite/Database/dataVersion()``.
     var dataVersion: Int64?
   }
 
   // Taken within the writer's gate, and never the other way round.
   private let state = Mutex(State())
 
-  /// How long a change by another process may go unnoticed.
+  /// The longest time that a change by another process goes unnoticed.
   private static let interval = DispatchTimeInterval.milliseconds(400)
 
   /// Calls the observers.

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Each `sink` and each iteration is a subscription of its own, which ends when its ``AnyCancellable`` is
 /// cancelled or goes, or when the iteration ends. A failed publication ends after its error.
 public struct Publication<Output: Sendable, Failure: Error>: Sendable {
-  /// How a publication ends.
+  /// The end of a publication.
   public enum Completion: Sendable {
     /// Nothing more comes.
     case finished

@@ -25,7 +25,7 @@ public struct ApplicationIdentifier: Codable, Hashable, Comparable, Sendable {
       < (right.id, right.majorVersion, right.minorVersion)
   }
 
-  /// How the data of a file stands to what a program expects.
+  /// The relation of a file's data to the data that a program expects.
   public enum ComparisonResult: Hashable, Sendable {
     /// The program reads the data as they are.
     case compatible

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Who wrote into a database: one opening of it, on one device.
+/// An author of a database: one opening of it, on one device.
 public struct Author: Hashable, Sendable {
   /// The id, the same in every copy of the database.
   public let id: UUID

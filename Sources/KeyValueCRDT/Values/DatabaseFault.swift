@@ -14,7 +14,7 @@ public enum DatabaseFault: Hashable, Sendable, CustomStringConvertible {
   /// An entry holds something that it must not; what it is.
   case badEntry(ScopedKey, String)
 
-  /// What is wrong, in one sentence.
+  /// The fault, in one sentence.
   public var description: String {
     switch self {
     case .damaged(let words): "The file is damaged: \(words)."

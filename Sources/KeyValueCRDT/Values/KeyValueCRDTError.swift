@@ -19,7 +19,7 @@ public enum KeyValueCRDTError: Error, Hashable, Sendable {
 }
 
 extension KeyValueCRDTError: CustomStringConvertible {
-  /// What happened, and what to do.
+  /// Tells the error and the way out, for people.
   public var description: String {
     switch self {
     case .databaseSchemaTooNew:

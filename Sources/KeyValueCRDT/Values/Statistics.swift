@@ -1,4 +1,4 @@
-/// How much a database holds.
+/// The size of a database's contents.
 public struct Statistics: Equatable, Sendable {
   /// The number of versions of keys, deletions included.
   public let entryCount: Int

@@ -13,7 +13,7 @@ package struct BundleClock: Sendable {
     self.boottime = boottime
   }
 
-  /// Those of the machine.
+  /// The clocks of the machine.
   package static let system = BundleClock(
     now: { SystemClock.realtime().seconds }, boottime: { SystemClock.boottime() })
 }

@@ -1,6 +1,6 @@
 import LLVSCore
 
-/// What is noted of a bundle beside its name.
+/// The facts about a bundle that are kept beside its name.
 ///
 /// As bytes: format u8 = 1 | version of the bundle u8 | counted place | needs, claims and `from` as in
 /// a directory without frames.
@@ -53,7 +53,7 @@ struct BundleFacts: Hashable, Sendable {
 
 /// A bundle as this store has noted it.
 struct NotedBundle: Sendable {
-  /// What this store did with it or knows of it.
+  /// The facts that this store found or made true.
   struct State: OptionSet, Hashable, Sendable {
     let rawValue: Int64
     /// Directory and table are known.

@@ -8,7 +8,7 @@ package import ObjectStores
 ///
 /// - Concurrency: one exchange of a store with a place at a time.
 package struct BundleRemote: RemoteLayout {
-  /// How a remote is used.
+  /// The options for using a remote.
   package struct Options: Sendable {
     /// The remote as the user names it: PUTs that no list shows yet count for this place alone.
     package var place: String

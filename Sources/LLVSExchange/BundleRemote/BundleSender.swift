@@ -314,7 +314,7 @@ final class BundleSender {
 
   /// Lists again if bundles of other writers are relied on, and puts what stopped counting.
   private func completeRelied() throws(StoreError) {
-    // What is put here may rely on others anew.
+    // A bundle that is put here may rely on others again.
     for _ in 0..<8 {
       guard options.send.mustListAgain(relyingOn: relied.map(\.writer), as: session.writer) else {
         return
@@ -338,7 +338,7 @@ final class BundleSender {
       do throws(StoreError) {
         try putItems(of: record)
       } catch {
-        // What is damaged here cannot be put, whatever else can.
+        // A version that is damaged here cannot be sent; others can.
         guard isDamage(error) else { throw error }
       }
     }

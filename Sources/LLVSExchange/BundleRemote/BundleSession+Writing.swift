@@ -30,7 +30,7 @@ extension BundleSession {
       writer: writer, upTo: sequence, kept: SequenceRuns(kept(writer) + [sequence]))
     return [own]
       + adopted.sorted().compactMap { other in
-        // What was announced before stays announced.
+        // Announced bundles stay announced.
         let there = view.names.filter { $0.writer == other }.map(\.sequence)
         let before = ownClaims(about: other).map(\.upTo)
         return (there + before).max().map {

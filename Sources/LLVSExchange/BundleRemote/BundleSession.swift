@@ -291,7 +291,7 @@ final class BundleSession {
     return noted
   }
 
-  /// What is noted of a bundle that was read.
+  /// The notes about a bundle that was read.
   private struct Taken: Sendable {
     var facts: BundleFacts
     var items: [BundleItem]

@@ -51,7 +51,7 @@ final class RemoteBytes: BundleBytes {
   private let objects: any ObjectStore
   private let cache: Cache
   private let check: @Sendable () throws(StoreError) -> Void
-  /// Where the last range that was asked for ended, and how far to read ahead of the next.
+  /// The end of the last range that was asked for, and the number of bytes to read ahead of the next.
   private let sequence = Mutex<(end: UInt64, ahead: UInt64)>((0, 0))
 
   init(
@@ -74,7 +74,7 @@ final class RemoteBytes: BundleBytes {
   }
 
   func prepare(_ range: Range<UInt64>) throws(StoreError) {
-    // What is longer is read part by part.
+    // Longer ranges are read part by part.
     guard range.count <= 16 << 20, cache.bytes(of: name.hash, range) == nil else { return }
     let bytes = try get(range)
     cache.keep(.init(bundle: name.hash, start: range.lowerBound, bytes: bytes))

@@ -1,11 +1,11 @@
-/// What is known of a bundle that a list shows.
+/// A bundle of a list, with the facts known about it.
 struct KnownBundle: Hashable, Sendable {
   var name: BundleName
-  /// What it says about which bundles stay; empty for a bundle of version 1.
+  /// Its claims about which bundles stay; empty for a bundle of format 1.
   var claims: [BundleClaim] = []
   var reading = Reading.read
 
-  /// What is known of a bundle's directory.
+  /// The state of reading a bundle's directory.
   enum Reading: Hashable, Sendable {
     case read
     /// It is no bundle, or a damaged one: it needs nothing, and its claims are not known.

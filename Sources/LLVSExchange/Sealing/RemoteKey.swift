@@ -51,7 +51,7 @@ struct BundleSeal: FrameSeal {
   let keyID: [UInt8]
   let salt: [UInt8]
   private let key: [UInt8]
-  /// What binds a frame to its bundle: its head and its name.
+  /// The bytes that bind a frame to its bundle: its head and its name.
   private let context: [UInt8]
 
   init(_ key: RemoteKey, salt: [UInt8], writer: String, sequence: UInt64) {

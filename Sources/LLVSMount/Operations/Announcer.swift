@@ -174,7 +174,7 @@ final class Announcer: Sendable {
     }
     if change.before == kind {
       let file = try directory.below(name)
-      // Of the mtime alone the kernel says that the bytes changed, of both times that attributes did.
+      // For the mtime alone the kernel announces changed bytes, for both times changed attributes.
       try file.touch(both: !change.hasOtherBytes || kind == .directory)
       if change.hasOtherBytes { try finishWriting(file) }
       return

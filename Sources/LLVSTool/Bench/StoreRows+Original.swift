@@ -195,7 +195,7 @@ extension StoreRows {
     }
   }
 
-  /// What the disk alone takes for what the rows above write.
+  /// The time of the disk alone for the bytes that the rows above write.
   private final class DiskAlone {
     private let log: File
     private let block: [UInt8]

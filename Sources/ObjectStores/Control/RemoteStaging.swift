@@ -205,7 +205,7 @@ final class RemoteStaging: ObjectStaging {
     }
     let end = SystemClock.monotonic() + Self.patience
     for place in left where !control.isCancelled && SystemClock.monotonic() < end {
-      // What cannot be removed now is removed by the next send.
+      // A file that cannot be removed now is removed by the next send.
       try? store.delete(place)
     }
   }

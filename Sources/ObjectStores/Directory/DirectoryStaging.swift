@@ -171,7 +171,7 @@ final class DirectoryStaging: ObjectStaging {
       return (Array(state.ready.values), state.scratch)
     }
     let end = SystemClock.monotonic() + Self.patience
-    // What is not removed now is removed by the next use of the directory.
+    // A file that is not removed now is removed by the next use of the directory.
     for path in left {
       guard SystemClock.monotonic() < end else { return }
       try? FileSystem.unlink("\(scratch.path)/\(path)")

@@ -58,7 +58,7 @@ package final class DirectoryStore: ObjectStore {
   }
 
   deinit {
-    // What is not removed now is removed by the next use of the same directory.
+    // A file that is not removed now is removed by the next use of the same directory.
     let end = SystemClock.monotonic() + Self.patience
     try? clear("\(token)-") { SystemClock.monotonic() < end }
   }

@@ -274,7 +274,7 @@ struct XMLStreamReader {
     while true {
       let byte = try input.next()
       if byte == UInt8(ascii: "]") {
-        // Of three brackets the first belongs to the text.
+        // The first of three brackets belongs to the text.
         if brackets == 2 { try add(byte) } else { brackets += 1 }
         continue
       }

@@ -4,7 +4,7 @@ import LLVSCore
 // Directories of a new head, and what of the overlay is needed no longer.
 
 extension Following {
-  /// Where programs see a directory; nil for one without a name.
+  /// The place at which programs see a directory; nil for one without a name.
   private func place(of directory: InodeNumber) throws(BaseError) -> InodeName? {
     if let node = overlay.nodes[directory] { return node.place }
     return try base.names(of: directory).first
@@ -198,7 +198,7 @@ extension Following {
     for (place, change) in overlay.changes {
       if let number = change.inode { needed.insert(number) }
       try chain(place.directory)
-      // Of a file, also on the way to its other names.
+      // For a file, also on the way to its other names.
       for name in change.inode.flatMap({ overlay.nodes[$0]?.names }) ?? [] {
         try chain(name.directory)
       }
@@ -280,7 +280,7 @@ extension Overlay {
       if recorded?.number == change.inode {
         setChange(nil, at: place)
       } else {
-        // What is over a name of the recorded tree is not ignored.
+        // A change over a name of the recorded tree is not ignored.
         if recorded != nil, !change.hidesRecorded { sinceCut.places.insert(place) }
         setHidden(recorded, at: place)
       }

@@ -4,7 +4,7 @@ package import Inodes
 package struct NewHead {
   /// The recorded tree, which is the new head's already, though nobody else sees it yet.
   package var base: any Base
-  /// What the cut before it took; nil if there was none.
+  /// The changes that the cut before it took; nil if there was none.
   package var taken: TakenCut?
   /// The epoch that begins with the head; nil if it only has what the tree showed.
   package var epoch: Epoch?

@@ -39,10 +39,10 @@ extension Overlay {
 
   /// Lays what is pending over the tree of a new head.
   ///
-  /// What the cut took and nobody changed since is dropped. Names that changed stay. A file of which bytes or
-  /// attributes are pending keeps each name that the head takes from it. Everything else shows what the head has;
-  /// who loses the last name so and is held is an orphan. A directory that the head removed stays for what is
-  /// pending in it.
+  /// Changes that the cut took and nobody changed since are dropped. Names that changed stay. A file of which
+  /// bytes or attributes are pending keeps each name that the head takes from it. Everything else shows the head;
+  /// an inode that loses its last name by that and is held is an orphan. A directory that the head removed stays
+  /// for the pending changes in it.
   ///
   /// - Throws: ``BaseError`` if the recorded tree cannot be read or changed; then the overlay is as before.
   /// - Complexity: O(*p* log *n*) for *p* pending changes over *n* names.
@@ -61,7 +61,7 @@ struct Following {
   let before: Epoch
   /// The paths that files had, by their names.
   private let paths: [InodeName: TreePath]
-  /// What those who go on with a taken file have seen.
+  /// The epochs of handles that go on with a taken file.
   var epochAfter: [InodeNumber: Epoch] = [:]
 
   init(overlay: Overlay, head: NewHead) {
@@ -136,7 +136,7 @@ struct Following {
     if let saved = node.file?.saved, let save = taken.save, saved.isSame(as: save) {
       node.file?.saved = nil
     }
-    // What had its quiet is older than what was taken, or is that.
+    // The counted save is the taken one, or older.
     if taken.save != nil { node.file?.counted = nil }
     var attributes = node.attributes
     if !node.hasSetTime { attributes.mtime = taken.attributes.mtime }
@@ -229,7 +229,7 @@ struct Following {
     overlay.setChange(change, at: name)
   }
 
-  /// What somebody has seen who goes on with what a cut took of a name.
+  /// The epoch of a program that goes on with the change of a name that a cut took.
   private func destinationEpoch(of name: InodeName) -> Epoch? {
     switch head.taken?.names[name]?.destination {
     case .head?: before

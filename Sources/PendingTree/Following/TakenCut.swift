@@ -1,7 +1,7 @@
 package import Inodes
 package import LLVSCore
 
-/// What a cut took of the changes, and what those who go on with it have seen.
+/// The changes that a cut took, and the epochs of programs that go on with them.
 package struct TakenCut: Hashable, Sendable {
   /// The version that a change went into.
   package enum Destination: Hashable, Sendable {
@@ -15,7 +15,7 @@ package struct TakenCut: Hashable, Sendable {
 
   /// A change of a name.
   package struct Name: Hashable, Sendable {
-    /// Where it went.
+    /// The version that it went to.
     package var destination: Destination
     /// True if something was put at the name, false if something was removed.
     package var isThere: Bool
@@ -29,7 +29,7 @@ package struct TakenCut: Hashable, Sendable {
 
   /// A node whose bytes or attributes went into a version.
   package struct Node: Hashable, Sendable {
-    /// Where they went.
+    /// The version that they went to.
     package var destination: Destination
     /// The save that was taken; nil for what the recorded tree had, with other attributes or another name.
     package var save: PendingFile.Save?

@@ -93,7 +93,7 @@ final class DataFiles: Sendable {
 
   /// Takes in a file that is there; `name` is its name in the directory.
   ///
-  /// Where `isSynced` is false, a process that is gone may not have brought its bytes to the disk.
+  /// If `isSynced` is false, a process that is gone may not have brought its bytes to the disk.
   func add(_ file: File, _ number: UInt32, named name: String, isSynced: Bool) {
     state.withLock { s in
       if !isSynced { s.unsynced[number] = file }

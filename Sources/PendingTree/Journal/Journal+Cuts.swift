@@ -33,7 +33,7 @@ extension Journal {
       guard case .marked(record.cut, let number) = s.cut else {
         throw .invalid("cut \(record.cut) has no instant in the journal: it has to begin again")
       }
-      // What the cut took and programs have written over since is not in the image of a new file.
+      // Bytes that the cut took and programs have written over since are not in the image of a new file.
       if number != s.file.number { frames = files.sumRecords(of: contents) + frames }
       try write(&frames, isFreeing: true, &s)
       s.cut = .taking(record.cut)

@@ -8,7 +8,7 @@ import Platform
 package struct OpenedJournal: Sendable {
   /// The journal, which takes no record before its first renewal.
   package var journal: Journal
-  /// What is pending.
+  /// The pending changes.
   package var overlay: Overlay
   /// The versions that epochs stand for, by the store's numbers.
   package var epochs: [Epoch: UInt32]
@@ -16,17 +16,17 @@ package struct OpenedJournal: Sendable {
   package var unsettled: TakingRecord?
   /// The overlay at the instant of that cut, as far as the journal has it.
   package var frozen: Overlay?
-  /// What was found.
+  /// The findings.
   package var recovery: JournalRecovery
 }
 
-/// What was found when a journal was opened.
+/// The findings of opening a journal.
 package struct JournalRecovery: Hashable, Sendable {
   /// The number of records that were read.
   package var records = 0
   /// True if no power was lost since the journal file was begun.
   package var isSameBoot = false
-  /// What was lost, in words; each names the file that it is about.
+  /// The losses, in words; each names its file.
   package var losses: [String] = []
 }
 

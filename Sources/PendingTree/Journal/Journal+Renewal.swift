@@ -5,7 +5,7 @@ import Platform
 // Beginning the journal anew (J3, J4): at every mount, when most of it is dead, after a failed sync, on a full
 // disk.
 
-/// What a journal begins with: the overlay at one instant.
+/// The beginning of a journal: the overlay at one instant.
 package struct JournalImage: Sendable {
   /// The overlay.
   package var overlay: Overlay

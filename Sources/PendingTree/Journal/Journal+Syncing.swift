@@ -67,7 +67,7 @@ extension Journal {
       for file in staging.values { try file.syncData() }
       try work.file.syncData()
     } catch {
-      // Of files that were not reached it is not known either: their turn is taken.
+      // The state of files that were not reached is unknown, too.
       fail(error, givingUp: Set(staging.keys))
       throw .system(error)
     }

@@ -2,7 +2,7 @@ import LLVSCore
 
 /// A value that stands in a record of the journal.
 ///
-/// What is read is bounded: bytes that no encoder writes make nothing, and no count is believed before as many
+/// Reading is bounded: bytes that no encoder writes make nothing, and no count is believed before as many
 /// bytes are there.
 protocol JournalCoded {
   func encode(into bytes: inout [UInt8])

@@ -8,7 +8,7 @@ struct JournalFile: Sendable {
   let number: UInt32
   let file: File
   private let seed: UInt64
-  /// Where the next record goes.
+  /// The offset of the next record.
   private(set) var end: UInt64
   /// The bytes of the image that the file began with.
   private(set) var imageEnd: UInt64
@@ -49,7 +49,7 @@ struct JournalFile: Sendable {
     end += UInt64(frames.count)
   }
 
-  /// What was written of frames that were refused must not be read as records once others stand before it.
+  /// Bytes of refused frames must not be read as records once others stand before them.
   private mutating func takeBack() {
     do throws(SystemError) {
       guard try file.status().size > end else { return }

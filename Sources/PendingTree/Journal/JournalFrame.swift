@@ -52,7 +52,7 @@ package enum JournalFrame {
       UnsafeRawBufferPointer(rebasing: bytes[(start + 8)..<min(covered, end)]), seed: seed)
   }
 
-  /// What stands at an offset.
+  /// The finding at an offset.
   enum Found {
     /// A record, between its frame and `end`.
     case record(Range<Int>)

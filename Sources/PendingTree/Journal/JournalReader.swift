@@ -25,7 +25,7 @@ struct JournalReader {
   let isSameBoot: Bool
   private var block: [UInt8] = []
   private var blockStart: UInt64 = 0
-  /// Where the next record begins, or the damaged one.
+  /// The offset of the next record, or of the damaged one.
   private(set) var offset = UInt64(JournalFileHeader.size)
 
   /// Opens a file to read from its first record.

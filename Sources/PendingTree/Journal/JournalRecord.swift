@@ -3,7 +3,7 @@ import LLVSCore
 
 /// One record of the journal: a change, a step of a cut, or a part of the image that a journal begins with.
 package enum JournalRecord: Hashable, Sendable {
-  /// What a program did.
+  /// A change by a program.
   case change(Change)
   /// Changes that are made together or not at all.
   case changes([Change])

@@ -1,7 +1,7 @@
 import Inodes
 import LLVSCore
 
-/// What the records of a journal make, one after the other.
+/// The state that the records of a journal make, one after the other.
 struct JournalReplay {
   /// A run of bytes that a record names, and where that stands in the journal.
   struct Run {

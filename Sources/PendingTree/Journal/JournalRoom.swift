@@ -97,7 +97,7 @@ struct JournalRoom: Sendable {
     else { return }
     let (from, to) = (max(end, zeroEnd), min(end + Self.zeroStep, allotted))
     guard to > from + Self.smallSync / 2 else { return }
-    // Where it failed, this file does without.
+    // If that fails, this file does without.
     zeroEnd = file.makeRoom(from: from, to: to, isAllotted: true) ? to : .max
   }
 }

@@ -10,7 +10,7 @@ package struct Change: Hashable, Sendable {
   package var time: Attributes.Time
   /// The process that made it; 0 where nobody knows.
   package var process: Int32
-  /// What was done.
+  /// The operation.
   package var operation: Operation
 
   /// Creates a change.
@@ -20,7 +20,8 @@ package struct Change: Hashable, Sendable {
     self.operation = operation
   }
 
-  /// What a program did. `seen` is what the writer had seen, where that is older than what is shown.
+  /// An operation of a program. `seen` is the epoch that the writer had seen, if it is older than the
+  /// shown one.
   package enum Operation: Hashable, Sendable {
     /// An inode of the recorded tree that later changes concern, as it is shown.
     indirect case node(InodeNumber, PendingNode)
@@ -34,7 +35,7 @@ package struct Change: Hashable, Sendable {
     case resize(InodeNumber, to: UInt64, WriteFlags, seen: Epoch?)
     /// A range of a file that reads as zeros.
     case punch(InodeNumber, Range<UInt64>, WriteFlags, seen: Epoch?)
-    /// What the file shows is saved; a save that `isFirm` counts whatever is written afterwards.
+    /// The content of the file is saved; a save that `isFirm` counts whatever is written afterwards.
     case save(InodeNumber, isFirm: Bool = false)
     /// New attributes; `lacksExtended` if the long extended ones are as they were and left out, `setsTime` if
     /// utimensat(2) gave the mtime, which may be the one that was shown before.
@@ -58,7 +59,7 @@ package struct Change: Hashable, Sendable {
     case release(InodeNumber)
   }
 
-  /// What a write says of the handle that it came through.
+  /// The flags of the handle that a write came through.
   package struct WriteFlags: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -1,14 +1,14 @@
 package import Inodes
 
-/// What stands at a name of a directory in place of what the recorded tree has there.
+/// The inode at a name of a directory in place of the recorded tree's.
 package struct NameChange: Hashable, Sendable {
   /// The inode that the name leads to; nil for a name that was removed.
   package var inode: InodeNumber?
   /// The epoch in which the change was made.
   package var made: Epoch
-  /// What the pending change had seen that stood here before: it is that which programs were shown.
+  /// The epoch of the pending change that stood here before: programs were shown that one.
   package var under: Epoch?
-  /// What a process had read here that is older than the epoch in which it made the change.
+  /// The epoch that a process had read here, if it is older than the epoch in which it made the change.
   package var seen: Epoch?
   /// When the change was made.
   package var stamp: ChangeStamp

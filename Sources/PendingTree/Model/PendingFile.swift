@@ -20,7 +20,7 @@ package struct PendingFile: Hashable, Sendable {
     get { rare?.counted }
     set { setRare(Rare(counted: newValue, taken: taken)) }
   }
-  /// What the newest version has that took it, if one did since the file became known here.
+  /// The content in the newest version that took it, if one did since the file became known here.
   package var taken: FileContent? {
     get { rare?.taken }
     set { setRare(Rare(counted: counted, taken: newValue)) }

@@ -2,7 +2,7 @@ package import Inodes
 
 /// Names and inodes of which something changed: what a cut looks at.
 ///
-/// What is listed may be pending no longer.
+/// Listed numbers and places may be pending no longer.
 package struct PendingList: Hashable, Sendable {
   /// The names at which something was put or removed.
   package internal(set) var places = SharedSet<InodeName>()
@@ -27,7 +27,7 @@ extension Overlay {
   }
 
   /// Returns what a cut has to look at: ``inCut``, and what is pending below directories whose names are in it.
-  /// That may have been ignored where it was before.
+  /// They may have been ignored at their old place.
   ///
   /// - Complexity: O(*m*) for *m* names and inodes that it returns.
   package func listedInCut() -> PendingList {

@@ -39,7 +39,7 @@ extension WorkingTree {
     of number: InodeNumber, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> InodeStatus {
     let node = state.overlay.nodes[number]
-    // What is pending of a file says all of it.
+    // The pending state of a file is complete.
     if let node, let file = node.file {
       let zeros = try file.content.base.map { (stored) throws(FSError) in
         try base.zeroBytes(of: stored)

@@ -15,7 +15,7 @@ extension FSError {
     }
   }
 
-  /// What is damaged, in words; nil for every other error.
+  /// The damage, in words; nil for every other error.
   package var damage: String? {
     switch self {
     case .store(.corrupt(let text)): text

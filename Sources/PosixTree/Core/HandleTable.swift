@@ -36,7 +36,7 @@ struct HandleTable {
   /// An open file, by its handle.
   subscript(_ number: HandleNumber) -> OpenFile? {
     get { handles[number] }
-    // What is written back belongs to a handle that is open.
+    // A handle that was closed meanwhile is not put back.
     set { if let newValue, handles[number] != nil { handles[number] = newValue } }
   }
 
@@ -106,8 +106,8 @@ struct OpenFile {
   let process: Int32
   /// The epoch that the program had seen when it opened the file.
   let opened: Epoch
-  /// What the process had seen of the file before it opened it for writing, if that is older than what was
-  /// shown: it counts if the process cuts the file without having read it through the handle.
+  /// The epoch of the file that the process had seen before it opened it for writing, if it is older than
+  /// the shown one: it counts if the process cuts the file without having read it through the handle.
   var seenBefore: Epoch?
   /// True if bytes were saved through the handle: it has seen what the file shows.
   var hasSaved = false

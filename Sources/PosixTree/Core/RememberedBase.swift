@@ -9,7 +9,7 @@ import TreeNames
 ///
 /// A call decides under the tree's locks with ``isReading`` false: what it asks for and was not read yet is noted
 /// and fails. The call then leaves the locks, reads what was noted with ``readMissing()``, and decides again.
-/// What was read is forgotten when another head is shown.
+/// Remembered rows are forgotten when another head is shown.
 ///
 /// - Concurrency: one thread at a time; the lock is there for the compiler.
 final class RememberedBase: Base {

@@ -4,11 +4,11 @@ import PendingTree
 import Platform
 import TreeNames
 
-/// What a working tree keeps in memory.
+/// The state of a working tree in memory.
 struct TreeState {
-  /// What programs changed and no version has.
+  /// The pending changes.
   var overlay: Overlay
-  /// How often the kernel has looked each inode up and not forgotten it.
+  /// The kernel's lookups of each inode that it has not forgotten.
   var lookups: [InodeNumber: UInt64] = [:]
   /// The open files.
   var handles = HandleTable()
@@ -18,7 +18,7 @@ struct TreeState {
   var rooms = FileRooms()
   /// The times at which files were read.
   var accessTimes = AccessTimes()
-  /// What processes had seen of the files that they read.
+  /// The epochs of the files that processes read.
   var writers = WriterMemory()
   /// The store's own patterns of names that no version takes.
   var ignore = IgnorePatterns([])

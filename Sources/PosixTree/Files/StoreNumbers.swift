@@ -22,7 +22,7 @@ package final class StoreNumbers: NumberAllotting {
       if let number = take() { return number }
       let first = try FSError.wrapping { () throws(StoreError) in try store.allotInodes(Self.batch)
       }
-      // Of two threads that asked at once the numbers of one are not used, which loses nothing.
+      // If two threads asked at once, the numbers of one are not used, which loses nothing.
       spare.withLock { if $0.isEmpty { $0 = first..<(first + Self.batch) } }
     }
   }

@@ -149,7 +149,7 @@ extension TreeState {
       OpenFile(inode: number, mode: mode, process: process, opened: shownEpoch(of: number)))
   }
 
-  /// What the writer of a handle has seen, where that is older than what the file shows.
+  /// The epoch that the writer of a handle has seen, if it is older than the file's.
   ///
   /// A file at a name shows its handles all that anybody here saved: what is written goes on with that, however
   /// long the file has been open. One that lost its name to a new head goes on with what the writer saw when it

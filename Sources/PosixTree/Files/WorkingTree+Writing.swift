@@ -165,7 +165,7 @@ extension WorkingTree {
       operations.append(.punch(number, range.lowerBound..<end, flags, seen: seen))
     }
     let isLonger = !keepingSize && range.upperBound > size
-    // Where nothing changes, the times move all the same.
+    // The times move even if nothing else changes.
     if isLonger || operations.isEmpty {
       let newSize = isLonger ? range.upperBound : size
       operations.append(.resize(number, to: newSize, flags, seen: seen))

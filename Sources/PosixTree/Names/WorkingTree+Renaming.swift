@@ -101,7 +101,7 @@ extension WorkingTree {
     }
   }
 
-  /// What a process had seen at the names that it gives to files.
+  /// The epoch that a process had seen at the names that it gives to files.
   private func seen(
     by process: Int32, _ rename: Renaming, _ state: TreeState, _ base: RememberedBase
   ) throws(FSError) -> (target: Epoch?, from: Epoch?) {

@@ -3,8 +3,8 @@ import LLVSCore
 import PendingTree
 import Platform
 
-// What the writer of a change had seen (docs/writes.md, rule 7), with the lock held: nil wherever that is what is
-// shown.
+// The epochs that writers of changes had seen (docs/writes.md, rule 7), with the lock held: nil if it is the epoch
+// that is shown.
 
 extension TreeState {
   /// True if two epochs stand for different versions, as far as is known.
@@ -23,7 +23,7 @@ extension TreeState {
 
   // MARK: - Files
 
-  /// What a process had seen of a file that it empties or cuts, if it ever looked.
+  /// The epoch of a file that a process had seen before it empties or cuts it; nil if it never looked.
   func remembered(_ process: Int32, of number: InodeNumber, names: [InodeName]) -> Epoch? {
     guard process != 0 else { return nil }
     for name in names {
@@ -53,7 +53,7 @@ extension TreeState {
 
   // MARK: - Names
 
-  /// What a process had seen at a name that it gives to a file, in place of `over` or of nothing.
+  /// The epoch that a process had seen at a name that it gives to a file, in place of `over` or of nothing.
   ///
   /// At a name without a file it is nothing where the recorded tree has none either, as after a merge that
   /// removed it: nothing is replaced then. Where one was taken away since the last version, as editors do that
@@ -89,7 +89,7 @@ extension TreeState {
 
   /// Notes who put something at a name or removed it, once that was applied.
   mutating func noteChange(at name: InodeName, by process: Int32) {
-    // What no version has there is gone, so no cut tells.
+    // A name that no version has is gone, so no cut tells.
     guard process != 0, overlay.changes[name] == nil else { return }
     writers.move(process, at: .name(name), to: overlay.epoch, isAbsent: true)
   }
@@ -120,7 +120,7 @@ extension WorkingTree {
   /// Forgets what is remembered of an earlier process with the number of the one that asks; without the locks.
   /// /proc is read only if another head came since the process read anything.
   ///
-  /// What is found stays true during the call: who waits for its answer does not end.
+  /// The result stays true during the call: a process that waits for an answer does not end.
   func confirm(_ process: Int32) {
     guard state({ $0.writers.isDoubtful(process, now: $0.overlay.epoch) }) else { return }
     let start = SystemProcess.start(of: process) ?? .max

@@ -7,7 +7,7 @@ import PendingTree
 /// A process is remembered with the file, and with a name once the file has left that. At least the last
 /// ``limit`` pairs are kept, and at most twice as many.
 struct WriterMemory {
-  /// What a process had seen.
+  /// The epoch that a process had seen.
   struct Seen: Hashable {
     /// The epoch that was shown.
     var epoch: Epoch

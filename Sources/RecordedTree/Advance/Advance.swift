@@ -112,7 +112,7 @@ final class Advance {
       nameless = []
       for number in numbers {
         guard let row = try rows.inode(number), row.place == nil else { continue }
-        // What was in the directory may have no name after this.
+        // Entries of the directory may have no name after this.
         if row.inode.record.isDirectory { try empty(number) }
         try rows.remove(number, row.inode.record)
         changedDirectories.remove(number)

@@ -1,8 +1,8 @@
 package import Inodes
 package import LLVSCore
 
-/// What must be equal for a file to keep its inode number when a new head comes: kind, bytes and
-/// device. Attributes may differ.
+/// The properties that must be equal for a file to keep its inode number when a new head comes: kind, bytes
+/// and device. Attributes may differ.
 package struct FileIdentity: Hashable, Sendable {
   private let kind: EntryKind
   private let length: UInt64

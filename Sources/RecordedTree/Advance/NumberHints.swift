@@ -12,7 +12,7 @@ package struct NumberHints: Sendable {
   package struct File: Hashable, Sendable {
     /// Its number.
     package var number: InodeNumber
-    /// What was taken of it.
+    /// The identity of the taken file.
     package var identity: FileIdentity
     /// Its link id, if it has one.
     package var linkID: [UInt8]?

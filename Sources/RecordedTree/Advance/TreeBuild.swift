@@ -52,7 +52,7 @@ struct TreeBuild {
       let (path, number) = open[done]
       done += 1
       try list(path, number)
-      // What is done needs no memory any more.
+      // Finished rows need no memory any more.
       if done == Self.batch {
         open.removeFirst(done)
         done = 0

@@ -6,9 +6,9 @@ package import TreeNames
 package struct PathChange: Hashable, Sendable {
   /// The path.
   package var path: TreePath
-  /// What the first tree shows there; nil for nothing.
+  /// The entry of the first tree; nil for none.
   package var before: TreeView.Found?
-  /// What the second tree shows there; nil for nothing.
+  /// The entry of the second tree; nil for none.
   package var after: TreeView.Found?
   /// The path at which the first tree shows the value that the second shows here, if it has the
   /// value's key and shows it elsewhere.

@@ -21,9 +21,9 @@ package import TreeNames
 package struct PathDiff {
   /// One step from the first tree to the second.
   package enum Step: Hashable, Sendable {
-    /// What the first tree shows is to go, before anything comes.
+    /// An entry of the first tree goes, before anything comes.
     case gone(PathChange)
-    /// What the second tree shows is to come; the path is free by now.
+    /// An entry of the second tree comes; the path is free by now.
     case come(PathChange)
     /// Both trees show a value, or both a directory, and something of it differs.
     case changed(PathChange)

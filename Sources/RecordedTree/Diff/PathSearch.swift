@@ -107,7 +107,7 @@ struct PathSearch {
 
   // MARK: - One path
 
-  /// What the two trees show at one path.
+  /// The entries of the two trees at one path.
   private struct Both {
     var before: TreeView.Found?
     var after: TreeView.Found?

@@ -10,7 +10,7 @@ package struct DiffStat {
   private struct Row {
     var name: String
     var counts: LineCounts
-    /// What changed of a file whose bytes did not; nil if they did.
+    /// The changes of a file whose bytes are equal; nil if they differ.
     var note: String?
     var lengths: (old: UInt64, new: UInt64)
 

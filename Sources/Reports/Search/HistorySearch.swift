@@ -74,7 +74,7 @@ package struct HistorySearch {
       guard let entry = change.new, !change.isDirectory, entry.kind == .regular,
         change.old?.stored.digest != entry.stored.digest
       else { continue }
-      // What a merge took from its other side is found in the versions of that side.
+      // Text that a merge took from its other side is found in the versions of that side.
       if isMerge, entry.storedVersion != record.number { continue }
       guard seen.insert(Place(path: path, digest: entry.stored.digest)).inserted else { continue }
       try search(entry.stored) { number, text in

@@ -41,7 +41,7 @@ package struct SpaceReport {
   package let contents: UInt64
   /// The versions that stored most, largest first.
   package let largest: [OfVersion]
-  /// What lies in the directory that was asked about, largest in history first.
+  /// The entries of the directory that was asked about, largest in history first.
   package let paths: [OfPath]
 
   /// All bytes on disk.
@@ -120,7 +120,7 @@ package struct DirectorySize {
   }
 }
 
-/// What was seen of the versions so far.
+/// The versions seen so far.
 private struct Survey {
   private let store: Store
   private let path: [UInt8]

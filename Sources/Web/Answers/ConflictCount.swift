@@ -40,7 +40,7 @@ final class ConflictCount: Sendable {
   }
 
   private func count(at head: VersionNumber) {
-    // Who opens the conflicts is told why they cannot be read.
+    // The page of conflicts tells why they cannot be read.
     let count = try? store.openConflictKeys(at: head).count
     state.withLock { state in
       state.head = head

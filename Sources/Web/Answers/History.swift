@@ -160,7 +160,7 @@ struct History: Sendable {
       [ReplyField("version", record.name)] + (try content(try knownEntry(record, path), path)))
   }
 
-  /// What a value is, and the beginning of a text.
+  /// The kind and size of a value, and the beginning of a text.
   func content(_ entry: Entry, _ path: [UInt8]) throws -> [ReplyField] {
     let type = try mediaType(entry, path: path)
     var fields = [

@@ -12,7 +12,7 @@ final class VersionList: Sendable {
     var stories: VersionStory?
     /// The state of the store when names were read.
     var newest: (last: UInt32, head: VersionNumber?)?
-    /// What versions say, by number; it never changes but for their names.
+    /// The fields of versions, by number; they never change but for names of branches and tags.
     var told: [VersionNumber: [ReplyField]] = [:]
   }
 
@@ -89,7 +89,7 @@ final class VersionList: Sendable {
     return fields
   }
 
-  /// What one row says of a version.
+  /// The fields of a version in one row.
   static func fields(of record: VersionRecord, _ story: VersionStory) throws -> [ReplyField] {
     let words = try story.words(of: record)
     return [
