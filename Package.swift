@@ -203,7 +203,7 @@ let package = Package(
       dependencies: [
         "Versioning", "PosixTree", "RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore",
         "Platform", "SQLite", "TestSupport", "TreeModel",
-      ]),
+      ], resources: [.copy("Resources")]),
     // Counts the blocks of memory that each thread allocates.
     .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
     .testTarget(

@@ -16,6 +16,8 @@ package struct OpenedJournal: Sendable {
   package var unsettled: TakingRecord?
   /// The overlay at the instant of that cut, as far as the journal has it.
   package var frozen: Overlay?
+  /// The pending changes of an earlier program's journal, which the overlay does not have yet.
+  package var earlier: EarlierCheckpoint?
   /// The findings.
   package var recovery: JournalRecovery
 }
@@ -31,8 +33,6 @@ package struct JournalRecovery: Hashable, Sendable {
 }
 
 extension Journal {
-  private static let oldMagic: [UInt8] = Array("llvsjrn1".utf8)
-
   /// Opens a journal, or begins one where there is none.
   ///
   /// - Important: the caller holds the store's lock.
@@ -43,8 +43,8 @@ extension Journal {
   ///   - report: is told later what the disk does, in words.
   /// - Returns: the journal, what its records make, and what was found.
   /// - Throws: ``StoreError/fromTheFuture(_:)`` for a format that this program does not know,
-  ///   ``StoreError/invalid(_:)`` for the journal of another store or of an older program, which all are left
-  ///   as they are; ``StoreError/system(_:)``.
+  ///   ``StoreError/invalid(_:)`` for the journal of another store, or of an earlier program that did not end by
+  ///   itself, which all are left as they are; ``StoreError/system(_:)``.
   /// - Complexity: O(bytes of the newest journal file); after a loss of power also O(bytes that were not
   ///   synced).
   package static func open(
@@ -57,6 +57,9 @@ extension Journal {
       let path = "\(directory)/\(JournalFile.name(newest))"
       let file = try StoreError.wrapping { () throws(SystemError) in
         try File.regular(path, .readWrite)
+      }
+      if try isOfEarlierProgram(file) {
+        return try openEarlier(file, newest, names, in: directory, owner: owner, report: report)
       }
       if try hasHeader(file) {
         return try replay(
@@ -98,13 +101,15 @@ extension Journal {
     let bytes = try StoreError.wrapping { () throws(SystemError) in
       try file.read(JournalFileHeader.size, at: 0)
     }
-    if bytes.dropFirst(16).starts(with: oldMagic) {
-      throw .invalid(
-        "the journal \(file.path) was written by an older version of this program and may hold "
-          + "pending changes: mount and unmount the store with that version first")
-    }
     if case .none = JournalFileHeader.look(in: bytes) { return false }
     return true
+  }
+
+  private static func isOfEarlierProgram(_ file: File) throws(StoreError) -> Bool {
+    let bytes = try StoreError.wrapping { () throws(SystemError) in
+      try file.read(JournalFileHeader.size, at: 0)
+    }
+    return EarlierJournal.isBegun(by: bytes)
   }
 
   /// Moves a journal in which nothing can be read out of the way, and makes an empty directory in its place.

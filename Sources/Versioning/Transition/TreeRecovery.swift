@@ -42,6 +42,34 @@ struct TreeRecovery {
     let reason: String?
     (recorded, reason) = try rows.open()
     if let reason { losses.append("\(reason): the recorded tree was made anew from the head") }
+    if let earlier = opened.earlier { try takeOver(earlier) }
+  }
+
+  /// Takes over what is pending in the journal of an earlier program.
+  ///
+  /// - Throws: ``StoreError/invalid(_:)`` if that was written over another version than the head.
+  private mutating func takeOver(_ earlier: EarlierCheckpoint) throws(StoreError) {
+    let refusal = StoreError.invalid(
+      "the journal \(place.journal), written by an earlier version of llvs, does not fit the version that the "
+        + "store is at: mount and unmount the store once with that version, then mount it with this one"
+    )
+    guard earlier.head == head?.number.rawValue ?? 0, earlier.cut == cut else { throw refusal }
+    let (store, numbers) = (store, numbers)
+    var conversion = EarlierConversion(earlier, over: recorded) { () throws(BaseError) in
+      do throws(StoreError) { return try numbers.number() } catch { throw .store(error) }
+    } extended: { (place) throws(BaseError) in
+      do throws(StoreError) {
+        let entry = try store.map(place.root).entry(
+          at: Key(bytes: place.key), directory: place.isDirectory)
+        return entry?.attributes.extended ?? []
+      } catch {
+        throw .store(error)
+      }
+    }
+    let made = try StoreError.wrappingBase { () throws(BaseError) in try conversion.run() }
+    guard let made else { throw refusal }
+    overlay = made
+    epochs = earlier.versions
   }
 
   /// Lays what is pending over the rows of the head, and ends a cut that the store has.
@@ -99,9 +127,13 @@ private struct RowsOpening {
   let cut: UInt64
   let now: Attributes.Time
 
-  /// Returns the rows of the head, and why they were made anew, if they were.
+  /// Returns the rows of the head, and why they were made anew, if there were others.
   func open() throws(StoreError) -> (tree: RecordedTree, reason: String?) {
     let hints = try hints()
+    let exists = try StoreError.wrapping { () throws(SystemError) in
+      try FileSystem.exists(place.rows)
+    }
+    guard exists else { return (try rebuilt(hints), nil) }
     let target = try origin(head, cut)
     do throws(BaseError) {
       return (try RecordedTree.openPresent(place.rows, target, hints: hints).tree, nil)
