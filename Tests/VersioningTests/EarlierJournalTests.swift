@@ -39,12 +39,18 @@ struct EarlierJournalTests {
     "new.txt": "never saved\n", "s.tmp": "scratch\n", "sp": String(repeating: "\0", count: 5000),
   ]
 
+  /// The format of the store's catalog.
+  private func format() throws -> String {
+    try shell("sqlite3 '\(directory.file("store/store.sqlite"))' 'PRAGMA user_version'").output
+  }
+
   private func status(_ work: TreeAtWork, _ path: String) throws -> InodeStatus {
     try work.tree.status(of: try work.number(path))
   }
 
   @Test(arguments: [1, 2])
   func `a store whose journal an earlier program wrote shows the same tree`(mounts: Int) throws {
+    #expect(try format() == "2\n")
     for _ in 0..<mounts {
       let work = try TreeAtWork(directory.path)
       #expect(work.opened.losses == [])
@@ -56,6 +62,8 @@ struct EarlierJournalTests {
       #expect(try work.number("e/l1") == work.number("moved/l2"))
       let note = try work.tree.getxattr(work.number("e/long.tmp"), Array("user.note".utf8))
       #expect(note == [UInt8](repeating: UInt8(ascii: "x"), count: 600))
+      // Earlier programs refuse the store from now on.
+      #expect(try format() == "3\n")
     }
   }
 
@@ -96,6 +104,7 @@ struct EarlierJournalTests {
       return
     }
     #expect(message.contains("mount and unmount the store once with that version"))
+    #expect(try format() == "2\n")
     #expect(try Data(contentsOf: URL(fileURLWithPath: journalFile)) == changed)
     // As the earlier program leaves it.
     try before.write(to: URL(fileURLWithPath: journalFile))

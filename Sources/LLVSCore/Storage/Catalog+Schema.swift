@@ -4,8 +4,12 @@
 /// |---|---|
 /// | 1 | the tables below |
 /// | 2 | the column `sum` (Catalog+Sums); a writer adds it to a store of format 1 |
+/// | 3 | nothing here: the store's working tree has a journal that programs for format 2 cannot read |
 extension Catalog {
-  static let formatVersion: Int64 = 2
+  /// The greatest format that this program knows.
+  static let formatVersion: Int64 = 3
+  /// The format of a store whose working tree was never opened by a program that knows format 3.
+  static let plainFormat: Int64 = 2
 
   /// Tables that the first programs for format 1 did not make.
   static let additions = """

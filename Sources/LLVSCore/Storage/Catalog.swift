@@ -84,7 +84,7 @@ package final class Catalog: Sendable {
       try database.transaction { () throws(StoreError) in
         try database.execute(Catalog.additions)
         try Catalog.addSums(to: database)
-        try database.execute("PRAGMA user_version=\(Catalog.formatVersion)")
+        try database.execute("PRAGMA user_version=\(Catalog.plainFormat)")
       }
     }
     if try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'remote_items'") == 0 {
@@ -92,7 +92,7 @@ package final class Catalog: Sendable {
         try database.execute(Catalog.remoteTables)
       }
     }
-    database.takeSharedMemory(version: Catalog.formatVersion)
+    database.takeSharedMemory(version: try Catalog.check(database))
     hasBundles = true
     hasRemoteBundles = true
     hasSums = true
@@ -228,6 +228,17 @@ package final class Catalog: Sendable {
       }
     }
     return try outcome.get().value
+  }
+
+  /// Makes the catalog one of the newest format, which older programs refuse; durable when this returns.
+  func raiseFormat() throws(StoreError) {
+    let isRaised = try read { (database) throws(StoreError) in
+      try Catalog.check(database) == Catalog.formatVersion
+    }
+    guard !isRaised else { return }
+    try write { (database) throws(StoreError) in
+      try database.execute("PRAGMA user_version=\(Catalog.formatVersion)")
+    }
   }
 
   /// Copies everything that was committed from the log into the database and empties the log: a

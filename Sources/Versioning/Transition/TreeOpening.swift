@@ -74,6 +74,8 @@ package struct OpenedWorkingTree: Sendable {
         return StoredHead.Shown(version: state.version, root: state.root)
       },
       numbers: StoreNumbers(store), defaults: place.defaults)
+    // An earlier program would put a journal aside in which it can read nothing.
+    try store.raiseFormat()
     // The journal that begins now does not know the numbers any more that the rows have.
     recovery.recorded.emptyLog()
     do throws(FSError) {
