@@ -39,7 +39,7 @@ struct DocumentPeer: RemoteLayout {
           "\(address.path) was there before and is gone; an empty file in its place is written anew"
         )
       }
-      _ = try take(.empty, into: store, &report)
+      _ = try take(.empty, nil, address.path, into: store, &report)
     }
     for path in ConflictCopies.paths(of: address.path) {
       if control.isCancelled() { throw .cancelled }
@@ -62,12 +62,13 @@ struct DocumentPeer: RemoteLayout {
     }
     guard let file else { return nil }
     let document = try Self.translating { () throws(DocumentProblem) in try file.snapshot() }
-    return try take(document, into: store, &report)
+    return try take(document, file.stamp, path, into: store, &report)
   }
 
   /// Takes what is new in what a document says; returns whether there was something.
   private func take(
-    _ document: DocumentSnapshot, into store: Store, _ report: inout ExchangeReport
+    _ document: DocumentSnapshot, _ stamp: DocumentStamp?, _ path: String, into store: Store,
+    _ report: inout ExchangeReport
   ) throws(StoreError) -> Bool {
     let head = try store.state().head
     let limits = RewriteLimits(
@@ -77,6 +78,9 @@ struct DocumentPeer: RemoteLayout {
       allowingUnrelated: isUnrelatedAllowed, mayRewrite: limits.mayRewrite
     ) { transaction throws(StoreError) in
       if limits.hasChanged { transaction.set(RewriteLimits.settingName, to: limits.text) }
+    }
+    if let stamp, path == address.path, let comparison = taken.comparison {
+      DocumentMemory.shared.keep(comparison, of: address, stamp, store)
     }
     for number in taken.versions { report.taken.append(try store.graph.node(number).id) }
     return taken.isNews
@@ -105,15 +109,11 @@ struct DocumentPeer: RemoteLayout {
     let file = try Self.translating { () throws(DocumentProblem) in
       try DocumentFile.open(address.path)
     }
-    var document = DocumentSnapshot.empty
-    if let file {
-      document = try Self.translating { () throws(DocumentProblem) in try file.snapshot() }
-    }
     if file == nil, try wasThere(store), try !Self.isThere(address.path) {
       throw .unreachable(
         "\(address.path) was there before and is gone; an empty file in its place is written anew")
     }
-    guard let outgoing = try DocumentSync(store, address).outgoing(to: document, at: head) else {
+    guard let outgoing = try outgoing(to: file, at: head, from: store) else {
       report.notes.append("\(address.name) holds news, which has to be retrieved and merged first")
       return .done
     }
@@ -144,6 +144,19 @@ struct DocumentPeer: RemoteLayout {
       if !outgoing.isRewriteDue { DocumentMemory.shared.note(address, store) }
     }
     return outcome
+  }
+
+  /// Returns what has to change in the file; the rows that retrieving has read are not read again.
+  private func outgoing(
+    to file: DocumentFile?, at head: VersionNumber, from store: Store
+  ) throws(StoreError) -> DocumentSync.Outgoing? {
+    let sync = DocumentSync(store, address)
+    guard let file else { return try sync.outgoing(to: .empty, at: head) }
+    if let known = DocumentMemory.shared.takeComparison(of: address, file.stamp, store) {
+      return try sync.outgoing(to: known, at: head, bytes: file.bytes(of:))
+    }
+    let document = try Self.translating { () throws(DocumentProblem) in try file.snapshot() }
+    return try sync.outgoing(to: document, at: head)
   }
 
   private static func stamp(_ path: String) throws(StoreError) -> DocumentStamp? {
@@ -224,6 +237,8 @@ final class DocumentMemory: Sendable {
   private struct State {
     /// The state of each document's file when its contents were those of a version.
     var equal: [Place: (stamp: DocumentStamp, head: VersionNumber)] = [:]
+    /// The rows that were read last, until they are sent to: those of one document, as there may be many.
+    var comparison: (Place, DocumentStamp, DocumentComparison.Remembered)?
   }
 
   private let state = Mutex(State())
@@ -242,5 +257,26 @@ final class DocumentMemory: Sendable {
     guard let head = try? store.state().head, let stamp = try? DocumentStamp(path: address.path)
     else { return }
     state.withLock { $0.equal[Place(address: address, store: store.path)] = (stamp, head) }
+  }
+
+  /// Keeps what reading a document came to until it is sent to, or another one is read.
+  func keep(
+    _ comparison: DocumentComparison.Remembered, of address: DocumentAddress,
+    _ stamp: DocumentStamp, _ store: Store
+  ) {
+    let place = Place(address: address, store: store.path)
+    state.withLock { $0.comparison = (place, stamp, comparison) }
+  }
+
+  /// Returns what was kept of a document that has not changed since, and forgets it.
+  func takeComparison(
+    of address: DocumentAddress, _ stamp: DocumentStamp, _ store: Store
+  ) -> DocumentComparison.Remembered? {
+    let place = Place(address: address, store: store.path)
+    return state.withLock { state in
+      guard let known = state.comparison, known.0 == place else { return nil }
+      state.comparison = nil
+      return known.1 == stamp ? known.2 : nil
+    }
   }
 }

@@ -1,5 +1,5 @@
 internal import KeyValueCRDT
-internal import LLVSCore
+package import LLVSCore
 internal import Platform
 internal import SQLite
 
@@ -149,7 +149,7 @@ package final class DocumentFile {
     try Self.reporting(path) {
       DocumentSnapshot(
         authors: try authors(), entries: try entries(), application: try application(),
-        bytes: { (entry: DocumentSnapshot.Entry) throws(StoreError) in try self.bytes(of: entry) })
+        bytes: bytes(of:))
     }
   }
 
@@ -204,42 +204,72 @@ package final class DocumentFile {
       FROM entry ORDER BY scope, key, authorId
       """)
     defer { rows.close() }
+    var last = RowParts()
+    var isAscending = true
     while try rows.step() {
-      guard rows.kind(0) == .text, rows.kind(1) == .text,
-        String(validating: rows.utf8(0), as: UTF8.self) != nil,
-        String(validating: rows.utf8(1), as: UTF8.self) != nil
-      else { throw damaged("the scope or the key of an entry is not UTF-8") }
-      let name = DocumentName(scope: Array(rows.utf8(0)), key: Array(rows.utf8(1)))
-      func shown() -> String { PrintedName.text(name.path) }
-      guard name.path.count <= 32_768 else { throw damaged("a name of more than 32,768 bytes") }
-      guard let author = DocumentAuthor(bytes: rows.bytes(2)), rows.integer(3) > 0 else {
-        throw damaged("the author of \(shown()) is not valid")
-      }
-      guard let time = DocumentFormat.milliseconds(rows, 4) else {
-        throw damaged("the time of \(shown()) cannot be read")
-      }
-      var type = DocumentType.null
-      if rows.integer(5) == 1 {
-        type = .text
-      } else if rows.integer(6) == 1 {
-        type = .json
-      } else if rows.integer(7) == 1 {
-        type = .blob
-      }
-      var media: [UInt8]?
-      if type == .blob, rows.kind(8) == .text { media = Array(rows.utf8(8)) }
-      guard media?.count ?? 0 <= Self.maximumMedia else {
-        throw damaged("the media type of \(shown()) is longer than 64 KiB")
-      }
-      entries.append(
-        DocumentSnapshot.Entry(
-          name: name, dot: DocumentDot(author: author, usn: rows.integer(3)), type: type,
-          time: time, media: media, row: rows.integer(9)))
+      let entry = try entry(rows, &last)
+      if let before = entries.last, entry.name < before.name { isAscending = false }
+      entries.append(entry)
     }
+    // SQLite compares text in another order where the file has another encoding than UTF-8.
+    if !isAscending { entries.sort { ($0.name, $0.dot) < ($1.name, $1.dot) } }
     return entries
   }
 
-  private func bytes(of entry: DocumentSnapshot.Entry) throws(StoreError) -> [UInt8] {
+  /// The parts of a row that the next row often has too.
+  private struct RowParts {
+    var scope: [UInt8] = []
+    var author: (bytes: [UInt8], id: DocumentAuthor)?
+  }
+
+  private func entry(
+    _ rows: Statement, _ last: inout RowParts
+  ) throws -> DocumentSnapshot.Entry {
+    let (scope, key) = (rows.utf8(0), rows.utf8(1))
+    if !last.scope.elementsEqual(scope) {
+      guard String(validating: scope, as: UTF8.self) != nil else { throw notText }
+      last.scope = Array(scope)
+    }
+    guard rows.kind(0) == .text, rows.kind(1) == .text,
+      String(validating: key, as: UTF8.self) != nil
+    else { throw notText }
+    let name = DocumentName(scope: last.scope, key: Array(key))
+    func shown() -> String { PrintedName.text(name.path) }
+    // A path is at most three times as long as the scope.
+    guard 3 * scope.count + key.count < 32_000 || name.path.count <= 32_768 else {
+      throw damaged("a name of more than 32,768 bytes")
+    }
+    if last.author.map({ !$0.bytes.elementsEqual(rows.blob(2)) }) ?? true {
+      last.author = DocumentAuthor(bytes: rows.bytes(2)).map { (rows.bytes(2), $0) }
+    }
+    guard let author = last.author?.id, rows.integer(3) > 0 else {
+      throw damaged("the author of \(shown()) is not valid")
+    }
+    guard let time = DocumentFormat.milliseconds(rows, 4) else {
+      throw damaged("the time of \(shown()) cannot be read")
+    }
+    var type = DocumentType.null
+    if rows.integer(5) == 1 {
+      type = .text
+    } else if rows.integer(6) == 1 {
+      type = .json
+    } else if rows.integer(7) == 1 {
+      type = .blob
+    }
+    var media: [UInt8]?
+    if type == .blob, rows.kind(8) == .text { media = Array(rows.utf8(8)) }
+    guard media?.count ?? 0 <= Self.maximumMedia else {
+      throw damaged("the media type of \(shown()) is longer than 64 KiB")
+    }
+    return DocumentSnapshot.Entry(
+      name: name, dot: DocumentDot(author: author, usn: rows.integer(3)), type: type, time: time,
+      media: media, row: rows.integer(9))
+  }
+
+  private var notText: DocumentProblem { damaged("the scope or the key of an entry is not UTF-8") }
+
+  /// Reads the bytes of a value.
+  package func bytes(of entry: DocumentSnapshot.Entry) throws(StoreError) -> [UInt8] {
     do throws(FileDatabaseError) {
       let row =
         switch entry.type {

@@ -10,12 +10,17 @@ package struct DocumentComparison {
   package let vector: DocumentVector
   /// The version as a document.
   package let state: DocumentState
-  typealias Values = [Key: [(value: DocumentValue, entry: DocumentSnapshot.Entry)]]
-  /// The document's values by the keys of their files.
-  let values: Values
+  typealias Values = [(value: DocumentValue, entry: DocumentSnapshot.Entry)]
+  /// The document's values at the keys where it and the version hold different writes; none at keys that it
+  /// does not have.
+  let differences: [Key: Values]
+  private let hasUncoveredEntry: Bool
   private let store: Store
 
-  /// Compares a document with a version; nil for a store without versions.
+  /// Compares a document with a version, or with a store that has none.
+  ///
+  /// - Complexity: O(*n*) in the keys of the document, and the changes of versions whose states are not in
+  ///   memory.
   package init(
     _ document: DocumentSnapshot, _ directory: DocumentDirectory, with head: VersionNumber?,
     in store: Store
@@ -24,11 +29,131 @@ package struct DocumentComparison {
     self.document = document
     self.store = store
     vector = document.vector
-    values = document.values(in: directory)
-    state =
-      try head.map { head throws(StoreError) in
-        try store.documents.state(of: directory, at: head)
-      } ?? DocumentState()
+    state = try Self.state(of: directory, at: head, in: store)
+    var pass = Pass(directory, state, vector)
+    pass.go(through: document.entries)
+    pass.addMissing(in: document.entries)
+    differences = pass.differences
+    hasUncoveredEntry = pass.hasUncoveredEntry
+  }
+
+  /// Compares the document of an earlier comparison, whose values `bytes` reads, with another version.
+  ///
+  /// - Complexity: O(*d* log *n*) in the keys at which the two versions differ, and the earlier differences.
+  package init(
+    _ earlier: Remembered, with head: VersionNumber?, in store: Store,
+    bytes: @escaping (DocumentSnapshot.Entry) throws(StoreError) -> [UInt8]
+  ) throws(StoreError) {
+    directory = earlier.directory
+    document = DocumentSnapshot(
+      authors: earlier.authors, entries: earlier.entries, application: earlier.application,
+      bytes: bytes)
+    self.store = store
+    vector = document.vector
+    hasUncoveredEntry = earlier.hasUncoveredEntry
+    state = try Self.state(of: directory, at: head, in: store)
+    var keys = Set(earlier.differences.keys)
+    PersistentMap.differences(earlier.state.keys, state.keys) { key, _, _ in keys.insert(key) }
+    var differences: [Key: Values] = [:]
+    for key in keys {
+      let values = earlier.differences[key] ?? document.values(at: key, in: directory)
+      if Self.differ(values.lazy.map(\.value.dot), state.keys[key]) { differences[key] = values }
+    }
+    self.differences = differences
+  }
+
+  // MARK: Comparing again
+
+  /// A comparison without the document's values, to compare the same rows with another version.
+  package struct Remembered: Sendable {
+    fileprivate let directory: DocumentDirectory
+    fileprivate let authors: [DocumentSnapshot.Author]
+    fileprivate let entries: [DocumentSnapshot.Entry]
+    fileprivate let application: DocumentApplication?
+    fileprivate let state: DocumentState
+    fileprivate let differences: [Key: Values]
+    fileprivate let hasUncoveredEntry: Bool
+  }
+
+  /// The comparison without the document's values.
+  package var remembered: Remembered {
+    Remembered(
+      directory: directory, authors: document.authors, entries: document.entries,
+      application: document.application, state: state, differences: differences,
+      hasUncoveredEntry: hasUncoveredEntry)
+  }
+
+  private static func state(
+    of directory: DocumentDirectory, at head: VersionNumber?, in store: Store
+  ) throws(StoreError) -> DocumentState {
+    guard let head else { return DocumentState() }
+    return try store.documents.state(of: directory, at: head)
+  }
+
+  /// The document's values of a key.
+  func values(at key: Key) -> Values {
+    differences[key] ?? document.values(at: key, in: directory)
+  }
+
+  private static func differ(
+    _ dots: some Collection<DocumentDot>, _ known: DocumentKeyState?
+  ) -> Bool {
+    let live = known?.live ?? []
+    return dots.count != live.count
+      || dots.contains { dot in !live.contains { $0.dot == dot } }
+  }
+
+  /// One walk through the rows of a document beside the state of a version.
+  private struct Pass {
+    let directory: DocumentDirectory
+    let state: DocumentState
+    let vector: DocumentVector
+    var differences: [Key: Values] = [:]
+    var hasUncoveredEntry = false
+    private var commonKeys = 0
+    private var lastAuthor: (id: DocumentAuthor, usn: Int64)?
+
+    init(_ directory: DocumentDirectory, _ state: DocumentState, _ vector: DocumentVector) {
+      self.directory = directory
+      self.state = state
+      self.vector = vector
+    }
+
+    mutating func go(through entries: [DocumentSnapshot.Entry]) {
+      var start = entries.startIndex
+      while start < entries.endIndex {
+        let name = entries[start].name
+        var end = start
+        while end < entries.endIndex, end == start || entries[end].name == name {
+          check(entries[end].dot)
+          end += 1
+        }
+        let key = directory.key(of: name)
+        let known = state.keys[key]
+        if known != nil { commonKeys += 1 }
+        let values = entries[start..<end]
+        if DocumentComparison.differ(values.lazy.map(\.dot), known) {
+          differences[key] = values.map { ($0.value, $0) }
+        }
+        start = end
+      }
+    }
+
+    private mutating func check(_ dot: DocumentDot) {
+      if lastAuthor?.id != dot.author { lastAuthor = (dot.author, vector.usn(of: dot.author)) }
+      if lastAuthor.map({ $0.usn < dot.usn }) ?? true { hasUncoveredEntry = true }
+    }
+
+    /// Adds the keys that the version has and the document has not.
+    mutating func addMissing(in entries: [DocumentSnapshot.Entry]) {
+      guard commonKeys < state.keys.count else { return }
+      var there: Set<Key> = []
+      there.reserveCapacity(entries.count)
+      for entry in entries { there.insert(directory.key(of: entry.name)) }
+      state.keys.forEach { key, known in
+        if !known.live.isEmpty, !there.contains(key) { differences[key] = [] }
+      }
+    }
   }
 
   // MARK: What must not be taken
@@ -41,7 +166,7 @@ package struct DocumentComparison {
   package func problem(
     allowingUnrelated isUnrelatedAllowed: Bool = false
   ) throws(StoreError) -> DocumentProblem? {
-    for entry in document.entries where !vector.covers(entry.dot) {
+    if hasUncoveredEntry {
       return .unreadable(
         "an entry's number is above that of its author, so that the document is damaged")
     }
@@ -81,9 +206,8 @@ package struct DocumentComparison {
   /// Values of which the document knows, with neither them nor what replaced them in it.
   private func lostCount(besides own: OwnWrites) -> Int {
     var count = 0
-    state.keys.forEach { key, known in
-      guard values[key] == nil, directory.name(of: key) != nil else { return }
-      let isLost = known.live.contains { value in
+    for (key, values) in differences where values.isEmpty && directory.name(of: key) != nil {
+      let isLost = (state.keys[key]?.live ?? []).contains { value in
         !value.isRemoval && vector.covers(value.dot) && !own.areMixed(with: value.dot)
       }
       if isLost { count += 1 }
@@ -110,12 +234,7 @@ package struct DocumentComparison {
   package var hasNews: Bool {
     if !state.vector.covers(vector) { return true }
     if document.application != nil, state.application == nil { return true }
-    for key in values.keys where isChanged(key) { return true }
-    var isChanged = false
-    state.keys.forEach { key, _ in
-      if !isChanged, values[key] == nil, self.isChanged(key) { isChanged = true }
-    }
-    return isChanged
+    return differences.keys.contains { isChanged($0) }
   }
 
   private func isChanged(_ key: Key) -> Bool {
@@ -129,6 +248,15 @@ package struct DocumentComparison {
   /// Returns what a join with the state of a version comes to at a key.
   func join(_ key: Key, with state: DocumentState) -> [DocumentValue] {
     DocumentState.join(
-      state.keys[key]?.live ?? [], state.vector, (values[key] ?? []).map(\.value), vector)
+      state.keys[key]?.live ?? [], state.vector, values(at: key).map(\.value), vector)
+  }
+}
+
+extension DocumentSnapshot {
+  fileprivate func values(
+    at key: Key, in directory: DocumentDirectory
+  ) -> DocumentComparison.Values {
+    guard let name = directory.name(of: key) else { return [] }
+    return entries(named: name).map { ($0.value, $0) }
   }
 }

@@ -44,7 +44,7 @@ package struct DocumentExport {
 
   /// Compares a document with a version that knows all that the document says.
   ///
-  /// - Complexity: O(*n*) in the keys of both, and reading the maps for what differs.
+  /// - Complexity: O(*d* log *d*) in the keys that differ.
   package init(
     _ comparison: DocumentComparison, at head: VersionNumber, in store: Store
   ) throws(StoreError) {
@@ -57,12 +57,10 @@ package struct DocumentExport {
     }
     authors.sort { $0.id < $1.id }
     if let mine = state.application, comparison.document.application == nil { application = mine }
-    var keys = Set(comparison.values.keys)
-    state.keys.forEach { key, _ in keys.insert(key) }
-    for key in keys.sorted() {
+    for key in comparison.differences.keys.sorted() {
       try compare(key, comparison, store)
     }
-    for key in keys where comparison.directory.name(of: key) == nil {
+    for key in comparison.differences.keys where comparison.directory.name(of: key) == nil {
       note(skipped: key, comparison, try store.map(at: head))
     }
   }
@@ -80,7 +78,7 @@ package struct DocumentExport {
   ) throws(StoreError) {
     let known = comparison.state.keys[key]
     let live = known?.live ?? []
-    let there = (comparison.values[key] ?? []).map(\.value.dot)
+    let there = comparison.values(at: key).map(\.value.dot)
     guard Set(live.map(\.dot)) != Set(there), let name = comparison.directory.name(of: key) else {
       return
     }

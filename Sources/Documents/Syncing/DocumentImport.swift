@@ -17,7 +17,7 @@ package struct DocumentImport {
 
   /// Plans the import of what a document says and a version does not know.
   ///
-  /// - Complexity: O(*n*) in the keys of both, and the versions that the document does not know.
+  /// - Complexity: O(*d* log *d*) in the keys that differ, and the versions that the document does not know.
   package init(
     _ comparison: DocumentComparison, under head: VersionNumber?, in store: Store
   ) throws(StoreError) {
@@ -30,8 +30,9 @@ package struct DocumentImport {
       try base.map { base throws(StoreError) in
         try store.documents.state(of: directory, at: base)
       } ?? DocumentState()
-    var keys = Set(comparison.values.keys)
-    state.keys.forEach { key, _ in keys.insert(key) }
+    // Elsewhere the document holds what the head holds, and the head what this version holds.
+    var keys = Set(comparison.differences.keys)
+    PersistentMap.differences(comparison.state.keys, state.keys) { key, _, _ in keys.insert(key) }
     var layers: [Layer] = []
     var items: [DocumentRecord.Item] = []
     for key in keys.sorted() {
@@ -131,7 +132,7 @@ package struct DocumentImport {
     _ key: Key, _ value: DocumentValue, replacing old: Entry?, in number: VersionNumber,
     _ transaction: WriteTransaction
   ) throws(StoreError) -> Entry? {
-    let source = comparison.values[key]?.first { $0.value.dot == value.dot }?.entry
+    let source = comparison.values(at: key).first { $0.value.dot == value.dot }?.entry
     guard let source else {
       // The version that is built on knows the value already.
       guard let holder = value.holder,

@@ -10,7 +10,7 @@ package struct DocumentRescue {
 
   /// Finds them; nil if there are none, or if the version holds them already.
   ///
-  /// - Complexity: O(*n*) in the keys of both.
+  /// - Complexity: O(*d*) in the keys that differ, and what ``OwnWrites`` takes.
   package init?(
     _ comparison: DocumentComparison, at head: VersionNumber, in store: Store
   ) throws(StoreError) {
@@ -21,7 +21,7 @@ package struct DocumentRescue {
     let state = comparison.state
     let map = try store.map(at: head)
     var found: [Key: [DocumentSnapshot.Entry]] = [:]
-    for (key, values) in comparison.values {
+    for (key, values) in comparison.differences {
       for (value, entry) in values
       where own.lost.contains(value.dot) && state.vector.covers(value.dot) {
         let live = state.keys[key]?.live ?? []
@@ -32,9 +32,8 @@ package struct DocumentRescue {
         if !isHeld { found[key, default: []].append(entry) }
       }
     }
-    state.keys.forEach { key, known in
-      let there = comparison.values[key] ?? []
-      for value in known.live
+    for (key, there) in comparison.differences {
+      for value in state.keys[key]?.live ?? []
       where own.areMixed(with: value.dot) && comparison.vector.covers(value.dot) {
         if !there.contains(where: { $0.value.dot == value.dot }), found[key] == nil {
           found[key] = []

@@ -10,14 +10,14 @@ package struct DocumentRewrite {
   /// Finds the keys that a version, which knows all that the document says, must write anew; nil if there
   /// are none. `mayRewrite` says whether a key may be written anew because of what a merge brought back.
   ///
-  /// - Complexity: O(*n*) in the keys of the document.
+  /// - Complexity: O(*d*) in the keys that differ, and those with several values.
   package init?(
     _ comparison: DocumentComparison, at head: VersionNumber, in store: Store,
     mayRewrite: (Key) -> Bool = { _ in true }
   ) throws(StoreError) {
     let state = comparison.state
     var found: Set<Key> = []
-    for (key, values) in comparison.values {
+    for (key, values) in comparison.differences {
       let live = state.keys[key]?.live ?? []
       let hasValue = live.contains { !$0.isRemoval }
       let isBroughtBack = values.contains { value, _ in
@@ -66,8 +66,8 @@ package struct DocumentRewrite {
   ) throws(StoreError) -> Set<Key> {
     var hasWriter: [VersionNumber: Bool] = [:]
     var keys: Set<Key> = []
-    try comparison.state.keys.forEach { key, known throws(StoreError) in
-      for value in known.live {
+    for key in comparison.differences.keys {
+      for value in comparison.state.keys[key]?.live ?? [] {
         // An imported value has an author of its own.
         guard value.type == nil, let holder = value.holder,
           comparison.vector.usn(of: value.dot.author) == 0

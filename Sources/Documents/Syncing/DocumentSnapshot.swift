@@ -76,16 +76,24 @@ package struct DocumentSnapshot {
     return vector
   }
 
-  /// The values by key of their files.
-  func values(in directory: DocumentDirectory) -> [Key: [(value: DocumentValue, entry: Entry)]] {
-    var values: [Key: [(value: DocumentValue, entry: Entry)]] = [:]
-    values.reserveCapacity(entries.count)
-    for entry in entries {
-      let value = DocumentValue(
-        dot: entry.dot, holder: nil, isRemoval: entry.type == .null, type: entry.type.rawValue,
-        time: entry.time)
-      values[directory.key(of: entry.name), default: []].append((value, entry))
+  /// The values of one name.
+  ///
+  /// - Complexity: O(log *n*).
+  func entries(named name: DocumentName) -> ArraySlice<Entry> {
+    var low = entries.startIndex
+    var high = entries.endIndex
+    while low < high {
+      let middle = low + (high - low) / 2
+      if entries[middle].name < name { low = middle + 1 } else { high = middle }
     }
-    return values
+    return entries[low...].prefix { $0.name == name }
+  }
+}
+
+extension DocumentSnapshot.Entry {
+  /// The value, as states of versions have it.
+  var value: DocumentValue {
+    DocumentValue(
+      dot: dot, holder: nil, isRemoval: type == .null, type: type.rawValue, time: time)
   }
 }

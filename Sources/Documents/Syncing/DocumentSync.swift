@@ -11,6 +11,8 @@ package struct DocumentSync {
     package var versions: [VersionNumber] = []
     /// True if the document said something new; false if values were only written anew for it.
     package var isNews = false
+    /// The comparison that says so, with which ``DocumentSync/outgoing(to:at:bytes:)`` need not compare anew.
+    package var comparison: DocumentComparison.Remembered?
   }
 
   /// The changes to be written to a document.
@@ -52,6 +54,16 @@ package struct DocumentSync {
   ) throws(StoreError) -> Taken {
     let comparison = try DocumentComparison(document, address.directory, with: head, in: store)
     try refuse(try comparison.problem(allowingUnrelated: isUnrelatedAllowed))
+    var taken = try take(
+      comparison, at: head, line: line, message: message, mayRewrite: mayRewrite, finish: finish)
+    taken.comparison = comparison.remembered
+    return taken
+  }
+
+  private func take(
+    _ comparison: DocumentComparison, at head: VersionNumber?, line: Branch?, message: String?,
+    mayRewrite: (Key) -> Bool, finish: (WriteTransaction) throws(StoreError) -> Void
+  ) throws(StoreError) -> Taken {
     if let head, let rescue = try DocumentRescue(comparison, at: head, in: store) {
       return try make(isNews: true, finish) { transaction throws(StoreError) in
         try rescue.add(to: transaction, on: head, line: line)
@@ -90,7 +102,25 @@ package struct DocumentSync {
   package func outgoing(
     to document: DocumentSnapshot, at head: VersionNumber
   ) throws(StoreError) -> Outgoing? {
-    let comparison = try DocumentComparison(document, address.directory, with: head, in: store)
+    try outgoing(
+      try DocumentComparison(document, address.directory, with: head, in: store), at: head)
+  }
+
+  /// Returns the same for a document that was compared with another version before, and whose values `bytes`
+  /// reads.
+  ///
+  /// - Complexity: O(*d* log *n*) in the keys at which the versions and the document differ.
+  package func outgoing(
+    to document: DocumentComparison.Remembered, at head: VersionNumber,
+    bytes: @escaping (DocumentSnapshot.Entry) throws(StoreError) -> [UInt8]
+  ) throws(StoreError) -> Outgoing? {
+    try outgoing(
+      try DocumentComparison(document, with: head, in: store, bytes: bytes), at: head)
+  }
+
+  private func outgoing(
+    _ comparison: DocumentComparison, at head: VersionNumber
+  ) throws(StoreError) -> Outgoing? {
     try refuse(try comparison.problem())
     if comparison.hasNews { return nil }
     if try DocumentRescue(comparison, at: head, in: store) != nil { return nil }

@@ -15,7 +15,7 @@ struct OwnWrites {
 
   /// Finds the writes in a document.
   ///
-  /// - Complexity: O(*n*) in the document's entries; where it holds what the version replaced or does not
+  /// - Complexity: O(*d*) in the keys that differ; where it holds what the version replaced or does not
   ///   know, also O(the versions since the oldest such write).
   init(_ comparison: DocumentComparison, in store: Store) throws(StoreError) {
     let doubtful = Self.doubtful(comparison)
@@ -51,7 +51,7 @@ struct OwnWrites {
   private static func doubtful(_ comparison: DocumentComparison) -> Set<DocumentDot> {
     let state = comparison.state
     var dots: Set<DocumentDot> = []
-    for (key, values) in comparison.values {
+    for (key, values) in comparison.differences {
       let live = state.keys[key]?.live ?? []
       for (value, _) in values where !live.contains(where: { $0.dot == value.dot }) {
         dots.insert(value.dot)

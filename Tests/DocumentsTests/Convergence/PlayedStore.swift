@@ -131,22 +131,39 @@ final class PlayedStore {
   func exchange(with document: PlayedDocument) throws -> Bool {
     let before = (head, document.content)
     var rounds = 0
+    var compared: DocumentComparison.Remembered?
     while true {
       let taken = try sync.take(
         document.snapshot, at: head, line: nil, message: nil, allowingUnrelated: true)
+      compared = compared ?? taken.comparison
       guard !taken.versions.isEmpty else { break }
       rounds += 1
       try #require(rounds < 10, "a document is taken again and again")
       try store.write { transaction throws(StoreError) in try self.mergeHeads(transaction) }
       try noteMade(from: taken.isNews ? document : nil)
     }
-    let export = try #require(try sync.outgoing(to: document.snapshot, at: head)).export
+    let outgoing = try #require(try sync.outgoing(to: document.snapshot, at: head))
+    let export = outgoing.export
+    let again = try sync.outgoing(
+      to: try #require(compared), at: head, bytes: document.snapshot.bytes)
+    #expect(
+      again.map { Self.text($0) } == Self.text(outgoing),
+      "a comparison with an earlier version leads to something else")
     if !export.isEmpty {
       try document.apply(export, from: store, known: world.known[try headID] ?? [])
       let after = try #require(try sync.outgoing(to: document.snapshot, at: head)).export
       #expect(after.isEmpty, "a document that was written has to be written again")
     }
     return before.0 != head || before.1 != document.content
+  }
+
+  /// All that is to be written, as a text.
+  private static func text(_ outgoing: DocumentSync.Outgoing) -> String {
+    let export = outgoing.export
+    return """
+      \(outgoing.isRewriteDue) \(export.authors.map { "\($0.id) \($0.usn)" }) \
+      \(export.values.map { "\($0.name) \($0.value.dot)" }) \(export.removals) \(export.notes)
+      """
   }
 
   /// Notes what versions that were made since have seen, and what they wrote by themselves.
