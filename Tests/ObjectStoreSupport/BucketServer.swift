@@ -7,14 +7,16 @@ import Synchronization
 package final class BucketServer: Sendable {
   private let objects = Mutex<[String: [UInt8]]>([:])
   private let base = Mutex<FakeServer?>(nil)
+  private let pageLength: Int
 
   /// The address of the bucket.
   package var address: String { "s3+http://127.0.0.1:\(port)/bucket" }
 
   private var port: UInt16 { base.withLock { $0?.port ?? 0 } }
 
-  /// Starts one.
-  package init() throws {
+  /// Starts one whose lists have at most `pageLength` objects a page.
+  package init(pageLength: Int = 1000) throws {
+    self.pageLength = pageLength
     let server = try FakeServer { [weak self] request, _ in
       self?.answer(request) ?? .init(500)
     }
@@ -85,7 +87,7 @@ package final class BucketServer: Sendable {
         $0.0.hasPrefix(prefix) && $0.0 > after && !$0.0.dropFirst(prefix.count).contains("/")
       }
       .sorted { $0.0 < $1.0 }
-    let page = found.prefix(Int(query["max-keys"] ?? "") ?? 1000)
+    let page = found.prefix(min(Int(query["max-keys"] ?? "") ?? 1000, pageLength))
     var text = "<ListBucketResult><IsTruncated>\(page.count < found.count)</IsTruncated>"
     if page.count < found.count, let last = page.last {
       text += "<NextContinuationToken>\(last.0)</NextContinuationToken>"

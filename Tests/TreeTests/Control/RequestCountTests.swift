@@ -14,7 +14,9 @@ struct RequestCountTests {
 
   init() throws { bucket = try BucketServer() }
 
-  private func space() throws -> ControlWorkspace {
+  private func space() throws -> ControlWorkspace { try space(at: bucket) }
+
+  private func space(at bucket: BucketServer) throws -> ControlWorkspace {
     let space = try ControlWorkspace()
     try FileSystem.makeDirectory(space.store.secretsDirectory, permissions: 0o700)
     try FileSystem.replace(
@@ -66,6 +68,23 @@ struct RequestCountTests {
     try expect("retrieve", b, [list])
     try b.run("merge")
     #expect(try b.read("one") == "second")
+  }
+
+  @Test("a sync with a list of several pages asks for each page once")
+  func pages() throws {
+    defer { bucket.stop() }
+    let paged = try BucketServer(pageLength: 3)
+    defer { paged.stop() }
+    let a = try space(at: paged)
+    for number in 0..<5 {
+      try a.write("one", "text \(number)")
+      try a.run("sync")
+    }
+    for line in ["sync", "retrieve", "send", "sync"] {
+      let before = paged.requests().count
+      try a.run(line)
+      #expect(paged.requests(after: before) == [list, list])
+    }
   }
 
   @Test("bytes that only another writer's bundle holds are listed again after the last PUT")
