@@ -29,6 +29,8 @@ struct BenchRow: Sendable {
     BenchRow(id: "commit", measure: StoreRows.commit),
     BenchRow(id: "exchange", measure: StoreRows.exchange),
     BenchRow(id: "remotes", measure: RemoteRows.remotes),
+    BenchRow(id: "uploads", measure: RemoteRows.uploads),
+    BenchRow(id: "bytes", measure: RemoteRows.bytes),
     BenchRow(id: "size", measure: StoreRows.size),
     BenchRow(id: "original", measure: StoreRows.original),
     BenchRow(id: "tree", measure: TreeBench.tree),

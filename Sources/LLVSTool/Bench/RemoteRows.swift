@@ -52,12 +52,19 @@ enum RemoteRows {
 
     /// A copy by rclone of a directory.
     func rclone(_ name: String, from directory: String) -> [String] {
+      rclone("copy", "--transfers", "8", directory, ":s3:\(path(name))")
+    }
+
+    /// Removes what this run put there: a test cluster is soon full.
+    func clear() throws {
+      try BenchProcess.call(rclone("purge", "--checkers", "16", ":s3:\(path(""))"))
+    }
+
+    private func rclone(_ words: String...) -> [String] {
       [
         "-u", "AWS_CA_BUNDLE", "RCLONE_S3_PROVIDER=Other", "RCLONE_S3_ENDPOINT=\(origin)",
-        "RCLONE_S3_ENV_AUTH=true",
-        "RCLONE_S3_NO_CHECK_BUCKET=true", "rclone", "copy", "--transfers", "8", directory,
-        ":s3:\(path(name))",
-      ]
+        "RCLONE_S3_ENV_AUTH=true", "RCLONE_S3_NO_CHECK_BUCKET=true", "rclone",
+      ] + words
     }
   }
 
@@ -79,17 +86,31 @@ enum RemoteRows {
     func retrieve() throws { _ = try layout.retrieve(into: store, ExchangeControl()) }
   }
 
+  /// Measures commands that move few bytes, and a folder beside git.
   static func remotes(_ context: BenchContext) throws -> [BenchFigure] {
+    try BenchProcess.requireGit()
+    let bucket = try checked()
+    defer { try? bucket.clear() }
+    return try smallSends(bucket, context)
+      + StoreRows.exchange(context.scale.pick(2000, 10_000), [.bundles], context)
+  }
+
+  /// Measures sends of many bytes.
+  static func uploads(_ context: BenchContext) throws -> [BenchFigure] {
+    let bucket = try checked()
+    defer { try? bucket.clear() }
+    return try firstSend(bucket, context) + bytesSent(bucket, context)
+  }
+
+  /// Returns the bucket, if the programs that use it beside us are here too.
+  private static func checked() throws -> Bucket {
     let bucket = try Bucket()
     for program in ["restic", "rclone"] {
       do { try BenchProcess.call([program, "version"]) } catch {
         throw BenchError.unavailable("\(program) is not installed")
       }
     }
-    try BenchProcess.requireGit()
-    return try smallSends(bucket, context) + firstSend(bucket, context)
-      + bytesSent(bucket, context)
-      + StoreRows.exchange(context.scale.pick(2000, 10_000), [.bundles], context)
+    return bucket
   }
 
   // MARK: Few bytes
@@ -147,7 +168,7 @@ enum RemoteRows {
         }
       }
     }
-    let idle = try BenchTimer.race(rounds: 7, 2) { runner, _ in
+    let idle = try BenchTimer.race(rounds: 21, 2) { runner, _ in
       try BenchTimer.seconds {
         if runner == 1 { return _ = try connector.open().all(folder) }
         // A command opens its peer once, and does both with it.
