@@ -69,7 +69,7 @@ enum RemoteRows {
   }
 
   /// A store and a peer of it, without the tool around them.
-  fileprivate struct Side {
+  private struct Side {
     let store: Store
     let layout: any RemoteLayout
     let transfer: TransferControl
@@ -130,19 +130,16 @@ enum RemoteRows {
       try Side(store, address).send()
     }
     // The requests that such a send cannot do without, made by the same client, which connects anew for
-    // each command as ours does.
-    let connector = RemoteConnector(
-      bucket.address(of: "plain"), credentials: CredentialSources(peer: "bench", secrets: nil),
-      control: TransferControl(), scratch: "scratch")
-    let plain = try connector.open()
-    guard let folder = ObjectPrefix(folder: "bundles") else { return [] }
-    var random = BenchRandom(1)
-    func put(_ number: Int, to objects: any ObjectStore) throws {
-      guard let name = ObjectName("bundles/object-\(number)") else { return }
-      try objects.put(name, ObjectBody(random.bytes(1400)))
+    // each command as ours does: a list of the same bundles, and a PUT beside them.
+    func plain() throws -> any ObjectStore {
+      let connector = RemoteConnector(
+        address, credentials: CredentialSources(peer: "bench", secrets: nil),
+        control: TransferControl(), scratch: "scratch")
+      return try connector.open()
     }
-    let there = try side.objectCount(address)
-    for number in 0..<there { try put(number, to: plain) }
+    guard let folder = ObjectPrefix(folder: ExchangeFolders.bundles) else { return [] }
+    let there = try plain().all(folder).count
+    var random = BenchRandom(1)
     let directory = try context.place.directory("files")
     for index in 0..<1000 {
       try FileSystem.replace("\(directory)/\(index)", with: random.bytes(200))
@@ -156,10 +153,11 @@ enum RemoteRows {
           store, from: last, values: 1000, versions: 1, seed: UInt64(last.number.rawValue))
         return try BenchTimer.seconds { try Side(store, address).send() }
       case 1:
+        let (name, body) = (ObjectName("plain/object-\(round)"), ObjectBody(random.bytes(1400)))
         return try BenchTimer.seconds {
-          let objects = try connector.open()
+          let objects = try plain()
           _ = try objects.all(folder)
-          try put(there + round, to: objects)
+          if let name { try objects.put(name, body) }
         }
       default:
         try FileSystem.replace("\(directory)/7", with: random.bytes(200))
@@ -170,7 +168,7 @@ enum RemoteRows {
     }
     let idle = try BenchTimer.race(rounds: 21, 2) { runner, _ in
       try BenchTimer.seconds {
-        if runner == 1 { return _ = try connector.open().all(folder) }
+        if runner == 1 { return _ = try plain().all(folder) }
         // A command opens its peer once, and does both with it.
         let side = try Side(store, address)
         try side.retrieve()
@@ -302,17 +300,5 @@ enum RemoteRows {
         ours: Double(side.transfer.sent - before), unit: .bytes,
         goal: .within(atMost: 400_000, aim: 150_000))
     ]
-  }
-}
-
-extension RemoteRows.Side {
-  /// The number of bundles there.
-  fileprivate func objectCount(_ address: RemoteAddress) throws -> Int {
-    let objects = try RemoteConnector(
-      address, credentials: CredentialSources(peer: "bench", secrets: nil), control: transfer,
-      scratch: "scratch"
-    ).open()
-    guard let folder = ObjectPrefix(folder: ExchangeFolders.bundles) else { return 0 }
-    return try objects.all(folder).count
   }
 }
