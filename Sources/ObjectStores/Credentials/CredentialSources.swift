@@ -56,7 +56,10 @@ package struct CredentialSources: Sendable {
         accessKey: key, secretKey: secret, sessionToken: settings["aws_session_token"])
       return Found(credentials: credentials, place: "the profile \(profileName(address))")
     }
-    throw RemoteError(.denied, "there are no keys for it: none in " + places(forS3: true))
+    throw RemoteError(
+      .denied,
+      "there are no keys for it: none in \(places(forS3: true)); "
+        + "\"llvs peer \(peer) --login\" asks for them")
   }
 
   /// The user and the password for a WebDAV server; nil where there are none, as some servers need none.
