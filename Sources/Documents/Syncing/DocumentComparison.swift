@@ -11,9 +11,17 @@ package struct DocumentComparison {
   /// The version as a document.
   package let state: DocumentState
   typealias Values = [(value: DocumentValue, entry: DocumentSnapshot.Entry)]
-  /// The document's values at the keys where it and the version hold different writes; none at keys that it
-  /// does not have.
-  let differences: [Key: Values]
+  /// What a document and a version hold at a key.
+  struct Difference {
+    /// The document's values; none where it does not have the key.
+    var values: Values
+    /// The version's state; nil where it does not know the key.
+    var known: DocumentKeyState?
+    /// The version's values.
+    var live: [DocumentValue] { known?.live ?? [] }
+  }
+  /// The keys where the document and the version hold different writes.
+  let differences: [Key: Difference]
   private let hasUncoveredEntry: Bool
   private let store: Store
 
@@ -53,11 +61,14 @@ package struct DocumentComparison {
     hasUncoveredEntry = earlier.hasUncoveredEntry
     state = try Self.state(of: directory, at: head, in: store)
     var keys = Set(earlier.differences.keys)
-    PersistentMap.differences(earlier.state.keys, state.keys) { key, _, _ in keys.insert(key) }
-    var differences: [Key: Values] = [:]
+    DocumentKeys.differences(earlier.state.keys, state.keys) { key, _, _ in keys.insert(key) }
+    var differences: [Key: Difference] = [:]
     for key in keys {
       let values = earlier.differences[key] ?? document.values(at: key, in: directory)
-      if Self.differ(values.lazy.map(\.value.dot), state.keys[key]) { differences[key] = values }
+      let known = state.keys[key]
+      if Self.differ(values.lazy.map(\.value.dot), known) {
+        differences[key] = Difference(values: values, known: known)
+      }
     }
     self.differences = differences
   }
@@ -79,7 +90,8 @@ package struct DocumentComparison {
   package var remembered: Remembered {
     Remembered(
       directory: directory, authors: document.authors, entries: document.entries,
-      application: document.application, state: state, differences: differences,
+      application: document.application, state: state,
+      differences: differences.mapValues(\.values),
       hasUncoveredEntry: hasUncoveredEntry)
   }
 
@@ -92,7 +104,7 @@ package struct DocumentComparison {
 
   /// The document's values of a key.
   func values(at key: Key) -> Values {
-    differences[key] ?? document.values(at: key, in: directory)
+    differences[key]?.values ?? document.values(at: key, in: directory)
   }
 
   private static func differ(
@@ -108,7 +120,7 @@ package struct DocumentComparison {
     let directory: DocumentDirectory
     let state: DocumentState
     let vector: DocumentVector
-    var differences: [Key: Values] = [:]
+    var differences: [Key: Difference] = [:]
     var hasUncoveredEntry = false
     private var commonKeys = 0
     private var lastAuthor: (id: DocumentAuthor, usn: Int64)?
@@ -133,7 +145,7 @@ package struct DocumentComparison {
         if known != nil { commonKeys += 1 }
         let values = entries[start..<end]
         if DocumentComparison.differ(values.lazy.map(\.dot), known) {
-          differences[key] = values.map { ($0.value, $0) }
+          differences[key] = Difference(values: values.map { ($0.value, $0) }, known: known)
         }
         start = end
       }
@@ -149,9 +161,12 @@ package struct DocumentComparison {
       guard commonKeys < state.keys.count else { return }
       var there: Set<Key> = []
       there.reserveCapacity(entries.count)
+      differences.reserveCapacity(differences.count + state.keys.count - commonKeys)
       for entry in entries { there.insert(directory.key(of: entry.name)) }
       state.keys.forEach { key, known in
-        if !known.live.isEmpty, !there.contains(key) { differences[key] = [] }
+        if !known.live.isEmpty, !there.contains(key) {
+          differences[key] = Difference(values: [], known: known)
+        }
       }
     }
   }
@@ -206,11 +221,11 @@ package struct DocumentComparison {
   /// Values of which the document knows, with neither them nor what replaced them in it.
   private func lostCount(besides own: OwnWrites) -> Int {
     var count = 0
-    for (key, values) in differences where values.isEmpty && directory.name(of: key) != nil {
-      let isLost = (state.keys[key]?.live ?? []).contains { value in
+    for (key, difference) in differences where difference.values.isEmpty {
+      let isLost = difference.live.contains { value in
         !value.isRemoval && vector.covers(value.dot) && !own.areMixed(with: value.dot)
       }
-      if isLost { count += 1 }
+      if isLost, directory.name(of: key) != nil { count += 1 }
     }
     return count
   }
@@ -234,12 +249,13 @@ package struct DocumentComparison {
   package var hasNews: Bool {
     if !state.vector.covers(vector) { return true }
     if document.application != nil, state.application == nil { return true }
-    return differences.keys.contains { isChanged($0) }
+    return differences.values.contains { isChanged($0) }
   }
 
-  private func isChanged(_ key: Key) -> Bool {
-    let live = state.keys[key]?.live ?? []
-    let joined = join(key, with: state)
+  private func isChanged(_ difference: Difference) -> Bool {
+    let live = difference.live
+    let joined = DocumentState.join(
+      live, state.vector, difference.values.map(\.value), vector)
     guard live.map(\.dot) != joined.map(\.dot) else { return false }
     // Which of several removals are kept makes no difference to anybody.
     return (live + joined).contains { !$0.isRemoval }

@@ -34,6 +34,8 @@ package struct DocumentExport {
   /// Files that no document can hold, of which the first is named.
   package private(set) var skipped: (count: Int, first: [UInt8])?
 
+  /// The maps of versions that hold values.
+  private var maps: [VersionNumber: ValueMap] = [:]
   /// Authors of whom the document is not told.
   private var untold: Set<DocumentAuthor> = []
 
@@ -57,9 +59,10 @@ package struct DocumentExport {
     }
     authors.sort { $0.id < $1.id }
     if let mine = state.application, comparison.document.application == nil { application = mine }
-    for key in comparison.differences.keys.sorted() {
-      try compare(key, comparison, store)
+    for (key, difference) in comparison.differences.sorted(by: { $0.key < $1.key }) {
+      try compare(key, difference, comparison, store)
     }
+    maps = [:]
     for key in comparison.differences.keys where comparison.directory.name(of: key) == nil {
       note(skipped: key, comparison, try store.map(at: head))
     }
@@ -73,13 +76,22 @@ package struct DocumentExport {
     skipped = ((skipped?.count ?? 0) + 1, skipped?.first ?? path)
   }
 
+  private mutating func map(
+    at number: VersionNumber, _ store: Store
+  ) throws(StoreError) -> ValueMap {
+    if let known = maps[number] { return known }
+    let map = try store.map(at: number)
+    maps[number] = map
+    return map
+  }
+
   private mutating func compare(
-    _ key: Key, _ comparison: DocumentComparison, _ store: Store
+    _ key: Key, _ difference: DocumentComparison.Difference, _ comparison: DocumentComparison,
+    _ store: Store
   ) throws(StoreError) {
-    let known = comparison.state.keys[key]
-    let live = known?.live ?? []
-    let there = comparison.values(at: key).map(\.value.dot)
-    guard Set(live.map(\.dot)) != Set(there), let name = comparison.directory.name(of: key) else {
+    let live = difference.live
+    let there = difference.values.map(\.value.dot)
+    guard let name = comparison.directory.name(of: key) else {
       return
     }
     for dot in there where !live.contains(where: { $0.dot == dot }) {
@@ -93,7 +105,7 @@ package struct DocumentExport {
         guard let holder = value.holder else {
           throw .corrupt("a value of \(key.rawValue) is in no version that is known here")
         }
-        file = try store.map(at: holder).entry(at: key)?.documentFile
+        file = try map(at: holder, store).entry(at: key)?.documentFile
         if file == nil {
           throw .corrupt("a version does not hold the value of \(key.rawValue) that it names")
         }
@@ -103,7 +115,7 @@ package struct DocumentExport {
     guard let newest = missing.last ?? live.max(by: { DocumentValue.isBefore($0, $1) }) else {
       return
     }
-    let authors = Set(known?.authors ?? []).union(there.map(\.author))
+    let authors = Set(difference.known?.authors ?? []).union(there.map(\.author))
     for author in authors.subtracting(untold).sorted()
     where !live.contains(where: { $0.dot.author == author }) {
       let usn = max(comparison.state.vector.usn(of: author), comparison.vector.usn(of: author))

@@ -32,7 +32,7 @@ package struct DocumentImport {
       } ?? DocumentState()
     // Elsewhere the document holds what the head holds, and the head what this version holds.
     var keys = Set(comparison.differences.keys)
-    PersistentMap.differences(comparison.state.keys, state.keys) { key, _, _ in keys.insert(key) }
+    DocumentKeys.differences(comparison.state.keys, state.keys) { key, _, _ in keys.insert(key) }
     var layers: [Layer] = []
     var items: [DocumentRecord.Item] = []
     for key in keys.sorted() {

@@ -21,21 +21,20 @@ package struct DocumentRescue {
     let state = comparison.state
     let map = try store.map(at: head)
     var found: [Key: [DocumentSnapshot.Entry]] = [:]
-    for (key, values) in comparison.differences {
-      for (value, entry) in values
+    for (key, difference) in comparison.differences {
+      for (value, entry) in difference.values
       where own.lost.contains(value.dot) && state.vector.covers(value.dot) {
-        let live = state.keys[key]?.live ?? []
         var isHeld = false
-        for other in live where !isHeld {
+        for other in difference.live where !isHeld {
           isHeld = try Self.isSame(other, entry, at: key, document, store)
         }
         if !isHeld { found[key, default: []].append(entry) }
       }
     }
-    for (key, there) in comparison.differences {
-      for value in state.keys[key]?.live ?? []
+    for (key, difference) in comparison.differences {
+      for value in difference.live
       where own.areMixed(with: value.dot) && comparison.vector.covers(value.dot) {
-        if !there.contains(where: { $0.value.dot == value.dot }), found[key] == nil {
+        if !difference.values.contains(where: { $0.value.dot == value.dot }), found[key] == nil {
           found[key] = []
         }
       }

@@ -6,6 +6,8 @@ package import LLVSCore
 package struct DocumentRewrite {
   /// The keys, each with the values to write, what the version holds first.
   private let keys: [(key: Key, values: [Entry?])]
+  /// True if the document would have too many authors otherwise.
+  package let savesAuthors: Bool
 
   /// Finds the keys that a version, which knows all that the document says, must write anew; nil if there
   /// are none. `mayRewrite` says whether a key may be written anew because of what a merge brought back.
@@ -17,17 +19,19 @@ package struct DocumentRewrite {
   ) throws(StoreError) {
     let state = comparison.state
     var found: Set<Key> = []
-    for (key, values) in comparison.differences {
-      let live = state.keys[key]?.live ?? []
+    for (key, difference) in comparison.differences {
+      let live = difference.live
       let hasValue = live.contains { !$0.isRemoval }
-      let isBroughtBack = values.contains { value, _ in
+      let isBroughtBack = difference.values.contains { value, _ in
         !live.contains { $0.dot == value.dot } && (hasValue || !value.isRemoval)
       }
       if isBroughtBack, live.allSatisfy({ comparison.vector.covers($0.dot) }), mayRewrite(key) {
         found.insert(key)
       }
     }
-    found.formUnion(try Self.ofManyAuthors(comparison, in: store))
+    let ofManyAuthors = try Self.ofManyAuthors(comparison, in: store)
+    found.formUnion(ofManyAuthors)
+    savesAuthors = !ofManyAuthors.isEmpty
     var contested: [Key] = []
     state.contested.forEach { key, _ in contested.append(key) }
     let map = try store.map(at: head)
@@ -66,8 +70,8 @@ package struct DocumentRewrite {
   ) throws(StoreError) -> Set<Key> {
     var hasWriter: [VersionNumber: Bool] = [:]
     var keys: Set<Key> = []
-    for key in comparison.differences.keys {
-      for value in comparison.state.keys[key]?.live ?? [] {
+    for (key, difference) in comparison.differences {
+      for value in difference.live {
         // An imported value has an author of its own.
         guard value.type == nil, let holder = value.holder,
           comparison.vector.usn(of: value.dot.author) == 0

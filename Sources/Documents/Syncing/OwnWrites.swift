@@ -51,9 +51,9 @@ struct OwnWrites {
   private static func doubtful(_ comparison: DocumentComparison) -> Set<DocumentDot> {
     let state = comparison.state
     var dots: Set<DocumentDot> = []
-    for (key, values) in comparison.differences {
-      let live = state.keys[key]?.live ?? []
-      for (value, _) in values where !live.contains(where: { $0.dot == value.dot }) {
+    for difference in comparison.differences.values {
+      for (value, _) in difference.values
+      where !difference.live.contains(where: { $0.dot == value.dot }) {
         dots.insert(value.dot)
       }
     }

@@ -128,6 +128,39 @@ package struct DocumentVector: Sendable {
   }
 }
 
+/// The states of keys in a version.
+///
+/// The compiler makes code for these very types here; modules that ask a ``PersistentMap`` itself run code for
+/// all types, which takes several times as long.
+package struct DocumentKeys: Sendable {
+  fileprivate var map = PersistentMap<Key, DocumentKeyState>()
+
+  /// The number of keys.
+  package var count: Int { map.count }
+
+  /// The state of a key; nil for one that was never written.
+  package subscript(key: Key) -> DocumentKeyState? { map[key] }
+
+  /// Calls `body` with every key and its state, in no particular order.
+  package func forEach(_ body: (Key, DocumentKeyState) -> Void) { map.forEach(body) }
+
+  /// Calls `body` with the keys at which two versions may differ, and what both have there.
+  ///
+  /// - Complexity: O(the keys changed on the way from one to the other).
+  package static func differences(
+    _ a: Self, _ b: Self, _ body: (Key, DocumentKeyState?, DocumentKeyState?) -> Void
+  ) {
+    PersistentMap.differences(a.map, b.map, body)
+  }
+
+  static func differences(
+    _ a: Self, _ b: Self,
+    throwing body: (Key, DocumentKeyState?, DocumentKeyState?) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try PersistentMap.differences(a.map, b.map, body)
+  }
+}
+
 /// A version as a document: what it knows, and at each key the values that nobody who knew them has
 /// replaced (docs/documents.md, "A version as a document").
 ///
@@ -136,7 +169,7 @@ package struct DocumentState: Sendable {
   /// The writes that are known.
   package var vector = DocumentVector()
   /// The keys that were ever written.
-  package private(set) var keys = PersistentMap<Key, DocumentKeyState>()
+  package private(set) var keys = DocumentKeys()
   /// The keys with several values that nobody replaced.
   package private(set) var contested = PersistentMap<Key, Bool>()
   /// The program that the documents belong to; nil where none says so.
@@ -149,10 +182,20 @@ package struct DocumentState: Sendable {
 
   /// Sets what is known of a key.
   package mutating func set(_ key: Key, _ state: DocumentKeyState) {
-    keys[key] = state
+    keys.map[key] = state
+    noteContested(key, state)
+  }
+
+  /// Sets what is known of many keys, each of which is named once.
+  package mutating func set(_ states: [(key: Key, value: DocumentKeyState)]) {
+    keys.map.merge(states)
+    for (key, state) in states { noteContested(key, state) }
+  }
+
+  private mutating func noteContested(_ key: Key, _ state: DocumentKeyState) {
     if state.live.count > 1 {
       contested[key] = true
-    } else if contested[key] != nil {
+    } else if contested.count > 0, contested[key] != nil {
       contested[key] = nil
     }
   }

@@ -29,14 +29,14 @@ struct DocumentStep {
     guard !written.isEmpty else { return state }
     let dot = DocumentDot(of: node, writer: writer(metadata), in: directory)
     state.vector.add(dot, isOneVersion: writer(metadata) == nil)
-    for (key, entry) in written {
-      let value = value(dot, entry)
-      var known = state.keys[key] ?? DocumentKeyState(live: [], held: nil, authors: [])
-      known.live = [value]
-      known.held = dot
-      known.note([dot.author])
-      state.set(key, known)
-    }
+    state.set(
+      written.map { key, entry in
+        var known = state.keys[key] ?? DocumentKeyState(live: [], held: nil, authors: [])
+        known.live = [value(dot, entry)]
+        known.held = dot
+        known.note([dot.author])
+        return (key, known)
+      })
     return state
   }
 
@@ -75,8 +75,12 @@ struct DocumentStep {
       state.vector.add(
         author.id, DocumentVector.Knowledge(usn: author.usn, name: author.name))
     }
+    var states: [Key: DocumentKeyState] = [:]
+    states.reserveCapacity(record.items.count)
     for item in record.items where directory.contains(item.key) {
-      var known = state.keys[item.key] ?? DocumentKeyState(live: [], held: nil, authors: [])
+      var known =
+        states[item.key] ?? before.keys[item.key]
+        ?? DocumentKeyState(live: [], held: nil, authors: [])
       known.note(item.values.map(\.dot.author))
       var live: [DocumentValue] = []
       for (index, value) in item.values.enumerated() {
@@ -87,9 +91,10 @@ struct DocumentStep {
         }
         live.append(value)
       }
-      known.live = live.sorted { $0.dot < $1.dot }
-      state.set(item.key, known)
+      known.live = live.count > 1 ? live.sorted { $0.dot < $1.dot } : live
+      states[item.key] = known
     }
+    state.set(states.map { ($0.key, $0.value) })
     return state
   }
 
@@ -136,9 +141,11 @@ struct DocumentStep {
       }
       state.set(key, known)
     }
-    try PersistentMap.differences(first.keys, second.keys) { key, a, b throws(StoreError) in
-      if a != b { try join(key) }
-    }
+    try DocumentKeys.differences(
+      first.keys, second.keys,
+      throwing: { key, a, b throws(StoreError) in
+        if a != b { try join(key) }
+      })
     try forEachChange(from: maps.first, to: maps.merged) { change throws(StoreError) in
       try join(change.key)
     }
