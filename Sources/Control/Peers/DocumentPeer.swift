@@ -79,6 +79,14 @@ struct DocumentPeer: RemoteLayout {
     ) { transaction throws(StoreError) in
       if limits.hasChanged { transaction.set(RewriteLimits.settingName, to: limits.text) }
     }
+    if let first = limits.held.min() {
+      let name = String(
+        decoding: address.directory.relativePath(of: first) ?? first.bytes, as: UTF8.self)
+      let count = limits.held.count
+      report.notes.append(
+        "a program brings back old values of \(name)\(count > 1 ? " and \(count - 1) more" : "") "
+          + "whenever it merges; they were written anew \(Self.rewritesADay) times today and wait")
+    }
     if let stamp, path == address.path, let comparison = taken.comparison {
       DocumentMemory.shared.keep(comparison, of: address, stamp, store)
     }
@@ -115,6 +123,12 @@ struct DocumentPeer: RemoteLayout {
     }
     guard let outgoing = try outgoing(to: file, at: head, from: store) else {
       report.notes.append("\(address.name) holds news, which has to be retrieved and merged first")
+      return .done
+    }
+    guard !outgoing.isRewriteFirst else {
+      report.notes.append(
+        "versions of plain LLVS have to be written anew first, so that \(address.name) gets one author "
+          + "for them; \"llvs sync\" does it")
       return .done
     }
     let export = outgoing.export

@@ -18,6 +18,8 @@ package final class RewriteLimits {
   private var times: [Key: [Int64]] = [:]
   /// True if a key was counted.
   package private(set) var hasChanged = false
+  /// The keys that were asked for and must not be written anew today.
+  package private(set) var held: Set<Key> = []
 
   /// Reads them; `now` is in seconds since 1970.
   package init(
@@ -37,7 +39,10 @@ package final class RewriteLimits {
 
   /// Returns true if a key was written anew less often than the limit in the last day, and counts it.
   package func mayRewrite(_ key: Key) -> Bool {
-    guard times[key, default: []].count < most else { return false }
+    guard times[key, default: []].count < most else {
+      held.insert(key)
+      return false
+    }
     times[key, default: []].append(now)
     hasChanged = true
     return true

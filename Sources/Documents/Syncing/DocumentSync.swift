@@ -21,6 +21,9 @@ package struct DocumentSync {
     package var export: DocumentExport
     /// True if values should be written anew for the document at the next exchange.
     package var isRewriteDue: Bool
+    /// True if they should be written anew before anything is written to the document, as it would have too
+    /// many authors otherwise.
+    package var isRewriteFirst: Bool
   }
 
   private let store: Store
@@ -124,9 +127,10 @@ package struct DocumentSync {
     try refuse(try comparison.problem())
     if comparison.hasNews { return nil }
     if try DocumentRescue(comparison, at: head, in: store) != nil { return nil }
+    let rewrite = try DocumentRewrite(comparison, at: head, in: store)
     return Outgoing(
-      export: try DocumentExport(comparison, at: head, in: store),
-      isRewriteDue: try DocumentRewrite(comparison, at: head, in: store) != nil)
+      export: try DocumentExport(comparison, at: head, in: store), isRewriteDue: rewrite != nil,
+      isRewriteFirst: rewrite?.savesAuthors ?? false)
   }
 
   /// Throws a problem, with what somebody can do about it.

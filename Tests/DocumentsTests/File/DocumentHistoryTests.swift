@@ -115,6 +115,7 @@ struct DocumentHistoryTests {
   func manyWriters(versions: Int, authors: Int) throws {
     let place = try DocumentPlace()
     try fill(place, versions)
+    #expect(try place.mustRewriteFirst() == (authors == 1))
     try place.retrieve("a.kvcrdt")
     #expect(place.store.lastNumber == UInt32(versions + (authors == 1 ? 1 : 0)))
     let export = try place.send("a.kvcrdt")

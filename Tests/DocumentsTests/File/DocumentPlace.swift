@@ -67,11 +67,17 @@ final class DocumentPlace {
     if !news { Issue.record("\(name) is taken again and again") }
   }
 
+  /// Returns true if values have to be written anew before a document is made.
+  func mustRewriteFirst() throws -> Bool? {
+    try sync("new.kvcrdt").outgoing(to: .empty, at: try #require(head))?.isRewriteFirst
+  }
+
   @discardableResult
   func send(_ name: String) throws -> DocumentExport {
     let file = try DocumentFile.open(path(name))
     let document = try file?.snapshot() ?? .empty
     let outgoing = try sync(name).outgoing(to: document, at: try #require(head))
+    #expect(outgoing?.isRewriteFirst == false)
     let export = try #require(outgoing).export
     let stamp = try file?.stamp ?? DocumentStamp(path: path(name))
     file?.close()
