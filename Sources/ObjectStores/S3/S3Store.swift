@@ -72,7 +72,7 @@ package final class S3Store: ObjectStore {
     return try S3Response.list(response.body) { key in
       guard key.utf8.starts(with: start),
         let name = ObjectName(String(decoding: key.utf8.dropFirst(start.count), as: UTF8.self)),
-        name.folder == prefix.folder, prefix.name(of: name.last) == name
+        prefix.holds(name)
       else { return nil }
       // A server may take no notice of `start-after`.
       return after.map { name > $0 } ?? true ? name : nil

@@ -19,14 +19,26 @@ package struct ObjectName: Hashable, Comparable, Sendable, CustomStringConvertib
     self.text = text
   }
 
+  // A list shows thousands of names.
   static func isUsable(_ text: String) -> Bool {
-    let bytes = text.utf8
-    guard !bytes.isEmpty, bytes.count <= longest else { return false }
-    guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return false }
-    return bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
-      !$0.isEmpty && $0.count <= longestPart && !$0.elementsEqual(".".utf8)
-        && !$0.elementsEqual("..".utf8)
+    var text = text
+    return text.withUTF8 { bytes in
+      guard bytes.count <= longest else { return false }
+      var start = 0
+      for (index, byte) in bytes.enumerated() {
+        guard byte >= 0x20, byte != 0x7F else { return false }
+        guard byte == UInt8(ascii: "/") else { continue }
+        guard isPart(bytes[start..<index]) else { return false }
+        start = index + 1
+      }
+      return isPart(bytes[start...])
     }
+  }
+
+  /// True for text that may stand between two slashes.
+  private static func isPart(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    guard (1...longestPart).contains(bytes.count) else { return false }
+    return bytes.count > 2 || bytes.contains { $0 != UInt8(ascii: ".") }
   }
 
   /// The folders that the object stands in, without a slash at the end; empty for one that stands in none.
@@ -65,6 +77,7 @@ package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
   package let folder: String
   /// The beginning of the part of the name after the folder.
   package let beginning: String
+  package let description: String
 
   /// Creates a prefix.
   ///
@@ -75,6 +88,7 @@ package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
     beginning = slash.map { String(text[text.utf8.index(after: $0)...]) } ?? text
     // An address is no folder that a slash could stand behind.
     guard slash == nil || ObjectName.isUsable(folder) else { return nil }
+    description = folder.isEmpty ? beginning : "\(folder)/\(beginning)"
     // Any letter behind it makes it a name, also for the beginnings `` and `.`.
     guard ObjectName.isUsable(beginning + "x") else { return nil }
   }
@@ -84,7 +98,11 @@ package struct ObjectPrefix: Hashable, Sendable, CustomStringConvertible {
     self.init(folder.isEmpty ? "" : folder + "/")
   }
 
-  package var description: String { folder.isEmpty ? beginning : "\(folder)/\(beginning)" }
+  /// True if an object stands in the folder and its name begins so.
+  package func holds(_ name: ObjectName) -> Bool {
+    let (all, start) = (name.text.utf8, description.utf8)
+    return all.starts(with: start) && !all.dropFirst(start.count).contains(UInt8(ascii: "/"))
+  }
 
   /// The name of something that stands in the folder; nil where it is none, or does not begin so.
   package func name(of last: String) -> ObjectName? {

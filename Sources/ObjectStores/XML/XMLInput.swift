@@ -56,6 +56,20 @@ struct XMLInput {
     return byte
   }
 
+  /// Appends the next bytes that belong to something, until it has `limit` bytes or those at hand are used up:
+  /// more may follow.
+  mutating func take(
+    _ belongs: (UInt8) -> Bool, into bytes: inout [UInt8], limit: Int
+  ) {
+    let stop = min(end, position + max(0, limit - bytes.count))
+    var next = position
+    buffer.withUnsafeBufferPointer { raw in
+      while next < stop, belongs(raw[next]) { next += 1 }
+    }
+    bytes += buffer[position..<next]
+    position = next
+  }
+
   /// Goes past a byte that was looked at.
   mutating func skip() { position += 1 }
 

@@ -169,8 +169,7 @@ struct XMLStreamReader {
     var name: [UInt8] = []
     while let byte = try input.peek(), Self.isName(byte) {
       guard name.count < Self.longestName else { throw XMLInput.malformed("a name is too long") }
-      name.append(byte)
-      input.skip()
+      input.take(Self.isName, into: &name, limit: Self.longestName)
     }
     guard let first = name.first, !Self.cannotBegin(first) else {
       throw XMLInput.malformed("a name is missing")
@@ -258,7 +257,12 @@ struct XMLStreamReader {
 
   /// Reads text up to the next `<`.
   private mutating func text() throws(RemoteError) {
+    let last = open.count - 1
     while let byte = try input.peek(), byte != UInt8(ascii: "<") {
+      if Self.isPlain(byte), open[last].text.count < Self.longestText {
+        input.take(Self.isPlain, into: &open[last].text, limit: Self.longestText)
+        continue
+      }
       input.skip()
       if byte == UInt8(ascii: "&") {
         for byte in try reference() { try add(byte) }
@@ -266,6 +270,11 @@ struct XMLStreamReader {
         try addRaw(byte)
       }
     }
+  }
+
+  /// True for bytes of a text that stand for themselves.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte >= 0x20 && byte != UInt8(ascii: "<") && byte != UInt8(ascii: "&")
   }
 
   /// Reads the text of CDATA up to its end.

@@ -44,6 +44,11 @@ struct ObjectNameTests {
     #expect(prefix.name(of: "d") == nil)
     #expect(prefix.name(of: "c-/") == nil)
     #expect(ObjectPrefix("")?.name(of: "x")?.text == "x")
+    for (text, isThere) in [
+      ("a/b/c-1", true), ("a/b/c-", true), ("a/b/d", false), ("a/b/c-1/d", false), ("c-1", false),
+      ("a/b/c/c-1", false),
+    ] { #expect(prefix.holds(try #require(ObjectName(text))) == isThere, "\(text)") }
+    #expect(ObjectPrefix(folder: "")?.holds(try #require(ObjectName("a/b"))) == false)
     #expect(ObjectPrefix(folder: "a")?.description == "a/")
     #expect(ObjectPrefix(folder: "")?.description == "")
     for text in ["/", "/a", "a//", "../", "a/\n"] { #expect(ObjectPrefix(text) == nil, "\(text)") }
