@@ -18,7 +18,9 @@ enum HTTPStatusError {
       RemoteError(kind, text + said, object: object, status: status)
     }
     switch status {
-    case 401: return error(.denied, "the server asks for other credentials")
+    case 401:
+      return error(
+        .denied, "the server asks for other credentials (\"llvs peer NAME --login\" keeps them)")
     case 403: return error(.denied, "the server does not allow that")
     case 404, 410: return error(.absent, "not there")
     case 412: return error(.exists, "the name is taken")

@@ -35,7 +35,7 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
   package let kind: Kind
   /// A sentence about the failure and, if known, about what to do.
   package let words: String
-  /// The object or folder it was about.
+  /// The object or folder it was about; empty for the place that the address names.
   package var object: String?
   /// The answer's status, where HTTP is spoken.
   package var status: Int?
@@ -74,7 +74,7 @@ package struct RemoteError: Error, Sendable, CustomStringConvertible {
 
   /// The object, the status and the words.
   package var description: String {
-    let start = object.map { "\($0): " } ?? ""
+    let start = object.map { $0.isEmpty ? "" : "\($0): " } ?? ""
     let end = status.map { " (status \($0))" } ?? ""
     return start + words + end
   }

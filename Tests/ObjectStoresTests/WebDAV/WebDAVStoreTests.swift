@@ -198,4 +198,16 @@ struct WebDAVStoreTests {
       #expect(error?.kind == .noPlace)
     }
   }
+
+  @Test("where the server wants other credentials, the words say what to do")
+  func credentials() throws {
+    let server = try FakeServer { _, _ in .init(401) }
+    defer { server.stop() }
+    let error = #expect(throws: RemoteError.self) {
+      try kind.open(server).all(try #require(ObjectPrefix("")))
+    }
+    #expect(error?.kind == .denied)
+    #expect(error?.description.hasPrefix("the server asks for other credentials") == true)
+    #expect(error?.words.contains("llvs peer NAME --login") == true)
+  }
 }
