@@ -302,10 +302,11 @@ extension Verb {
       ], run: search),
     Verb(
       name: "import",
-      usage: "llvs import DIR|FILE.kvcrdt [--into PATH] [--on VERSION] [-m MESSAGE]"
+      usage: "llvs import DIR|ARCHIVE|FILE.kvcrdt [--into PATH] [--on VERSION] [-m MESSAGE]"
         + " | llvs import --from FORMAT DIR",
       help: """
         Makes one version that holds the files of a directory too, or takes what a document says.
+        An archive (.tar, or .tar with .gz, .bz2, .xz or .zst) is unpacked by tar(1) and imported as a directory.
         With --on the version is made on VERSION and merged into the head, and all its files become visible at
         once. A document is a file of KeyValueCRDT: each value is a file below PATH. One that has nothing in
         common with what is there is refused unless --unrelated is given.
@@ -340,10 +341,13 @@ extension Verb {
       ],
       operands: .versions, run: exportTree),
     Verb(
-      name: "document", usage: "llvs document FILE [ACTION [NAME]]",
+      name: "document",
+      usage: "llvs document FILE [ACTION [NAME]] | llvs document join BASE OURS THEIRS",
       help: """
         Reads and writes a KeyValueCRDT document, without a store.
         \(DocumentCommand.actions.map { "\($0.usage): \($0.help)." }.joined(separator: "\n"))
+        "join" is for documents that are files of the tree: "llvs set 'arbiter=*.kvcrdt:exec llvs document join'"
+        merges their values.
         """,
       options: [
         VerbOption("scope", value: "SCOPE", help: "the scope of NAME; none if not given"),

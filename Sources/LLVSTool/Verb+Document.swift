@@ -39,12 +39,30 @@ struct DocumentCommand {
   @Sendable static func run(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     _ = try line.operands(1...4)
     do {
+      if line.words.count == 4, line.words[0] == "join" {
+        try join(into: line.words[2], line.words[3])
+        return .done
+      }
       return try DocumentCommand(line, console).run()
     } catch let error as KeyValueCRDTError {
       throw ControlError(.refused, "\(line.words[0]): \(error)")
     } catch let error as DatabaseError {
       throw ControlError(.damaged, "\(line.words[0]): \(error)")
     }
+  }
+
+  /// Merges a document into another, as a command of an arbiter. Neither may be changed by anything else.
+  ///
+  /// Their base is not asked: the vectors of both say what was replaced.
+  private static func join(into path: String, _ other: String) throws {
+    for file in [path, other] where try FileSystem.status(file).size == 0 {
+      throw ControlError(.refused, "\(file) is empty, and no document")
+    }
+    func open(_ file: String) throws -> KeyValueDatabase {
+      try KeyValueDatabase(
+        fileURL: URL(fileURLWithPath: file), authorDescription: SystemProcess.hostName)
+    }
+    _ = try open(path).merge(source: try open(other))
   }
 
   private func run() throws -> ExitCode {

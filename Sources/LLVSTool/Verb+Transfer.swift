@@ -11,9 +11,16 @@ extension Verb {
   @Sendable static func importTree(_ line: CommandLine, _ console: Console) throws -> ExitCode {
     if let format = line.options["from"] { return try importStore(format, line, console) }
     _ = try line.operands(1...1)
-    let directory = line.bytes[0]
-    let shown = FileSystem.text(directory)
+    if let archive = Archive(path: line.words[0]) {
+      return try archive.unpacked { try importDirectory($0, shown: line.words[0], line, console) }
+    }
     if try isDocument(line.words[0]) { return try importDocument(line, console) }
+    return try importDirectory(line.bytes[0], shown: FileSystem.text(line.bytes[0]), line, console)
+  }
+
+  private static func importDirectory(
+    _ directory: [UInt8], shown: String, _ line: CommandLine, _ console: Console
+  ) throws -> ExitCode {
     // The slash follows a link to a directory.
     guard try FileSystem.status(directory + [0x2F]).kind == .directory else {
       throw UsageError("\(shown) is not a directory")

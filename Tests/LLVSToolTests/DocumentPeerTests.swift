@@ -201,6 +201,30 @@ struct DocumentPeerTests {
         """, "\(output)")
   }
 
+  @Test("a program that always brings old values back is told of in the status")
+  func broughtBack() throws {
+    let output = try inMount(
+      """
+      app a 'one'; llvs sync -q; cp "$d" "$w/old"; echo two > notes/a; llvs sync -q
+      for round in 1 2 3 4; do
+        llvs status | grep -c 'brings back'
+        sql "ATTACH '$w/old' AS old" 'INSERT INTO entry SELECT * FROM old.entry'; llvs sync -q
+      done
+      llvs status | grep -o 'a program brings back.*'; llvs document "$d" get a
+      """)
+    #expect(
+      output == """
+        0
+        0
+        0
+        0
+        a program brings back old values of a whenever it merges; they were written anew 3 times \
+        today and wait
+        two
+
+        """, "\(output)")
+  }
+
   @Test("extended attributes tell what a file is in the document")
   func attributes() throws {
     let output = try inMount(
@@ -360,5 +384,22 @@ struct DocumentPeerTests {
       llvs document "$d" get a
       """)
     #expect(output == "left alone, as it belongs to the unnamed branch\none\n", "\(output)")
+  }
+
+  @Test("documents that are files of the tree are merged by an arbiter")
+  func joined() throws {
+    let output = try inMount(
+      """
+      put() { printf "$3" | llvs document "$1" put "$2"; }
+      put a.kvcrdt base old; llvs commit -q; llvs tag base -q
+      mkdir "$w/in"; cp a.kvcrdt "$w/in/"
+      put a.kvcrdt here 1; llvs commit -q
+      put "$w/in/a.kvcrdt" there 2; put "$w/in/a.kvcrdt" base new
+      llvs set 'arbiter=*.kvcrdt:exec \(MountedStore.program) document join' -q
+      llvs import "$w/in" --on base -q
+      llvs document a.kvcrdt list | sort; llvs document a.kvcrdt get base
+      llvs document a.kvcrdt verify
+      """)
+    #expect(output == "base\nhere\nthere\nnew\nsound\n", "\(output)")
   }
 }

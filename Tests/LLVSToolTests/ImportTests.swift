@@ -55,6 +55,36 @@ struct ImportTests {
     }
   }
 
+  @Test("an archive is imported as the directory in it", arguments: ["tar", "tar.gz"])
+  func archive(ending: String) throws {
+    let tool = try Tool()
+    let result = try tool.run(
+      """
+      mkdir -p d/sub; echo 1 > d/a; echo 2 > d/sub/b; chmod 640 d/sub/b; ln -s a d/link
+      tar -caf d.\(ending) -C d .; llvs init s -q
+      llvs import d.\(ending) --into x --store s -q; llvs export head out --store s -q
+      cd out; find . | sort; stat -c %a x/sub/b; cat x/a x/sub/b; readlink x/link; cd ..
+      echo no archive > e.tar; llvs import e.tar --store s 2> /dev/null; echo "code $?"
+      ls "${TMPDIR:-/tmp}" | grep -c llvs-import
+      """)
+    #expect(
+      result.output == """
+        .
+        ./x
+        ./x/a
+        ./x/link
+        ./x/sub
+        ./x/sub/b
+        640
+        1
+        2
+        a
+        code 9
+        0
+
+        """, "\(result.output)")
+  }
+
   @Test(
     "what was saved before an import over it is in a version, and what is being written stays",
     .enabled(if: MountedStore.isPossible))
