@@ -14,7 +14,7 @@ package enum Bench {
     --scale      small (about two minutes, the default) or full (up to twenty)
     --dir DIR    works in a new directory below DIR; /var/tmp unless given
 
-    The rows remotes and uploads need restic, rclone, and a bucket of an S3 server: LLVS_BENCH_REMOTE has its
+    The rows remotes, uploads and edit need restic, rclone, and a bucket of an S3 server: LLVS_BENCH_REMOTE has its
     address, s3+http://HOST:PORT/BUCKET/PREFIX, and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY the keys. What
     they put there is removed again. The row bytes needs restic.
 

@@ -30,6 +30,7 @@ struct BenchRow: Sendable {
     BenchRow(id: "exchange", measure: StoreRows.exchange),
     BenchRow(id: "remotes", measure: RemoteRows.remotes),
     BenchRow(id: "uploads", measure: RemoteRows.uploads),
+    BenchRow(id: "edit", measure: RemoteRows.edit),
     BenchRow(id: "bytes", measure: RemoteRows.bytes),
     BenchRow(id: "size", measure: StoreRows.size),
     BenchRow(id: "original", measure: StoreRows.original),

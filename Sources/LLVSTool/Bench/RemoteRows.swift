@@ -95,11 +95,18 @@ enum RemoteRows {
       + StoreRows.exchange(context.scale.pick(2000, 10_000), [.bundles], context)
   }
 
-  /// Measures sends of many bytes.
+  /// Measures first sends, and the send after all files were moved.
   static func uploads(_ context: BenchContext) throws -> [BenchFigure] {
     let bucket = try checked()
     defer { try? bucket.clear() }
-    return try firstSend(bucket, context) + bytesSent(bucket, context)
+    return try firstSend(bucket, context)
+  }
+
+  /// Measures the send after a little of a long value was changed.
+  static func edit(_ context: BenchContext) throws -> [BenchFigure] {
+    let bucket = try checked()
+    defer { try? bucket.clear() }
+    return try bytesSent(bucket, context)
   }
 
   /// Returns the bucket, if the programs that use it beside us are here too.
@@ -146,7 +153,7 @@ enum RemoteRows {
     }
     try BenchProcess.call(bucket.restic("restic-small", "init"))
     try BenchProcess.call(bucket.restic("restic-small", "backup", directory))
-    let sends = try BenchTimer.race(rounds: 7, 3) { runner, round in
+    let sends = try BenchTimer.race(rounds: 15, 3) { runner, round in
       switch runner {
       case 0:
         last = try SampleStore.extend(
