@@ -138,7 +138,7 @@ package final class CutWriter {
   ) throws(StoreError) -> VersionNumber? {
     guard let entries else { return nil }
     let view = try predecessors.view(group.predecessor)
-    entries.begin()
+    entries.begin(on: view)
     var editor = GroupEditor(edits, on: view, excluded: excluded, maker: entries)
     try ContentsAhead.of(edits, contents, store, helper) { (ahead) throws(StoreError) in
       try editor.run { (index) throws(StoreError) in try ahead?.take(index) }

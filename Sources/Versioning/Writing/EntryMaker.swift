@@ -18,6 +18,8 @@ final class EntryMaker {
   private var stored: [InodeNumber: (content: FileContent, stored: StoredContent)] = [:]
   /// The entry that the first name of a file got in the version that is being made.
   private var links: [InodeNumber: Entry] = [:]
+  /// The tree of its predecessor.
+  private var predecessor: TreeView
   /// The number of that version.
   private(set) var number = VersionNumber(0)
   /// True once bytes that are stored but cannot be read there were stored anew in it.
@@ -33,10 +35,12 @@ final class EntryMaker {
     self.tree = tree
     self.contents = contents
     self.head = head
+    predecessor = head
   }
 
-  /// Begins another version.
-  func begin() {
+  /// Begins another version, on that of which a tree is given.
+  func begin(on predecessor: TreeView) {
+    self.predecessor = predecessor
     number = transaction.nextVersion
     links = [:]
     replacesDamaged = false
@@ -68,8 +72,14 @@ final class EntryMaker {
     guard let node = edit.node, let number = edit.number, let bytes = edit.bytes else {
       throw .invalid("a file without bytes")
     }
-    let recorded = try recordedEntry(of: number)
-    var attributes = try attributes(of: node, recorded ?? old)
+    let path = try recordedPath(of: number)
+    let recorded = try path.flatMap { (path) throws(StoreError) in try value(at: path, in: head) }
+    var attributes = try attributes(of: node) { () throws(StoreError) in
+      // A new head may have taken them from a file whose bytes were pending.
+      guard let path else { return old }
+      let seen = try value(at: path, in: predecessor)
+      return seen?.attributes.hasLongExtended ?? false ? seen : recorded
+    }
     let hasSetTime: Bool
     let content: StoredContent
     switch bytes {
@@ -149,28 +159,30 @@ final class EntryMaker {
     return try transaction.write(PendingSource(contents: contents, content: content))
   }
 
-  /// Returns what the head's map has of a file of the recorded tree; nil if that has no such file.
+  /// Returns the path at which the recorded tree has a file; nil if it has no such file.
+  private func recordedPath(of number: InodeNumber) throws(StoreError) -> TreePath? {
+    guard let name = try tree.recordedNames(of: number).first else { return nil }
+    return try tree.recordedPath(of: name.directory)?.appending(name.name)
+  }
+
+  /// Returns the entry of a file that a map shows at a path; nil if it shows none.
   ///
   /// Versions are made of maps alone: a wrong row shows a wrong thing and is never recorded.
-  private func recordedEntry(of number: InodeNumber) throws(StoreError) -> Entry? {
-    guard let name = try tree.recordedNames(of: number).first,
-      let above = try tree.recordedPath(of: name.directory),
-      case .value(let entry)? = try head.find(path: above.appending(name.name).bytes)
-    else { return nil }
+  private func value(at path: TreePath, in view: TreeView) throws(StoreError) -> Entry? {
+    guard case .value(let entry)? = try view.find(path: path.bytes) else { return nil }
     return entry
   }
 
   // MARK: - Attributes
 
-  /// Returns the attributes of a node with the long extended ones, which a map has.
+  /// Returns the attributes of a node with the long extended ones, which the entry of a map has. If that has none any
+  /// more, others removed them, and so does the version.
   private func attributes(
-    of node: PendingNode, _ recorded: Entry?
+    of node: PendingNode, _ entry: () throws(StoreError) -> Entry?
   ) throws(StoreError) -> Attributes {
     guard node.lacksExtended else { return node.attributes }
-    guard let recorded, recorded.attributes.hasLongExtended else {
-      throw .corrupt("extended attributes of a file are missing in the head's map")
-    }
-    return node.attributes.completed(with: recorded.attributes.extended)
+    guard let entry = try entry(), entry.attributes.hasLongExtended else { return node.attributes }
+    return node.attributes.completed(with: entry.attributes.extended)
   }
 
   /// Records the time that was shown of a value without one, whose bytes came from a program that keeps none: at
@@ -189,7 +201,7 @@ final class EntryMaker {
   /// `old` is what the version has of the directory, at its key or where it stood.
   func directory(_ edit: PathEdit, at key: Key, old: Entry?) throws(StoreError) -> Entry {
     guard let node = edit.node else { throw .invalid("a directory without attributes") }
-    var attributes = try attributes(of: node, old)
+    var attributes = try attributes(of: node) { () throws(StoreError) in old }
     if !node.hasSetTime { attributes.mtime = old?.attributes.mtime }
     return try directory(attributes, at: key, old: old)
   }
