@@ -120,6 +120,8 @@ extension Overlay {
       sinceCut.places.insert(place)
     } else {
       sinceCut.places.remove(place)
+      // Names that came and went leave the directory a later time.
+      if nodes[place.directory] != nil { sinceCut.inodes.insert(place.directory) }
       forgetCookie(of: place)
     }
   }

@@ -55,6 +55,9 @@ package struct TakenCut: Hashable, Sendable {
   package var names: [InodeName: Name] = [:]
   /// The nodes that were taken.
   package var nodes: [InodeNumber: Node] = [:]
+  /// The directories in which names came and went: the recorded tree takes over their times. A journal need not keep
+  /// them.
+  package var times: Set<InodeNumber> = []
   /// The names that are ignored: no later cut looks at them until they change. A journal need not keep them.
   package var aside: Set<InodeName> = []
 

@@ -57,7 +57,10 @@ extension Overlay {
       sinceCut.places.insert(place)
     }
     for number in listed.inodes {
-      guard let node = nodes[number], node.isListable else { continue }
+      guard let node = nodes[number] else { continue }
+      // Of a directory that stays where it is the cut may have left the times.
+      let isInPlace = node.isDirectory && node.names.allSatisfy { changes[$0] == nil }
+      guard node.isListable || isInPlace else { continue }
       let isAside = !node.names.isEmpty && node.names.allSatisfy(aside.contains)
       if !isAside { sinceCut.inodes.insert(number) }
     }

@@ -36,6 +36,10 @@ struct CutHints {
           number: number, identity: FileIdentity(entry), linkID: node.attributes.linkID,
           paths: paths))
     }
+    for number in record.taken.times {
+      guard let node = frozen.nodes[number], let path = frozen.path(of: number) else { continue }
+      noteTimes(of: node, at: path, in: &hints)
+    }
     for (place, taken) in record.taken.names {
       noteDirectories(above: place, in: &hints)
       guard taken.isThere, let number = frozen.changes[place]?.inode,

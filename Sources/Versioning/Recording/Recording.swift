@@ -10,6 +10,8 @@ package struct Recording {
   var root: PendingNode?
   /// The names of each directory that changes decide, whatever moved directories take along.
   var excluded: [InodeNumber: Set<FileName>] = [:]
+  /// The directories of which nothing is pending, unless names came and went.
+  package internal(set) var times: Set<InodeNumber> = []
   /// Names that stay pending: files without a save that counts.
   package internal(set) var left: Set<InodeName> = []
   /// Names that patterns keep out of versions.

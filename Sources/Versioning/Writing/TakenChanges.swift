@@ -37,6 +37,7 @@ extension GroupedRecording {
     }
     var taken = TakenCut(at: stamp)
     taken.aside = recording.ignored
+    taken.times = recording.times
     for (place, isThere) in recording.nothing {
       taken.names[place] = TakenCut.Name(.head, isThere: isThere)
     }
