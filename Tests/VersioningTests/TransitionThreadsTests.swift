@@ -98,19 +98,19 @@ struct TransitionThreadsTests {
     try work.save("a", "one")
     let settle: UInt64 = 300_000_000
     let begin = SystemClock.monotonic()
-    let outcome = try work.versioner.transition(CutRequest(.overdue, settle: settle))
+    work.versioner.setSettle(settle)
+    let outcome = try work.cut(.overdue)
     #expect(SystemClock.monotonic() - begin >= settle)
     #expect(outcome.isNew)
     #expect(try work.recordedTexts() == ["a": "one"])
     try work.save("b", "two")
+    work.versioner.setSettle(60_000_000_000)
     let outcomes = Monitor<[CutOutcome]>([])
     DispatchQueue.concurrentPerform(iterations: 2) { index in
       do {
         // The command comes once the other waits.
         if index == 1 { _ = Monitor(0).wait(nanoseconds: 200_000_000) { _ -> Int? in nil } }
-        let request = CutRequest(
-          index == 0 ? .overdue : .command, settle: index == 0 ? 60_000_000_000 : settle)
-        let outcome = try work.versioner.transition(request)
+        let outcome = try work.cut(index == 0 ? .overdue : .command)
         outcomes.withLock { $0.append(outcome) }
       } catch {
         Issue.record(error)
@@ -124,17 +124,38 @@ struct TransitionThreadsTests {
     try work.check()
   }
 
+  @Test("A cut that waits for quiet goes by a shorter one as soon as that is set")
+  func shorter() throws {
+    try work.save("a", "one")
+    work.versioner.setSettle(600_000_000_000)
+    let versioner = work.versioner
+    DispatchQueue.concurrentPerform(iterations: 2) { index in
+      do {
+        if index == 0 {
+          try work.cut(.overdue)
+        } else {
+          _ = Monitor(0).wait(nanoseconds: 200_000_000) { _ -> Int? in nil }
+          versioner.setSettle(300_000_000)
+        }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    #expect(try work.recordedTexts() == ["a": "one"])
+    try work.check()
+  }
+
   @Test("An overdue cut leaves out a save that a write broke before it had its quiet")
   func broken() throws {
     try work.save("a", "one")
     let (_, handle) = try work.open("b")
     try work.write("first", through: handle)
     try work.tree.flush(handle)
-    let versioner = work.versioner
+    work.versioner.setSettle(1_000_000_000)
     DispatchQueue.concurrentPerform(iterations: 2) { index in
       do {
         if index == 0 {
-          _ = try versioner.transition(CutRequest(.overdue, settle: 1_000_000_000))
+          try work.cut(.overdue)
         } else {
           _ = Monitor(0).wait(nanoseconds: 300_000_000) { _ -> Int? in nil }
           try work.write("second", through: handle)

@@ -13,6 +13,12 @@ extension WorkingTree {
   /// The versions that epochs stand for, by the store's numbers.
   package var epochs: [Epoch: UInt32] { state { $0.epochs } }
 
+  /// The nanoseconds in which no write must follow a save that counts.
+  package var settle: UInt64 { state { $0.overlay.settle } }
+
+  /// Changes ``settle``, for saves from now on.
+  package func setSettle(_ settle: UInt64) { atRest { $0.overlay.settle = settle } }
+
   /// True for an inode that a program has open or the kernel knows.
   package func isHeld(_ number: InodeNumber) -> Bool { state { $0.isHeld(number) } }
 

@@ -47,7 +47,7 @@ final class CutAttempt {
     self.request = request
     self.checkout = checkout
     self.helper = helper
-    saves = SaveChoice(request.reason, settle: request.settle)
+    saves = SaveChoice(request.reason, settle: checkout.tree.settle)
     saves.unreadable = unreadable
     before = try checkout.store.state().head
     outcome.before = before
@@ -99,7 +99,7 @@ final class CutAttempt {
   private func recorded(
     _ tree: FrozenTree, _ contents: TreeContents, _ predecessors: Predecessors
   ) throws(StoreError) -> GroupedRecording {
-    let ignored = IgnoreRules(request.patterns, in: tree) {
+    let ignored = IgnoreRules(checkout.tree.ignore, in: tree) {
       contents.text(of: $0, atMost: IgnoreScope.fileLimit)
     }
     var recorder = Recorder(tree, saves: saves, ignored: ignored)

@@ -4,16 +4,12 @@ import PendingTree
 import Platform
 import PosixTree
 import RecordedTree
-package import TreeNames
+import TreeNames
 
 /// A request to a versioner.
 package struct CutRequest: Sendable {
   /// Why the cut is made.
   package var reason: CutReason
-  /// The nanoseconds in which no write must follow a save that counts.
-  package var settle: UInt64
-  /// The store's own patterns of names that no version takes.
-  package var patterns: IgnorePatterns
   /// The author and the message of the versions, and the way in which clashes are decided.
   package var maker: CutMaker
   /// The reason in the log of heads.
@@ -21,13 +17,9 @@ package struct CutRequest: Sendable {
 
   /// Creates a request.
   package init(
-    _ reason: CutReason, settle: UInt64 = 2_000_000_000,
-    patterns: IgnorePatterns = IgnorePatterns([]), maker: CutMaker = CutMaker(),
-    headReason: HeadReason = .cut
+    _ reason: CutReason, maker: CutMaker = CutMaker(), headReason: HeadReason = .cut
   ) {
     self.reason = reason
-    self.settle = settle
-    self.patterns = patterns
     self.maker = maker
     self.headReason = headReason
   }

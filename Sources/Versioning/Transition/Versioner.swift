@@ -29,6 +29,8 @@ package final class Versioner: Sendable {
     var waiting = 0
     /// True if nobody waits for quiet any more.
     var isHurried = false
+    /// The number of times that somebody changed how long the quiet is.
+    var changes: UInt64 = 0
     /// The number of the last cut that was begun.
     var lastCut: UInt64
     /// A head that the store has and the tree does not show.
@@ -60,6 +62,14 @@ package final class Versioner: Sendable {
   /// Has a cut that waits for quiet go on at once, and every later one: the end is near.
   package func hurry() {
     turn.withLock { $0.isHurried = true }
+    turn.broadcast()
+  }
+
+  /// Changes the nanoseconds in which no write must follow a save that counts. A cut that waits for quiet goes by
+  /// them at once, and looks at saves as they were when it began.
+  package func setSettle(_ settle: UInt64) {
+    checkout.tree.setSettle(settle)
+    turn.withLock { $0.changes += 1 }
     turn.broadcast()
   }
 
@@ -138,7 +148,7 @@ package final class Versioner: Sendable {
   ) throws(StoreError) {
     if cut.request.reason == .overdue {
       // Which saves count is known once they had their quiet.
-      guard awaitQuiet(cut.request.settle) else {
+      guard awaitQuiet() else {
         cut.abandon()
         var outcome = CutOutcome()
         outcome.gaveWay = true
@@ -164,11 +174,18 @@ package final class Versioner: Sendable {
   /// Waits for what an overdue cut marked to have its quiet, or for the end to be near.
   ///
   /// - Returns: false as soon as somebody asks for a transition.
-  private func awaitQuiet(_ settle: UInt64) -> Bool {
-    let hasEnded = turn.wait(nanoseconds: settle) { turn -> Bool? in
-      turn.waiting > 0 || turn.isHurried ? turn.waiting == 0 : nil
+  private func awaitQuiet() -> Bool {
+    let marked = SystemClock.monotonic()
+    while true {
+      let seen = turn.withLock { $0.changes }
+      let settle = checkout.tree.settle
+      let passed = SystemClock.monotonic() - marked
+      guard passed < settle else { return true }
+      let woken = turn.wait(nanoseconds: settle - passed) { turn -> Turn? in
+        turn.waiting > 0 || turn.isHurried || turn.changes != seen ? turn : nil
+      }
+      if let woken, woken.waiting > 0 || woken.isHurried { return woken.waiting == 0 }
     }
-    return hasEnded ?? true
   }
 
   /// Shows a head that the store has committed; true if the tree shows it.
