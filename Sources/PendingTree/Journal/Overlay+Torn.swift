@@ -62,6 +62,11 @@ extension Overlay {
     var titles: [String] = []
     // Nothing is written where nothing is lost, so that a large overlay is not copied.
     let torn = nodes.filter { !($0.value.file?.contents.allSatisfy(lost.spare) ?? true) }
+    // The nodes that have each name in the recorded tree.
+    var recorded: [InodeName: Int] = [:]
+    if !torn.isEmpty {
+      for name in nodes.values.lazy.flatMap(\.recordedNames) { recorded[name, default: 0] += 1 }
+    }
     for number in torn.map(\.key).sorted() {
       guard let node = nodes[number], var file = node.file else { continue }
       if let saved = file.saved, !lost.spare(saved.content) { file.saved = nil }
@@ -80,23 +85,21 @@ extension Overlay {
       } else if let base = file.content.base, !node.recordedNames.isEmpty {
         nodes[number]?.file = PendingFile(content: FileContent(stored: base))
       } else {
-        drop(number, node.names)
+        for name in node.names { takeBack(name, isElsewhere: recorded[name] ?? 0 > 0) }
+        for name in node.recordedNames { recorded[name, default: 0] -= 1 }
+        forget(number)
       }
     }
     return titles.sorted()
   }
 
-  /// Forgets a file of which nothing is left. What the recorded tree has at its names is shown again, unless
-  /// that is somewhere else now.
-  private mutating func drop(_ number: InodeNumber, _ names: [InodeName]) {
-    for name in names {
-      let isElsewhere = nodes.contains { $0.value.recordedNames.contains(name) }
-      if changes[name]?.hidesRecorded ?? false, isElsewhere {
-        changes[name]?.inode = nil
-      } else {
-        setChange(nil, at: name)
-      }
+  /// Takes back the change of a name of a file of which nothing is left. What the recorded tree has at the name is
+  /// shown again, unless that is somewhere else now.
+  private mutating func takeBack(_ name: InodeName, isElsewhere: Bool) {
+    if isElsewhere, changes[name]?.hidesRecorded ?? false {
+      changes[name]?.inode = nil
+    } else {
+      setChange(nil, at: name)
     }
-    forget(number)
   }
 }
