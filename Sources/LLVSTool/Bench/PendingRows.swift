@@ -50,13 +50,13 @@ private final class PendingSample {
     }
   }
 
-  /// The change that makes a file, and the one that saves it.
-  private func file(_ index: Int) -> [Change] {
+  /// The change that makes a file, and the one that saves it; the bytes are where `extents` say.
+  private func file(_ index: Int, _ extents: [Extent]? = nil) -> [Change] {
     let number = InodeNumber(UInt64(1 << 32 + index))
     let name = FileName("file-\(index).object".utf8)
     var content = FileContent()
-    content.write(
-      Extent(start: 0, length: 400, offset: UInt64(index) * 400, source: Self.source))
+    let plain = Extent(start: 0, length: 400, offset: UInt64(index) * 400, source: Self.source)
+    for extent in extents ?? [plain] { content.write(extent) }
     return [
       change(
         .create(
@@ -142,8 +142,13 @@ private final class PendingSample {
       let journal = try open().journal
       try renew(journal, Overlay())
       try journal.append(directories(), mayUseReserve: false)
+      // A file whose bytes are not there would not be pending after the mount.
+      let bytes = [UInt8](repeating: 9, count: 400)
       for index in 0..<count {
-        for change in file(index) { try journal.append([change], mayUseReserve: false) }
+        let extents = try bytes.withUnsafeBytes { raw in
+          Result { () throws(StoreError) in try journal.stage(raw, at: 0) }
+        }.get()
+        for change in file(index, extents) { try journal.append([change], mayUseReserve: false) }
       }
     }
     let (operations, opened) = try timeToOpen()
