@@ -116,6 +116,42 @@ struct WindowTests {
     #expect(texts.values.contains("c of others"))
   }
 
+  @Test("A directory that is made while the rows of a head wait is the one that the head brings")
+  func madeLate() throws {
+    let first = try start(["f": "one"])
+    let other = try work.others(["d/e/theirs": "theirs", "d/g": "theirs too"], on: first)
+    let failure = Monitor<(any Error)?>(nil)
+    let isDone = Monitor(false)
+    let work = work
+    // The record of the cut is synced when the rows are there and nobody sees them yet.
+    let watch = Faults.watch(below: directory.file("journal")) { call, phase in
+      guard call == .sync, phase == .before,
+        isDone.withLock({ isDone in
+          defer { isDone = true }
+          return !isDone
+        })
+      else { return }
+      do {
+        try work.makeDirectory("d")
+        try work.makeDirectory("d/e")
+        try work.save("d/e/mine", "mine")
+      } catch {
+        failure.withLock { $0 = error }
+      }
+    }
+    try work.merge(other)
+    Faults.unwatch(watch)
+    if let failure = failure.withLock({ $0 }) { throw failure }
+    #expect(isDone.withLock { $0 })
+    try work.check()
+    let all: [String: String?] = [
+      "f": "one", "d": nil, "d/e": nil, "d/e/theirs": "theirs", "d/g": "theirs too",
+      "d/e/mine": "mine",
+    ]
+    #expect(try work.texts() == all)
+    #expect(try settled() == all)
+  }
+
   @Test("C6: a change that others did not touch is made on the head")
   func onTheHead() throws {
     let first = try start(["a": "a", "b": "b"])

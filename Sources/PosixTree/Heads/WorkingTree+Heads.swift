@@ -62,27 +62,26 @@ extension WorkingTree {
     }
   }
 
-  /// Puts another head in place. Nobody reads or changes the tree meanwhile.
+  /// Puts another head in place. Nobody changes the tree meanwhile, and nobody reads it once the rows change.
   ///
   /// - Parameters:
   ///   - taken: what the cut before the head took; nil if there was none.
   ///   - left: the files that the head takes from names.
   ///   - forgetsReaders: true if what processes had seen counts no more, as after a switch to another history.
-  ///   - body: is given what is pending; shows the rows of the head, and returns what is pending over them, and the
-  ///     versions that new epochs stand for.
+  ///   - body: is given what is pending, and a closure that it calls before the rows of the head are shown; returns
+  ///     what is pending over them, and the versions that new epochs stand for.
   /// - Returns: what was pending before and is pending now.
   /// - Throws: what the closure throws; then the tree is as before.
   package func publish(
     _ taken: TakenCut?, left: [(name: InodeName, number: InodeNumber)], forgetsReaders: Bool,
-    _ body: (Overlay) throws(StoreError) -> (overlay: Overlay, epochs: [Epoch: UInt32])
+    _ body: (Overlay, _ willShow: () -> Void) throws(StoreError) -> (
+      overlay: Overlay, epochs: [Epoch: UInt32]
+    )
   ) throws(StoreError) -> (before: Overlay, after: Overlay) {
     try writing.withLock { _ throws(StoreError) in
-      let before = state { state in
-        state.isPublishing = true
-        return state.overlay
-      }
+      let before = state { $0.overlay }
       defer { state { $0.isPublishing = false } }
-      let new = try body(before)
+      let new = try body(before) { state { $0.isPublishing = true } }
       state { state in
         if let taken { state.noteTaken(taken) }
         for (name, number) in left { state.writers.leave(name, by: number) }

@@ -89,9 +89,10 @@ final class Checkout: @unchecked Sendable {
     let record = head.record
     let pending = try tree.publish(
       record.taken, left: difference.left, forgetsReaders: head.leavesHistory
-    ) { pending throws(StoreError) in
+    ) { pending, willShow throws(StoreError) in
       let new = try follow(head, difference, pending)
       let epochs = record.epochs(after: pending.epoch, head: head.version?.number)
+      willShow()
       try StoreError.wrappingBase { () throws(BaseError) in try recorded.publish() }
       journal.settle(
         record.cut, isCommitted: true, epochs: epochs, OverlayEdits(from: pending, to: new))
@@ -116,6 +117,26 @@ final class Checkout: @unchecked Sendable {
     return Attributes.Time(seconds: time.seconds, nanoseconds: time.nanoseconds)
   }
 
+  /// Gives directories that the head brings the numbers of those that programs made of the same names since the rows
+  /// were prepared: two directories of one name are one.
+  private func takeDirectories(of overlay: Overlay) throws(BaseError) {
+    let rows = recorded.prepared
+    var made: [(stamp: ChangeStamp, place: InodeName, number: InodeNumber)] = []
+    for place in overlay.sinceCut.places {
+      guard let change = overlay.changes[place], change.isDirectory, let number = change.inode,
+        try rows.inode(number) == nil
+      else { continue }
+      made.append((change.stamp, place, number))
+    }
+    // One that is in another was made after that.
+    for (_, place, number) in made.sorted(by: { $0.stamp < $1.stamp }) {
+      guard let there = try rows.child(of: place.directory, named: place.name)?.inode,
+        there.record.isDirectory, overlay.nodes[there.number] == nil
+      else { continue }
+      try recorded.renumber(there.number, to: number)
+    }
+  }
+
   /// Returns what is pending over the rows that were prepared.
   private func follow(
     _ head: Head, _ difference: HeadDifference, _ pending: Overlay
@@ -123,6 +144,7 @@ final class Checkout: @unchecked Sendable {
     var overlay = pending
     let now = Self.now
     try StoreError.wrappingBase { () throws(BaseError) in
+      try takeDirectories(of: overlay)
       // Files that lose their last name live on for who holds them.
       for (_, number) in difference.left where tree.isHeld(number) {
         guard overlay.nodes[number] == nil else { continue }
