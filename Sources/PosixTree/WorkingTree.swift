@@ -25,16 +25,20 @@ package final class WorkingTree: Sendable {
   let numbers: any NumberAllotting
   let head: any HeadReading
   package let defaults: AttributeDefaults
+  /// Brings the recorded tree's rows to the disk.
+  let syncRows: RowsSync
   /// Held by whoever changes the overlay or the recorded tree.
   // A state of no size would share its address with a field, which the thread sanitizer takes for a race.
   let writing = Monitor(false)
   private let memory: Monitor<TreeState>
 
-  /// Creates a tree over what the journal had; `epochs` are the versions that epochs stand for.
+  /// Creates a tree over what the journal had; `epochs` are the versions that epochs stand for. `syncRows` is called
+  /// from any thread, also while the rows of another head are prepared.
   package init(
     base: any Base & CookieSource, overlay: Overlay, epochs: [Epoch: UInt32] = [:],
     journal: any ChangeJournal, contents: any ContentReading, head: any HeadReading,
-    numbers: any NumberAllotting, defaults: AttributeDefaults
+    numbers: any NumberAllotting, defaults: AttributeDefaults,
+    syncRows: @escaping RowsSync = {}
   ) {
     self.base = base
     self.journal = journal
@@ -42,6 +46,7 @@ package final class WorkingTree: Sendable {
     self.head = head
     self.numbers = numbers
     self.defaults = defaults
+    self.syncRows = syncRows
     memory = Monitor(TreeState(overlay: overlay, epochs: epochs))
   }
 

@@ -85,6 +85,10 @@ extension RecordedTree {
     guard state.storeID == origin.storeID else { throw .damaged("\(path) is of another store") }
     let rows = TreeRows(database, hashKey: state.hashKey)
     let tree = RecordedTree(path: path, rows: rows, state: state)
+    try accessing {
+      guard let last = try rows.lastNumber() else { return }
+      try origin.numbers.skip(through: last)
+    }
     let head = origin.head
     if state.version == head.version, state.root == head.view.map.root, state.cut == head.cut {
       return (tree, .current)

@@ -189,6 +189,19 @@ package final class RecordedTree: Base, CookieSource {
     writer.withLock { $0.loan }.rows.database.emptyLog()
   }
 
+  /// Brings to the disk all rows that were published: from then on no power failure takes them.
+  ///
+  /// - Throws: ``BaseError/system(_:)`` if they may not be on the disk.
+  /// - Concurrency: any thread, also while rows are prepared.
+  package func syncLog() throws(BaseError) {
+    let log = path + "-wal"
+    try accessing {
+      // Its frames count by their checksums, so the file itself need not be written.
+      guard try FileSystem.exists(log) else { return }
+      try File.regular(log, .readWrite).syncData()
+    }
+  }
+
   /// Copies a write-ahead log that became long into the file.
   package func shortenLog() {
     let database = writer.withLock { $0.loan }.rows.database

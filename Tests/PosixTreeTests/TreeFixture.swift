@@ -101,7 +101,7 @@ final class MemoryJournal: ChangeJournal {
   var instant: JournalInstant { JournalInstant(number: 0, end: 0, appended: 0) }
 
   func renew(
-    isForced: Bool, _ image: () -> JournalImage, adopt: (ExtentMoves) -> Void
+    isForced: Bool, _ image: () throws(StoreError) -> JournalImage, adopt: (ExtentMoves) -> Void
   ) throws(StoreError) -> [String] { [] }
 }
 

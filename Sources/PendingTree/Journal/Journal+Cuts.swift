@@ -42,6 +42,15 @@ extension Journal {
     try sync()
   }
 
+  /// Notes that the store has a cut which cannot end yet, since the recorded tree could not be written: nothing
+  /// waits for its end any more, and the journal is not begun anew before.
+  package func noteOwed(_ cut: UInt64) {
+    state.withLock { s in
+      if case .taking(cut) = s.cut { s.cut = .owed(cut) }
+    }
+    state.broadcast()
+  }
+
   /// Records the end of a cut, and the overlay as it is laid over what is recorded then.
   ///
   /// The caller makes the edits its own before anything else is appended. Where they cannot be written nothing

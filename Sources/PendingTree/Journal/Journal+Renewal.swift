@@ -46,9 +46,10 @@ extension Journal {
   }
 
   /// True if the journal is to be begun anew: nothing is recorded before, or it has grown. What is recorded now
-  /// keeps it from growing for ever, so `atRest` asks whether a cut has just ended.
+  /// keeps it from growing for ever, so `atRest` asks whether a cut has just ended. False while a cut is owed.
   package func needsRenewal(atRest: Bool) -> Bool {
     state.withLock { s in
+      if case .owed = s.cut { return false }
       if s.phase.stop != nil { return true }
       return s.file.isOverdue || atRest && s.file.isGrown
     }
@@ -61,19 +62,26 @@ extension Journal {
   ///
   /// - Parameters:
   ///   - isForced: asks the disk at once, also where it is left alone for some seconds since it failed.
-  ///   - image: is called once, without a lock of the journal; gives the overlay and the instant it is of.
+  ///   - image: is called once, without a lock of the journal; gives the overlay and the instant it is of, and
+  ///     brings to the disk what the recorded tree has been given since the journal was begun.
   ///   - adopt: is called if bytes went to other places, without a lock of the journal; the owner applies the
   ///     moves to its overlay.
   /// - Returns: the files of which bytes could not be read back, in words.
-  /// - Throws: ``StoreError/system(_:)``. Then the journal takes records if it did before.
+  /// - Throws: ``StoreError/system(_:)``, ``StoreError/busy(_:)`` while a cut is owed (``noteOwed(_:)``), and what
+  ///   `image` throws. Then the journal takes records if it did before.
   /// - Complexity: O(pending changes), and two syncs. Changes are appended meanwhile.
   package func renew(
-    isForced: Bool = false, _ image: () -> JournalImage, adopt: (ExtentMoves) -> Void
+    isForced: Bool = false, _ image: () throws(StoreError) -> JournalImage,
+    adopt: (ExtentMoves) -> Void
   ) throws(StoreError) -> [String] {
     let stop = try beginRenewal(isForced: isForced)
-    let result: Result<[String], SystemError>
-    do throws(SystemError) {
-      result = .success(try rewrite(image(), after: stop, adopt: adopt))
+    let result: Result<[String], StoreError>
+    do throws(StoreError) {
+      let image = try image()
+      result = .success(
+        try StoreError.wrapping { () throws(SystemError) in
+          try rewrite(image, after: stop, adopt: adopt)
+        })
     } catch {
       result = .failure(error)
     }
@@ -82,7 +90,7 @@ extension Journal {
       if case .failure = result, s.phase.stop != nil { s.retry.failed() }
     }
     state.broadcast()
-    let losses = try StoreError.wrapping { () throws(SystemError) in try result.get() }
+    let losses = try result.get()
     Reserve.make(in: directory)
     if case .failed? = stop { report("pending changes were written again, and are on the disk") }
     return losses
@@ -92,7 +100,11 @@ extension Journal {
   private func beginRenewal(isForced: Bool) throws(StoreError) -> Stop? {
     // A cut that is only marked goes on: its record names all that it takes.
     let stop: Stop?? = try state.wait { s throws(StoreError) -> Stop?? in
-      if case .taking = s.cut { return nil }
+      switch s.cut {
+      case .taking: return nil
+      case .owed: throw .busy("a version has not been put in place yet")
+      case .none, .marked: break
+      }
       switch s.phase {
       case .syncing, .renewing: return nil
       case .stopped(.failed(let error)) where !isForced && !s.retry.isTime: throw .system(error)

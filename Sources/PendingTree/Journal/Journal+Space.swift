@@ -44,6 +44,9 @@ extension Journal {
     return isAny
   }
 
+  /// Gives back the space that is put aside for a full disk; false where none is.
+  package func giveUpReserve() -> Bool { Reserve.giveUp(in: directory) }
+
   /// The files that nothing is added to; none while it is not sure which journal file the next mount finds.
   private var idle: [UInt32: File] {
     let current = state.withLock { $0.phase.stop == nil ? $0.file.number : nil }

@@ -9,8 +9,9 @@ import Platform
 //   commit the cut.
 // INVARIANT J3 (Journal+Renewal): there is one way to begin anew, `renew`: the image of the overlay in a new
 //   file, synced, renamed. So there is always one whole journal file, the one with the greatest number.
-// INVARIANT J4 (Journal+Renewal): a renewal waits for a cut that is between `taking` and `settled`. A cut that is
-//   only marked goes on over it, but where the renewal has moved bytes the cut begins again.
+// INVARIANT J4 (Journal+Renewal): a renewal waits for a cut that is between `taking` and `settled`, and is refused
+//   while the recorded tree cannot be written, which may last. A cut that is only marked goes on over it, but where
+//   the renewal has moved bytes the cut begins again.
 // INVARIANT J5 (Journal+Space): journal files and staging files are data files: they stay while anything refers
 //   to them, are gathered when they are many, and are punched when a full disk asks.
 // INVARIANT J6 (Journal+Syncing): a file whose sync failed is never written or synced again, and nothing is
@@ -69,6 +70,8 @@ package final class Journal: Sendable {
     case marked(UInt64, file: UInt32)
     /// The store may have committed it.
     case taking(UInt64)
+    /// The store has committed it, and its end waits for the recorded tree, which could not be written.
+    case owed(UInt64)
   }
 
   struct State {

@@ -65,9 +65,10 @@ package protocol ChangeJournal: AnyObject, Sendable {
   ///   - image: is called once; gives the overlay and the instant it is of.
   ///   - adopt: is called if bytes went to other places; the owner applies the moves to its overlay.
   /// - Returns: the files of which bytes could not be read back, in words.
-  /// - Throws: ``StoreError/system(_:)``; then the journal takes records if it did before.
+  /// - Throws: ``StoreError/system(_:)``, ``StoreError/busy(_:)`` while a new head waits for its rows, and what
+  ///   `image` throws; then the journal takes records if it did before.
   func renew(
-    isForced: Bool, _ image: () -> JournalImage, adopt: (ExtentMoves) -> Void
+    isForced: Bool, _ image: () throws(StoreError) -> JournalImage, adopt: (ExtentMoves) -> Void
   ) throws(StoreError) -> [String]
 }
 

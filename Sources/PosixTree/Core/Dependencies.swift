@@ -23,6 +23,9 @@ package protocol ContentReading: AnyObject, Sendable {
   func zeroBytes(_ content: StoredContent) throws(FSError) -> UInt64
 }
 
+/// Brings the recorded tree's rows to the disk.
+package typealias RowsSync = @Sendable () throws(StoreError) -> Void
+
 /// The store's counter of inode numbers.
 package protocol NumberAllotting: AnyObject, Sendable {
   /// Returns a number that was never used.

@@ -40,6 +40,12 @@ struct HandleTable {
     set { if let newValue, handles[number] != nil { handles[number] = newValue } }
   }
 
+  /// The oldest epoch that the program of an open file had seen; nil if none is open.
+  var oldestEpoch: Epoch? {
+    handles.values.lazy.map { file in file.seenBefore.map { min($0, file.opened) } ?? file.opened }
+      .min()
+  }
+
   /// Notes that bytes were written through a handle, or a size was given; nil stands for no handle.
   mutating func noteWrite(through number: HandleNumber?) {
     guard let number, var file = handles[number] else { return }

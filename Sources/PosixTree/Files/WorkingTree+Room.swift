@@ -15,7 +15,8 @@ extension WorkingTree {
     return try body()
   }
 
-  /// Gives the disk back what is dead in data files; false if nothing was.
+  /// Gives the disk back what is dead in data files; false if nothing was. It does not wait for a head whose rows
+  /// cannot be written.
   @discardableResult
   package func makeRoom() -> Bool {
     do throws(StoreError) {
@@ -47,10 +48,14 @@ extension WorkingTree {
   }
 
   private func renew(isForced: Bool) throws(StoreError) -> [String] {
-    try journal.renew(isForced: isForced) {
-      atRest {
+    try journal.renew(isForced: isForced) { () throws(StoreError) in
+      forgetEpochs()
+      let image = atRest {
         JournalImage(overlay: $0.overlay, epochs: $0.epochs, instant: journal.instant)
       }
+      // Numbers that the journal alone knew are in rows since a head took what they were given to (J4).
+      try syncRows()
+      return image
     } adopt: { moves in
       atRest { $0.overlay.apply(moves) }
     }

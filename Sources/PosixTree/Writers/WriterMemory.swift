@@ -39,6 +39,9 @@ struct WriterMemory {
   /// The processes that saved or changed files since the last cut, by the file.
   private var savers: [InodeNumber: Set<Int32>] = [:]
 
+  /// The oldest epoch that a process is remembered with; nil if none is.
+  var oldestEpoch: Epoch? { (Array(recent.oldest.values) + older.oldest.values).min() }
+
   /// The number of pairs, some perhaps twice.
   var count: Int { recent.count + older.count }
 

@@ -41,6 +41,16 @@ final class TreeRows {
     }
   }
 
+  /// Returns the greatest inode number; nil for a tree without rows.
+  ///
+  /// - Complexity: one look-up.
+  func lastNumber() throws(DatabaseError) -> InodeNumber? {
+    let statement = try database.prepared("SELECT max(number) FROM inodes")
+    defer { statement.reset() }
+    guard try statement.step(), !statement.isNull(0) else { return nil }
+    return InodeNumber(UInt64(clamping: statement.integer(0)))
+  }
+
   // MARK: - Entries and inodes
 
   /// Returns the entry of a name.

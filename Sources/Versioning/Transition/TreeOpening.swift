@@ -73,11 +73,12 @@ package struct OpenedWorkingTree: Sendable {
         let state = recorded.state
         return StoredHead.Shown(version: state.version, root: state.root)
       },
-      numbers: StoreNumbers(store), defaults: place.defaults)
+      numbers: StoreNumbers(store), defaults: place.defaults,
+      syncRows: { () throws(StoreError) in
+        try StoreError.wrappingBase { () throws(BaseError) in try recorded.syncLog() }
+      })
     // An earlier program would put a journal aside in which it can read nothing.
     try store.raiseFormat()
-    // The journal that begins now does not know the numbers any more that the rows have.
-    recovery.recorded.emptyLog()
     do throws(FSError) {
       recovery.losses += try tree.renewJournal(isForced: true)
       try tree.collectDataFiles()

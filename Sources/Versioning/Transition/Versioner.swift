@@ -90,6 +90,7 @@ package final class Versioner: Sendable {
       try showOwed()
       try heal()
       var unreadable: [InodeNumber: [FileContent]] = [:]
+      var hasMadeRoom = false
       for _ in 0..<Self.mostAttempts {
         let cut = try CutAttempt(
           nextCut(), request, leavingOut: unreadable, checkout, helper: helper)
@@ -98,8 +99,10 @@ package final class Versioner: Sendable {
           return renewJournal()
         } catch {
           cut.abandon()
-          guard cut.leavesOutMore || cut.isMoved else { throw error }
           unreadable = cut.saves.unreadable
+          if cut.leavesOutMore || cut.isMoved { continue }
+          guard error.isNoSpace, !hasMadeRoom, makeRoom() else { throw error }
+          hasMadeRoom = true
         }
       }
       throw .busy("the journal of pending changes was begun anew in each of many attempts")
@@ -195,6 +198,7 @@ package final class Versioner: Sendable {
       return true
     } catch {
       turn.withLock { $0.owed = head }
+      checkout.journal.noteOwed(head.record.cut)
       report(
         "\(error): the tree goes on showing the version before, until the rows of the new one can be written"
       )
@@ -227,10 +231,21 @@ package final class Versioner: Sendable {
     }
   }
 
+  /// Gives the disk back what a full one can get back; false if there is nothing.
+  private func makeRoom() -> Bool {
+    let isFreed = checkout.tree.makeRoom()
+    return checkout.journal.giveUpReserve() || isFreed
+  }
+
   /// Shows a head that could not be shown before.
   private func showOwed() throws(StoreError) {
     guard let head = turn.withLock({ $0.owed }) else { return }
-    try publish(head, nil)
+    do throws(StoreError) {
+      try publish(head, nil)
+    } catch {
+      guard error.isNoSpace, makeRoom() else { throw error }
+      try publish(head, nil)
+    }
     turn.withLock { $0.owed = nil }
   }
 
@@ -246,12 +261,11 @@ package final class Versioner: Sendable {
     }
   }
 
-  /// Begins the journal anew if it has grown, once the numbers that it alone knows are on the disk.
+  /// Begins the journal anew if it has grown.
   private func renewJournal() {
     guard turn.withLock({ $0.owed == nil }), checkout.journal.needsRenewal(atRest: true) else {
       return
     }
-    checkout.recorded.emptyLog()
     do throws(FSError) {
       for loss in try checkout.tree.renewJournal() { report(loss) }
       try checkout.tree.collectDataFiles()
@@ -259,5 +273,13 @@ package final class Versioner: Sendable {
       // The journal is as it was, and the next transition tries again.
       report("a new journal could not be begun: \(error)")
     }
+  }
+}
+
+extension StoreError {
+  /// True if the disk is full, or the user's part of it.
+  fileprivate var isNoSpace: Bool {
+    guard case .system(let error) = self else { return false }
+    return error.errno == Errno.noSpace || error.errno == Errno.quota
   }
 }

@@ -1,0 +1,75 @@
+import LLVSCore
+import PendingTree
+import PosixTree
+import TestSupport
+import Testing
+import TreeNames
+
+@testable import Versioning
+
+/// The table of the versions that epochs stand for.
+@Suite(.timeLimit(.minutes(1)))
+struct EpochForgettingTests {
+  private let directory: TemporaryDirectory
+  private let work: TreeAtWork
+
+  init() throws {
+    directory = try TemporaryDirectory(inMemory: true)
+    work = try TreeAtWork(directory.path)
+  }
+
+  private func mergeOften() throws {
+    for index in 1...10 {
+      let head = try #require(try work.store.state().head)
+      try work.merge(try work.others(["theirs": "\(index)"], on: head))
+    }
+  }
+
+  @Test("A new journal begins without the epochs that nothing was made in")
+  func forgotten() throws {
+    try work.save("a", "one")
+    try work.cut()
+    try mergeOften()
+    #expect(work.tree.epochs.count > 10)
+    #expect(try work.tree.renewJournal(isForced: true) == [])
+    #expect(work.tree.epochs.count == 1)
+    try work.save("a", "two")
+    try work.cut()
+    try work.check()
+  }
+
+  @Test(
+    "An epoch stays while a change made in it is pending, and the change is made on its version")
+  func pending() throws {
+    try work.save("a", "one")
+    let first = try #require(try work.cut().head?.number)
+    let (_, handle) = try work.open("a")
+    try work.write("ONE", through: handle)
+    let head = try #require(try work.store.state().head)
+    try work.merge(try work.others(["a": "theirs"], on: head))
+    try mergeOften()
+    #expect(try work.tree.renewJournal(isForced: true) == [])
+    #expect(work.tree.epochs.values.contains(first.rawValue))
+    try work.close(handle)
+    let before = work.store.lastNumber
+    try work.cut()
+    #expect(work.opened.losses == [])
+    let made = try #require(try work.store.version(VersionNumber(before + 1)))
+    #expect(made.first == first)
+    try work.check()
+  }
+
+  @Test("An epoch stays while a file is open that a program opened in it")
+  func open() throws {
+    try work.save("a", "one")
+    try work.cut()
+    let opened = work.tree.pending.epoch
+    let (_, handle) = try work.open("a")
+    try mergeOften()
+    #expect(try work.tree.renewJournal(isForced: true) == [])
+    #expect(work.tree.epochs[opened] != nil)
+    try work.close(handle)
+    #expect(try work.tree.renewJournal(isForced: true) == [])
+    #expect(work.tree.epochs[opened] == nil)
+  }
+}
