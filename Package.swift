@@ -209,8 +209,8 @@ let package = Package(
     .testTarget(
       name: "TreeTests",
       dependencies: store + tree + [
-        "AllocationCounter", "Control", "HistoryTree", "ObjectStoreSupport", "RecordedTree",
-        "TestSupport",
+        "AllocationCounter", "Control", "HistoryTree", "KeyValueCRDT", "ObjectStoreSupport",
+        "RecordedTree", "SQLite", "TestSupport",
       ]),
     // Runs the program itself, so it is built with the tests.
     .testTarget(
