@@ -30,4 +30,36 @@ struct WebDAVPeerTests {
     #expect(lines[3].hasPrefix("Nothing new here. far is away: "), "\(lines[3])")
     #expect(lines[4] == "4")
   }
+
+  /// An exchange folder as the original wrote it.
+  private static let original = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent()
+    .appendingPathComponent("StoreTests/Resources/llvs/linear/exchange").path
+
+  @Test(
+    "a folder that a program of the original wrote is read, and gets our versions in its files",
+    .enabled(if: isPossible))
+  func filesOfTheOriginal() throws {
+    let result = try Tool().run(
+      """
+      mkdir served; cp -r '\(Self.original)' served/notes
+      port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+      rclone serve webdav served --addr 127.0.0.1:$port --dir-cache-time 0 2> /dev/null & server=$!
+      trap 'kill $server' EXIT
+      for i in $(seq 100); do (echo > /dev/tcp/127.0.0.1/$port) 2> /dev/null && break; sleep 0.1; done
+      llvs clone http+webdav://127.0.0.1:$port/notes s -q; llvs export head got --store s -q
+      llvs clone served/notes plain -q; llvs export head there --store plain -q
+      diff -r got there && ls got | wc -l
+      echo ours > got/apple-0; llvs import got --store s -q; llvs sync --store s
+      ls served/notes/versions | wc -l; ls served/notes/changes | wc -l
+      llvs sync --store plain -q; llvs export head later --store plain -q; cat later/apple-0
+      """)
+    let before = try FileManager.default.contentsOfDirectory(atPath: "\(Self.original)/versions")
+    let lines = result.output.split(separator: "\n").map(String.init)
+    try #require(lines.count == 5, "\(result.output)")
+    #expect(Int(lines[0]) ?? 0 > 2, "\(lines[0])")
+    #expect(lines[1].hasSuffix("To origin: 1 version."), "\(lines[1])")
+    #expect(lines[2...3] == ["\(before.count + 1)", "\(before.count + 1)"])
+    #expect(lines[4] == "ours")
+  }
 }
