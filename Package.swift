@@ -9,6 +9,10 @@ let isFuzzing = Context.environment["FUZZ"] == "1"
 // LLVS_STRICT=1 makes every warning an error: see mount-scripts/check.
 let isStrict = Context.environment["LLVS_STRICT"] == "1"
 
+// LLVS_TREE=posix builds the mount, commands and the tool on the module PosixTree, not on the older tree of the
+// folder Sources/WorkingTree, which they are to leave.
+let isPosixTree = Context.environment["LLVS_TREE"] == "posix"
+
 // SwiftSyntax as the toolchain brings it, for the macro of LLVSModel: beside the library of Swift that
 // this manifest itself runs on. Nil in a toolchain without it; LLVSModel then has no macro.
 let swiftSyntax: String? = {
@@ -47,7 +51,9 @@ func library(_ name: String, pkgConfig: String, apt: String) -> Target {
 
 // The store, and the tree above it, as targets that use all of them name them.
 let store: [Target.Dependency] = ["LLVSExchange", "LLVSCore", "ObjectStores", "Platform"]
-let tree: [Target.Dependency] = ["WorkingTree", "Grammar", "TreeNames", "Inodes"]
+let posixTree: [Target.Dependency] = ["Versioning", "PosixTree", "RecordedTree", "PendingTree"]
+let tree: [Target.Dependency] =
+  ["MountedTree", "Events", "Grammar", "TreeNames", "Inodes"] + (isPosixTree ? posixTree : [])
 
 let package = Package(
   name: "llvs",
@@ -113,7 +119,12 @@ let package = Package(
         "PosixTree", "RecordedTree", "PendingTree", "Inodes", "TreeNames", "LLVSCore", "Platform",
       ]),
     .target(name: "Grammar", dependencies: ["TreeNames", "LLVSCore", "Platform"]),
-    .target(name: "WorkingTree", dependencies: store + ["TreeNames", "Grammar", "Inodes"]),
+    .target(name: "Events", dependencies: ["Grammar", "TreeNames", "LLVSCore", "Platform"]),
+    .target(
+      name: "MountedTree",
+      dependencies: store + ["TreeNames", "Grammar", "Events", "Inodes"]
+        + (isPosixTree ? posixTree : []),
+      path: isPosixTree ? "Sources/MountedTree" : "Sources/WorkingTree"),
     .target(name: "HistoryTree", dependencies: store + tree),
     .target(name: "Control", dependencies: store + tree + ["HistoryTree", "Documents", "Search"]),
     .target(
@@ -276,6 +287,9 @@ for target in package.targets where target.type != .system {
       // Members come from modules that the file itself imports.
       .enableUpcomingFeature("MemberImportVisibility"),
     ]
+  if isPosixTree {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.define("LLVS_POSIX_TREE")]
+  }
   if isStrict {
     target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
   }

@@ -1,9 +1,9 @@
 import Grammar
 import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 /// Writes a version's tree into a directory as a mount shows it: keys that are no valid names, and
 /// displaced values, have their escaped names.
@@ -218,6 +218,6 @@ struct TreeExport {
   /// Returns the time of the version that stored the bytes, for a file without a recorded time.
   private func storedTime(_ entry: Entry) throws -> Attributes.Time? {
     guard let record = try store.version(entry.storedVersion) else { return nil }
-    return Attributes.Time(referenceTimestamp: record.timestamp)
+    return Attributes.Time(ofVersion: record.timestamp)
   }
 }

@@ -1,10 +1,11 @@
+import Events
 import FuseSession
 import Grammar
 import LLVSCore
 import LLVSMount
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 extension Verb {
   @Sendable static func initialize(_ line: CommandLine, _ console: Console) throws -> ExitCode {

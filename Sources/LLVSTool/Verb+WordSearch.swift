@@ -1,10 +1,10 @@
 import Control
 import Grammar
 import LLVSCore
+import MountedTree
 import Platform
 import Search
 import TreeNames
-import WorkingTree
 
 extension Verb {
   /// Finds files by words.
@@ -126,7 +126,7 @@ extension Verb {
 }
 
 extension LivePlace: SearchedTree {
-  func pendingNames() throws -> [(change: LiveTree.PendingPath.Change, path: [UInt8])] {
+  func pendingNames() throws -> [(change: PendingPath.Change, path: [UInt8])] {
     switch self {
     case .mount(let view):
       let reply = try CommandTarget.mounted(view, store: "").run(["pending"]).text

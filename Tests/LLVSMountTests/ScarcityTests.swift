@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 extension Mounted {
   /// What the system may run short of, or turn back: descriptors, and the clock.

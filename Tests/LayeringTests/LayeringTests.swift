@@ -71,17 +71,32 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
     "An index of words follows from versions and is part of none."
   ),
   (
-    "WorkingTree", ["Grammar", "TreeNames", "Inodes", "LLVSExchange", "LLVSCore", "Platform"],
+    "Events", ["Grammar", "TreeNames", "LLVSCore", "Platform"],
+    "A store's log is written and read without a tree at hand."
+  ),
+  (
+    "WorkingTree",
+    ["Events", "Grammar", "TreeNames", "Inodes", "LLVSExchange", "LLVSCore", "Platform"],
     "The working tree is tested without a mount and without commands."
   ),
   (
-    "HistoryTree", ["WorkingTree", "Grammar", "TreeNames", "Inodes", "LLVSCore", "Platform"],
+    "MountedTree",
+    [
+      "Versioning", "PosixTree", "RecordedTree", "PendingTree", "Events", "Grammar", "TreeNames",
+      "Inodes", "LLVSCore", "Platform",
+    ],
+    "The working tree is opened and goes on to new heads without a mount and without commands."
+  ),
+  (
+    "HistoryTree",
+    ["MountedTree", "Events", "Grammar", "TreeNames", "Inodes", "LLVSCore", "Platform"],
     "`.llvs` asks for commands through closures that it is given."
   ),
   (
     "Control",
     [
-      "Documents", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "Inodes", "LLVSExchange",
+      "Documents", "HistoryTree", "MountedTree", "Events", "Grammar", "TreeNames", "Inodes",
+      "LLVSExchange",
       "LLVSCore", "ObjectStores", "Search", "Platform",
     ],
     "Commands work on a tree that nobody need have mounted."
@@ -89,26 +104,32 @@ private let rules: [(module: String, imports: Set<String>, reason: String)] = [
   (
     "LLVSMount",
     [
-      "Control", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "Inodes", "FuseSession",
+      "Control", "HistoryTree", "MountedTree", "Events", "Grammar", "TreeNames", "Inodes",
+      "FuseSession",
       "LLVSExchange", "LLVSCore", "ObjectStores", "Platform",
     ], "Only the mount knows both the kernel and the tree."
   ),
   (
     "Reports",
-    ["HistoryTree", "WorkingTree", "Grammar", "TreeNames", "LLVSCore", "Platform", "CZlib"],
+    [
+      "HistoryTree", "MountedTree", "Events", "Grammar", "TreeNames", "Inodes", "LLVSCore",
+      "Platform",
+      "CZlib",
+    ],
     "What a log or a difference says is found without a terminal to print it on."
   ),
   (
     "Web",
     [
-      "Reports", "Control", "HistoryTree", "WorkingTree", "Grammar", "TreeNames", "LLVSCore",
+      "Reports", "Control", "HistoryTree", "MountedTree", "Events", "Grammar", "TreeNames",
+      "LLVSCore",
       "Platform", "CMicrohttpd",
     ], "The page is served without a terminal, and runs commands through functions it is given."
   ),
   (
     "LLVSTool",
     [
-      "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "WorkingTree",
+      "Web", "Reports", "LLVSMount", "Control", "Documents", "HistoryTree", "MountedTree", "Events",
       "Grammar", "TreeNames", "FuseSession", "LLVS", "LLVSExchange", "LLVSCore", "ObjectStores",
       "KeyValueCRDT", "RecordedTree", "PendingTree", "Inodes", "Search", "SQLite", "Platform",
     ], "The tool stands on top of everything."
@@ -135,7 +156,8 @@ private let outside: [String: Set<String>] = [
   "Synchronization": [
     "Platform", "ObjectStores", "KeyValueCRDT", "LLVSCore", "LLVSExchange", "LLVSUtilities", "LLVS",
     "LLVSModel", "TreeNames",
-    "Grammar", "RecordedTree", "PosixTree", "WorkingTree", "HistoryTree", "Control", "Reports",
+    "Grammar", "RecordedTree", "PosixTree", "WorkingTree", "MountedTree", "HistoryTree", "Control",
+    "Reports",
     "FuseSession",
     "LLVSMount", "Web", "LLVSTool",
   ],

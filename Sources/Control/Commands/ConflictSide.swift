@@ -1,8 +1,8 @@
 import Grammar
 import HistoryTree
 package import LLVSCore
+import MountedTree
 import TreeNames
-import WorkingTree
 
 /// The author, machine and time of one side of a conflict.
 package struct ConflictSide: Sendable {
@@ -23,7 +23,7 @@ package struct ConflictSide: Sendable {
     }
     version = record.name
     author = Author(try store.metadata(of: record))
-    let time = Attributes.Time(referenceTimestamp: record.timestamp)
+    let time = Attributes.Time(ofVersion: record.timestamp)
     // Times go some centuries further than nanoseconds in 64 bits do.
     let seconds = min(max(time.seconds, -9_000_000_000), 9_000_000_000)
     self.time = seconds * 1_000_000_000 + Int64(time.nanoseconds)

@@ -1,7 +1,8 @@
+import Events
 import Grammar
 import LLVSCore
 import LLVSExchange
-import WorkingTree
+import MountedTree
 
 extension ControlService {
   /// Takes over the bundles of a writer whose device is lost: from now on this store keeps them few, and

@@ -1,8 +1,9 @@
 import Documents
+package import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 package import TreeNames
-import WorkingTree
 
 /// The extended attributes that tell what a file is in the documents of its directory.
 private enum DocumentAttribute: String {
@@ -27,11 +28,11 @@ extension ControlService {
   /// - Throws: ``FSError/noData`` for a file that is no value of a document.
   /// - Complexity: O(the file's bytes) for the type of one that can be a text.
   package func documentAttribute(
-    _ name: [UInt8], of inode: UInt64
+    _ name: [UInt8], of number: InodeNumber
   ) throws(FSError) -> [UInt8]? {
     guard let attribute = DocumentAttribute(name) else { return nil }
-    guard try tree.getattr(inode).kind == .regular else { throw .noData }
-    let key = Key(bytes: try tree.getxattr(inode, Array("user.llvs.key".utf8)))
+    guard try tree.files.status(of: number).kind == .regular else { throw .noData }
+    let key = Key(bytes: try tree.files.getxattr(number, Array("user.llvs.key".utf8)))
     let head: VersionNumber?
     let directory: DocumentDirectory?
     do throws(StoreError) {
@@ -44,7 +45,7 @@ extension ControlService {
     switch attribute {
     case .scope: return value.scope
     case .key: return value.key
-    case .type: return Array(try documentType(of: inode).word.utf8)
+    case .type: return Array(try documentType(of: number).word.utf8)
     case .dots:
       guard let head else { throw .noData }
       let lines = try FSError.wrapping { () throws(StoreError) in
@@ -69,24 +70,24 @@ extension ControlService {
     return directories
   }
 
-  private func documentType(of inode: UInt64) throws(FSError) -> DocumentType {
+  private func documentType(of number: InodeNumber) throws(FSError) -> DocumentType {
     var attributes = Attributes()
     for name in [DocumentType.attribute, DocumentType.mediaAttribute] {
       do throws(FSError) {
         attributes.extended.append(
-          Attributes.Extended(name: name, value: try tree.getxattr(inode, name)))
+          Attributes.Extended(name: name, value: try tree.files.getxattr(number, name)))
       } catch {
         guard case .noData = error else { throw error }
       }
     }
     // The bytes of most blobs tell nothing about the type.
     if DocumentType.type(of: [], attributes) == .blob { return .blob }
-    let length = try tree.getattr(inode).size
+    let length = try tree.files.status(of: number).size
     guard length <= Self.longestTyped else { throw .fileTooBig }
     var bytes = [UInt8](repeating: 0, count: Int(length))
     do {
       let count = try bytes.withUnsafeMutableBytes {
-        try tree.read(inode, at: 0, into: $0, accessing: false)
+        try tree.files.read(number, at: 0, into: $0, accessing: false)
       }
       return DocumentType.type(of: Array(bytes.prefix(count)), attributes)
     } catch let error as FSError {

@@ -1,10 +1,11 @@
+import Events
 package import Grammar
 package import LLVSCore
 import LLVSExchange
+import MountedTree
 import ObjectStores
 import Platform
 import TreeNames
-import WorkingTree
 
 extension ControlService {
   enum Half { case retrieve, send }

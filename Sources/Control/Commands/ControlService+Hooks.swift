@@ -1,13 +1,14 @@
+import Events
 import Grammar
 import LLVSCore
+import MountedTree
 import TreeNames
-import WorkingTree
 
 // When the commands of on-version, on-conflict and on-sync are run.
 
 extension ControlService {
   /// Looks at what a transition came to; called while others wait for theirs, so it only notes it.
-  func noteTransition(_ outcome: Versioner.Outcome) {
+  func noteTransition(_ outcome: CutOutcome) {
     guard let head = outcome.head, head.number != outcome.before else { return }
     let (before, settings) = (outcome.before, settings)
     if outcome.isNew, !settings.onVersion.isEmpty {

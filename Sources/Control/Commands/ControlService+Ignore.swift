@@ -1,7 +1,9 @@
+import Events
 package import Grammar
+import Inodes
 import LLVSCore
+import MountedTree
 import TreeNames
-import WorkingTree
 
 extension ControlService {
   /// Returns the text of the store's own ignore patterns.
@@ -21,7 +23,7 @@ extension ControlService {
         transaction.set(IgnorePatterns.settingName, to: text)
       }
     }
-    tree.setIgnore(IgnorePatterns(text))
+    tree.files.setIgnore(IgnorePatterns(text))
   }
 
   /// Adds patterns to the store's own; without any, lists these.
@@ -69,7 +71,10 @@ extension ControlService {
           try TreeView(map: store.map(of: record)).find(path: path)
         } ?? nil
       }
-      let reason = tree.reasonToIgnore(path, isDirectory: try isDirectory(path))
+      let isDirectory = try isDirectory(path)
+      let reason = try inTree { () throws(FSError) in
+        try tree.files.reasonToIgnore(TreePath(path), isDirectory: isDirectory)
+      }
       let file = reason.map { Self.file(of: $0) }
       let state = found == nil ? reason == nil ? "new" : "ignored" : "versioned"
       let pattern = reason.flatMap { reason in "\(file ?? ""), line \(reason.line)" }
@@ -103,13 +108,13 @@ extension ControlService {
   /// True if a directory stands at a path of the tree.
   private func isDirectory(_ path: [UInt8]) throws(ControlError) -> Bool {
     try inTree { () throws(FSError) in
-      var inode = LiveTree.rootInode
+      var number = InodeNumber.root
       var isDirectory = true
       for name in path.split(separator: 0x2F) {
         do throws(FSError) {
-          let status = try tree.lookup(inode, Array(name))
-          tree.forget(status.node, count: 1)
-          (inode, isDirectory) = (status.node, status.kind == .directory)
+          let status = try tree.files.lookup(number, FileName(name))
+          tree.files.forget(status.number, count: 1)
+          (number, isDirectory) = (status.number, status.kind == .directory)
         } catch .noEntry {
           return false
         } catch .notDirectory {
@@ -159,7 +164,10 @@ extension ControlService {
       }
       var isDirectory = false
       if case .directory? = found { isDirectory = true }
-      if tree.reasonToIgnore(path, isDirectory: isDirectory) == nil {
+      let reason = try inTree { () throws(FSError) in
+        try tree.files.reasonToIgnore(TreePath(path), isDirectory: isDirectory)
+      }
+      if reason == nil {
         guard !path.contains(0x0A) else {
           throw ControlError(.grammar, "no pattern can name \(shown): it has a line end")
         }
@@ -201,7 +209,7 @@ extension ControlService {
 
   private func remove(
     _ items: [KeptItem], at seen: VersionNumber, _ names: String, _ context: CommandContext
-  ) throws(ControlError) -> Versioner.Outcome {
+  ) throws(ControlError) -> CutOutcome {
     try move(.untracked(names), context) { (transaction, head) throws(StoreError) in
       guard head == seen, let record = try transaction.version(seen) else {
         throw .busy("another version was made meanwhile; try again")

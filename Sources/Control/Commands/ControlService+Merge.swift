@@ -1,8 +1,9 @@
+import Events
 import Grammar
 import HistoryTree
 import LLVSCore
+import MountedTree
 import TreeNames
-import WorkingTree
 
 /// The outcome of a merge command.
 struct MergeSummary {
@@ -176,7 +177,7 @@ extension ControlService {
     var left: [HistoryNode] = []
     var merges = 0
     var done: MergeReport?
-    var outcome: Versioner.Outcome
+    var outcome: CutOutcome
     repeat {
       outcome = try move(.merge, context) { (transaction, head) throws(StoreError) in
         before = head
@@ -283,7 +284,7 @@ extension ControlService {
   }
 
   private func merged(
-    _ outcome: Versioner.Outcome, _ summary: inout MergeSummary, from before: VersionNumber?
+    _ outcome: CutOutcome, _ summary: inout MergeSummary, from before: VersionNumber?
   ) -> CommandResult {
     let hasMoved = outcome.head.map { $0.number != before } ?? false
     if summary.heads > 0, let head = outcome.head?.number {

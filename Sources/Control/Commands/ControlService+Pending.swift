@@ -1,6 +1,8 @@
 package import Grammar
+import Inodes
+import LLVSCore
+import MountedTree
 import TreeNames
-import WorkingTree
 
 extension ControlService {
   /// The most changes in a list: callers work on each of them.
@@ -13,12 +15,13 @@ extension ControlService {
 
   /// Lists the changes that are in no version yet.
   func pendingPaths() throws(ControlError) -> CommandResult {
-    guard let pending = tree.pendingPaths(atMost: Self.pendingLimit) else {
-      throw Self.tooManyPending
+    let found = try inTree { () throws(FSError) in
+      try tree.files.pendingPaths(atMost: Self.pendingLimit)
     }
+    guard let pending = found else { throw Self.tooManyPending }
     let lines = pending.map { item in
       String(UnicodeScalar(item.change.rawValue)) + " "
-        + PrintableText.text(item.path)
+        + PrintableText.text(item.path.bytes)
         + (item.isDirectory ? "/" : "")
     }
     return CommandResult(

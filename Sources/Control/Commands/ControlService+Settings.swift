@@ -1,8 +1,9 @@
+import Events
 import Grammar
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 extension ControlService {
   /// Changes settings: all of them or none.
@@ -30,7 +31,7 @@ extension ControlService {
         return state.settings
       }
     }
-    tree.lock.withLock { _ in tree.settings = settings }
+    tree.storeSettings = settings
     versioner.noteSettings()
     // The reply has the requested values, even if another handle has changed them since.
     let changed = assignments.map { "\($0.name.rawValue)=\(scratch.text(of: $0.name))" }

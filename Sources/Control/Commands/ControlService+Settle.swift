@@ -1,8 +1,9 @@
+import Events
 package import Grammar
 import HistoryTree
 package import LLVSCore
+import MountedTree
 import TreeNames
-import WorkingTree
 
 // Settling: versions that record a conflict as settled, or that hold a text which a user made from
 // its sides.
@@ -76,7 +77,7 @@ extension ControlService {
         + "under the name \(String(decoding: value.path, as: UTF8.self))")
   }
 
-  private func settled(_ paths: [[UInt8]], _ outcome: Versioner.Outcome) -> CommandResult {
+  private func settled(_ paths: [[UInt8]], _ outcome: CutOutcome) -> CommandResult {
     let name = outcome.head?.name ?? "-"
     log.add("settle", "\(name) \(Self.names(paths))")
     return CommandResult(

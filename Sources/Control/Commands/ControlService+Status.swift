@@ -1,8 +1,9 @@
+import Events
 package import Grammar
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 extension ControlService {
   /// The state of the store, for people and for programs.
@@ -41,7 +42,7 @@ extension ControlService {
     describeArbiter(&lines, &fields)
     describeReserve(&lines, &fields)
     describeWithheld(&lines, &fields)
-    let refusal = tree.journal.refusal
+    let refusal = tree.refusal
     if let refusal { lines.append(("journal", refusal)) }
     fields.append(ReplyField("refusal", refusal.map { .text($0) } ?? .null))
     describeLast(&lines, &fields)

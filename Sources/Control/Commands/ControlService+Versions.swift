@@ -1,15 +1,16 @@
+import Events
 package import Grammar
 import HistoryTree
 package import LLVSCore
+import MountedTree
 import TreeNames
-import WorkingTree
 
 extension ControlService {
   /// Makes a version of saved changes, then moves the head.
   func move(
     _ reason: HeadReason, _ context: CommandContext,
     _ goOn: (WriteTransaction, VersionNumber?) throws(StoreError) -> VersionNumber?
-  ) throws(ControlError) -> Versioner.Outcome {
+  ) throws(ControlError) -> CutOutcome {
     try context.check()
     return try translating { () throws(StoreError) in
       try versioner.transition(.command, headReason: reason) {
@@ -25,7 +26,7 @@ extension ControlService {
   /// Makes a version of all saved changes, so that the next move is a separate entry in the log of
   /// heads.
   @discardableResult
-  func cut(message: String? = nil) throws(ControlError) -> Versioner.Outcome {
+  func cut(message: String? = nil) throws(ControlError) -> CutOutcome {
     try translating { () throws(StoreError) in try versioner.cut(.command, message: message) }
   }
 
@@ -34,8 +35,8 @@ extension ControlService {
     var text = outcome.cut.map { "\($0.name) \(outcome.summary.text)" } ?? "nothing to commit"
     let unsaved = outcome.allUnsaved
     if !unsaved.isEmpty { text += "; not saved yet: \(Self.names(unsaved))" }
-    if !outcome.unreadable.isEmpty {
-      text += "; damaged, in no version: \(Self.names(outcome.unreadable))"
+    if !outcome.damagedPaths.isEmpty {
+      text += "; damaged, in no version: \(Self.names(outcome.damagedPaths))"
     }
     return CommandResult(
       text,
@@ -43,7 +44,7 @@ extension ControlService {
         ReplyField("version", outcome.cut.map { .text($0.name) } ?? .null),
         ReplyField("changed", outcome.summary.changed), ReplyField("new", outcome.summary.new),
         ReplyField("removed", outcome.summary.removed), ReplyField("unsaved", outcome.allUnsaved),
-        ReplyField("damaged", outcome.unreadable),
+        ReplyField("damaged", outcome.damagedPaths),
       ])
   }
 
@@ -128,8 +129,8 @@ extension ControlService {
       }
     }
     let cut = try cut()
-    guard cut.unsaved.isEmpty else {
-      throw ControlError(.busy, "not saved yet: \(Self.names(cut.unsaved))")
+    guard cut.unsavedPaths.isEmpty else {
+      throw ControlError(.busy, "not saved yet: \(Self.names(cut.unsavedPaths))")
     }
     let outcome = try move(.switched(to: line ?? target), context) {
       (transaction, head) throws(StoreError) in
@@ -147,7 +148,7 @@ extension ControlService {
     return moved(outcome, "on \(PrintableText.text(Array((line ?? found.line).utf8)))")
   }
 
-  func moved(_ outcome: Versioner.Outcome, _ what: String) -> CommandResult {
+  func moved(_ outcome: CutOutcome, _ what: String) -> CommandResult {
     let name = outcome.head?.name
     return CommandResult(
       "\(name ?? "no version") \(what)",

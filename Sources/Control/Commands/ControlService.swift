@@ -1,8 +1,9 @@
+package import Events
 package import Grammar
 package import LLVSCore
+package import MountedTree
 import Platform
 private import Synchronization
-package import WorkingTree
 
 // The commands. Each change of the head is a transition of the versioner, one at a time; everything
 // else runs in parallel.
@@ -60,7 +61,7 @@ package final class ControlService: Sendable {
     self.log = log
     self.opener = opener
     let tree = versioner.tree
-    state = Monitor(State(settings: tree.lock.withLock { _ in tree.settings }))
+    state = Monitor(State(settings: tree.storeSettings))
     hooks = HookRunner(store: tree.store.path, log: log)
     versioner.listen { [weak self] in self?.noteTransition($0) }
   }

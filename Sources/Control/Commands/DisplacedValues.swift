@@ -1,9 +1,9 @@
 package import Grammar
 package import HistoryTree
 package import LLVSCore
+import MountedTree
 import Synchronization
 import TreeNames
-import WorkingTree
 
 /// The values of a head that are displaced by directories with their names. They are computed from
 /// those of another head and the changes since; the store's index keeps the last result.
@@ -36,34 +36,36 @@ final class DisplacedValues: Sendable {
       keys = try view.valuesBehindDirectories()
     }
     known.withLock { $0 = Known(head: head, keys: keys) }
-    var writer = RecordEncoder()
-    writer.put(head.rawValue)
-    writer.put(counted: Array(record.id.rawValue.utf8))
-    writer.put(UInt32(truncatingIfNeeded: keys.count))
-    for key in keys { writer.put(counted: key.bytes) }
-    store.note(Self.indexName, writer.bytes)
+    var note: [UInt8] = []
+    note.append(bigEndian: head.rawValue)
+    note.append(counted: Array(record.id.rawValue.utf8))
+    for key in keys { note.append(counted: key.bytes) }
+    store.note(Self.indexName, note)
     return keys
   }
 
   /// Returns the result in the index; nil if it is about no version of this store.
   private static func stored(in store: Store) throws(StoreError) -> Known? {
-    guard let bytes = store.noted(indexName), let (known, id) = try? decode(bytes),
+    guard let bytes = store.noted(indexName), let (known, id) = decode(bytes),
       try store.version(known.head)?.id == id
     else { return nil }
     return known
   }
 
-  private static func decode(
-    _ bytes: [UInt8]
-  ) throws(RecordDecoder.Malformed) -> (Known, Version.ID) {
-    var reader = RecordDecoder(bytes)
-    let head = VersionNumber(try reader.get(UInt32.self))
-    let id = Version.ID(String(decoding: try reader.getCounted(atMost: 65_536), as: UTF8.self))
-    var keys: [Key] = []
-    for _ in 0..<(try reader.get(UInt32.self)) {
-      keys.append(Key(bytes: try reader.getCounted(atMost: Entry.maximumKeyLength)))
+  private static func decode(_ bytes: [UInt8]) -> (Known, Version.ID)? {
+    bytes.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      guard let head = reader.integer(UInt32.self), let id = reader.counted(atMost: 65_536) else {
+        return nil
+      }
+      var keys: [Key] = []
+      while reader.remaining > 0 {
+        guard let key = reader.counted(atMost: Entry.maximumKeyLength) else { return nil }
+        keys.append(Key(bytes: Array(key)))
+      }
+      let known = Known(head: VersionNumber(head), keys: keys)
+      return (known, Version.ID(String(decoding: id, as: UTF8.self)))
     }
-    return (Known(head: head, keys: keys), id)
   }
 }
 

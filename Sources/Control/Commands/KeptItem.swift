@@ -1,8 +1,8 @@
 import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 /// A file or a directory that leaves the versions and stays in the working tree.
 struct KeptItem: Sendable {
@@ -28,19 +28,19 @@ struct KeptItem: Sendable {
 extension ControlService {
   /// Makes files and directories in the working tree that a version had, where nothing is now.
   func keep(_ items: [KeptItem]) throws(FSError) {
-    var told: [Invalidation] = []
+    var told: [KernelNotice] = []
     defer { versioner.tell(told) }
     for item in items {
-      var parts = item.path.split(separator: 0x2F).map { Array($0) }
+      var parts = item.path.split(separator: 0x2F).map { FileName($0) }
       guard let name = parts.popLast() else { continue }
-      var parent = LiveTree.rootInode
+      var parent = InodeNumber.root
       for part in parts { parent = try directory(part, in: parent, mode: 0o755, &told) }
       if item.isDirectory {
         let mode = item.entry?.attributes.mode ?? 0o755
         _ = try directory(name, in: parent, mode: mode, &told)
       } else if let entry = item.entry {
         try keep(entry, as: name, in: parent)
-        told.append(.entry(parent: parent, name: name))
+        told.append(.name(InodeName(directory: parent, name: name)))
       }
     }
   }
@@ -51,30 +51,30 @@ extension ControlService {
 
   /// Returns a directory's number; makes it if it is not there.
   private func directory(
-    _ name: [UInt8], in parent: UInt64, mode: UInt32, _ told: inout [Invalidation]
-  ) throws(FSError) -> UInt64 {
-    let status: NodeStatus
+    _ name: FileName, in parent: InodeNumber, mode: UInt32, _ told: inout [KernelNotice]
+  ) throws(FSError) -> InodeNumber {
+    let status: InodeStatus
     do throws(FSError) {
-      status = try tree.lookup(parent, name)
+      status = try tree.files.lookup(parent, name)
     } catch .noEntry {
-      status = try tree.makeDirectory(parent, name, mode: mode, caller: caller)
-      told.append(.entry(parent: parent, name: name))
+      status = try tree.files.makeDirectory(parent, name, mode: mode, caller: caller)
+      told.append(.name(InodeName(directory: parent, name: name)))
     }
-    tree.forget(status.node, count: 1)
-    return status.node
+    tree.files.forget(status.number, count: 1)
+    return status.number
   }
 
-  private func keep(_ entry: Entry, as name: [UInt8], in parent: UInt64) throws(FSError) {
+  private func keep(_ entry: Entry, as name: FileName, in parent: InodeNumber) throws(FSError) {
     let mode = entry.attributes.mode ?? 0o644
-    let status: NodeStatus
+    let status: InodeStatus
     do throws(FSError) {
       switch entry.kind {
       case .regular: status = try write(entry, as: name, in: parent, mode: mode)
       case .symlink:
         let target = try bytes(of: entry)
-        status = try tree.makeSymlink(parent, name, target: target, caller: caller)
+        status = try tree.files.makeSymlink(parent, name, target: target, caller: caller)
       default:
-        status = try tree.makeNode(
+        status = try tree.files.makeNode(
           parent, name, kind: entry.kind, mode: mode, device: entry.attributes.device,
           caller: caller)
       }
@@ -82,23 +82,23 @@ extension ControlService {
       // Somebody has written a file of that name meanwhile.
       return
     }
-    defer { tree.forget(status.node, count: 1) }
+    defer { tree.files.forget(status.number, count: 1) }
     for attribute in entry.attributes.extended {
-      try tree.setxattr(status.node, attribute.name, attribute.value, mode: .either)
+      try tree.files.setxattr(status.number, attribute.name, attribute.value)
     }
     var change = StatusChange()
     change.mtime = entry.attributes.mtime
     change.uid = entry.attributes.uid
     change.gid = entry.attributes.gid
     if change.mtime != nil || change.uid != nil || change.gid != nil {
-      _ = try tree.setattr(status.node, change)
+      _ = try tree.files.setattr(status.number, change)
     }
   }
 
   private func write(
-    _ entry: Entry, as name: [UInt8], in parent: UInt64, mode: UInt32
-  ) throws(FSError) -> NodeStatus {
-    let (status, handle) = try tree.create(
+    _ entry: Entry, as name: FileName, in parent: InodeNumber, mode: UInt32
+  ) throws(FSError) -> InodeStatus {
+    let (status, handle) = try tree.files.create(
       parent, name, mode: mode, open: .write, caller: caller)
     var offset: UInt64 = 0
     let buffer = UnsafeMutableRawBufferPointer.allocate(
@@ -107,14 +107,14 @@ extension ControlService {
     do throws(FSError) {
       while offset < entry.stored.length {
         let count = try read(entry, at: offset, into: buffer)
-        try tree.write(handle, at: offset, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        try tree.files.write(handle, at: offset, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         offset += UInt64(count)
       }
     } catch {
-      try? tree.release(handle)
+      try? tree.files.release(handle)
       throw error
     }
-    try tree.release(handle)
+    try tree.files.release(handle)
     return status
   }
 

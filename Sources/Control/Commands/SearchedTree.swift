@@ -1,15 +1,16 @@
 import Grammar
 import HistoryTree
+import Inodes
 package import LLVSCore
+package import MountedTree
 package import Search
-package import WorkingTree
 
 /// A working tree whose files can be searched before a version has them.
 package protocol SearchedTree {
   /// Returns the names that differ from the head.
   ///
   /// - Throws: ``ControlError`` of kind busy if there are too many.
-  func pendingNames() throws -> [(change: LiveTree.PendingPath.Change, path: [UInt8])]
+  func pendingNames() throws -> [(change: PendingPath.Change, path: [UInt8])]
   /// Returns what is at a path; nil if nothing is there.
   func searchedFile(_ path: [UInt8]) throws -> SearchedFile?
   /// Returns the names in a directory, without ignored ones.
@@ -74,10 +75,10 @@ extension SearchPending {
 
 extension LiveTree: SearchedTree {
   package func pendingNames() throws -> [(change: PendingPath.Change, path: [UInt8])] {
-    guard let pending = pendingPaths(atMost: ControlService.pendingLimit) else {
+    guard let pending = try files.pendingPaths(atMost: ControlService.pendingLimit) else {
       throw ControlService.tooManyPending
     }
-    return pending.map { ($0.change, $0.path) }
+    return pending.map { ($0.change, $0.path.bytes) }
   }
 
   package func searchedFile(_ path: [UInt8]) throws -> SearchedFile? {
@@ -87,7 +88,7 @@ extension LiveTree: SearchedTree {
       guard let now = try self.status(at: path), now.kind == .regular else { return nil }
       var bytes = [UInt8](repeating: 0, count: count)
       let length = try bytes.withUnsafeMutableBytes {
-        try read(now.node, at: 0, into: $0, accessing: false)
+        try files.read(now.number, at: 0, into: $0, accessing: false)
       }
       return Array(bytes.prefix(length))
     }
@@ -96,11 +97,11 @@ extension LiveTree: SearchedTree {
   package func searchedNames(in path: [UInt8]) throws -> [[UInt8]] {
     guard let status = try status(at: path), status.kind == .directory else { return [] }
     var names: [[UInt8]] = []
-    for item in try list(status.node).items.dropFirst(2) {
-      let child = path + [0x2F] + item.name
+    for item in try self.names(in: status.number) {
+      let child = path + [0x2F] + item.bytes
       guard let status = try self.status(at: child) else { continue }
-      let state = try getxattr(status.node, Array("user.llvs.state".utf8))
-      if !state.elementsEqual("scratch".utf8) { names.append(item.name) }
+      let state = try files.getxattr(status.number, Array("user.llvs.state".utf8))
+      if !state.elementsEqual("scratch".utf8) { names.append(item.bytes) }
     }
     return names
   }

@@ -1,9 +1,10 @@
+import Events
 import Grammar
 import Inodes
 package import LLVSCore
+package import MountedTree
 import Platform
 import TreeNames
-package import WorkingTree
 
 /// Imports a directory into a store as one version.
 ///
@@ -131,11 +132,12 @@ package struct TreeImport {
         .put(try made(.directory, Attributes(mode: 0o755), parent, nil, number, view, transaction)))
     }
     displaced = parents
-    let above = prefix.lastIndex(of: 0x2F).map { Array(prefix[..<$0]) }
-    try descend(
-      into: directory, at: prefix,
-      ignoring.map { prefix.isEmpty ? $0.ignoreScope(of: []) : $0.ignoreScope(of: above ?? []) },
-      view)
+    let scope = try StoreError.wrapping { () throws(FSError) in
+      try ignoring.map { (tree) throws(FSError) in
+        try tree.files.ignoreScope(of: TreePath(prefix))
+      }
+    }
+    try descend(into: directory, at: prefix, scope, view)
     // The closure works on a copy, since an escaping closure cannot borrow `self`.
     let puller = Puller(source: self, view: view, number: number, transaction: transaction)
     var map = try ValueMap(root: base.root, storage: transaction.nodes, cache: base.cache)
@@ -214,7 +216,9 @@ package struct TreeImport {
     _ above: IgnoreScope, in directory: [UInt8], at path: [UInt8], _ names: [DirectoryName]
   ) throws(StoreError) -> IgnoreScope {
     var scope = above
-    var patterns = path.isEmpty ? nil : ignoring?.ignoreFilePatterns(in: path)
+    var patterns = try StoreError.wrapping { () throws(FSError) in
+      path.isEmpty ? nil : try ignoring?.files.ignorePatterns(in: TreePath(path))
+    }
     if names.contains(where: { $0.bytes == IgnoreScope.fileName && $0.kind == .regular }) {
       let text = try StoreError.wrapping { () throws(SystemError) in
         try File(

@@ -1,7 +1,8 @@
+import Events
 import Grammar
 package import LLVSCore
+import MountedTree
 import Platform
-import WorkingTree
 
 /// Makes versions automatically, and makes pending changes durable: docs/writes.md, rules 2 and 6.
 ///
@@ -28,9 +29,7 @@ package final class Autosaver: Sendable {
   /// - Throws: ``StoreError/system(_:)`` if no thread can be started.
   package func start() throws(StoreError) {
     let tree = service.tree
-    tree.lock.withLock { _ in
-      tree.wake = { [weak self] in self?.wake() }
-    }
+    tree.listenForPending { [weak self] in self?.wake() }
     try StoreError.wrapping { () throws(SystemError) in
       try pendingSync.start()
       try thread.start { [self] in run() }
@@ -75,7 +74,7 @@ package final class Autosaver: Sendable {
         }
         lastError = failed ?? ""
         // Space of removed files is freed now, not only with the next version.
-        if isLow { _ = tree.reclaim() }
+        if isLow { _ = tree.files.makeRoom() }
         if isLow || failed != nil {
           guard thread.sleep(Self.pause, wakes: false) else { return }
         }
@@ -90,7 +89,7 @@ package final class Autosaver: Sendable {
     }
   }
 
-  private func cut(_ reason: LiveTree.CutReason) -> String? {
+  private func cut(_ reason: CutReason) -> String? {
     do throws(StoreError) {
       _ = try service.versioner.cut(reason)
       return nil

@@ -1,7 +1,7 @@
 import LLVSCore
+import MountedTree
 import Synchronization
 import TreeNames
-import WorkingTree
 
 /// A version as a tree of files.
 final class Snapshot: Sendable {
@@ -13,7 +13,7 @@ final class Snapshot: Sendable {
     view = TreeView(map: map)
   }
 
-  var time: Attributes.Time { Attributes.Time(referenceTimestamp: record.timestamp) }
+  var time: Attributes.Time { Attributes.Time(ofVersion: record.timestamp) }
 }
 
 /// The versions that were used lately.
@@ -56,7 +56,7 @@ final class Snapshots: Sendable {
   func time(of number: VersionNumber) throws(FSError) -> Attributes.Time {
     if let found = times.withLock({ $0[number] }) { return found }
     let node = try FSError.wrapping { () throws(StoreError) in try store.graph.node(number) }
-    let time = Attributes.Time(referenceTimestamp: node.timestamp)
+    let time = Attributes.Time(ofVersion: node.timestamp)
     times.withLock { times in
       if times.count >= Self.timeLimit { times = [:] }
       times[number] = time

@@ -1,6 +1,7 @@
+import Events
 import Grammar
 package import LLVSCore
-package import WorkingTree
+package import MountedTree
 
 // Undo and redo over the log of heads.
 //

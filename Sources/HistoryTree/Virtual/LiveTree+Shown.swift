@@ -1,33 +1,47 @@
+package import Inodes
 import LLVSCore
-import Platform
+package import MountedTree
 package import TreeNames
-package import WorkingTree
 
-// Access to the working tree for the tree below `.llvs`.
+// Access to the working tree by paths, for the tree below `.llvs`.
 
 extension LiveTree {
-  /// The head's tree, as the working tree shows it.
-  var shownBase: TreeView { lock.withLock { _ in base } }
-
-  /// The version that the working tree continues from; nil before the first version.
-  var shownHead: VersionNumber? { lock.withLock { _ in head } }
-
-  /// The ignore patterns in force.
-  var shownIgnore: IgnorePatterns { lock.withLock { _ in ignore } }
-
   /// Returns the status of a path; nil if nothing is there.
-  package func status(at path: [UInt8]) throws(FSError) -> NodeStatus? {
-    var found: [NodeStatus] = []
+  package func status(at path: [UInt8]) throws(FSError) -> InodeStatus? {
+    var found: [InodeStatus] = []
     // A look-up count keeps a directory in memory while its names are looked up.
-    defer { for status in found { forget(status.inode, count: 1) } }
+    defer { for status in found { files.forget(status.number, count: 1) } }
     do throws(FSError) {
       for name in path.split(separator: 0x2F) {
-        found.append(try lookup(found.last?.inode ?? Self.rootInode, Array(name)))
+        found.append(try files.lookup(found.last?.number ?? .root, FileName(name)))
       }
     } catch .noEntry, .notDirectory, .nameTooLong {
       // A path of history need not exist any more.
       return nil
     }
     return found.last
+  }
+
+  /// Returns the names in a directory.
+  package func names(in number: InodeNumber) throws(FSError) -> [FileName] {
+    let listing = try files.openDirectory(number)
+    var names: [FileName] = []
+    var cookie = EntryCookie.start
+    while let last = try page(of: listing, after: cookie, &names) { cookie = last }
+    return names
+  }
+
+  /// Adds the next names of a listing, and returns the cookie of the last one; nil at the end.
+  private func page(
+    of listing: DirectoryListing, after cookie: EntryCookie, _ names: inout [FileName]
+  ) throws(FSError) -> EntryCookie? {
+    let page = try files.list(listing, after: cookie)
+    names += page.map(\.name)
+    return page.last?.cookie
+  }
+
+  /// Returns a path of an inode; nil for one that has none.
+  func path(of number: UInt64) -> [UInt8]? {
+    (try? files.path(of: InodeNumber(number)))??.bytes
   }
 }

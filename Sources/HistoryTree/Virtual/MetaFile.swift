@@ -1,8 +1,9 @@
+import Events
 import Inodes
 package import LLVSCore
+import MountedTree
 import Synchronization
 package import TreeNames
-import WorkingTree
 
 /// An open file below `.llvs`.
 ///
@@ -114,8 +115,17 @@ package final class MetaFile: Sendable {
   /// - Throws: ``FSError/noDevice`` if there is none, ``FSError/invalid`` if the file is no value.
   package func seek(from offset: UInt64, toData: Bool) throws(FSError) -> UInt64 {
     guard case .value(let stored, _, _) = source else { throw .invalid }
-    return try tree.live.seek(
-      FileContent(stored: stored), from: offset, toData: toData)
+    guard offset < stored.length else { throw .noDevice }
+    var at = offset
+    while at < stored.length {
+      let run = try FSError.wrapping { () throws(StoreError) in
+        try tree.store.contents.run(stored, at: at)
+      }
+      if run.isHole != toData { return at }
+      at = run.end
+    }
+    if toData { throw .noDevice }
+    return stored.length
   }
 
   /// True if saving the file changes the store. It may then wait for a command or make a version,

@@ -1,16 +1,16 @@
 import LLVSCore
-package import WorkingTree
+package import MountedTree
 
 /// The node that a name below `.llvs` leads to.
 package struct MetaEntry: Sendable {
   /// The node's attributes.
-  package var status: NodeStatus
+  package var status: InodeStatus
   /// Neither the name nor the node ever changes: the kernel may cache both for ever.
   package var isLasting: Bool
   /// True for a control file, which executes commands.
   package var isControl: Bool
 
-  init(status: NodeStatus, isLasting: Bool, isControl: Bool = false) {
+  init(status: InodeStatus, isLasting: Bool, isControl: Bool = false) {
     self.status = status
     self.isLasting = isLasting
     self.isControl = isControl

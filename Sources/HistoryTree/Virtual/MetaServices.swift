@@ -1,6 +1,6 @@
+package import Events
 package import LLVSCore
 package import TreeNames
-package import WorkingTree
 
 /// The services of the rest of the program that `.llvs` shows and uses.
 ///

@@ -1,8 +1,8 @@
 import Inodes
 import LLVSCore
+import MountedTree
 import Synchronization
 import TreeNames
-import WorkingTree
 
 // Access to history. Files with facts about the whole tree (status, log, conflicts, peers, the
 // texts of versions) are readable by the user who mounted alone. Files and directories of a version
@@ -61,8 +61,8 @@ extension MetaTree {
   /// Narrows the status of the top of a version, seen from a subdirectory, by the directories above
   /// it in that version.
   func narrowed(
-    _ status: NodeStatus, _ number: VersionNumber, _ path: [UInt8]
-  ) throws(FSError) -> NodeStatus {
+    _ status: InodeStatus, _ number: VersionNumber, _ path: [UInt8]
+  ) throws(FSError) -> InodeStatus {
     var permissions = Permissions(uid: status.uid, gid: status.gid, mode: status.mode)
     for above in try self.permissions(above: path, in: number) {
       permissions = permissions.narrowed(bySearchOf: above)

@@ -1,8 +1,8 @@
 import Inodes
 import LLVSCore
+package import MountedTree
 import Platform
 package import TreeNames
-package import WorkingTree
 
 // Changes: those in writable directories, and the refusal of all others before anything has
 // changed.
@@ -126,7 +126,7 @@ extension MetaTree {
   ///   ``FSError/crossDevice``.
   package func rename(
     _ fromParent: UInt64, _ from: [UInt8], _ toParent: UInt64, _ to: [UInt8],
-    mode: LiveTree.RenameMode
+    mode: RenameMode
   ) throws(FSError) {
     guard Self.owns(fromParent), Self.owns(toParent) else { throw .readOnly }
     let source = try nodes.node(fromParent)
@@ -143,7 +143,7 @@ extension MetaTree {
   /// - Throws: ``FSError/readOnly`` in history, ``FSError/notPermitted`` elsewhere.
   package func setattr(
     _ inode: UInt64, _ change: StatusChange, through handle: MetaFile? = nil
-  ) throws(FSError) -> NodeStatus {
+  ) throws(FSError) -> InodeStatus {
     let node = try nodes.node(inode)
     switch node.content {
     case .control:

@@ -1,4 +1,5 @@
 import LLVSCore
+import MountedTree
 import Platform
 import Synchronization
 import TreeNames

@@ -1,4 +1,5 @@
 import LLVSCore
+import MountedTree
 import TreeNames
 
 // `history/PATH/V`: the distinct revisions of one value, each named after the version that first

@@ -1,4 +1,5 @@
 import LLVSCore
+import MountedTree
 import Synchronization
 import TreeNames
 

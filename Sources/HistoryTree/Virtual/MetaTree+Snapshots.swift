@@ -1,9 +1,9 @@
 import Grammar
 import LLVSCore
+import MountedTree
 import Platform
 import Synchronization
 import TreeNames
-import WorkingTree
 
 // Makes `info` and `changes`, the files in a version's `.llvs`, for the directory that they are in.
 
@@ -70,7 +70,7 @@ extension MetaTree {
   }
 
   private static func text(_ timestamp: Double) -> String {
-    let time = Attributes.Time(referenceTimestamp: timestamp)
+    let time = Attributes.Time(ofVersion: timestamp)
     return TimestampText.utc(seconds: time.seconds)
   }
 

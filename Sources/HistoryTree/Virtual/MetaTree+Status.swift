@@ -1,13 +1,14 @@
+import Events
 import Inodes
 import LLVSCore
+package import MountedTree
 package import TreeNames
-package import WorkingTree
 
 // Attributes of the nodes below `.llvs`.
 
 extension MetaTree {
   /// Returns a node's attributes.
-  package func getattr(_ inode: UInt64) throws(FSError) -> NodeStatus {
+  package func getattr(_ inode: UInt64) throws(FSError) -> InodeStatus {
     try status(of: try nodes.node(inode), nil)
   }
 
@@ -42,7 +43,7 @@ extension MetaTree {
     }
   }
 
-  func status(of node: MetaNode, _ known: Entry?) throws(FSError) -> NodeStatus {
+  func status(of node: MetaNode, _ known: Entry?) throws(FSError) -> InodeStatus {
     switch node.content {
     case .meta: return own(node, .directory, mode: 0o755)
     case .peers, .conflicts, .search, .found: return own(node, .directory, mode: 0o700)
@@ -72,7 +73,7 @@ extension MetaTree {
     case .directory(let number, let path, let base):
       var entry = known
       if entry == nil { entry = try directoryEntry(number, path) }
-      let stored: NodeStatus
+      let stored: InodeStatus
       if let entry {
         stored = try status(of: entry, inode: node.inode)
       } else {
@@ -102,17 +103,17 @@ extension MetaTree {
   private func own(
     _ node: MetaNode, _ kind: EntryKind, mode: UInt32, size: UInt64? = nil,
     time: Attributes.Time? = nil
-  ) -> NodeStatus {
+  ) -> InodeStatus {
     let time = time ?? born
-    return NodeStatus(
-      inode: node.inode, kind: kind, mode: mode, links: 1, uid: live.defaults.uid,
+    return InodeStatus(
+      number: InodeNumber(node.inode), kind: kind, mode: mode, links: 1, uid: live.defaults.uid,
       gid: live.defaults.gid, size: size ?? (kind == .directory ? 4096 : 0), mtime: time,
       ctime: time, atime: time)
   }
 
   /// Returns the status of an entry of a version: the same in every version that holds this
   /// revision.
-  private func status(of entry: Entry, inode: UInt64) throws(FSError) -> NodeStatus {
+  private func status(of entry: Entry, inode: UInt64) throws(FSError) -> InodeStatus {
     let attributes = entry.attributes
     let stored = try snapshots.time(of: entry.storedVersion)
     let mtime = attributes.mtime ?? stored
@@ -123,8 +124,8 @@ extension MetaTree {
     }
     // Two links tell du, tar and rsync that the bytes may be in other versions too.
     let owner = live.defaults.owner(attributes)
-    return NodeStatus(
-      inode: inode, kind: entry.kind, mode: mode, links: entry.isDirectory ? 1 : 2,
+    return InodeStatus(
+      number: InodeNumber(inode), kind: entry.kind, mode: mode, links: entry.isDirectory ? 1 : 2,
       uid: owner.uid, gid: owner.gid,
       device: attributes.device ?? Attributes.Device(major: 0, minor: 0),
       size: entry.isDirectory ? 4096 : entry.stored.length,

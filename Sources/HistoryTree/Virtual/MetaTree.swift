@@ -1,9 +1,10 @@
 package import Grammar
+import Inodes
 import LLVSCore
+package import MountedTree
 import Platform
 import Synchronization
 package import TreeNames
-package import WorkingTree
 
 // The tree at and below `.llvs`, computed when it is read.
 //
@@ -112,7 +113,9 @@ package final class MetaTree: Sendable {
   /// - Throws: ``FSError/noEntry`` elsewhere inside `.llvs`.
   package func metaDirectory(of directory: UInt64) throws(FSError) -> MetaEntry {
     if Self.owns(directory) { return try lookup(directory, ReservedName.bytes) }
-    guard try live.getattr(directory).kind == .directory else { throw .notDirectory }
+    guard try live.files.status(of: InodeNumber(directory)).kind == .directory else {
+      throw .notDirectory
+    }
     guard live.path(of: directory) != nil else { throw .noEntry }
     let content = MetaContent.meta(root: directory)
     let node = nodes.adopt(

@@ -1,7 +1,8 @@
+import Inodes
 import LLVSCore
+import MountedTree
 import Synchronization
 package import TreeNames
-import WorkingTree
 
 // `.llvs/versions` of the root as a separate file system without open files: a request has only the
 // node's number.
@@ -32,7 +33,8 @@ package final class VersionsFileSystem: Sendable {
     meta = MetaTree(sizing: tree)
     let above = try meta.metaDirectory(of: LiveTree.rootInode)
     // Looked up once and never forgotten, like every root.
-    top = try meta.lookup(above.status.inode, MetaName.versions.bytes).status.inode
+    top = try meta.lookup(above.status.number.rawValue, MetaName.versions.bytes).status.number
+      .rawValue
   }
 
   /// Returns a node's attributes, and whether they never change; those of the root change when

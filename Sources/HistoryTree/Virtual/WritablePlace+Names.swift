@@ -1,7 +1,7 @@
 import LLVSCore
+import MountedTree
 import Synchronization
 import TreeNames
-import WorkingTree
 
 // When saved text takes effect, and the renaming and removing of files.
 
@@ -102,7 +102,7 @@ extension WritablePlace {
   /// Renames as rename(2) does; if the new name takes effect, the text does so now.
   ///
   /// - Throws: ``FSError/noEntry``, ``FSError/exists``, ``FSError/invalid`` for an invalid address.
-  func rename(_ from: [UInt8], _ to: [UInt8], mode: LiveTree.RenameMode) throws(FSError) {
+  func rename(_ from: [UInt8], _ to: [UInt8], mode: RenameMode) throws(FSError) {
     guard mode != .exchange else { throw .invalid }
     guard let file = try find(from) else { throw .noEntry }
     let over = try find(to)

@@ -1,8 +1,8 @@
 import Grammar
 import LLVSCore
+import MountedTree
 import Synchronization
 import TreeNames
-import WorkingTree
 
 /// A directory whose files are edited with ordinary editors: some names take effect when they are
 /// saved; all others are scratch files in memory.
@@ -87,7 +87,7 @@ final class WritablePlace: Sendable {
       guard let text = String(validating: name, as: UTF8.self), StoreName.fault(text) == nil else {
         return false
       }
-      return !live.shownIgnore.ignores(path: name)
+      return !live.ignorePatterns.ignores(path: name)
     }
   }
 

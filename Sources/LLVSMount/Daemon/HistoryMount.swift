@@ -1,8 +1,9 @@
+import Events
 package import FuseSession
 import HistoryTree
 import LLVSCore
+import MountedTree
 import Platform
-import WorkingTree
 
 // History as a separate file system, mounted inside the tree that it belongs to.
 //

@@ -1,7 +1,7 @@
 import FuseSession
 import HistoryTree
+import MountedTree
 import Platform
-import WorkingTree
 
 // Limits the memory that the daemon needs for names that the kernel remembers.
 //
@@ -45,7 +45,7 @@ final class KernelMemory: Sendable {
     var mount: UInt32?
   }
 
-  private let tree: LiveTree
+  private let tree: (any RememberedNames)?
   private let meta: MetaTree
   private let cache: any KernelCache
   private let mountPoint: String
@@ -58,7 +58,8 @@ final class KernelMemory: Sendable {
   private var history: History? { adopted.withLock { $0 } }
 
   init(
-    tree: LiveTree, meta: MetaTree, cache: any KernelCache, mountPoint: String, limit: Int,
+    tree: (any RememberedNames)?, meta: MetaTree, cache: any KernelCache, mountPoint: String,
+    limit: Int,
     seesUsers: Bool
   ) {
     self.tree = tree
@@ -80,7 +81,7 @@ final class KernelMemory: Sendable {
 
   /// Starts the thread; ``stop()`` must follow.
   func start() throws(SystemError) {
-    tree.tellCrowd(
+    tree?.tellCrowd(
       isCrowded: { [weak self] in self?.update { $0.isCrowded = true } },
       isThinned: { [weak self] in self?.update { $0.isThinned = true } })
     _ = watch()
@@ -136,7 +137,7 @@ final class KernelMemory: Sendable {
   /// number.
   private func watch() -> Int {
     let signal: @Sendable () -> Void = { [weak self] in self?.update { $0.isCrowded = true } }
-    var most = tree.watchCrowd(limit: limit)
+    var most = tree?.watchCrowd(limit: limit) ?? 0
     most = max(most, meta.watchCrowd(limit: limit, isCrowded: signal))
     if let history {
       most = max(most, history.tree.meta.watchCrowd(limit: limit, isCrowded: signal))
@@ -146,7 +147,7 @@ final class KernelMemory: Sendable {
 
   // MARK: - Forgetting
 
-  private var count: Int { tree.nodeCount + metaNodeCount }
+  private var count: Int { (tree?.nodeCount ?? 0) + metaNodeCount }
 
   /// Makes the kernel forget the names that are used least, until a quarter of the limit is free
   /// again.
@@ -155,7 +156,7 @@ final class KernelMemory: Sendable {
     let before = count
     let use = kernelUse()
     forget(
-      tree.coldNames(toFree: tree.nodeCount - goal, sparing: use)
+      (tree.map { $0.coldNames(toFree: $0.nodeCount - goal, sparing: use) } ?? [])
         + meta.coldNames(toFree: meta.nodeCount - goal, sparing: use), in: cache)
     if let history {
       let nodes = history.tree.meta
@@ -250,6 +251,7 @@ final class KernelMemory: Sendable {
 
   /// Returns freed memory once no more is being freed.
   private func returnFreedMemory() {
+    guard let tree else { return }
     var last = -1
     for _ in 0..<20 {
       let freed = tree.freedCount

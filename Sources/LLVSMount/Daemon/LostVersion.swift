@@ -1,4 +1,4 @@
-package import WorkingTree
+package import Events
 
 /// The event in a store's log that the last version of a mount could not be made.
 package struct LostVersion {

@@ -1,12 +1,13 @@
 package import Control
+package import Events
 import FuseSession
 import Grammar
 import HistoryTree
 import Inodes
 package import LLVSCore
+package import MountedTree
 import Platform
 import TreeNames
-package import WorkingTree
 
 // The life of a mount: from an open store to a tree that serves requests, and back.
 //
@@ -69,24 +70,9 @@ package final class MountDaemon: Sendable {
     }
     for loss in recovery.losses { log.add("error", loss) }
     if let obstacle = recovery.obstacle { log.add("error", obstacle) }
-    watch = MountWatch { [tree] in tree.setAccessRules(AccessRules($0)) }
+    watch = MountWatch { [tree] in tree.files.setAccessRules(AccessRules($0)) }
     let reference = SessionReference()
-    versioner = Versioner(tree: tree, log: log) { told in
-      guard let session = reference.value else { return }
-      var directories: Set<UInt64> = []
-      for one in told {
-        switch one {
-        case .node(let id): session.notifier.invalidateAttributes(NodeID(id))
-        case .entry(let parent, let name):
-          session.notifier.invalidate(name, in: NodeID(parent))
-          directories.insert(parent)
-        }
-      }
-      // A name that the kernel never looked up is not in its cache, so only this drops the cached
-      // listing.
-      for parent in directories { session.notifier.invalidate(NodeID(parent)) }
-      session.notifier.flush()
-    }
+    versioner = Versioner(tree: tree, log: log, telling: Self.telling(reference))
     control = ControlService(
       versioner: versioner, log: log, opener: .besideMounts(own: mountPoint))
     control.recordOpening(mended + recovery.losses)
@@ -96,7 +82,7 @@ package final class MountDaemon: Sendable {
     var options = MountOptions(source: request.source ?? store.path)
     options.allowOther = request.allowsOthers
     options.flags = request.flags
-    tree.setAccessRules(AccessRules(request.flags))
+    tree.files.setAccessRules(AccessRules(request.flags))
     options.others = request.others
     var connection = ConnectionOptions()
     connection.staysAwake = !request.savesPower
@@ -118,7 +104,7 @@ package final class MountDaemon: Sendable {
         serving: MountOperations.served, mount: options, connection: connection)
       reference.value = session
       memory = KernelMemory(
-        tree: tree, meta: meta, cache: session.notifier, mountPoint: mountPoint,
+        tree: tree.remembered, meta: meta, cache: session.notifier, mountPoint: mountPoint,
         limit: request.names, seesUsers: seesUsers)
       history =
         request.hurriesHistory
@@ -133,6 +119,30 @@ package final class MountDaemon: Sendable {
       }
     } catch {
       throw .session(error)
+    }
+  }
+
+  /// Returns what tells the kernel of names and attributes that changed without its doing.
+  private static func telling(
+    _ reference: SessionReference
+  ) -> @Sendable ([KernelNotice]) -> Void {
+    { told in
+      guard let session = reference.value else { return }
+      var directories: Set<InodeNumber> = []
+      for one in told {
+        switch one {
+        case .attributes(let number):
+          session.notifier.invalidateAttributes(NodeID(number.rawValue))
+        case .name(let name):
+          session.notifier.invalidate(name.name.bytes, in: NodeID(name.directory.rawValue))
+          directories.insert(name.directory)
+        case .listing(let directory): directories.insert(directory)
+        }
+      }
+      // A name that the kernel never looked up is not in its cache, so only this drops the cached
+      // listing.
+      for directory in directories { session.notifier.invalidate(NodeID(directory.rawValue)) }
+      session.notifier.flush()
     }
   }
 
@@ -299,7 +309,7 @@ package final class MountDaemon: Sendable {
         paths.isEmpty ? nil : ControlService.names(paths)
       }
       return LastWriterStatus(
-        damaged: names(outcome.unreadable), unsaved: names(outcome.allUnsaved))
+        damaged: names(outcome.damagedPaths), unsaved: names(outcome.allUnsaved))
     } catch {
       let reason = ControlError(error).message
       log.add(.error, LostVersion(reason: reason).text)
@@ -318,7 +328,7 @@ package final class MountDaemon: Sendable {
       let end = cut()
       control.hooks.finish()
       do throws(FSError) {
-        try tree.sync()
+        try tree.files.sync()
       } catch {
         log.add("error", "the journal could not be synced: \(error)")
       }

@@ -1,10 +1,11 @@
 import FuseSession
 import Grammar
+import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import Synchronization
 import TreeNames
-import WorkingTree
 
 // Raises inotify events for changes that no program made: a merge, a restore, an undo.
 //
@@ -103,7 +104,7 @@ final class Announcer: Sendable {
   }
 
   private func add(_ changes: [ShownChange]) {
-    guard tree.lock.withLock({ _ in tree.settings.announce }) else { return }
+    guard tree.storeSettings.announce else { return }
     state.withLock { state in
       guard !state.isOver, state.waiting.count < Self.mostWaiting else { return }
       state.waiting.append(changes)
@@ -134,7 +135,9 @@ final class Announcer: Sendable {
       // Something else may be mounted there by now.
       guard status.deviceName == state.withLock({ $0.device }) else { return }
       let watched = watchedFiles(onDevice: status.deviceName)
-      let told = changes.filter { watched.isWhole || watched.inodes.contains($0.directory) }
+      let told = changes.filter {
+        watched.isWhole || watched.inodes.contains($0.directory.rawValue)
+      }
       guard !told.isEmpty else { return }
       thread.store(SystemThread.kernelID, ordering: .releasing)
       defer { thread.store(0, ordering: .releasing) }
@@ -158,15 +161,15 @@ final class Announcer: Sendable {
   }
 
   private func tell(_ change: ShownChange, below top: borrowing HeldPath) throws(SystemError) {
-    let directory = try top.below(change.parent)
+    let directory = try top.below(change.path.parent.bytes)
     let status = try directory.status()
-    guard status.inode == change.directory else { return }
-    let name = change.name
+    guard status.inode == change.directory.rawValue else { return }
+    let name = change.path.name.bytes
     guard let kind = change.after else {
       guard let kind = change.before else { return }
       // A name that the kernel knows to be absent could not be removed.
       let notifier = session.value?.notifier
-      notifier?.invalidate(name, in: NodeID(change.directoryNode))
+      notifier?.invalidate(name, in: NodeID(change.directory.rawValue))
       notifier?.flush()
       return try making(.removing(name, kind)) { () throws(SystemError) in
         try directory.remove(name, isDirectory: kind == .directory)

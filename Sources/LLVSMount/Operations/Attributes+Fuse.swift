@@ -1,6 +1,7 @@
 import FuseSession
+import Inodes
 import LLVSCore
-import WorkingTree
+import MountedTree
 
 // Converts the tree's attributes to the kernel's.
 
@@ -46,10 +47,15 @@ extension Attributes.Device {
   }
 }
 
-extension NodeStatus {
+extension NodeID {
+  /// The number of an inode of the working tree.
+  var number: InodeNumber { InodeNumber(rawValue) }
+}
+
+extension InodeStatus {
   /// The attributes in the form of FUSE.
   var attributes: FileAttributes {
-    var result = FileAttributes(inode: inode, mode: kind.typeBits | mode)
+    var result = FileAttributes(inode: number.rawValue, mode: kind.typeBits | mode)
     result.linkCount = links
     result.uid = uid
     result.gid = gid
@@ -64,7 +70,7 @@ extension NodeStatus {
 
   /// An entry of the working tree: it stays valid until the kernel is notified.
   var liveEntry: EntryAttributes {
-    EntryAttributes(node: NodeID(node), attributes: attributes)
+    EntryAttributes(node: NodeID(number.rawValue), attributes: attributes)
   }
 }
 

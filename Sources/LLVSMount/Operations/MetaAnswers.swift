@@ -1,9 +1,11 @@
+import Events
 import FuseSession
 import HistoryTree
+import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 /// Answers from a meta tree; both sessions that show one use it.
 struct MetaAnswers: Sendable {
@@ -20,7 +22,7 @@ struct MetaAnswers: Sendable {
   func lookup(reply: consuming EntryReply, _ find: () throws(FSError) -> MetaEntry) {
     do throws(FSError) {
       let entry = try find()
-      if !reply.entry(entry.fuseEntry) { meta.forget(entry.status.inode, count: 1) }
+      if !reply.entry(entry.fuseEntry) { meta.forget(entry.status.number.rawValue, count: 1) }
     } catch {
       // Aliases and settings come and go: the kernel must not cache that a name is absent.
       reply.error(errno(of: error))
@@ -96,7 +98,7 @@ struct MetaAnswers: Sendable {
       // The kernel counts no look-up for these.
       let status =
         MetaTree.owns(item.inode)
-        ? try meta.getattr(item.inode) : try tree.getattr(item.inode)
+        ? try meta.getattr(item.inode) : try tree.files.status(of: InodeNumber(item.inode))
       var entry = status.liveEntry
       entry.entryTimeout = 0
       entry.attributeTimeout = 0
@@ -122,9 +124,9 @@ struct MetaAnswers: Sendable {
       reply.add($0, entry.fuseEntry, next: Int64(clamping: item.next))
     }
     if fits {
-      given.append(entry.status.inode)
+      given.append(entry.status.number.rawValue)
     } else {
-      meta.forget(entry.status.inode, count: 1)
+      meta.forget(entry.status.number.rawValue, count: 1)
     }
     return fits
   }
@@ -171,7 +173,7 @@ struct MetaAnswers: Sendable {
       numbers.blocks = disk.blocks
       // Space that fallocate(2) promised to files is not free, although none of the disk is
       // reserved for them.
-      let given = tree.allocatedBytes / max(1, disk.blockSize)
+      let given = tree.files.roomBytes / max(1, disk.blockSize)
       numbers.freeBlocks = disk.freeBlocks - min(disk.freeBlocks, given)
       numbers.availableBlocks = disk.availableBlocks - min(disk.availableBlocks, given)
       numbers.files = disk.files

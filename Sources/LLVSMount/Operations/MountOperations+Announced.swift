@@ -1,8 +1,9 @@
 import FuseSession
+import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 // Answers the requests of the announcer's own calls; see Announcer.swift.
 
@@ -14,8 +15,8 @@ extension MountOperations {
   ///
   /// The kernel may keep neither: everybody else who looks asks again, and gets the usual answer.
   func announcedEntry(_ name: [UInt8], in parent: NodeID) -> EntryAttributes? {
-    let present = try? tree.lookup(parent.rawValue, name)
-    defer { if let present { tree.forget(present.node, count: 1) } }
+    let present = try? tree.lookup(parent.number, FileName(name))
+    defer { if let present { tree.forget(present.number, count: 1) } }
     switch announcer.call(about: name) {
     case .making(_, let kind, let isFree):
       guard let present, present.kind == kind else { return nil }
@@ -23,8 +24,8 @@ extension MountOperations {
       // same directory for programs in it. But what is mounted below it would be unmounted, and an
       // open file would be shown as deleted in /proc.
       if kind == .directory {
-        if !isFree, tree.isKnownToKernel(present.node, besides: 1) { return nil }
-      } else if tree.isOpen(present.node) {
+        if !isFree, tree.isKnownToKernel(present.number, besides: 1) { return nil }
+      } else if tree.isOpen(present.number) {
         return nil
       }
       return .absent(timeout: 0)
@@ -46,12 +47,12 @@ extension MountOperations {
   ) {
     do throws(FSError) {
       guard case .making(_, let kind, _)? = announcer.call(about: name) else { throw .notPermitted }
-      let status = try tree.lookup(parent.rawValue, name)
+      let status = try tree.lookup(parent.number, FileName(name))
       guard status.kind == kind else {
-        tree.forget(status.node, count: 1)
+        tree.forget(status.number, count: 1)
         throw .notPermitted
       }
-      if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
+      if !reply.entry(status.liveEntry) { tree.forget(status.number, count: 1) }
     } catch {
       reply.error(error.errno)
     }
@@ -62,8 +63,8 @@ extension MountOperations {
     _ name: [UInt8], in parent: NodeID, reply: consuming EmptyReply
   ) {
     do throws(FSError) {
-      let status = try tree.lookup(parent.rawValue, name)
-      tree.forget(status.node, count: 1)
+      let status = try tree.lookup(parent.number, FileName(name))
+      tree.forget(status.number, count: 1)
       reply.error(Errno.operationNotPermitted)
     } catch .noEntry {
       reply.done()
@@ -75,8 +76,8 @@ extension MountOperations {
   /// Answers a call that changes attributes with those that there are.
   func announceChanged(_ node: NodeID, reply: consuming AttributesReply) {
     do throws(FSError) {
-      let before = tree.installations
-      let status = try tree.getattr(node.rawValue)
+      let before = tree.publications
+      let status = try tree.status(of: node.number)
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
       doubt(node, since: before)
     } catch {

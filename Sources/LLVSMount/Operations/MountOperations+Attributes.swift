@@ -2,9 +2,9 @@ import Control
 import FuseSession
 import HistoryTree
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 // Serves attributes, extended attributes and statfs.
 
@@ -16,7 +16,7 @@ extension MountOperations {
         return reply.attributes(
           entry.status.attributes, timeout: entry.isLasting ? EntryAttributes.forever : 0)
       }
-      let status = try tree.getattr(node.rawValue)
+      let status = try tree.status(of: node.number)
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
     } catch {
       reply.error(errno(of: error))
@@ -37,17 +37,17 @@ extension MountOperations {
         return reply.attributes(status.attributes, timeout: 0)
       }
       let handle = file.flatMap { (OpenObject.object($0.handle) as? OpenLiveFile)?.handle }
-      let thread = Self.caller(reply).process
+      let process = process(of: reply)
       // The bits depend on the file's group before the change; they are cleared only if the change
       // can be made.
       var change = changes.change
       change.movesChangeTime = changes.namesNothing
       if changes.clearsSetIDs || change.movesChangeTime {
-        change.lostSetIDs = setIDsLost(of: node, reply.request)
+        change.lostSetIDs = try setIDsLost(of: node, reply.request)
       }
-      let before = tree.installations
-      let status = try tree.setattr(node.rawValue, change, through: handle, thread: thread)
-      Faults.replying("setattr", of: tree.store.path)
+      let before = tree.publications
+      let status = try tree.setattr(node.number, change, through: handle, process: process)
+      Faults.replying("setattr", of: live.store.path)
       reply.attributes(status.attributes, timeout: EntryAttributes.forever)
       doubt(node, since: before)
     } catch {
@@ -58,14 +58,16 @@ extension MountOperations {
   /// Makes the kernel ask again for attributes that it just got, if a merge was installed since
   /// they were read. Older kernels believe the answers of SETATTR and LINK even if a notification
   /// came meanwhile, unlike those of GETATTR and LOOKUP (fuse_change_attributes, attr_version).
-  func doubt(_ node: NodeID, since installations: UInt64) {
-    guard tree.installations != installations else { return }
+  func doubt(_ node: NodeID, since publications: UInt64) {
+    guard tree.publications != publications else { return }
     session.value?.notifier.invalidateAttributes(node)
   }
 
   /// Returns the set-id bits that a file loses because of a request.
-  private func setIDsLost(of node: NodeID, _ request: RequestPointer) -> UInt32 {
-    tree.setIDsLost(node.rawValue) { group in
+  private func setIDsLost(
+    of node: NodeID, _ request: RequestPointer
+  ) throws(FSError) -> UInt32 {
+    try tree.setIDsLost(node.number) { group in
       // Root may keep them whatever its groups are; for changes of the owner the kernel sets the
       // flag for every caller.
       request.caller.uid == 0 || request.isCallerMember(of: group)
@@ -74,9 +76,9 @@ extension MountOperations {
 
   /// Clears the set-id bits of a file before a caller that may not keep them changes it.
   func clearSetIDs(of node: NodeID, _ request: RequestPointer) throws(FSError) {
-    let lost = setIDsLost(of: node, request)
+    let lost = try setIDsLost(of: node, request)
     guard lost != 0 else { return }
-    try tree.clearMode(lost, of: node.rawValue)
+    try tree.clearMode(lost, of: node.number)
     // The kernel uses the mode that it cached, also when it runs the file, until it is notified.
     session.value?.notifier.invalidateAttributesAtOnce(node)
   }
@@ -89,10 +91,10 @@ extension MountOperations {
       guard !Self.isMeta(node) else {
         return reply.value(try meta.getxattr(node.rawValue, name))
       }
-      if let value = try control.documentAttribute(name, of: node.rawValue) {
+      if let value = try control.documentAttribute(name, of: node.number) {
         return reply.value(value)
       }
-      reply.value(try tree.getxattr(node.rawValue, name))
+      reply.value(try tree.getxattr(node.number, name))
     } catch {
       reply.error(errno(of: error))
     }
@@ -102,7 +104,7 @@ extension MountOperations {
     do throws(FSError) {
       reply.value(
         Self.isMeta(node)
-          ? try meta.listxattr(node.rawValue) : try tree.listxattr(node.rawValue))
+          ? try meta.listxattr(node.rawValue) : try tree.listxattr(node.number))
     } catch {
       reply.error(errno(of: error))
     }
@@ -115,18 +117,18 @@ extension MountOperations {
     guard !Self.isMeta(node) else {
       return reply.error(meta.refusalOfExtended(of: node.rawValue).errno)
     }
-    var mode = LiveTree.ExtendedMode.either
+    var mode: ExtendedMode = []
     if flags & 1 != 0 { mode.insert(.create) }
     if flags & 2 != 0 { mode.insert(.replace) }
     guard flags & ~3 == 0 else { return reply.error(Errno.invalid) }
-    let thread = Self.caller(reply).process
+    let process = process(of: reply)
     let request = reply.request
     answer(reply) { () throws(FSError) in
       let name = Self.bytes(name)
       let isMode = name == ExtendedName.accessACL
       let lost = isMode ? try groupBitLost(of: node, request) : 0
       try tree.setxattr(
-        node.rawValue, name, Array(value), mode: mode, thread: thread, lostSetIDs: lost)
+        node.number, name, Array(value), mode: mode, lostSetIDs: lost, process: process)
       // The kernel caches the mode, which the list has changed.
       if isMode { session.value?.notifier.invalidateAttributesAtOnce(node) }
     }
@@ -138,7 +140,7 @@ extension MountOperations {
     of node: NodeID, _ request: RequestPointer
   ) throws(FSError) -> UInt32 {
     guard request.caller.uid != 0 else { return 0 }
-    return request.isCallerMember(of: try tree.getattr(node.rawValue).gid) ? 0 : 0o2000
+    return request.isCallerMember(of: try tree.status(of: node.number).gid) ? 0 : 0o2000
   }
 
   func removexattr(
@@ -147,9 +149,9 @@ extension MountOperations {
     guard !Self.isMeta(node) else {
       return reply.error(meta.refusalOfExtended(of: node.rawValue).errno)
     }
-    let thread = Self.caller(reply).process
+    let process = process(of: reply)
     answer(reply) { () throws(FSError) in
-      try tree.removexattr(node.rawValue, Self.bytes(name), thread: thread)
+      try tree.removexattr(node.number, Self.bytes(name), process: process)
     }
   }
 

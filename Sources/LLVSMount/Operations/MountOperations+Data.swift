@@ -2,30 +2,32 @@ import Control
 import FuseSession
 import HistoryTree
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 // Serves open, read, write and the other requests about bytes.
 
 extension MountOperations {
-  private static func mode(_ flags: Int32) -> LiveHandle.Mode {
+  private static func mode(_ flags: Int32) -> OpenMode {
     // With raw bits: option sets of another module are not inlined here, and a literal of two took
     // 2 us.
     var bits: UInt8
     switch flags & OpenFlags.accessMode {
-    case OpenFlags.readOnly: bits = LiveHandle.Mode.read.rawValue
-    case OpenFlags.writeOnly: bits = LiveHandle.Mode.write.rawValue
-    default: bits = LiveHandle.Mode.read.rawValue | LiveHandle.Mode.write.rawValue
+    case OpenFlags.readOnly: bits = OpenMode.read.rawValue
+    case OpenFlags.writeOnly: bits = OpenMode.write.rawValue
+    default: bits = OpenMode.read.rawValue | OpenMode.write.rawValue
     }
-    if flags & OpenFlags.append != 0 { bits |= LiveHandle.Mode.append.rawValue }
-    if flags & OpenFlags.truncate != 0 { bits |= LiveHandle.Mode.truncate.rawValue }
-    return LiveHandle.Mode(rawValue: bits)
+    if flags & OpenFlags.append != 0 { bits |= OpenMode.append.rawValue }
+    if flags & OpenFlags.truncate != 0 { bits |= OpenMode.truncate.rawValue }
+    return OpenMode(rawValue: bits)
   }
 
-  private static func live(_ file: OpenFile) -> LiveHandle? {
-    (OpenObject.object(file.handle) as? OpenLiveFile)?.handle
+  private static func file(_ file: OpenFile) -> OpenLiveFile? {
+    OpenObject.object(file.handle) as? OpenLiveFile
   }
+
+  private static func handle(_ file: OpenFile) -> HandleNumber? { Self.file(file)?.handle }
 
   func open(
     _ node: NodeID, flags: Int32, clearsSetIDs: Bool, reply: consuming OpenReply
@@ -34,19 +36,20 @@ extension MountOperations {
     if isAnnounced(reply.request) { return announceOpened(reply) }
     do throws(FSError) {
       if clearsSetIDs { try clearSetIDs(of: node, reply.request) }
-      let thread = Self.caller(reply).process
-      let handle = try tree.open(
-        node.rawValue, mode: Self.mode(flags), thread: thread,
+      let process = process(of: reply)
+      let mode = Self.mode(flags)
+      let opened = try tree.open(
+        node.number, mode: mode, process: process,
         accessing: flags & OpenFlags.noAccessTime == 0)
-      if handle.hasMovedAccessTime { session.value?.notifier.invalidateAttributesAtOnce(node) }
-      let number = OpenLiveFile(handle).number()
+      if opened.hasMovedAccessTime { session.value?.notifier.invalidateAttributesAtOnce(node) }
+      let number = OpenLiveFile(opened.handle, mode: mode).number()
       // Only this mount changes bytes, and a merge notifies the kernel of those that it replaces:
       // cached pages stay valid.
       var options: OpenOptions =
-        handle.mode.contains(.write) ? .keepCache : [.keepCache, .noFlush]
-      if handle.dropsPages { options.remove(.keepCache) }
+        mode.contains(.write) ? .keepCache : [.keepCache, .noFlush]
+      if opened.dropsPages { options.remove(.keepCache) }
       if !reply.opened(number, options) {
-        try? tree.release(handle)
+        try? tree.release(opened.handle)
         OpenObject.close(number)
       }
     } catch {
@@ -59,17 +62,18 @@ extension MountOperations {
     reply: consuming CreateReply
   ) {
     guard !Self.isMeta(parent) else {
-      let mode = mode & ~Self.caller(reply).umask
+      let mode = mode & ~reply.caller.umask
       return metaCreate(Self.bytes(name), in: parent, mode: mode, reply: reply)
     }
-    let caller = Self.caller(reply)
+    let caller = caller(reply)
+    let open = Self.mode(flags)
     do throws(FSError) {
       let (status, handle) = try tree.create(
-        parent.rawValue, Self.bytes(name), mode: mode, open: Self.mode(flags), caller: caller)
-      let number = OpenLiveFile(handle).number()
+        parent.number, Self.fileName(name), mode: mode, open: open, caller: caller)
+      let number = OpenLiveFile(handle, mode: open).number()
       if !reply.created(status.liveEntry, number, .keepCache) {
         try? tree.release(handle)
-        tree.forget(status.node, count: 1)
+        tree.forget(status.number, count: 1)
         OpenObject.close(number)
       }
     } catch .exists where flags & OpenFlags.exclusive == 0 {
@@ -88,13 +92,13 @@ extension MountOperations {
     guard !Self.isMeta(node) else {
       return metaRead(file, offset: offset, count: count, reply: reply)
     }
-    if let handle = Self.live(file), handle.mode.contains(.write) { tree.noteRead(handle) }
+    if let open = Self.file(file), open.mode.contains(.write) { tree.noteRead(open.handle) }
     var pending = Optional(reply)
     withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
       do throws(FSError) {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
         let got = try tree.read(
-          node.rawValue, at: UInt64(offset), into: room,
+          node.number, at: UInt64(offset), into: room,
           accessing: file.flags & OpenFlags.noAccessTime == 0)
         pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
       } catch {
@@ -111,7 +115,7 @@ extension MountOperations {
     guard !Self.isMeta(node) else {
       return metaWrite(file, offset: offset, bytes: bytes, reply: reply)
     }
-    guard let handle = Self.live(file) else { return reply.error(Errno.invalid) }
+    guard let handle = Self.handle(file) else { return reply.error(Errno.invalid) }
     do throws(FSError) {
       if file.clearsSetIDs { try clearSetIDs(of: node, reply.request) }
       try tree.write(handle, at: UInt64(offset), bytes, mapped: file.isFromPageCache)
@@ -124,13 +128,13 @@ extension MountOperations {
   func flush(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
     guard !Self.isMeta(node) else { return metaFlush(file, reply: reply) }
     answer(reply) { () throws(FSError) in
-      if let handle = Self.live(file) { try tree.flush(handle) }
+      if let handle = Self.handle(file) { try tree.flush(handle) }
     }
   }
 
   func release(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
     guard !Self.isMeta(node) else { return metaRelease(file, reply: reply) }
-    let handle = Self.live(file)
+    let handle = Self.handle(file)
     answer(reply) { () throws(FSError) in
       if let handle { try tree.release(handle) }
     }
@@ -141,7 +145,7 @@ extension MountOperations {
     guard !Self.isMeta(node) else { return metaFlush(file, reply: reply) }
     session.value?.aboutToBlock()
     answer(reply) { () throws(FSError) in
-      if let handle = Self.live(file) { try tree.fsync(handle) }
+      if let handle = Self.handle(file) { try tree.fsync(handle) }
     }
   }
 
@@ -150,7 +154,7 @@ extension MountOperations {
     reply: consuming EmptyReply
   ) {
     guard !Self.isMeta(node) else { return reply.error(Errno.notSupported) }
-    guard offset >= 0, count > 0, let handle = Self.live(file) else {
+    guard offset >= 0, count > 0, let handle = Self.handle(file) else {
       return reply.error(Errno.invalid)
     }
     let (end, overflows) = offset.addingReportingOverflow(count)
@@ -177,7 +181,7 @@ extension MountOperations {
   /// Returns the free bytes of the store's disk.
   private func freeBytes() throws(FSError) -> UInt64 {
     try FSError.wrapping { () throws(SystemError) in
-      let disk = try FileSystem.fileSystem(of: tree.store.path)
+      let disk = try FileSystem.fileSystem(of: live.store.path)
       let (bytes, overflows) = disk.availableBlocks.multipliedReportingOverflow(by: disk.blockSize)
       return overflows ? .max : bytes
     }
@@ -196,7 +200,7 @@ extension MountOperations {
     guard offset >= 0 else { return reply.error(Errno.noSuchDeviceOrAddress) }
     do throws(FSError) {
       let toData = whence == SeekFlags.data
-      let place = try tree.seek(node.rawValue, from: UInt64(offset), toData: toData)
+      let place = try tree.seek(node.number, from: UInt64(offset), toData: toData)
       guard let doubted = place.doubted, let notifier = session.value?.notifier else {
         return reply.place(place)
       }
@@ -222,7 +226,7 @@ extension MountOperations {
           let length = Int64(clamping: doubted.count)
           notifier.invalidate(node, offset: Int64(clamping: doubted.lowerBound), length: length)
           notifier.flush()
-          let place = try tree.seek(node.rawValue, from: offset, toData: toData)
+          let place = try tree.seek(node.number, from: offset, toData: toData)
           // Bytes that were written behind the requested range are no hole any more, so the loop
           // ends.
           guard let next = place.doubted, !toData, next.lowerBound >= doubted.upperBound else {
@@ -241,7 +245,7 @@ extension MountOperations {
     do throws(FSError) {
       let target =
         Self.isMeta(node)
-        ? try meta.readlink(node.rawValue) : try tree.readlink(node.rawValue)
+        ? try meta.readlink(node.rawValue) : try tree.readlink(node.number)
       reply.bytes(target)
     } catch {
       reply.error(errno(of: error))

@@ -1,7 +1,9 @@
 import FuseSession
+import Inodes
+import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 // Serves the reading of directories.
 
@@ -12,14 +14,23 @@ extension MountOperations {
 
   func opendir(_ node: NodeID, flags: Int32, reply: consuming OpenReply) {
     guard !Self.isMeta(node) else { return metaOpendir(node, reply: reply) }
-    let number = OpenLiveDirectory(inode: node.rawValue).number()
-    tree.openDirectory(node.rawValue)
-    // The kernel keeps the listing until it changes a name itself or is notified of a change.
-    let options: OpenOptions = tree.countsListings ? [] : [.cacheReaddir, .keepCache]
-    if !reply.opened(number, options) {
-      OpenObject.close(number)
-      tree.closeDirectory(node.rawValue)
+    do throws(FSError) {
+      let number = OpenLiveDirectory(try tree.openDirectory(node.number)).number()
+      // The kernel keeps the listing until it changes a name itself or is notified of a change.
+      let options: OpenOptions = tree.countsListings ? [] : [.cacheReaddir, .keepCache]
+      if !reply.opened(number, options) { OpenObject.close(number) }
+    } catch {
+      reply.error(errno(of: error))
     }
+  }
+
+  /// The offsets behind the names of a directory itself and of the one above it; those of other names are
+  /// cookies of the tree, which are greater.
+  private static let ownOffset: Int64 = 1
+  private static let aboveOffset: Int64 = 2
+
+  private static func cookie(_ offset: Int64) -> EntryCookie {
+    offset <= aboveOffset ? .start : EntryCookie(offset)
   }
 
   func readdir(
@@ -30,18 +41,34 @@ extension MountOperations {
     }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
     var reply = reply
-    tree.noteListing(node.rawValue)
     do throws(FSError) {
-      for item in try directory.names(tree, from: offset).items(after: offset) {
-        guard
-          item.name.withUnsafeBytes({
-            reply.add($0, inode: item.inode, mode: item.kind.typeBits, next: item.offset)
-          })
-        else { break }
+      try tree.noteListing(node.number)
+      if offset < Self.ownOffset {
+        add(".", node.number, next: Self.ownOffset, to: &reply)
+      }
+      if offset < Self.aboveOffset {
+        add("..", try tree.parent(of: node.number), next: Self.aboveOffset, to: &reply)
+      }
+      for item in try tree.list(directory.listing, after: Self.cookie(offset)) {
+        let fits = item.name.bytes.withUnsafeBytes {
+          reply.add(
+            $0, inode: item.number.rawValue, mode: item.kind.typeBits, next: item.cookie.rawValue)
+        }
+        guard fits else { break }
       }
       reply.finish()
     } catch {
       reply.error(errno(of: error))
+    }
+  }
+
+  private func add(
+    _ name: StaticString, _ number: InodeNumber, next: Int64, to reply: inout DirectoryReply
+  ) {
+    name.withUTF8Buffer {
+      _ = reply.add(
+        UnsafeRawBufferPointer($0), inode: number.rawValue, mode: EntryKind.directory.typeBits,
+        next: next)
     }
   }
 
@@ -53,48 +80,56 @@ extension MountOperations {
     }
     guard let directory = Self.directory(file) else { return reply.error(Errno.invalid) }
     var reply = reply
-    var given: [UInt64] = []
-    tree.noteListing(node.rawValue)
+    var given: [InodeNumber] = []
     do throws(FSError) {
-      for item in try directory.names(tree, from: offset).items(after: offset) {
-        if item.offset <= 2 {
-          // `.` and `..` count no look-up.
-          guard let status = try? tree.getattr(item.inode) else { continue }
-          guard
-            item.name.withUnsafeBytes({ reply.add($0, status.liveEntry, next: item.offset) })
-          else { break }
-          continue
-        }
-        let status: NodeStatus
+      try tree.noteListing(node.number)
+      // These two count no look-up.
+      if offset < Self.ownOffset {
+        add(".", try tree.status(of: node.number), next: Self.ownOffset, to: &reply)
+      }
+      if offset < Self.aboveOffset {
+        let above = try tree.parent(of: node.number)
+        add("..", try tree.status(of: above), next: Self.aboveOffset, to: &reply)
+      }
+      for item in try tree.list(directory.listing, after: Self.cookie(offset)) {
+        let status: InodeStatus
         do throws(FSError) {
-          status = try tree.lookup(node.rawValue, item.name)
+          status = try tree.lookup(node.number, item.name)
         } catch .noEntry {
           continue
         }
-        guard
-          item.name.withUnsafeBytes({ reply.add($0, status.liveEntry, next: item.offset) })
-        else {
-          tree.forget(status.node, count: 1)
+        let fits = item.name.bytes.withUnsafeBytes {
+          reply.add($0, status.liveEntry, next: item.cookie.rawValue)
+        }
+        guard fits else {
+          tree.forget(status.number, count: 1)
           break
         }
-        given.append(status.node)
+        given.append(status.number)
       }
-      if !reply.finish() { for inode in given { tree.forget(inode, count: 1) } }
+      if !reply.finish() { for number in given { tree.forget(number, count: 1) } }
     } catch {
-      for inode in given { tree.forget(inode, count: 1) }
+      for number in given { tree.forget(number, count: 1) }
       reply.error(errno(of: error))
+    }
+  }
+
+  private func add(
+    _ name: StaticString, _ status: InodeStatus, next: Int64, to reply: inout DirectoryPlusReply
+  ) {
+    name.withUTF8Buffer {
+      _ = reply.add(UnsafeRawBufferPointer($0), status.liveEntry, next: next)
     }
   }
 
   func releasedir(_ node: NodeID, file: OpenFile, reply: consuming EmptyReply) {
     reply.done()
     OpenObject.close(file.handle)
-    if !Self.isMeta(node) { tree.closeDirectory(node.rawValue) }
   }
 
   func fsyncdir(_ node: NodeID, file: OpenFile, dataOnly: Bool, reply: consuming EmptyReply) {
     guard !Self.isMeta(node) else { return reply.done() }
     session.value?.aboutToBlock()
-    answer(reply) { () throws(FSError) in try tree.fsyncDirectory() }
+    answer(reply) { () throws(FSError) in try tree.sync() }
   }
 }

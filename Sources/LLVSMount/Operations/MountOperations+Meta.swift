@@ -2,9 +2,10 @@ import Control
 import FuseSession
 import Grammar
 import HistoryTree
+import Inodes
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 // Serves `.llvs`: nodes numbered from 2^40 on, and the name in directories of the working tree that
 // leads there. The protocol's methods call these.
@@ -102,7 +103,7 @@ extension MountOperations {
       let number = OpenMetaFile(file).number()
       if !reply.created(entry.fuseEntry, number, .directIO) {
         file.release()
-        meta.forget(entry.status.inode, count: 1)
+        meta.forget(entry.status.number.rawValue, count: 1)
         OpenObject.close(number)
       }
     } catch {

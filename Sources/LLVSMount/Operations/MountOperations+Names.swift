@@ -1,9 +1,10 @@
 import FuseSession
 import HistoryTree
+import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 // Serves look-ups, and the requests that make and remove names.
 
@@ -23,8 +24,8 @@ extension MountOperations {
       return
     }
     do throws(FSError) {
-      let status = try tree.lookup(parent.rawValue, name)
-      if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
+      let status = try tree.lookup(parent.number, FileName(name))
+      if !reply.entry(status.liveEntry) { tree.forget(status.number, count: 1) }
     } catch .noEntry {
       // The kernel caches that there is no such name; a merge that brings one notifies it.
       reply.entry(.absent(timeout: EntryAttributes.forever))
@@ -46,8 +47,8 @@ extension MountOperations {
       }
       // The search may read all of the head.
       session.value?.aboutToBlock()
-      let status = try tree.lookup(number: number, above: above && !isMeta)
-      if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
+      let status = try tree.lookup(number: InodeNumber(number), above: above && !isMeta)
+      if !reply.entry(status.liveEntry) { tree.forget(status.number, count: 1) }
     } catch {
       reply.error(errno(of: error))
     }
@@ -57,17 +58,17 @@ extension MountOperations {
     if Self.isMeta(node) {
       meta.forget(node.rawValue, count: count)
     } else {
-      tree.forget(node.rawValue, count: count)
+      tree.forget(node.number, count: count)
     }
   }
 
   /// Answers with a node that was made, and lowers its look-up count if the request was aborted.
   private func answer(
-    _ reply: consuming EntryReply, _ body: () throws(FSError) -> NodeStatus
+    _ reply: consuming EntryReply, _ body: () throws(FSError) -> InodeStatus
   ) {
     do throws(FSError) {
       let status = try body()
-      if !reply.entry(status.liveEntry) { tree.forget(status.node, count: 1) }
+      if !reply.entry(status.liveEntry) { tree.forget(status.number, count: 1) }
     } catch {
       reply.error(errno(of: error))
     }
@@ -87,10 +88,10 @@ extension MountOperations {
     let kind: EntryKind? =
       type == 0 ? .regular : EntryKind.allCases.first { $0.typeBits == type }
     guard let kind else { return reply.error(Errno.invalid) }
-    let caller = Self.caller(reply)
+    let caller = caller(reply)
     answer(reply) { () throws(FSError) in
       try tree.makeNode(
-        parent.rawValue, Self.bytes(name), kind: kind, mode: mode,
+        parent.number, Self.fileName(name), kind: kind, mode: mode,
         device: Attributes.Device(number: device), caller: caller)
     }
   }
@@ -98,7 +99,7 @@ extension MountOperations {
   func mkdir(
     _ name: UnsafeRawBufferPointer, in parent: NodeID, mode: UInt32, reply: consuming EntryReply
   ) {
-    let caller = Self.caller(reply)
+    let caller = caller(reply)
     guard !Self.isMeta(parent) else {
       return refuseToMake(Self.bytes(name), in: parent, reply: reply)
     }
@@ -106,7 +107,7 @@ extension MountOperations {
       return announceMade(Self.bytes(name), in: parent, reply: reply)
     }
     answer(reply) { () throws(FSError) in
-      try tree.makeDirectory(parent.rawValue, Self.bytes(name), mode: mode, caller: caller)
+      try tree.makeDirectory(parent.number, Self.fileName(name), mode: mode, caller: caller)
     }
   }
 
@@ -114,7 +115,7 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, target: UnsafeRawBufferPointer,
     reply: consuming EntryReply
   ) {
-    let caller = Self.caller(reply)
+    let caller = caller(reply)
     guard !Self.isMeta(parent) else {
       return refuseToMake(Self.bytes(name), in: parent, reply: reply)
     }
@@ -123,7 +124,7 @@ extension MountOperations {
     }
     answer(reply) { () throws(FSError) in
       try tree.makeSymlink(
-        parent.rawValue, Self.bytes(name), target: Array(target), caller: caller)
+        parent.number, Self.fileName(name), target: Array(target), caller: caller)
     }
   }
 
@@ -135,12 +136,12 @@ extension MountOperations {
     guard !Self.isMeta(node), !Self.isMeta(parent) else {
       return reply.error(Errno.readOnlyFileSystem)
     }
-    let before = tree.installations
-    let thread = Self.caller(reply).process
+    let before = tree.publications
+    let process = process(of: reply)
     answer(reply) { () throws(FSError) in
       let status = try tree.link(
-        node.rawValue, parent.rawValue, Self.bytes(name), thread: thread)
-      Faults.replying("link", of: tree.store.path)
+        node.number, parent.number, Self.fileName(name), process: process)
+      Faults.replying("link", of: live.store.path)
       return status
     }
     doubt(node, since: before)
@@ -151,7 +152,7 @@ extension MountOperations {
   ) {
     if Self.isMeta(parent) {
       let name = Self.bytes(name)
-      let process = Self.process(of: reply)
+      let process = process(of: reply)
       return later(reply) { [meta] () throws(FSError) in
         try meta.unlink(parent.rawValue, name, by: process)
       }
@@ -159,9 +160,9 @@ extension MountOperations {
     if isAnnounced(reply.request) {
       return announceRemoved(Self.bytes(name), in: parent, reply: reply)
     }
-    let thread = Self.caller(reply).process
+    let process = process(of: reply)
     answer(reply) { () throws(FSError) in
-      try tree.unlink(parent.rawValue, Self.bytes(name), thread: thread)
+      try tree.unlink(parent.number, Self.fileName(name), process: process)
     }
   }
 
@@ -170,7 +171,7 @@ extension MountOperations {
   ) {
     if Self.isMeta(parent) {
       let name = Self.bytes(name)
-      let process = Self.process(of: reply)
+      let process = process(of: reply)
       // It may settle a conflict.
       return later(reply) { [meta] () throws(FSError) in
         try meta.removeDirectory(parent.rawValue, name, by: process)
@@ -179,13 +180,11 @@ extension MountOperations {
     if isAnnounced(reply.request) {
       return announceRemoved(Self.bytes(name), in: parent, reply: reply)
     }
+    let process = process(of: reply)
     answer(reply) { () throws(FSError) in
       let name = Self.bytes(name)
-      if name == ReservedName.bytes {
-        throw .notPermitted
-      } else {
-        try tree.removeDirectory(parent.rawValue, name)
-      }
+      guard name != ReservedName.bytes else { throw .notPermitted }
+      try tree.removeDirectory(parent.number, FileName(name), process: process)
     }
   }
 
@@ -193,14 +192,14 @@ extension MountOperations {
     _ name: UnsafeRawBufferPointer, in parent: NodeID, to newName: UnsafeRawBufferPointer,
     in newParent: NodeID, flags: RenameFlags, reply: consuming EmptyReply
   ) {
-    let mode: LiveTree.RenameMode
+    let mode: RenameMode
     switch flags {
     case []: mode = .replacing
     case .noReplace: mode = .noReplace
     case .exchange: mode = .exchange
     default: return reply.error(Errno.invalid)
     }
-    let thread = Self.caller(reply).process
+    let process = process(of: reply)
     if Self.isMeta(parent), Self.isMeta(newParent) {
       let (from, to) = (Self.bytes(name), Self.bytes(newName))
       return later(reply) { [meta] () throws(FSError) in
@@ -210,15 +209,10 @@ extension MountOperations {
     answer(reply) { () throws(FSError) in
       guard !Self.isMeta(parent), !Self.isMeta(newParent) else { throw .readOnly }
       try tree.rename(
-        parent.rawValue, Self.bytes(name), newParent.rawValue, Self.bytes(newName), mode: mode,
-        thread: thread)
+        InodeName(directory: parent.number, name: Self.fileName(name)),
+        to: InodeName(directory: newParent.number, name: Self.fileName(newName)), mode: mode,
+        process: process)
     }
-  }
-
-  /// The process that asks: all threads of a file manager are one.
-  private static func process(of reply: borrowing EmptyReply) -> Int32 {
-    let thread = caller(reply).process
-    return SystemProcess.group(ofThread: thread) ?? thread
   }
 
   /// Answers with success or the error's number.

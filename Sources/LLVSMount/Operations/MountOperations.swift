@@ -1,10 +1,11 @@
 import Control
 import FuseSession
 import HistoryTree
+import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 // Serves the kernel's requests from the working tree, and from the meta tree for nodes numbered
 // from 2^40 on.
@@ -13,7 +14,11 @@ import WorkingTree
 ///
 /// - Concurrency: any number of requests at once; no lock is held while a reply is sent.
 final class MountOperations: FuseOperations {
-  let tree: LiveTree
+  /// The working tree and what it is kept in.
+  let live: LiveTree
+  /// The files of the working tree.
+  var tree: WorkingTree { live.files }
+  private let threads = ThreadGroups()
   /// The session that serves this; handlers announce to it that they will block.
   let session: SessionReference
 
@@ -29,7 +34,7 @@ final class MountOperations: FuseOperations {
     tree: LiveTree, meta: MetaTree, control: ControlService, pool: WorkerPool,
     announcer: Announcer, session: SessionReference
   ) {
-    self.tree = tree
+    live = tree
     answers = MetaAnswers(meta: meta, tree: tree)
     self.control = control
     self.pool = pool
@@ -47,10 +52,19 @@ final class MountOperations: FuseOperations {
   /// Copies a name, which is valid only during its request.
   static func bytes(_ name: UnsafeRawBufferPointer) -> [UInt8] { Array(name) }
 
-  static func caller(_ reply: borrowing some FuseReply & ~Copyable) -> WorkingTree.Caller {
+  static func fileName(_ name: UnsafeRawBufferPointer) -> FileName { FileName(name) }
+
+  /// Returns who makes a request, and by which process.
+  func caller(_ reply: borrowing some FuseReply & ~Copyable) -> MountedTree.Caller {
     let caller = reply.caller
-    return WorkingTree.Caller(
-      uid: caller.uid, gid: caller.gid, process: caller.pid, umask: caller.umask)
+    return MountedTree.Caller(
+      uid: caller.uid, gid: caller.gid, process: threads.process(of: caller.pid),
+      umask: caller.umask)
+  }
+
+  /// Returns the process that makes a request: all threads of a program are one.
+  func process(of reply: borrowing some FuseReply & ~Copyable) -> Int32 {
+    threads.process(of: reply.caller.pid)
   }
 }
 

@@ -1,7 +1,8 @@
 import Control
 import FuseSession
 import HistoryTree
-import WorkingTree
+import Inodes
+import MountedTree
 
 /// An open directory of the meta tree.
 final class OpenMetaDirectory: OpenObject {
@@ -35,7 +36,7 @@ extension MetaEntry {
   /// everything else.
   var fuseEntry: EntryAttributes {
     EntryAttributes(
-      node: NodeID(status.inode), attributes: status.attributes,
+      node: NodeID(status.number.rawValue), attributes: status.attributes,
       entryTimeout: isLasting ? EntryAttributes.forever : 0,
       attributeTimeout: isLasting ? EntryAttributes.forever : 0)
   }

@@ -1,7 +1,7 @@
 import FuseSession
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 /// An open file or directory; its handle number is the object's address.
 ///
@@ -28,27 +28,20 @@ class OpenObject {
 
 /// An open file of the working tree.
 final class OpenLiveFile: OpenObject {
-  let handle: LiveHandle
+  let handle: HandleNumber
+  let mode: OpenMode
 
-  init(_ handle: LiveHandle) {
+  init(_ handle: HandleNumber, mode: OpenMode) {
     self.handle = handle
+    self.mode = mode
   }
 }
 
-/// An open directory of the working tree: its names are read at the first READDIR.
+/// An open directory of the working tree.
 final class OpenLiveDirectory: OpenObject {
-  let inode: UInt64
-  private let listing = Monitor<DirectoryListing?>(nil)
+  let listing: DirectoryListing
 
-  init(inode: UInt64) {
-    self.inode = inode
-  }
-
-  /// Returns the names; reads them anew at offset 0, as rewinddir(3) demands.
-  func names(_ tree: LiveTree, from offset: Int64) throws(FSError) -> DirectoryListing {
-    if offset != 0, let known = listing.withLock({ $0 }) { return known }
-    let fresh = try tree.list(inode)
-    listing.withLock { $0 = fresh }
-    return fresh
+  init(_ listing: DirectoryListing) {
+    self.listing = listing
   }
 }

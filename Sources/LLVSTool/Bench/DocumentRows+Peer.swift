@@ -2,11 +2,12 @@ import Control
 import Documents
 import Foundation
 import Grammar
+import Inodes
 import KeyValueCRDT
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 /// Rows of documents that are exchanged with a store.
 extension DocumentRows {
@@ -171,18 +172,18 @@ final class DocumentStore {
 
   /// Replaces a file's bytes, as a program does.
   func write(_ path: String, _ bytes: [UInt8]) throws {
-    let tree = service.tree
-    var inode = LiveTree.rootInode
-    var passed: [UInt64] = []
+    let tree = service.tree.files
+    var number = InodeNumber.root
+    var passed: [InodeNumber] = []
     for name in path.split(separator: "/") {
-      inode = try tree.lookup(inode, Array(name.utf8)).inode
-      passed.append(inode)
+      number = try tree.lookup(number, FileName(name.utf8)).number
+      passed.append(number)
     }
-    let handle = try tree.open(inode, mode: [.write, .truncate])
+    let handle = try tree.open(number, mode: [.write, .truncate]).handle
     try bytes.withUnsafeBytes { try tree.write(handle, at: 0, $0, mapped: false) }
     try tree.flush(handle)
     try tree.release(handle)
-    for inode in passed { tree.forget(inode, count: 1) }
+    for number in passed { tree.forget(number, count: 1) }
   }
 }
 

@@ -1,26 +1,27 @@
+import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 /// A working tree with many files, written with the calls that the kernel's requests cause.
 final class SampleTree {
   private let tree: LiveTree
-  private var files: [(parent: UInt64, name: [UInt8])] = []
+  private var files: [(parent: InodeNumber, name: FileName)] = []
   private static let caller = Caller(uid: 0, gid: 0, process: 1)
 
   /// Makes the directories; the first ``writeAll(_:)`` makes the files.
   init(_ tree: LiveTree, count: Int) throws(FSError) {
     self.tree = tree
-    var parent = LiveTree.rootInode
+    var parent = InodeNumber.root
     for index in 0..<count {
       if index % 100 == 0 {
-        parent = try tree.makeDirectory(
-          LiveTree.rootInode, Array("d\(1000 + index / 100)".utf8), mode: 0o755,
+        parent = try tree.files.makeDirectory(
+          .root, FileName("d\(1000 + index / 100)".utf8), mode: 0o755,
           caller: Self.caller
-        ).inode
+        ).number
       }
-      files.append((parent, Array("file\(1000 + index % 100)".utf8)))
+      files.append((parent, FileName("file\(1000 + index % 100)".utf8)))
     }
   }
 
@@ -31,24 +32,24 @@ final class SampleTree {
       let bytes = content()
       let outcome = bytes.withUnsafeBytes { raw in
         Result<Void, FSError> { () throws(FSError) in
-          try tree.write(handle, at: 0, raw, mapped: false)
+          try tree.files.write(handle, at: 0, raw, mapped: false)
         }
       }
       try outcome.get()
-      try tree.flush(handle)
-      try tree.release(handle)
-      tree.forget(status.inode, count: 1)
+      try tree.files.flush(handle)
+      try tree.files.release(handle)
+      tree.files.forget(status.number, count: 1)
     }
   }
 
   private func opened(
-    _ parent: UInt64, _ name: [UInt8]
-  ) throws(FSError) -> (NodeStatus, LiveHandle) {
+    _ parent: InodeNumber, _ name: FileName
+  ) throws(FSError) -> (InodeStatus, HandleNumber) {
     do throws(FSError) {
-      let status = try tree.lookup(parent, name)
-      return (status, try tree.open(status.inode, mode: [.write]))
+      let status = try tree.files.lookup(parent, name)
+      return (status, try tree.files.open(status.number, mode: [.write]).handle)
     } catch .noEntry {
-      return try tree.create(parent, name, mode: 0o644, open: [.write], caller: Self.caller)
+      return try tree.files.create(parent, name, mode: 0o644, open: [.write], caller: Self.caller)
     }
   }
 }

@@ -1,13 +1,14 @@
 import Control
+import Events
 import Foundation
 import Grammar
 import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import SQLite
 import Search
 import TreeNames
-import WorkingTree
 
 /// Rows of finding files by words, beside SQLite alone and programs that read every file.
 enum SearchRows {
@@ -117,7 +118,7 @@ enum SearchRows {
         store, defaults: AttributeDefaults(uid: 0, gid: 0), ignore: .defaults,
         settings: StoreSettings())
       let log = EventLog(directory: store.path)
-      let versioner = Versioner(tree: tree, log: log) { _ in }
+      let versioner = Versioner(tree: tree, log: log, telling: { _ in })
       return (
         versioner, try SampleTree(tree, count: 500), ControlService(versioner: versioner, log: log)
       )

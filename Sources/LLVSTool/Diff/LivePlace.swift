@@ -1,10 +1,12 @@
 import Control
 import Grammar
+import HistoryTree
+import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import Reports
 import TreeNames
-import WorkingTree
 
 /// Access to a working tree: through its mount, or directly if its store is not mounted.
 enum LivePlace: ComparedTree {
@@ -29,27 +31,27 @@ enum LivePlace: ComparedTree {
   /// - Throws: ``ControlError`` of kind busy if there are too many.
   func pending(
     in store: Store
-  ) throws -> [(change: LiveTree.PendingPath.Change, path: [UInt8])] {
+  ) throws -> [(change: PendingPath.Change, path: [UInt8])] {
     switch self {
     case .mount(let view):
       return Self.pending(
         try CommandTarget.mounted(view, store: store.path).run(["pending"]).text)
     case .tree(let tree):
-      guard let pending = tree.pendingPaths(atMost: ControlService.pendingLimit) else {
+      guard let pending = try tree.files.pendingPaths(atMost: ControlService.pendingLimit) else {
         throw ControlError(
           .busy,
           "more than \(ControlService.pendingLimit) changes are in no version yet; commit first")
       }
-      return pending.map { ($0.change, $0.path) }
+      return pending.map { ($0.change, $0.path.bytes) }
     }
   }
 
   /// Reads the reply of the command `pending`.
   static func pending(
     _ reply: String
-  ) -> [(change: LiveTree.PendingPath.Change, path: [UInt8])] {
+  ) -> [(change: PendingPath.Change, path: [UInt8])] {
     reply.split(separator: "\n").compactMap { line in
-      guard let mark = line.utf8.first, let change = LiveTree.PendingPath.Change(rawValue: mark),
+      guard let mark = line.utf8.first, let change = PendingPath.Change(rawValue: mark),
         line.utf8.dropFirst().first == 0x20
       else { return nil }
       var path = VisibleName.bytes(line.utf8.dropFirst(2))
@@ -85,9 +87,9 @@ enum LivePlace: ComparedTree {
       }
       return try StoreError.wrapping { () throws(FSError) in
         var names: [[UInt8]] = []
-        for item in try tree.list(status.node).items.dropFirst(2) {
-          let child = try tree.lookup(status.node, item.name)
-          if isTaken(try tree.getxattr(child.node, own)) { names.append(item.name) }
+        for name in try tree.names(in: status.number) {
+          let child = try tree.files.lookup(status.number, name)
+          if isTaken(try tree.files.getxattr(child.number, own)) { names.append(name.bytes) }
         }
         return names
       }
@@ -102,14 +104,15 @@ enum LivePlace: ComparedTree {
     }
   }
 
-  private static func status(_ path: [UInt8], in tree: LiveTree) throws(StoreError) -> NodeStatus? {
-    try StoreError.wrapping { () throws(FSError) -> NodeStatus? in
-      var status = try tree.getattr(LiveTree.rootInode)
+  private static func status(_ path: [UInt8], in tree: LiveTree) throws(StoreError) -> InodeStatus?
+  {
+    try StoreError.wrapping { () throws(FSError) -> InodeStatus? in
+      var status = try tree.files.status(of: .root)
       for name in path.split(separator: 0x2F) {
         guard status.kind == .directory else { return nil }
         do throws(FSError) {
           // Look-up counts do not matter: no kernel knows this tree.
-          status = try tree.lookup(status.node, Array(name))
+          status = try tree.files.lookup(status.number, FileName(name))
         } catch .noEntry {
           return nil
         }

@@ -81,7 +81,10 @@ extension Overlay {
   ) {
     var node = PendingNode(
       kind: kind, attributes: attributes, changed: change.time, names: [place], stamp: stamp)
-    if kind != .directory {
+    if kind == .directory {
+      // Its names alone move it, and not what else happens to it.
+      if attributes.mtime == nil { node.attributes.mtime = change.time }
+    } else {
       var file = PendingFile(content: content)
       file.isUnsaved = true
       file.isNeverSaved = true

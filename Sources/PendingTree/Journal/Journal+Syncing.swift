@@ -98,11 +98,18 @@ extension Journal {
       return true
     }
     state.broadcast()
-    if isFirst {
-      report(
-        "\(error): the disk may lack some of what was written. Pending changes are being written again; "
-          + "until that has succeeded the mount is read-only")
-    }
+    if isFirst { report(Self.refusal(after: error)) }
+  }
+
+  private static func refusal(after error: SystemError) -> String {
+    "\(error): the disk may lack some of what was written. Pending changes are being written again; "
+      + "until that has succeeded the mount is read-only"
+  }
+
+  /// The reason that nothing is recorded since a sync failed, in words; nil as a rule.
+  package var refusal: String? {
+    guard case .failed(let error)? = state.withLock({ $0.phase.stop }) else { return nil }
+    return Self.refusal(after: error)
   }
 
   /// True if something that was appended is not on the disk yet.

@@ -29,6 +29,18 @@ package struct InodeStatus: Hashable, Sendable {
   package var ctime: Attributes.Time
   /// The time of the last reading.
   package var atime: Attributes.Time
+
+  /// Creates a status; `stored` is the size where nothing else is said.
+  package init(
+    number: InodeNumber, kind: EntryKind, mode: UInt32, links: UInt32, uid: UInt32, gid: UInt32,
+    device: Attributes.Device = Attributes.Device(major: 0, minor: 0), size: UInt64,
+    stored: UInt64? = nil, mtime: Attributes.Time, ctime: Attributes.Time, atime: Attributes.Time
+  ) {
+    (self.number, self.kind, self.mode, self.links) = (number, kind, mode, links)
+    (self.uid, self.gid, self.device) = (uid, gid, device)
+    (self.size, self.stored) = (size, stored ?? size)
+    (self.mtime, self.ctime, self.atime) = (mtime, ctime, atime)
+  }
 }
 
 extension WorkingTree {

@@ -56,6 +56,7 @@ extension WorkingTree {
   /// Takes bits from the mode of a file.
   ///
   /// - Throws: as ``setattr(_:_:through:process:)``.
+  @discardableResult
   package func clearMode(
     _ bits: UInt32, of number: InodeNumber, process: Int32 = 0
   ) throws(FSError) -> InodeStatus {

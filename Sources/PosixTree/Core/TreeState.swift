@@ -20,6 +20,8 @@ struct TreeState {
   var accessTimes = AccessTimes()
   /// The epochs of the files that processes read.
   var writers = WriterMemory()
+  /// The times of what happened since the last cut.
+  var activity = TreeActivity()
   /// The store's own patterns of names that no version takes.
   var ignore = IgnorePatterns([])
   /// The versions that epochs stand for, by the store's numbers: a journal begins with them.
@@ -35,6 +37,7 @@ struct TreeState {
     self.overlay = overlay
     self.epochs = epochs
     findUnsaved()
+    if !overlay.sinceCut.isEmpty || !unsaved.isEmpty { activity.noteTakeable() }
   }
 
   private mutating func findUnsaved() {
@@ -58,6 +61,7 @@ struct TreeState {
     noteBefore(change.operation)
     overlay.apply(change)
     noteAfter(change.operation)
+    activity.note(change.operation)
     noteNames(change.operation, by: change.process)
   }
 

@@ -28,12 +28,6 @@ package final class StoreContents: ContentReading {
   }
 
   package func zeroBytes(_ content: StoredContent) throws(FSError) -> UInt64 {
-    do throws(StoreError) {
-      return try contents.zeroBytes(content)
-    } catch {
-      let error = FSError(error)
-      guard error.damage != nil else { throw error }
-      return 0
-    }
+    try FSError.wrapping { () throws(StoreError) in try contents.shownZeroBytes(content) }
   }
 }

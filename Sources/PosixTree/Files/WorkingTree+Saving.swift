@@ -138,6 +138,11 @@ extension WorkingTree {
 }
 
 extension TreeState {
+  /// True if there are bytes that no save covers of a file that has a name or had one which they belong to.
+  var hasUnsavedOfNames: Bool {
+    unsaved.contains { overlay.nodes[$0].map { $0.orphan != .gone } ?? false }
+  }
+
   /// True if unsaved bytes of a file came from a mapping: the close of any handle that may write saves them.
   fileprivate func isMapped(_ number: InodeNumber) -> Bool {
     overlay.nodes[number]?.file?.isMapped ?? false

@@ -35,6 +35,7 @@ extension WorkingTree {
       return state { state in
         let stamp = state.overlay.beginCut()
         state.frozen = state.overlay
+        state.activity.beginCut(hasUnsaved: state.hasUnsavedOfNames)
         return (stamp, state.overlay)
       }
     }
@@ -43,9 +44,12 @@ extension WorkingTree {
   /// Ends a cut that came to nothing: everything stays pending.
   ///
   /// - Parameters:
+  ///   - hasFailed: false for a cut that found nothing to take.
   ///   - aside: the names that are ignored: no later cut looks at them until they change.
   ///   - settle: records the end in the journal.
-  package func abandonCut(aside: Set<InodeName> = [], _ settle: (OverlayEdits) -> Void) {
+  package func abandonCut(
+    hasFailed: Bool = true, aside: Set<InodeName> = [], _ settle: (OverlayEdits) -> Void
+  ) {
     writing.withLock { _ in
       let before = state { $0.overlay }
       var after = before
@@ -58,6 +62,7 @@ extension WorkingTree {
       state { state in
         state.overlay = after
         state.frozen = nil
+        if hasFailed { state.activity.noteTakeable() }
       }
     }
   }

@@ -28,7 +28,9 @@ extension WorkingTree {
   }
 
   /// Returns the patterns that count for a path. A file that cannot be read has none.
-  func ignoreScope(of path: TreePath) throws(FSError) -> IgnoreScope {
+  ///
+  /// - Throws: the error of the recorded tree.
+  package func ignoreScope(of path: TreePath) throws(FSError) -> IgnoreScope {
     var last: [IgnoreFile] = []
     while true {
       let (own, files) = try answer { state, base throws(FSError) in
@@ -47,6 +49,19 @@ extension WorkingTree {
       if isWhole || files == last { return scope }
       last = files
     }
+  }
+
+  /// Returns the patterns of the file in a directory; nil if there is none that can be read.
+  ///
+  /// - Throws: the error of the recorded tree.
+  package func ignorePatterns(in directory: TreePath) throws(FSError) -> IgnorePatterns? {
+    let within = directory.appending(FileName(IgnoreScope.fileName))
+    let files = try answer { state, base throws(FSError) in
+      try ignoreFiles(above: within, state, base)
+    }
+    guard let last = files.last, last.directory == directory, let text = text(of: last.content)
+    else { return nil }
+    return IgnorePatterns(text)
   }
 
   /// A file `.llvsignore`.

@@ -1,5 +1,5 @@
 package import LLVSCore
-package import WorkingTree
+package import MountedTree
 
 /// A working tree as it is compared with versions: through its mount, or in memory where nothing is mounted.
 package protocol ComparedTree {
@@ -8,7 +8,7 @@ package protocol ComparedTree {
   /// - Throws: ``ControlError`` of kind busy where there are too many.
   func pending(
     in store: Store
-  ) throws -> [(change: LiveTree.PendingPath.Change, path: [UInt8])]
+  ) throws -> [(change: PendingPath.Change, path: [UInt8])]
 
   /// The file, link or directory at a path; nil where there is none.
   func image(_ path: [UInt8]) throws -> FileImage?

@@ -1,7 +1,8 @@
+import Inodes
 package import LLVSCore
+package import MountedTree
 package import Platform
 import TreeNames
-package import WorkingTree
 
 /// A file as it is on one side of a difference.
 package struct FileImage {
@@ -9,8 +10,8 @@ package struct FileImage {
     case stored(StoredContent, Store)
     /// A file of the working tree, by its path in the mount.
     case live([UInt8])
-    /// A file of the working tree of a store that is not mounted, by its inode number.
-    case unmounted(UInt64, LiveTree)
+    /// A file of the working tree of a store that is not mounted, by its number.
+    case unmounted(InodeNumber, LiveTree)
   }
 
   var kind: EntryKind
@@ -57,17 +58,17 @@ package struct FileImage {
   }
 
   /// Reads a node of a working tree.
-  package init(_ status: NodeStatus, of tree: LiveTree) throws(StoreError) {
+  package init(_ status: InodeStatus, of tree: LiveTree) throws(StoreError) {
     kind = status.kind
     mode = status.mode
     owner = (nil, nil)
     length = kind == .directory ? 0 : status.size
-    source = .unmounted(status.node, tree)
+    source = .unmounted(status.number, tree)
     extended = try StoreError.wrapping { () throws(FSError) in
       var extended: [Attributes.Extended] = []
-      for name in try tree.listxattr(status.node).split(separator: 0).map({ Array($0) }) {
+      for name in try tree.files.listxattr(status.number).split(separator: 0).map({ Array($0) }) {
         extended.append(
-          Attributes.Extended(name: name, value: try tree.getxattr(status.node, name)))
+          Attributes.Extended(name: name, value: try tree.files.getxattr(status.number, name)))
       }
       return extended.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     }
@@ -97,8 +98,8 @@ package struct FileImage {
       let bytes = try File(bytes: path, .read).read(Int(length) + 1, at: 0)
       // The file grew after its status was read.
       return bytes.count > Int(length) ? nil : bytes
-    case .unmounted(let inode, let tree):
-      return try Self.read(inode, of: tree, at: 0, Int(length))
+    case .unmounted(let number, let tree):
+      return try Self.read(number, of: tree, at: 0, Int(length))
     }
   }
 
@@ -161,18 +162,20 @@ package struct FileImage {
         return Array(try FileSystem.readlink(path).dropFirst(Int(offset)))
       }
       return try File(bytes: path, .read).read(Int(count), at: offset)
-    case .unmounted(let inode, let tree):
+    case .unmounted(let number, let tree):
       let rest = length - min(offset, length)
-      return try Self.read(inode, of: tree, at: offset, Int(min(count, rest)))
+      return try Self.read(number, of: tree, at: offset, Int(min(count, rest)))
     }
   }
 
   private static func read(
-    _ inode: UInt64, of tree: LiveTree, at offset: UInt64, _ count: Int
+    _ number: InodeNumber, of tree: LiveTree, at offset: UInt64, _ count: Int
   ) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     do {
-      let read = try bytes.withUnsafeMutableBytes { try tree.read(inode, at: offset, into: $0) }
+      let read = try bytes.withUnsafeMutableBytes {
+        try tree.files.read(number, at: offset, into: $0)
+      }
       return Array(bytes.prefix(read))
     } catch let error as FSError {
       throw StoreError(error)

@@ -1,7 +1,7 @@
 package import LLVSCore
+import MountedTree
 import Platform
 import TreeNames
-import WorkingTree
 
 /// The differences between a version and the working tree.
 ///
@@ -12,7 +12,7 @@ package struct LiveDifferences {
   private let store: Store
   private let place: any ComparedTree
   private let paths: [[UInt8]]
-  private let pending: [(change: LiveTree.PendingPath.Change, path: [UInt8])]
+  private let pending: [(change: PendingPath.Change, path: [UInt8])]
 
   package init(_ store: Store, _ place: any ComparedTree, paths: [[UInt8]]) throws {
     self.store = store

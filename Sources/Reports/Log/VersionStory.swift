@@ -1,7 +1,7 @@
 package import Grammar
 package import LLVSCore
+import MountedTree
 import TreeNames
-import WorkingTree
 
 /// Describes a version: author, time, message and changes.
 package struct VersionStory {
@@ -96,13 +96,13 @@ package struct VersionStory {
   }
 
   package static func seconds(_ record: VersionRecord) -> Int64 {
-    let time = Attributes.Time(referenceTimestamp: record.timestamp)
+    let time = Attributes.Time(ofVersion: record.timestamp)
     return time.seconds
   }
 
   /// The time of a version as programs read it: ISO 8601 in UTC, with milliseconds.
   package static func time(_ record: VersionRecord) -> String {
-    let time = Attributes.Time(referenceTimestamp: record.timestamp)
+    let time = Attributes.Time(ofVersion: record.timestamp)
     let (nanoseconds, overflows) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
     return overflows ? "?" : TimestampText.iso(nanoseconds + Int64(time.nanoseconds))
   }

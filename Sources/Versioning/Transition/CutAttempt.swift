@@ -59,10 +59,10 @@ final class CutAttempt {
   /// Learns which saves were followed by quiet, once they had the time for it.
   func learnSaves() { saves.later = checkout.tree.pending.nodes }
 
-  /// Ends a cut that came to nothing.
-  func abandon() {
+  /// Ends a cut that came to nothing; `hasFailed` is false if it found nothing to take.
+  func abandon(hasFailed: Bool = true) {
     checkout.recorded.withdraw()
-    checkout.tree.abandonCut(aside: aside) { edits in
+    checkout.tree.abandonCut(hasFailed: hasFailed, aside: aside) { edits in
       checkout.journal.settle(number, isCommitted: false, epochs: [:], edits)
     }
   }

@@ -160,7 +160,7 @@ package final class Versioner: Sendable {
       cut.learnSaves()
     }
     guard let commit = try cut.commit(goOn) else {
-      cut.abandon()
+      cut.abandon(hasFailed: false)
       return answer(cut.outcome)
     }
     // Nothing from here on undoes the commit.

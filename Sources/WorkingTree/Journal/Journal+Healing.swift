@@ -1,3 +1,4 @@
+import Events
 import LLVSCore
 import Platform
 import TreeNames

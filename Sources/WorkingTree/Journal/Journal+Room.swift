@@ -215,19 +215,3 @@ extension SystemError {
   /// Whether the disk is full, or the user's part of it.
   var isNoSpace: Bool { errno == Errno.noSpace || errno == Errno.quota }
 }
-
-extension FSError {
-  /// Whether the disk is full, or the user's part of it.
-  var isNoSpace: Bool {
-    switch self {
-    case .noSpace, .store(.noSpace): true
-    case .system(let error), .store(.system(let error)): error.isNoSpace
-    default: false
-    }
-  }
-}
-
-extension StoreError {
-  /// Whether the disk is full, or the user's part of it.
-  package var isNoSpace: Bool { FSError.store(self).isNoSpace }
-}

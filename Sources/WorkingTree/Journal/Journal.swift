@@ -1,3 +1,4 @@
+import Events
 import Inodes
 import LLVSCore
 import Platform

@@ -1,5 +1,6 @@
 import Inodes
 import LLVSCore
+import TreeNames
 
 // Replaying a cut that the store committed and the tree did not install.
 

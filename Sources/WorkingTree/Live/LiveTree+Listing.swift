@@ -12,7 +12,7 @@ package import TreeNames
 /// happens to the directory.
 ///
 /// - Complexity: 24 bytes and the name for each entry while it is open.
-package final class DirectoryListing: Sendable {
+package final class NameListing: Sendable {
   /// One name.
   package struct Item: Sendable {
     package var name: [UInt8]
@@ -59,7 +59,7 @@ package final class DirectoryListing: Sendable {
 
 extension LiveTree {
   /// Lists a directory: `.` and `..` first.
-  package func list(_ inode: UInt64) throws(FSError) -> DirectoryListing {
+  package func list(_ inode: UInt64) throws(FSError) -> NameListing {
     while true {
       let (view, basePath, overrides, stamp, above) = try lock.withLock {
         _ throws(FSError) -> (TreeView, [UInt8]?, [[UInt8]: (UInt64, EntryKind)?], UInt64, UInt64)
@@ -74,8 +74,8 @@ extension LiveTree {
         )
       }
       var items = [
-        DirectoryListing.Item(name: [0x2E], kind: .directory, inode: inode),
-        DirectoryListing.Item(name: [0x2E, 0x2E], kind: .directory, inode: above),
+        NameListing.Item(name: [0x2E], kind: .directory, inode: inode),
+        NameListing.Item(name: [0x2E, 0x2E], kind: .directory, inode: above),
       ]
       if let basePath {
         var entries: [ListedEntry] = []
@@ -104,7 +104,7 @@ extension LiveTree {
       for (name, child) in overrides {
         if let (inode, kind) = child { items.append(.init(name: name, kind: kind, inode: inode)) }
       }
-      return DirectoryListing(items: items)
+      return NameListing(items: items)
     }
   }
 }

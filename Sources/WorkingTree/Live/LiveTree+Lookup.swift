@@ -134,7 +134,7 @@ extension LiveTree {
     if let known = storedTimes[number] { return known }
     // One version's row, and only the first time it is met: SQLite's own cache answers as a rule.
     let timestamp = (try? store.version(number))??.timestamp ?? 0
-    let time = Attributes.Time(referenceTimestamp: timestamp)
+    let time = Attributes.Time(ofVersion: timestamp)
     if storedTimes.count > 65_536 { storedTimes = [:] }
     storedTimes[number] = time
     return time
@@ -187,7 +187,7 @@ extension LiveTree {
 
 extension Attributes.Time {
   /// The time of a timestamp that counts seconds since 2001-01-01 UTC.
-  package init(referenceTimestamp timestamp: Double) {
+  package init(ofVersion timestamp: Double) {
     let since1970 = timestamp + 978_307_200
     guard since1970.isFinite, abs(since1970) < 9e15 else {
       self.init(seconds: 0, nanoseconds: 0)

@@ -1,5 +1,6 @@
+import Events
 import Inodes
-package import LLVSCore
+import LLVSCore
 import Platform
 package import TreeNames
 
@@ -108,44 +109,6 @@ extension LiveTree {
         })
     } catch {
       throw told(error, of: inode)
-    }
-  }
-}
-
-extension FSError {
-  /// What is damaged, in words; nil for every other error.
-  package var damage: String? {
-    switch self {
-    case .store(let error): error.damage
-    case .system(let error): StoreError.system(error).damage
-    default: nil
-    }
-  }
-}
-
-extension StoreError {
-  /// What is damaged, in words; nil for every other error.
-  package var damage: String? {
-    switch self {
-    case .corrupt(let text): text
-    case .system(let error) where error.errno == Errno.inputOutput: "\(error)"
-    default: nil
-    }
-  }
-}
-
-extension ContentStore {
-  /// How many bytes of a value are zeros that take no room; none where its nodes are damaged: its name and size
-  /// are shown all the same, and who reads it is told.
-  ///
-  /// - Throws: what the disk says of anything but damage.
-  /// - Complexity: that of ``zeroBytes(_:)``.
-  package func shownZeroBytes(_ stored: StoredContent) throws(StoreError) -> UInt64 {
-    do throws(StoreError) {
-      return try zeroBytes(stored)
-    } catch {
-      guard error.damage != nil else { throw error }
-      return 0
     }
   }
 }

@@ -1,3 +1,4 @@
+package import Events
 package import Grammar
 package import Inodes
 package import LLVSCore

@@ -1,33 +1,20 @@
+import Inodes
 import LLVSCore
 import Platform
+package import TreeNames
 
 extension LiveTree {
-  /// A name that the next version may change.
-  package struct PendingPath: Hashable, Sendable {
-    package enum Change: UInt8, Sendable {
-      /// New, with all that it brings along from another name.
-      case new = 0x2B
-      /// Gone, with all that was below it.
-      case gone = 0x2D
-      case changed = 0x2A
-    }
-
-    package var change: Change
-    package var path: [UInt8]
-    package var isDirectory: Bool
-  }
-
   /// The names that differ from the head, saved or not, in ascending order of path; those that patterns
   /// keep out of versions are left out.
   ///
   /// - Returns: nil where there are more than `limit`.
   /// - Complexity: O(*k* log *k*) for *k* pending names, in memory.
-  package func pendingPaths(atMost limit: Int) -> [PendingPath]? {
+  package func pendingPaths(atMost limit: Int) throws(FSError) -> [PendingPath]? {
     let found = lock.withLock { _ -> [PendingPath]? in
       var found: [PendingPath] = []
       return collectPending(root, at: [], &found, limit) ? found : nil
     }
-    return found?.sorted { $0.path.lexicographicallyPrecedes($1.path) }
+    return found?.sorted { $0.path < $1.path }
   }
 
   private func collectPending(
@@ -38,7 +25,7 @@ extension LiveTree {
       let childPath = path.isEmpty ? name : path + [0x2F] + name
       guard let child = override.node else {
         if override.hidesBase {
-          found.append(PendingPath(change: .gone, path: childPath, isDirectory: false))
+          found.append(PendingPath(change: .gone, path: TreePath(childPath), isDirectory: false))
         }
         continue
       }
@@ -46,14 +33,15 @@ extension LiveTree {
       let isDirectory = child.kind == .directory
       if isDirectory, let base = child.directory?.basePath, base != childPath {
         // All that the base has below its old name came along.
-        found.append(PendingPath(change: .new, path: childPath, isDirectory: true))
+        found.append(PendingPath(change: .new, path: TreePath(childPath), isDirectory: true))
         continue
       }
       let isNew = !child.isInBase && child.directory?.basePath == nil || child.isMoved
       if isNew, isDirectory || !override.hidesBase {
-        found.append(PendingPath(change: .new, path: childPath, isDirectory: isDirectory))
+        found.append(PendingPath(change: .new, path: TreePath(childPath), isDirectory: isDirectory))
       } else if isNew || isPending(child) {
-        found.append(PendingPath(change: .changed, path: childPath, isDirectory: isDirectory))
+        found.append(
+          PendingPath(change: .changed, path: TreePath(childPath), isDirectory: isDirectory))
       }
       guard collectPending(child, at: childPath, &found, limit) else { return false }
     }

@@ -1,5 +1,7 @@
+import Events
 import LLVSCore
 import Platform
+import TreeNames
 
 // Files whose bytes rotted before a version took them: the others must not wait for them.
 

@@ -1,3 +1,4 @@
+import Events
 import LLVSCore
 package import Platform
 import TreeNames

@@ -1,3 +1,4 @@
+package import Inodes
 package import LLVSCore
 import Platform
 
@@ -6,22 +7,15 @@ import Platform
 /// Only names in directories that are in memory are told of: nobody watches another directory.
 package struct ShownChange: Sendable {
   /// The path from the top of the tree, without a slash before it.
-  package var path: [UInt8]
-  /// The inode number of the directory that the name is in.
-  package var directory: UInt64
-  /// What the kernel names that directory by.
-  package var directoryNode: UInt64
+  package var path: TreePath
+  /// The directory that the name is in.
+  package var directory: InodeNumber
   /// The kind of the value before; nil if the name was not there.
   package var before: EntryKind?
   /// The kind of the value now; nil if the name is not there any more.
   package var after: EntryKind?
   /// True if the bytes are others, not the attributes alone.
   package var hasOtherBytes: Bool
-
-  /// The last part of the path.
-  package var name: [UInt8] { Array(path[(path.lastIndex(of: 0x2F).map { $0 + 1 } ?? 0)...]) }
-  /// The path of the directory; empty for the top of the tree.
-  package var parent: [UInt8] { Array(path[..<(path.lastIndex(of: 0x2F) ?? 0)]) }
 
   /// The most that one transition of the tree tells of.
   static let most = 1 << 16
@@ -35,7 +29,7 @@ extension LiveTree {
     guard tellsOfShown, shownChanges.count < ShownChange.most else { return }
     shownChanges.append(
       ShownChange(
-        path: path, directory: parent.inode, directoryNode: parent.kernelID, before: before,
+        path: TreePath(path), directory: InodeNumber(parent.inode), before: before,
         after: after, hasOtherBytes: otherBytes))
   }
 

@@ -1,3 +1,4 @@
+package import Events
 import Grammar
 package import LLVSCore
 import Platform

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Control
-@testable import WorkingTree
+@testable import MountedTree
 
 @Suite("Versions by themselves", .timeLimit(.minutes(2)))
 struct AutosaverTests {

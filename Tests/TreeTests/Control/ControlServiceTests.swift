@@ -4,7 +4,7 @@ import Testing
 
 @testable import Control
 @testable import Grammar
-@testable import WorkingTree
+@testable import MountedTree
 
 @Suite("Commands", .timeLimit(.minutes(2)))
 struct ControlServiceTests {

@@ -1,10 +1,11 @@
 import Control
+import Events
 import Grammar
 import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import TestSupport
-import WorkingTree
 
 @testable import TreeNames
 

@@ -2,7 +2,7 @@ import HistoryTree
 import LLVSCore
 import TreeNames
 
-@testable import WorkingTree
+@testable import MountedTree
 
 // What programs do to a tree, at random.
 

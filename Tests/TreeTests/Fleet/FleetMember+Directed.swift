@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Control
-@testable import WorkingTree
+@testable import MountedTree
 
 // What directed tests do to one store.
 

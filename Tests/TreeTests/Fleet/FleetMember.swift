@@ -1,12 +1,13 @@
 import Control
+import Events
 import Grammar
 import HistoryTree
 import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import TestSupport
 import TreeNames
-import WorkingTree
 
 /// One store of a fleet: its live tree as a mount has it, with its commands, seen through a kernel's memory.
 final class FleetMember {

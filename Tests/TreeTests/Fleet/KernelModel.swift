@@ -1,7 +1,7 @@
 import HistoryTree
 import LLVSCore
+import MountedTree
 import TreeNames
-import WorkingTree
 
 /// What Linux remembers of a live tree: names, absent ones too, listings, attributes and pages, each until it
 /// is told, or changes it itself.
@@ -19,7 +19,7 @@ final class KernelModel {
   private var names: [Name: UInt64] = [:]
   private static let absent: UInt64 = 0
   private var statuses: [UInt64: NodeStatus] = [:]
-  private var listings: [UInt64: [DirectoryListing.Item]] = [:]
+  private var listings: [UInt64: [NameListing.Item]] = [:]
   private var pages: [UInt64: [UInt8]] = [:]
   /// Look-ups that were answered, by node.
   private var lookups: [UInt64: UInt64] = [:]
@@ -108,7 +108,7 @@ final class KernelModel {
     return status
   }
 
-  func list(_ id: UInt64) throws -> [DirectoryListing.Item] {
+  func list(_ id: UInt64) throws -> [NameListing.Item] {
     if let known = listings[id] { return known }
     let items = Array(try tree.list(id).items.dropFirst(2))
     listings[id] = items

@@ -1,8 +1,8 @@
 import LLVSCore
 import Platform
 
+@testable import MountedTree
 @testable import TreeNames
-@testable import WorkingTree
 
 extension LiveTree {
   /// What is not as it must be between two changes; nil where all is well.

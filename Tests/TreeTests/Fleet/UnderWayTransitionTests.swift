@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Control
-@testable import WorkingTree
+@testable import MountedTree
 
 /// What random lives under way have found, one by one.
 @Suite(.timeLimit(.minutes(2)))

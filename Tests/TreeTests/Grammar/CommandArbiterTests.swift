@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import Grammar
 import LLVSCore
@@ -6,7 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Control
-@testable import WorkingTree
+@testable import MountedTree
 
 /// What a merge driver may cost, and who may name one.
 @Suite(.timeLimit(.minutes(2)))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Control
 @testable import HistoryTree
-@testable import WorkingTree
+@testable import MountedTree
 
 @Suite("conflicts", .timeLimit(.minutes(1)))
 struct ConflictFilesTests {

@@ -3,9 +3,9 @@ import Testing
 
 @testable import HistoryTree
 @testable import LLVSCore
+@testable import MountedTree
 @testable import Platform
 @testable import TreeNames
-@testable import WorkingTree
 
 /// What could not be recorded is not shown, whatever the disk said.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,8 +1,8 @@
 import LLVSCore
+import MountedTree
 import Platform
 import TestSupport
 import Testing
-import WorkingTree
 
 /// Journals that are torn, flipped, from the future, or lack what they refer to.
 @Suite(.timeLimit(.minutes(3)))

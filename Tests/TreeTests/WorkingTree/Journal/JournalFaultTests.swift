@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TreeNames
 
-@testable import WorkingTree
+@testable import MountedTree
 
 /// Invariants J1 to J5 and the architecture's 1 and 2: a scripted life whose n-th call fails, falls short
 /// or is the process's last.

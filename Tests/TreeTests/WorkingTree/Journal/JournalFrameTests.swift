@@ -1,7 +1,7 @@
 import LLVSCore
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 @Suite(.timeLimit(.minutes(1)))
 struct JournalFrameTests {

@@ -1,10 +1,11 @@
+import Events
 import LLVSCore
+import MountedTree
 import Platform
 import Synchronization
 import TestSupport
 import Testing
 import TreeNames
-import WorkingTree
 
 /// Invariant J7: one sync that fails is told to whoever asked for it, and the tree goes on.
 @Suite(.timeLimit(.minutes(3)))

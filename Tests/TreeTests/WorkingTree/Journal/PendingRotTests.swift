@@ -1,9 +1,10 @@
+import Events
 import LLVSCore
+import MountedTree
 import Platform
 import TestSupport
 import Testing
 import TreeNames
-import WorkingTree
 
 /// Invariant J6: bits that rot before they are in a version are an error for who reads them, never an
 /// answer and never in a version, and the others go on.

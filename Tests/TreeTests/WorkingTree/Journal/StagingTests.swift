@@ -1,7 +1,7 @@
+import MountedTree
 import Platform
 import TestSupport
 import Testing
-import WorkingTree
 
 /// Large writes, whose halves go to two files at the same time.
 @Suite(.timeLimit(.minutes(3)))

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 /// A journal beside a catalog that it does not belong to.
 @Suite(.timeLimit(.minutes(1)))

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 @Suite(.timeLimit(.minutes(1)))
 struct EpochsTests {

@@ -1,3 +1,4 @@
+import Events
 import Inodes
 import LLVSCore
 import TestSupport
@@ -5,8 +6,8 @@ import Testing
 
 @testable import Grammar
 @testable import HistoryTree
+@testable import MountedTree
 @testable import TreeNames
-@testable import WorkingTree
 
 @Test("A directory that only keys imply has one inode number, also after another mount")
 func impliedDirectoriesKeepTheirNumbers() throws {

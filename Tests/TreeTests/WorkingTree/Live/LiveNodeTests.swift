@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 /// A node stands in few bytes where it is plain; what is seen of it is the same either way.
 struct LiveNodeTests {

@@ -1,10 +1,11 @@
+import Events
 import Grammar
 import Inodes
 import LLVSCore
+import MountedTree
 import Platform
 import TestSupport
 import TreeNames
-import WorkingTree
 
 /// A store with its live tree, as a mount has them, driven by paths.
 final class MountedTree {
@@ -194,7 +195,7 @@ final class MountedTree {
   }
 
   func names(_ path: String = "") throws -> Set<String> {
-    let listing: DirectoryListing
+    let listing: NameListing
     if path.isEmpty {
       listing = try tree.list(LiveTree.rootInode)
     } else {

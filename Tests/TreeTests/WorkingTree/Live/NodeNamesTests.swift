@@ -2,7 +2,7 @@ import LLVSCore
 import TestSupport
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 /// The names of a file, held against a set.
 struct NodeNamesTests {

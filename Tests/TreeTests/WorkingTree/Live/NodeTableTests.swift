@@ -2,7 +2,7 @@ import LLVSCore
 import TestSupport
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 @Suite(.timeLimit(.minutes(1)))
 struct NodeTableTests {

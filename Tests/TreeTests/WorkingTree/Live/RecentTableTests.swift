@@ -1,6 +1,6 @@
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 @Test(
   "A table keeps the newest of what was noted, at least as many as it says, and at most twice as many"

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 @testable import HistoryTree
+@testable import MountedTree
 @testable import TreeNames
-@testable import WorkingTree
 
 /// Long extended attributes that a version has stay out of memory, and are there all the same.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,7 +1,7 @@
 import LLVSCore
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 /// What is recorded of a cut, as bytes.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,6 +1,7 @@
+import Events
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 @Suite("Events of the log", .timeLimit(.minutes(1)))
 struct LoggedEventTests {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Grammar
-@testable import WorkingTree
+@testable import MountedTree
 
 /// Times go with the file: moving is no writing of the same bytes (docs/writes.md, rule 4).
 @Suite(.timeLimit(.minutes(1)))

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 /// Names that change places, and attributes: what a process had seen of each name is told apart.
 extension StaleWriterTests {

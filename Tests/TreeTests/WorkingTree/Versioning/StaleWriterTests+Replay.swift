@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Grammar
-@testable import WorkingTree
+@testable import MountedTree
 
 /// What a kill between the store's commit and the journal's next generation leaves opens as the tree that the
 /// transition would have shown.

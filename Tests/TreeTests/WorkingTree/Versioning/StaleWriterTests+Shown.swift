@@ -2,7 +2,7 @@ import LLVSCore
 import TestSupport
 import Testing
 
-@testable import WorkingTree
+@testable import MountedTree
 
 /// After a cut the live tree shows what the head holds, whatever the changes were made on.
 extension StaleWriterTests {

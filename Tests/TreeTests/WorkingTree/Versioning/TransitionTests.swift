@@ -1,8 +1,8 @@
 import LLVSCore
+import MountedTree
 import Platform
 import TestSupport
 import Testing
-import WorkingTree
 
 /// Stale writers, new heads under pending changes, detached files: docs/writes.md, rules 7 to 9.
 @Suite(.timeLimit(.minutes(2)))
@@ -101,7 +101,7 @@ struct TransitionTests {
     let other = try foreign([put("a", "A"), put("b", "B")])
     try merge(other)
     let made = try #require(try mount.store.version(other))
-    let time = Attributes.Time(referenceTimestamp: made.timestamp)
+    let time = Attributes.Time(ofVersion: made.timestamp)
     for name in ["a", "b"] { #expect(try mount.status(name).mtime == time) }
     #expect(try mount.inode("a") == a)
     try mount.close(handle)

@@ -14,7 +14,8 @@ package final class DamageReport: Sendable {
   private static let limit = 4096
   private let state = Monitor(State())
 
-  init() {}
+  /// Creates a report that nobody hears yet.
+  package init() {}
 
   /// Says who is told, also of what was met before.
   package func listen(_ tell: @escaping @Sendable (String) -> Void) {

@@ -1,0 +1,3 @@
+@_exported public import PendingTree
+@_exported public import PosixTree
+@_exported public import Versioning

@@ -1,0 +1,123 @@
+package import LLVSCore
+import Platform
+
+// Journals that nobody opened: of a full disk, for a check, and for a copy.
+
+extension Journal {
+  /// Gives back the space that a journal put aside, so that a full disk does not keep it from opening; false where
+  /// none was put aside.
+  ///
+  /// - Important: the caller holds the store's lock.
+  package static func giveUpReserve(in directory: String) -> Bool { Reserve.giveUp(in: directory) }
+
+  /// Gives back all that holds no record: the space put aside and allotted ahead, and files that were not begun.
+  ///
+  /// - Important: the caller holds the store's lock.
+  package static func giveUpRoom(in directory: String) {
+    _ = Reserve.giveUp(in: directory)
+    guard let status = try? FileSystem.status(directory, following: false),
+      status.kind == .directory, let names = try? FileSystem.list(directory)
+    else { return }
+    for name in names {
+      let path = "\(directory)/\(name)"
+      if name.hasSuffix(".journal.tmp") {
+        try? FileSystem.unlink(path)
+      } else if JournalFile.number(name) != nil || DataFiles.stageNumber(name) != nil {
+        // Space that cannot be given back stays until the file goes.
+        guard let file = try? File.regular(path, .readWrite), let size = try? file.status().size
+        else { continue }
+        try? file.truncate(to: size)
+      }
+    }
+  }
+
+  /// Returns the faults that the header of a journal tells of, in sentences without their periods: that it is
+  /// damaged, another store's, or ahead of the store. Somebody may have it open.
+  ///
+  /// - Parameters:
+  ///   - directory: the journal's directory.
+  ///   - storeID: the id of its store.
+  ///   - lastCut: returns the last cut that the store has; it is asked after the header is read, since versions may
+  ///     be made meanwhile.
+  /// - Returns: the faults.
+  /// - Throws: ``StoreError/system(_:)``, ``StoreError/fromTheFuture(_:)``.
+  package static func faults(
+    in directory: String, of storeID: [UInt8], lastCut: () throws(StoreError) -> UInt64
+  ) throws(StoreError) -> [String] {
+    guard let file = try newestFile(in: directory) else { return [] }
+    let reader: JournalReader
+    do throws(StoreError) {
+      reader = try JournalReader(file, bootID: [])
+    } catch {
+      guard case .corrupt(let reason) = error else { throw error }
+      return [reason]
+    }
+    var faults: [String] = []
+    if reader.isMended {
+      faults.append(
+        "\(file.path): a copy of the header was damaged; mounting the store repairs it")
+    }
+    guard reader.header.storeID == storeID else {
+      return faults + ["\(file.path) belongs to another store"]
+    }
+    let last = try lastCut()
+    if reader.header.cut > last {
+      faults.append(
+        "the store is older than its journal, which knows of cut \(reader.header.cut) where the store has \(last)"
+      )
+    }
+    return faults
+  }
+
+  private static func newestFile(in directory: String) throws(StoreError) -> File? {
+    do throws(SystemError) {
+      guard try FileSystem.exists(directory),
+        let newest = try FileSystem.list(directory).compactMap(JournalFile.number).max()
+      else { return nil }
+      // Not one that opening would wait for, as a pipe.
+      let path = "\(directory)/\(JournalFile.name(newest))"
+      guard try FileSystem.status(path, following: false).kind == .regular else {
+        throw SystemError(errno: Errno.tooManySymlinks, call: "open", subject: path)
+      }
+      return try File.regular(path, .read)
+    } catch {
+      // Where it is open, another file takes its place.
+      if error.errno == Errno.noEntry { return nil }
+      throw .system(error)
+    }
+  }
+
+  /// Copies a journal that somebody may have open, as a power failure could have left it.
+  ///
+  /// - Parameters:
+  ///   - directory: the journal's directory; it need not be there.
+  ///   - target: a directory that is made.
+  /// - Returns: false if the journal was begun anew meanwhile: then the copy is of no use.
+  /// - Throws: ``StoreError/system(_:)``.
+  package static func copy(
+    _ directory: String, to target: String
+  ) throws(StoreError) -> Bool {
+    do throws(SystemError) {
+      guard try FileSystem.exists(directory) else { return true }
+      try FileSystem.makeDirectory(target, permissions: 0o700)
+      let newest = try FileSystem.list(directory).compactMap(JournalFile.number).max()
+      // A record names bytes that are in data files already: these are copied after it.
+      if let newest {
+        let name = JournalFile.name(newest)
+        try File.regular("\(directory)/\(name)", .read).copy(to: "\(target)/\(name)")
+      }
+      for name in try FileSystem.list(directory) {
+        let number = JournalFile.number(name)
+        guard number ?? DataFiles.stageNumber(name) != nil, number == nil || number != newest else {
+          continue
+        }
+        try File.regular("\(directory)/\(name)", .read).copy(to: "\(target)/\(name)")
+      }
+      try FileSystem.syncDirectory(target)
+      return try newest == FileSystem.list(directory).compactMap(JournalFile.number).max()
+    } catch {
+      if error.errno == Errno.noEntry { return false }
+      throw .system(error)
+    }
+  }
+}
