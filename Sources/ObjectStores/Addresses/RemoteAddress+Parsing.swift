@@ -9,9 +9,7 @@ extension RemoteAddress {
     guard text.utf8.count <= Self.longest else {
       throw Self.wrong("an address has at most \(Self.longest) bytes")
     }
-    guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-      throw Self.wrong("an address has no line ends and no other control characters")
-    }
+    try Self.checkCharacters(of: text)
     if text.hasPrefix("bundle+") {
       let rest = String(text.dropFirst("bundle+".count))
       guard case .directory(let path, false) = try RemoteAddress(rest) else {
@@ -53,13 +51,20 @@ extension RemoteAddress {
     }
   }
 
+  private static func checkCharacters(of text: String) throws(RemoteError) {
+    guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+      throw wrong("an address has no line ends and no other control characters")
+    }
+  }
+
   static func wrong(_ words: String) -> RemoteError { RemoteError(.invalid, words) }
 
   private static func readDirectory(_ path: String) throws(RemoteError) -> RemoteAddress {
     guard path.utf8.contains(where: { $0 != UInt8(ascii: "/") }) else {
       throw wrong("the top of all directories cannot be a remote")
     }
-    guard !path.utf8.contains(0) else { throw wrong("a path holds no NUL") }
+    // Written with escapes it would be printed as an address that cannot be read.
+    try checkCharacters(of: path)
     return .directory(path: path, isBundles: false)
   }
 

@@ -50,7 +50,8 @@ struct RemoteAddressTests {
   @Test(
     "what is no address is refused, with words that say how it is written",
     arguments: [
-      "", "relative/path", "/", "//", "a\nb", "/a\u{7F}", "file:/x", "file://host/x", "file:///%zz",
+      "", "relative/path", "/", "//", "a\nb", "/a\u{7F}", "file:///a%0bb", "file:///a%00",
+      "file:/x", "file://host/x", "file:///%zz",
       "s3:bucket", "s3://", "s3:///x", "s3://-b", "s3://bu cket", "s3://bucket:9/x",
       "s3://bucket/a//b", "s3://bucket/../x", "s3://bucket/.", "s3://bucket#x", "s3://bucket?x=1",
       "s3://bucket?region=", "s3://bucket?region=a&region=b", "s3://bucket?region=a.evil/",
