@@ -11,7 +11,7 @@ package struct DocumentComparison {
   /// The version as a document.
   package let state: DocumentState
   typealias Values = [(value: DocumentValue, entry: DocumentSnapshot.Entry)]
-  /// What a document and a version hold at a key.
+  /// The values of a document and a version at a key.
   struct Difference {
     /// The document's values; none where it does not have the key.
     var values: Values

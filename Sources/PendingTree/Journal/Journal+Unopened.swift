@@ -81,7 +81,7 @@ extension Journal {
       }
       return try File.regular(path, .read)
     } catch {
-      // Where it is open, another file takes its place.
+      // If it is open, another file takes its place.
       if error.errno == Errno.noEntry { return nil }
       throw .system(error)
     }

@@ -58,7 +58,7 @@ extension Overlay {
     }
     for number in listed.inodes {
       guard let node = nodes[number] else { continue }
-      // Of a directory that stays where it is the cut may have left the times.
+      // The cut may have left the times of a directory that stays where it is.
       let isInPlace = node.isDirectory && node.names.allSatisfy { changes[$0] == nil }
       guard node.isListable || isInPlace else { continue }
       let isAside = !node.names.isEmpty && node.names.allSatisfy(aside.contains)
