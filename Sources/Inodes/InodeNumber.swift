@@ -7,6 +7,8 @@ package struct InodeNumber: Hashable, Comparable, Sendable {
 
   /// The root directory's number.
   package static let root = InodeNumber(1)
+  /// The first number that no store hands out: numbers from here on come from damaged or forged data.
+  package static let limit = InodeNumber(1 << 40)
 
   /// Creates a number.
   package init(_ rawValue: UInt64) {

@@ -114,7 +114,7 @@
           #expect(count == "3000\n")
           #expect(try served.run(walk) == count)
           #expect(eventually { served.daemon.metaNodeCount <= Self.limit })
-          // Who works in a version stays there.
+          // A process that works in a version stays there.
           let said = try served.run(
             "cd .llvs/head/d; (cd '\(served.path)'; \(walk); \(walk)); /bin/pwd -P; cat 7 | wc -l"
           ).split(separator: "\n")

@@ -17,7 +17,11 @@ package final class NumberSource {
   }
 
   /// Sees to it that no number up to one is handed out: a store that was put back from a copy may not know of it.
+  ///
+  /// A number at or above `InodeNumber.limit` is ignored: no store handed it out, and following it would use the numbers
+  /// up for ever.
   package func skip(through last: InodeNumber) throws(StoreError) {
+    guard last < .limit else { return }
     while next <= last.rawValue {
       if end <= last.rawValue {
         let count = max(Self.batch, last.rawValue - end)

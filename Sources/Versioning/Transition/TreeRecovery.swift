@@ -69,6 +69,7 @@ struct TreeRecovery {
     }
     let made = try StoreError.wrappingBase { () throws(BaseError) in try conversion.run() }
     guard let made else { throw refusal }
+    if let last = made.nodes.keys.max() { try numbers.skip(through: last) }
     overlay = made
     epochs = earlier.versions
   }

@@ -17,8 +17,7 @@ struct SaveRulesTests {
     directory = try TemporaryDirectory()
   }
 
-  /// Lets more time pass than the 20 ms of `settle`, for which nothing is written then: the rules
-  /// are about this time, so nothing else can be waited for.
+  /// Lets more time pass than the 20 ms of `settle` without a write; the rules are about this time.
   private func passQuiet() { SystemClock.sleep(nanoseconds: 40_000_000) }
 
   func mounted(settle: UInt64 = 3_600_000_000_000) throws -> MountedTree {
