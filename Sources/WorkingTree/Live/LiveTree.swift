@@ -27,6 +27,7 @@ package final class LiveTree: @unchecked Sendable {
   package let store: Store
   package let journal: Journal
   package let defaults: AttributeDefaults
+  let threads = ThreadGroups()
   /// Does a part of making a version.
   let versionHelper = ForkJoin(name: "llvs-version")
   /// Who is told of damage that reading meets.

@@ -1,0 +1,31 @@
+import Platform
+import Synchronization
+
+/// The processes of threads that are no process's first, for a few seconds each: the kernel names threads.
+///
+/// - Concurrency: any thread; a leaf lock, not held while /proc is read.
+final class ThreadGroups: Sendable {
+  private struct Known {
+    var process: Int32
+    var until: UInt64
+  }
+
+  private static let limit = 1024
+  /// Less than numbers take to come round.
+  private static let lifetime: UInt64 = 5_000_000_000
+  private let known = Mutex<[Int32: Known]>([:])
+
+  /// The process of a thread that makes a request; 0 where nobody knows.
+  func process(of thread: Int32) -> Int32 {
+    guard thread > 0 else { return 0 }
+    if SystemProcess.isFirstThread(thread) { return thread }
+    let now = SystemClock.monotonic()
+    if let found = known.withLock({ $0[thread] }), found.until > now { return found.process }
+    guard let process = SystemProcess.group(ofThread: thread) else { return 0 }
+    known.withLock { table in
+      if table.count >= Self.limit { table = [:] }
+      table[thread] = Known(process: process, until: now + Self.lifetime)
+    }
+    return process
+  }
+}
