@@ -21,7 +21,7 @@ extension Advance {
     }
     let identity = FileIdentity(entry)
     if let hint = fileHints[path], hint.identity == identity,
-      hint.linkID == entry.attributes.linkID, try isFree(hint.number, besides: old)
+      hint.linkID == entry.attributes.linkID, try isFree(hint, for: path)
     {
       return hint.number
     }
@@ -48,10 +48,20 @@ extension Advance {
     return try numbers.number()
   }
 
-  /// True if a number has no name in the rows, or only the one that is about to change.
-  func isFree(_ number: InodeNumber, besides old: BaseEntry?) throws -> Bool {
-    if let old, old.inode.number == number { return old.inode.links == 1 }
-    return try isNameless(number)
+  /// True if the number of a hint can go to a path: in the rows it has no other name, or only names that are about to
+  /// get something else. The other names of the same file are among these, as they all change with it.
+  func isFree(_ hint: NumberHints.File, for path: TreePath) throws -> Bool {
+    guard !usedNumbers.contains(hint.number) else { return false }
+    guard let row = try rows.inode(hint.number), row.place != nil else { return true }
+    for place in try rows.places(of: hint.number) {
+      let there = try self.path(of: place)
+      guard there != path, case .value(let entry)? = try after.find(path: there.bytes),
+        InodeRecord(entry, changed: now).isRecordedAs(row.inode.record)
+      else { continue }
+      usedNumbers.insert(hint.number)
+      return false
+    }
+    return true
   }
 
   /// Takes the number from a name that is shown elsewhere, and whose place shows something else.

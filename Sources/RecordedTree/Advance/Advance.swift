@@ -32,6 +32,8 @@ final class Advance {
   var numberByPath: [TreePath: InodeNumber] = [:]
   /// The inodes of values that are shown elsewhere.
   var numberByKey: [Key: InodeNumber] = [:]
+  /// Hinted numbers that go on at a name where the map does not change.
+  var usedNumbers: Set<InodeNumber> = []
   /// Directories in which names came or went.
   var changedDirectories: Set<InodeNumber> = []
   /// The cookies that the working tree gave to names, by the directory.
