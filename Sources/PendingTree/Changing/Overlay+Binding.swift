@@ -36,13 +36,21 @@ extension Overlay {
       changed: inode.record.changed,
       names: recorded.filter { changes[$0].map { $0.inode == number } ?? true },
       recordedNames: recorded, stamp: stamp)
-    node.lacksExtended = inode.record.lacksExtended
-    // If none is recorded, the ctime is shown, which moves with every change from now on.
-    node.attributes.mtime =
-      inode.record.shownTime ?? inode.record.attributes.mtime ?? inode.record.changed
-    if !inode.record.isDirectory {
-      node.file = PendingFile(content: FileContent(stored: inode.record.stored))
-    }
+    node.show(inode.record)
     return node
+  }
+}
+
+extension PendingNode {
+  /// Shows what is recorded of an inode of which nothing is pending.
+  mutating func show(_ record: InodeRecord) {
+    attributes = record.attributes
+    // If none is recorded, the ctime is shown, which moves with every change from now on.
+    attributes.mtime = record.shownTime ?? record.attributes.mtime ?? record.changed
+    changed = record.changed
+    lacksExtended = record.lacksExtended
+    guard !record.isDirectory else { return }
+    if file == nil { file = PendingFile(content: FileContent(stored: record.stored)) }
+    file?.content = FileContent(stored: record.stored)
   }
 }

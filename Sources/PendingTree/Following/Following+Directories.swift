@@ -202,6 +202,9 @@ extension Following {
       for name in change.inode.flatMap({ overlay.nodes[$0]?.names }) ?? [] {
         try chain(name.directory)
       }
+      guard let file = try fileWithOtherNames(hiddenAt: place, change) else { continue }
+      needed.insert(file)
+      for name in overlay.nodes[file]?.names ?? [] { try chain(name.directory) }
     }
     if !overlay.changedNames(of: .root).isEmpty, overlay.nodes[.root] != nil {
       needed.insert(.root)
@@ -222,6 +225,20 @@ extension Following {
         try refresh(number, node)
       }
     }
+  }
+
+  /// Returns the file of the recorded tree of which a change hides one name while others are shown, as a node, which
+  /// knows the names that count; nil if there is none.
+  private mutating func fileWithOtherNames(
+    hiddenAt place: InodeName, _ change: NameChange
+  ) throws(BaseError) -> InodeNumber? {
+    guard change.hidesRecorded, !change.hidesDirectory,
+      let file = try base.child(of: place.directory, named: place.name)?.inode, file.links > 1
+    else { return nil }
+    if overlay.nodes[file.number] == nil {
+      overlay.nodes[file.number] = try overlay.node(of: file.number, over: base)
+    }
+    return overlay.nodes[file.number]?.names.isEmpty ?? true ? nil : file.number
   }
 
   /// True if a node is kept for what it says itself.

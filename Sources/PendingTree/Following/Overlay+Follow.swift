@@ -210,8 +210,7 @@ struct Following {
     overlay.nodes[number] = node
     guard !kept.isEmpty else { return try loseAll(number, lost) }
     if !node.isPending, let inode = try base.inode(number) {
-      overlay.nodes[number]?.file?.content = FileContent(stored: inode.record.stored)
-      overlay.nodes[number]?.attributes = inode.record.attributes
+      overlay.nodes[number]?.show(inode.record)
     }
   }
 
