@@ -41,6 +41,6 @@ extension LiveTree {
       notify: { changes in listener.withLock { $0 }?(changes) }, report: report)
     engine.setSettle(settings.settle)
     let tree = LiveTree(store, opened, engine, settings, damage: damage, listener: listener)
-    return (tree, Recovery(losses: opened.losses))
+    return (tree, Recovery(losses: opened.losses, obstacle: opened.obstacle))
   }
 }

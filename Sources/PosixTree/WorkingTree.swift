@@ -157,6 +157,7 @@ package final class WorkingTree: Sendable {
     by process: Int32 = 0, mayUseReserve: Bool = false,
     _ decide: (inout TreeState, RememberedBase) throws(FSError) -> Decision<R>
   ) throws(FSError) -> R {
+    heal()
     let remembered = RememberedBase(base, contents, head)
     while true {
       let done = try writing.withLock { _ throws(FSError) in

@@ -98,10 +98,13 @@ final class MemoryJournal: ChangeJournal {
 
   func needsRenewal(atRest: Bool) -> Bool { false }
 
+  var awaitsRenewal: Bool { false }
+
   var instant: JournalInstant { JournalInstant(number: 0, end: 0, appended: 0) }
 
   func renew(
-    isForced: Bool, _ image: () throws(StoreError) -> JournalImage, adopt: (ExtentMoves) -> Void
+    isForced: Bool, afterFailure: Bool, _ image: () throws(StoreError) -> JournalImage,
+    adopt: (ExtentMoves) -> Void
   ) throws(StoreError) -> [String] { [] }
 }
 

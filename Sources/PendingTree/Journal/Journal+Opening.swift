@@ -85,7 +85,10 @@ extension Journal {
 
   /// Makes the directory, and removes what was never begun.
   private static func prepare(_ directory: String) throws(SystemError) -> [String] {
-    if try !FileSystem.exists(directory) {
+    if try FileSystem.exists(directory) {
+      // It must not lead out of the store.
+      _ = try File(directory, [.read, .directory, .noFollow])
+    } else {
       try FileSystem.makeKeptDirectory(directory)
       try FileSystem.syncDirectory(FileSystem.directory(of: directory))
     }

@@ -62,6 +62,7 @@ extension Journal {
   ///
   /// - Parameters:
   ///   - isForced: asks the disk at once, also where it is left alone for some seconds since it failed.
+  ///   - afterFailure: does nothing unless nothing is recorded, and has the losses told of in the log too.
   ///   - image: is called once, without a lock of the journal; gives the overlay and the instant it is of, and
   ///     brings to the disk what the recorded tree has been given since the journal was begun.
   ///   - adopt: is called if bytes went to other places, without a lock of the journal; the owner applies the
@@ -71,10 +72,11 @@ extension Journal {
   ///   `image` throws. Then the journal takes records if it did before.
   /// - Complexity: O(pending changes), and two syncs. Changes are appended meanwhile.
   package func renew(
-    isForced: Bool = false, _ image: () throws(StoreError) -> JournalImage,
-    adopt: (ExtentMoves) -> Void
+    isForced: Bool = false, afterFailure: Bool = false,
+    _ image: () throws(StoreError) -> JournalImage, adopt: (ExtentMoves) -> Void
   ) throws(StoreError) -> [String] {
-    let stop = try beginRenewal(isForced: isForced)
+    guard case .begun(let stop) = try beginRenewal(isForced: isForced, afterFailure: afterFailure)
+    else { return [] }
     let result: Result<[String], StoreError>
     do throws(StoreError) {
       let image = try image()
@@ -93,13 +95,38 @@ extension Journal {
     let losses = try result.get()
     Reserve.make(in: directory)
     if case .failed? = stop { report("pending changes were written again, and are on the disk") }
+    if afterFailure { losses.forEach(report) }
     return losses
   }
 
+  private enum RenewalTurn {
+    case begun(Stop?)
+    case needless
+  }
+
+  /// Lets a journal that was opened, and that a full disk keeps from being begun anew, take records behind those
+  /// that it has.
+  ///
+  /// Its header may be of an earlier run of the kernel: the next opening then looks at more bytes than it must.
+  ///
+  /// - Important: what is pending must be what the next opening makes of the records.
+  /// - Throws: ``StoreError/system(_:)``; then nothing is recorded, as before.
+  package func goOn() throws(StoreError) {
+    try StoreError.wrapping { () throws(SystemError) in
+      try state.withLock { s throws(SystemError) in
+        guard case .stopped(.read) = s.phase else { return }
+        try s.file.goOn()
+        s.phase = .open
+      }
+    }
+  }
+
   /// Waits for the turn to write a new file.
-  private func beginRenewal(isForced: Bool) throws(StoreError) -> Stop? {
+  private func beginRenewal(
+    isForced: Bool, afterFailure: Bool
+  ) throws(StoreError) -> RenewalTurn {
     // A cut that is only marked goes on: its record names all that it takes.
-    let stop: Stop?? = try state.wait { s throws(StoreError) -> Stop?? in
+    let turn = try state.wait { s throws(StoreError) -> RenewalTurn? in
       switch s.cut {
       case .taking: return nil
       case .owed: throw .busy("a version has not been put in place yet")
@@ -107,15 +134,16 @@ extension Journal {
       }
       switch s.phase {
       case .syncing, .renewing: return nil
-      case .stopped(.failed(let error)) where !isForced && !s.retry.isTime: throw .system(error)
+      case .stopped(let stop) where !isForced && !s.retry.isTime: throw stop.error
+      case .open where afterFailure: return .needless
       case .stopped, .open: break
       }
       let stop = s.phase.stop
       s.phase = .renewing(stop)
       s.lacksEnd = false
-      return .some(stop)
+      return .begun(stop)
     }
-    return stop ?? nil
+    return turn ?? .needless
   }
 
   private func rewrite(

@@ -32,16 +32,45 @@ extension Journal {
     guard !candidates.isEmpty else { return false }
     let alive = live().merged
     try sync()
+    guard punch(candidates, besides: alive) else { return false }
+    // The next full disk needs it again, where so much was given back.
+    Reserve.make(in: directory)
+    return true
+  }
+
+  private func punch(_ candidates: [UInt32: File], besides alive: [UInt32: [Range<UInt64>]]) -> Bool
+  {
     var isAny = false
     for (number, file) in candidates {
       // A run is checked as a whole, so it stays as a whole.
       let kept = files.sums(of: number, in: alive[number] ?? []).map(\.range)
-      for range in Self.dead(kept, upTo: (try? file.status().size) ?? 0) {
+      guard let before = try? file.status() else { continue }
+      for range in Self.dead(kept, upTo: before.size) {
         // A file system without holes keeps what it has.
-        if (try? file.punchHole(range)) != nil { isAny = true }
+        try? file.punchHole(range)
       }
+      // Most of it may have been given back before.
+      if let after = try? file.status(), after.allocated < before.allocated { isAny = true }
     }
     return isAny
+  }
+
+  /// As ``punch(_:)``, for a journal that was opened and could not be begun anew, since the disk is full.
+  ///
+  /// - Important: what is live has to be so at the next opening too, if that reads the same records.
+  package func punchUnbegun(_ live: LiveBytes) throws(StoreError) -> Bool {
+    let (isUnbegun, current) = state.withLock { s in
+      if case .stopped(.read) = s.phase { return (true, s.file) }
+      return (false, s.file)
+    }
+    guard isUnbegun else { return false }
+    let candidates = files.idle(besides: current.number)
+    try StoreError.wrapping { () throws(SystemError) in
+      for file in candidates.values { try file.syncData() }
+      // What was removed stays so after a power failure.
+      try current.file.syncData()
+    }
+    return punch(candidates, besides: live.merged)
   }
 
   /// Gives back the space that is put aside for a full disk; false where none is.

@@ -28,7 +28,7 @@ extension Journal {
   /// Brings everything that was appended so far to the disk, and the bytes that it names.
   ///
   /// - Throws: ``StoreError/system(_:)`` if a sync fails. From then on nothing is recorded, and this throws,
-  ///   until ``renew(isForced:_:adopt:)`` has written anew what is pending.
+  ///   until ``renew(isForced:afterFailure:_:adopt:)`` has written anew what is pending.
   /// - Concurrency: one thread syncs at a time, for all that wait.
   package func sync() throws(StoreError) {
     enum Step {
@@ -106,10 +106,23 @@ extension Journal {
       + "until that has succeeded the mount is read-only"
   }
 
-  /// The reason that nothing is recorded since a sync failed, in words; nil as a rule.
+  /// The reason that nothing is recorded, in words; nil as a rule.
   package var refusal: String? {
-    guard case .failed(let error)? = state.withLock({ $0.phase.stop }) else { return nil }
-    return Self.refusal(after: error)
+    switch state.withLock({ $0.phase.stop }) {
+    case nil: nil
+    case .read?: "the mount is read-only until the disk accepts writes again"
+    case .failed(let error)?: Self.refusal(after: error)
+    }
+  }
+
+  /// True if nothing is recorded and the disk may be asked again: ``renew(isForced:afterFailure:_:adopt:)`` then
+  /// lets records be taken, if it can. Also true while somebody does so.
+  package var awaitsRenewal: Bool {
+    state.withLock { s in
+      guard s.phase.stop != nil else { return false }
+      if case .owed = s.cut { return false }
+      return s.retry.isTime
+    }
   }
 
   /// True if something that was appended is not on the disk yet.

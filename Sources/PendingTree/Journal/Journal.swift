@@ -23,7 +23,7 @@ import Platform
 
 /// The append-only record of what programs changed and no version has.
 ///
-/// A journal that was opened takes no record before its first ``renew(isForced:_:adopt:)``.
+/// A journal that was opened takes no record before its first ``renew(isForced:afterFailure:_:adopt:)``.
 ///
 /// - Concurrency: any thread. The owner appends changes one after the other, in the order in which it applies
 ///   them.

@@ -60,6 +60,18 @@ struct JournalFile: Sendable {
     }
   }
 
+  /// Lets records follow those that were read; what stands behind them goes.
+  ///
+  /// - Throws: the error of ftruncate(2).
+  mutating func goOn() throws(SystemError) {
+    try file.truncate(to: end)
+    room.cutOff(at: end)
+    isResumed = true
+  }
+
+  /// True for a file that was not begun by this process: it is begun anew as soon as that can be.
+  private(set) var isResumed = false
+
   /// True if the end of the file has bytes that no record may follow.
   private(set) var isDamaged = false
 
@@ -70,7 +82,7 @@ struct JournalFile: Sendable {
   mutating func endImage() { imageEnd = end }
 
   /// True if the journal is to be begun anew when a cut has ended: most of it is dead.
-  var isGrown: Bool { end - imageEnd > max(1 << 20, imageEnd) }
+  var isGrown: Bool { isResumed || end - imageEnd > max(1 << 20, imageEnd) }
 
   /// True if the journal is to be begun anew whatever is in it.
   var isOverdue: Bool { end - imageEnd > max(64 << 20, imageEnd) }

@@ -57,8 +57,9 @@ struct JournalRoom: Sendable {
     } catch {
       guard error.isNoSpace else { throw error }
       if end + kept <= allotted { return }
-      guard isFreeing, Reserve.giveUp(in: directory) else { throw error }
-      try allot(file, from: allotted, to: [end + Self.smallStep])
+      guard isFreeing else { throw error }
+      _ = Reserve.giveUp(in: directory)
+      try allot(file, from: allotted, to: [end + Self.smallStep, end])
     }
   }
 

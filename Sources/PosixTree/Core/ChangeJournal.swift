@@ -55,6 +55,9 @@ package protocol ChangeJournal: AnyObject, Sendable {
   /// True if the journal is to be begun anew: nothing is recorded before, or it has grown.
   func needsRenewal(atRest: Bool) -> Bool
 
+  /// True if nothing is recorded, since a sync failed or the disk is full, and a renewal may end that.
+  var awaitsRenewal: Bool { get }
+
   /// The place behind the last record.
   var instant: JournalInstant { get }
 
@@ -62,13 +65,15 @@ package protocol ChangeJournal: AnyObject, Sendable {
   ///
   /// - Parameters:
   ///   - isForced: asks the disk at once, also where it is left alone for some seconds since it failed.
+  ///   - afterFailure: does nothing unless nothing is recorded, and has the losses told of in the log too.
   ///   - image: is called once; gives the overlay and the instant it is of.
   ///   - adopt: is called if bytes went to other places; the owner applies the moves to its overlay.
   /// - Returns: the files of which bytes could not be read back, in words.
   /// - Throws: ``StoreError/system(_:)``, ``StoreError/busy(_:)`` while a new head waits for its rows, and what
   ///   `image` throws; then the journal takes records if it did before.
   func renew(
-    isForced: Bool, _ image: () throws(StoreError) -> JournalImage, adopt: (ExtentMoves) -> Void
+    isForced: Bool, afterFailure: Bool, _ image: () throws(StoreError) -> JournalImage,
+    adopt: (ExtentMoves) -> Void
   ) throws(StoreError) -> [String]
 }
 

@@ -1,16 +1,20 @@
 import LLVSCore
-import PendingTree
+package import PendingTree
 package import TreeNames
 
 // Room on the disk, and beginning the journal anew.
 
 extension WorkingTree {
-  /// Runs what needs room on the disk, and once more if it was full and something could be given back.
+  /// Runs what needs room on the disk, and again if it was full and something could be given back: first what is dead
+  /// in data files, then what is dead in the journal.
   func withRoom<R>(_ body: () throws(FSError) -> R) throws(FSError) -> R {
-    do throws(FSError) {
-      return try body()
-    } catch {
-      guard error.isNoSpace, makeRoom() else { throw error }
+    heal()
+    for _ in 0..<2 {
+      do throws(FSError) {
+        return try body()
+      } catch {
+        guard error.isNoSpace, makeRoom() else { throw error }
+      }
     }
     return try body()
   }
@@ -24,6 +28,8 @@ extension WorkingTree {
       guard journal.needsRenewal(atRest: true) else { return false }
       _ = try renew(isForced: false)
       try journal.collect { liveBytes }
+      // What the file before has besides live bytes.
+      _ = try journal.punch { liveBytes }
       return true
     } catch {
       // The call goes on to fail for want of room, which is what it has to say.
@@ -47,8 +53,15 @@ extension WorkingTree {
     try FSError.wrapping { () throws(StoreError) in try renew(isForced: isForced) }
   }
 
-  private func renew(isForced: Bool) throws(StoreError) -> [String] {
-    try journal.renew(isForced: isForced) { () throws(StoreError) in
+  /// Writes anew what is pending if nothing is recorded, so that one failed sync is met by one call.
+  ///
+  /// Nothing happens where the disk does not take it either: the journal goes on refusing then, and says why.
+  func heal() {
+    if journal.awaitsRenewal { _ = try? renew(isForced: false, afterFailure: true) }
+  }
+
+  private func renew(isForced: Bool, afterFailure: Bool = false) throws(StoreError) -> [String] {
+    try journal.renew(isForced: isForced, afterFailure: afterFailure) { () throws(StoreError) in
       forgetEpochs()
       let image = atRest {
         JournalImage(overlay: $0.overlay, epochs: $0.epochs, instant: journal.instant)
@@ -64,7 +77,7 @@ extension WorkingTree {
   /// The bytes of data files that anything refers to.
   ///
   /// A change that the journal has is in memory too when this is found: whoever appends holds the lock.
-  private var liveBytes: LiveBytes {
+  package var liveBytes: LiveBytes {
     let (overlay, frozen) = atRest { ($0.overlay, $0.frozen) }
     var live = LiveBytes(of: overlay)
     if let frozen { live.add(LiveBytes(of: frozen)) }

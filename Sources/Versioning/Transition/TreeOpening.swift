@@ -42,6 +42,8 @@ package struct OpenedWorkingTree: Sendable {
   package var journal: Journal
   /// The losses, and what was made anew, in words.
   package var losses: [String]
+  /// The reason that the tree takes no changes yet, in words: the disk is full. Nil as a rule.
+  package var obstacle: String?
 
   /// Opens the tree of a store, which the caller has opened for writing.
   ///
@@ -53,7 +55,7 @@ package struct OpenedWorkingTree: Sendable {
   ///   - place: where the tree is kept.
   ///   - store: the store.
   ///   - report: is told later what the disk does, in words.
-  /// - Returns: the tree, which takes changes.
+  /// - Returns: the tree, which takes changes unless the disk is full.
   /// - Throws: ``StoreError`` if the journal or the head's map cannot be read, or nothing can be written.
   /// - Complexity: O(*p* + *k* log *n*) for *p* pending changes and rows that differ from the head in *k* of *n*
   ///   names; O(*n*) for rows that are made anew.
@@ -79,13 +81,50 @@ package struct OpenedWorkingTree: Sendable {
       })
     // An earlier program would put a journal aside in which it can read nothing.
     try store.raiseFormat()
+    var result = OpenedWorkingTree(
+      tree: tree, recorded: recovery.recorded, journal: opened.journal, losses: recovery.losses)
+    do throws(StoreError) {
+      try result.beginJournal(isReplayedAlike: opened.isReplayedAlike && !recovery.hasOtherHead)
+    } catch {
+      // A full disk does not keep a tree from being read.
+      guard error.isNoSpace else { throw error }
+      result.obstacle = "the mount is read-only until the disk accepts writes again: \(error)"
+    }
+    return result
+  }
+
+  /// Begins the journal anew. On a full disk it gives back what the journal does not need, or goes on with the
+  /// journal as it is.
+  private mutating func beginJournal(isReplayedAlike: Bool) throws(StoreError) {
+    do throws(StoreError) {
+      return try renewJournal()
+    } catch {
+      guard error.isNoSpace, isReplayedAlike else { throw error }
+    }
+    if try journal.punchUnbegun(tree.liveBytes) {
+      do throws(StoreError) {
+        return try renewJournal()
+      } catch {
+        guard error.isNoSpace else { throw error }
+      }
+    }
+    // Names can be removed, which makes room.
+    try journal.goOn()
+  }
+
+  private mutating func renewJournal() throws(StoreError) {
     do throws(FSError) {
-      recovery.losses += try tree.renewJournal(isForced: true)
+      losses += try tree.renewJournal(isForced: true)
       try tree.collectDataFiles()
     } catch {
       throw StoreError(error)
     }
-    return OpenedWorkingTree(
-      tree: tree, recorded: recovery.recorded, journal: opened.journal, losses: recovery.losses)
+  }
+}
+
+extension OpenedJournal {
+  /// True if opening the journal again comes to the same pending changes, and needs no other bytes.
+  fileprivate var isReplayedAlike: Bool {
+    unsettled == nil && earlier == nil && recovery.losses.isEmpty
   }
 }

@@ -23,6 +23,8 @@ struct TreeRecovery {
   private(set) var epochs: [Epoch: UInt32]
   /// The losses, and what was made anew, in words.
   var losses: [String]
+  /// True if the head is not the one that the journal was written over.
+  private(set) var hasOtherHead = false
 
   /// Opens the rows, or makes them anew.
   init(
@@ -90,6 +92,7 @@ struct TreeRecovery {
     if epochs[epoch ?? before] != number {
       // Another program moved the head, or the journal or the store is an older copy.
       epoch = (epochs.keys.max().map { max($0, before) } ?? before).next
+      hasOtherHead = true
     }
     if let epoch { epochs[epoch] = number }
     var overlay = overlay
