@@ -102,6 +102,11 @@ package final class Versioner: Sendable {
     }
     let outcome = try tree.engine.transition(request, goOn: goOn)
     if let version = outcome.cut { log.add(.version, "\(version.name) \(outcome.summary.text)") }
+    for path in outcome.unreadable {
+      tree.damage.tell(
+        "its bytes cannot be read; versions leave it out",
+        of: String(decoding: path.bytes, as: UTF8.self))
+    }
     if outcome.summary.count >= Self.largeCut { SystemMemory.trim() }
     listener.withLock { $0 }?(outcome)
     return outcome

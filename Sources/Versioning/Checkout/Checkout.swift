@@ -28,6 +28,16 @@ final class Checkout: @unchecked Sendable {
     var leavesHistory = false
   }
 
+  /// A head that was put in place.
+  struct Publication {
+    /// What was pending before.
+    var before: Overlay
+    /// What is pending now.
+    var after: Overlay
+    /// The numbers that files and directories of the head got in place of others.
+    var renumbered: [(old: InodeNumber, new: InodeNumber)]
+  }
+
   let store: Store
   let recorded: RecordedTree
   let tree: WorkingTree
@@ -85,12 +95,13 @@ final class Checkout: @unchecked Sendable {
   /// - Throws: ``StoreError``; then the tree shows what it showed, and the rows are to be prepared again.
   func publish(
     _ head: Head, _ difference: HeadDifference
-  ) throws(StoreError) -> (before: Overlay, after: Overlay) {
+  ) throws(StoreError) -> Publication {
     let record = head.record
+    var renumbered: [(old: InodeNumber, new: InodeNumber)] = []
     let pending = try tree.publish(
       record.taken, left: difference.left, forgetsReaders: head.leavesHistory
     ) { pending, willShow throws(StoreError) in
-      let new = try follow(head, difference, pending)
+      let new = try follow(head, difference, pending, &renumbered)
       let epochs = record.epochs(after: pending.epoch, head: head.version?.number)
       willShow()
       try StoreError.wrappingBase { () throws(BaseError) in try recorded.publish() }
@@ -99,17 +110,21 @@ final class Checkout: @unchecked Sendable {
       return (new, epochs)
     }
     recorded.shortenLog()
-    return pending
+    return Publication(before: pending.before, after: pending.after, renumbered: renumbered)
   }
 
   /// Returns what programs see of a head that was published.
   ///
   /// - Throws: ``StoreError`` if the rows cannot be read.
   func changes(
-    of head: Head, _ difference: HeadDifference, from before: Overlay, to after: Overlay
+    of head: Head, _ difference: HeadDifference, _ publication: Publication
   ) throws(StoreError) -> HeadChanges {
-    guard head.record.isForeign else { return HeadChanges(emptiedBetween: before, after) }
-    return try difference.changes(from: before, to: after, over: recorded)
+    var changes = HeadChanges(emptiedBetween: publication.before, publication.after)
+    guard head.record.isForeign || !publication.renumbered.isEmpty else { return changes }
+    let found = try difference.changes(publication, over: recorded)
+    guard !head.record.isForeign else { return found }
+    changes.notices += found.notices
+    return changes
   }
 
   private static var now: Attributes.Time {
@@ -139,7 +154,8 @@ final class Checkout: @unchecked Sendable {
 
   /// Returns what is pending over the rows that were prepared.
   private func follow(
-    _ head: Head, _ difference: HeadDifference, _ pending: Overlay
+    _ head: Head, _ difference: HeadDifference, _ pending: Overlay,
+    _ renumbered: inout [(old: InodeNumber, new: InodeNumber)]
   ) throws(StoreError) -> Overlay {
     var overlay = pending
     let now = Self.now
@@ -151,12 +167,17 @@ final class Checkout: @unchecked Sendable {
         let bindings = try overlay.bindings(of: [number], over: recorded)
         for binding in bindings { overlay.apply(Change(time: now, binding)) }
       }
+      let given = Monitor<[(old: InodeNumber, new: InodeNumber)]>([])
       do throws(BaseError) {
         try overlay.follow(
           NewHead(
             base: recorded.prepared, taken: head.record.taken, epoch: head.record.epoch,
             isHeld: { self.tree.isHeld($0) },
-            renumber: { (number) throws(BaseError) in try self.recorded.renumber(number) }))
+            renumber: { (number) throws(BaseError) in
+              guard let new = try self.recorded.renumber(number) else { return }
+              given.withLock { $0.append((number, new)) }
+            }))
+        renumbered = given.withLock { $0 }
       } catch {
         recorded.withdraw()
         throw error

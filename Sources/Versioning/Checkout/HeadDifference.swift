@@ -66,8 +66,9 @@ struct HeadDifference {
   ///
   /// - Throws: ``StoreError`` if the recorded tree cannot be read.
   func changes(
-    from before: Overlay, to after: Overlay, over base: any Base
+    _ publication: Checkout.Publication, over base: any Base
   ) throws(StoreError) -> HeadChanges {
+    let (before, after) = (publication.before, publication.after)
     var told = ToldNames(before: before, after: after, base: base)
     var paths = DirectoryPaths(base)
     var shown: [ShownChange] = []
@@ -90,6 +91,11 @@ struct HeadDifference {
     }
     for (place, _) in before.changes where after.changes[place] == nil {
       try told.compare(place, recorded: nil)
+    }
+    // Names of which the head changed nothing else, too.
+    for (old, new) in publication.renumbered {
+      let names = try StoreError.wrappingBase { () throws(BaseError) in try base.names(of: new) }
+      for name in names { try told.compare(name, recorded: .some(old)) }
     }
     var changes = HeadChanges()
     changes.notices = told.notices

@@ -221,9 +221,9 @@ package final class Versioner: Sendable {
         return TreeView(map: store.map(version?.map ?? .empty))
       }
     }
-    let (before, after) = try checkout.publish(head, difference)
+    let publication = try checkout.publish(head, difference)
     do throws(StoreError) {
-      let changes = try checkout.changes(of: head, difference, from: before, to: after)
+      let changes = try checkout.changes(of: head, difference, publication)
       if !changes.notices.isEmpty || !changes.shown.isEmpty { notify(changes) }
     } catch {
       // The head is shown, which nothing may do twice.
@@ -278,7 +278,7 @@ package final class Versioner: Sendable {
 
 extension StoreError {
   /// True if the disk is full, or the user's part of it.
-  fileprivate var isNoSpace: Bool {
+  var isNoSpace: Bool {
     guard case .system(let error) = self else { return false }
     return error.errno == Errno.noSpace || error.errno == Errno.quota
   }

@@ -38,6 +38,8 @@ package struct CutVersions {
   package var groups: [EditGroup: VersionNumber] = [:]
   /// The summary of what the versions took in.
   package var summary = CutSummary()
+  /// True if values whose names directories have taken get other names.
+  package var renamesDisplaced = false
 
   /// Creates the outcome of a cut that made no version.
   package init(head: VersionNumber?) {
@@ -143,6 +145,7 @@ package final class CutWriter {
     try ContentsAhead.of(edits, contents, store, helper) { (ahead) throws(StoreError) in
       try editor.run { (index) throws(StoreError) in try ahead?.take(index) }
     }
+    if editor.renamesDisplaced { made.renamesDisplaced = true }
     let sorted = editor.map.sorted()
     guard sorted.count > 0 else { return nil }
     let base = view.map

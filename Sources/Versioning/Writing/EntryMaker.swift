@@ -72,7 +72,7 @@ final class EntryMaker {
     guard let node = edit.node, let number = edit.number, let bytes = edit.bytes else {
       throw .invalid("a file without bytes")
     }
-    let path = try recordedPath(of: number)
+    let path = try recordedPath(of: node)
     let recorded = try path.flatMap { (path) throws(StoreError) in try value(at: path, in: head) }
     var attributes = try attributes(of: node) { () throws(StoreError) in
       // A new head may have taken them from a file whose bytes were pending.
@@ -160,8 +160,8 @@ final class EntryMaker {
   }
 
   /// Returns the path at which the recorded tree has a file; nil if it has no such file.
-  private func recordedPath(of number: InodeNumber) throws(StoreError) -> TreePath? {
-    guard let name = try tree.recordedNames(of: number).first else { return nil }
+  private func recordedPath(of node: PendingNode) throws(StoreError) -> TreePath? {
+    guard let name = node.recordedNames.first else { return nil }
     return try tree.recordedPath(of: name.directory)?.appending(name.name)
   }
 

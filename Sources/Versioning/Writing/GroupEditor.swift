@@ -12,6 +12,8 @@ struct GroupEditor {
   /// The recorded paths that moved directories do not take along.
   private let excluded: Set<TreePath>
   private(set) var map = MapEdits()
+  /// True if values whose names directories have taken get other names by this.
+  private(set) var renamesDisplaced = false
   /// The directories in which names came or went.
   private var renamedIn: Set<TreePath> = []
   /// The directories to which the map's puts lead; nil until asked for.
@@ -62,6 +64,9 @@ struct GroupEditor {
       if let entry { map.remove(MapPlace(entry)) }
       var below = view.entries(below: path.bytes)
       while let (_, entry) = try below.next() { map.remove(MapPlace(entry)) }
+      if try view.map.entry(at: KeyCoding.key(ofPath: path.bytes)) != nil {
+        renamesDisplaced = true
+      }
     }
     renamedIn.insert(path.parent)
   }
@@ -82,6 +87,7 @@ struct GroupEditor {
       }
     }
     let displaced = try view.displacedValues(below: from.bytes)
+    if !displaced.isEmpty { renamesDisplaced = true }
     var below = view.entries(below: from.bytes)
     while let (relative, entry) = try below.next() {
       var shown = relative

@@ -51,7 +51,8 @@ extension GroupedRecording {
         .head, save: nil, seen: root.seen, attributes: root.attributes)
     }
     for place in recording.left { taken.names[place] = nil }
-    let isForeign = !epochs.isEmpty || head != made.own ?? predecessors.head
+    let isForeign =
+      !epochs.isEmpty || head != made.own ?? predecessors.head || made.renamesDisplaced
     return TakingRecord(
       cut: cut, epoch: isForeign ? last.next : nil, groups: versions, taken: taken)
   }
@@ -76,7 +77,7 @@ extension TakingRecord {
     groups.first { $0.epoch == nil }.map { VersionNumber($0.version) }
   }
 
-  /// True if the head shows more than what the cut took and the head before it.
+  /// True if the head shows other names than what the cut took and the head before it.
   package var isForeign: Bool { epoch != nil }
 
   /// Finds the versions that epochs stand for from this cut on.
