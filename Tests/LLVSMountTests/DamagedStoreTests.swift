@@ -15,7 +15,7 @@ extension Mounted {
       arguments: ["rm S", "rm S; mkfifo S", "rm S; mkdir S", "mv S S.x; ln -s S.x S", ": > S"])
     func segmentGone(_ damage: String) throws {
       try MountedStore.with { mounted in
-        try mounted.run("mkdir d; echo x > d/f; echo y > g; echo commit > .llvs/control")
+        try mounted.run("mkdir d; seq 30000 > d/f; echo y > g; echo commit > .llvs/control")
         try mounted.unmount()
         let segment = mounted.store + "/segments/00000001.seg"
         let done = try TestSupport.shell(

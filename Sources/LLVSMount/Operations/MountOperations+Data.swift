@@ -102,7 +102,7 @@ extension MountOperations {
           accessing: file.flags & OpenFlags.noAccessTime == 0)
         pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
       } catch {
-        pending.take()?.error(errno(of: error))
+        pending.take()?.error(errno(of: error, reading: node.number))
       }
     }
   }
@@ -248,7 +248,8 @@ extension MountOperations {
         ? try meta.readlink(node.rawValue) : try tree.readlink(node.number)
       reply.bytes(target)
     } catch {
-      reply.error(errno(of: error))
+      reply.error(
+        Self.isMeta(node) ? errno(of: error) : errno(of: error, reading: node.number))
     }
   }
 }
