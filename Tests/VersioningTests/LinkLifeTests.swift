@@ -5,6 +5,7 @@ import Platform
 import PosixTree
 import TestSupport
 import Testing
+import TreeNames
 
 /// Random work with hard links over a real store. Each failure names its seed; `LLVS_TEST_SEED` runs that one alone,
 /// and `LLVS_TEST_LIVES` says how many run.
@@ -37,6 +38,8 @@ private struct LinkLife {
   /// The file that each name leads to, by a number of the test's.
   var names: [String: Int] = [:]
   var files = 0
+  /// The inode number of each file, once it was asked for.
+  var numbers: [Int: InodeNumber] = [:]
   /// Files that a program has open.
   var open: [(handle: HandleNumber, number: InodeNumber, file: Int)] = []
   var starts = 0
@@ -52,6 +55,7 @@ private struct LinkLife {
   mutating func run(_ steps: Int) throws {
     try FileSystem.makeDirectory("\(directory)/0")
     var work = try TreeAtWork("\(directory)/0")
+    work.tree.setIgnore(.defaults)
     for name in ["a", "b"] { try work.makeDirectory(name) }
     for _ in 0..<steps {
       if below(15) == 0 {
@@ -60,6 +64,7 @@ private struct LinkLife {
         starts += 1
         try copyTree("\(directory)/\(starts - 1)", to: "\(directory)/\(starts)")
         work = try TreeAtWork("\(directory)/\(starts)")
+        work.tree.setIgnore(.defaults)
       } else {
         try step(work)
       }
@@ -68,7 +73,7 @@ private struct LinkLife {
   }
 
   private mutating func step(_ work: TreeAtWork) throws {
-    let new = "\(["a", "b"][below(2)])/n\(below(8))"
+    let new = "\(["a", "b"][below(2)])/n\(below(8))\(below(4) == 0 ? "~" : "")"
     let known = names.keys.sorted()
     let old = known.isEmpty ? nil : known[below(known.count)]
     guard let old, below(6) > 0 else {
@@ -112,14 +117,18 @@ private struct LinkLife {
     }
   }
 
-  private func check(_ work: TreeAtWork) throws {
+  private mutating func check(_ work: TreeAtWork) throws {
     let shown = try work.shown().filter { $0.value.text != nil }
     guard Set(shown.keys) == Set(names.keys) else {
       throw Fault(description: "shown are \(shown.keys.sorted()), not \(names.keys.sorted())")
     }
     for (name, file) in names {
       let mates = names.filter { $0.value == file }.keys.sorted()
-      let links = try work.tree.status(of: work.number(name)).links
+      let number = try work.number(name)
+      if let before = numbers.updateValue(number, forKey: file), before != number {
+        throw Fault(description: "\(name) was \(before.rawValue), is \(number.rawValue)")
+      }
+      let links = try work.tree.status(of: number).links
       guard links == mates.count else {
         throw Fault(description: "\(name) has \(links) links, not \(mates)")
       }

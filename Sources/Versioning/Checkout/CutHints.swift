@@ -28,9 +28,9 @@ struct CutHints {
       guard let node = frozen.nodes[number] else { continue }
       let paths = node.names.compactMap(path)
       for path in number == .root ? [.root] : paths { noteTimes(of: node, at: path, in: &hints) }
-      guard !node.isDirectory, let first = paths.first,
-        case .value(let entry)? = try tree(taken.destination).find(path: first.bytes)
-      else { continue }
+      guard !node.isDirectory, let entry = try entry(at: paths, in: tree(taken.destination)) else {
+        continue
+      }
       hints.files.append(
         NumberHints.File(
           number: number, identity: FileIdentity(entry), linkID: node.attributes.linkID,
@@ -49,6 +49,14 @@ struct CutHints {
       noteTimes(of: node, at: path, in: &hints)
     }
     return hints
+  }
+
+  /// Returns what a tree has of a file; names that are ignored are not in it.
+  private func entry(at paths: [TreePath], in view: TreeView) throws(StoreError) -> Entry? {
+    for path in paths {
+      if case .value(let entry)? = try view.find(path: path.bytes) { return entry }
+    }
+    return nil
   }
 
   private func path(of place: InodeName) -> TreePath? {
