@@ -32,6 +32,8 @@ struct TreeState {
   var publication: UInt64 = 1
   /// True while another head is being put in place: nobody may read the recorded tree then.
   var isPublishing = false
+  /// The names that were moved since a head was put in place; nil once the kernel was told of it.
+  var moved: [InodeName]?
 
   init(overlay: Overlay, epochs: [Epoch: UInt32] = [:]) {
     self.overlay = overlay
@@ -63,6 +65,7 @@ struct TreeState {
     noteAfter(change.operation)
     activity.note(change.operation)
     noteNames(change.operation, by: change.process)
+    noteMoved(change.operation)
   }
 
   /// True for an inode that lives on without a name: a program has it open or the kernel knows it.
@@ -131,6 +134,17 @@ struct TreeState {
     case .save(let number, _), .attributes(let number, _, _, _):
       writers.noteSaver(process, of: number)
     case .node, .write, .resize, .punch, .rmdir, .release: break
+    }
+  }
+
+  /// Notes the names that a change brings elsewhere before the kernel heard what they lead to: it brings along what it
+  /// took them for.
+  private mutating func noteMoved(_ operation: Change.Operation) {
+    guard moved != nil else { return }
+    switch operation {
+    case .rename(_, _, let to, _, _, _): moved?.append(to)
+    case .exchange(_, let one, _, let other, _, _): moved? += [one, other]
+    default: break
     }
   }
 

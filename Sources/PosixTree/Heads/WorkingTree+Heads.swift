@@ -67,6 +67,16 @@ extension WorkingTree {
     }
   }
 
+  /// Returns the names that were moved since a head was put in place, while the kernel was not yet told of it, and
+  /// begins to collect them anew. Once there are none the kernel has heard all.
+  package func takeMoved() -> [InodeName] {
+    state { state in
+      let moved = state.moved ?? []
+      state.moved = moved.isEmpty ? nil : []
+      return moved
+    }
+  }
+
   /// Puts another head in place. Nobody changes the tree meanwhile, and nobody reads it once the rows change.
   ///
   /// - Parameters:
@@ -91,6 +101,7 @@ extension WorkingTree {
         if let taken { state.noteTaken(taken) }
         for (name, number) in left { state.writers.leave(name, by: number) }
         if forgetsReaders { state.writers.forgetAll() }
+        state.moved = []
         state.show(new.overlay, epochs: new.epochs)
       }
       return (before, new.overlay)

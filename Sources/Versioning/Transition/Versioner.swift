@@ -229,6 +229,19 @@ package final class Versioner: Sendable {
       // The head is shown, which nothing may do twice.
       report("\(error): programs may go on seeing names as they were in the version before")
     }
+    tellMoved()
+  }
+
+  /// Tells of the names that programs moved before the kernel had heard of a head.
+  private func tellMoved() {
+    while true {
+      let moved = checkout.tree.takeMoved()
+      if moved.isEmpty { return }
+      var changes = HeadChanges()
+      changes.notices =
+        moved.map { .name($0) } + Set(moved.map(\.directory)).sorted().map { .listing($0) }
+      notify(changes)
+    }
   }
 
   /// Gives the disk back what a full one can get back; false if there is nothing.
