@@ -49,6 +49,8 @@ final class DataFiles: Sendable {
     var lastNumber: UInt32
   }
 
+  /// A staging file with less is not left for what is dead in it.
+  private static let leastLeft: UInt64 = 1 << 20
   /// A staging file takes no more bytes than this.
   static let stageLimit: UInt64 = 256 << 20
 
@@ -120,6 +122,17 @@ final class DataFiles: Sendable {
     state.withLock { s in
       let busy = Self.busy(s).union([current])
       return s.files.filter { !busy.contains($0.key) }.mapValues(\.file)
+    }
+  }
+
+  /// Has bytes go to another staging file from now on, unless some of this one are in no record yet.
+  func leaveStage() {
+    state.withLock { s in
+      guard let stage = s.stage, stage.end >= Self.leastLeft,
+        !s.unrecorded.keys.contains(where: { $0.source == stage.number })
+      else { return }
+      if !s.givenUp.contains(stage.number) { s.unsynced[stage.number] = stage.file }
+      s.stage = nil
     }
   }
 

@@ -28,6 +28,7 @@ extension Journal {
   /// - Returns: true if any was given back.
   /// - Throws: ``StoreError/system(_:)`` of a sync; then nothing is given back.
   package func punch(_ live: () -> LiveBytes) throws(StoreError) -> Bool {
+    files.leaveStage()
     let candidates = idle
     guard !candidates.isEmpty else { return false }
     let alive = live().merged
