@@ -49,9 +49,14 @@ extension LiveTree {
           try StoreError.wrapping { () throws(SystemError) in
             try FileSystem.removeTree(journal(of: target))
           }
-          // The journal may know of cuts that the catalog has not, and not the other way round.
+          // Both are of one cut: a journal that has dropped what a later one took would lose that.
+          let cut = try StoreCut.last(in: store)
           try copyCatalog()
-          if try Journal.copy(journal(of: store.path), to: journal(of: target)) { return }
+          if try Journal.copy(journal(of: store.path), to: journal(of: target)),
+            try StoreCut.last(in: store) == cut
+          {
+            return
+          }
         }
         throw .busy("\(store.path): versions are made too often for a copy; try again")
       }, progress: progress)

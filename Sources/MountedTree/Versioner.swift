@@ -44,6 +44,11 @@ package final class Versioner: Sendable {
     }
   }
 
+  deinit {
+    // Whoever is told may hold the tree.
+    tree.listener.withLock { $0 = nil }
+  }
+
   /// Has somebody told of what each transition did, while the next ones wait for their turn.
   package func listen(_ body: @escaping @Sendable (CutOutcome) -> Void) {
     listener.withLock { $0 = body }

@@ -97,12 +97,12 @@ extension MountOperations {
     withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
       do throws(FSError) {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-        let got = try tree.read(
+        let got = try live.read(
           node.number, at: UInt64(offset), into: room,
           accessing: file.flags & OpenFlags.noAccessTime == 0)
         pending.take()?.bytes(UnsafeRawBufferPointer(rebasing: room[..<got]))
       } catch {
-        pending.take()?.error(errno(of: error, reading: node.number))
+        pending.take()?.error(errno(of: error))
       }
     }
   }
@@ -245,11 +245,10 @@ extension MountOperations {
     do throws(FSError) {
       let target =
         Self.isMeta(node)
-        ? try meta.readlink(node.rawValue) : try tree.readlink(node.number)
+        ? try meta.readlink(node.rawValue) : try live.readlink(node.number)
       reply.bytes(target)
     } catch {
-      reply.error(
-        Self.isMeta(node) ? errno(of: error) : errno(of: error, reading: node.number))
+      reply.error(errno(of: error))
     }
   }
 }

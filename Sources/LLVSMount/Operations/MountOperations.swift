@@ -1,5 +1,4 @@
 import Control
-import Events
 import FuseSession
 import HistoryTree
 import Inodes
@@ -49,14 +48,6 @@ final class MountOperations: FuseOperations {
 
   /// Returns the errno of an error; damage is logged too, whichever request met it.
   func errno(of error: FSError) -> Int32 { answers.errno(of: error) }
-
-  /// Returns the errno of an error that reading a file met; the log tells of damage with the file's path.
-  func errno(of error: FSError, reading number: InodeNumber) -> Int32 {
-    guard let damage = error.damage else { return error.errno }
-    let path = try? tree.path(of: number)
-    live.damage.tell(damage, of: path.map { String(decoding: $0.bytes, as: UTF8.self) })
-    return error.errno
-  }
 
   /// Copies a name, which is valid only during its request.
   static func bytes(_ name: UnsafeRawBufferPointer) -> [UInt8] { Array(name) }
