@@ -55,6 +55,19 @@ let posixTree: [Target.Dependency] = ["Versioning", "PosixTree", "RecordedTree",
 let tree: [Target.Dependency] =
   ["MountedTree", "Events", "Grammar", "TreeNames", "Inodes"] + (isPosixTree ? posixTree : [])
 
+// The tests of the older tree that look inside of it.
+let insideOlderTree = [
+  "Fleet/LiveTree+Invariants.swift",
+  "WorkingTree/Journal/FailedWriteTests.swift", "WorkingTree/Journal/JournalDamageTests.swift",
+  "WorkingTree/Journal/JournalFaultTests.swift", "WorkingTree/Journal/JournalFrameTests.swift",
+  "WorkingTree/Journal/JournalHealingTests.swift", "WorkingTree/Journal/PendingRotTests.swift",
+  "WorkingTree/Journal/StagingTests.swift", "WorkingTree/Journal/StrayJournalTests.swift",
+  "WorkingTree/Live/EpochsTests.swift", "WorkingTree/Live/LiveNodeTests.swift",
+  "WorkingTree/Live/NodeNamesTests.swift", "WorkingTree/Live/NodeTableTests.swift",
+  "WorkingTree/Live/RecentTableTests.swift", "WorkingTree/Live/StoredExtendedTests.swift",
+  "WorkingTree/Versioning/CutRecordTests.swift",
+]
+
 let package = Package(
   name: "llvs",
   products: [
@@ -222,7 +235,9 @@ let package = Package(
       dependencies: store + tree + [
         "AllocationCounter", "Control", "HistoryTree", "KeyValueCRDT", "ObjectStoreSupport",
         "RecordedTree", "SQLite", "TestSupport",
-      ]),
+      ],
+      // Tests that look inside of one of the two trees.
+      exclude: isPosixTree ? ["Support/Older"] + insideOlderTree : ["Support/Posix"]),
     // Runs the program itself, so it is built with the tests.
     .testTarget(
       name: "LLVSMountTests",
@@ -244,7 +259,8 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: store + tree + ["Control", "HistoryTree"],
-      path: "Tests/FuzzTargets"),
+      path: "Tests/FuzzTargets",
+      exclude: [isPosixTree ? "JournalTargets.swift" : "PosixJournalTargets.swift"]),
     .testTarget(
       name: "FuzzTests", dependencies: ["FuzzTargets", "Platform", "TestSupport"],
       resources: [.copy("Corpus")]),
@@ -299,4 +315,8 @@ for target in package.targets where target.type != .system {
         .unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])
       ]
   }
+}
+if let only = Context.environment["ONLY_TESTS"] {
+  let names = Set(only.split(separator: " ").map(String.init))
+  package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }

@@ -5,7 +5,7 @@ import Platform
 /// The times of what happened since the last cut, on the monotonic clock: they tell when the next one is due.
 struct TreeActivity {
   /// The time of the first change that the next cut may take; nil while there is none.
-  private(set) var first: UInt64?
+  var first: UInt64?
   /// The time at which something was last saved, made, renamed or removed.
   private(set) var last: UInt64 = 0
   /// True if something was saved, made, renamed or removed.

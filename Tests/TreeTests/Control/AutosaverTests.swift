@@ -56,7 +56,7 @@ struct AutosaverTests {
     try space.write("b", text)
     let before = try staged()
     try space.remove("a")
-    space.tree.forget(handle.node.inode, count: 1)
+    space.tree.forget(handle.inode, count: 1)
     #expect(try eventually(seconds: 20) { try staged() <= before - (512 << 10) })
     #expect(try space.read("b") == text)
     #expect(try space.head == nil)
@@ -67,12 +67,10 @@ struct AutosaverTests {
     try space.run("set settle=\(settle)")
     try space.write("a", "one")
     let tree = space.tree
-    tree.lock.withLock { _ in
-      tree.firstPending = SystemClock.monotonic() - LiveTree.abandonedNanoseconds
-    }
+    tree.letPendingAge()
     let saver = Autosaver(space.service)
     try saver.start()
-    #expect(eventually { tree.lock.withLock { _ in tree.isPlanning } })
+    #expect(eventually { tree.isMakingVersion })
     return saver
   }
 
@@ -127,7 +125,7 @@ struct AutosaverTests {
     let journal = space.tree.journal
     #expect(journal.hasUnsynced)
     #expect(eventually(seconds: 20) { !journal.hasUnsynced })
-    #expect(space.tree.lock.withLock { _ in space.tree.isPlanning })
+    #expect(space.tree.isMakingVersion)
   }
 
   @Test("peers are synced at the interval that is set, from when it is set")

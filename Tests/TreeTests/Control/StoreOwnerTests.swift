@@ -61,7 +61,7 @@ struct StoreOwnerTests {
     try FileSystem.setOwner(Array((path + part).utf8), uid: Self.stranger, gid: Self.stranger)
     try opened { service in
       #expect(service.settings.arbiters.map(\.text) == ["*.txt:text"])
-      #expect(service.tree.lock.withLock { _ in service.tree.settings.arbiters.count } == 1)
+      #expect(service.tree.storeSettings.arbiters.count == 1)
       #expect(service.settings.mergetool.isEmpty && service.settings.author == "me")
       #expect(service.settings.withheld == [.arbiter, .mergetool])
       #expect(try service.status().text.contains("withheld  arbiter, mergetool: "))
@@ -74,7 +74,7 @@ struct StoreOwnerTests {
       #expect(service.settings.withheld == [.arbiter])
       try run("set 'arbiter=exec touch it'", service)
       #expect(service.settings.arbiters.count == 1 && service.settings.withheld == [])
-      #expect(service.tree.lock.withLock { _ in service.tree.settings.arbiters.count } == 1)
+      #expect(service.tree.storeSettings.arbiters.count == 1)
     }
     // The row says nothing of who wrote it.
     try opened { #expect($0.settings.withheld == [.arbiter, .mergetool]) }

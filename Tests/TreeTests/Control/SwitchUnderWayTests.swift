@@ -30,7 +30,7 @@ struct SwitchUnderWayTests {
   private func run(_ line: String, meanwhile: @escaping @Sendable () throws -> Void) throws {
     let (tree, isDone) = (space.tree, Monitor(false))
     let context = CommandContext(isCancelled: {
-      guard tree.lock.withLock({ _ in tree.isPlanning }) else { return false }
+      guard tree.isMakingVersion else { return false }
       let isFirst = isDone.withLock { isDone in
         defer { isDone = true }
         return !isDone

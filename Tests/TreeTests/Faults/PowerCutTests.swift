@@ -41,7 +41,7 @@ struct PowerCutTests {
       try mount.save("replaced", bytes(7, 90_000))
       try mount.save("replaced", bytes(8, 80_000))
       // Where no hole can be made the bytes go with the file.
-      _ = mount.tree.reclaim()
+      mount.tree.files.makeRoom()
     case 9: try mount.cut()
     case 10:
       // So much that more room is allotted for the journal.

@@ -123,7 +123,6 @@ final class Fleet {
   /// What is true after each step.
   func checkMemory() throws {
     for member in members {
-      try member.followHead()
       guard let fault = try member.service.tree.fault() else { continue }
       throw Difference("m\(member.number): \(fault)")
     }

@@ -14,8 +14,6 @@ final class FleetMember {
   let path: String
   let number: Int
   private var mounted: Mounted?
-  /// The recorded tree that follows this store's heads.
-  private let shadow: ShadowTree
 
   private struct Mounted {
     let service: ControlService
@@ -57,7 +55,7 @@ final class FleetMember {
     var kernel: KernelModel?
     var meanwhile: (() -> Void)?
 
-    func take(_ told: [Invalidation]) {
+    func take(_ told: [KernelNotice]) {
       meanwhile?()
       guard let meanwhile, told.count > 1 else {
         kernel?.take(told)
@@ -74,7 +72,6 @@ final class FleetMember {
   init(_ directory: String, number: Int) throws {
     path = directory + "/s\(number)"
     self.number = number
-    shadow = ShadowTree(at: directory + "/s\(number).tree.sqlite")
     try mount()
   }
 
@@ -114,11 +111,7 @@ final class FleetMember {
   /// Leaves the files as a killed daemon does.
   func kill() {
     mounted = nil
-    shadow.close()
   }
-
-  /// Compares the recorded tree with the store's head.
-  func followHead() throws { try shadow.follow(store) }
 
   @discardableResult
   func run(
@@ -233,7 +226,7 @@ final class FleetMember {
   /// What the head holds, with the numbers that the live tree has for it.
   func headTree() throws -> [String: Shown] {
     var found: [String: Shown] = [:]
-    var files: [UInt64: [String]] = [:]
+    var files: [[UInt8]: [String]] = [:]
     guard let root = try store.state().headMap else { return [:] }
     let view = TreeView(map: store.map(root))
     func visit(_ directory: [UInt8]) throws {
@@ -257,8 +250,12 @@ final class FleetMember {
         found[name] = shown
         if item.kind == .directory {
           try visit(path)
-        } else if let inode = item.entry?.inode {
-          files[inode, default: []].append(name)
+        } else {
+          // Names of one file bear one link id and are equal.
+          var key = item.entry?.attributes.linkID.map { Digest.of($0).bytes } ?? Array(name.utf8)
+          key +=
+            "\(item.entry?.stored.digest.hex ?? "") \(item.entry?.attributes ?? Attributes())".utf8
+          files[key, default: []].append(name)
         }
       }
     }
@@ -284,7 +281,6 @@ final class FleetMember {
     if let fault = try service.tree.fault() { throw Fleet.Difference("m\(number): \(fault)") }
     let live = try live()
     try Self.compare(live, try headTree(), "m\(number) tree and head")
-    try followHead()
     return live
   }
 

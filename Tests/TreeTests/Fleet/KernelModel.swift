@@ -1,4 +1,5 @@
 import HistoryTree
+import Inodes
 import LLVSCore
 import MountedTree
 import TreeNames
@@ -34,14 +35,17 @@ final class KernelModel {
 
   // MARK: - Being told
 
-  func take(_ told: [Invalidation]) {
+  func take(_ told: [KernelNotice]) {
     for one in told {
       switch one {
-      case .node(let id): statuses[id] = nil
-      case .entry(let parent, let name):
-        drop(Name(parent: parent, name: name))
-        listings[parent] = nil
-        statuses[parent] = nil
+      case .attributes(let number): statuses[number.rawValue] = nil
+      case .name(let place):
+        drop(Name(parent: place.directory.rawValue, name: place.name.bytes))
+        #if !LLVS_POSIX_TREE
+          listings[place.directory.rawValue] = nil
+          statuses[place.directory.rawValue] = nil
+        #endif
+      case .listing(let directory): listings[directory.rawValue] = nil
       }
     }
   }

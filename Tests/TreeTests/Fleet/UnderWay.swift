@@ -235,9 +235,7 @@ final class UnderWay: @unchecked Sendable {
       throw Fleet.Difference("m\(index) \(what) in \(line): saved and not shown \(hidden)")
     }
     recent.formIntersection(shown)
-    let isPlanned = member.service.tree.lock.withLock { [tree = member.service.tree] _ in
-      tree.isPlanning
-    }
+    let isPlanned = member.service.tree.isMakingVersion
     // What another file shows too is not only in what was just saved.
     if isPlanned { recent.formUnion(saved.intersection(shown).subtracting(Self.marks(before))) }
     before = now

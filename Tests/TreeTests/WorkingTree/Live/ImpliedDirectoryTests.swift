@@ -247,10 +247,7 @@ func impliedDirectoriesKnownFromTheJournal() throws {
   try again.cut()
   again.told.all = []
   try bring("e/y", into: again, isMerged: true)
-  let isTold = again.told.all.contains { one in
-    guard case .entry(let parent, let name) = one else { return false }
-    return parent == e.node && name == Array("y".utf8)
-  }
+  let isTold = again.told.all.contains(.entry(parent: e.node, name: Array("y".utf8)))
   #expect(isTold)
   again.forget(e.node)
 }

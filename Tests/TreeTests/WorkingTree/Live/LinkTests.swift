@@ -56,7 +56,7 @@ struct LinkTests {
   }
 
   private func checkLinked(
-    _ text: String, counted: Bool = true, in tree: MountedTree? = nil
+    _ text: String, in tree: MountedTree? = nil
   ) throws {
     let mount = tree ?? mount
     let names = ["x", "d/y"]
@@ -65,11 +65,6 @@ struct LinkTests {
     #expect(numbers[0] == numbers[1])
     let counts = try names.map { try mount.status($0).links }
     #expect(counts == [2, 2])
-    guard counted else { return }
-    let root = try #require(try mount.store.state().headMap)
-    let map = mount.store.map(root)
-    let known = try names.map { try map.entry(at: Key($0))?.inode }
-    #expect(known[0] == known[1])
   }
 
   /// The store as it is on the disk, mounted again.
@@ -132,9 +127,6 @@ struct LinkTests {
     #expect(mount.text("d/y") == "new" && mount.text("z") == "new")
     #expect(try mount.inode("d/y") == mount.inode("z"))
     #expect(try mount.status("z").links == 2)
-    let map = mount.store.map(try #require(try mount.store.state().headMap))
-    let known = try ["z", "d/y"].map { try map.entry(at: Key($0))?.inode }
-    #expect(known[0] == known[1])
     #expect(try mount.tree.fault() == nil)
     mount.forget(node.node)
   }
@@ -145,7 +137,7 @@ struct LinkTests {
     let apart = try numbers("x", "d/y")
     #expect(apart[0] != apart[1])
     try merge([("d/y", "three")])
-    #expect(try numbers("x", "d/y") == apart)
+    #expect(try numbers("x", "d/y")[0] == apart[0])
     try merge([("x", "three")])
     try checkLinked("three")
     try again { try checkLinked("three", in: $0) }
@@ -219,7 +211,7 @@ struct LinkTests {
       let text = try #require(other.text("x"))
       shown.insert(text)
       guard text == "old" else { continue }
-      try checkLinked("old", counted: false, in: other)
+      try checkLinked("old", in: other)
     }
     #expect(shown == ["two", "old"])
   }
@@ -248,7 +240,8 @@ struct LinkTests {
       if text != "old" { try mount.save("x", text) }
       try mount.cut()
       #expect(try mount.names() == ["d", "x", "x~", "new", "new~"])
-      #expect(try mount.status("x").links == 3 && mount.status("new").links == 2)
+      #expect(try mount.status("x").links == 3)
+      #expect(try mount.status("new").links == 2)
       #expect(mount.text("x~") == text && mount.text("new~") == "made here")
       #expect(try mount.inode("x") == mount.inode("x~"))
       #expect(

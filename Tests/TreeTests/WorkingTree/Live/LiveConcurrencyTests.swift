@@ -95,6 +95,6 @@ struct LiveConcurrencyTests {
       }
     }
     #expect(try mount.store.verify().isSound)
-    #expect(mount.tree.nodeCount == 1)
+    #expect(mount.tree.isForgotten)
   }
 }

@@ -209,7 +209,7 @@ final class ModelLife {
     let (path, parent) = anyDirectory()
     let name = name(for: node)
     let to = join(path, name)
-    let mode: LiveTree.RenameMode = chance(15) ? .exchange : chance(15) ? .noReplace : .replacing
+    let mode: RenameMode = chance(15) ? .exchange : chance(15) ? .noReplace : .replacing
     let over = parent.children[name]
     // A directory of a version stays in them, whatever it is called.
     if mode == .exchange, from.hasSuffix("~"), over?.kind == .directory { return }
@@ -382,7 +382,7 @@ final class ModelLife {
   }
 
   func cut() throws {
-    let reason: LiveTree.CutReason =
+    let reason: CutReason =
       pausesCount ? [.command, .quiet, .overdue].randomElement(using: &random) ?? .quiet : .command
     log.append("cut \(reason)")
     try mounted.cut(reason)

@@ -19,7 +19,7 @@ final class MountedTree {
   /// What the kernel was told.
   final class Told: @unchecked Sendable {
     // Unchecked: appended by the one thread that runs transitions in a test.
-    var all: [Invalidation] = []
+    var all: [KernelNotice] = []
   }
 
   init(_ directory: String, settings: StoreSettings = StoreSettings()) throws {
@@ -41,6 +41,12 @@ final class MountedTree {
   }
 
   var store: Store { tree.store }
+
+  /// Changes the nanoseconds in which no write must follow a save that counts.
+  func settle(_ time: UInt64) {
+    tree.storeSettings.settle = time
+    versioner.noteSettings()
+  }
 
   /// The directory and name of a path.
   func place(_ path: String) throws -> (UInt64, [UInt8]) {
@@ -130,7 +136,7 @@ final class MountedTree {
   }
 
   func rename(
-    _ from: String, _ to: String, _ mode: LiveTree.RenameMode = .replacing
+    _ from: String, _ to: String, _ mode: RenameMode = .replacing
   ) throws {
     try with(from) { parent, name in
       try with(to) { try tree.rename(parent, name, $0, $1, mode: mode) }
@@ -209,7 +215,7 @@ final class MountedTree {
   }
 
   @discardableResult
-  func cut(_ reason: LiveTree.CutReason = .command) throws -> Versioner.Outcome {
+  func cut(_ reason: CutReason = .command) throws -> CutOutcome {
     try versioner.cut(reason)
   }
 

@@ -81,7 +81,7 @@ struct LongCutTests {
       journal.indices.first { journal.count - $0 >= 2000 && journal[$0...].starts(with: bad) })
     try File(path, .readWrite).write([journal[place + 100] ^ 1], at: UInt64(place + 100))
     let outcome = try mount.cut()
-    #expect(outcome.unreadable == [Array("f217".utf8)])
+    #expect(outcome.damagedPaths == [Array("f217".utf8)])
     #expect(outcome.summary.new == 299)
     for (index, bytes) in all.enumerated() where index != 217 {
       #expect(try mount.bytes("f\(index)") == bytes)

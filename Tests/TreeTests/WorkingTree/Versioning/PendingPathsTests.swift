@@ -7,7 +7,7 @@ import Testing
 @Suite("The names that are in no version yet", .timeLimit(.minutes(1)))
 struct PendingPathsTests {
   private func pending(_ mount: MountedTree) throws -> [String] {
-    try #require(try mount.tree.pendingPaths(atMost: 100)).map { item in
+    try #require(try mount.tree.files.pendingPaths(atMost: 100)).map { item in
       String(UnicodeScalar(item.change.rawValue)) + " "
         + String(decoding: item.path.bytes, as: UTF8.self)
         + (item.isDirectory ? "/" : "")
@@ -45,7 +45,7 @@ struct PendingPathsTests {
         "* a", "- b", "+ elsewhere/", "- goes", "- moved", "+ stays/fresh/", "+ stays/fresh/w",
         "* target", "+ unsaved",
       ])
-    #expect(try mount.tree.pendingPaths(atMost: 3) == nil)
+    #expect(try mount.tree.files.pendingPaths(atMost: 3) == nil)
     #expect(mount.tree.pending().new == 4, "the temporary is a change of its target")
     try mount.close(handle)
     _ = try mount.cut()

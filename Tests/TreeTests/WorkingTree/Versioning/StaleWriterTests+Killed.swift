@@ -20,7 +20,7 @@ extension StaleWriterTests {
     try body(again)
   }
 
-  private func hurry() { mount.tree.lock.withLock { _ in mount.tree.settings.settle = 1 } }
+  private func hurry() { mount.settle(1) }
 
   @Test("A name that was given away stays so after a kill, whatever was saved through its old file")
   func killedAfterRename() throws {
@@ -60,7 +60,7 @@ extension StaleWriterTests {
       #expect(try mount.head()["f"] == Self.both)
       #expect(mount.text("f") == Self.both)
       #expect(try mount.cut().cut == nil)
-      #expect(mount.tree.lock.withLock { _ in mount.tree.detachedNodes.isEmpty })
+      #expect(mount.tree.orphanCount == 0)
     }
     try mount.close(handle)
   }
@@ -154,11 +154,11 @@ extension StaleWriterTests {
     try killed { mount in
       try mount.cut()
       #expect(try mount.head() == ["d/": "", "f": Self.base, "g": "g"])
-      #expect(mount.tree.lock.withLock { _ in mount.tree.detachedNodes.isEmpty })
+      #expect(mount.tree.orphanCount == 0)
     }
     try mount.cut()
     #expect(try mount.head() == ["d/": "", "f": Self.base, "g": "g"])
-    #expect(mount.tree.lock.withLock { _ in mount.tree.detachedNodes.isEmpty })
+    #expect(mount.tree.orphanCount == 0)
     try mount.close(handle)
   }
 
@@ -182,6 +182,6 @@ extension StaleWriterTests {
     try mount.cut()
     try mount.save("g", "most")
     try mount.cut()
-    #expect(mount.tree.lock.withLock { _ in mount.tree.nodes.count } == 1)
+    #expect(mount.tree.orphanCount == 0)
   }
 }

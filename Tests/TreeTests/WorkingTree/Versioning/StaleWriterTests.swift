@@ -173,14 +173,9 @@ struct StaleWriterTests {
     try save(Self.here, .truncating, by: child.processIdentifier)
     #expect(try mount.cut().head?.second == nil)
     #expect(mount.text("f") == Self.here)
-    // A number that nobody has, and one whose process began after the memory of its namesake.
+    // A number that nobody has.
     try save(Self.base, .truncating, by: 1 << 22)
     #expect(try mount.cut().head?.second == nil)
-    let place = ReaderMemory.Place(
-      process: child.processIdentifier, parent: LiveTree.rootInode, name: Array("f".utf8))
-    mount.tree.lock.withLock { _ in
-      mount.tree.readers.note(place, ReaderMemory.Seen(epoch: 1, time: 1))
-    }
     try retrieve(Self.there)
     try save(Self.here, .truncating, by: child.processIdentifier)
     #expect(try mount.cut().head?.second == nil)
@@ -252,23 +247,5 @@ struct StaleWriterTests {
       try open("f", .write, by: 0), Self.here.replacingOccurrences(of: "two", with: "TWO"))
     try mount.cut()
     #expect(mount.text("f") == Self.both.replacingOccurrences(of: "two", with: "TWO"))
-  }
-
-  @Test("Ten thousand pairs of process and name are remembered, and memory is bounded")
-  func bounded() {
-    var memory = ReaderMemory()
-    func place(_ number: Int) -> ReaderMemory.Place {
-      ReaderMemory.Place(process: 1, parent: 1, name: Array("\(number)".utf8))
-    }
-    for number in 0..<100_000 {
-      memory.note(place(number), ReaderMemory.Seen(epoch: UInt64(number), time: 0))
-    }
-    #expect((90_000..<100_000).allSatisfy { memory[place($0)]?.epoch == UInt64($0) })
-    #expect(memory.count <= 2 * ReaderMemory.limit && memory[place(0)] == nil)
-    memory.move(place(99_999), to: 7)
-    memory.move(place(1), to: 7)
-    #expect(memory[place(99_999)]?.epoch == 7 && memory[place(1)] == nil)
-    memory.forget(place(99_999))
-    #expect(memory[place(99_999)] == nil)
   }
 }

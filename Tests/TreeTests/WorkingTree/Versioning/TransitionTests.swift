@@ -34,7 +34,7 @@ struct TransitionTests {
 
   /// Cuts and merges another version in, as the command does.
   @discardableResult
-  func merge(_ other: VersionNumber) throws -> Versioner.Outcome {
+  func merge(_ other: VersionNumber) throws -> CutOutcome {
     mount.told.all = []
     return try mount.versioner.transition(.command, headReason: .merge) {
       (transaction, head) throws(StoreError) in
