@@ -26,7 +26,7 @@ extension RecordedTree {
     package var map: (Version.ID?, MapRoot) throws(StoreError) -> ValueMap?
     /// Returns the time at which a version came to this store; for nil the time at which the store
     /// was made.
-    package var time: (VersionNumber?) -> Attributes.Time
+    package var time: @Sendable (VersionNumber?) -> Attributes.Time
     /// The clock's time.
     package var now: Attributes.Time
 
@@ -34,7 +34,7 @@ extension RecordedTree {
     package init(
       storeID: [UInt8], head: TreeHead, numbers: NumberSource,
       map: @escaping (Version.ID?, MapRoot) throws(StoreError) -> ValueMap?,
-      time: @escaping (VersionNumber?) -> Attributes.Time, now: Attributes.Time
+      time: @escaping @Sendable (VersionNumber?) -> Attributes.Time, now: Attributes.Time
     ) {
       self.storeID = storeID
       self.head = head
@@ -84,7 +84,7 @@ extension RecordedTree {
     guard let state = try TreeRows.state(database) else { throw .damaged("\(path) has no rows") }
     guard state.storeID == origin.storeID else { throw .damaged("\(path) is of another store") }
     let rows = TreeRows(database, hashKey: state.hashKey)
-    let tree = RecordedTree(path: path, rows: rows, state: state)
+    let tree = RecordedTree(path: path, rows: rows, state: state, time: origin.time)
     try accessing {
       guard let last = try rows.lastNumber() else { return }
       try origin.numbers.skip(through: last)
@@ -125,6 +125,6 @@ extension RecordedTree {
       throw error
     }
     database.checkpoint()
-    return RecordedTree(path: path, rows: rows, state: state)
+    return RecordedTree(path: path, rows: rows, state: state, time: origin.time)
   }
 }

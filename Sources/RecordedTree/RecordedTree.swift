@@ -39,6 +39,8 @@ package final class RecordedTree: Base, CookieSource {
   /// The path of the file.
   package let path: String
   private let hashKey: UInt64
+  /// Returns the time at which a version came to the store.
+  private let time: @Sendable (VersionNumber?) -> Attributes.Time
   // Leaf locks: the pool's is held to take a connection and give it back.
   private let readers = Mutex<[Loan]>([])
   let writer: Mutex<Writer>
@@ -49,8 +51,12 @@ package final class RecordedTree: Base, CookieSource {
   /// The frames of the write-ahead log from which on ``shortenLog()`` copies it into the file.
   private static let longLog = 4096
 
-  init(path: String, rows: TreeRows, state: TreeState) {
+  init(
+    path: String, rows: TreeRows, state: TreeState,
+    time: @escaping @Sendable (VersionNumber?) -> Attributes.Time
+  ) {
     self.path = path
+    self.time = time
     hashKey = state.hashKey
     writer = Mutex(Writer(loan: Loan(rows: rows), state: state))
   }
@@ -133,7 +139,8 @@ package final class RecordedTree: Base, CookieSource {
       let prepared = try accessing {
         try rows.database.prepared("BEGIN IMMEDIATE").run()
         let advance = Advance(
-          rows: rows, from: before, to: head.view, numbers: numbers, hints: hints, now: now)
+          rows: rows, from: before, to: head.view, numbers: numbers, hints: hints, now: now,
+          time: time)
         try rows.setRoot(head.root)
         try advance.run()
         var state = old

@@ -74,7 +74,9 @@ extension Advance {
     _ entry: Entry, _ change: PathChange, in parent: InodeNumber, _ old: BaseEntry?
   ) throws {
     let path = change.path
-    let record = InodeRecord(entry, changed: now)
+    var record = InodeRecord(entry, changed: now)
+    // Bytes without a time of their own are as old as the version that stored them.
+    if entry.attributes.mtime == nil { record.shownTime = time(entry.storedVersion) }
     let key = entry.key(besides: path)
     if let old, old.inode.record.isDirectory {
       throw rows.damaged("\(PrintableText.text(path.bytes)) is a directory")

@@ -15,6 +15,8 @@ final class Advance {
   let after: TreeView
   let numbers: NumberSource
   let now: Attributes.Time
+  /// Returns the time at which a version came to the store.
+  let time: (VersionNumber?) -> Attributes.Time
   let before: TreeView
   let hints: NumberHints
   let fileHints: [TreePath: NumberHints.File]
@@ -43,7 +45,8 @@ final class Advance {
 
   init(
     rows: TreeRows, from before: TreeView, to after: TreeView, numbers: NumberSource,
-    hints: NumberHints, now: Attributes.Time
+    hints: NumberHints, now: Attributes.Time,
+    time: @escaping (VersionNumber?) -> Attributes.Time
   ) {
     self.rows = rows
     self.before = before
@@ -51,6 +54,7 @@ final class Advance {
     self.numbers = numbers
     self.hints = hints
     self.now = now
+    self.time = time
     fileHints = Dictionary(
       hints.files.flatMap { file in file.paths.map { ($0, file) } }, uniquingKeysWith: { $1 })
   }
