@@ -105,7 +105,9 @@ final class EntryMaker {
     var entry = Entry(
       key: key, kind: node.kind, attributes: attributes, stored: content,
       storedVersion: self.number, inode: 0, revision: 0)
-    if !hasSetTime, let known = link ?? old { entry.keepTime(of: known) }
+    // A file that comes from another name brings its time along.
+    let known = link ?? (edit.save == nil ? nil : old)
+    if !hasSetTime, let known { entry.keepTime(of: known) }
     try keepBytes(of: old, in: &entry)
     if let old, old.hasSameContent(as: entry) {
       entry.revision = old.revision
