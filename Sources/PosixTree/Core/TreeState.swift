@@ -131,8 +131,11 @@ struct TreeState {
       writers.leave(otherPlace, by: other)
     case .create(_, let place, _, _, _, _, _), .link(_, let place, _, _):
       noteChange(at: place, by: process)
-    case .save(let number, _), .attributes(let number, _, _, _):
-      writers.noteSaver(process, of: number)
+    case .save(let number, _):
+      writers.noteSaver(process, of: number, names: overlay.nodes[number]?.names ?? [])
+    case .attributes(let number, _, _, _):
+      // Of the bytes that a head brought to its names the process has seen nothing.
+      writers.noteSaver(process, of: number, names: [])
     case .node, .write, .resize, .punch, .rmdir, .release: break
     }
   }

@@ -36,8 +36,8 @@ struct WriterMemory {
   private var older = Generation()
   /// When processes began that were asked for it.
   private var starts: [Int32: UInt64] = [:]
-  /// The processes that saved or changed files since the last cut, by the file.
-  private var savers: [InodeNumber: Set<Int32>] = [:]
+  /// The processes that saved or changed files since the last cut, by the file, and when they had looked at it.
+  private var savers: [InodeNumber: [Int32: UInt64]] = [:]
 
   /// The oldest epoch that a process is remembered with; nil if none is.
   var oldestEpoch: Epoch? { (Array(recent.oldest.values) + older.oldest.values).min() }
@@ -101,16 +101,19 @@ struct WriterMemory {
     note(Seen(epoch: epoch, time: known.time, isAbsent: isAbsent), by: process, at: place)
   }
 
-  /// Notes who saved a file or set attributes of it: when a version takes that, it is what he has seen.
-  mutating func noteSaver(_ process: Int32, of number: InodeNumber) {
-    guard seen(by: process, at: .file(number)) != nil else { return }
-    savers[number, default: []].insert(process)
+  /// Notes which process saved a file or set attributes of it: when a version takes that, it is what the process has
+  /// seen. One that never looked at the file or at one of its names is not remembered.
+  mutating func noteSaver(_ process: Int32, of number: InodeNumber, names: [InodeName]) {
+    for place in [.file(number)] + names.map({ Place.name($0) }) {
+      guard let known = seen(by: process, at: place) else { continue }
+      return savers[number, default: [:]][process] = known.time
+    }
   }
 
   /// A cut took what is pending of a file: who saved it has seen what the cut made of it.
   mutating func taken(_ number: InodeNumber, as epoch: Epoch) {
-    for process in savers.removeValue(forKey: number) ?? [] {
-      move(process, at: .file(number), to: epoch)
+    for (process, time) in savers.removeValue(forKey: number) ?? [:] {
+      note(Seen(epoch: epoch, time: time), by: process, at: .file(number))
     }
   }
 
