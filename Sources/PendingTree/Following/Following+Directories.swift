@@ -20,7 +20,10 @@ extension Following {
         directory = place.directory
       }
     }
-    for (place, change) in overlay.changes where change.inode != nil { try mark(place.directory) }
+    // A directory that is held is no reason to hold the one above it; what is in it marks both.
+    for (place, change) in overlay.changes where change.inode != nil && !change.isHeld {
+      try mark(place.directory)
+    }
     for node in overlay.nodes.values where !node.isDirectory && node.isPending {
       for name in node.names { try mark(name.directory) }
     }
