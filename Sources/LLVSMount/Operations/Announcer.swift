@@ -126,7 +126,7 @@ final class Announcer: Sendable {
 
   // MARK: - Calls
 
-  /// Makes the calls for what is watched: first for what went, then for what came, then for what changed.
+  /// Makes the calls for what is watched: first for what went, then for what came and changed.
   private func announce(_ changes: [ShownChange]) {
     let end = SystemClock.monotonic() + Self.patience
     do throws(SystemError) {
@@ -142,11 +142,8 @@ final class Announcer: Sendable {
       thread.store(SystemThread.kernelID, ordering: .releasing)
       defer { thread.store(0, ordering: .releasing) }
       let gone = told.filter { $0.after == nil }
-      let here = told.filter { $0.after != nil }
-      // Names come first: where time runs out, a listing is better than a size.
-      let come = here.filter { $0.before != $0.after }
-      let changed = here.filter { $0.before == $0.after }
-      for change in (gone + come + changed).prefix(Self.most) {
+      let rest = told.filter { $0.after != nil }
+      for change in (gone + rest).prefix(Self.most) {
         guard !isOver, SystemClock.monotonic() < end else { return }
         // A change that cannot be told of, as in a directory that moved meanwhile, is left out.
         try? tell(change, below: top)
